@@ -1,0 +1,122 @@
+//! Names that must not be mistaken for each other: workspaces, tenants, principals, server kinds, documents' languages.
+//!
+//! Invariant: a [`WorkspaceName`] always matches `[a-z0-9][a-z0-9._-]{0,63}`.
+
+use std::fmt;
+use std::sync::Arc;
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+        #[serde(transparent)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+text_id!(
+    /// The name of a workspace, `[a-z0-9][a-z0-9._-]{0,63}`.
+    WorkspaceName
+);
+text_id!(
+    /// The name of a tenant; until tenancy is built there is the one tenant `default`.
+    TenantId
+);
+text_id!(
+    /// Who calls: the name behind a token, or `local` where no token is asked for.
+    PrincipalId
+);
+text_id!(
+    /// A kind of language server, the key of its entry in the registry (`ty`, `clangd`).
+    ServerKind
+);
+text_id!(
+    /// A language of the registry, an LSP language id (`python`, `typescriptreact`).
+    LanguageId
+);
+
+impl WorkspaceName {
+    /// The name, or `None` if `text` doesn't have the form of one.
+    pub fn new(text: &str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let head = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+        let tail = |b: &u8| head(b) || matches!(b, b'.' | b'_' | b'-');
+        let well = (1..=64).contains(&bytes.len()) && head(&bytes[0]) && bytes.iter().all(tail);
+        well.then(|| Self(text.into()))
+    }
+
+    /// The nearest valid name to `text`, for naming a workspace after its folder; `root` if nothing is left.
+    pub fn from_folder(text: &str) -> Self {
+        let kept: String = text
+            .to_lowercase()
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' })
+            .skip_while(|c| !c.is_ascii_alphanumeric())
+            .take(64)
+            .collect();
+        Self::new(&kept).unwrap_or_else(|| Self("root".into()))
+    }
+}
+
+impl TenantId {
+    /// The one tenant of a service without tenancy.
+    pub fn default_tenant() -> Self {
+        Self("default".into())
+    }
+}
+
+impl PrincipalId {
+    /// A principal of this name.
+    pub fn new(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// The principal of calls that need no token: stdio, and loopback with `--no-auth`.
+    pub fn local() -> Self {
+        Self("local".into())
+    }
+}
+
+impl ServerKind {
+    /// The kind of this registry key.
+    pub fn new(key: &str) -> Self {
+        Self(key.into())
+    }
+}
+
+impl LanguageId {
+    /// The language of this LSP language id.
+    pub fn new(id: &str) -> Self {
+        Self(id.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workspace_names() {
+        for good in ["a", "0", "linux", "a.b_c-d", &"x".repeat(64)] {
+            assert!(WorkspaceName::new(good).is_some(), "{good}");
+        }
+        for bad in ["", "A", "-a", ".a", "a/b", "ä", &"x".repeat(65)] {
+            assert!(WorkspaceName::new(bad).is_none(), "{bad}");
+        }
+        assert_eq!(WorkspaceName::from_folder("My Repo!").as_str(), "my-repo-");
+        assert_eq!(WorkspaceName::from_folder("__").as_str(), "root");
+    }
+}

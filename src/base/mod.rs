@@ -1,0 +1,11 @@
+//! Rank 0: the ground everything stands on. Digests, encodings, limits, budgets and the clock.
+//!
+//! Nothing here knows what a tool, a language server or a workspace is, and nothing here does I/O.
+
+pub mod base64url;
+pub mod budget;
+pub mod clock;
+pub mod digest;
+pub mod ids;
+pub mod limits;
+pub mod stable_json;

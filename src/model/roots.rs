@@ -1,0 +1,72 @@
+//! The root set of a workspace: real paths of its roots and extra roots.
+//!
+//! Invariant: every path is a real path (no symlink left) and `key` is the contract's `rootsKey` over exactly these.
+
+use std::path::{Path, PathBuf};
+
+use crate::base::digest::sha256hex;
+
+/// Real paths that results may lie in, and the key made from them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RootSet {
+    /// Roots that servers are started in, in configured order.
+    roots: Vec<PathBuf>,
+    /// Roots that are only readable.
+    extra: Vec<PathBuf>,
+    key: String,
+}
+
+impl RootSet {
+    /// A set of real paths.
+    pub fn of_real_paths(roots: Vec<PathBuf>, extra: Vec<PathBuf>) -> Self {
+        let key = roots_key(roots.iter().chain(&extra));
+        Self { roots, extra, key }
+    }
+
+    /// Roots that servers are started in, in configured order.
+    pub fn roots(&self) -> &[PathBuf] {
+        &self.roots
+    }
+
+    /// All allowed roots: roots, then extra roots.
+    pub fn allowed(&self) -> impl Iterator<Item = &Path> {
+        self.roots.iter().chain(&self.extra).map(PathBuf::as_path)
+    }
+
+    /// The contract's `rootsKey` (§3.6.1): 64 hex characters.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The innermost root (not extra root) that holds the real path `path`.
+    pub fn root_of(&self, path: &Path) -> Option<&Path> {
+        let holding = self.roots.iter().filter(|root| path.starts_with(root));
+        holding.max_by_key(|root| root.as_os_str().len()).map(PathBuf::as_path)
+    }
+
+    /// Whether the real path `path` is an allowed root or lies in one.
+    pub fn allows(&self, path: &Path) -> bool {
+        self.allowed().any(|root| path.starts_with(root))
+    }
+}
+
+fn roots_key<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> String {
+    let mut texts: Vec<String> = paths.map(|path| path.to_string_lossy().into_owned()).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    sha256hex(serde_json::Value::from(texts).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_is_over_the_sorted_array_and_siblings_are_outside() {
+        let set = RootSet::of_real_paths(vec!["/b".into(), "/a".into()], vec!["/c".into()]);
+        assert_eq!(set.key(), sha256hex("[\"/a\",\"/b\",\"/c\"]"));
+        assert!(set.allows(Path::new("/c/x")) && set.allows(Path::new("/a")));
+        assert!(!set.allows(Path::new("/ab")));
+        assert_eq!(set.root_of(Path::new("/c/x")), None);
+    }
+}
