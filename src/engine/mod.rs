@@ -1,1 +1,22 @@
-//! (being written)
+//! Rank 4: the actors. A supervisor spawns one workspace actor per root set; each workspace alone changes its epochs and its
+//! snapshot store, and owns one language-server actor per kind and project root.
+//!
+//! Invariants: ask down, tell up: no actor awaits its parent, and no handler awaits a child, it hands out a handle whose drop
+//! cancels. A slow start belongs to the workspace, never to a request. One workspace's panic or hang changes nothing in another.
+
+pub mod anchors;
+pub mod directory;
+pub mod execution;
+pub mod exit;
+pub mod known_files;
+pub mod language_server;
+pub mod programs;
+pub mod provider_call;
+pub mod providers;
+pub mod question;
+pub mod restart;
+pub mod server_context;
+pub mod server_state;
+pub mod supervisor;
+pub mod workspace;
+pub mod workspace_setup;

@@ -1,0 +1,100 @@
+//! Where the workspaces are: a table that every transport thread reads, and only the supervisor writes.
+//!
+//! A handle is what a call needs to reach its workspace without asking the supervisor.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use actix::Addr;
+use actix_rt::ArbiterHandle;
+use parking_lot::RwLock;
+use tokio::sync::Semaphore;
+
+use crate::base::ids::{TenantId, WorkspaceName};
+use crate::base::limits::{self, Limits};
+use crate::engine::workspace::Workspace;
+use crate::gate::Gate;
+use crate::watch::Subscription;
+
+/// The watcher's subscription of a workspace, once there is one.
+#[derive(Clone, Default)]
+pub struct WatchSlot(Arc<RwLock<Option<Arc<Subscription>>>>);
+
+impl WatchSlot {
+    /// The subscription.
+    pub fn get(&self) -> Option<Arc<Subscription>> {
+        self.0.read().clone()
+    }
+
+    /// Puts the subscription in.
+    pub fn set(&self, subscription: Option<Arc<Subscription>>) {
+        *self.0.write() = subscription;
+    }
+}
+
+/// How a call reaches its workspace.
+#[derive(Clone)]
+pub struct WorkspaceHandle {
+    /// Its name.
+    pub name: WorkspaceName,
+    /// Its tenant.
+    pub tenant: TenantId,
+    /// The door to its files.
+    pub gate: Gate,
+    /// The limits of its answers.
+    pub limits: Limits,
+    /// Its actor.
+    pub actor: Addr<Workspace>,
+    /// The thread it lives on; its calls live there too.
+    pub arbiter: ArbiterHandle,
+    /// Places for calls; closed when it drains.
+    pub places: Arc<Semaphore>,
+    /// Its subscription to file changes.
+    pub watch: WatchSlot,
+}
+
+impl WorkspaceHandle {
+    /// A semaphore with the places of one workspace.
+    pub fn new_places() -> Arc<Semaphore> {
+        Arc::new(Semaphore::new(limits::MAX_CALLS_PER_WORKSPACE))
+    }
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Directory(RwLock<Table>);
+
+#[derive(Default)]
+struct Table {
+    workspaces: BTreeMap<WorkspaceName, WorkspaceHandle>,
+    default: Option<WorkspaceName>,
+}
+
+impl Directory {
+    /// The workspace of this name.
+    pub fn get(&self, name: &WorkspaceName) -> Option<WorkspaceHandle> {
+        self.0.read().workspaces.get(name).cloned()
+    }
+
+    /// The workspace that an endpoint without a name means.
+    pub fn default_name(&self) -> Option<WorkspaceName> {
+        self.0.read().default.clone()
+    }
+
+    /// All workspaces.
+    pub fn all(&self) -> Vec<WorkspaceHandle> {
+        self.0.read().workspaces.values().cloned().collect()
+    }
+
+    pub(super) fn put(&self, handle: WorkspaceHandle) {
+        self.0.write().workspaces.insert(handle.name.clone(), handle);
+    }
+
+    pub(super) fn remove(&self, name: &WorkspaceName) -> Option<WorkspaceHandle> {
+        self.0.write().workspaces.remove(name)
+    }
+
+    pub(super) fn set_default(&self, name: Option<WorkspaceName>) {
+        self.0.write().default = name;
+    }
+}

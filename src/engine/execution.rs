@@ -1,0 +1,386 @@
+//! One execution of one question: ask the providers, canonicalise, hand the result to the workspace. Rows 8 to 10 of the way
+//! of a request.
+//!
+//! An execution is a shared future: everybody who asks the same question at the same epochs holds a clone, and when the last
+//! clone is dropped the whole of it is dropped, which cancels the requests at the language servers. It changes no state
+//! itself: the workspace takes the result only if its epochs are still those the execution began with.
+
+use std::sync::Arc;
+
+use actix::Addr;
+use futures::future::{BoxFuture, FutureExt, Shared, WeakShared};
+use tokio::sync::watch;
+
+use crate::base::clock::Deadline;
+use crate::base::limits::{self, Limits};
+use crate::canon::{self, Admission, UriGate};
+use crate::engine::known_files::{self, Observed};
+use crate::engine::language_server::LanguageServer;
+use crate::engine::provider_call::{self, ProviderFailure};
+use crate::engine::question::{DocumentInput, Question};
+use crate::engine::server_state::{ServerState, Unavailable};
+use crate::engine::workspace::{Finish, Workspace};
+use crate::gate::{Admitted, Gate};
+use crate::lsp::convert::RawAnswer;
+use crate::model::answer::{Coverage, Notes};
+use crate::model::error::ToolError;
+use crate::model::hover::Hover;
+use crate::model::query::{GatedQuery, Query};
+use crate::model::uri::CanonicalUri;
+use crate::paging::{CanonicalResult, Snapshot};
+use crate::watch::Subscription;
+
+/// Above this many raw entries the canonicalisation runs on the blocking pool.
+const INLINE_ENTRIES: usize = 500;
+
+/// How an execution ended.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// The result is whole, and retained under `key` where it fits.
+    Done {
+        /// The result.
+        snapshot: Arc<Snapshot>,
+        /// The snapshot key.
+        key: String,
+    },
+    /// The workspace changed meanwhile: begin again.
+    Changed,
+    /// It can't be answered.
+    Failed(ToolError),
+}
+
+/// A running execution, shared by all who ask the same.
+pub type Run = Shared<BoxFuture<'static, Outcome>>;
+/// The workspace's own hold on an execution; it doesn't keep it alive.
+pub type WeakRun = WeakShared<BoxFuture<'static, Outcome>>;
+
+/// A language server that takes part.
+#[derive(Clone)]
+pub struct Provider {
+    /// Its kind.
+    pub kind: String,
+    /// Its actor.
+    pub server: Addr<LanguageServer>,
+    /// Its state.
+    pub state: watch::Receiver<ServerState>,
+    /// Whether it only adds to another one.
+    pub is_linter: bool,
+}
+
+/// Everything an execution needs, taken at its beginning.
+pub struct Execution {
+    /// The question.
+    pub query: Arc<GatedQuery>,
+    /// The document asked about, as on disk.
+    pub document: Option<DocumentInput>,
+    /// Who is asked, in order.
+    pub providers: Vec<Provider>,
+    /// Providers known to be unavailable before anybody is asked.
+    pub unavailable: Vec<Unavailable>,
+    /// Source files there are; for the coverage of diagnostics.
+    pub source_files: usize,
+    /// The path gate.
+    pub gate: Gate,
+    /// The limits in force.
+    pub limits: Limits,
+    /// Takes the result.
+    pub workspace: Addr<Workspace>,
+    /// Sees what changed on disk meanwhile.
+    pub subscription: Option<Arc<Subscription>>,
+    /// The request key.
+    pub request_key: String,
+    /// The snapshot key at the beginning.
+    pub snapshot_key: String,
+    /// The first asker's deadline.
+    pub deadline: Deadline,
+}
+
+/// Raw answers of all providers that gave one, in the registry's order.
+struct Collected {
+    answers: Vec<RawAnswer>,
+    passed_over: Vec<Unavailable>,
+    covered: usize,
+}
+
+impl Execution {
+    /// Starts when first polled.
+    pub fn share(self) -> Run {
+        async move { self.run().await }.boxed().shared()
+    }
+
+    async fn run(self) -> Outcome {
+        let collected = match self.collect().await {
+            Ok(collected) => collected,
+            Err(error) => return Outcome::Failed(error),
+        };
+        let entries: usize = collected.answers.iter().map(entries).sum();
+        let (query, gate, limits) = (self.query.clone(), self.gate.clone(), self.limits.clone());
+        let total = self.source_files;
+        let work = move || canonicalise(&query, &gate, &limits, collected, total);
+        let canonical = if entries <= INLINE_ENTRIES {
+            work()
+        } else {
+            match tokio::task::spawn_blocking(work).await {
+                Ok(result) => result,
+                Err(_) => return Outcome::Failed(ToolError::internal()),
+            }
+        };
+        match canonical {
+            Ok((result, observed)) => self.finish(result, observed).await,
+            Err(error) => Outcome::Failed(error),
+        }
+    }
+
+    async fn finish(self, result: CanonicalResult, observed: Vec<(CanonicalUri, Observed)>) -> Outcome {
+        if let Some(subscription) = &self.subscription {
+            subscription.barrier().await;
+        }
+        let (query, request_key, snapshot_key) = (self.query, self.request_key, self.snapshot_key);
+        let finish = Finish { query, request_key, snapshot_key, result, observed };
+        self.workspace.send(finish).await.unwrap_or_else(|_| Outcome::Failed(ToolError::internal()))
+    }
+
+    async fn collect(&self) -> Result<Collected, ToolError> {
+        match &*self.query {
+            Query::DocumentDiagnostics { .. } => self.collect_diagnostics().await,
+            Query::WorkspaceSymbols { .. } => self.collect_everywhere(false).await,
+            Query::WorkspaceDiagnostics { .. } => self.collect_everywhere(true).await,
+            _ => self.collect_first().await,
+        }
+    }
+
+    fn question(&self) -> Result<Question, ToolError> {
+        Question::of(&self.query, self.document.clone()).ok_or_else(ToolError::internal)
+    }
+
+    /// Navigation: the first answer that isn't empty, in order (decisions §3, "several servers").
+    async fn collect_first(&self) -> Result<Collected, ToolError> {
+        let question = self.question()?;
+        let mut passed_over = self.unavailable.clone();
+        let mut first: Option<RawAnswer> = None;
+        for provider in &self.providers {
+            match provider_call::ask(provider, &question, &self.gate, self.deadline).await {
+                Ok(answer) if entries(&answer) > 0 => {
+                    first = Some(answer);
+                    break;
+                }
+                Ok(answer) => first = first.or(Some(answer)),
+                Err(ProviderFailure::Unsupported) if provider.is_linter => {}
+                Err(ProviderFailure::Unsupported) => passed_over.push(unsupported(&provider.kind)),
+                Err(ProviderFailure::Unavailable(unavailable)) if provider.is_linter && first.is_some() => {
+                    passed_over.push(unavailable);
+                }
+                Err(ProviderFailure::Unavailable(unavailable)) => passed_over.push(unavailable),
+                Err(ProviderFailure::Failed(error)) => return Err(error),
+            }
+        }
+        match first {
+            Some(answer) => Ok(Collected { answers: vec![answer], passed_over, covered: 0 }),
+            None => Err(none_available(&passed_over)),
+        }
+    }
+
+    /// Diagnostics of a document: all active servers, or none (decisions §3).
+    async fn collect_diagnostics(&self) -> Result<Collected, ToolError> {
+        let question = self.question()?;
+        let asked = self.providers.iter().map(|provider| {
+            let question = &question;
+            async move { (provider, provider_call::ask(provider, question, &self.gate, self.deadline).await) }
+        });
+        let mut answers = Vec::new();
+        let mut unsupported_by = Vec::new();
+        for (provider, outcome) in futures::future::join_all(asked).await {
+            match outcome {
+                Ok(answer) => answers.push(answer),
+                Err(ProviderFailure::Unsupported) => unsupported_by.push(unsupported(&provider.kind)),
+                Err(ProviderFailure::Unavailable(unavailable)) => return Err(unavailable.to_error()),
+                Err(ProviderFailure::Failed(error)) => return Err(error),
+            }
+        }
+        match (answers.is_empty(), self.unavailable.first()) {
+            (_, Some(unavailable)) => Err(unavailable.to_error()),
+            (true, None) => Err(none_available(&unsupported_by)),
+            (false, None) => Ok(Collected { answers, passed_over: vec![], covered: 0 }),
+        }
+    }
+
+    /// Questions about the whole workspace: everybody is asked; who can't answer is named.
+    async fn collect_everywhere(&self, diagnostics: bool) -> Result<Collected, ToolError> {
+        let question = self.question()?;
+        let asked = self.providers.iter().map(|provider| {
+            let question = &question;
+            async move {
+                let call = async {
+                    if diagnostics {
+                        provider_call::reported(provider, question, &self.gate, self.deadline).await
+                    } else {
+                        let answer = provider_call::ask(provider, question, &self.gate, self.deadline).await?;
+                        Ok((answer, 0))
+                    }
+                };
+                (provider, call.await)
+            }
+        });
+        let mut collected = Collected { answers: vec![], passed_over: self.unavailable.clone(), covered: 0 };
+        for (provider, outcome) in futures::future::join_all(asked).await {
+            match outcome {
+                Ok((answer, covered)) => {
+                    collected.answers.push(answer);
+                    collected.covered = collected.covered.max(covered);
+                }
+                Err(ProviderFailure::Unsupported) if provider.is_linter || diagnostics => {}
+                Err(ProviderFailure::Unsupported) => collected.passed_over.push(unsupported(&provider.kind)),
+                Err(ProviderFailure::Unavailable(unavailable)) => collected.passed_over.push(unavailable),
+                Err(ProviderFailure::Failed(error)) => return Err(error),
+            }
+        }
+        if collected.answers.is_empty() {
+            return Err(none_available(&collected.passed_over));
+        }
+        Ok(collected)
+    }
+}
+
+/// Row 9: gate, normalise, sort, dedup, cap. Also says how each file in the result looked on disk.
+fn canonicalise(
+    query: &GatedQuery,
+    gate: &Gate,
+    limits: &Limits,
+    collected: Collected,
+    source_files: usize,
+) -> Result<(CanonicalResult, Vec<(CanonicalUri, Observed)>), ToolError> {
+    let mut door = Door { gate, observed: Vec::new() };
+    let mut passed_over: Vec<String> = collected.passed_over.iter().map(Unavailable::to_note).collect();
+    passed_over.sort_unstable();
+    passed_over.dedup();
+    let mut notes = Notes { passed_over, ..Notes::default() };
+    let answers = collected.answers;
+    let unpaged = limits.max_items_nonpaged;
+    let result = match query {
+        Query::Definition { .. } => {
+            let raw = locations(answers);
+            let found = canon::locations(raw, &mut door, limits::MAX_RAW_ITEMS, limits::MAX_RAW_ITEMS)?;
+            notes.outside = found.outside();
+            CanonicalResult::definition(found, unpaged, notes)
+        }
+        Query::References { .. } => {
+            let cap = limits.max_references_items_total;
+            let found = canon::locations(locations(answers), &mut door, usize::MAX, cap)?;
+            notes.outside = found.outside();
+            CanonicalResult::references(found, notes)
+        }
+        Query::Hover { .. } => {
+            let (hover, truncated) = canon::hover(hovers(answers));
+            notes.truncated = truncated;
+            CanonicalResult::hover(hover, notes)
+        }
+        Query::DocumentSymbols { uri } => {
+            let raw = answers.into_iter().flat_map(|answer| match answer {
+                RawAnswer::DocumentSymbols(symbols) => symbols,
+                _ => vec![],
+            });
+            let found = canon::document_symbols(uri, raw.collect(), limits::MAX_RAW_ITEMS)?;
+            CanonicalResult::document_symbols(found, unpaged, notes)
+        }
+        Query::WorkspaceSymbols { .. } => {
+            let raw = answers.into_iter().flat_map(|answer| match answer {
+                RawAnswer::WorkspaceSymbols(symbols) => symbols,
+                _ => vec![],
+            });
+            let cap = limits.max_workspace_symbols_items_total;
+            let found = canon::workspace_symbols(raw.collect(), &mut door, cap)?;
+            notes.outside = found.outside();
+            CanonicalResult::workspace_symbols(found, notes)
+        }
+        Query::DocumentDiagnostics { uri } => {
+            let raw = answers.into_iter().flat_map(|answer| match answer {
+                RawAnswer::Diagnostics(files) => files,
+                _ => vec![],
+            });
+            let own = raw.filter(|file| matches!(gate.admit(&file.uri), Admitted::Inside(of) if of == *uri));
+            let found = canon::diagnostics(uri, own.flat_map(|file| file.diagnostics).collect());
+            CanonicalResult::document_diagnostics(uri.clone(), found, unpaged, notes)
+        }
+        Query::WorkspaceDiagnostics { .. } => {
+            let raw = answers.into_iter().flat_map(|answer| match answer {
+                RawAnswer::Diagnostics(files) => files,
+                _ => vec![],
+            });
+            let cap = limits.max_workspace_diagnostics_items_total;
+            let (found, cut) = canon::workspace_diagnostics(raw.collect(), &mut door, cap, unpaged)?;
+            notes.outside = found.outside();
+            notes.truncated_files = cut;
+            notes.coverage = Some(Coverage { covered: collected.covered.min(source_files), total: source_files });
+            CanonicalResult::workspace_diagnostics(found, notes)
+        }
+    };
+    Ok((result, door.observed))
+}
+
+/// The gate as `canon` sees it; remembers how each admitted file looks on disk.
+struct Door<'a> {
+    gate: &'a Gate,
+    observed: Vec<(CanonicalUri, Observed)>,
+}
+
+impl UriGate for Door<'_> {
+    fn admit(&mut self, uri: &str) -> Admission {
+        match self.gate.admit(uri) {
+            Admitted::Outside => Admission::Outside,
+            Admitted::Missing => Admission::Missing,
+            Admitted::Inside(uri) => match known_files::observe(self.gate, &uri) {
+                Ok(observed) => {
+                    self.observed.push((uri.clone(), observed));
+                    Admission::Inside(uri)
+                }
+                Err(_) => Admission::Missing,
+            },
+        }
+    }
+}
+
+fn locations(answers: Vec<RawAnswer>) -> Vec<crate::model::position::RawLocation> {
+    let lists = answers.into_iter().map(|answer| match answer {
+        RawAnswer::Locations(list) => list,
+        _ => vec![],
+    });
+    lists.flatten().collect()
+}
+
+fn hovers(answers: Vec<RawAnswer>) -> Vec<Hover> {
+    let hovers = answers.into_iter().filter_map(|answer| match answer {
+        RawAnswer::Hover(hover) => hover,
+        _ => None,
+    });
+    hovers.collect()
+}
+
+fn entries(answer: &RawAnswer) -> usize {
+    match answer {
+        RawAnswer::Locations(list) => list.len(),
+        RawAnswer::Hover(hover) => usize::from(hover.is_some()),
+        RawAnswer::DocumentSymbols(list) => list.len(),
+        RawAnswer::WorkspaceSymbols(list) => list.len(),
+        RawAnswer::Diagnostics(list) => list.iter().map(|file| file.diagnostics.len()).sum(),
+    }
+}
+
+fn unsupported(kind: &str) -> Unavailable {
+    Unavailable::new(
+        kind,
+        "unsupported",
+        "the language server for this language doesn't offer this operation",
+        "codeyard servers list",
+    )
+}
+
+fn none_available(passed_over: &[Unavailable]) -> ToolError {
+    match passed_over.first() {
+        Some(first) => first.to_error(),
+        None => ToolError::provider_unavailable(
+            "no_server",
+            "no language server is known for the files of this workspace",
+            "codeyard servers list",
+        ),
+    }
+}

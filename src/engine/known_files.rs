@@ -1,0 +1,154 @@
+//! What a workspace knows of files on disk: stamps of everything an answer hangs on, and the texts of recent documents.
+//!
+//! A file whose stamp was taken within two seconds of its last change may change again without the stamp showing it, so its
+//! content's hash is kept as well and compared until the stamp has aged (decisions §3, "edit not yet seen by the watcher").
+//! Invariant: a file counts as unchanged only if its stamp, and where that is young its hash, are those of the last look.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use lru::LruCache;
+
+use crate::base::clock;
+use crate::base::digest::sha256;
+use crate::base::limits;
+use crate::gate::{FileStamp, Gate};
+use crate::lsp::text::Document;
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::uri::CanonicalUri;
+
+/// A document's content as read from disk in one go.
+#[derive(Debug)]
+pub struct Source {
+    /// The file.
+    pub uri: CanonicalUri,
+    /// Its text.
+    pub document: Arc<Document>,
+    /// SHA-256 of its bytes.
+    pub hash: [u8; 32],
+}
+
+/// A file as it was looked at: what must be the same for it to count as unchanged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observed {
+    stamp: FileStamp,
+    /// Set while the stamp is young.
+    hash: Option<[u8; 32]>,
+}
+
+/// What a look at the disk says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// As it was.
+    Same,
+    /// Not as it was, or gone.
+    Changed,
+    /// Never looked at before.
+    New,
+}
+
+/// The files of one workspace that answers hang on.
+pub struct KnownFiles {
+    gate: Gate,
+    known: HashMap<CanonicalUri, Observed>,
+    texts: LruCache<CanonicalUri, Arc<Source>>,
+    text_bytes: usize,
+}
+
+/// Looks at `uri` on disk: its stamp, and its hash while the stamp is young.
+pub fn observe(gate: &Gate, uri: &CanonicalUri) -> Result<Observed, ToolError> {
+    let stamp = gate.stat(uri)?;
+    if !stamp.is_fresh(clock::wall_ns()) {
+        return Ok(Observed { stamp, hash: None });
+    }
+    let (bytes, stamp) = gate.read(uri, limits::MAX_DOCUMENT_BYTES)?;
+    Ok(Observed { hash: Some(sha256(&bytes)), stamp })
+}
+
+impl KnownFiles {
+    /// Nothing known yet.
+    pub fn new(gate: Gate) -> Self {
+        let capacity = NonZeroUsize::new(limits::MAX_OPEN_DOCUMENTS * 4).unwrap_or(NonZeroUsize::MIN);
+        Self { gate, known: HashMap::new(), texts: LruCache::new(capacity), text_bytes: 0 }
+    }
+
+    /// The document as it is on disk now, and whether it has changed since the last look.
+    pub fn document(&mut self, uri: &CanonicalUri) -> Result<(Arc<Source>, Look), ToolError> {
+        let look = self.look(uri)?;
+        if let (Look::Same, Some(source)) = (look, self.texts.get(uri)) {
+            return Ok((source.clone(), look));
+        }
+        let (bytes, stamp) = self.gate.read(uri, limits::MAX_DOCUMENT_BYTES)?;
+        let hash = sha256(&bytes);
+        let text = String::from_utf8(bytes)
+            .map_err(|_| ToolError::new(ErrorCode::NotFound, "the document is not UTF-8 text and can't be opened"))?;
+        let source = Arc::new(Source { uri: uri.clone(), document: Arc::new(Document::new(text)), hash });
+        let unchanged = self.texts.peek(uri).is_some_and(|before| before.hash == hash);
+        self.learn(uri.clone(), Observed { hash: stamp.is_fresh(clock::wall_ns()).then_some(hash), stamp });
+        self.keep(source.clone());
+        Ok((source, if unchanged && look == Look::Changed { Look::Same } else { look }))
+    }
+
+    /// Compares a file with the last look at it. A changed file is learnt anew.
+    pub fn look(&mut self, uri: &CanonicalUri) -> Result<Look, ToolError> {
+        let Some(known) = self.known.get(uri) else {
+            self.gate.stat(uri)?;
+            return Ok(Look::New);
+        };
+        if known.hash.is_none() && self.gate.stat(uri)? == known.stamp {
+            return Ok(Look::Same);
+        }
+        let now = observe(&self.gate, uri)?;
+        let same = match (known.hash, now.hash) {
+            (Some(before), Some(after)) => before == after && now.stamp == known.stamp,
+            (Some(before), None) if now.stamp == known.stamp => {
+                sha256(&self.gate.read(uri, limits::MAX_DOCUMENT_BYTES)?.0) == before
+            }
+            _ => false,
+        };
+        self.known.insert(uri.clone(), now);
+        Ok(if same { Look::Same } else { Look::Changed })
+    }
+
+    /// Takes note of a look made elsewhere; says whether it contradicts an earlier one.
+    pub fn learn(&mut self, uri: CanonicalUri, observed: Observed) -> Look {
+        if self.known.len() >= limits::MAX_WATCHED_FILES {
+            self.known.clear();
+        }
+        match self.known.insert(uri, observed.clone()) {
+            None => Look::New,
+            Some(before) if before.stamp == observed.stamp => match (before.hash, observed.hash) {
+                (Some(before), Some(after)) if before != after => Look::Changed,
+                _ => Look::Same,
+            },
+            Some(_) => Look::Changed,
+        }
+    }
+
+    /// Forgets a file that is known to have changed.
+    pub fn forget(&mut self, uri: &CanonicalUri) {
+        self.known.remove(uri);
+    }
+
+    /// Forgets everything: after a bulk change.
+    pub fn forget_all(&mut self) {
+        self.known.clear();
+    }
+
+    /// How many files are known and how many bytes of text are kept.
+    pub fn size(&self) -> (usize, usize) {
+        (self.known.len(), self.text_bytes)
+    }
+
+    fn keep(&mut self, source: Arc<Source>) {
+        self.text_bytes += source.document.text().len();
+        if let Some((_, out)) = self.texts.push(source.uri.clone(), source) {
+            self.text_bytes -= out.document.text().len();
+        }
+        while self.text_bytes > limits::MAX_DOCUMENT_TEXTS_BYTES && self.texts.len() > 1 {
+            let Some((_, out)) = self.texts.pop_lru() else { break };
+            self.text_bytes -= out.document.text().len();
+        }
+    }
+}

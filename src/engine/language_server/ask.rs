@@ -1,0 +1,176 @@
+//! Questions: bring the document up to date at the server, send the request, hand out the future.
+//!
+//! Not here: waiting, decoding, canonicalising; that's the asker's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+
+use super::diagnostics::PushState;
+use super::up::SyncOutcome;
+use super::*;
+use crate::engine::question::DocumentInput;
+use crate::lsp::client::{Event, RequestError};
+use crate::lsp::methods;
+
+impl Handler<Ask> for LanguageServer {
+    type Result = MessageResult<Ask>;
+
+    fn handle(&mut self, ask: Ask, ctx: &mut Self::Context) -> Self::Result {
+        self.last_used = Instant::now();
+        MessageResult(self.answer_now(ask, ctx))
+    }
+}
+
+impl Handler<Pulled> for LanguageServer {
+    type Result = ();
+
+    fn handle(&mut self, pulled: Pulled, ctx: &mut Self::Context) {
+        if pulled.incarnation != self.incarnation {
+            return;
+        }
+        let Some(up) = &mut self.up else { return };
+        if up.diagnostics.pulled(&pulled.uri, pulled.diagnostics) {
+            self.tell(News::DiagnosticsChanged, ctx);
+        }
+    }
+}
+
+impl LanguageServer {
+    fn answer_now(&mut self, ask: Ask, ctx: &mut Context<Self>) -> Asked {
+        if let ServerState::Down(down) = &*self.state.borrow() {
+            return Asked::Down(Unavailable::down(self.context.kind.as_str(), down));
+        }
+        if let Some(refused) = self.poisoned_by(&ask.question) {
+            return Asked::Down(refused);
+        }
+        if let Some(document) = ask.question.document().cloned()
+            && let Err(()) = self.sync(&document, ctx)
+        {
+            return Asked::NotReady;
+        }
+        let ready = matches!(*self.state.borrow(), ServerState::Ready);
+        let Some(up) = self.up.as_mut().filter(|_| ready) else { return Asked::NotReady };
+        let asked = match &ask.question {
+            Question::DocumentDiagnostics(document) if !up.capabilities.supports(methods::DOCUMENT_DIAGNOSTIC) => {
+                let document = document.clone();
+                return self.await_push(&document, ask.deadline, ctx);
+            }
+            Question::WorkspaceDiagnostics => up.project_report(ask.deadline),
+            question => up.request(question, ask.deadline),
+        };
+        match asked {
+            Ok(asked) => asked,
+            Err(RequestError::QueueFull | RequestError::Broken) => {
+                self.die("queue_full", ctx);
+                Asked::NotReady
+            }
+            Err(RequestError::TooManyPending) => Asked::Down(Unavailable::new(
+                self.context.kind.as_str(),
+                "overloaded",
+                "too many requests are pending at the language server",
+                "codeyard doctor",
+            )),
+            Err(_) => Asked::NotReady,
+        }
+    }
+
+    /// Makes the server's text of a document that of the disk. `Err`: the child isn't there or doesn't listen.
+    fn sync(&mut self, document: &DocumentInput, ctx: &mut Context<Self>) -> Result<(), ()> {
+        let Some(up) = &mut self.up else { return Err(()) };
+        match up.sync(document) {
+            Ok(SyncOutcome::Unchanged) => Ok(()),
+            Ok(SyncOutcome::Opened) => {
+                if self.context.server.quirks.open_set_matters {
+                    self.tell(News::OpenSetChanged, ctx);
+                }
+                self.refresh_state(ctx);
+                Ok(())
+            }
+            Ok(SyncOutcome::Changed) => Ok(()),
+            Err(_) => {
+                self.die("queue_full", ctx);
+                Err(())
+            }
+        }
+    }
+
+    fn await_push(&mut self, document: &DocumentInput, deadline: Deadline, ctx: &mut Context<Self>) -> Asked {
+        let settle = Duration::from_millis(self.context.server.quirks.push_settle_ms);
+        if self.context.server.quirks.no_diagnostics {
+            return Asked::Unsupported;
+        }
+        let uri = &document.source.uri;
+        let Some(up) = &mut self.up else { return Asked::NotReady };
+        let mut state = up.diagnostics.push_of(uri, settle, Instant::now());
+        if matches!(state, PushState::Outdated) {
+            if up.reopen(document).is_err() {
+                self.die("queue_full", ctx);
+                return Asked::NotReady;
+            }
+            state = up.diagnostics.push_of(uri, settle, Instant::now());
+        }
+        let pushed = match state {
+            PushState::Awaited(receiver) => receiver,
+            PushState::Current(diagnostics) => {
+                let (sender, receiver) = tokio::sync::oneshot::channel();
+                drop(sender.send(diagnostics));
+                receiver
+            }
+            PushState::Outdated => return Asked::NotReady,
+        };
+        Asked::Push(PendingPush { pushed, encoding: up.encoding, expiry: up.expiry(None, deadline) })
+    }
+
+    fn poisoned_by(&mut self, question: &Question) -> Option<Unavailable> {
+        let source = &question.document()?.source;
+        let (hash, deaths) = *self.poisoned.get(&source.uri)?;
+        if hash != source.hash {
+            self.poisoned.remove(&source.uri);
+            return None;
+        }
+        (deaths >= POISON_DEATHS).then(|| {
+            Unavailable::new(
+                self.context.kind.as_str(),
+                "crashed",
+                "this document has crashed the language server twice; it is refused until it changes",
+                "codeyard doctor",
+            )
+        })
+    }
+
+    /// A notification or registration from the child.
+    pub(super) fn on_event(&mut self, event: Event, ctx: &mut Context<Self>) {
+        let Some(up) = &mut self.up else { return };
+        let effect = up.on_event(event, &self.context);
+        if effect.diagnostics_changed {
+            self.tell(News::DiagnosticsChanged, ctx);
+        }
+        if effect.refresh {
+            self.tell(News::AnswersMayDiffer, ctx);
+        }
+        if effect.pushed {
+            self.settle_pushes(ctx);
+        }
+        if effect.readiness {
+            self.refresh_state(ctx);
+        }
+    }
+
+    fn settle_pushes(&mut self, ctx: &mut Context<Self>) {
+        let settle = Duration::from_millis(self.context.server.quirks.push_settle_ms);
+        let Some(up) = &mut self.up else { return };
+        let now = Instant::now();
+        if let Some(at) = up.diagnostics.settle(settle, now) {
+            ctx.run_later(at.saturating_duration_since(now), |server, ctx| server.settle_pushes(ctx));
+        }
+    }
+}
+
+/// Keeps the compiler honest about what may cross threads.
+const _: fn() = || {
+    fn sendable<T: Send>() {}
+    sendable::<Asked>();
+    sendable::<Arc<ServerContext>>();
+};

@@ -1,0 +1,273 @@
+//! What one server has said about its files: pushes, pulls that were remembered, and who waits for a push.
+//!
+//! A push counts for a document's present content if it carries the document's version, or, from a server that gives none,
+//! if it came after the last sync. A push that was computed before something else changed counts no more: the document is
+//! opened anew to get another.
+//! Invariant: an old or empty list is never handed out in place of one that hasn't come yet.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use crate::base::clock::Instant;
+use crate::base::limits;
+use crate::canon;
+use crate::model::diagnostic::{Diagnostic, RawDiagnostic, RawFileDiagnostics};
+use crate::model::uri::CanonicalUri;
+
+/// Somebody who waits for the push that follows a sync.
+type Waiter = oneshot::Sender<Arc<Vec<RawDiagnostic>>>;
+
+/// The last sync of an open document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Synced {
+    /// The version sent.
+    version: i32,
+    /// The server's change counter at that time.
+    content: u64,
+    /// The event counter at that time.
+    event: u64,
+}
+
+#[derive(Debug)]
+struct Push {
+    diagnostics: Arc<Vec<RawDiagnostic>>,
+    version: Option<i32>,
+    event: u64,
+    at: Instant,
+}
+
+#[derive(Debug, Default)]
+struct File {
+    synced: Option<Synced>,
+    push: Option<Push>,
+    waiters: Vec<Waiter>,
+    reported: Option<Report>,
+}
+
+#[derive(Debug)]
+struct Report {
+    raw: Arc<Vec<RawDiagnostic>>,
+    canonical: Vec<Diagnostic>,
+}
+
+/// The diagnostics one incarnation of one server knows of.
+#[derive(Debug, Default)]
+pub struct Diagnostics {
+    files: BTreeMap<CanonicalUri, File>,
+    event: u64,
+    content: u64,
+}
+
+/// What to do for somebody who asks for a document's push.
+pub enum PushState {
+    /// It's here.
+    Current(Arc<Vec<RawDiagnostic>>),
+    /// It will come; here is where.
+    Awaited(oneshot::Receiver<Arc<Vec<RawDiagnostic>>>),
+    /// It was computed from older surroundings: open the document anew, then ask again.
+    Outdated,
+}
+
+impl Diagnostics {
+    /// Something on disk or in another document changed: earlier pushes may be out of date.
+    pub fn surroundings_changed(&mut self) {
+        self.content += 1;
+    }
+
+    /// A document was opened or changed at the server, as `version`.
+    pub fn synced(&mut self, uri: &CanonicalUri, version: i32) {
+        self.event += 1;
+        let (content, event) = (self.content, self.event);
+        self.file(uri).synced = Some(Synced { version, content, event });
+    }
+
+    /// A document was closed at the server by us.
+    pub fn closed(&mut self, uri: &CanonicalUri) {
+        if let Some(file) = self.files.get_mut(uri) {
+            file.synced = None;
+            file.push = None;
+        }
+    }
+
+    /// A file is gone.
+    pub fn deleted(&mut self, uri: &CanonicalUri) -> bool {
+        self.files.remove(uri).is_some_and(|file| file.reported.is_some_and(|report| !report.canonical.is_empty()))
+    }
+
+    /// A push came in. Says whether the file's canonical diagnostics differ from those before.
+    pub fn pushed(&mut self, uri: &CanonicalUri, version: Option<i32>, raw: Vec<RawDiagnostic>, now: Instant) -> bool {
+        if !self.files.contains_key(uri) && self.files.len() >= limits::MAX_DIAGNOSTIC_FILES {
+            return false;
+        }
+        self.event += 1;
+        let event = self.event;
+        let diagnostics = Arc::new(raw);
+        let file = self.file(uri);
+        if file.synced.is_none() && diagnostics.is_empty() && file.reported.is_some() {
+            // The server clears what we closed; the report stands until the file changes.
+            return false;
+        }
+        file.push = Some(Push { diagnostics: diagnostics.clone(), version, event, at: now });
+        self.report(uri, diagnostics)
+    }
+
+    /// Remembers what was pulled. Says whether it differs from before.
+    pub fn pulled(&mut self, uri: &CanonicalUri, raw: Vec<RawDiagnostic>) -> bool {
+        if !self.files.contains_key(uri) && self.files.len() >= limits::MAX_DIAGNOSTIC_FILES {
+            return false;
+        }
+        self.report(uri, Arc::new(raw))
+    }
+
+    /// The push for a document's present content, once it has been quiet for `settle`.
+    pub fn push_of(&mut self, uri: &CanonicalUri, settle: std::time::Duration, now: Instant) -> PushState {
+        let content = self.content;
+        let file = self.file(uri);
+        if file.synced.is_none_or(|synced| synced.content != content) {
+            return PushState::Outdated;
+        }
+        if let Some(current) = file.current(settle, now) {
+            return PushState::Current(current);
+        }
+        let (sender, receiver) = oneshot::channel();
+        file.waiters.retain(|waiter| !waiter.is_closed());
+        file.waiters.push(sender);
+        PushState::Awaited(receiver)
+    }
+
+    /// Gives everybody what has settled by now. Says when to look again, if somebody still waits for quiet.
+    pub fn settle(&mut self, settle: std::time::Duration, now: Instant) -> Option<Instant> {
+        let mut next: Option<Instant> = None;
+        for file in self.files.values_mut().filter(|file| !file.waiters.is_empty()) {
+            if let Some(current) = file.current(settle, now) {
+                for waiter in file.waiters.drain(..) {
+                    drop(waiter.send(current.clone()));
+                }
+            } else if let Some(at) = file.push.as_ref().map(|push| push.at + settle).filter(|at| *at > now) {
+                next = Some(next.map_or(at, |next| next.min(at)));
+            }
+        }
+        next
+    }
+
+    /// All that has been reported.
+    pub fn reported(&self) -> Vec<RawFileDiagnostics> {
+        let reported = self.files.iter().filter_map(|(uri, file)| Some((uri, file.reported.as_ref()?)));
+        reported
+            .map(|(uri, report)| RawFileDiagnostics { uri: uri.text(), diagnostics: report.raw.as_ref().clone() })
+            .collect()
+    }
+
+    /// How many files have been reported on, with or without a finding.
+    pub fn covered(&self) -> usize {
+        self.files.values().filter(|file| file.reported.is_some()).count()
+    }
+
+    /// Whether a file has been reported on.
+    pub fn has_report(&self, uri: &CanonicalUri) -> bool {
+        self.files.get(uri).is_some_and(|file| file.reported.is_some())
+    }
+
+    fn file(&mut self, uri: &CanonicalUri) -> &mut File {
+        self.files.entry(uri.clone()).or_default()
+    }
+
+    fn report(&mut self, uri: &CanonicalUri, raw: Arc<Vec<RawDiagnostic>>) -> bool {
+        let kept: Vec<RawDiagnostic> = raw.iter().take(limits::MAX_DIAGNOSTICS_PER_FILE).cloned().collect();
+        let canonical = canon::diagnostics(uri, kept).into_items();
+        let file = self.file(uri);
+        let before = file.reported.as_ref().map(|report| &report.canonical);
+        let differs = before.map_or(!canonical.is_empty(), |before| *before != canonical);
+        file.reported = Some(Report { raw, canonical });
+        differs
+    }
+}
+
+impl File {
+    fn current(&self, settle: std::time::Duration, now: Instant) -> Option<Arc<Vec<RawDiagnostic>>> {
+        let (synced, push) = (self.synced?, self.push.as_ref()?);
+        let of_present = match push.version {
+            Some(version) => version >= synced.version,
+            None => push.event > synced.event,
+        };
+        let quiet = now.saturating_duration_since(push.at) >= settle;
+        (of_present && quiet).then(|| push.diagnostics.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::model::position::Range;
+
+    fn uri() -> CanonicalUri {
+        CanonicalUri::of_gated_path(Path::new("/w/a.c"))
+    }
+
+    fn finding(message: &str) -> RawDiagnostic {
+        RawDiagnostic {
+            range: Range::new(0, 0, 0, 1),
+            severity: Some(1),
+            code: None,
+            source: None,
+            message: message.into(),
+        }
+    }
+
+    #[test]
+    fn an_older_versions_push_is_not_taken() {
+        let mut known = Diagnostics::default();
+        let now = Instant::now();
+        known.synced(&uri(), 2);
+        assert!(known.pushed(&uri(), Some(1), vec![finding("old")], now));
+        let PushState::Awaited(mut waits) = known.push_of(&uri(), Duration::ZERO, now) else { panic!("must wait") };
+        assert!(known.pushed(&uri(), Some(2), vec![finding("new")], now));
+        assert_eq!(known.settle(Duration::ZERO, now), None);
+        assert_eq!(waits.try_recv().unwrap()[0].message, "new");
+    }
+
+    #[test]
+    fn unversioned_pushes_must_follow_the_sync_and_be_quiet() {
+        let mut known = Diagnostics::default();
+        let (now, settle) = (Instant::now(), Duration::from_millis(100));
+        known.pushed(&uri(), None, vec![finding("before")], now);
+        known.synced(&uri(), 1);
+        let PushState::Awaited(mut waits) = known.push_of(&uri(), settle, now) else { panic!("must wait") };
+        known.pushed(&uri(), None, vec![finding("after")], now);
+        assert_eq!(known.settle(settle, now), Some(now + settle));
+        assert!(waits.try_recv().is_err());
+        assert_eq!(known.settle(settle, now + settle), None);
+        assert_eq!(waits.try_recv().unwrap()[0].message, "after");
+    }
+
+    #[test]
+    fn changed_surroundings_outdate_a_push() {
+        let mut known = Diagnostics::default();
+        let now = Instant::now();
+        known.synced(&uri(), 1);
+        known.pushed(&uri(), Some(1), vec![], now);
+        assert!(matches!(known.push_of(&uri(), Duration::ZERO, now), PushState::Current(_)));
+        known.surroundings_changed();
+        assert!(matches!(known.push_of(&uri(), Duration::ZERO, now), PushState::Outdated));
+    }
+
+    #[test]
+    fn only_a_different_canonical_list_is_news() {
+        let mut known = Diagnostics::default();
+        let now = Instant::now();
+        known.synced(&uri(), 1);
+        assert!(!known.pushed(&uri(), None, vec![], now), "nothing before, nothing now");
+        assert!(known.pushed(&uri(), None, vec![finding("a"), finding("b")], now));
+        assert!(!known.pushed(&uri(), None, vec![finding("b"), finding("a"), finding("a")], now));
+        assert!(known.pushed(&uri(), None, vec![finding("b")], now));
+        known.closed(&uri());
+        assert!(!known.pushed(&uri(), None, vec![], now), "clearing after our own close is not news");
+        assert_eq!(known.reported().len(), 1);
+        assert!(known.deleted(&uri()));
+    }
+}

@@ -1,0 +1,270 @@
+//! Birth, care and death of the child: launch, events, readiness timers, hang detection, restart, stop.
+//!
+//! Not here: questions (`ask`) and what is open at the server (`up`).
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use actix::prelude::*;
+use tokio::time::timeout;
+
+use super::*;
+use crate::engine::restart::Verdict;
+use crate::lsp::client::{Client, ClientOptions, Event};
+use crate::lsp::launch::{LaunchSpec, Process};
+use crate::lsp::lifecycle::{self, Initialized};
+
+/// Kills the child's whole group when dropped, unless it has been stopped in order.
+pub struct KillOnDrop {
+    process: Arc<dyn Process>,
+    armed: bool,
+}
+
+impl KillOnDrop {
+    fn new(process: Arc<dyn Process>) -> Self {
+        Self { process, armed: true }
+    }
+
+    /// The process.
+    pub fn process(&self) -> &Arc<dyn Process> {
+        &self.process
+    }
+
+    fn disarm(mut self) -> Arc<dyn Process> {
+        self.armed = false;
+        self.process.clone()
+    }
+}
+
+impl Drop for KillOnDrop {
+    fn drop(&mut self) {
+        if self.armed {
+            self.process.kill();
+        }
+    }
+}
+
+struct Born {
+    client: Client,
+    events: tokio::sync::mpsc::Receiver<Event>,
+    child: KillOnDrop,
+    initialized: Initialized,
+}
+
+/// Why a start failed, with the tail of the child's standard error.
+struct StillBorn {
+    message: String,
+    stderr: String,
+}
+
+/// An event of the child, with the life it belongs to.
+struct Tagged {
+    incarnation: u64,
+    event: Option<Event>,
+}
+
+impl LanguageServer {
+    /// Starts the child in the background; the state says `Starting` until it's up.
+    pub(super) fn launch(&mut self, ctx: &mut Context<Self>) {
+        if self.stopping || self.up.is_some() {
+            return;
+        }
+        self.incarnation += 1;
+        let incarnation = self.incarnation;
+        self.set_state(ServerState::Starting);
+        let birth = give_birth(self.context.clone()).into_actor(self);
+        ctx.spawn(birth.map(move |result, server, ctx| server.on_born(incarnation, result, ctx)));
+    }
+
+    fn on_born(&mut self, incarnation: u64, result: Result<Born, StillBorn>, ctx: &mut Context<Self>) {
+        if self.stopping || incarnation != self.incarnation {
+            return;
+        }
+        match result {
+            Err(still) => self.after_death("start_failed", still.message, still.stderr, ctx),
+            Ok(mut born) => {
+                let mut receiver = std::mem::replace(&mut born.events, tokio::sync::mpsc::channel(1).1);
+                let events = futures::stream::poll_fn(move |cx| receiver.poll_recv(cx))
+                    .map(move |event| Tagged { incarnation, event: Some(event) })
+                    .chain(futures::stream::once(async move { Tagged { incarnation, event: None } }));
+                ctx.add_stream(events);
+                let mut up = Up::new(&self.context, born.client, born.child, born.initialized, incarnation);
+                let opened = up.open_anchors(&self.context);
+                self.up = Some(up);
+                if opened.is_err() {
+                    return self.die("queue_full", ctx);
+                }
+                self.refresh_state(ctx);
+            }
+        }
+    }
+
+    /// Publishes what the readiness machine says now, and arms the timer for its next possible change.
+    pub(super) fn refresh_state(&mut self, ctx: &mut Context<Self>) {
+        let Some(up) = &self.up else { return };
+        let now = Instant::now();
+        let next = up.readiness_state(now);
+        let check = up.readiness.next_check();
+        let was_ready = matches!(*self.state.borrow(), ServerState::Ready);
+        let is_ready = matches!(next, ServerState::Ready);
+        self.set_state(next);
+        if is_ready && !was_ready {
+            self.tell(News::AnswersMayDiffer, ctx);
+        }
+        if let Some(timer) = self.timer.take() {
+            ctx.cancel_future(timer);
+        }
+        if let Some(at) = check {
+            let wait = at.saturating_duration_since(now);
+            self.timer = Some(ctx.run_later(wait, |server, ctx| {
+                server.timer = None;
+                server.refresh_state(ctx);
+            }));
+        }
+    }
+
+    /// Ends the present child at once, because it misbehaved, and lets the restart rule decide.
+    pub(super) fn die(&mut self, reason: &'static str, ctx: &mut Context<Self>) {
+        let Some(up) = self.up.take() else { return };
+        let stderr = up.child.process().stderr_tail();
+        drop(up);
+        self.after_death(reason, "the language server was ended because it misbehaved".into(), stderr, ctx);
+    }
+
+    fn after_death(&mut self, reason: &'static str, message: String, stderr: String, ctx: &mut Context<Self>) {
+        if let Some(timer) = self.timer.take() {
+            ctx.cancel_future(timer);
+        }
+        self.tell(News::AnswersMayDiffer, ctx);
+        if self.stopping {
+            return self.down("stopped", message, stderr);
+        }
+        self.context.metrics.restart(self.context.kind.as_str(), reason);
+        tracing::warn!(
+            workspace = %self.context.workspace, server = %self.context.kind, reason, stderr = %last_line(&stderr),
+            "language server ended"
+        );
+        match self.history.on_death(Instant::now(), rand::random::<f64>()) {
+            Verdict::Restart(wait) => {
+                self.set_state(ServerState::Starting);
+                self.restarts += 1;
+                ctx.run_later(wait, |server, ctx| server.launch(ctx));
+            }
+            Verdict::Quarantine(wait) => {
+                self.down("quarantined", format!("the language server failed too often ({reason}); it is tried again in {} s", wait.as_secs()), stderr);
+                ctx.run_later(wait, |server, ctx| {
+                    server.restarts += 1;
+                    server.launch(ctx);
+                });
+            }
+        }
+    }
+
+    fn on_closed(&mut self, ctx: &mut Context<Self>) {
+        let Some(up) = self.up.take() else { return };
+        for (uri, hash) in up.documents_in_question() {
+            if self.poisoned.len() >= MAX_POISONED {
+                self.poisoned.clear();
+            }
+            let entry = self.poisoned.entry(uri).or_insert((hash, 0));
+            *entry = if entry.0 == hash { (hash, entry.1 + 1) } else { (hash, 1) };
+        }
+        let stderr = up.child.process().stderr_tail();
+        self.after_death("crashed", "the language server ended by itself".into(), stderr, ctx);
+    }
+
+    /// Once a second: hangs, stability, idleness.
+    pub(super) fn care(&mut self, ctx: &mut Context<Self>) {
+        let now = Instant::now();
+        let Some(up) = &self.up else { return };
+        let silent = now.saturating_duration_since(up.client.last_byte_at());
+        let indexing = matches!(*self.state.borrow(), ServerState::Indexing { .. });
+        let limit = if indexing { self.context.times.silent_with_progress } else { self.context.times.silent };
+        if up.expired.load(Ordering::Relaxed) >= HUNG_AFTER_EXPIRED && silent >= limit {
+            return self.die("hung", ctx);
+        }
+        if now.saturating_duration_since(up.born) >= self.history.rule().window {
+            self.history.on_stable();
+        }
+        let unused = now.saturating_duration_since(self.last_used);
+        if unused >= self.context.times.idle && up.client.pending() == 0 && !self.stopping {
+            tracing::info!(workspace = %self.context.workspace, server = %self.context.kind, "language server is idle, stopping it");
+            self.tell(News::Idle, ctx);
+        }
+    }
+}
+
+impl StreamHandler<Tagged> for LanguageServer {
+    fn handle(&mut self, tagged: Tagged, ctx: &mut Self::Context) {
+        if tagged.incarnation != self.incarnation {
+            return;
+        }
+        match tagged.event {
+            None | Some(Event::Closed(_)) => self.on_closed(ctx),
+            Some(event) => self.on_event(event, ctx),
+        }
+    }
+
+    fn finished(&mut self, _: &mut Self::Context) {
+        // The default would stop the actor; it lives on to restart its child.
+    }
+}
+
+impl Handler<Restart> for LanguageServer {
+    type Result = ();
+
+    fn handle(&mut self, message: Restart, ctx: &mut Self::Context) {
+        self.die(message.reason, ctx);
+    }
+}
+
+impl Handler<StopServer> for LanguageServer {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, _: StopServer, _: &mut Self::Context) -> Self::Result {
+        self.stopping = true;
+        self.down("stopped", "the language server has been stopped".into(), String::new());
+        let up = self.up.take();
+        Box::pin(async move {
+            if let Some(up) = up {
+                let (client, child) = up.into_parts();
+                let report = lifecycle::stop(&client, child.process().as_ref()).await;
+                tracing::info!(report = ?report, "language server stopped");
+                drop(child.disarm());
+            }
+        })
+    }
+}
+
+async fn give_birth(context: Arc<ServerContext>) -> Result<Born, StillBorn> {
+    let failed = |message: String, stderr: String| StillBorn { message, stderr };
+    let spec = LaunchSpec {
+        label: format!("{}/{}", context.workspace, context.kind),
+        program: context.program.program.clone(),
+        args: context.program.args.clone(),
+        cwd: context.root.clone(),
+        env: context.env.clone(),
+    };
+    let launched = context.launcher.launch(&spec).await;
+    let connection = launched.map_err(|error| failed(error.to_string(), String::new()))?;
+    let child = KillOnDrop::new(connection.process);
+    let options = ClientOptions {
+        label: spec.label,
+        no_cancel: context.server.quirks.no_cancel.clone(),
+        omit_null_params: context.server.quirks.omit_null_params,
+        restart_on_error: context.server.quirks.restart_on_error.clone(),
+        host: Arc::new(up::SettingsHost::new(&context)),
+        frames: context.frames.clone(),
+    };
+    let (client, events) = Client::start(connection.reader, connection.writer, options);
+    let spec = up::initialize_spec(&context);
+    match timeout(context.times.start, lifecycle::initialize(&client, &spec)).await {
+        Ok(Ok(initialized)) => Ok(Born { client, events, child, initialized }),
+        Ok(Err(error)) => Err(failed(error.to_string(), child.process().stderr_tail())),
+        Err(_) => Err(failed("the language server did not start in time".into(), child.process().stderr_tail())),
+    }
+}
+
+fn last_line(text: &str) -> &str {
+    text.trim_end().rsplit('\n').next().unwrap_or("")
+}

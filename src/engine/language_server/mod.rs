@@ -1,0 +1,376 @@
+//! The actor of one language server: one per workspace, kind and project root, shared by every client.
+//!
+//! It starts the child, keeps it, restarts it by rule, keeps its open documents equal to the disk, and hands out questions
+//! as futures that cancel when dropped. It never waits in a handler, changes no epoch itself (it tells its workspace), and
+//! knows no tool.
+//! Invariants: at most one child at a time; no event of an earlier incarnation is ever taken for one of the present one; a
+//! dropped actor leaves no process.
+
+mod ask;
+mod diagnostics;
+mod life;
+mod up;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::time::Duration;
+
+use actix::prelude::*;
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::base::clock::{Deadline, Instant};
+use crate::engine::exit::{ExitGuard, ExitKind};
+use crate::engine::providers::ChildKey;
+use crate::engine::restart::RestartHistory;
+use crate::engine::server_context::ServerContext;
+use crate::engine::server_state::{Down, ServerState, Unavailable};
+use crate::lsp::encoding::PositionEncoding;
+use crate::lsp::pending::PendingReply;
+use crate::model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
+use crate::model::uri::CanonicalUri;
+use crate::watch::Changes;
+
+use super::question::Question;
+
+pub use life::KillOnDrop;
+use up::Up;
+
+/// How often a running server is looked after.
+const CARE_INTERVAL: Duration = Duration::from_secs(1);
+/// Expired requests that, with silence, make a server count as hung.
+const HUNG_AFTER_EXPIRED: u32 = 3;
+/// Deaths a document may cause before it is refused until it changes.
+const POISON_DEATHS: u32 = 2;
+/// Documents that are remembered as having killed the server.
+const MAX_POISONED: usize = 256;
+
+/// Asks one question. The handler doesn't wait.
+#[derive(Message)]
+#[rtype(result = "Asked")]
+pub struct Ask {
+    /// What is asked.
+    pub question: Question,
+    /// By when the asker will have gone.
+    pub deadline: Deadline,
+}
+
+/// What comes of a question right away.
+pub enum Asked {
+    /// It's under way.
+    Reply(PendingAnswer),
+    /// The server pushes diagnostics by itself; this resolves when those of the present content are there.
+    Push(PendingPush),
+    /// What is reported, and the pulls that must come in before that is fresh.
+    Project(ProjectReport),
+    /// Wait for the state to change, then ask again.
+    NotReady,
+    /// The server can't do this.
+    Unsupported,
+    /// The server isn't there.
+    Down(Unavailable),
+}
+
+/// A request on its way; dropping it cancels at the server.
+pub struct PendingAnswer {
+    /// Resolves to the undecoded result.
+    pub reply: PendingReply,
+    /// The encoding of its positions.
+    pub encoding: PositionEncoding,
+    /// Which life of the server it was asked in.
+    pub incarnation: u64,
+    /// Counts the request as expired if it is dropped after its deadline.
+    pub expiry: ExpiryGuard,
+}
+
+/// A push that is waited for.
+pub struct PendingPush {
+    /// Resolves to the diagnostics of the present content; fails when the server goes away.
+    pub pushed: tokio::sync::oneshot::Receiver<Arc<Vec<RawDiagnostic>>>,
+    /// The encoding of their positions.
+    pub encoding: PositionEncoding,
+    /// Counts the wait as expired if it is dropped after its deadline.
+    pub expiry: ExpiryGuard,
+}
+
+/// What a server has reported about its project.
+pub struct ProjectReport {
+    /// Files whose diagnostics are known and current.
+    pub files: Vec<RawFileDiagnostics>,
+    /// Pulls of open documents, by URI.
+    pub pulls: Vec<(CanonicalUri, PendingAnswer)>,
+    /// `workspace/diagnostic`, where supported.
+    pub workspace: Option<PendingAnswer>,
+    /// The encoding of `files`.
+    pub encoding: PositionEncoding,
+}
+
+/// Files changed on disk. Sent before any later question, so that the server knows them first.
+#[derive(Message, Clone)]
+#[rtype(result = "()")]
+pub struct FilesChanged(pub Arc<Changes>);
+
+/// Diagnostics that were pulled, to be remembered as reported.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Pulled {
+    /// The file.
+    pub uri: CanonicalUri,
+    /// What the server said, positions in UTF-16.
+    pub diagnostics: Vec<RawDiagnostic>,
+    /// Which life of the server said so.
+    pub incarnation: u64,
+}
+
+/// A method turned out not to be implemented.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct NotImplemented(pub &'static str);
+
+/// The server's answers can't be trusted any more: start it anew.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Restart {
+    /// Why, for the log and the metrics.
+    pub reason: &'static str,
+}
+
+/// Ends the child by the ladder: shutdown, exit, TERM, KILL.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct StopServer;
+
+/// Asks for the server's health.
+#[derive(Message)]
+#[rtype(result = "ServerHealth")]
+pub struct GetHealth;
+
+/// The health of one language server, as doctor and admin show it.
+#[derive(Debug, Clone, Serialize, MessageResponse)]
+pub struct ServerHealth {
+    /// Which child of the workspace it is.
+    #[serde(skip)]
+    pub key: ChildKey,
+    /// Its kind.
+    pub kind: String,
+    /// Its version, where known.
+    pub version: Option<String>,
+    /// Its project root, relative to the workspace's root.
+    pub root: String,
+    /// Where it is in its life.
+    #[serde(flatten)]
+    pub state: ServerState,
+    /// Seconds since that changed.
+    pub since_s: u64,
+    /// Its process id.
+    pub pid: Option<u32>,
+    /// Memory of its process tree in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Restarts since codeyard started.
+    pub restarts: u64,
+    /// Documents open at it.
+    pub open_documents: usize,
+    /// Requests under way.
+    pub pending: usize,
+    /// Seconds since it was last asked.
+    pub unused_s: u64,
+    /// The tail of its standard error.
+    pub stderr: String,
+}
+
+/// A server tells its workspace something.
+#[derive(Message, Debug, Clone, PartialEq, Eq)]
+#[rtype(result = "()")]
+pub struct ServerNews {
+    /// Which child.
+    pub from: ChildKey,
+    /// What.
+    pub what: News,
+}
+
+/// What a server tells its workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum News {
+    /// It has become ready, or asked for a refresh: texts and diagnostics may read differently now.
+    AnswersMayDiffer,
+    /// A document was opened at a server whose answers hang on what is open.
+    OpenSetChanged,
+    /// The diagnostics of a file differ from those before.
+    DiagnosticsChanged,
+    /// It stopped because nobody used it.
+    Idle,
+}
+
+/// Counts a request as expired if it is dropped unanswered after its deadline.
+pub struct ExpiryGuard {
+    deadline: Deadline,
+    expired: Option<Arc<AtomicU32>>,
+    trace: Arc<AtomicU8>,
+}
+
+/// A request is under way.
+const TRACE_OPEN: u8 = 0;
+/// It was answered, or its asker went away.
+const TRACE_OVER: u8 = 1;
+/// The server went away first.
+const TRACE_DIED: u8 = 2;
+
+impl ExpiryGuard {
+    fn new(deadline: Deadline, expired: Arc<AtomicU32>) -> Self {
+        Self { deadline, expired: Some(expired), trace: Arc::new(AtomicU8::new(TRACE_OPEN)) }
+    }
+
+    /// The request was answered.
+    pub fn answered(mut self) {
+        if let Some(expired) = self.expired.take() {
+            expired.store(0, Ordering::Relaxed);
+        }
+        self.trace.store(TRACE_OVER, Ordering::Relaxed);
+    }
+
+    /// The server went away before it answered: the document stays under suspicion.
+    pub fn closed(mut self) {
+        self.expired = None;
+        self.trace.store(TRACE_DIED, Ordering::Relaxed);
+    }
+}
+
+impl Drop for ExpiryGuard {
+    fn drop(&mut self) {
+        if let Some(expired) = self.expired.take()
+            && self.deadline.passed()
+        {
+            expired.fetch_add(1, Ordering::Relaxed);
+        }
+        drop(self.trace.compare_exchange(TRACE_OPEN, TRACE_OVER, Ordering::Relaxed, Ordering::Relaxed));
+    }
+}
+
+/// See the module.
+pub struct LanguageServer {
+    context: Arc<ServerContext>,
+    state: watch::Sender<ServerState>,
+    since: Instant,
+    up: Option<Up>,
+    incarnation: u64,
+    history: RestartHistory,
+    restarts: u64,
+    poisoned: HashMap<CanonicalUri, ([u8; 32], u32)>,
+    last_used: Instant,
+    stopping: bool,
+    timer: Option<SpawnHandle>,
+    _exit: ExitGuard,
+}
+
+impl LanguageServer {
+    /// An actor for `context`, and where its state can be watched. `on_exit` hears how it ended.
+    pub fn new(
+        context: Arc<ServerContext>,
+        on_exit: impl FnOnce(ExitKind) + Send + 'static,
+    ) -> (Self, watch::Receiver<ServerState>) {
+        let (state, watcher) = watch::channel(ServerState::Starting);
+        let now = Instant::now();
+        let history = RestartHistory::new(context.restart);
+        let server = Self {
+            context,
+            state,
+            since: now,
+            up: None,
+            incarnation: 0,
+            history,
+            restarts: 0,
+            poisoned: HashMap::new(),
+            last_used: now,
+            stopping: false,
+            timer: None,
+            _exit: ExitGuard::new(on_exit),
+        };
+        (server, watcher)
+    }
+
+    fn set_state(&mut self, next: ServerState) {
+        let changed = *self.state.borrow() != next;
+        if changed {
+            let same_kind = std::mem::discriminant(&*self.state.borrow()) == std::mem::discriminant(&next);
+            if !same_kind {
+                self.since = Instant::now();
+                tracing::info!(
+                    workspace = %self.context.workspace, server = %self.context.kind, state = ?next.phase(),
+                    ready = matches!(next, ServerState::Ready), "language server changed state"
+                );
+            }
+            self.state.send_replace(next);
+        }
+    }
+
+    /// Tells the workspace, without waiting for it. A full mailbox delays the news; none is lost.
+    fn tell(&self, what: News, ctx: &mut Context<Self>) {
+        let sent = self.context.tell.send(ServerNews { from: self.context.key.clone(), what });
+        ctx.spawn(async move { drop(sent.await) }.into_actor(self));
+    }
+
+    fn down(&mut self, reason: &'static str, message: String, stderr: String) {
+        self.set_state(ServerState::Down(Down { reason, message, stderr }));
+    }
+}
+
+impl Actor for LanguageServer {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        self.launch(ctx);
+        ctx.run_interval(CARE_INTERVAL, |server, ctx| server.care(ctx));
+    }
+}
+
+impl Handler<FilesChanged> for LanguageServer {
+    type Result = ();
+
+    fn handle(&mut self, message: FilesChanged, ctx: &mut Self::Context) {
+        let Some(up) = &mut self.up else { return };
+        if up.files_changed(&self.context, &message.0).is_err() {
+            self.die("queue_full", ctx);
+        }
+    }
+}
+
+impl Handler<NotImplemented> for LanguageServer {
+    type Result = ();
+
+    fn handle(&mut self, message: NotImplemented, _: &mut Self::Context) {
+        if let Some(up) = &mut self.up {
+            up.capabilities.mark_unsupported(message.0);
+        }
+    }
+}
+
+impl Handler<GetHealth> for LanguageServer {
+    type Result = ServerHealth;
+
+    fn handle(&mut self, _: GetHealth, _: &mut Self::Context) -> ServerHealth {
+        let up = self.up.as_ref();
+        let state = self.state.borrow().clone();
+        let stderr = match &state {
+            ServerState::Down(down) => down.stderr.clone(),
+            _ => up.map(|up| up.child.process().stderr_tail()).unwrap_or_default(),
+        };
+        let roots = self.context.gate.root_set();
+        let within = roots.root_of(&self.context.root).and_then(|root| self.context.root.strip_prefix(root).ok());
+        ServerHealth {
+            key: self.context.key.clone(),
+            kind: self.context.kind.to_string(),
+            version: self.context.program.version.clone(),
+            root: within.map(|path| format!("./{}", path.display())).unwrap_or_default(),
+            state,
+            since_s: self.since.elapsed().as_secs(),
+            pid: up.and_then(|up| up.child.process().id()),
+            memory_bytes: up.and_then(|up| up.child.process().memory_bytes()),
+            restarts: self.restarts,
+            open_documents: up.map(|up| up.documents.len()).unwrap_or(0),
+            pending: up.map(|up| up.client.pending()).unwrap_or(0),
+            unused_s: self.last_used.elapsed().as_secs(),
+            stderr,
+        }
+    }
+}

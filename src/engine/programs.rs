@@ -1,0 +1,83 @@
+//! Which programs of the registry are there to be started: asked of the installer, remembered for the whole process.
+//!
+//! Looking is slow (a program may be asked for its version), so it happens on the blocking pool; an actor only peeks.
+//! A program that wasn't there is looked for again after a few seconds, so that installing it helps without a restart.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::{BoxFuture, FutureExt, Shared};
+use parking_lot::Mutex;
+
+use crate::base::clock::Instant;
+use crate::engine::server_context::Program;
+use crate::engine::server_state::Unavailable;
+use crate::lsp::registry::Server;
+
+/// A program that wasn't there is looked for again after this time.
+const FORGET_MISSING: Duration = Duration::from_secs(5);
+
+/// Finds programs; blocking. `Err` says why it can't be started, and the command that would help.
+pub trait Locate: Send + Sync {
+    /// The program of `server`, of kind `kind`.
+    fn locate(&self, kind: &str, server: &Server) -> Result<Program, Unavailable>;
+}
+
+/// What is known of a kind's program.
+pub type Found = Result<Program, Unavailable>;
+
+/// A look that is under way; it resolves when the answer can be peeked at.
+pub type Looking = Shared<BoxFuture<'static, ()>>;
+
+/// See the module. Cheap to clone.
+#[derive(Clone)]
+pub struct Programs {
+    locate: Arc<dyn Locate>,
+    known: Arc<Mutex<HashMap<String, Entry>>>,
+}
+
+#[derive(Clone)]
+enum Entry {
+    Looking(Looking),
+    Found(Found, Instant),
+}
+
+impl Programs {
+    /// Programs as `locate` finds them.
+    pub fn new(locate: Arc<dyn Locate>) -> Self {
+        Self { locate, known: Arc::default() }
+    }
+
+    /// What is known of `kind` now, or the look to wait for.
+    pub fn peek(&self, kind: &str, server: &Arc<Server>) -> Result<Found, Looking> {
+        let mut known = self.known.lock();
+        match known.get(kind) {
+            Some(Entry::Found(Ok(program), _)) => return Ok(Ok(program.clone())),
+            Some(Entry::Found(Err(why), at)) if at.elapsed() < FORGET_MISSING => return Ok(Err(why.clone())),
+            Some(Entry::Looking(looking)) => return Err(looking.clone()),
+            _ => {}
+        }
+        let looking = self.look(kind.to_owned(), server.clone());
+        known.insert(kind.to_owned(), Entry::Looking(looking.clone()));
+        Err(looking)
+    }
+
+    /// Forgets what was found: after an installation, or when a program couldn't be started.
+    pub fn forget(&self, kind: &str) {
+        self.known.lock().remove(kind);
+    }
+
+    fn look(&self, kind: String, server: Arc<Server>) -> Looking {
+        let (locate, known) = (self.locate.clone(), self.known.clone());
+        let task = tokio::spawn(async move {
+            let name = kind.clone();
+            let looked = tokio::task::spawn_blocking(move || locate.locate(&name, &server)).await;
+            let found = looked.unwrap_or_else(|_| {
+                Err(Unavailable::new(&kind, "crashed", "looking for the language server failed", "codeyard doctor"))
+            });
+            known.lock().insert(kind, Entry::Found(found, Instant::now()));
+        });
+        async move { drop(task.await) }.boxed().shared()
+    }
+}

@@ -1,0 +1,359 @@
+//! One question to one provider, from asking to a decoded answer in UTF-16: waits for a starting server, asks again once
+//! after a death, retries what the server calls outdated.
+//!
+//! It has no deadline of its own: whoever holds the future drops it, and with it the request at the server.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+
+use crate::base::clock::Deadline;
+use crate::base::limits;
+use crate::engine::execution::Provider;
+use crate::engine::language_server::{Ask, Asked, NotImplemented, PendingAnswer, ProjectReport, Pulled, Restart};
+use crate::engine::question::Question;
+use crate::engine::server_state::{ServerState, Unavailable};
+use crate::gate::{Admitted, Gate};
+use crate::lsp::client::RequestError;
+use crate::lsp::convert::{self, RawAnswer, Report};
+use crate::lsp::encoding::{self, PositionEncoding, Texts};
+use crate::lsp::methods;
+use crate::lsp::text::Document;
+use crate::model::diagnostic::RawFileDiagnostics;
+use crate::model::error::{ErrorCode, ToolError};
+
+/// First wait before asking again what the server called outdated; doubles.
+const RETRY_FIRST: Duration = Duration::from_millis(5);
+/// JSON-RPC: the method isn't implemented.
+const METHOD_NOT_FOUND: i64 = -32601;
+/// LSP: the content changed, the server cancelled, the request was cancelled.
+const OUTDATED: [i64; 3] = [-32801, -32802, -32800];
+
+/// Why a provider gave no answer.
+#[derive(Debug)]
+pub enum ProviderFailure {
+    /// It can't do this.
+    Unsupported,
+    /// It isn't there.
+    Unavailable(Unavailable),
+    /// The call as a whole fails.
+    Failed(ToolError),
+}
+
+/// What one attempt came to.
+enum Attempt {
+    Reply(Box<RawValue>, PositionEncoding),
+    Pushed(RawFileDiagnostics, PositionEncoding),
+    Report(ProjectReport),
+    Outdated,
+    Died,
+    Refused(String),
+}
+
+/// Asks `provider` and decodes its answer.
+pub async fn ask(
+    provider: &Provider,
+    question: &Question,
+    gate: &Gate,
+    deadline: Deadline,
+) -> Result<RawAnswer, ProviderFailure> {
+    let mut call = Call::new(provider, question, gate, deadline);
+    match call.settle().await? {
+        Attempt::Reply(reply, encoding) => call.decode(reply, encoding).await,
+        Attempt::Pushed(file, encoding) => call.to_utf16(RawAnswer::Diagnostics(vec![file]), encoding).await,
+        _ => Err(ProviderFailure::Failed(ToolError::internal())),
+    }
+}
+
+/// Asks for everything `provider` has reported, with fresh pulls of its open documents; and how many files that covers.
+pub async fn reported(
+    provider: &Provider,
+    question: &Question,
+    gate: &Gate,
+    deadline: Deadline,
+) -> Result<(RawAnswer, usize), ProviderFailure> {
+    let mut call = Call::new(provider, question, gate, deadline);
+    match call.settle().await? {
+        Attempt::Report(report) => call.project(report).await,
+        _ => Err(ProviderFailure::Failed(ToolError::internal())),
+    }
+}
+
+struct Call<'a> {
+    provider: &'a Provider,
+    question: &'a Question,
+    gate: &'a Gate,
+    deadline: Deadline,
+    deaths: u32,
+    refusals: u32,
+    retry: Duration,
+}
+
+impl<'a> Call<'a> {
+    fn new(provider: &'a Provider, question: &'a Question, gate: &'a Gate, deadline: Deadline) -> Self {
+        Self { provider, question, gate, deadline, deaths: 0, refusals: 0, retry: RETRY_FIRST }
+    }
+
+    /// Attempts until one holds: deaths and refusals are forgiven once, outdated answers as long as time allows.
+    async fn settle(&mut self) -> Result<Attempt, ProviderFailure> {
+        loop {
+            match self.attempt().await? {
+                Attempt::Outdated => {
+                    tokio::time::sleep(self.retry).await;
+                    self.retry = (self.retry * 2).min(Duration::from_millis(200));
+                }
+                Attempt::Died if self.deaths >= 1 => {
+                    return Err(self.unavailable("crashed", "the language server ended while it was answering"));
+                }
+                Attempt::Died => self.deaths += 1,
+                Attempt::Refused(message) if self.refusals >= 1 => {
+                    tracing::warn!(server = %self.provider.kind, message, "language server answered with an error");
+                    return Err(self.unavailable("server_error", "the language server answered with an error"));
+                }
+                Attempt::Refused(_) => self.refusals += 1,
+                held => return Ok(held),
+            }
+        }
+    }
+
+    async fn attempt(&self) -> Result<Attempt, ProviderFailure> {
+        let ask = Ask { question: self.question.clone(), deadline: self.deadline };
+        let Ok(asked) = self.provider.server.send(ask).await else {
+            return Err(self.unavailable("crashed", "the language server's supervisor was replaced; ask again"));
+        };
+        match asked {
+            Asked::Unsupported => Err(ProviderFailure::Unsupported),
+            Asked::Down(unavailable) => Err(ProviderFailure::Unavailable(unavailable)),
+            Asked::NotReady => {
+                self.wait_for_change().await;
+                Box::pin(self.attempt()).await
+            }
+            Asked::Reply(pending) => self.await_reply(pending).await,
+            Asked::Project(report) => Ok(Attempt::Report(report)),
+            Asked::Push(pending) => match (pending.pushed.await, self.question.uri()) {
+                (Ok(diagnostics), Some(uri)) => {
+                    pending.expiry.answered();
+                    let file = RawFileDiagnostics { uri: uri.text(), diagnostics: diagnostics.as_ref().clone() };
+                    Ok(Attempt::Pushed(file, pending.encoding))
+                }
+                _ => {
+                    pending.expiry.closed();
+                    Ok(Attempt::Died)
+                }
+            },
+        }
+    }
+
+    async fn await_reply(&self, pending: PendingAnswer) -> Result<Attempt, ProviderFailure> {
+        match pending.reply.await {
+            Ok(reply) => {
+                pending.expiry.answered();
+                Ok(Attempt::Reply(reply.into_raw(), pending.encoding))
+            }
+            Err(RequestError::Server { code, .. }) if OUTDATED.contains(&code) => {
+                pending.expiry.answered();
+                Ok(Attempt::Outdated)
+            }
+            Err(RequestError::Server { code: METHOD_NOT_FOUND, .. }) => {
+                pending.expiry.answered();
+                self.provider.server.try_send(NotImplemented(method_of(self.question))).ok();
+                Err(ProviderFailure::Unsupported)
+            }
+            Err(RequestError::Server { message, .. }) => {
+                pending.expiry.answered();
+                Ok(Attempt::Refused(message))
+            }
+            Err(RequestError::Broken) => {
+                pending.expiry.closed();
+                self.provider.server.try_send(Restart { reason: "broken" }).ok();
+                Ok(Attempt::Died)
+            }
+            Err(_) => {
+                pending.expiry.closed();
+                Ok(Attempt::Died)
+            }
+        }
+    }
+
+    /// Until the server's state is another one. A server that is down answers the next question with that.
+    async fn wait_for_change(&self) {
+        let mut state = self.provider.state.clone();
+        if state.borrow_and_update().is_pending() {
+            drop(state.changed().await);
+        } else {
+            tokio::time::sleep(RETRY_FIRST).await;
+        }
+    }
+
+    async fn decode(&self, reply: Box<RawValue>, encoding: PositionEncoding) -> Result<RawAnswer, ProviderFailure> {
+        let question = self.question.clone();
+        let decoded = if reply.get().len() > limits::INLINE_DECODE_BYTES {
+            tokio::task::spawn_blocking(move || decode(&question, &reply)).await.map_err(|_| internal())?
+        } else {
+            decode(&question, &reply)
+        };
+        match decoded {
+            Ok(answer) => self.to_utf16(answer, encoding).await,
+            Err(error) => {
+                tracing::warn!(server = %self.provider.kind, error = %error, "language server's answer is malformed");
+                Err(self.unavailable("server_error", "the language server gave a malformed answer"))
+            }
+        }
+    }
+
+    async fn to_utf16(&self, mut answer: RawAnswer, encoding: PositionEncoding) -> Result<RawAnswer, ProviderFailure> {
+        if encoding == PositionEncoding::Utf16 {
+            return Ok(answer);
+        }
+        let mut texts = GatedTexts { gate: self.gate.clone(), read: HashMap::new() };
+        if let Some(document) = self.question.document() {
+            let source = &document.source;
+            texts.read.insert(source.uri.as_str().to_owned(), Some(source.document.clone()));
+        }
+        let own = self.question.uri().map(|uri| uri.as_str().to_owned());
+        let convert = move || {
+            encoding::answer_to_utf16(&mut answer, encoding, own.as_deref(), &mut texts);
+            answer
+        };
+        tokio::task::spawn_blocking(convert).await.map_err(|_| internal())
+    }
+
+    async fn project(&self, report: ProjectReport) -> Result<(RawAnswer, usize), ProviderFailure> {
+        let mut files: HashMap<String, RawFileDiagnostics> = HashMap::new();
+        let mut all = vec![];
+        if let RawAnswer::Diagnostics(known) =
+            self.to_utf16(RawAnswer::Diagnostics(report.files), report.encoding).await?
+        {
+            for file in known {
+                files.insert(file.uri.to_string(), file);
+            }
+        }
+        let pulls = report.pulls.into_iter().map(|(uri, pending)| async move {
+            let incarnation = pending.incarnation;
+            (uri, incarnation, self.await_reply(pending).await)
+        });
+        for (uri, incarnation, attempt) in futures::future::join_all(pulls).await {
+            let Attempt::Reply(reply, encoding) = attempt? else {
+                return Err(self.unavailable("server_error", "a document's diagnostics could not be pulled"));
+            };
+            let Some(file) = pulled_file(&uri, &reply)? else { continue };
+            let RawAnswer::Diagnostics(converted) =
+                self.to_utf16(RawAnswer::Diagnostics(vec![file]), encoding).await?
+            else {
+                continue;
+            };
+            for file in converted {
+                let diagnostics = file.diagnostics.clone();
+                self.provider.server.send(Pulled { uri: uri.clone(), diagnostics, incarnation }).await.ok();
+                files.insert(uri.as_str().to_owned(), file);
+            }
+        }
+        if let Some(pending) = report.workspace
+            && let Attempt::Reply(reply, encoding) = self.await_reply(pending).await?
+        {
+            let reports = convert::workspace_diagnostic_report(&reply).map_err(|_| internal())?;
+            let whole = reports.into_iter().filter_map(|entry| match entry.report {
+                convert::FileReport::Full { items, .. } => {
+                    Some(RawFileDiagnostics { uri: entry.uri, diagnostics: items })
+                }
+                convert::FileReport::Unchanged { .. } => None,
+            });
+            if let RawAnswer::Diagnostics(converted) =
+                self.to_utf16(RawAnswer::Diagnostics(whole.collect()), encoding).await?
+            {
+                for file in converted {
+                    files.insert(file.uri.to_string(), file);
+                }
+            }
+        }
+        let covered = files.len();
+        all.extend(files.into_values());
+        all.sort_by(|a, b| a.uri.cmp(&b.uri));
+        Ok((RawAnswer::Diagnostics(all), covered))
+    }
+
+    fn unavailable(&self, reason: &'static str, message: &str) -> ProviderFailure {
+        let last = matches!(&*self.provider.state.borrow(), ServerState::Down(_));
+        let command = if last { "codeyard servers list" } else { "codeyard doctor" };
+        ProviderFailure::Unavailable(Unavailable::new(&self.provider.kind, reason, message, command))
+    }
+}
+
+/// Texts of files inside the roots, for converting columns.
+struct GatedTexts {
+    gate: Gate,
+    read: HashMap<String, Option<Arc<Document>>>,
+}
+
+impl Texts for GatedTexts {
+    fn document(&mut self, uri: &str) -> Option<Arc<Document>> {
+        if let Some(known) = self.read.get(uri) {
+            return known.clone();
+        }
+        let document = match self.gate.admit(uri) {
+            Admitted::Inside(inside) => self
+                .gate
+                .read(&inside, limits::MAX_DOCUMENT_BYTES)
+                .ok()
+                .and_then(|(bytes, _)| String::from_utf8(bytes).ok())
+                .map(|text| Arc::new(Document::new(text))),
+            _ => None,
+        };
+        self.read.insert(uri.to_owned(), document.clone());
+        document
+    }
+}
+
+fn pulled_file(
+    uri: &crate::model::uri::CanonicalUri,
+    reply: &RawValue,
+) -> Result<Option<RawFileDiagnostics>, ProviderFailure> {
+    match convert::document_diagnostic_report(reply) {
+        Ok(Report { own: convert::FileReport::Full { items, .. }, .. }) => {
+            Ok(Some(RawFileDiagnostics { uri: uri.text(), diagnostics: items }))
+        }
+        Ok(_) => Ok(None),
+        Err(_) => Err(internal()),
+    }
+}
+
+fn decode(question: &Question, reply: &RawValue) -> Result<RawAnswer, convert::ConvertError> {
+    Ok(match question {
+        Question::Definition(..) => RawAnswer::Locations(convert::definition(reply)?),
+        Question::References(..) => RawAnswer::Locations(convert::references(reply)?),
+        Question::Hover(..) => RawAnswer::Hover(convert::hover(reply)?),
+        Question::DocumentSymbols(document) => {
+            RawAnswer::DocumentSymbols(convert::document_symbols(reply, document.source.uri.as_str())?)
+        }
+        Question::WorkspaceSymbols(_) => RawAnswer::WorkspaceSymbols(convert::workspace_symbols(reply)?),
+        Question::DocumentDiagnostics(document) => {
+            let items = match convert::document_diagnostic_report(reply)?.own {
+                convert::FileReport::Full { items, .. } => items,
+                convert::FileReport::Unchanged { .. } => vec![],
+            };
+            RawAnswer::Diagnostics(vec![RawFileDiagnostics { uri: document.source.uri.text(), diagnostics: items }])
+        }
+        Question::WorkspaceDiagnostics => RawAnswer::Diagnostics(vec![]),
+    })
+}
+
+fn method_of(question: &Question) -> &'static str {
+    match question {
+        Question::Definition(..) => methods::DEFINITION,
+        Question::References(..) => methods::REFERENCES,
+        Question::Hover(..) => methods::HOVER,
+        Question::DocumentSymbols(_) => methods::DOCUMENT_SYMBOL,
+        Question::WorkspaceSymbols(_) => methods::WORKSPACE_SYMBOL,
+        Question::DocumentDiagnostics(_) => methods::DOCUMENT_DIAGNOSTIC,
+        Question::WorkspaceDiagnostics => methods::WORKSPACE_DIAGNOSTIC,
+    }
+}
+
+fn internal() -> ProviderFailure {
+    ProviderFailure::Failed(ToolError::new(
+        ErrorCode::Internal,
+        "internal error; the server's log has the particulars",
+    ))
+}

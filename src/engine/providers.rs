@@ -1,0 +1,172 @@
+//! Who is asked: from a query to the language servers that take part, in order.
+//!
+//! For a document these are the servers of its language: the first available alternative, then the linters. For the whole
+//! workspace they are those of all languages that have files in it. This module chooses; it starts nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::engine::programs::Looking;
+use crate::engine::server_context::Program;
+use crate::engine::server_state::Unavailable;
+use crate::engine::workspace_setup::WorkspaceSetup;
+use crate::lsp::registry::project_root::{self, Disk, ProjectRoot};
+use crate::lsp::registry::{Role, Server};
+use crate::model::roots::RootSet;
+
+/// Which child: a kind at a project root.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChildKey {
+    /// The server's kind.
+    pub kind: String,
+    /// The project root.
+    pub root: PathBuf,
+}
+
+/// A child that should take part, not yet started perhaps.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    /// Which child.
+    pub key: ChildKey,
+    /// Its registry entry.
+    pub server: Arc<Server>,
+    /// Its program.
+    pub program: Program,
+}
+
+impl Choice {
+    /// Whether it only adds to another one.
+    pub fn is_linter(&self) -> bool {
+        self.server.role == Role::Linter
+    }
+}
+
+/// Who takes part, and who should but can't.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// In the order they are asked.
+    pub choices: Vec<Choice>,
+    /// Why a language has no server.
+    pub unavailable: Vec<Unavailable>,
+}
+
+/// A plan, or the looks for programs to wait for first.
+pub type Planned = Result<Plan, Vec<Looking>>;
+
+/// The servers of one file.
+pub fn plan_for_file(setup: &WorkspaceSetup, path: &Path, with_linters: bool) -> Planned {
+    let mut waits = Vec::new();
+    let mut plan = Plan::default();
+    match setup.servers.index.language_of(path) {
+        Some(language) => plan_language(setup, language, path, with_linters, &mut plan, &mut waits),
+        None => plan.unavailable.push(no_server()),
+    }
+    if waits.is_empty() { Ok(plan) } else { Err(waits) }
+}
+
+/// The servers of all languages that have files in the workspace. `files` are its source files, sorted.
+pub fn plan_for_workspace(setup: &WorkspaceSetup, files: &[PathBuf], with_linters: bool) -> Planned {
+    let mut folders: BTreeMap<&str, BTreeMap<&Path, &Path>> = BTreeMap::new();
+    for file in files {
+        if let (Some(language), Some(folder)) = (setup.servers.index.language_of(file), file.parent()) {
+            folders.entry(language).or_default().entry(folder).or_insert(file);
+        }
+    }
+    let mut waits = Vec::new();
+    let mut plan = Plan::default();
+    for (language, folders) in folders {
+        for file in folders.into_values() {
+            plan_language(setup, language, file, with_linters, &mut plan, &mut waits);
+        }
+    }
+    if !waits.is_empty() {
+        return Err(waits);
+    }
+    let mut seen = BTreeSet::new();
+    plan.choices.retain(|choice| seen.insert(choice.key.clone()));
+    plan.choices.sort_by(|a, b| (a.is_linter(), &a.key).cmp(&(b.is_linter(), &b.key)));
+    plan.unavailable.sort_by(|a, b| a.kind.cmp(&b.kind));
+    plan.unavailable.dedup();
+    Ok(plan)
+}
+
+fn plan_language(
+    setup: &WorkspaceSetup,
+    language: &str,
+    path: &Path,
+    with_linters: bool,
+    plan: &mut Plan,
+    waits: &mut Vec<Looking>,
+) {
+    let candidates = setup.servers.registry.candidates(language, &setup.selection);
+    let mut missing: Option<Unavailable> = None;
+    let mut taken = false;
+    for kind in &candidates.primary {
+        match choose(setup, kind, path) {
+            Chosen::Yes(choice) => {
+                plan.choices.push(*choice);
+                taken = true;
+            }
+            Chosen::Wait(looking) => {
+                waits.push(looking);
+                taken = true;
+            }
+            Chosen::Missing(why) => missing = missing.or(Some(why)),
+            Chosen::NotMeant => {}
+        }
+        if taken {
+            break;
+        }
+    }
+    if !taken {
+        plan.unavailable.push(missing.unwrap_or_else(no_server));
+    }
+    for kind in candidates.linters.iter().filter(|_| with_linters) {
+        match choose(setup, kind, path) {
+            Chosen::Yes(choice) => plan.choices.push(*choice),
+            Chosen::Wait(looking) => waits.push(looking),
+            Chosen::Missing(_) | Chosen::NotMeant => {}
+        }
+    }
+}
+
+enum Chosen {
+    Yes(Box<Choice>),
+    Wait(Looking),
+    Missing(Unavailable),
+    NotMeant,
+}
+
+fn choose(setup: &WorkspaceSetup, kind: &str, path: &Path) -> Chosen {
+    let Some(server) = setup.servers.by_kind.get(kind) else { return Chosen::NotMeant };
+    let Some(root) = project_root_of(setup.gate.root_set(), server, path) else { return Chosen::NotMeant };
+    match setup.shared.programs.peek(kind, server) {
+        Err(looking) => Chosen::Wait(looking),
+        Ok(Err(why)) => Chosen::Missing(why),
+        Ok(Ok(program)) => Chosen::Yes(Box::new(Choice {
+            key: ChildKey { kind: kind.to_owned(), root },
+            server: server.clone(),
+            program,
+        })),
+    }
+}
+
+/// The project root of `path` for `server`; `None` if another server is meant, or a needed marker is missing. A file in an
+/// extra root belongs to the first root: no server is started in extra roots.
+fn project_root_of(roots: &RootSet, server: &Server, path: &Path) -> Option<PathBuf> {
+    let Some(root) = roots.root_of(path) else { return roots.roots().first().cloned() };
+    match project_root::project_root(path, root, &server.root, &Disk) {
+        ProjectRoot::At(found) => Some(found),
+        _ => None,
+    }
+}
+
+fn no_server() -> Unavailable {
+    Unavailable::new(
+        "",
+        "no_server",
+        "no language server is known for this kind of file; add one to the configuration",
+        "codeyard servers list",
+    )
+}

@@ -1,0 +1,84 @@
+//! What a workspace asks one language server, and how the undecoded reply becomes raw values of ours.
+//!
+//! A question is about one document or about the whole project. Positions go out and come back in the server's encoding;
+//! this is the only place where the two meet.
+
+use std::sync::Arc;
+
+use crate::base::ids::LanguageId;
+use crate::engine::known_files::Source;
+use crate::model::diagnostic::RawFileDiagnostics;
+use crate::model::position::Position;
+use crate::model::query::{GatedQuery, Query};
+use crate::model::uri::CanonicalUri;
+
+/// A document as it is on disk right now, with its language.
+#[derive(Debug, Clone)]
+pub struct DocumentInput {
+    /// Text, hash and stamp.
+    pub source: Arc<Source>,
+    /// The language to open it as.
+    pub language: LanguageId,
+}
+
+/// A question to one language server.
+#[derive(Debug, Clone)]
+pub enum Question {
+    /// `textDocument/definition`.
+    Definition(DocumentInput, Position),
+    /// `textDocument/references`.
+    References(DocumentInput, Position, bool),
+    /// `textDocument/hover`.
+    Hover(DocumentInput, Position),
+    /// `textDocument/documentSymbol`.
+    DocumentSymbols(DocumentInput),
+    /// `workspace/symbol`.
+    WorkspaceSymbols(String),
+    /// `textDocument/diagnostic`, or the push that follows a sync.
+    DocumentDiagnostics(DocumentInput),
+    /// All that is reported, `workspace/diagnostic`, and fresh pulls of the open documents.
+    WorkspaceDiagnostics,
+}
+
+impl Question {
+    /// The question that `query` is for one server. `document` must be there for queries about a document.
+    pub fn of(query: &GatedQuery, document: Option<DocumentInput>) -> Option<Self> {
+        Some(match query {
+            Query::Definition { position, .. } => Self::Definition(document?, *position),
+            Query::References { position, include_declaration, .. } => {
+                Self::References(document?, *position, *include_declaration)
+            }
+            Query::Hover { position, .. } => Self::Hover(document?, *position),
+            Query::DocumentSymbols { .. } => Self::DocumentSymbols(document?),
+            Query::WorkspaceSymbols { query, .. } => Self::WorkspaceSymbols(query.clone()),
+            Query::DocumentDiagnostics { .. } => Self::DocumentDiagnostics(document?),
+            Query::WorkspaceDiagnostics { .. } => Self::WorkspaceDiagnostics,
+        })
+    }
+
+    /// The document asked about.
+    pub fn document(&self) -> Option<&DocumentInput> {
+        match self {
+            Self::Definition(document, _)
+            | Self::References(document, ..)
+            | Self::Hover(document, _)
+            | Self::DocumentSymbols(document)
+            | Self::DocumentDiagnostics(document) => Some(document),
+            Self::WorkspaceSymbols(_) | Self::WorkspaceDiagnostics => None,
+        }
+    }
+
+    /// The URI of the document asked about.
+    pub fn uri(&self) -> Option<&CanonicalUri> {
+        self.document().map(|document| &document.source.uri)
+    }
+}
+
+/// What a server has reported about its project, beside the pulls that are still under way.
+#[derive(Debug, Clone, Default)]
+pub struct Reported {
+    /// Diagnostics by file.
+    pub files: Vec<RawFileDiagnostics>,
+    /// How many source files they cover.
+    pub covered: usize,
+}

@@ -1,0 +1,93 @@
+//! Everything one language-server actor is made from, fixed for its life: which program, where, with which settings, and
+//! whom to tell. A change of any of it makes another actor.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::Recipient;
+
+use crate::base::ids::{ServerKind, WorkspaceName};
+use crate::engine::providers::ChildKey;
+use crate::engine::restart::RestartRule;
+use crate::gate::Gate;
+use crate::lsp::frame::FrameBudget;
+use crate::lsp::launch::Launcher;
+use crate::lsp::registry::Server;
+use crate::telemetry::Metrics;
+
+/// The times a language server is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerTimes {
+    /// From launch to the answer to `initialize`.
+    pub start: Duration,
+    /// Without a byte, and with three expired requests: hung.
+    pub silent: Duration,
+    /// The same while it reports progress.
+    pub silent_with_progress: Duration,
+    /// Unused for this long: stopped.
+    pub idle: Duration,
+}
+
+impl Default for ServerTimes {
+    fn default() -> Self {
+        Self {
+            start: Duration::from_secs(60),
+            silent: Duration::from_secs(30),
+            silent_with_progress: Duration::from_secs(600),
+            idle: Duration::from_secs(900),
+        }
+    }
+}
+
+/// What a program needs to be started: found by the installer, completed by the workspace.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// The program's absolute path.
+    pub program: PathBuf,
+    /// Its arguments, all replacements done.
+    pub args: Vec<OsString>,
+    /// Its version, where it was asked.
+    pub version: Option<String>,
+}
+
+/// See the module.
+pub struct ServerContext {
+    /// The workspace's name.
+    pub workspace: WorkspaceName,
+    /// Which kind.
+    pub kind: ServerKind,
+    /// Its entry in the registry, with the user's overrides.
+    pub server: Arc<Server>,
+    /// What to start.
+    pub program: Program,
+    /// The complete environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// The project root, a real path inside the workspace's roots.
+    pub root: PathBuf,
+    /// Settings: the registry's with the workspace's on top.
+    pub settings: Option<serde_json::Value>,
+    /// Documents that are opened as soon as it runs, with their language ids.
+    pub anchors: Vec<PathBuf>,
+    /// Language ids by file, for opening anchors and changed files.
+    pub languages: Arc<dyn Fn(&std::path::Path) -> Option<String> + Send + Sync>,
+    /// Reads files.
+    pub gate: Gate,
+    /// Starts processes.
+    pub launcher: Arc<dyn Launcher>,
+    /// Bounds the frames of all children together.
+    pub frames: Arc<FrameBudget>,
+    /// When it may be restarted.
+    pub restart: RestartRule,
+    /// How long it may take.
+    pub times: ServerTimes,
+    /// Told of everything that changes answers.
+    pub tell: Recipient<crate::engine::language_server::ServerNews>,
+    /// Counted.
+    pub metrics: Arc<Metrics>,
+    /// A folder the server may write to.
+    pub cache: PathBuf,
+    /// Which child of the workspace it is.
+    pub key: ChildKey,
+}

@@ -1,0 +1,291 @@
+//! The first step of a question: what is on disk, which epochs hold, is there a retained result, who is to be asked.
+
+use actix::prelude::*;
+use futures::FutureExt;
+
+use super::*;
+use crate::engine::execution::{Execution, Provider};
+use crate::engine::known_files::Look;
+use crate::engine::providers::{self, Choice, Planned};
+use crate::engine::question::DocumentInput;
+use crate::engine::server_state::Unavailable;
+use crate::base::ids::LanguageId;
+use crate::model::error::ErrorCode;
+use crate::model::query::Query;
+use crate::paging;
+
+impl Handler<Begin> for Workspace {
+    type Result = MessageResult<Begin>;
+
+    fn handle(&mut self, begin: Begin, ctx: &mut Self::Context) -> Self::Result {
+        MessageResult(self.begin(begin, ctx))
+    }
+}
+
+impl Workspace {
+    fn begin(&mut self, begin: Begin, ctx: &mut Context<Self>) -> Result<Begun, ToolError> {
+        if self.draining {
+            return Err(ToolError::provider_unavailable(
+                "draining",
+                "the workspace is being stopped; ask again once it is back",
+                "codeyard doctor",
+            ));
+        }
+        if let Some(preparing) = self.prepare(ctx) {
+            return Ok(Begun::Wait(Wait::Preparing(preparing)));
+        }
+        let query = begin.query;
+        let request_key = paging::request_key(&query);
+        let cursor = match query.page().and_then(|page| page.cursor.as_deref()) {
+            Some(text) => Some(paging::decode(text, &request_key)?),
+            None => None,
+        };
+        self.take_changes();
+        self.look_at_document(&query)?;
+        let mut snapshot_key = self.snapshot_key(&query, &request_key);
+        if let Some(cursor) = cursor {
+            return self.later_page(&query, request_key, snapshot_key, cursor);
+        }
+        if let Some(snapshot) = self.snapshots.get(&snapshot_key, Instant::now()) {
+            if self.page_is_true(&snapshot, &query, 0) {
+                self.setup.shared.metrics.cache_hit();
+                return Ok(Begun::Hit { snapshot, offset: 0, request_key, snapshot_key });
+            }
+            snapshot_key = self.snapshot_key(&query, &request_key);
+        }
+        if let Some(run) = self.runs.get(&snapshot_key).and_then(WeakRun::upgrade) {
+            return Ok(Begun::Run { run, request_key });
+        }
+        self.start_run(query, begin.deadline, request_key, snapshot_key, ctx)
+    }
+
+    /// A page by cursor: fresh epochs, a retained result, and files that are still as they were, or nothing.
+    fn later_page(
+        &mut self,
+        query: &GatedQuery,
+        request_key: String,
+        snapshot_key: String,
+        cursor: paging::CursorToken,
+    ) -> Result<Begun, ToolError> {
+        if cursor.snapshot != snapshot_key {
+            return Err(self.stale(query));
+        }
+        let Some(snapshot) = self.snapshots.get(&snapshot_key, Instant::now()) else {
+            return Err(ToolError::new(
+                ErrorCode::CursorExpired,
+                "the result this cursor belongs to is no longer retained; start again without a cursor",
+            ));
+        };
+        if !self.page_is_true(&snapshot, query, cursor.offset) {
+            return Err(self.stale(query));
+        }
+        Ok(Begun::Hit { snapshot, offset: cursor.offset, request_key, snapshot_key })
+    }
+
+    fn stale(&self, query: &GatedQuery) -> ToolError {
+        let error = ToolError::new(
+            ErrorCode::CursorStale,
+            "the workspace has changed since this cursor was made; start again without a cursor",
+        );
+        match query {
+            Query::WorkspaceDiagnostics { .. } if self.is_sweeping() => {
+                error.with("reason", "sweep").with("retryAfterMs", crate::base::limits::RETRY_AFTER_MS)
+            }
+            _ => error,
+        }
+    }
+
+    pub(super) fn snapshot_key(&self, query: &GatedQuery, request_key: &str) -> String {
+        let roots_key = self.setup.gate.root_set().key();
+        paging::snapshot_key(request_key, roots_key, &self.epochs, query.epoch_mask())
+    }
+
+    /// Compares the document asked about with the disk; a difference counts as the edit.
+    fn look_at_document(&mut self, query: &GatedQuery) -> Result<(), ToolError> {
+        let Some(uri) = query.uri() else { return Ok(()) };
+        match self.known.look(uri) {
+            Ok(Look::Changed) => {
+                self.on_edit(uri);
+                Ok(())
+            }
+            Ok(Look::Same | Look::New) => Ok(()),
+            Err(error) => {
+                self.on_gone(uri);
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether the files on the page to be served are as they were when the result was computed.
+    fn page_is_true(&mut self, snapshot: &Snapshot, query: &GatedQuery, offset: u64) -> bool {
+        let size = query.page().map(|page| page.size).unwrap_or(usize::MAX);
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        let mut is_true = true;
+        for uri in snapshot.result.files_on_page(offset, size) {
+            match self.known.look(&uri) {
+                Ok(Look::Same) => {}
+                Ok(Look::Changed | Look::New) => {
+                    self.on_edit(&uri);
+                    is_true = false;
+                }
+                Err(_) => {
+                    self.on_gone(&uri);
+                    is_true = false;
+                }
+            }
+        }
+        is_true
+    }
+
+    fn start_run(
+        &mut self,
+        query: Arc<GatedQuery>,
+        deadline: Deadline,
+        request_key: String,
+        snapshot_key: String,
+        ctx: &mut Context<Self>,
+    ) -> Result<Begun, ToolError> {
+        let document = self.open_document(&query)?;
+        let plan = match self.plan(&query) {
+            Ok(plan) => plan,
+            Err(looks) => {
+                let all = futures::future::join_all(looks).map(|_| ()).boxed().shared();
+                return Ok(Begun::Wait(Wait::Preparing(all)));
+            }
+        };
+        if plan.choices.is_empty() {
+            let why = plan.unavailable.first().map(Unavailable::to_error);
+            return Err(why.unwrap_or_else(no_files));
+        }
+        let waits_for_all = !matches!(*query, Query::Definition { .. } | Query::References { .. } | Query::Hover { .. } | Query::DocumentSymbols { .. });
+        let providers: Vec<Provider> = plan.choices.iter().map(|choice| self.provider(choice, ctx)).collect();
+        let awaited = providers.iter().filter(|provider| waits_for_all || !provider.is_linter);
+        let pending: Vec<_> = awaited.filter(|provider| provider.state.borrow().is_pending()).collect();
+        if !pending.is_empty() {
+            for provider in &pending {
+                self.touch(provider, document.as_ref(), &query, deadline);
+            }
+            return Ok(Begun::Wait(Wait::Servers(pending.into_iter().map(|p| p.state.clone()).collect())));
+        }
+        let execution = Execution {
+            query,
+            document,
+            providers,
+            unavailable: plan.unavailable.clone(),
+            source_files: self.source_file_count(),
+            gate: self.setup.gate.clone(),
+            limits: self.policy.limits.clone(),
+            workspace: ctx.address(),
+            subscription: self.slot.get(),
+            request_key: request_key.clone(),
+            snapshot_key: snapshot_key.clone(),
+            deadline,
+        };
+        let run = execution.share();
+        if self.runs.len() >= MAX_REMEMBERED_RUNS {
+            self.runs.retain(|_, run| run.upgrade().is_some());
+        }
+        if let Some(weak) = run.downgrade() {
+            self.runs.insert(snapshot_key, weak);
+        }
+        Ok(Begun::Run { run, request_key })
+    }
+
+    /// A server that reads its project only once a document is open must see this one even before it's ready.
+    fn touch(
+        &self,
+        provider: &Provider,
+        document: Option<&DocumentInput>,
+        query: &GatedQuery,
+        deadline: Deadline,
+    ) {
+        use crate::engine::language_server::Ask;
+        use crate::engine::question::Question;
+        let indexing = matches!(&*provider.state.borrow(), ServerState::Indexing { .. });
+        if let (true, Some(question)) = (indexing && document.is_some(), Question::of(query, document.cloned())) {
+            drop(provider.server.try_send(Ask { question, deadline }));
+        }
+    }
+
+    fn open_document(&mut self, query: &GatedQuery) -> Result<Option<DocumentInput>, ToolError> {
+        let Some(uri) = query.uri() else { return Ok(None) };
+        let (source, look) = self.known.document(uri)?;
+        if look == Look::Changed {
+            self.on_edit(uri);
+        }
+        if let Some(position) = query.position()
+            && source.document.check(position).is_none()
+        {
+            return Err(ToolError::new(
+                ErrorCode::NotFound,
+                "the position lies beyond the document; lines and characters count from 0, characters in UTF-16",
+            ));
+        }
+        let Some(language) = self.setup.servers.index.language_of(&uri.to_path()) else {
+            return Err(Unavailable::new(
+                "",
+                "no_server",
+                "no language server is known for this kind of file; add one to the configuration",
+                "codeyard servers list",
+            )
+            .to_error());
+        };
+        Ok(Some(DocumentInput { source, language: LanguageId::new(language) }))
+    }
+
+    fn plan(&mut self, query: &GatedQuery) -> Result<Arc<Plan>, Vec<crate::engine::programs::Looking>> {
+        let linters = !matches!(query, Query::WorkspaceSymbols { .. });
+        match query.uri() {
+            Some(uri) => self.plan_file(uri, linters).map(Arc::new),
+            None => self.plan_workspace(linters),
+        }
+    }
+
+    fn plan_file(&mut self, uri: &CanonicalUri, linters: bool) -> Planned {
+        let path = uri.to_path();
+        let language = self.setup.servers.index.language_of(&path).unwrap_or_default().to_owned();
+        let key = (path.parent().map(PathBuf::from).unwrap_or_default(), language, linters);
+        if let Some(plan) = self.plans.get(&key) {
+            return Ok(plan.clone());
+        }
+        let plan = providers::plan_for_file(&self.setup, &path, linters)?;
+        if plan.unavailable.is_empty() && self.plans.len() < MAX_REMEMBERED_RUNS {
+            self.plans.insert(key, plan.clone());
+        }
+        Ok(plan)
+    }
+
+    pub(super) fn plan_workspace(
+        &mut self,
+        linters: bool,
+    ) -> Result<Arc<Plan>, Vec<crate::engine::programs::Looking>> {
+        if let Some(plan) = self.workspace_plans.get(&linters) {
+            return Ok(plan.clone());
+        }
+        let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
+        let plan = Arc::new(providers::plan_for_workspace(&self.setup, &files, linters)?);
+        if plan.unavailable.is_empty() {
+            self.workspace_plans.insert(linters, plan.clone());
+        }
+        Ok(plan)
+    }
+
+    fn provider(&mut self, choice: &Choice, ctx: &mut Context<Self>) -> Provider {
+        let is_linter = choice.is_linter();
+        let child = self.child(choice, ctx);
+        Provider {
+            kind: choice.key.kind.clone(),
+            server: child.actor.clone(),
+            state: child.state.clone(),
+            is_linter,
+        }
+    }
+}
+
+fn no_files() -> ToolError {
+    ToolError::provider_unavailable(
+        "no_server",
+        "the workspace holds no file that a known language server serves",
+        "codeyard servers list",
+    )
+}

@@ -1,0 +1,157 @@
+//! Changes: of files, seen by the watcher or by comparing with disk, and of what servers would say. Each moves its epoch.
+
+use actix::prelude::*;
+use futures::FutureExt;
+
+use super::*;
+use crate::base::limits;
+use crate::engine::language_server::{FilesChanged, News, Restart, ServerNews};
+use crate::watch::{ChangeKind, Changes, FileChange, WatchSpec};
+
+impl Workspace {
+    /// The watcher's first walk, if it isn't done yet: what to wait for.
+    pub(super) fn prepare(&mut self, ctx: &mut Context<Self>) -> Option<Shared<BoxFuture<'static, ()>>> {
+        match &self.watching {
+            Watching::Starting(preparing) => return Some(preparing.clone()),
+            Watching::Done | Watching::Failed(_) => return None,
+            Watching::Idle => {}
+        }
+        let Some(watcher) = self.setup.shared.watcher.clone() else {
+            self.watching = Watching::Failed("files are not watched".into());
+            return None;
+        };
+        let (slot, actor, servers) = (self.slot.clone(), ctx.address(), self.setup.servers.clone());
+        let waker = actor.clone();
+        let spec = WatchSpec {
+            roots: self.setup.gate.root_set().allowed().map(PathBuf::from).collect(),
+            is_source: Arc::new(move |path| servers.is_source(path)),
+            on_change: Arc::new(move || drop(waker.try_send(Wake))),
+        };
+        let name = self.setup.name.clone();
+        let walk = tokio::task::spawn_blocking(move || watcher.subscribe(spec));
+        let task = tokio::spawn(async move {
+            match walk.await {
+                Ok(Ok(subscription)) => slot.set(Some(Arc::new(subscription))),
+                Ok(Err(error)) => tracing::warn!(workspace = %name, error = %error, "files can't be watched"),
+                Err(_) => tracing::error!(workspace = %name, "the watcher's walk failed"),
+            }
+            drop(actor.send(Subscribed).await);
+        });
+        let preparing = async move { drop(task.await) }.boxed().shared();
+        self.watching = Watching::Starting(preparing.clone());
+        Some(preparing)
+    }
+
+    /// Whether files are followed, so that equal epochs prove equal answers.
+    fn is_watched(&self) -> bool {
+        self.slot.get().is_some_and(|subscription| subscription.degraded().is_none())
+    }
+
+    /// Takes what the watcher has seen. Without a watcher everything may have changed since the last question.
+    pub(super) fn take_changes(&mut self) {
+        if let Some(subscription) = self.slot.get() {
+            self.apply(subscription.take());
+        }
+        if !self.is_watched() {
+            self.epochs.text += 1;
+            self.epochs.fs += 1;
+            self.epochs.diagnostics += 1;
+        }
+    }
+
+    fn apply(&mut self, changes: Changes) {
+        if changes.files.is_empty() && !changes.bulk {
+            return;
+        }
+        let of_fs = |change: &FileChange| change.kind != ChangeKind::Changed;
+        let text = changes.bulk || changes.files.iter().any(|change| !of_fs(change));
+        let fs = changes.bulk || changes.files.iter().any(of_fs);
+        for change in &changes.files {
+            self.known.forget_path(&change.path);
+        }
+        if changes.bulk {
+            self.known.forget_all();
+        }
+        if fs {
+            self.plans.clear();
+            self.workspace_plans.clear();
+        }
+        self.move_epochs(text, fs, true);
+        self.tell_children(changes);
+    }
+
+    /// A document differs from what was known, and the watcher hasn't said so.
+    pub(super) fn on_edit(&mut self, uri: &CanonicalUri) {
+        self.move_epochs(true, false, true);
+        self.tell_children(Changes::one(uri.to_path(), ChangeKind::Changed));
+    }
+
+    /// A document is gone, and the watcher hasn't said so.
+    pub(super) fn on_gone(&mut self, uri: &CanonicalUri) {
+        if self.known.forget(uri) {
+            self.move_epochs(false, true, true);
+            self.tell_children(Changes::one(uri.to_path(), ChangeKind::Deleted));
+        }
+    }
+
+    pub(super) fn move_epochs(&mut self, text: bool, fs: bool, diagnostics: bool) {
+        self.epochs.text += u64::from(text);
+        self.epochs.fs += u64::from(fs);
+        self.epochs.diagnostics += u64::from(diagnostics);
+    }
+
+    fn tell_children(&self, changes: Changes) {
+        let changes = Arc::new(changes);
+        for child in self.children.values() {
+            if child.actor.try_send(FilesChanged(changes.clone())).is_err() {
+                // A server that misses a change would answer from old text: it must begin anew.
+                drop(child.actor.try_send(Restart { reason: "missed_change" }));
+            }
+        }
+    }
+
+    pub(super) fn source_file_count(&self) -> usize {
+        self.slot.get().map(|subscription| subscription.source_files().len()).unwrap_or(0)
+    }
+
+    /// Whether a sweep over all files is still under way.
+    pub(super) fn is_sweeping(&self) -> bool {
+        false
+    }
+}
+
+impl Handler<Subscribed> for Workspace {
+    type Result = ();
+
+    fn handle(&mut self, _: Subscribed, _: &mut Self::Context) {
+        self.watching = match self.slot.get() {
+            Some(_) => Watching::Done,
+            None => Watching::Failed("files can't be watched; every question compares with disk".into()),
+        };
+    }
+}
+
+impl Handler<Wake> for Workspace {
+    type Result = ();
+
+    fn handle(&mut self, _: Wake, _: &mut Self::Context) {
+        if let Some(subscription) = self.slot.get() {
+            self.apply(subscription.take());
+        }
+    }
+}
+
+impl Handler<ServerNews> for Workspace {
+    type Result = ();
+
+    fn handle(&mut self, message: ServerNews, ctx: &mut Self::Context) {
+        match message.what {
+            News::AnswersMayDiffer => self.move_epochs(true, false, true),
+            News::OpenSetChanged => self.move_epochs(true, false, false),
+            News::DiagnosticsChanged => self.move_epochs(false, false, true),
+            News::Idle => self.stop_child(&message.from, ctx),
+        }
+    }
+}
+
+const _: () = assert!(limits::MAX_PENDING_CHANGES > 0);

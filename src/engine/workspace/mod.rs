@@ -1,0 +1,269 @@
+//! The actor of one workspace: the only one that changes its epochs and its snapshots, and the owner of its language servers.
+//!
+//! A question passes through it in two short steps, begin and finish; between them an execution runs on its own. It never
+//! waits for a child or for the disk walk of the watcher: it answers that there is something to wait for.
+//! Invariants: epochs never decrease; a snapshot is retained only under the epochs it was computed at; every change the
+//! watcher has seen is counted before a later question is answered.
+
+mod begin;
+mod changes;
+mod children;
+mod finish;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use futures::future::{BoxFuture, Shared};
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::base::clock::{Deadline, Instant};
+use crate::engine::directory::WatchSlot;
+use crate::engine::execution::{Outcome, Run, WeakRun};
+use crate::engine::exit::{ExitGuard, ExitKind};
+use crate::engine::known_files::{KnownFiles, Observed};
+use crate::engine::language_server::{LanguageServer, ServerHealth};
+use crate::engine::providers::{ChildKey, Plan};
+use crate::engine::server_state::ServerState;
+use crate::engine::workspace_setup::{Policy, WorkspaceSetup};
+use crate::model::epoch::Epochs;
+use crate::model::error::ToolError;
+use crate::model::query::GatedQuery;
+use crate::model::uri::CanonicalUri;
+use crate::paging::{CanonicalResult, Snapshot, SnapshotStore};
+
+/// Messages that may wait for a workspace. Beyond it senders wait, and their calls' deadlines with them.
+const MAILBOX: usize = 4_096;
+/// How often expired snapshots are dropped.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(15);
+/// Executions that are remembered; dead ones are swept beyond it.
+const MAX_REMEMBERED_RUNS: usize = 1_024;
+
+/// Row 7: a question begins.
+#[derive(Message)]
+#[rtype(result = "Result<Begun, ToolError>")]
+pub struct Begin {
+    /// The question, through the gate.
+    pub query: Arc<GatedQuery>,
+    /// The asker's deadline.
+    pub deadline: Deadline,
+}
+
+/// What comes of beginning.
+pub enum Begun {
+    /// A retained result answers it.
+    Hit {
+        /// The result.
+        snapshot: Arc<Snapshot>,
+        /// Where the page starts.
+        offset: u64,
+        /// The request key.
+        request_key: String,
+        /// The snapshot key.
+        snapshot_key: String,
+    },
+    /// An execution answers it; others may be waiting for the same one.
+    Run {
+        /// The execution.
+        run: Run,
+        /// The request key.
+        request_key: String,
+    },
+    /// Something must be waited for; then begin again.
+    Wait(Wait),
+}
+
+/// What a question waits for before it can run.
+#[derive(Clone)]
+pub enum Wait {
+    /// The watcher's first walk, or looks for programs.
+    Preparing(Shared<BoxFuture<'static, ()>>),
+    /// Language servers that start or index.
+    Servers(Vec<watch::Receiver<ServerState>>),
+}
+
+/// Row 10: an execution ends.
+#[derive(Message)]
+#[rtype(result = "Outcome")]
+pub struct Finish {
+    /// The question.
+    pub query: Arc<GatedQuery>,
+    /// Its request key.
+    pub request_key: String,
+    /// The snapshot key it ran under.
+    pub snapshot_key: String,
+    /// The whole canonical result.
+    pub result: CanonicalResult,
+    /// How the result's files looked on disk.
+    pub observed: Vec<(CanonicalUri, Observed)>,
+}
+
+/// The watcher's first walk is done, or failed.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Subscribed;
+
+/// The policy changed; nothing is restarted.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Retune(pub Policy);
+
+/// Starts the servers that are to run before the first question.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Warm;
+
+/// The watcher has something; take it soon even if nobody asks.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Wake;
+
+/// Stops all children, then the actor.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Drain;
+
+/// Stops the child that was longest unused, because memory is short.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct StopChild(pub ChildKey);
+
+/// Asks for the workspace's health.
+#[derive(Message)]
+#[rtype(result = "Option<WorkspaceHealth>")]
+pub struct GetWorkspaceHealth;
+
+/// The health of a workspace, as doctor and admin show it.
+#[derive(Debug, Clone, Serialize)]
+pub struct WorkspaceHealth {
+    /// Its name.
+    pub name: String,
+    /// Its roots and extra roots.
+    pub roots: Vec<PathBuf>,
+    /// Roots, text, fs and diagnostics epochs.
+    pub epochs: [u64; 4],
+    /// Whether files are watched: `idle`, `starting`, `watching`, or why not.
+    pub watching: String,
+    /// Source files, once the first walk is done.
+    pub source_files: Option<usize>,
+    /// Retained snapshots and their bytes.
+    pub snapshots: (usize, usize),
+    /// Its language servers.
+    pub servers: Vec<ServerHealth>,
+}
+
+/// One child.
+struct Child {
+    actor: Addr<LanguageServer>,
+    state: watch::Receiver<ServerState>,
+    is_linter: bool,
+}
+
+/// Where the watcher is.
+enum Watching {
+    Idle,
+    Starting(Shared<BoxFuture<'static, ()>>),
+    Done,
+    Failed(String),
+}
+
+/// See the module.
+pub struct Workspace {
+    setup: Arc<WorkspaceSetup>,
+    policy: Policy,
+    epochs: Epochs,
+    snapshots: SnapshotStore,
+    known: KnownFiles,
+    watching: Watching,
+    slot: WatchSlot,
+    children: BTreeMap<ChildKey, Child>,
+    runs: HashMap<String, WeakRun>,
+    plans: HashMap<(PathBuf, String, bool), Plan>,
+    workspace_plans: HashMap<bool, Arc<Plan>>,
+    draining: bool,
+    _exit: ExitGuard,
+}
+
+impl Workspace {
+    /// An actor for `setup` that puts its subscription into `slot`. `on_exit` hears how it ended.
+    pub fn new(setup: Arc<WorkspaceSetup>, slot: WatchSlot, on_exit: impl FnOnce(ExitKind) + Send + 'static) -> Self {
+        let policy = setup.policy.clone();
+        Self {
+            epochs: Epochs { roots: setup.roots_epoch, ..Epochs::default() },
+            snapshots: snapshot_store(&policy),
+            known: KnownFiles::new(setup.gate.clone()),
+            watching: Watching::Idle,
+            slot,
+            children: BTreeMap::new(),
+            runs: HashMap::new(),
+            plans: HashMap::new(),
+            workspace_plans: HashMap::new(),
+            draining: false,
+            policy,
+            setup,
+            _exit: ExitGuard::new(on_exit),
+        }
+    }
+}
+
+fn snapshot_store(policy: &Policy) -> SnapshotStore {
+    let limits = &policy.limits;
+    let ttl = Duration::from_secs(limits.snapshot_ttl_s);
+    SnapshotStore::new(limits.max_snapshot_bytes, limits.max_snapshots_total_bytes, ttl)
+}
+
+impl Actor for Workspace {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        ctx.run_interval(EXPIRY_INTERVAL, |workspace, _| {
+            workspace.snapshots.expire(Instant::now());
+            workspace.runs.retain(|_, run| run.upgrade().is_some());
+        });
+    }
+}
+
+impl Handler<Retune> for Workspace {
+    type Result = ();
+
+    fn handle(&mut self, message: Retune, _: &mut Self::Context) {
+        if message.0.limits != self.policy.limits {
+            self.snapshots = snapshot_store(&message.0);
+        }
+        self.policy = message.0;
+    }
+}
+
+impl Handler<GetWorkspaceHealth> for Workspace {
+    type Result = ResponseFuture<Option<WorkspaceHealth>>;
+
+    fn handle(&mut self, _: GetWorkspaceHealth, _: &mut Self::Context) -> Self::Result {
+        let subscription = self.slot.get();
+        let health = WorkspaceHealth {
+            name: self.setup.name.to_string(),
+            roots: self.setup.gate.root_set().allowed().map(PathBuf::from).collect(),
+            epochs: [self.epochs.roots, self.epochs.text, self.epochs.fs, self.epochs.diagnostics],
+            watching: match &self.watching {
+                Watching::Idle => "idle".into(),
+                Watching::Starting(_) => "starting".into(),
+                Watching::Done => {
+                    subscription.as_ref().and_then(|sub| sub.degraded()).unwrap_or_else(|| "watching".into())
+                }
+                Watching::Failed(why) => why.clone(),
+            },
+            source_files: subscription.map(|sub| sub.source_files().len()),
+            snapshots: (self.snapshots.len(), self.snapshots.bytes()),
+            servers: vec![],
+        };
+        let asked: Vec<_> = self.children.values().map(|child| child.actor.clone()).collect();
+        Box::pin(async move {
+            let asked = asked.into_iter().map(|actor| actor.send(crate::engine::language_server::GetHealth));
+            let servers = futures::future::join_all(asked).await.into_iter().flatten().collect();
+            Some(WorkspaceHealth { servers, ..health })
+        })
+    }
+}

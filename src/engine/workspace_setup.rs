@@ -1,0 +1,102 @@
+//! Everything a workspace actor is made from. A change of roots or servers makes another actor from another setup.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::base::ids::{TenantId, WorkspaceName};
+use crate::base::limits::Limits;
+use crate::config::{Prewarm, Sweep};
+use crate::engine::programs::Programs;
+use crate::engine::restart::RestartRule;
+use crate::engine::server_context::ServerTimes;
+use crate::gate::Gate;
+use crate::lsp::frame::FrameBudget;
+use crate::lsp::launch::Launcher;
+use crate::lsp::registry::matching::{LanguageIndex, Selection};
+use crate::lsp::registry::{Registry, Server};
+use crate::telemetry::Metrics;
+use crate::watch::Watcher;
+
+/// What all workspaces of a process share.
+#[derive(Clone)]
+pub struct Shared {
+    /// Finds programs.
+    pub programs: Programs,
+    /// Starts processes.
+    pub launcher: Arc<dyn Launcher>,
+    /// Bounds frames of all children together.
+    pub frames: Arc<FrameBudget>,
+    /// Watches files; `None` where watching is impossible: then every question compares with disk and nothing is retained.
+    pub watcher: Option<Watcher>,
+    /// Environment that children may see.
+    pub environment: Arc<Vec<(OsString, OsString)>>,
+    /// Counts.
+    pub metrics: Arc<Metrics>,
+}
+
+/// The registry as this service uses it.
+pub struct Servers {
+    /// All entries.
+    pub registry: Registry,
+    /// Languages by file name.
+    pub index: LanguageIndex,
+    /// Entries by kind, shared.
+    pub by_kind: HashMap<String, Arc<Server>>,
+}
+
+impl Servers {
+    /// Indexes `registry`.
+    pub fn new(registry: Registry) -> Self {
+        let index = LanguageIndex::new(&registry);
+        let by_kind = registry.servers.iter().map(|(kind, server)| (kind.clone(), Arc::new(server.clone())));
+        Self { index, by_kind: by_kind.collect(), registry }
+    }
+
+    /// Whether some server could serve this file.
+    pub fn is_source(&self, path: &Path) -> bool {
+        self.index.language_of(path).is_some()
+    }
+}
+
+/// What may change while a workspace runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// Limits of answers.
+    pub limits: Limits,
+    /// How far diagnostics of the workspace reach.
+    pub sweep: Sweep,
+    /// Which servers start before the first question.
+    pub prewarm: Prewarm,
+    /// When servers are restarted.
+    pub restart: RestartRule,
+    /// How long servers may take.
+    pub times: ServerTimes,
+}
+
+/// See the module.
+pub struct WorkspaceSetup {
+    /// Its name.
+    pub name: WorkspaceName,
+    /// Its tenant.
+    pub tenant: TenantId,
+    /// The door to its files.
+    pub gate: Gate,
+    /// The floor its `rootsEpoch` starts at.
+    pub roots_epoch: u64,
+    /// What may change later.
+    pub policy: Policy,
+    /// Which servers were chosen.
+    pub selection: Selection,
+    /// Settings by kind, merged over the registry's.
+    pub settings: BTreeMap<String, serde_json::Value>,
+    /// Environment added for its children.
+    pub env: BTreeMap<String, String>,
+    /// The registry.
+    pub servers: Arc<Servers>,
+    /// Where its servers may write: a folder of its own in the state directory.
+    pub cache: PathBuf,
+    /// What it shares with others.
+    pub shared: Shared,
+}
