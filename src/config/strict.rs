@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn distances() {
         for (a, b, changes) in
-            [("", "", 0), ("a", "", 1), ("listen", "listen", 2), ("no-auth", "no_auth", 0), ("kitten", "sitting", 3)]
+            [("", "", 0), ("a", "", 1), ("listne", "listen", 2), ("no-auth", "no_auth", 0), ("kitten", "sitting", 3)]
         {
             assert_eq!(distance(a, b), changes, "{a} {b}");
             assert_eq!(distance(b, a), changes, "{b} {a}");
