@@ -136,21 +136,20 @@ impl Default for Limits {
 
 impl Limits {
     /// The same limits, each lowered to its maximum where it was above (contract §5.1, last note).
-    pub fn clamped(mut self) -> Self {
-        let max = Self::default();
-        self.max_request_bytes = self.max_request_bytes.min(max.max_request_bytes);
-        self.max_response_bytes = self.max_response_bytes.min(max.max_response_bytes);
-        self.request_timeout_ms = self.request_timeout_ms.min(max.request_timeout_ms);
-        self.max_items_nonpaged = self.max_items_nonpaged.min(max.max_items_nonpaged);
-        self.max_page_size = self.max_page_size.clamp(1, max.max_page_size);
-        self.max_workspace_diagnostics_items_total =
-            self.max_workspace_diagnostics_items_total.min(max.max_workspace_diagnostics_items_total);
-        self.max_workspace_symbols_items_total =
-            self.max_workspace_symbols_items_total.min(max.max_workspace_symbols_items_total);
-        self.max_references_items_total = self.max_references_items_total.min(max.max_references_items_total);
-        self.max_snapshot_bytes = self.max_snapshot_bytes.min(max.max_snapshot_bytes);
-        self.max_snapshots_total_bytes = self.max_snapshots_total_bytes.min(max.max_snapshots_total_bytes);
-        self.snapshot_ttl_s = self.snapshot_ttl_s.min(max.snapshot_ttl_s);
+    pub fn clamped(self) -> Self {
+        let mut limits = self.tightest(&Self::default());
+        limits.max_page_size = limits.max_page_size.max(1);
+        limits
+    }
+
+    /// Of each limit the smaller of the two.
+    pub fn tightest(mut self, other: &Self) -> Self {
+        macro_rules! smaller {
+            ($($field:ident),*) => { $(self.$field = self.$field.min(other.$field);)* };
+        }
+        smaller!(max_request_bytes, max_response_bytes, request_timeout_ms, max_items_nonpaged, max_page_size);
+        smaller!(max_workspace_diagnostics_items_total, max_workspace_symbols_items_total, max_references_items_total);
+        smaller!(max_snapshot_bytes, max_snapshots_total_bytes, snapshot_ttl_s);
         self
     }
 }
@@ -166,5 +165,13 @@ mod tests {
         let tight = Limits { max_page_size: 7, request_timeout_ms: 100, ..Limits::default() };
         assert_eq!(tight.clone().clamped(), tight);
         assert_eq!(Limits { max_page_size: 0, ..Limits::default() }.clamped().max_page_size, 1);
+    }
+    #[test]
+    fn the_tightest_takes_the_smaller_of_each() {
+        let one = Limits { max_page_size: 7, ..Limits::default() };
+        let two = Limits { max_page_size: 9, request_timeout_ms: 100, ..Limits::default() };
+        let both = Limits { max_page_size: 7, request_timeout_ms: 100, ..Limits::default() };
+        assert_eq!(one.clone().tightest(&two), both);
+        assert_eq!(two.tightest(&one), both);
     }
 }

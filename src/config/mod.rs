@@ -1,1 +1,88 @@
-//! (being written)
+//! Rank 2: the configuration. Text in, typed and checked values out; it reads no file and asks no environment.
+//!
+//! Entries of `[servers.*]` and `[languages.*]` stay raw tables: the registry of language servers merges them.
+//! Invariants: a parsed [`Config`] has passed [`Config::validate`]; its limits are never weaker than `base::limits`;
+//! every root in it has been joined to the folder of the file that names it.
+
+mod change;
+mod error;
+mod example;
+mod folders;
+mod locate;
+mod parse;
+mod reference;
+mod sections;
+mod show;
+mod strict;
+mod validate;
+mod workspace;
+
+#[cfg(test)]
+mod tests;
+
+pub use change::{Changed, WorkspaceChange, diff, needs_restart};
+pub use error::{ConfigError, Place};
+pub use parse::{Source, parse, parse_source};
+pub use sections::{DiagnosticsSection, LogFormat, LogLevel, LogSection, ServerSection, SupervisionSection, Sweep};
+pub use workspace::{Prewarm, ServerChoice, WorkspaceConfig};
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::ids::WorkspaceName;
+use crate::base::limits::Limits;
+
+/// The whole configuration of a service.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(title = "codeyard configuration")]
+pub struct Config {
+    /// Workspace that `/mcp` means; must be the name of one. Without it, the first workspace.
+    #[serde(deserialize_with = "workspace::optional_name", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "workspace::name_schema")]
+    pub default_workspace: Option<WorkspaceName>,
+    /// Where the service listens, and to whom.
+    pub server: ServerSection,
+    /// Limits of answers. Only lower values take effect; larger ones are lowered to the default.
+    pub limits: Limits,
+    /// Diagnostics of whole workspaces.
+    pub diagnostics: DiagnosticsSection,
+    /// How language servers are kept running.
+    pub supervision: SupervisionSection,
+    /// Log lines on standard error.
+    pub log: LogSection,
+    /// Language servers: entries that add to the built-in registry, or replace keys of an entry there.
+    #[schemars(with = "std::collections::BTreeMap<String, serde_json::Map<String, serde_json::Value>>")]
+    pub servers: toml::Table,
+    /// Languages: entries that add to the built-in registry, or replace keys of an entry there.
+    #[schemars(with = "std::collections::BTreeMap<String, serde_json::Map<String, serde_json::Value>>")]
+    pub languages: toml::Table,
+    /// The workspaces, each a table `[[workspace]]`.
+    #[serde(rename = "workspace")]
+    pub workspaces: Vec<WorkspaceConfig>,
+}
+
+impl Config {
+    /// The workspace that an endpoint without a name means: the configured one, else the first.
+    pub fn default_name(&self) -> Option<&WorkspaceName> {
+        self.default_workspace.as_ref().or_else(|| self.workspaces.first().map(|workspace| &workspace.name))
+    }
+
+    /// The workspace of this name.
+    pub fn workspace(&self, name: &str) -> Option<&WorkspaceConfig> {
+        self.workspaces.iter().find(|workspace| workspace.name.as_str() == name)
+    }
+
+    /// The limits that hold in `workspace`: of each the smaller of the service's and its own, never above the maxima.
+    pub fn limits_of(&self, workspace: &WorkspaceConfig) -> Limits {
+        let common = self.limits.clone().clamped();
+        match &workspace.limits {
+            Some(own) => own.clone().clamped().tightest(&common),
+            None => common,
+        }
+    }
+
+    /// The diagnostics section that holds in `workspace`: its own, else the service's.
+    pub fn diagnostics_of(&self, workspace: &WorkspaceConfig) -> DiagnosticsSection {
+        workspace.diagnostics.clone().unwrap_or_else(|| self.diagnostics.clone())
+    }
+}

@@ -1,0 +1,80 @@
+//! What a reload changes: workspaces that come, go or differ, and keys that wait for a restart.
+//!
+//! Invariant: two equal configurations give no change; a workspace appears at most once.
+
+use crate::base::ids::WorkspaceName;
+use crate::config::{Config, WorkspaceConfig};
+
+/// One workspace that a reload touches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkspaceChange {
+    /// It is new.
+    Added(WorkspaceName),
+    /// It is gone: calls to it end, its language servers stop.
+    Removed(WorkspaceName),
+    /// It is there before and after, but differs.
+    Changed(WorkspaceName, Changed),
+}
+
+/// In what a workspace differs. At least one field is true.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// Roots or extra roots: `rootsEpoch` rises, and language servers start anew.
+    pub roots: bool,
+    /// Environment, settings, choice or registry entries of language servers: those concerned start anew.
+    pub servers: bool,
+    /// Limits, diagnostics, supervision, tenant or prewarming: taken over as it runs.
+    pub policy: bool,
+}
+
+impl Changed {
+    fn any(self) -> bool {
+        self.roots || self.servers || self.policy
+    }
+}
+
+/// What differs between the running configuration and a new one: removed workspaces first, then the new order.
+pub fn diff(old: &Config, new: &Config) -> Vec<WorkspaceChange> {
+    let gone = old.workspaces.iter().filter(|before| new.workspace(before.name.as_str()).is_none());
+    let mut changes: Vec<WorkspaceChange> = gone.map(|before| WorkspaceChange::Removed(before.name.clone())).collect();
+    for after in &new.workspaces {
+        let Some(before) = old.workspace(after.name.as_str()) else {
+            changes.push(WorkspaceChange::Added(after.name.clone()));
+            continue;
+        };
+        let changed = changed((old, before), (new, after));
+        if changed.any() {
+            changes.push(WorkspaceChange::Changed(after.name.clone(), changed));
+        }
+    }
+    changes
+}
+
+/// Keys that differ but take effect only when the service starts.
+pub fn needs_restart(old: &Config, new: &Config) -> Vec<&'static str> {
+    let differs = [
+        ("server.listen", old.server.listen != new.server.listen),
+        ("server.allowed_hosts", old.server.allowed_hosts != new.server.allowed_hosts),
+        ("server.allowed_origins", old.server.allowed_origins != new.server.allowed_origins),
+        ("server.no_auth", old.server.no_auth != new.server.no_auth),
+        ("log.format", old.log.format != new.log.format),
+        ("log.level", old.log.level != new.log.level),
+    ];
+    differs.iter().filter(|(_, differs)| *differs).map(|(key, _)| *key).collect()
+}
+
+fn changed((old, before): (&Config, &WorkspaceConfig), (new, after): (&Config, &WorkspaceConfig)) -> Changed {
+    Changed {
+        roots: before.roots != after.roots || before.extra_roots != after.extra_roots,
+        servers: before.env != after.env
+            || before.settings != after.settings
+            || before.servers != after.servers
+            || old.servers != new.servers
+            || old.languages != new.languages,
+        policy: old.limits_of(before) != new.limits_of(after)
+            || old.diagnostics_of(before) != new.diagnostics_of(after)
+            || old.supervision != new.supervision
+            || before.tenant != after.tenant
+            || before.prewarm != after.prewarm,
+    }
+}

@@ -1,0 +1,20 @@
+//! The commented default configuration, and the JSON schema that editors and checks use.
+
+use serde_json::Value;
+
+use crate::config::Config;
+
+/// `config/default.toml`.
+const DEFAULT_TOML: &str = include_str!("../../config/default.toml");
+
+impl Config {
+    /// Every key with its default and a comment; a good start for a configuration of one's own.
+    pub fn default_toml() -> &'static str {
+        DEFAULT_TOML
+    }
+
+    /// The JSON schema (2020-12) of a configuration file.
+    pub fn json_schema() -> Value {
+        schemars::schema_for!(Config).to_value()
+    }
+}

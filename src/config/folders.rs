@@ -1,0 +1,46 @@
+//! A configuration without a file: folders in, a workspace for each out.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::base::ids::WorkspaceName;
+use crate::config::{Config, WorkspaceConfig};
+
+/// Longest name of a workspace, in bytes.
+const NAME_BYTES: usize = 64;
+
+impl Config {
+    /// A workspace per root, named after its folder; of equal names the later ones end in `-2`, `-3`. The first is the
+    /// default. The same root twice is one workspace. Roots should be absolute: `.` has no name of its own.
+    pub fn from_roots(roots: &[PathBuf]) -> Self {
+        let mut names = BTreeSet::new();
+        let mut seen = BTreeSet::new();
+        let distinct =
+            roots.iter().map(|root| root.components().collect::<PathBuf>()).filter(|root| seen.insert(root.clone()));
+        let workspaces: Vec<WorkspaceConfig> = distinct
+            .map(|root| {
+                let name = free_name(&root, &names);
+                names.insert(name.clone());
+                WorkspaceConfig::new(name, vec![root])
+            })
+            .collect();
+        let default_workspace = workspaces.first().map(|workspace| workspace.name.clone());
+        Self { default_workspace, workspaces, ..Self::default() }
+    }
+}
+
+/// The folder's own name, or the first with a number behind it that isn't taken.
+fn free_name(root: &Path, taken: &BTreeSet<WorkspaceName>) -> WorkspaceName {
+    let folder = root.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let own = WorkspaceName::from_folder(&folder);
+    if !taken.contains(&own) {
+        return own;
+    }
+    let numbered = (2..=taken.len() + 2).filter_map(|number| {
+        let tail = format!("-{number}");
+        let kept = own.as_str().len().min(NAME_BYTES - tail.len());
+        WorkspaceName::new(&format!("{}{tail}", &own.as_str()[..kept]))
+    });
+    // More numbers are tried than names are taken, so one of them is free.
+    numbered.into_iter().find(|name| !taken.contains(name)).unwrap_or(own)
+}

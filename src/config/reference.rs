@@ -1,0 +1,107 @@
+//! The table of all keys, made from the JSON schema for `docs/configuration.md`.
+//!
+//! Invariant: each key of the schema has one row; names, defaults and meanings are those of the code.
+
+use serde_json::{Map, Value};
+
+use crate::config::Config;
+use crate::config::strict::resolve;
+
+impl Config {
+    /// A Markdown table of keys for each section: key, type, default, meaning.
+    pub fn reference() -> String {
+        let root = Self::json_schema();
+        let mut text = String::new();
+        section(&root, &root, "Top level", "", &mut text);
+        for (key, heading) in sections(&root) {
+            let schema = &root["properties"][key.as_str()];
+            let inner = if heading.starts_with("[[") { &schema["items"] } else { schema };
+            section(&root, inner, &format!("`{heading}`"), meaning(schema), &mut text);
+        }
+        text
+    }
+}
+
+/// Keys of the top level that are tables with known keys, and how their header is written.
+fn sections(root: &Value) -> Vec<(String, String)> {
+    let tables = properties(root, root).filter_map(|(key, schema)| match schema.get("items") {
+        Some(_) => Some((key.clone(), format!("[[{key}]]"))),
+        None => resolve(root, schema).get("properties").map(|_| (key.clone(), format!("[{key}]"))),
+    });
+    tables.collect()
+}
+
+fn section(root: &Value, schema: &Value, heading: &str, about: &str, text: &mut String) {
+    text.push_str(&format!("### {heading}\n\n"));
+    if !about.is_empty() {
+        text.push_str(&format!("{about}\n\n"));
+    }
+    text.push_str("| key | type | default | meaning |\n|---|---|---|---|\n");
+    let required: Vec<&str> = resolve(root, schema)["required"]
+        .as_array()
+        .map_or_else(Vec::new, |keys| keys.iter().filter_map(Value::as_str).collect());
+    for (key, schema) in properties(root, schema) {
+        let default = if required.contains(&key.as_str()) { "(required)".into() } else { default_of(schema) };
+        let kind = type_of(root, schema).replace('|', "\\|");
+        text.push_str(&format!("| `{key}` | {kind} | {default} | {} |\n", meaning(schema)));
+    }
+    text.push('\n');
+}
+
+fn properties<'a>(root: &'a Value, schema: &'a Value) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    let mut entries: Vec<_> = resolve(root, schema)["properties"].as_object().into_iter().flatten().collect();
+    entries.sort_unstable_by_key(|(key, _)| *key);
+    entries.into_iter()
+}
+
+fn meaning(schema: &Value) -> &str {
+    schema["description"].as_str().unwrap_or_default()
+}
+
+fn default_of(schema: &Value) -> String {
+    match &schema["default"] {
+        Value::Null => "(none)".into(),
+        Value::Object(_) => "(its own)".into(),
+        value => format!("`{value}`"),
+    }
+}
+
+fn type_of(root: &Value, schema: &Value) -> String {
+    let schema = resolve(root, schema);
+    if let Some(names) = names_of(schema) {
+        return names;
+    }
+    if let Some(options) = schema["anyOf"].as_array() {
+        return options.iter().map(|option| type_of(root, option)).collect::<Vec<_>>().join(" or ");
+    }
+    match schema["type"].as_str() {
+        Some("array") => format!("list of {}", plural(&type_of(root, &schema["items"]))),
+        Some("object") if schema.get("properties").is_some() => "table".into(),
+        Some("object") => format!("table of {}", plural(&type_of(root, &schema["additionalProperties"]))),
+        Some(plain) => plain.to_owned(),
+        None => "any value".into(),
+    }
+}
+
+fn plural(name: &str) -> String {
+    match name.split_once(' ') {
+        Some((head, tail)) => format!("{head}s {tail}"),
+        None => format!("{name}s"),
+    }
+}
+
+/// The values of a schema that lists them.
+fn names_of(schema: &Value) -> Option<String> {
+    let quoted = |value: &Value| format!("`{value}`");
+    if let Some(values) = schema["enum"].as_array() {
+        return Some(values.iter().map(quoted).collect::<Vec<_>>().join(", "));
+    }
+    let options = schema["oneOf"].as_array()?;
+    let named: Vec<String> = options
+        .iter()
+        .filter_map(Value::as_object)
+        .filter_map(|option: &Map<String, Value>| option.get("const"))
+        .map(quoted)
+        .collect();
+    (!named.is_empty()).then(|| named.join(", "))
+}

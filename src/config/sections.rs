@@ -1,0 +1,150 @@
+//! The sections of a configuration that hold for the whole service, with their defaults.
+//!
+//! Values only; what may stand in them is checked in `validate`. Invariant: each key's default is written once, here.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+/// `[server]`: where the service listens, and to whom.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServerSection {
+    /// Address and port to listen on. Port 0 takes a free one.
+    pub listen: String,
+    /// Values of the `Host` header allowed beside the loopback names: `name`, or `name:port` for that port only.
+    pub allowed_hosts: Vec<String>,
+    /// Values of the `Origin` header allowed, such as `https://ide.example.org`. A call without the header is allowed.
+    pub allowed_origins: Vec<String>,
+    /// Ask for no bearer token. Only possible while `listen` is a loopback address.
+    pub no_auth: bool,
+}
+
+impl Default for ServerSection {
+    fn default() -> Self {
+        Self { listen: "127.0.0.1:3939".into(), allowed_hosts: Vec::new(), allowed_origins: Vec::new(), no_auth: false }
+    }
+}
+
+impl ServerSection {
+    /// The address of `listen`; `None` if it isn't one, which a checked configuration excludes.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.listen.parse().ok()
+    }
+}
+
+/// Which files are opened so that a workspace's diagnostics are known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Sweep {
+    /// None: only what servers report by themselves.
+    Off,
+    /// Documents that are open anyway.
+    #[default]
+    Open,
+    /// Every source file once, in the background.
+    All,
+}
+
+/// `[diagnostics]`: diagnostics of whole workspaces.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DiagnosticsSection {
+    /// Which files are opened so that a workspace's diagnostics are known: `off` only what servers report by themselves,
+    /// `open` documents that are open anyway, `all` every source file once, in the background.
+    pub sweep: Sweep,
+}
+
+/// `[supervision]`: how language servers are kept running.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SupervisionSection {
+    /// A language server stops after this many seconds without a question; 0 keeps it running.
+    pub idle_stop_s: u64,
+    /// Memory of all language servers together in MiB, above which the longest idle stop first; 0 sets no budget.
+    pub memory_budget_mib: u64,
+    /// A language server must have answered `initialize` after this many seconds.
+    pub start_timeout_s: u64,
+    /// Wait before the first restart in milliseconds. It doubles with each further one.
+    pub backoff_initial_ms: u64,
+    /// Longest wait before a restart in milliseconds.
+    pub backoff_max_ms: u64,
+    /// More restarts than this within `restart_window_s` quarantine the server.
+    pub max_restarts: u32,
+    /// The time in seconds over which restarts are counted.
+    pub restart_window_s: u64,
+    /// A quarantined server is tried again after this many seconds.
+    pub quarantine_s: u64,
+    /// A server with expired requests that sends nothing for this many seconds counts as hung and is restarted.
+    pub hang_s: u64,
+    /// The same for a server that is reporting progress.
+    pub hang_with_progress_s: u64,
+}
+
+impl Default for SupervisionSection {
+    fn default() -> Self {
+        Self {
+            idle_stop_s: 900,
+            memory_budget_mib: 0,
+            start_timeout_s: 60,
+            backoff_initial_ms: 500,
+            backoff_max_ms: 60_000,
+            max_restarts: 4,
+            restart_window_s: 180,
+            quarantine_s: 300,
+            hang_s: 30,
+            hang_with_progress_s: 600,
+        }
+    }
+}
+
+/// How a log line is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// The least severe log line that is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    /// Failures only.
+    Error,
+    /// Also what may need a look.
+    Warn,
+    /// Also starts, stops and reloads.
+    #[default]
+    Info,
+    /// Also each call.
+    Debug,
+    /// Also each message to and from a language server, without its texts.
+    Trace,
+}
+
+impl LogLevel {
+    /// The level's name, as a filter directive takes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+/// `[log]`: log lines on standard error.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogSection {
+    /// How a line is written: `text` for people, `json` one object a line.
+    pub format: LogFormat,
+    /// The least severe line that is written.
+    pub level: LogLevel,
+}

@@ -1,0 +1,115 @@
+//! Refuses keys that the configuration doesn't know, with the nearest key that it does.
+//!
+//! What is known is read from the JSON schema, so that there is no second list. Free tables (settings, environment,
+//! registry entries) take any key.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+use toml::de::{DeTable, DeValue};
+
+use crate::config::locate::join;
+
+/// A key that isn't known.
+#[derive(Debug, PartialEq, Eq)]
+pub struct UnknownKey {
+    /// Its path.
+    pub path: String,
+    /// Where it stands, in bytes.
+    pub span: Range<usize>,
+    /// A known key of the same table that looks like it.
+    pub nearest: Option<String>,
+    /// All keys of that table, sorted.
+    pub known: Vec<String>,
+}
+
+/// The first unknown key of `table`, in the order of its keys.
+pub fn unknown_key(table: &DeTable<'_>, schema: &Value) -> Option<UnknownKey> {
+    in_table(table, schema, schema, "")
+}
+
+fn in_table(table: &DeTable<'_>, root: &Value, schema: &Value, path: &str) -> Option<UnknownKey> {
+    let properties = resolve(root, schema).get("properties").and_then(Value::as_object)?;
+    table.iter().find_map(|(key, value)| {
+        let name: &str = key.get_ref();
+        let here = join(path, name);
+        match properties.get(name) {
+            Some(inner) => in_value(value.get_ref(), root, inner, &here),
+            None => Some(UnknownKey {
+                path: here,
+                span: key.span(),
+                nearest: nearest(name, properties),
+                known: sorted_keys(properties),
+            }),
+        }
+    })
+}
+
+fn in_value(value: &DeValue<'_>, root: &Value, schema: &Value, path: &str) -> Option<UnknownKey> {
+    match value {
+        DeValue::Table(table) => in_table(table, root, schema, path),
+        DeValue::Array(items) => {
+            let inner = resolve(root, schema).get("items")?;
+            let mut numbered = items.iter().enumerate();
+            numbered.find_map(|(index, item)| in_value(item.get_ref(), root, inner, &format!("{path}[{index}]")))
+        }
+        _ => None,
+    }
+}
+
+/// `schema` with references followed, and of an optional value the schema of what it may be.
+pub fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    if let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix("#/$defs/")) {
+        return root.get("$defs").and_then(|defs| defs.get(name)).unwrap_or(schema);
+    }
+    let options = schema.get("anyOf").and_then(Value::as_array);
+    match options.and_then(|options| options.iter().find(|option| option.get("$ref").is_some())) {
+        Some(option) => resolve(root, option),
+        None => schema,
+    }
+}
+
+fn sorted_keys(properties: &Map<String, Value>) -> Vec<String> {
+    let mut keys: Vec<String> = properties.keys().cloned().collect();
+    keys.sort_unstable();
+    keys
+}
+
+/// The known key with the fewest changes from `name`, if they are few enough to be a slip.
+fn nearest(name: &str, properties: &Map<String, Value>) -> Option<String> {
+    let slip = (name.chars().count() / 3).clamp(1, 4);
+    let ranked = sorted_keys(properties).into_iter().map(|key| (distance(name, &key), key));
+    ranked.filter(|(changes, _)| *changes <= slip).min().map(|(_, key)| key)
+}
+
+/// Levenshtein's distance in characters; `-` and `_` count as the same. Names longer than 64 are far from everything.
+fn distance(a: &str, b: &str) -> usize {
+    let fold = |text: &str| text.to_lowercase().replace('-', "_").chars().take(65).collect::<Vec<char>>();
+    let (a, b) = (fold(a), fold(b));
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, right) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(left != right);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        for (a, b, changes) in
+            [("", "", 0), ("a", "", 1), ("listne", "listen", 2), ("no-auth", "no_auth", 0), ("kitten", "sitting", 3)]
+        {
+            assert_eq!(distance(a, b), changes, "{a} {b}");
+            assert_eq!(distance(b, a), changes, "{b} {a}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The rules that types alone don't express. Called by the parser, and again after command line flags were applied.
+//!
+//! It looks at no disk: whether a root is there is found when the workspace opens.
+
+use std::collections::BTreeSet;
+
+use crate::base::limits::{MAX_ROOTS, MAX_WORKSPACES};
+use crate::config::error::ConfigError;
+use crate::config::workspace::Prewarm;
+use crate::config::{Config, ServerSection, SupervisionSection, WorkspaceConfig, locate};
+
+type Checked = Result<(), ConfigError>;
+
+impl Config {
+    /// Checks everything that a type doesn't; the error has no place in a file.
+    pub fn validate(&self) -> Checked {
+        check_server(&self.server)?;
+        check_supervision(&self.supervision)?;
+        check_tables("servers", &self.servers)?;
+        check_tables("languages", &self.languages)?;
+        check_workspaces(&self.workspaces)?;
+        check_default(self)
+    }
+}
+
+fn check_server(server: &ServerSection) -> Checked {
+    let Some(address) = server.address() else {
+        let problem = format!("`{}` is no address with a port", server.listen);
+        return Err(ConfigError::at("server.listen", problem, "write it like 127.0.0.1:3939 or [::1]:3939"));
+    };
+    if server.no_auth && !address.ip().is_loopback() {
+        let problem = format!("no token is asked for, but {address} is not a loopback address");
+        return Err(ConfigError::at("server.no_auth", problem, "listen on 127.0.0.1, or set it to false"));
+    }
+    for (index, host) in server.allowed_hosts.iter().enumerate() {
+        if !is_host(host) {
+            let key = format!("server.allowed_hosts[{index}]");
+            return Err(ConfigError::at(
+                key,
+                format!("`{host}` is no host name"),
+                "write name or name:port, no wildcard",
+            ));
+        }
+    }
+    for (index, origin) in server.allowed_origins.iter().enumerate() {
+        let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        if !host.is_some_and(is_host) {
+            let key = format!("server.allowed_origins[{index}]");
+            let remedy = "write scheme://name or scheme://name:port, without a path";
+            return Err(ConfigError::at(key, format!("`{origin}` is no web origin"), remedy));
+        }
+    }
+    Ok(())
+}
+
+/// A host name, address or bracketed address, with or without a port.
+fn is_host(text: &str) -> bool {
+    let (name, port) = match text.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
+        _ => (text, None),
+    };
+    let bracketed = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let named = match bracketed {
+        Some(inner) => inner.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_')),
+    };
+    named && port.is_none_or(|port| port.parse::<u16>().is_ok())
+}
+
+fn check_supervision(supervision: &SupervisionSection) -> Checked {
+    let positive = [
+        ("start_timeout_s", supervision.start_timeout_s),
+        ("backoff_initial_ms", supervision.backoff_initial_ms),
+        ("restart_window_s", supervision.restart_window_s),
+        ("quarantine_s", supervision.quarantine_s),
+        ("hang_s", supervision.hang_s),
+    ];
+    for (key, value) in positive {
+        if value == 0 {
+            return Err(ConfigError::at(format!("supervision.{key}"), "is 0", "give at least 1"));
+        }
+    }
+    let ordered = [
+        ("backoff_max_ms", supervision.backoff_initial_ms, supervision.backoff_max_ms, "backoff_initial_ms"),
+        ("hang_with_progress_s", supervision.hang_s, supervision.hang_with_progress_s, "hang_s"),
+    ];
+    for (key, low, high, other) in ordered {
+        if high < low {
+            let problem = format!("{high} is less than {other}, which is {low}");
+            return Err(ConfigError::at(format!("supervision.{key}"), problem, format!("give at least {low}")));
+        }
+    }
+    Ok(())
+}
+
+fn check_tables(section: &str, entries: &toml::Table) -> Checked {
+    match entries.iter().find(|(_, entry)| !entry.is_table()) {
+        Some((name, _)) => {
+            let remedy = format!("write a table [{section}.NAME]");
+            Err(ConfigError::at(locate::join(section, name), "is no table", remedy))
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_workspaces(workspaces: &[WorkspaceConfig]) -> Checked {
+    if workspaces.len() > MAX_WORKSPACES {
+        let problem = format!("{} workspaces", workspaces.len());
+        return Err(ConfigError::at("workspace", problem, format!("have at most {MAX_WORKSPACES}")));
+    }
+    let mut names = BTreeSet::new();
+    for (index, workspace) in workspaces.iter().enumerate() {
+        let key = format!("workspace[{index}]");
+        if !names.insert(&workspace.name) {
+            let problem = format!("a second workspace named `{}`", workspace.name);
+            return Err(ConfigError::at(format!("{key}.name"), problem, "give each its own name"));
+        }
+        check_workspace(workspace, &key)?;
+    }
+    Ok(())
+}
+
+fn check_workspace(workspace: &WorkspaceConfig, key: &str) -> Checked {
+    if workspace.roots.is_empty() {
+        return Err(ConfigError::at(format!("{key}.roots"), "no roots", "name at least one folder"));
+    }
+    let roots = workspace.roots.len() + workspace.extra_roots.len();
+    if roots > MAX_ROOTS {
+        let problem = format!("{roots} roots and extra roots");
+        return Err(ConfigError::at(format!("{key}.roots"), problem, format!("have at most {MAX_ROOTS}")));
+    }
+    if let Some(name) = workspace.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
+        let problem = "no name of an environment variable";
+        return Err(ConfigError::at(locate::join(&format!("{key}.env"), name), problem, "leave out `=` and NUL"));
+    }
+    if let Some((name, _)) = workspace.env.iter().find(|(_, value)| value.contains('\0')) {
+        return Err(ConfigError::at(
+            locate::join(&format!("{key}.env"), name),
+            "holds a NUL character",
+            "leave it out",
+        ));
+    }
+    if let Some((kind, _)) = workspace.settings.iter().find(|(_, value)| !value.is_object()) {
+        let problem = "settings of a server are a table";
+        let remedy = format!("write a table [workspace.settings.{kind}]");
+        return Err(ConfigError::at(locate::join(&format!("{key}.settings"), kind), problem, remedy));
+    }
+    check_choice(workspace, key)
+}
+
+fn check_choice(workspace: &WorkspaceConfig, key: &str) -> Checked {
+    let refused = |kind: &String| workspace.servers.disable.contains(kind);
+    let remedy = "take it out of one of the two";
+    if let Some(kind) = workspace.servers.prefer.iter().find(|kind| refused(kind)) {
+        let problem = format!("`{kind}` is preferred and disabled");
+        return Err(ConfigError::at(format!("{key}.servers.prefer"), problem, remedy));
+    }
+    let Prewarm::Kinds(kinds) = &workspace.prewarm else { return Ok(()) };
+    match kinds.iter().find(|kind| refused(kind)) {
+        Some(kind) => {
+            Err(ConfigError::at(format!("{key}.prewarm"), format!("`{kind}` is prewarmed and disabled"), remedy))
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_default(config: &Config) -> Checked {
+    let Some(name) = &config.default_workspace else { return Ok(()) };
+    if config.workspace(name.as_str()).is_some() {
+        return Ok(());
+    }
+    let names: Vec<&str> = config.workspaces.iter().map(|workspace| workspace.name.as_str()).take(8).collect();
+    let remedy = match names.is_empty() {
+        true => "add a [[workspace]] of this name".to_owned(),
+        false => format!("name one of {}", names.join(", ")),
+    };
+    Err(ConfigError::at("default_workspace", format!("there is no workspace `{name}`"), remedy))
+}

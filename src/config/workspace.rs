@@ -1,0 +1,135 @@
+//! One workspace of a configuration: a name, its roots, and how its language servers are chosen and set up.
+//!
+//! Invariant: a parsed name has the form of one, and a tenant is one that exists.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde_json::Value;
+
+use crate::base::ids::{TenantId, WorkspaceName};
+use crate::base::limits::Limits;
+use crate::config::sections::DiagnosticsSection;
+
+/// `[[workspace]]`: a named root set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkspaceConfig {
+    /// Name in the endpoint's path: 1 to 64 of `a-z`, `0-9`, `.`, `_`, `-`, of which the first is a letter or digit.
+    #[serde(deserialize_with = "name")]
+    #[schemars(schema_with = "name_schema")]
+    pub name: WorkspaceName,
+    /// Tenant that the workspace belongs to. There is the one tenant `default`.
+    #[serde(default = "TenantId::default_tenant", deserialize_with = "tenant")]
+    #[schemars(with = "String")]
+    pub tenant: TenantId,
+    /// Folders that servers are started in. Relative paths count from the configuration file's folder, `~/` is the home.
+    pub roots: Vec<PathBuf>,
+    /// Further folders that may be read and appear in results; no server is started in them.
+    #[serde(default)]
+    pub extra_roots: Vec<PathBuf>,
+    /// Start servers before the first question: `true` for all that the files call for, or a list of server kinds.
+    #[serde(default)]
+    pub prewarm: Prewarm,
+    /// Environment added for the workspace's language servers.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Which servers serve this workspace.
+    #[serde(default)]
+    pub servers: ServerChoice,
+    /// Settings for servers by kind, merged over those of the registry.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, serde_json::Map<String, Value>>")]
+    pub settings: BTreeMap<String, Value>,
+    /// In place of the service's `[diagnostics]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnostics: Option<DiagnosticsSection>,
+    /// Tightens the service's `[limits]` further.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
+}
+
+/// Which servers serve a workspace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServerChoice {
+    /// Kinds to take before the registry's order wherever they are among the alternatives, such as `pyright`.
+    pub prefer: Vec<String>,
+    /// Kinds never to start.
+    pub disable: Vec<String>,
+}
+
+/// Which servers are started before the first question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(untagged, expecting = "expected true, false or a list of server kinds")]
+pub enum Prewarm {
+    /// All that the files call for, or none.
+    All(bool),
+    /// These kinds.
+    Kinds(Vec<String>),
+}
+
+impl Default for Prewarm {
+    fn default() -> Self {
+        Self::All(false)
+    }
+}
+
+impl Prewarm {
+    /// Whether a server of this kind is started early.
+    pub fn covers(&self, kind: &str) -> bool {
+        match self {
+            Self::All(all) => *all,
+            Self::Kinds(kinds) => kinds.iter().any(|named| named == kind),
+        }
+    }
+}
+
+impl WorkspaceConfig {
+    /// A workspace with these roots and nothing else said.
+    pub fn new(name: WorkspaceName, roots: Vec<PathBuf>) -> Self {
+        Self {
+            name,
+            tenant: TenantId::default_tenant(),
+            roots,
+            extra_roots: Vec::new(),
+            prewarm: Prewarm::default(),
+            env: BTreeMap::new(),
+            servers: ServerChoice::default(),
+            settings: BTreeMap::new(),
+            diagnostics: None,
+            limits: None,
+        }
+    }
+}
+
+/// Why a text is no workspace name; one wording for both keys that hold one.
+const NAME_FORM: &str = "is no workspace name: 1 to 64 of a-z, 0-9, '.', '_', '-', the first a letter or digit";
+
+/// Reads a workspace name.
+fn name<'de, D: Deserializer<'de>>(from: D) -> Result<WorkspaceName, D::Error> {
+    let text = String::deserialize(from)?;
+    WorkspaceName::new(&text).ok_or_else(|| D::Error::custom(format!("`{text}` {NAME_FORM}")))
+}
+
+/// Reads a workspace name where none is needed.
+pub(super) fn optional_name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<WorkspaceName>, D::Error> {
+    name(from).map(Some)
+}
+
+/// The schema of a workspace name.
+pub(super) fn name_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,63}$" })
+}
+
+fn tenant<'de, D: Deserializer<'de>>(from: D) -> Result<TenantId, D::Error> {
+    let text = String::deserialize(from)?;
+    let only = TenantId::default_tenant();
+    if text == only.as_str() {
+        Ok(only)
+    } else {
+        Err(D::Error::custom(format!("there is no tenant `{text}`, only `{only}`")))
+    }
+}
