@@ -1,0 +1,148 @@
+//! Hovers: `MarkupContent`, `MarkedString`, or an array of them, as fragments (contract §7.3).
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::ConvertError;
+use super::list;
+use super::object::{Object, Ordered, Text};
+use crate::base::limits::MAX_RAW_ITEMS;
+use crate::model::hover::{Hover, HoverFragment, MarkupKind};
+
+#[derive(Debug, Deserialize)]
+struct HoverFields {
+    contents: Fragments,
+    range: Option<Ordered>,
+}
+
+/// `MarkupContent` (it has a kind) or a `MarkedString` with a language.
+#[derive(Debug, Deserialize)]
+struct MarkupFields<'a> {
+    kind: Option<Kind>,
+    #[serde(borrow)]
+    language: Option<Text<'a>>,
+    #[serde(borrow)]
+    value: Text<'a>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Markdown,
+    Plaintext,
+}
+
+/// The answer to `textDocument/hover`; `None` when the server has nothing to say.
+pub fn hover(raw: &RawValue) -> Result<Option<Hover>, ConvertError> {
+    let Some(Object(fields)) = list::read_one::<Option<Object<HoverFields>>>("hover", raw)? else { return Ok(None) };
+    let Fragments(contents) = fields.contents;
+    if contents.len() > MAX_RAW_ITEMS {
+        return Err(ConvertError::TooMany { what: "hover" });
+    }
+    if contents.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Hover { contents, range: fields.range.map(|range| range.0) }))
+}
+
+/// The fragments that aren't blank, at most one more than `MAX_RAW_ITEMS`.
+#[derive(Debug)]
+struct Fragments(Vec<HoverFragment>);
+
+/// One element of the contents.
+#[derive(Debug)]
+struct Fragment(Option<HoverFragment>);
+
+impl<'de> Deserialize<'de> for Fragments {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FragmentsVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Fragment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FragmentVisitor)
+    }
+}
+
+struct FragmentsVisitor;
+
+impl<'de> Visitor<'de> for FragmentsVisitor {
+    type Value = Fragments;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("hover contents")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Fragments, E> {
+        Ok(Fragments(markdown(text).into_iter().collect()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Fragments, A::Error> {
+        Ok(Fragments(FragmentVisitor.visit_map(map)?.0.into_iter().collect()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Fragments, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Fragment(fragment)) = seq.next_element()? {
+            // Further ones are read but not kept: the length already says that there are too many.
+            list.extend(fragment.filter(|_| list.len() <= MAX_RAW_ITEMS));
+        }
+        Ok(Fragments(list))
+    }
+}
+
+struct FragmentVisitor;
+
+impl<'de> Visitor<'de> for FragmentVisitor {
+    type Value = Fragment;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string or marked-up text")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Fragment, E> {
+        Ok(Fragment(markdown(text)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Fragment, A::Error> {
+        let fields = MarkupFields::deserialize(MapAccessDeserializer::new(map))?;
+        let value = &*fields.value.0;
+        Ok(Fragment(match (fields.kind, fields.language) {
+            (Some(Kind::Markdown), _) => markdown(value),
+            (Some(Kind::Plaintext), _) => fragment(MarkupKind::Plaintext, value.to_owned()),
+            (None, Some(language)) if !value.trim().is_empty() => {
+                fragment(MarkupKind::Markdown, fenced(&language.0, value))
+            }
+            (None, Some(_)) => None,
+            (None, None) => return Err(A::Error::custom("neither a kind nor a language")),
+        }))
+    }
+}
+
+fn markdown(value: &str) -> Option<HoverFragment> {
+    fragment(MarkupKind::Markdown, value.to_owned())
+}
+
+/// Blank text says nothing and is left out.
+fn fragment(kind: MarkupKind, value: String) -> Option<HoverFragment> {
+    (!value.trim().is_empty()).then_some(HoverFragment { kind, value })
+}
+
+/// `value` as a fenced block, its fence longer than any run of backticks in it. Of the language only what can stand in
+/// an info string without ending it is kept.
+fn fenced(language: &str, value: &str) -> String {
+    let fence = "`".repeat(longest_backtick_run(value).max(2) + 1);
+    let language: String =
+        language.chars().filter(|char| char.is_alphanumeric() || matches!(char, '+' | '-' | '_' | '.' | '#')).collect();
+    let end = if value.ends_with('\n') { "" } else { "\n" };
+    format!("{fence}{language}\n{value}{end}{fence}")
+}
+
+fn longest_backtick_run(text: &str) -> usize {
+    text.split(|char| char != '`').map(str::len).max().unwrap_or(0)
+}

@@ -1,0 +1,74 @@
+//! Reads a list entry by entry, so that a bad entry stops the reading and entries are never held twice.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::ConvertError;
+
+/// What a list's entry is after reading: kept, dropped, or wrong.
+pub type Taken<O> = Result<Option<O>, &'static str>;
+
+/// Reads `null` (nothing), one object, or an array of objects, each as `E`, and keeps what `take` makes of them.
+/// A single object is refused unless `single`.
+pub fn read<'a, E, O>(
+    what: &'static str,
+    raw: &'a RawValue,
+    single: bool,
+    take: impl FnMut(E) -> Taken<O>,
+) -> Result<Vec<O>, ConvertError>
+where
+    E: Deserialize<'a>,
+{
+    let mut deserializer = serde_json::Deserializer::from_str(raw.get());
+    let visitor = List { take, single, entry: PhantomData };
+    let list = deserializer.deserialize_any(visitor).map_err(|error| ConvertError::malformed(what, &error))?;
+    deserializer.end().map_err(|error| ConvertError::malformed(what, &error))?;
+    Ok(list)
+}
+
+struct List<F, E> {
+    take: F,
+    single: bool,
+    entry: PhantomData<E>,
+}
+
+impl<'de, E, O, F> Visitor<'de> for List<F, E>
+where
+    E: Deserialize<'de>,
+    F: FnMut(E) -> Taken<O>,
+{
+    type Value = Vec<O>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("null, an object or an array of objects")
+    }
+
+    fn visit_unit<X: Error>(self) -> Result<Vec<O>, X> {
+        Ok(Vec::new())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<Vec<O>, A::Error> {
+        let mut list = Vec::new();
+        while let Some(entry) = seq.next_element::<E>()? {
+            list.extend((self.take)(entry).map_err(A::Error::custom)?);
+        }
+        Ok(list)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, map: A) -> Result<Vec<O>, A::Error> {
+        if !self.single {
+            return Err(A::Error::custom("a list is expected"));
+        }
+        let entry = E::deserialize(MapAccessDeserializer::new(map))?;
+        Ok((self.take)(entry).map_err(A::Error::custom)?.into_iter().collect())
+    }
+}
+
+/// Reads one value of type `E`.
+pub fn read_one<'a, E: Deserialize<'a>>(what: &'static str, raw: &'a RawValue) -> Result<E, ConvertError> {
+    serde_json::from_str(raw.get()).map_err(|error| ConvertError::malformed(what, &error))
+}

@@ -1,0 +1,410 @@
+//! The documents open at one language server, and the notifications that keep its texts the same as ours.
+//!
+//! It is pure: it says what to send and assumes that it is sent, in order. It reads no file and knows no request.
+//! Invariants: the table never holds more documents or bytes than its limits, save one document that is alone too large;
+//! a version number is never used twice at one server, so a late push can't be taken for a newer text's; what the server
+//! was told last is exactly what [`OpenDocuments::document`] gives.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::methods;
+use super::sync_options::{ChangeKind, SyncOptions};
+use super::text::{Document, Unit};
+use crate::base::limits::MAX_DOCUMENT_TEXTS_BYTES;
+use crate::model::position::Range;
+
+/// Smaller texts are always sent whole: nothing is gained by a splice, and a whole text can't be misunderstood.
+const SPLICE_FROM_BYTES: usize = 16 * 1_024;
+
+/// A document as the server has it.
+#[derive(Debug, Clone)]
+pub struct DocumentState {
+    /// Its URI, as it was opened.
+    pub uri: Arc<str>,
+    /// Its LSP language id.
+    pub language: Arc<str>,
+    /// The version the server was told last.
+    pub version: i32,
+    /// SHA-256 of the text.
+    pub hash: [u8; 32],
+    /// The text.
+    pub document: Arc<Document>,
+    /// An anchor: closed only when nothing else is left to close.
+    pub pinned: bool,
+    last_use: u64,
+}
+
+/// A notification to send.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Outgoing {
+    /// `textDocument/didOpen`.
+    DidOpen(DidOpen),
+    /// `textDocument/didChange`.
+    DidChange(DidChange),
+    /// `textDocument/didSave`.
+    DidSave(DidSave),
+    /// `textDocument/didClose`.
+    DidClose(DidClose),
+}
+
+/// Parameters of didOpen.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DidOpen {
+    /// What is opened.
+    pub text_document: OpenedDocument,
+}
+
+/// A document with its text.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenedDocument {
+    /// Its URI.
+    pub uri: Arc<str>,
+    /// Its language.
+    pub language_id: Arc<str>,
+    /// Its version.
+    pub version: i32,
+    /// Its text.
+    pub text: Arc<str>,
+}
+
+/// Parameters of didChange.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DidChange {
+    /// What changed.
+    pub text_document: VersionedDocument,
+    /// Exactly one change.
+    pub content_changes: [Change; 1],
+}
+
+/// A document with its version.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VersionedDocument {
+    /// Its URI.
+    pub uri: Arc<str>,
+    /// Its version after the change.
+    pub version: i32,
+}
+
+/// The whole new text, or what replaces a range of the old one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// In the server's encoding; none: the whole text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<Range>,
+    /// The new text.
+    pub text: Arc<str>,
+}
+
+/// Parameters of didSave.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DidSave {
+    /// What was saved.
+    pub text_document: NamedDocument,
+    /// The text, for servers that want it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<Arc<str>>,
+}
+
+/// Parameters of didClose.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DidClose {
+    /// What is closed.
+    pub text_document: NamedDocument,
+}
+
+/// A document by its URI.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NamedDocument {
+    /// Its URI.
+    pub uri: Arc<str>,
+}
+
+impl Outgoing {
+    /// The notification's method; the value itself serialises as its parameters.
+    pub fn method(&self) -> &'static str {
+        match self {
+            Self::DidOpen(_) => methods::DID_OPEN,
+            Self::DidChange(_) => methods::DID_CHANGE,
+            Self::DidSave(_) => methods::DID_SAVE,
+            Self::DidClose(_) => methods::DID_CLOSE,
+        }
+    }
+
+    /// The document it is about.
+    pub fn uri(&self) -> &Arc<str> {
+        match self {
+            Self::DidOpen(open) => &open.text_document.uri,
+            Self::DidChange(change) => &change.text_document.uri,
+            Self::DidSave(save) => &save.text_document.uri,
+            Self::DidClose(close) => &close.text_document.uri,
+        }
+    }
+}
+
+/// The table of one server.
+#[derive(Debug)]
+pub struct OpenDocuments {
+    documents: BTreeMap<Arc<str>, DocumentState>,
+    options: SyncOptions,
+    limit: usize,
+    limit_bytes: usize,
+    bytes: usize,
+    uses: u64,
+    last_version: i32,
+}
+
+impl OpenDocuments {
+    /// An empty table of at most `limit` documents (at least one) and `MAX_DOCUMENT_TEXTS_BYTES` of text, for a server that
+    /// hasn't said yet how it wants to be told.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            documents: BTreeMap::new(),
+            options: SyncOptions::default(),
+            limit: limit.max(1),
+            limit_bytes: MAX_DOCUMENT_TEXTS_BYTES,
+            bytes: 0,
+            uses: 0,
+            last_version: 0,
+        }
+    }
+
+    /// How the server wants to be told, known from its answer to `initialize`.
+    pub fn set_options(&mut self, options: SyncOptions) {
+        self.options = options;
+    }
+
+    /// Makes `document` the text that the server has for `uri`: opens it, changes it, or does nothing if it has it already.
+    /// What must be closed to make room is closed first; a server that wants to hear of saves is told after a change.
+    pub fn sync(&mut self, uri: &str, language: &str, document: &Arc<Document>, hash: [u8; 32]) -> Vec<Outgoing> {
+        self.uses += 1;
+        let Some(state) = self.documents.get_mut(uri) else {
+            return self.open(uri.into(), language.into(), document, hash, false);
+        };
+        state.last_use = self.uses;
+        if &*state.language == language && state.hash == hash {
+            return Vec::new();
+        }
+        if &*state.language == language && self.options.change != ChangeKind::None {
+            return self.change(uri, document, hash);
+        }
+        let (uri, pinned) = (state.uri.clone(), state.pinned);
+        let mut outgoing = Vec::from_iter(self.close(&uri));
+        outgoing.extend(self.open(uri, language.into(), document, hash, pinned));
+        outgoing
+    }
+
+    /// Marks an open document as an anchor, or as none any more; false if it isn't open.
+    pub fn pin(&mut self, uri: &str, pinned: bool) -> bool {
+        self.documents.get_mut(uri).map(|state| state.pinned = pinned).is_some()
+    }
+
+    /// Says that the document was saved, if it is open and the server wants to hear of it.
+    pub fn save(&self, uri: &str) -> Option<Outgoing> {
+        let state = self.documents.get(uri).filter(|_| self.options.open_close)?;
+        let include_text = self.options.save?.include_text;
+        let text = include_text.then(|| state.document.shared_text());
+        Some(Outgoing::DidSave(DidSave { text_document: NamedDocument { uri: state.uri.clone() }, text }))
+    }
+
+    /// Closes a document; `None` if it isn't open or the server doesn't hear of it.
+    pub fn close(&mut self, uri: &str) -> Option<Outgoing> {
+        let state = self.documents.remove(uri)?;
+        self.bytes -= state.document.text().len();
+        let close = DidClose { text_document: NamedDocument { uri: state.uri } };
+        self.options.open_close.then_some(Outgoing::DidClose(close))
+    }
+
+    /// Closes all documents, anchors too, that `exists` says aren't there any more.
+    pub fn close_missing(&mut self, mut exists: impl FnMut(&str) -> bool) -> Vec<Outgoing> {
+        let gone: Vec<Arc<str>> = self.documents.keys().filter(|uri| !exists(uri)).cloned().collect();
+        gone.iter().filter_map(|uri| self.close(uri)).collect()
+    }
+
+    /// Opens everything at a server that was started anew, least recently used first. Call `set_options` before it.
+    pub fn reopen_all_after_restart(&mut self) -> Vec<Outgoing> {
+        let mut order: Vec<(u64, Arc<str>)> =
+            self.documents.values().map(|state| (state.last_use, state.uri.clone())).collect();
+        order.sort_unstable();
+        order.iter().filter_map(|(_, uri)| self.reopen(uri)).collect()
+    }
+
+    /// Forgets everything without a word, for a server that is gone for good.
+    pub fn clear(&mut self) {
+        self.documents.clear();
+        self.bytes = 0;
+    }
+
+    /// All open documents, ordered by URI.
+    pub fn all(&self) -> impl Iterator<Item = &DocumentState> {
+        self.documents.values()
+    }
+
+    /// The state of an open document.
+    pub fn get(&self, uri: &str) -> Option<&DocumentState> {
+        self.documents.get(uri)
+    }
+
+    /// The text the server has; answers are converted with it.
+    pub fn document(&self, uri: &str) -> Option<&Arc<Document>> {
+        self.documents.get(uri).map(|state| &state.document)
+    }
+
+    /// The version the server was told last.
+    pub fn version(&self, uri: &str) -> Option<i32> {
+        self.documents.get(uri).map(|state| state.version)
+    }
+
+    /// Whether a document is open.
+    pub fn is_open(&self, uri: &str) -> bool {
+        self.documents.contains_key(uri)
+    }
+
+    /// How many documents are open.
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    /// Whether no document is open.
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    fn open(
+        &mut self,
+        uri: Arc<str>,
+        language: Arc<str>,
+        document: &Arc<Document>,
+        hash: [u8; 32],
+        pinned: bool,
+    ) -> Vec<Outgoing> {
+        let mut outgoing = self.make_room(&uri, 1, document.text().len());
+        let version = self.next_version();
+        self.bytes += document.text().len();
+        let state = DocumentState {
+            uri: uri.clone(),
+            language,
+            version,
+            hash,
+            document: document.clone(),
+            pinned,
+            last_use: self.uses,
+        };
+        outgoing.extend(self.options.open_close.then(|| did_open(&state)));
+        self.documents.insert(uri, state);
+        outgoing
+    }
+
+    fn reopen(&mut self, uri: &str) -> Option<Outgoing> {
+        let version = self.next_version();
+        let state = self.documents.get_mut(uri)?;
+        state.version = version;
+        self.options.open_close.then(|| did_open(state))
+    }
+
+    fn change(&mut self, uri: &str, document: &Arc<Document>, hash: [u8; 32]) -> Vec<Outgoing> {
+        let version = self.next_version();
+        let incremental = self.options.change == ChangeKind::Incremental;
+        let Some(state) = self.documents.get_mut(uri) else { return Vec::new() };
+        let old = std::mem::replace(&mut state.document, document.clone());
+        (state.hash, state.version) = (hash, version);
+        let change = if incremental { splice(&old, document, self.options.encoding.unit()) } else { None };
+        let change = change.unwrap_or_else(|| Change { range: None, text: document.shared_text() });
+        let text_document = VersionedDocument { uri: state.uri.clone(), version };
+        self.bytes = self.bytes - old.text().len() + document.text().len();
+        let mut outgoing = self.make_room(uri, 0, 0);
+        if self.options.open_close {
+            outgoing.push(Outgoing::DidChange(DidChange { text_document, content_changes: [change] }));
+            outgoing.extend(self.save(uri));
+        }
+        outgoing
+    }
+
+    /// Closes the least recently used documents, anchors last, until `more` documents and `bytes` fit. `uri` stays.
+    fn make_room(&mut self, uri: &str, more: usize, bytes: usize) -> Vec<Outgoing> {
+        let mut outgoing = Vec::new();
+        while self.documents.len() + more > self.limit || self.bytes + bytes > self.limit_bytes {
+            let others = self.documents.values().filter(|state| &*state.uri != uri);
+            let Some(victim) = others.min_by_key(|state| (state.pinned, state.last_use)) else { break };
+            let victim = victim.uri.clone();
+            outgoing.extend(self.close(&victim));
+        }
+        outgoing
+    }
+
+    /// Two thousand million changes are never reached in the life of a server.
+    fn next_version(&mut self) -> i32 {
+        self.last_version = self.last_version.saturating_add(1);
+        self.last_version
+    }
+}
+
+fn did_open(state: &DocumentState) -> Outgoing {
+    Outgoing::DidOpen(DidOpen {
+        text_document: OpenedDocument {
+            uri: state.uri.clone(),
+            language_id: state.language.clone(),
+            version: state.version,
+            text: state.document.shared_text(),
+        },
+    })
+}
+
+/// The one change that makes `new` of `old`: what lies between their common beginning and their common end. `None` where
+/// the whole text is the better or safer thing to send.
+fn splice(old: &Document, new: &Document, unit: Unit) -> Option<Change> {
+    let (before, after) = (old.text(), new.text());
+    if after.len() < SPLICE_FROM_BYTES || has_disputed_line_ends(before) || has_disputed_line_ends(after) {
+        return None;
+    }
+    let prefix = common_prefix(before, after);
+    let suffix = common_suffix(&before[prefix..], &after[prefix..]);
+    let (end, new_end) = (before.len() - suffix, after.len() - suffix);
+    if new_end - prefix > after.len() / 2 {
+        return None;
+    }
+    let range = Range { start: old.position_of(prefix, unit), end: old.position_of(end, unit) };
+    Some(Change { range: Some(range), text: after[prefix..new_end].into() })
+}
+
+/// A lone `\r` and Unicode's own separators end a line for some servers and not for others.
+fn has_disputed_line_ends(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let lone_cr = bytes.iter().enumerate().any(|(at, &byte)| byte == b'\r' && bytes.get(at + 1) != Some(&b'\n'));
+    lone_cr || text.contains(['\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'])
+}
+
+/// Bytes both texts begin with, up to a character boundary and not inside a `\r\n`.
+fn common_prefix(one: &str, other: &str) -> usize {
+    let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    let mut prefix = same;
+    while !one.is_char_boundary(prefix) || !other.is_char_boundary(prefix) || inside_crlf(one, prefix) {
+        prefix -= 1;
+    }
+    prefix
+}
+
+/// Bytes both texts end with, up to a character boundary and not inside a `\r\n`.
+fn common_suffix(one: &str, other: &str) -> usize {
+    let same = one.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a == b).count();
+    let mut suffix = same;
+    while !one.is_char_boundary(one.len() - suffix)
+        || !other.is_char_boundary(other.len() - suffix)
+        || inside_crlf(one, one.len() - suffix)
+    {
+        suffix -= 1;
+    }
+    suffix
+}
+
+fn inside_crlf(text: &str, at: usize) -> bool {
+    at > 0 && text.as_bytes().get(at - 1..=at) == Some(b"\r\n")
+}

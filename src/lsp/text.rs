@@ -1,0 +1,221 @@
+//! A document's text with its line starts, as LSP counts lines: `\n`, `\r\n` and a lone `\r` end a line.
+//!
+//! It is a value: nothing is read from disk here, and a text never changes.
+//! Invariants: there is always at least one line; a text that ends with a line end has an empty last line; finding a
+//! column costs the logarithm of the text's size plus a constant, even in a text of one huge line.
+
+use std::sync::Arc;
+
+use crate::model::position::Position;
+
+/// Every this many bytes a non-ASCII text has a mark with the counts up to there.
+const MARK_EVERY: usize = 1_024;
+
+/// A text that positions can be looked up in. At most `limits::MAX_DOCUMENT_BYTES` long; the caller sees to that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    text: Arc<str>,
+    /// Byte offset of each line's first byte.
+    starts: Vec<usize>,
+    /// Counts at each multiple of [`MARK_EVERY`]; empty when the text is ASCII, where all counts are byte offsets.
+    marks: Vec<Counts>,
+}
+
+/// Units counted from the text's start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Counts {
+    utf16: usize,
+    chars: usize,
+}
+
+/// In which units a column is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Bytes of UTF-8.
+    Byte,
+    /// Code units of UTF-16.
+    Utf16,
+    /// Code points.
+    Char,
+}
+
+/// A character boundary found for a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The boundary's byte offset in the text.
+    pub offset: usize,
+    /// False when the column lay inside a character or beyond the line's end, and the boundary before it was taken.
+    pub exact: bool,
+}
+
+impl Document {
+    /// Takes a text and finds its lines.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        let text = text.into();
+        let starts = line_starts(text.as_bytes());
+        let marks = if text.is_ascii() { Vec::new() } else { marks(text.as_bytes()) };
+        Self { text, starts, marks }
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The whole text, shared.
+    pub fn shared_text(&self) -> Arc<str> {
+        self.text.clone()
+    }
+
+    /// How many lines there are, at least one.
+    pub fn line_count(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// A line without its end.
+    pub fn line(&self, line: u32) -> Option<&str> {
+        let (start, end) = self.line_bounds(line)?;
+        Some(&self.text[start..end])
+    }
+
+    /// A line's length in UTF-16 code units, without its end; zero for a line that isn't there.
+    pub fn utf16_len(&self, line: u32) -> u32 {
+        let Some((start, end)) = self.line_bounds(line) else { return 0 };
+        self.units_between(start, end, Unit::Utf16)
+    }
+
+    /// Whether `position` (UTF-16) lies inside the document: the line is there, the column is at most the line's length and
+    /// not inside a surrogate pair (decisions §3: beyond the document is NOT_FOUND).
+    pub fn check(&self, position: Position) -> Option<()> {
+        self.find(position, Unit::Utf16)?.exact.then_some(())
+    }
+
+    /// The character boundary at `position`, whose column is counted in `unit`; `None` if there is no such line.
+    pub(super) fn find(&self, position: Position, unit: Unit) -> Option<Found> {
+        let (start, end) = self.line_bounds(position.line)?;
+        let wanted = position.character as usize;
+        if unit == Unit::Byte || self.marks.is_empty() {
+            let offset = floor_boundary(&self.text, start.saturating_add(wanted).min(end));
+            return Some(Found { offset, exact: offset - start == wanted });
+        }
+        Some(self.find_counted(start, end, wanted, unit))
+    }
+
+    /// The position of a character boundary, its column counted in `unit`. An offset inside a line's end gives that end.
+    pub(super) fn position_of(&self, offset: usize, unit: Unit) -> Position {
+        let line = self.starts.partition_point(|&start| start <= offset) - 1;
+        let end = line_end(self.text.as_bytes(), self.starts[line], self.after(line));
+        let character = self.units_between(self.starts[line], offset.min(end), unit);
+        Position { line: to_u32(line), character }
+    }
+
+    /// The byte offsets of a line without its end.
+    pub(super) fn line_bounds(&self, line: u32) -> Option<(usize, usize)> {
+        let line = usize::try_from(line).ok()?;
+        let start = *self.starts.get(line)?;
+        Some((start, line_end(self.text.as_bytes(), start, self.after(line))))
+    }
+
+    fn after(&self, line: usize) -> usize {
+        self.starts.get(line + 1).copied().unwrap_or(self.text.len())
+    }
+
+    fn find_counted(&self, start: usize, end: usize, wanted: usize, unit: Unit) -> Found {
+        let base = self.count_to(start, unit);
+        let target = base.saturating_add(wanted);
+        let first = start / MARK_EVERY + 1;
+        let last = end / MARK_EVERY + 1;
+        let inside = &self.marks[first.min(last)..last];
+        // A mark inside a character counts it whole, so the boundary after the mark has the mark's count.
+        let (mut offset, mut count) = match inside.partition_point(|mark| mark.of(unit) <= target) {
+            0 => (start, base),
+            n => (ceil_boundary(&self.text, (first + n - 1) * MARK_EVERY), inside[n - 1].of(unit)),
+        };
+        for char in self.text[offset..end].chars() {
+            let units = if unit == Unit::Utf16 { char.len_utf16() } else { 1 };
+            if count + units > target {
+                break;
+            }
+            count += units;
+            offset += char.len_utf8();
+        }
+        Found { offset, exact: count == target }
+    }
+
+    fn units_between(&self, start: usize, end: usize, unit: Unit) -> u32 {
+        if unit == Unit::Byte || self.marks.is_empty() {
+            return to_u32(end - start);
+        }
+        to_u32(self.count_to(end, unit) - self.count_to(start, unit))
+    }
+
+    /// Units before a character boundary, counted from the text's start.
+    fn count_to(&self, offset: usize, unit: Unit) -> usize {
+        let block = offset / MARK_EVERY;
+        let mut counts = self.marks[block];
+        counts.add(&self.text.as_bytes()[block * MARK_EVERY..offset]);
+        counts.of(unit)
+    }
+}
+
+impl Counts {
+    fn of(self, unit: Unit) -> usize {
+        if unit == Unit::Utf16 { self.utf16 } else { self.chars }
+    }
+
+    /// Counts the characters whose first byte is in `bytes`.
+    fn add(&mut self, bytes: &[u8]) {
+        let chars = bytes.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
+        let astral = bytes.iter().filter(|&&byte| byte >= 0xF0).count();
+        self.chars += chars;
+        self.utf16 += chars + astral;
+    }
+}
+
+fn line_starts(bytes: &[u8]) -> Vec<usize> {
+    let mut starts = vec![0];
+    for (at, &byte) in bytes.iter().enumerate() {
+        if byte == b'\n' || (byte == b'\r' && bytes.get(at + 1) != Some(&b'\n')) {
+            starts.push(at + 1);
+        }
+    }
+    starts
+}
+
+fn marks(bytes: &[u8]) -> Vec<Counts> {
+    let mut counts = Counts::default();
+    let mut marks = vec![counts];
+    for block in bytes.chunks_exact(MARK_EVERY) {
+        counts.add(block);
+        marks.push(counts);
+    }
+    marks
+}
+
+/// The end of the line that runs from `start` to the next line's start, without `\n`, `\r\n` or `\r`.
+fn line_end(bytes: &[u8], start: usize, after: usize) -> usize {
+    match &bytes[start..after] {
+        [.., b'\r', b'\n'] => after - 2,
+        [.., b'\n' | b'\r'] => after - 1,
+        _ => after,
+    }
+}
+
+fn floor_boundary(text: &str, mut offset: usize) -> usize {
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}
+
+fn ceil_boundary(text: &str, mut offset: usize) -> usize {
+    while !text.is_char_boundary(offset) {
+        offset += 1;
+    }
+    offset
+}
+
+/// Texts are far below 4 GiB (`limits::MAX_DOCUMENT_BYTES`), so nothing is lost.
+fn to_u32(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
