@@ -175,8 +175,9 @@ mod tests {
 
     fn some_diagnostic() -> impl Strategy<Value = RawDiagnostic> {
         let option = || prop::option::of(some_text());
-        (some_range(), prop::option::of(0..6u32), option(), option(), some_text())
-            .prop_map(|(range, severity, code, source, message)| RawDiagnostic { range, severity, code, source, message })
+        (some_range(), prop::option::of(0..6u32), option(), option(), some_text()).prop_map(
+            |(range, severity, code, source, message)| RawDiagnostic { range, severity, code, source, message },
+        )
     }
 
     fn raw_again(d: &Diagnostic) -> RawDiagnostic {

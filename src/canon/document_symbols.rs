@@ -165,7 +165,12 @@ mod tests {
     fn some_tree() -> impl Strategy<Value = RawDocumentSymbol> {
         let leaf = (some_text(), 1..3u32, some_range(), some_range(), prop::option::of(some_text())).prop_map(
             |(name, kind, range, selection_range, container_name)| RawDocumentSymbol {
-                name, kind, range, selection_range, container_name, children: vec![],
+                name,
+                kind,
+                range,
+                selection_range,
+                container_name,
+                children: vec![],
             },
         );
         leaf.clone().prop_recursive(3, 20, 4, move |inner| {

@@ -58,7 +58,10 @@ mod tests {
         let raw = vec![
             Hover { contents: vec![fragment(Plaintext, " \n")], range: Some(Range::new(9, 9, 9, 9)) },
             Hover { contents: vec![fragment(Plaintext, "a"), fragment(Markdown, "b")], range: None },
-            Hover { contents: vec![fragment(Markdown, "b"), fragment(Markdown, "a")], range: Some(Range::new(1, 0, 1, 1)) },
+            Hover {
+                contents: vec![fragment(Markdown, "b"), fragment(Markdown, "a")],
+                range: Some(Range::new(1, 0, 1, 1)),
+            },
         ];
         let (hover, truncated) = hover(raw);
         assert_eq!(hover.contents, [fragment(Markdown, "a"), fragment(Markdown, "b"), fragment(Plaintext, "a")]);
@@ -73,7 +76,9 @@ mod tests {
 
     #[test]
     fn eight_fragments() {
-        let of = |n: usize| vec![Hover { contents: (0..n).map(|i| fragment(Markdown, &i.to_string())).collect(), range: None }];
+        let of = |n: usize| {
+            vec![Hover { contents: (0..n).map(|i| fragment(Markdown, &i.to_string())).collect(), range: None }]
+        };
         assert_eq!((hover(of(8)).0.contents.len(), hover(of(8)).1), (8, false));
         assert_eq!((hover(of(9)).0.contents.len(), hover(of(9)).1), (8, true));
     }

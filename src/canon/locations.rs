@@ -71,7 +71,10 @@ mod tests {
         let raw_cap = locations(many(6), &mut gate, 5, 9).unwrap_err();
         assert_eq!((raw_cap.code, &raw_cap.details["reason"]), (ErrorCode::CapExceeded, &"too_many_raw_items".into()));
         let total_cap = locations(many(6), &mut gate, 9, 5).unwrap_err();
-        assert_eq!((total_cap.code, &total_cap.details["reason"]), (ErrorCode::CapExceeded, &"too_many_results".into()));
+        assert_eq!(
+            (total_cap.code, &total_cap.details["reason"]),
+            (ErrorCode::CapExceeded, &"too_many_results".into())
+        );
         let outside = [many(5), (0..4).map(|line| raw("file:///x/a", line)).collect()].concat();
         assert_eq!(locations(outside, &mut gate, 9, 5).unwrap().outside(), 4, "outsiders don't count as results");
     }

@@ -84,7 +84,8 @@ mod tests {
     #[test]
     fn name_kind_container_break_ties_and_missing_comes_last() {
         let list = canonical(vec![raw("b", 1, None), raw("a", 2, None), raw("a", 1, None), raw("a", 1, Some("Z"))]);
-        let keys: Vec<_> = list.items().iter().map(|s| (s.name.as_str(), s.kind, s.container_name.as_deref())).collect();
+        let keys: Vec<_> =
+            list.items().iter().map(|s| (s.name.as_str(), s.kind, s.container_name.as_deref())).collect();
         assert_eq!(keys, [("a", 1, Some("Z")), ("a", 1, None), ("a", 2, None), ("b", 1, None)]);
     }
 
