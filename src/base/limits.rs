@@ -26,6 +26,10 @@ pub const MAX_WORKSPACE_SYMBOLS_ITEMS_TOTAL: usize = 20_000;
 pub const MAX_REFERENCES_ITEMS_TOTAL: usize = 20_000;
 /// Most raw symbols or locations looked at for a list that is not paged.
 pub const MAX_RAW_ITEMS: usize = 20_000;
+/// Most distinct raw entries looked at for a paged list, before the gate sorts out what lies outside.
+pub const MAX_RAW_ITEMS_PAGED: usize = 200_000;
+/// Names in one list of document symbols, in bytes; each nested symbol repeats its container's.
+pub const MAX_CANONICAL_TEXT_BYTES: usize = 32 * 1024 * 1024;
 /// Most hover fragments (contract §7.3).
 pub const MAX_HOVER_FRAGMENTS: usize = 8;
 /// Longest hover fragment, in code points (contract §7.3).
@@ -39,6 +43,13 @@ pub const MAX_SNAPSHOTS_TOTAL_BYTES: usize = 64 * 1024 * 1024;
 pub const SNAPSHOT_TTL_S: u64 = 600;
 /// Longest cursor text accepted, in bytes: far above what we mint.
 pub const MAX_CURSOR_BYTES: usize = 1_024;
+
+/// Longest message of an error, in code points.
+pub const MAX_ERROR_MESSAGE_CHARS: usize = 512;
+/// Largest `data` of an error, in bytes; beyond it the details are left out.
+pub const MAX_ERROR_DATA_BYTES: usize = 16 * 1024;
+/// Providers a summary names; the rest is counted.
+pub const MAX_PROVIDERS_NAMED: usize = 4;
 
 /// Largest frame from a language server, in bytes.
 pub const MAX_FRAME_BYTES: usize = 32 * 1024 * 1024;

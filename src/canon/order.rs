@@ -1,0 +1,50 @@
+//! Orders and small normalisations the canonical lists share (contract §4.2).
+//!
+//! Invariant: every order here is total over all fields of an entry, so that sorting leaves nothing to chance.
+
+use std::cmp::Ordering;
+
+/// An optional value whose absence sorts last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MissingLast<T>(pub(super) Option<T>);
+
+impl<T: Ord> Ord for MissingLast<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (&self.0, &other.0) {
+            (Some(a), Some(b)) => a.cmp(b),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => Ordering::Equal,
+        }
+    }
+}
+
+impl<T: Ord> PartialOrd for MissingLast<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// An empty optional text counts as missing: identifiers can't tell the two apart, so lists mustn't either.
+pub(super) fn non_empty(text: Option<String>) -> MissingLast<String> {
+    MissingLast(text.filter(|text| !text.is_empty()))
+}
+
+/// Sorts and drops equal entries.
+pub(super) fn sort_dedup<T: Ord>(items: &mut Vec<T>) {
+    items.sort_unstable();
+    items.dedup();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_sorts_last_and_empty_is_missing() {
+        let mut items = vec![non_empty(None), non_empty(Some("b".into())), non_empty(Some(String::new()))];
+        items.push(non_empty(Some("a".into())));
+        sort_dedup(&mut items);
+        assert_eq!(items, [MissingLast(Some("a".into())), MissingLast(Some("b".into())), MissingLast(None)]);
+    }
+}

@@ -1,0 +1,70 @@
+//! What the tests of canonical lists share: a gate over two made-up roots, generators, and a shuffle that repeats.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::{Admission, UriGate};
+use crate::model::position::Range;
+use crate::model::uri::{CanonicalUri, percent_decode};
+
+/// Admits what lies under `/w`, except what ends in `gone`.
+#[derive(Default)]
+pub(crate) struct FakeGate {
+    /// Every text asked about, in order.
+    pub(crate) asked: Vec<String>,
+}
+
+impl UriGate for FakeGate {
+    fn admit(&mut self, uri: &str) -> Admission {
+        self.asked.push(uri.into());
+        let path = uri.strip_prefix("file://").unwrap_or("");
+        let path = String::from_utf8(percent_decode(path.as_bytes())).unwrap_or_default();
+        match path {
+            path if !path.starts_with("/w/") => Admission::Outside,
+            path if path.ends_with("gone") => Admission::Missing,
+            path => Admission::Inside(file(&path)),
+        }
+    }
+}
+
+/// The canonical URI of a made-up file.
+pub(crate) fn file(path: &str) -> CanonicalUri {
+    CanonicalUri::of_gated_path(Path::new(path))
+}
+
+/// One of a few URIs: inside in two spellings, missing, outside, not a file.
+pub(crate) fn some_uri() -> impl Strategy<Value = Arc<str>> {
+    let uris = ["file:///w/a", "file:///w/%61", "file:///w/b c", "file:///w/gone", "file:///x/y", "untitled:1"];
+    prop::sample::select(uris.map(Arc::<str>::from).to_vec())
+}
+
+/// A range out of few, so that ties are common.
+pub(crate) fn some_range() -> impl Strategy<Value = Range> {
+    (0..3u32, 0..3u32, 0..3u32, 0..3u32).prop_map(|(a, b, c, d)| Range::new(a, b, c, d))
+}
+
+/// A short text out of few, sometimes empty.
+pub(crate) fn some_text() -> impl Strategy<Value = String> {
+    prop::sample::select(["", "a", "b", "A", "é", "𝒳|", "\u{1}"].map(String::from).to_vec())
+}
+
+/// `items` in another order with some of them repeated, as `seed` says.
+pub(crate) fn shuffled<T: Clone>(items: Vec<T>, seed: u64) -> Vec<T> {
+    let mut state = seed | 1;
+    let mut next = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % below.max(1)
+    };
+    let mut out = items.clone();
+    for item in items {
+        if next(3) == 0 {
+            out.push(item);
+        }
+    }
+    for index in (1..out.len()).rev() {
+        out.swap(index, next(index + 1));
+    }
+    out
+}

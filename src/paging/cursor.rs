@@ -1,0 +1,200 @@
+//! Cursors and the two keys they carry (contract §3.6, §3.6.1; decisions §3 for the order of checks).
+//!
+//! A cursor is base64url without padding over `{"k":…,"o":…,"s":…,"v":2}`. Invariants: the same offset and keys give the
+//! same text; a payload passes only with exactly these four members, once each, and whole numbers written as digits.
+//! White space and the order of members don't matter: they change no meaning.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::base::limits::MAX_CURSOR_BYTES;
+use crate::base::{base64url, digest::sha256hex};
+use crate::model::epoch::{EpochMask, Epochs};
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::query::GatedQuery;
+
+/// The cursor format this service writes and reads.
+const VERSION: &str = "2";
+
+/// A cursor of the request at hand; its snapshot key is not yet compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CursorToken {
+    /// Where the page starts in the canonical list.
+    pub offset: u64,
+    /// The snapshot key the cursor was made with.
+    pub snapshot: String,
+}
+
+/// Reads the cursor `text` for the request key `k`. CURSOR_INVALID with `details.reason` of what failed first:
+/// `undecodable`, `version`, `offset` or `request_key`.
+pub fn decode(text: &str, k: &str) -> Result<CursorToken, ToolError> {
+    let bytes = if text.len() <= MAX_CURSOR_BYTES { base64url::decode(text) } else { None };
+    let bytes = bytes.ok_or_else(|| invalid("undecodable"))?;
+    let payload: Payload = serde_json::from_slice(&bytes).map_err(|_| invalid("undecodable"))?;
+    if payload.v.get() != VERSION {
+        return Err(invalid("version"));
+    }
+    let offset = whole_number(payload.o.get()).ok_or_else(|| invalid("offset"))?;
+    if payload.k != k {
+        return Err(invalid("request_key"));
+    }
+    Ok(CursorToken { offset, snapshot: payload.s })
+}
+
+/// The cursor of the page that starts at `offset`.
+pub fn mint(offset: u64, k: &str, s: &str) -> String {
+    // Keys in canonical order. Both keys are hexadecimal text, but nothing here relies on it.
+    let (k, s) = (serde_json::Value::from(k), serde_json::Value::from(s));
+    base64url::encode(format!("{{\"k\":{k},\"o\":{offset},\"s\":{s},\"v\":{VERSION}}}"))
+}
+
+/// The request key `k` (contract §7): what a question is, without its page.
+pub fn request_key(query: &GatedQuery) -> String {
+    sha256hex(query.request_key_text())
+}
+
+/// The snapshot key `s` (contract §3.6.1): the request key bound to the roots and the epochs that count.
+pub fn snapshot_key(k: &str, roots_key: &str, epochs: &Epochs, mask: EpochMask) -> String {
+    sha256hex(format!("v1|snapshot|{k}|roots:{roots_key}|epochs:{}", epochs.tuple(mask)))
+}
+
+/// CURSOR_STALE: the token's snapshot key is not the present one.
+pub fn stale() -> ToolError {
+    ToolError::new(
+        ErrorCode::CursorStale,
+        "the workspace changed since this cursor was made; start again without a cursor",
+    )
+}
+
+/// CURSOR_EXPIRED: the cursor is right, but its result is no longer kept.
+pub fn expired() -> ToolError {
+    ToolError::new(
+        ErrorCode::CursorExpired,
+        "the result behind this cursor is no longer kept; start again without a cursor",
+    )
+}
+
+fn invalid(reason: &'static str) -> ToolError {
+    ToolError::new(
+        ErrorCode::CursorInvalid,
+        "the cursor is not one that this request was given; start again without a cursor",
+    )
+    .with("reason", reason)
+}
+
+/// Numbers stay text, so that `1.0`, `1e1` and what overflows are seen as such.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Payload<'a> {
+    #[serde(borrow)]
+    v: &'a RawValue,
+    #[serde(borrow)]
+    o: &'a RawValue,
+    k: String,
+    s: String,
+}
+
+fn whole_number(text: &str) -> Option<u64> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    if digits { text.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const K: &str = "0f";
+    const S: &str = "5e";
+
+    fn reason(payload: &str) -> String {
+        let error = decode(&base64url::encode(payload), K).unwrap_err();
+        assert_eq!(error.code, ErrorCode::CursorInvalid);
+        error.details["reason"].as_str().unwrap().into()
+    }
+
+    #[test]
+    fn minted_text_is_canonical_and_comes_back() {
+        let text = mint(50, K, S);
+        assert_eq!(base64url::decode(&text).unwrap(), br#"{"k":"0f","o":50,"s":"5e","v":2}"#);
+        assert_eq!(decode(&text, K), Ok(CursorToken { offset: 50, snapshot: S.into() }));
+    }
+
+    #[test]
+    fn each_check_has_its_reason_in_the_decided_order() {
+        let cases = [
+            ("", "undecodable"),
+            ("[]", "undecodable"),
+            (r#"{"k":"0f","o":1,"s":"5e"}"#, "undecodable"),
+            (r#"{"k":"0f","o":1,"s":"5e","v":2,"x":1}"#, "undecodable"),
+            (r#"{"k":"0f","o":1,"o":1,"s":"5e","v":2}"#, "undecodable"),
+            (r#"{"k":"0f","o":1,"s":5,"v":2}"#, "undecodable"),
+            (r#"{"k":"0f","o":1,"s":"5e","v":2}x"#, "undecodable"),
+            (r#"{"k":"bad","o":-1,"s":"5e","v":1}"#, "version"),
+            (r#"{"k":"0f","o":1,"s":"5e","v":2.0}"#, "version"),
+            (r#"{"k":"0f","o":1,"s":"5e","v":"2"}"#, "version"),
+            (r#"{"k":"bad","o":-1,"s":"5e","v":2}"#, "offset"),
+            (r#"{"k":"0f","o":1.0,"s":"5e","v":2}"#, "offset"),
+            (r#"{"k":"0f","o":1e1,"s":"5e","v":2}"#, "offset"),
+            (r#"{"k":"0f","o":"1","s":"5e","v":2}"#, "offset"),
+            (r#"{"k":"0f","o":null,"s":"5e","v":2}"#, "offset"),
+            (r#"{"k":"0f","o":18446744073709551616,"s":"5e","v":2}"#, "offset"),
+            (r#"{"k":"bad","o":1,"s":"5e","v":2}"#, "request_key"),
+        ];
+        for (payload, expected) in cases {
+            assert_eq!(reason(payload), expected, "{payload}");
+        }
+    }
+
+    #[test]
+    fn order_of_members_and_white_space_change_no_meaning() {
+        let token = decode(&base64url::encode(r#"{ "v": 2, "o": 7, "k": "0f", "s": "5e" }"#), K).unwrap();
+        assert_eq!(token, CursorToken { offset: 7, snapshot: S.into() });
+    }
+
+    #[test]
+    fn over_long_and_padded_texts_are_undecodable() {
+        let long = mint(1, K, &"s".repeat(MAX_CURSOR_BYTES));
+        for text in [long.as_str(), "YQ==", "!", "é"] {
+            assert_eq!(decode(text, K).unwrap_err().details["reason"], "undecodable");
+        }
+    }
+
+    #[test]
+    fn snapshot_keys_are_the_contracts_text() {
+        let epochs = Epochs { roots: 1, text: 2, fs: 3, diagnostics: 4 };
+        let key = |mask| snapshot_key("K", "R", &epochs, mask);
+        assert_eq!(key(EpochMask::NAVIGATION), sha256hex("v1|snapshot|K|roots:R|epochs:1,2,3"));
+        assert_eq!(key(EpochMask::WORKSPACE_DIAGNOSTICS), sha256hex("v1|snapshot|K|roots:R|epochs:1,3,4"));
+    }
+
+    #[test]
+    fn every_flipped_or_dropped_byte_fails_or_is_another_offset() {
+        let (k, s) = (sha256hex("k"), sha256hex("s"));
+        let text = mint(123, &k, &s);
+        let whole = decode(&text, &k).unwrap();
+        for at in 0..text.len() {
+            let mut dropped = text.clone();
+            dropped.remove(at);
+            assert!(decode(&dropped, &k).is_err(), "dropped {at}");
+            for byte in (0..128u8).filter(|byte| *byte != text.as_bytes()[at]) {
+                let mut bytes = text.clone().into_bytes();
+                bytes[at] = byte;
+                // What still decodes differs in its offset or its snapshot key, so it means something else.
+                if let Ok(token) = decode(&String::from_utf8(bytes).unwrap(), &k) {
+                    assert_ne!(token, whole, "flipped {at}");
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_offset_comes_back_and_any_text_is_survived(offset in any::<u64>(), text in ".{0,300}", bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert_eq!(decode(&mint(offset, K, S), K).unwrap().offset, offset);
+            prop_assert!(decode(&text, K).is_err());
+            prop_assert!(decode(&base64url::encode(bytes), K).is_err());
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The slice of a snapshot that one answer carries (contract §3.6, paging).
+//!
+//! Invariant: the next cursor starts where this page ends, and there is none exactly when nothing is left.
+
+use crate::base::limits::DEFAULT_PAGE_SIZE;
+use crate::model::answer::{Answer, Page};
+
+use super::cursor::mint;
+use super::result::{CanonicalResult, Full, slice};
+use super::snapshot::Snapshot;
+
+/// The answer from `snapshot`: for paged results `request` = offset and size (at least 1; `None` is the first page of the
+/// default size), for others the whole. `k` and `s` go into the next cursor.
+pub fn page(snapshot: &Snapshot, request: Option<(u64, usize)>, k: &str, s: &str) -> Answer {
+    let (offset, size) = request.map_or((0, DEFAULT_PAGE_SIZE), |(offset, size)| (offset, size.max(1)));
+    match snapshot.result() {
+        CanonicalResult::Definition(list) => Answer::Definition(list.clone()),
+        CanonicalResult::Hover(hover, notes) => Answer::Hover(hover.clone(), notes.clone()),
+        CanonicalResult::DocumentSymbols(list) => Answer::DocumentSymbols(list.clone()),
+        CanonicalResult::DocumentDiagnostics(uri, list) => Answer::DocumentDiagnostics(uri.clone(), list.clone()),
+        CanonicalResult::References(full) => Answer::References(cut(full, offset, size, k, s)),
+        CanonicalResult::WorkspaceSymbols(full) => Answer::WorkspaceSymbols(cut(full, offset, size, k, s)),
+        CanonicalResult::WorkspaceDiagnostics(full) => Answer::WorkspaceDiagnostics(cut(full, offset, size, k, s)),
+    }
+}
+
+fn cut<T: Clone>(full: &Full<T>, offset: u64, size: usize, k: &str, s: &str) -> Page<T> {
+    let end = offset.saturating_add(size as u64);
+    let next_cursor = (end < full.items.len() as u64).then(|| mint(end, k, s));
+    let items = slice(&full.items, offset, size).to_vec();
+    Page { items, next_cursor, total: full.items.len(), notes: full.notes.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::canon::testing::{FakeGate, file};
+    use crate::canon::{self};
+    use crate::model::answer::Notes;
+    use crate::model::position::{Location, Range, RawLocation};
+    use crate::paging::cursor::decode;
+
+    fn snapshot(n: u32) -> Snapshot {
+        let raw = (0..n).map(|line| {
+            let uri = if line < 3 { "file:///w/a" } else { "file:///w/b" };
+            RawLocation { uri: uri.into(), range: Range::new(line, 0, line, 1) }
+        });
+        let found = canon::locations(raw.collect(), &mut FakeGate::default(), 1_000, 1_000).unwrap();
+        Snapshot::new(CanonicalResult::references(found, Notes::default()))
+    }
+
+    fn references(snapshot: &Snapshot, offset: u64, size: usize) -> Page<Location> {
+        match page(snapshot, Some((offset, size)), "k", "s") {
+            Answer::References(page) => page,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn past_the_end_is_empty_without_a_cursor() {
+        for offset in [5, 6, u64::MAX] {
+            let page = references(&snapshot(5), offset, 200);
+            assert_eq!((page.items.len(), page.next_cursor, page.total), (0, None, 5));
+        }
+    }
+
+    #[test]
+    fn a_page_that_ends_the_list_has_no_cursor() {
+        assert_eq!(references(&snapshot(5), 0, 5).next_cursor, None);
+        assert!(references(&snapshot(5), 0, 4).next_cursor.is_some());
+        assert_eq!(references(&snapshot(5), 4, usize::MAX).next_cursor, None);
+    }
+
+    #[test]
+    fn files_on_a_page_are_distinct_and_only_its_own() {
+        let snapshot = snapshot(5);
+        let result = snapshot.result();
+        assert_eq!(result.files_on_page(0, 2), [file("/w/a")]);
+        assert_eq!(result.files_on_page(2, 2), [file("/w/a"), file("/w/b")]);
+        assert_eq!(result.files_on_page(99, 2), []);
+    }
+
+    proptest! {
+        #[test]
+        fn any_sequence_of_page_sizes_gives_the_whole(n in 0..60u32, sizes in prop::collection::vec(1..9usize, 1..8)) {
+            let snapshot = snapshot(n);
+            let CanonicalResult::References(full) = snapshot.result() else { unreachable!() };
+            let (mut items, mut offset, mut sizes) = (Vec::new(), 0, sizes.into_iter().cycle());
+            loop {
+                let page = references(&snapshot, offset, sizes.next().unwrap());
+                items.extend(page.items);
+                match page.next_cursor {
+                    Some(cursor) => offset = decode(&cursor, "k").unwrap().offset,
+                    None => break,
+                }
+            }
+            prop_assert_eq!(&items, &full.items);
+        }
+    }
+}

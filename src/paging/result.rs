@@ -1,0 +1,142 @@
+//! The whole canonical result of one question, as it is retained. One variant a tool.
+//!
+//! Invariant: lists come out of [`Canonical`] and nowhere else, so what is retained is gated, sorted and deduplicated;
+//! lists that aren't paged are cut here, once, and remember how long they were.
+
+use crate::canon::Canonical;
+use crate::model::answer::{List, Notes};
+use crate::model::diagnostic::{Diagnostic, FileDiagnostics};
+use crate::model::hover::Hover;
+use crate::model::position::Location;
+use crate::model::symbol::{DocumentSymbol, InFile, WorkspaceSymbol};
+use crate::model::uri::CanonicalUri;
+
+/// A full list that pages are cut from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Full<T> {
+    /// All entries.
+    pub items: Vec<T>,
+    /// For every page's summary.
+    pub notes: Notes,
+}
+
+/// A canonical result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CanonicalResult {
+    /// Of `Definition`.
+    Definition(List<Location>),
+    /// Of `References`.
+    References(Full<Location>),
+    /// Of `Hover`.
+    Hover(Hover, Notes),
+    /// Of `DocumentSymbols`.
+    DocumentSymbols(List<DocumentSymbol>),
+    /// Of `WorkspaceSymbols`.
+    WorkspaceSymbols(Full<WorkspaceSymbol>),
+    /// Of `DocumentDiagnostics`.
+    DocumentDiagnostics(CanonicalUri, List<Diagnostic>),
+    /// Of `WorkspaceDiagnostics`.
+    WorkspaceDiagnostics(Full<FileDiagnostics>),
+}
+
+impl CanonicalResult {
+    /// Definitions, cut to `max_items`. `notes.outside` is filled in from the list, here and below.
+    pub fn definition(found: Canonical<Location>, notes: Notes, max_items: usize) -> Self {
+        Self::Definition(cut(found, notes, max_items))
+    }
+
+    /// References, all of them.
+    pub fn references(found: Canonical<Location>, notes: Notes) -> Self {
+        Self::References(full(found, notes))
+    }
+
+    /// A hover as [`crate::canon::hover`] gives it, with its word on truncation.
+    pub fn hover((mut hover, truncated): (Hover, bool), notes: Notes) -> Self {
+        hover.contents.shrink_to_fit();
+        Self::Hover(hover, Notes { truncated, ..notes })
+    }
+
+    /// A document's symbols, cut to `max_items`.
+    pub fn document_symbols(found: Canonical<DocumentSymbol>, notes: Notes, max_items: usize) -> Self {
+        Self::DocumentSymbols(cut(found, notes, max_items))
+    }
+
+    /// The workspace's symbols, all of them.
+    pub fn workspace_symbols(found: Canonical<WorkspaceSymbol>, notes: Notes) -> Self {
+        Self::WorkspaceSymbols(full(found, notes))
+    }
+
+    /// The diagnostics of `uri`, cut to `max_items`.
+    pub fn document_diagnostics(
+        uri: CanonicalUri,
+        found: Canonical<Diagnostic>,
+        notes: Notes,
+        max_items: usize,
+    ) -> Self {
+        Self::DocumentDiagnostics(uri, cut(found, notes, max_items))
+    }
+
+    /// The workspace's diagnostics as [`crate::canon::workspace_diagnostics`] gives them, with the number of files cut.
+    pub fn workspace_diagnostics((found, cut): (Canonical<FileDiagnostics>, usize), notes: Notes) -> Self {
+        Self::WorkspaceDiagnostics(full(found, Notes { truncated_files: cut, ..notes }))
+    }
+
+    /// Whether answers are pages of this result.
+    pub fn is_paged(&self) -> bool {
+        matches!(self, Self::References(_) | Self::WorkspaceSymbols(_) | Self::WorkspaceDiagnostics(_))
+    }
+
+    /// The notes that summaries are made of.
+    pub fn notes(&self) -> &Notes {
+        match self {
+            Self::Definition(list) => &list.notes,
+            Self::References(full) => &full.notes,
+            Self::Hover(_, notes) => notes,
+            Self::DocumentSymbols(list) => &list.notes,
+            Self::WorkspaceSymbols(full) => &full.notes,
+            Self::DocumentDiagnostics(_, list) => &list.notes,
+            Self::WorkspaceDiagnostics(full) => &full.notes,
+        }
+    }
+
+    /// The distinct files on the page of `size` entries from `offset`, sorted: what must be compared with the disk before
+    /// the page is served. All files of an unpaged result; none where only the document asked about is concerned.
+    pub fn files_on_page(&self, offset: u64, size: usize) -> Vec<CanonicalUri> {
+        match self {
+            Self::Definition(list) => files(&list.items),
+            Self::References(full) => files(slice(&full.items, offset, size)),
+            Self::WorkspaceSymbols(full) => files(slice(&full.items, offset, size)),
+            Self::WorkspaceDiagnostics(full) => files(slice(&full.items, offset, size)),
+            Self::DocumentDiagnostics(uri, _) => vec![uri.clone()],
+            Self::Hover(..) | Self::DocumentSymbols(_) => Vec::new(),
+        }
+    }
+}
+
+/// The entries of the page; none past the end.
+pub(super) fn slice<T>(items: &[T], offset: u64, size: usize) -> &[T] {
+    let start = usize::try_from(offset).unwrap_or(usize::MAX).min(items.len());
+    &items[start..start.saturating_add(size).min(items.len())]
+}
+
+fn full<T>(found: Canonical<T>, notes: Notes) -> Full<T> {
+    let notes = Notes { outside: found.outside(), ..notes };
+    let mut items = found.into_items();
+    items.shrink_to_fit();
+    Full { items, notes }
+}
+
+fn cut<T>(found: Canonical<T>, notes: Notes, max_items: usize) -> List<T> {
+    let Full { mut items, notes } = full(found, notes);
+    let total = items.len();
+    items.truncate(max_items);
+    items.shrink_to_fit();
+    List { items, total, notes }
+}
+
+fn files<T: InFile>(items: &[T]) -> Vec<CanonicalUri> {
+    // Canonical lists are ordered by URI, so equal files are neighbours.
+    let mut files: Vec<CanonicalUri> = items.iter().map(|item| item.file().clone()).collect();
+    files.dedup();
+    files
+}

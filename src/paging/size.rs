@@ -1,0 +1,112 @@
+//! How many bytes a result takes in memory.
+//!
+//! Invariant: the size depends on the result alone, and is not below what it holds: every struct and every text counts,
+//! a URI once for all entries that share it (canonical lists share one text per file, side by side).
+
+use std::mem::size_of;
+
+use crate::model::answer::Notes;
+use crate::model::diagnostic::{Diagnostic, FileDiagnostics};
+use crate::model::position::Location;
+use crate::model::symbol::{DocumentSymbol, WorkspaceSymbol};
+use crate::model::uri::CanonicalUri;
+
+use super::result::CanonicalResult;
+
+/// The two counters in front of a shared text.
+const SHARED_HEADER_BYTES: usize = 2 * size_of::<usize>();
+
+/// The bytes behind a value, itself not counted.
+trait Heap {
+    fn heap(&self) -> usize;
+
+    /// The shared text it names, counted by the list.
+    fn shared(&self) -> Option<&CanonicalUri> {
+        None
+    }
+}
+
+/// The heap of `result`; the enum itself is not counted.
+pub(super) fn heap_bytes(result: &CanonicalResult) -> usize {
+    let contents = match result {
+        CanonicalResult::Definition(list) => list_bytes(&list.items),
+        CanonicalResult::References(full) => list_bytes(&full.items),
+        CanonicalResult::Hover(hover, _) => {
+            hover.contents.iter().map(|fragment| size_of_val(fragment) + fragment.value.len()).sum()
+        }
+        CanonicalResult::DocumentSymbols(list) => list_bytes(&list.items),
+        CanonicalResult::WorkspaceSymbols(full) => list_bytes(&full.items),
+        CanonicalResult::DocumentDiagnostics(uri, list) => uri_bytes(uri) + list_bytes(&list.items),
+        CanonicalResult::WorkspaceDiagnostics(full) => list_bytes(&full.items),
+    };
+    contents + notes_bytes(result.notes())
+}
+
+fn list_bytes<T: Heap>(items: &[T]) -> usize {
+    let mut bytes = size_of_val(items);
+    let mut last: Option<&CanonicalUri> = None;
+    for item in items {
+        bytes += item.heap();
+        if let Some(uri) = item.shared()
+            && last != Some(uri)
+        {
+            bytes += uri_bytes(uri);
+            last = Some(uri);
+        }
+    }
+    bytes
+}
+
+fn notes_bytes(notes: &Notes) -> usize {
+    notes.passed_over.iter().map(|text| size_of_val(text) + text.len()).sum()
+}
+
+fn uri_bytes(uri: &CanonicalUri) -> usize {
+    SHARED_HEADER_BYTES + uri.as_str().len()
+}
+
+fn optional(text: &Option<String>) -> usize {
+    text.as_ref().map_or(0, String::len)
+}
+
+impl Heap for Location {
+    fn heap(&self) -> usize {
+        0
+    }
+
+    fn shared(&self) -> Option<&CanonicalUri> {
+        Some(&self.uri)
+    }
+}
+
+impl Heap for DocumentSymbol {
+    fn heap(&self) -> usize {
+        self.id.len() + self.name.len() + optional(&self.container_name)
+    }
+}
+
+impl Heap for WorkspaceSymbol {
+    fn heap(&self) -> usize {
+        self.id.len() + self.name.len() + optional(&self.container_name)
+    }
+
+    fn shared(&self) -> Option<&CanonicalUri> {
+        Some(&self.location.uri)
+    }
+}
+
+impl Heap for Diagnostic {
+    fn heap(&self) -> usize {
+        self.id.len() + self.message.len() + optional(&self.code) + optional(&self.source)
+    }
+}
+
+impl Heap for FileDiagnostics {
+    fn heap(&self) -> usize {
+        list_bytes(&self.diagnostics)
+    }
+
+    fn shared(&self) -> Option<&CanonicalUri> {
+        Some(&self.uri)
+    }
+}

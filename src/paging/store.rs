@@ -1,0 +1,227 @@
+//! The retained snapshots of one workspace and tenant: least recently used first out, bounded in bytes and in time.
+//!
+//! Invariants: `bytes` is the sum of what is held and never above the cap; an expired snapshot is never given out; the
+//! order of the list is the order of last use, so expiry stops at the first one that is young enough.
+
+use std::mem::size_of;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lru::LruCache;
+
+use crate::base::clock::Instant;
+use crate::model::error::{ErrorCode, ToolError};
+
+use super::result::CanonicalResult;
+use super::snapshot::Snapshot;
+
+/// What an entry costs besides snapshot and key: list links, table slot, the shared counters. Rounded up.
+const ENTRY_OVERHEAD_BYTES: usize = 128;
+
+/// Retained snapshots by snapshot key.
+#[derive(Debug)]
+pub struct SnapshotStore {
+    entries: LruCache<String, Entry>,
+    max_entry_bytes: usize,
+    max_total_bytes: usize,
+    ttl: Duration,
+    bytes: usize,
+    evictions: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    snapshot: Arc<Snapshot>,
+    used: Instant,
+    bytes: usize,
+}
+
+impl SnapshotStore {
+    /// An empty store. An entry may be as large as `max_entry_bytes`, all together `max_total_bytes`; each is dropped
+    /// `ttl` after its last use.
+    pub fn new(max_entry_bytes: usize, max_total_bytes: usize, ttl: Duration) -> Self {
+        let max_entry_bytes = max_entry_bytes.min(max_total_bytes);
+        // Entries cost at least their overhead, so the byte cap also bounds their number.
+        Self { entries: LruCache::unbounded(), max_entry_bytes, max_total_bytes, ttl, bytes: 0, evictions: 0 }
+    }
+
+    /// Keeps `result` under its snapshot key and gives it back as a snapshot. A paged result above the entry cap is
+    /// SNAPSHOT_TOO_LARGE, because its later pages couldn't be served; any other is returned without being kept.
+    pub fn insert(&mut self, key: String, result: CanonicalResult, now: Instant) -> Result<Arc<Snapshot>, ToolError> {
+        let snapshot = Arc::new(Snapshot::new(result));
+        let bytes = snapshot.bytes() + key.len() + size_of::<Entry>() + ENTRY_OVERHEAD_BYTES;
+        self.remove(&key);
+        if bytes > self.max_entry_bytes {
+            let paged = snapshot.result().is_paged();
+            return if paged { Err(too_large(bytes, self.max_entry_bytes)) } else { Ok(snapshot) };
+        }
+        self.make_room(bytes);
+        self.bytes += bytes;
+        self.entries.put(key, Entry { snapshot: snapshot.clone(), used: now, bytes });
+        Ok(snapshot)
+    }
+
+    /// The snapshot under `key`, if it is kept and not expired; this is a use of it.
+    pub fn get(&mut self, key: &str, now: Instant) -> Option<Arc<Snapshot>> {
+        if self.entries.peek(key).is_some_and(|entry| self.is_expired(entry, now)) {
+            self.remove(key);
+            return None;
+        }
+        let entry = self.entries.get_mut(key)?;
+        entry.used = entry.used.max(now);
+        Some(entry.snapshot.clone())
+    }
+
+    /// Drops what wasn't used for the store's time to live; how many.
+    pub fn expire(&mut self, now: Instant) -> usize {
+        let before = self.entries.len();
+        while self.entries.peek_lru().is_some_and(|(_, entry)| self.is_expired(entry, now)) {
+            self.pop();
+        }
+        before - self.entries.len()
+    }
+
+    /// Drops everything.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.bytes = 0;
+    }
+
+    /// How many are kept.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether none is kept.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// What is kept, in bytes, with what keeping costs.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How many were dropped to make room; expiry and `clear` don't count.
+    pub fn evictions(&self) -> u64 {
+        self.evictions
+    }
+
+    fn is_expired(&self, entry: &Entry, now: Instant) -> bool {
+        now.saturating_duration_since(entry.used) >= self.ttl
+    }
+
+    fn make_room(&mut self, bytes: usize) {
+        while self.bytes + bytes > self.max_total_bytes && self.pop() {
+            self.evictions += 1;
+        }
+    }
+
+    fn pop(&mut self) -> bool {
+        let popped = self.entries.pop_lru();
+        self.bytes -= popped.as_ref().map_or(0, |(_, entry)| entry.bytes);
+        popped.is_some()
+    }
+
+    fn remove(&mut self, key: &str) {
+        self.bytes -= self.entries.pop(key).map_or(0, |entry| entry.bytes);
+    }
+}
+
+fn too_large(bytes: usize, limit: usize) -> ToolError {
+    ToolError::new(
+        ErrorCode::SnapshotTooLarge,
+        "the result is too large to be kept for paging; ask a narrower question",
+    )
+    .with("bytes", bytes)
+    .with("limit", limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canon;
+    use crate::canon::testing::FakeGate;
+    use crate::model::answer::Notes;
+    use crate::model::position::{Range, RawLocation};
+
+    const TTL: Duration = Duration::from_secs(600);
+
+    fn result(n: u32, paged: bool) -> CanonicalResult {
+        let raw = (0..n).map(|line| RawLocation { uri: "file:///w/a".into(), range: Range::new(line, 0, line, 1) });
+        let found = canon::locations(raw.collect(), &mut FakeGate::default(), 10_000, 10_000).unwrap();
+        match paged {
+            true => CanonicalResult::references(found, Notes::default()),
+            false => CanonicalResult::definition(found, Notes::default(), 10_000),
+        }
+    }
+
+    fn now() -> Instant {
+        #[expect(clippy::disallowed_methods, reason = "any instant will do as the first one")]
+        Instant::from_std(std::time::Instant::now())
+    }
+
+    fn one_entry_bytes() -> usize {
+        let mut store = SnapshotStore::new(usize::MAX, usize::MAX, TTL);
+        store.insert("a".into(), result(100, true), now()).unwrap();
+        store.bytes()
+    }
+
+    #[test]
+    fn the_entry_cap_is_exact_and_binds_paged_results() {
+        let bytes = one_entry_bytes();
+        let mut store = SnapshotStore::new(bytes, bytes, TTL);
+        assert!(store.insert("a".into(), result(100, true), now()).is_ok());
+        let mut store = SnapshotStore::new(bytes - 1, usize::MAX, TTL);
+        let error = store.insert("a".into(), result(100, true), now()).unwrap_err();
+        assert_eq!(
+            (error.code, error.details["limit"].as_u64()),
+            (ErrorCode::SnapshotTooLarge, Some(bytes as u64 - 1))
+        );
+        assert_eq!((store.len(), store.bytes()), (0, 0));
+    }
+
+    #[test]
+    fn an_unpaged_result_that_is_too_large_is_served_but_not_kept() {
+        let mut store = SnapshotStore::new(10, 10, TTL);
+        assert!(store.insert("a".into(), result(100, false), now()).is_ok());
+        assert!(store.get("a", now()).is_none());
+    }
+
+    #[test]
+    fn the_least_recently_used_goes_first() {
+        let (bytes, now) = (one_entry_bytes(), now());
+        let mut store = SnapshotStore::new(bytes, bytes * 2, TTL);
+        for key in ["a", "b"] {
+            store.insert(key.into(), result(100, true), now).unwrap();
+        }
+        store.get("a", now).unwrap();
+        store.insert("c".into(), result(100, true), now).unwrap();
+        assert!(store.get("b", now).is_none() && store.get("a", now).is_some() && store.get("c", now).is_some());
+        assert_eq!((store.len(), store.bytes(), store.evictions()), (2, bytes * 2, 1));
+    }
+
+    #[test]
+    fn a_use_prolongs_and_the_end_is_exact() {
+        let start = now();
+        let mut store = SnapshotStore::new(usize::MAX, usize::MAX, TTL);
+        for key in ["a", "b"] {
+            store.insert(key.into(), result(1, true), start).unwrap();
+        }
+        assert!(store.get("a", start + TTL - Duration::from_nanos(1)).is_some());
+        assert_eq!(store.expire(start + TTL), 1, "b is dropped, a was used");
+        assert!(store.get("b", start).is_none());
+        assert!(store.get("a", start + TTL * 2).is_none(), "expired without a sweep");
+        assert_eq!((store.len(), store.bytes(), store.evictions()), (0, 0, 0));
+    }
+
+    #[test]
+    fn the_same_key_is_replaced_and_clear_empties() {
+        let mut store = SnapshotStore::new(usize::MAX, usize::MAX, TTL);
+        store.insert("a".into(), result(1, true), now()).unwrap();
+        store.insert("a".into(), result(100, true), now()).unwrap();
+        assert_eq!((store.len(), store.bytes(), store.is_empty()), (1, one_entry_bytes(), false));
+        store.clear();
+        assert_eq!((store.len(), store.bytes(), store.is_empty()), (0, 0, true));
+    }
+}
