@@ -96,6 +96,52 @@ pub const MAX_ROOTS: usize = 64;
 pub const MAX_WATCHED_FILES: usize = 500_000;
 /// Changes kept between two looks at the watcher; beyond it they count as one bulk change.
 pub const MAX_PENDING_CHANGES: usize = 8_192;
+/// Longest JSON text of a request id or progress token, in bytes.
+pub const MAX_REQUEST_ID_BYTES: usize = 512;
+/// Room a JSON-RPC envelope takes around a result, in bytes: what a payload must leave free below the response cap.
+pub const RESPONSE_ENVELOPE_BYTES: usize = 1_024;
+/// Longest message of a progress notification, in bytes.
+pub const MAX_PROGRESS_MESSAGE_BYTES: usize = 512;
+/// A call that asked for progress gets its first notification after this time, in milliseconds.
+pub const PROGRESS_AFTER_MS: u64 = 1_000;
+/// Time between two progress notifications of a call, in milliseconds.
+pub const PROGRESS_INTERVAL_MS: u64 = 750;
+/// Longest trace parent taken from a request, in bytes.
+pub const MAX_TRACEPARENT_BYTES: usize = 128;
+/// HTTP connections open at a time.
+pub const MAX_HTTP_CONNECTIONS: usize = 1_024;
+/// Connections beyond the cap that are still told so, at a time; any further one is closed unanswered.
+pub const MAX_HTTP_TURNED_AWAY: usize = 32;
+/// Header fields of an HTTP request.
+pub const MAX_HTTP_HEADERS: usize = 64;
+/// Request line and header fields of an HTTP request together, in bytes.
+pub const MAX_HTTP_HEAD_BYTES: usize = 32 * 1024;
+/// A connection without a whole request head is closed after this time, in milliseconds; an idle one too.
+pub const HTTP_HEAD_TIMEOUT_MS: u64 = 30_000;
+/// Longest time a request's body may take to arrive, in milliseconds.
+pub const HTTP_BODY_TIMEOUT_MS: u64 = 10_000;
+/// A client that takes no byte of its answer for this long is closed, in milliseconds.
+pub const HTTP_WRITE_TIMEOUT_MS: u64 = 30_000;
+/// After an answer to a request that wasn't read to its end, this much more is read and thrown away, in bytes.
+pub const HTTP_LINGER_BYTES: usize = 4 * MAX_REQUEST_BYTES;
+/// The longest that takes, in milliseconds.
+pub const HTTP_LINGER_MS: u64 = 1_000;
+/// What is in flight may finish for this long after the stop was asked for, in milliseconds.
+pub const DRAIN_MS: u64 = 5_000;
+/// Answers waiting for a slow reader of one stdio connection, in bytes; beyond it nothing more is read or answered.
+pub const MAX_STDIO_QUEUED_BYTES: usize = 4 * MAX_RESPONSE_BYTES;
+/// At the end of a stdio connection answers already made may be written for this long, in milliseconds.
+pub const STDIO_FLUSH_MS: u64 = 2_000;
+/// First line on the local attach socket, in bytes.
+pub const MAX_ATTACH_HELLO_BYTES: usize = 64 * 1024;
+/// Time for the handshake on the local attach socket, in milliseconds.
+pub const ATTACH_HELLO_TIMEOUT_MS: u64 = 2_000;
+/// Bearer tokens in one token file.
+pub const MAX_TOKENS: usize = 1_024;
+/// Size of a token file, in bytes.
+pub const MAX_TOKEN_FILE_BYTES: u64 = 1024 * 1024;
+/// A changed token file is noticed within this time, in milliseconds.
+pub const TOKEN_RELOAD_MS: u64 = 1_000;
 /// Retry hint, in milliseconds, on an answer that asks to come back.
 pub const RETRY_AFTER_MS: u64 = 500;
 

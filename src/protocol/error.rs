@@ -1,0 +1,109 @@
+//! Why a message can't be served, as JSON-RPC says it.
+//!
+//! Tools' own failures are not here. Invariant: a message is constant text; nothing of the request's body gets into it.
+
+use super::id::RequestId;
+use super::names::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
+
+/// A message that can't be served.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", fault.message())]
+pub struct Error {
+    /// The id of the request, when it could be read.
+    pub id: Option<RequestId>,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// What is wrong with a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// Not JSON, or not UTF-8.
+    NotJson,
+    /// A batch.
+    Batch,
+    /// JSON, but no object, or an object that is no request, notification or response.
+    NotAMessage,
+    /// `jsonrpc` isn't `"2.0"`.
+    WrongVersion,
+    /// The id is null, fractional, or neither string nor integer.
+    BadId,
+    /// The id is longer than the limit.
+    LongId,
+    /// A line longer than the limit.
+    TooLong,
+    /// No such method.
+    UnknownMethod,
+    /// The parameters don't fit the method.
+    BadParams,
+    /// A list cursor that isn't ours.
+    ForeignCursor,
+}
+
+impl Fault {
+    /// Every fault.
+    pub const ALL: [Self; 10] = [
+        Self::NotJson,
+        Self::Batch,
+        Self::NotAMessage,
+        Self::WrongVersion,
+        Self::BadId,
+        Self::LongId,
+        Self::TooLong,
+        Self::UnknownMethod,
+        Self::BadParams,
+        Self::ForeignCursor,
+    ];
+
+    /// The JSON-RPC number.
+    pub fn code(self) -> i32 {
+        match self {
+            Self::NotJson => PARSE_ERROR,
+            Self::UnknownMethod => METHOD_NOT_FOUND,
+            Self::BadParams | Self::ForeignCursor => INVALID_PARAMS,
+            _ => INVALID_REQUEST,
+        }
+    }
+
+    /// The word in `error.data.reason`.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::NotJson => "not_json",
+            Self::Batch => "batch",
+            Self::NotAMessage => "not_a_message",
+            Self::WrongVersion => "wrong_jsonrpc",
+            Self::BadId => "bad_id",
+            Self::LongId => "long_id",
+            Self::TooLong => "too_long",
+            Self::UnknownMethod => "unknown_method",
+            Self::BadParams => "bad_params",
+            Self::ForeignCursor => "foreign_cursor",
+        }
+    }
+
+    /// One sentence for a person.
+    pub fn message(self) -> &'static str {
+        match self {
+            Self::NotJson => "the message is not valid JSON in UTF-8",
+            Self::Batch => "batches are not served; send one message at a time",
+            Self::NotAMessage => "the message is not a JSON-RPC request, notification or response",
+            Self::WrongVersion => "`jsonrpc` must be \"2.0\"",
+            Self::BadId => "`id` must be a string or an integer",
+            Self::LongId => "`id` is longer than 512 bytes",
+            Self::TooLong => "the message is longer than the limit and was discarded",
+            Self::UnknownMethod => "no such method",
+            Self::BadParams => "the parameters do not fit the method",
+            Self::ForeignCursor => "the list has one page; this cursor is not one of ours",
+        }
+    }
+
+    /// The error of this fault in a message without a readable id.
+    pub fn unnamed(self) -> Error {
+        Error { id: None, fault: self }
+    }
+
+    /// The error of this fault in the request `id`.
+    pub fn of(self, id: &RequestId) -> Error {
+        Error { id: Some(id.clone()), fault: self }
+    }
+}

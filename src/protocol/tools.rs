@@ -1,0 +1,131 @@
+//! The parameters of `tools/list` and `tools/call`.
+//!
+//! The arguments of a tool stay raw text: whether they fit is the catalog's word, in its own dialect. Invariant: a call
+//! that parses has a name; a progress token is a valid string or integer.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::error::Fault;
+use super::id::RequestId;
+use super::message::{self, present};
+use crate::base::limits::MAX_TRACEPARENT_BYTES;
+
+/// The parameters of `tools/call`.
+#[derive(Debug)]
+pub struct Call<'a> {
+    /// The tool's name.
+    pub name: Cow<'a, str>,
+    /// Its arguments as written, not yet known to be an object; `null` counts as none.
+    pub arguments: Option<&'a RawValue>,
+    /// The token to tell progress under.
+    pub progress_token: Option<RequestId>,
+    /// The client's trace parent, if it isn't overlong.
+    pub traceparent: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CallParams<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Meta<'a> {
+    #[serde(borrow, default, rename = "progressToken", deserialize_with = "present")]
+    progress_token: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    traceparent: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct ListParams<'a> {
+    #[serde(borrow, default)]
+    cursor: Option<&'a RawValue>,
+}
+
+/// Reads the parameters of `tools/call`.
+///
+/// # Errors
+/// [`Fault::BadParams`] without a name, or with a malformed `_meta` or progress token.
+pub fn call(params: Option<&RawValue>) -> Result<Call<'_>, Fault> {
+    let CallParams { name, arguments, meta } = message::params(params)?;
+    let meta = meta.map(|meta| message::params::<Meta<'_>>(Some(meta))).transpose()?;
+    let token = meta.as_ref().and_then(|meta| meta.progress_token);
+    let progress_token = token.map(RequestId::parse).transpose().map_err(|_| Fault::BadParams)?;
+    Ok(Call { name, arguments, progress_token, traceparent: meta.and_then(|meta| trace(meta.traceparent?)) })
+}
+
+/// Checks the parameters of `tools/list`.
+///
+/// # Errors
+/// [`Fault::ForeignCursor`] with any cursor, as the list has one page; [`Fault::BadParams`] if they are no object.
+pub fn list(params: Option<&RawValue>) -> Result<(), Fault> {
+    let params: ListParams<'_> = message::params(params)?;
+    if params.cursor.is_some() { Err(Fault::ForeignCursor) } else { Ok(()) }
+}
+
+fn trace(raw: &RawValue) -> Option<String> {
+    if raw.get().len() > MAX_TRACEPARENT_BYTES + 2 { None } else { serde_json::from_str(raw.get()).ok() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.into()).unwrap()
+    }
+
+    #[test]
+    fn a_whole_call() {
+        let params = raw(
+            r#"{"name":"a.b","arguments":{"x":1},"_meta":{"progressToken":"t","traceparent":"00-1","y":[]},"task":{}}"#,
+        );
+        let call = call(Some(&params)).unwrap();
+        assert_eq!((&*call.name, call.arguments.unwrap().get()), ("a.b", r#"{"x":1}"#));
+        assert_eq!(call.progress_token.unwrap().as_json(), "\"t\"");
+        assert_eq!(call.traceparent.as_deref(), Some("00-1"));
+    }
+
+    #[test]
+    fn what_is_no_call() {
+        for bad in [
+            "[]",
+            "{}",
+            r#"{"name":7}"#,
+            r#"{"name":"a","name":"b"}"#,
+            r#"{"name":"a","_meta":7}"#,
+            r#"{"name":"a","_meta":{"progressToken":{}}}"#,
+            r#"{"name":"a","_meta":{"progressToken":1.5}}"#,
+            r#"{"name":"a","_meta":{"progressToken":null}}"#,
+        ] {
+            assert_eq!(call(Some(&raw(bad))).unwrap_err(), Fault::BadParams, "{bad}");
+        }
+        assert_eq!(call(None).unwrap_err(), Fault::BadParams);
+    }
+
+    #[test]
+    fn a_strange_trace_parent_is_ignored() {
+        let long = format!(r#"{{"name":"a","_meta":{{"traceparent":"{}"}}}}"#, "0".repeat(MAX_TRACEPARENT_BYTES + 1));
+        for text in [r#"{"name":"a","_meta":{"traceparent":7}}"#, &long, r#"{"name":"a","arguments":null}"#] {
+            let params = raw(text);
+            let call = call(Some(&params)).unwrap();
+            assert!(call.traceparent.is_none() && call.arguments.is_none());
+        }
+    }
+
+    #[test]
+    fn one_page() {
+        assert_eq!(list(None), Ok(()));
+        assert_eq!(list(Some(&raw(r#"{"cursor":null}"#))), Ok(()));
+        assert_eq!(list(Some(&raw(r#"{"cursor":"x"}"#))), Err(Fault::ForeignCursor));
+        assert_eq!(list(Some(&raw("[]"))), Err(Fault::BadParams));
+    }
+}
