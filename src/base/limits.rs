@@ -57,6 +57,8 @@ pub const MAX_FRAME_BYTES: usize = 32 * 1024 * 1024;
 pub const MAX_FRAMES_IN_FLIGHT_BYTES: usize = 48 * 1024 * 1024;
 /// Largest header block of a frame, in bytes.
 pub const MAX_FRAME_HEADER_BYTES: usize = 8 * 1024;
+/// Replies of a language server up to this many bytes are decoded on the actor's thread.
+pub const INLINE_DECODE_BYTES: usize = 64 * 1024;
 /// Messages that may wait to be written to one language server.
 pub const MAX_OUTGOING_QUEUE: usize = 1_024;
 /// Requests that may be pending at one language server.

@@ -260,19 +260,15 @@ fn canonicalise(
         Query::Definition { .. } => {
             let raw = locations(answers);
             let found = canon::locations(raw, &mut door, limits::MAX_RAW_ITEMS, limits::MAX_RAW_ITEMS)?;
-            notes.outside = found.outside();
-            CanonicalResult::definition(found, unpaged, notes)
+            CanonicalResult::definition(found, notes, unpaged)
         }
         Query::References { .. } => {
             let cap = limits.max_references_items_total;
-            let found = canon::locations(locations(answers), &mut door, usize::MAX, cap)?;
-            notes.outside = found.outside();
+            let found = canon::locations(locations(answers), &mut door, limits::MAX_RAW_ITEMS_PAGED, cap)?;
             CanonicalResult::references(found, notes)
         }
         Query::Hover { .. } => {
-            let (hover, truncated) = canon::hover(hovers(answers));
-            notes.truncated = truncated;
-            CanonicalResult::hover(hover, notes)
+            CanonicalResult::hover(canon::hover(hovers(answers)), notes)
         }
         Query::DocumentSymbols { uri } => {
             let raw = answers.into_iter().flat_map(|answer| match answer {
@@ -280,7 +276,7 @@ fn canonicalise(
                 _ => vec![],
             });
             let found = canon::document_symbols(uri, raw.collect(), limits::MAX_RAW_ITEMS)?;
-            CanonicalResult::document_symbols(found, unpaged, notes)
+            CanonicalResult::document_symbols(found, notes, unpaged)
         }
         Query::WorkspaceSymbols { .. } => {
             let raw = answers.into_iter().flat_map(|answer| match answer {
@@ -288,8 +284,7 @@ fn canonicalise(
                 _ => vec![],
             });
             let cap = limits.max_workspace_symbols_items_total;
-            let found = canon::workspace_symbols(raw.collect(), &mut door, cap)?;
-            notes.outside = found.outside();
+            let found = canon::workspace_symbols(raw.collect(), &mut door, limits::MAX_RAW_ITEMS_PAGED, cap)?;
             CanonicalResult::workspace_symbols(found, notes)
         }
         Query::DocumentDiagnostics { uri } => {
@@ -299,7 +294,7 @@ fn canonicalise(
             });
             let own = raw.filter(|file| matches!(gate.admit(&file.uri), Admitted::Inside(of) if of == *uri));
             let found = canon::diagnostics(uri, own.flat_map(|file| file.diagnostics).collect());
-            CanonicalResult::document_diagnostics(uri.clone(), found, unpaged, notes)
+            CanonicalResult::document_diagnostics(uri.clone(), found, notes, unpaged)
         }
         Query::WorkspaceDiagnostics { .. } => {
             let raw = answers.into_iter().flat_map(|answer| match answer {
@@ -307,9 +302,7 @@ fn canonicalise(
                 _ => vec![],
             });
             let cap = limits.max_workspace_diagnostics_items_total;
-            let (found, cut) = canon::workspace_diagnostics(raw.collect(), &mut door, cap, unpaged)?;
-            notes.outside = found.outside();
-            notes.truncated_files = cut;
+            let found = canon::workspace_diagnostics(raw.collect(), &mut door, cap, unpaged)?;
             notes.coverage = Some(Coverage { covered: collected.covered.min(source_files), total: source_files });
             CanonicalResult::workspace_diagnostics(found, notes)
         }

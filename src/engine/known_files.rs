@@ -16,7 +16,7 @@ use crate::base::limits;
 use crate::gate::{FileStamp, Gate};
 use crate::lsp::text::Document;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::uri::CanonicalUri;
+use crate::model::uri::{CanonicalUri, encode_path};
 
 /// A document's content as read from disk in one go.
 #[derive(Debug)]
@@ -126,9 +126,14 @@ impl KnownFiles {
         }
     }
 
-    /// Forgets a file that is known to have changed.
-    pub fn forget(&mut self, uri: &CanonicalUri) {
-        self.known.remove(uri);
+    /// Forgets a file that is known to have changed; says whether it was known.
+    pub fn forget(&mut self, uri: &CanonicalUri) -> bool {
+        self.known.remove(uri).is_some()
+    }
+
+    /// The same, by the file's real path.
+    pub fn forget_path(&mut self, path: &std::path::Path) {
+        self.known.remove(encode_path(path).as_str());
     }
 
     /// Forgets everything: after a bulk change.

@@ -16,10 +16,10 @@ use crate::engine::language_server::{Ask, Asked, NotImplemented, PendingAnswer, 
 use crate::engine::question::Question;
 use crate::engine::server_state::{ServerState, Unavailable};
 use crate::gate::{Admitted, Gate};
-use crate::lsp::client::RequestError;
 use crate::lsp::convert::{self, RawAnswer, Report};
 use crate::lsp::encoding::{self, PositionEncoding, Texts};
 use crate::lsp::methods;
+use crate::lsp::pending::RequestError;
 use crate::lsp::text::Document;
 use crate::model::diagnostic::RawFileDiagnostics;
 use crate::model::error::{ErrorCode, ToolError};
@@ -212,7 +212,7 @@ impl<'a> Call<'a> {
             let source = &document.source;
             texts.read.insert(source.uri.as_str().to_owned(), Some(source.document.clone()));
         }
-        let own = self.question.uri().map(|uri| uri.as_str().to_owned());
+        let own = self.question.document().map(|document| document.source.document.clone());
         let convert = move || {
             encoding::answer_to_utf16(&mut answer, encoding, own.as_deref(), &mut texts);
             answer
@@ -246,8 +246,10 @@ impl<'a> Call<'a> {
             };
             for file in converted {
                 let diagnostics = file.diagnostics.clone();
-                self.provider.server.send(Pulled { uri: uri.clone(), diagnostics, incarnation }).await.ok();
-                files.insert(uri.as_str().to_owned(), file);
+                if let Admitted::Inside(uri) = self.gate.admit(&uri) {
+                    self.provider.server.send(Pulled { uri, diagnostics, incarnation }).await.ok();
+                }
+                files.insert(uri.to_string(), file);
             }
         }
         if let Some(pending) = report.workspace
@@ -306,15 +308,10 @@ impl Texts for GatedTexts {
     }
 }
 
-fn pulled_file(
-    uri: &crate::model::uri::CanonicalUri,
-    reply: &RawValue,
-) -> Result<Option<RawFileDiagnostics>, ProviderFailure> {
+fn pulled_file(uri: &Arc<str>, reply: &RawValue) -> Result<Option<RawFileDiagnostics>, ProviderFailure> {
     match convert::document_diagnostic_report(reply) {
-        Ok(Report { own: convert::FileReport::Full { items, .. }, .. }) => {
-            Ok(Some(RawFileDiagnostics { uri: uri.text(), diagnostics: items }))
-        }
-        Ok(_) => Ok(None),
+        Ok(Report::Full { items, .. }) => Ok(Some(RawFileDiagnostics { uri: uri.clone(), diagnostics: items })),
+        Ok(Report::Unchanged { .. }) => Ok(None),
         Err(_) => Err(internal()),
     }
 }
@@ -329,9 +326,9 @@ fn decode(question: &Question, reply: &RawValue) -> Result<RawAnswer, convert::C
         }
         Question::WorkspaceSymbols(_) => RawAnswer::WorkspaceSymbols(convert::workspace_symbols(reply)?),
         Question::DocumentDiagnostics(document) => {
-            let items = match convert::document_diagnostic_report(reply)?.own {
-                convert::FileReport::Full { items, .. } => items,
-                convert::FileReport::Unchanged { .. } => vec![],
+            let items = match convert::document_diagnostic_report(reply)? {
+                Report::Full { items, .. } => items,
+                Report::Unchanged { .. } => vec![],
             };
             RawAnswer::Diagnostics(vec![RawFileDiagnostics { uri: document.source.uri.text(), diagnostics: items }])
         }
@@ -339,7 +336,8 @@ fn decode(question: &Question, reply: &RawValue) -> Result<RawAnswer, convert::C
     })
 }
 
-fn method_of(question: &Question) -> &'static str {
+/// The LSP method of a question.
+pub fn method_of(question: &Question) -> &'static str {
     match question {
         Question::Definition(..) => methods::DEFINITION,
         Question::References(..) => methods::REFERENCES,

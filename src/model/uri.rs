@@ -39,6 +39,12 @@ impl CanonicalUri {
     }
 }
 
+impl std::borrow::Borrow<str> for CanonicalUri {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 impl fmt::Debug for CanonicalUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

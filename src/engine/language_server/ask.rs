@@ -3,16 +3,15 @@
 //! Not here: waiting, decoding, canonicalising; that's the asker's.
 
 use std::sync::Arc;
-use std::time::Duration;
-
 use actix::prelude::*;
 
 use super::diagnostics::PushState;
 use super::up::SyncOutcome;
 use super::*;
 use crate::engine::question::DocumentInput;
-use crate::lsp::client::{Event, RequestError};
+use crate::lsp::events::Event;
 use crate::lsp::methods;
+use crate::lsp::pending::RequestError;
 
 impl Handler<Ask> for LanguageServer {
     type Result = MessageResult<Ask>;
@@ -97,7 +96,7 @@ impl LanguageServer {
     }
 
     fn await_push(&mut self, document: &DocumentInput, deadline: Deadline, ctx: &mut Context<Self>) -> Asked {
-        let settle = Duration::from_millis(self.context.server.quirks.push_settle_ms);
+        let settle = Up::push_settle(&self.context);
         if self.context.server.quirks.no_diagnostics {
             return Asked::Unsupported;
         }
@@ -159,7 +158,7 @@ impl LanguageServer {
     }
 
     fn settle_pushes(&mut self, ctx: &mut Context<Self>) {
-        let settle = Duration::from_millis(self.context.server.quirks.push_settle_ms);
+        let settle = Up::push_settle(&self.context);
         let Some(up) = &mut self.up else { return };
         let now = Instant::now();
         if let Some(at) = up.diagnostics.settle(settle, now) {

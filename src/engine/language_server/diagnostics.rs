@@ -91,6 +91,19 @@ impl Diagnostics {
         }
     }
 
+    /// The same, by the URI's text.
+    pub fn closed_text(&mut self, uri: &str) {
+        if let Some(file) = self.files.get_mut(uri) {
+            file.synced = None;
+            file.push = None;
+        }
+    }
+
+    /// A file is gone, by its URI's text.
+    pub fn deleted_text(&mut self, uri: &str) {
+        self.files.remove(uri);
+    }
+
     /// A file is gone.
     pub fn deleted(&mut self, uri: &CanonicalUri) -> bool {
         self.files.remove(uri).is_some_and(|file| file.reported.is_some_and(|report| !report.canonical.is_empty()))

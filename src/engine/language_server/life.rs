@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use actix::prelude::*;
+use futures::StreamExt;
 use tokio::time::timeout;
 
 use super::*;
 use crate::engine::restart::Verdict;
-use crate::lsp::client::{Client, ClientOptions, Event};
+use crate::lsp::client::{Client, ClientOptions};
+use crate::lsp::events::{Event, Events};
 use crate::lsp::launch::{LaunchSpec, Process};
 use crate::lsp::lifecycle::{self, Initialized};
 
@@ -46,7 +48,7 @@ impl Drop for KillOnDrop {
 
 struct Born {
     client: Client,
-    events: tokio::sync::mpsc::Receiver<Event>,
+    events: Events,
     child: KillOnDrop,
     initialized: Initialized,
 }
@@ -60,7 +62,7 @@ struct StillBorn {
 /// An event of the child, with the life it belongs to.
 struct Tagged {
     incarnation: u64,
-    event: Option<Event>,
+    event: Event,
 }
 
 impl LanguageServer {
@@ -82,12 +84,11 @@ impl LanguageServer {
         }
         match result {
             Err(still) => self.after_death("start_failed", still.message, still.stderr, ctx),
-            Ok(mut born) => {
-                let mut receiver = std::mem::replace(&mut born.events, tokio::sync::mpsc::channel(1).1);
-                let events = futures::stream::poll_fn(move |cx| receiver.poll_recv(cx))
-                    .map(move |event| Tagged { incarnation, event: Some(event) })
-                    .chain(futures::stream::once(async move { Tagged { incarnation, event: None } }));
-                ctx.add_stream(events);
+            Ok(born) => {
+                let events = futures::stream::unfold(born.events, |mut events| async move {
+                    events.recv().await.map(|event| (event, events))
+                });
+                ctx.add_stream(events.map(move |event| Tagged { incarnation, event }));
                 let mut up = Up::new(&self.context, born.client, born.child, born.initialized, incarnation);
                 let opened = up.open_anchors(&self.context);
                 self.up = Some(up);
@@ -104,7 +105,7 @@ impl LanguageServer {
         let Some(up) = &self.up else { return };
         let now = Instant::now();
         let next = up.readiness_state(now);
-        let check = up.readiness.next_check();
+        let check = up.readiness.next_check(now);
         let was_ready = matches!(*self.state.borrow(), ServerState::Ready);
         let is_ready = matches!(next, ServerState::Ready);
         self.set_state(next);
@@ -200,8 +201,8 @@ impl StreamHandler<Tagged> for LanguageServer {
             return;
         }
         match tagged.event {
-            None | Some(Event::Closed(_)) => self.on_closed(ctx),
-            Some(event) => self.on_event(event, ctx),
+            Event::Closed(_) => self.on_closed(ctx),
+            event => self.on_event(event, ctx),
         }
     }
 
@@ -253,7 +254,7 @@ async fn give_birth(context: Arc<ServerContext>) -> Result<Born, StillBorn> {
         no_cancel: context.server.quirks.no_cancel.clone(),
         omit_null_params: context.server.quirks.omit_null_params,
         restart_on_error: context.server.quirks.restart_on_error.clone(),
-        host: Arc::new(up::SettingsHost::new(&context)),
+        host: Arc::new(up::host(&context)),
         frames: context.frames.clone(),
     };
     let (client, events) = Client::start(connection.reader, connection.writer, options);

@@ -10,6 +10,7 @@ mod ask;
 mod diagnostics;
 mod life;
 mod up;
+mod watched;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -99,7 +100,7 @@ pub struct ProjectReport {
     /// Files whose diagnostics are known and current.
     pub files: Vec<RawFileDiagnostics>,
     /// Pulls of open documents, by URI.
-    pub pulls: Vec<(CanonicalUri, PendingAnswer)>,
+    pub pulls: Vec<(Arc<str>, PendingAnswer)>,
     /// `workspace/diagnostic`, where supported.
     pub workspace: Option<PendingAnswer>,
     /// The encoding of `files`.
@@ -227,6 +228,10 @@ impl ExpiryGuard {
             expired.store(0, Ordering::Relaxed);
         }
         self.trace.store(TRACE_OVER, Ordering::Relaxed);
+    }
+
+    fn trace(&self) -> Arc<AtomicU8> {
+        self.trace.clone()
     }
 
     /// The server went away before it answered: the document stays under suspicion.

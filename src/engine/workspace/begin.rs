@@ -119,9 +119,8 @@ impl Workspace {
     /// Whether the files on the page to be served are as they were when the result was computed.
     fn page_is_true(&mut self, snapshot: &Snapshot, query: &GatedQuery, offset: u64) -> bool {
         let size = query.page().map(|page| page.size).unwrap_or(usize::MAX);
-        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
         let mut is_true = true;
-        for uri in snapshot.result.files_on_page(offset, size) {
+        for uri in snapshot.result().files_on_page(offset, size) {
             match self.known.look(&uri) {
                 Ok(Look::Same) => {}
                 Ok(Look::Changed | Look::New) => {

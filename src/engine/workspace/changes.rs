@@ -4,7 +4,6 @@ use actix::prelude::*;
 use futures::FutureExt;
 
 use super::*;
-use crate::base::limits;
 use crate::engine::language_server::{FilesChanged, News, Restart, ServerNews};
 use crate::watch::{ChangeKind, Changes, FileChange, WatchSpec};
 
@@ -49,13 +48,18 @@ impl Workspace {
 
     /// Takes what the watcher has seen. Without a watcher everything may have changed since the last question.
     pub(super) fn take_changes(&mut self) {
-        if let Some(subscription) = self.slot.get() {
-            self.apply(subscription.take());
-        }
+        self.take_seen_changes();
         if !self.is_watched() {
             self.epochs.text += 1;
             self.epochs.fs += 1;
             self.epochs.diagnostics += 1;
+        }
+    }
+
+    /// Takes what the watcher has seen, and nothing more.
+    pub(super) fn take_seen_changes(&mut self) {
+        if let Some(subscription) = self.slot.get() {
+            self.apply(subscription.take());
         }
     }
 
@@ -83,14 +87,14 @@ impl Workspace {
     /// A document differs from what was known, and the watcher hasn't said so.
     pub(super) fn on_edit(&mut self, uri: &CanonicalUri) {
         self.move_epochs(true, false, true);
-        self.tell_children(Changes::one(uri.to_path(), ChangeKind::Changed));
+        self.tell_children(one_change(uri, ChangeKind::Changed));
     }
 
     /// A document is gone, and the watcher hasn't said so.
     pub(super) fn on_gone(&mut self, uri: &CanonicalUri) {
         if self.known.forget(uri) {
             self.move_epochs(false, true, true);
-            self.tell_children(Changes::one(uri.to_path(), ChangeKind::Deleted));
+            self.tell_children(one_change(uri, ChangeKind::Deleted));
         }
     }
 
@@ -135,9 +139,7 @@ impl Handler<Wake> for Workspace {
     type Result = ();
 
     fn handle(&mut self, _: Wake, _: &mut Self::Context) {
-        if let Some(subscription) = self.slot.get() {
-            self.apply(subscription.take());
-        }
+        self.take_seen_changes();
     }
 }
 
@@ -154,4 +156,6 @@ impl Handler<ServerNews> for Workspace {
     }
 }
 
-const _: () = assert!(limits::MAX_PENDING_CHANGES > 0);
+fn one_change(uri: &CanonicalUri, kind: ChangeKind) -> Changes {
+    Changes { files: vec![FileChange { path: uri.to_path(), kind }], ..Changes::default() }
+}

@@ -107,7 +107,8 @@ impl Handler<Warm> for Workspace {
             Some(preparing) => Some(preparing),
             None => match self.plan_workspace(true) {
                 Ok(plan) => {
-                    for choice in plan.choices.iter().filter(|choice| self.policy.prewarm.covers(&choice.key.kind)) {
+                    let prewarm = self.policy.prewarm.clone();
+                    for choice in plan.choices.iter().filter(|choice| prewarm.covers(&choice.key.kind)) {
                         self.child(choice, ctx);
                     }
                     None

@@ -16,11 +16,7 @@ impl Handler<Finish> for Workspace {
 impl Workspace {
     fn finish(&mut self, finish: Finish) -> Outcome {
         self.runs.remove(&finish.snapshot_key);
-        if let Some(subscription) = self.slot.get() {
-            if subscription.has_changes() {
-                self.take_changes();
-            }
-        }
+        self.take_seen_changes();
         for (uri, observed) in finish.observed {
             if self.known.learn(uri.clone(), observed) == Look::Changed {
                 self.on_edit(&uri);
