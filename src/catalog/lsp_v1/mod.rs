@@ -1,0 +1,67 @@
+//! The catalogs `lsp-v1` and `lsp-v1-safe`: the same seven read-only tools under two spellings of their names
+//! (contract §7, decisions §1). See `docs/contract-lsp-v1.md`.
+//!
+//! Invariant: the spelling shows in names only; schemas, request keys, cursors and payloads are the same.
+
+mod decode;
+mod encode;
+mod fit;
+mod payload;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+use serde_json::value::RawValue;
+
+use crate::model::answer::Answer;
+use crate::model::error::ToolError;
+use crate::model::query::Query;
+
+use super::dialect::unknown_tool;
+use super::{Catalog, CatalogId, Reply};
+
+/// The catalog with dots in its names.
+pub(super) static LSP_V1: LspV1 = LspV1 { id: CatalogId::LspV1, separator: "." };
+/// The catalog with underscores instead.
+pub(super) static LSP_V1_SAFE: LspV1 = LspV1 { id: CatalogId::LspV1Safe, separator: "_" };
+
+/// The seven tools, their names' parts joined by a separator.
+pub(super) struct LspV1 {
+    id: CatalogId,
+    separator: &'static str,
+}
+
+impl Catalog for LspV1 {
+    fn id(&self) -> CatalogId {
+        self.id
+    }
+
+    fn tool_names(&self) -> Vec<String> {
+        tools::TOOLS.iter().map(|tool| self.spelt(tool.name)).collect()
+    }
+
+    fn tool_entries(&self) -> Vec<String> {
+        tools::TOOLS.iter().map(|tool| tool.entry(&self.spelt(tool.name))).collect()
+    }
+
+    fn decode(
+        &self,
+        tool: &str,
+        arguments: Option<&RawValue>,
+        max_page_size: usize,
+    ) -> Result<Query<String>, ToolError> {
+        let canonical = tools::TOOLS.iter().map(|tool| tool.name).find(|name| self.spelt(name) == tool);
+        decode::decode(canonical.ok_or_else(|| unknown_tool(tool))?, arguments, max_page_size)
+    }
+
+    fn encode(&self, result: Result<&Answer, &ToolError>, cap_bytes: usize) -> Reply {
+        encode::encode(result, cap_bytes)
+    }
+}
+
+impl LspV1 {
+    fn spelt(&self, canonical: &str) -> String {
+        canonical.replace('.', self.separator)
+    }
+}

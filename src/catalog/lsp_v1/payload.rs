@@ -1,0 +1,68 @@
+//! The payload objects and the envelope around them, members in the contract's order (§3.0, §7).
+//!
+//! Invariants: `content` is empty, so nothing is said twice; a missing optional member is left out, except `nextCursor`,
+//! which is null on the last page.
+
+use serde::Serialize;
+
+use crate::model::diagnostic::Diagnostic;
+use crate::model::hover::HoverFragment;
+use crate::model::position::{Location, Range};
+use crate::model::symbol::DocumentSymbol;
+use crate::model::uri::CanonicalUri;
+
+/// The MCP tool result around a payload.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Envelope<'a, P> {
+    is_error: bool,
+    structured_content: &'a P,
+    content: [(); 0],
+}
+
+impl<'a, P> Envelope<'a, P> {
+    /// A successful result.
+    pub(super) fn of(payload: &'a P) -> Self {
+        Self { is_error: false, structured_content: payload, content: [] }
+    }
+}
+
+/// §7.1.
+#[derive(Serialize)]
+pub(super) struct Definition<'a> {
+    pub(super) locations: &'a [Location],
+    pub(super) summary: String,
+}
+
+/// §7.2, §7.5, §7.7.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Paged<'a, T> {
+    pub(super) items: &'a [T],
+    pub(super) next_cursor: Option<&'a str>,
+    pub(super) summary: String,
+}
+
+/// §7.3.
+#[derive(Serialize)]
+pub(super) struct HoverPayload<'a> {
+    pub(super) contents: &'a [HoverFragment],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) range: Option<Range>,
+    pub(super) summary: String,
+}
+
+/// §7.4.
+#[derive(Serialize)]
+pub(super) struct DocumentSymbols<'a> {
+    pub(super) symbols: &'a [DocumentSymbol],
+    pub(super) summary: String,
+}
+
+/// §7.6.
+#[derive(Serialize)]
+pub(super) struct DocumentDiagnostics<'a> {
+    pub(super) uri: &'a CanonicalUri,
+    pub(super) diagnostics: &'a [Diagnostic],
+    pub(super) summary: String,
+}

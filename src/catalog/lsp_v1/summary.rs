@@ -1,0 +1,159 @@
+//! The one-line summaries (contract §3.1): a first sentence with the count, then what else there is to know, in a fixed
+//! order. `docs/contract-lsp-v1.md` shows them all.
+//!
+//! Invariant: a summary depends on the answer alone, names no path, and stays short.
+
+use crate::base::limits::MAX_PROVIDERS_NAMED;
+use crate::model::answer::Notes;
+
+/// What a list holds, in the singular and the plural.
+#[derive(Clone, Copy)]
+pub(super) struct Noun {
+    one: &'static str,
+    many: &'static str,
+    /// What stands before the number when these are returned.
+    of: &'static str,
+    /// What is left out as outside the roots.
+    outside: [&'static str; 2],
+}
+
+const LOCATIONS: [&str; 2] = ["location", "locations"];
+
+/// Definitions.
+pub(super) const DEFINITION: Noun = Noun { one: "definition", many: "definitions", of: "", outside: LOCATIONS };
+/// References.
+pub(super) const REFERENCE: Noun = Noun { one: "reference", many: "references", of: "", outside: LOCATIONS };
+/// Symbols of a document.
+pub(super) const DOCUMENT_SYMBOL: Noun =
+    Noun { one: "document symbol", many: "document symbols", of: "", outside: LOCATIONS };
+/// Symbols of the workspace.
+pub(super) const WORKSPACE_SYMBOL: Noun =
+    Noun { one: "workspace symbol", many: "workspace symbols", of: "", outside: LOCATIONS };
+/// Diagnostics of a document.
+pub(super) const DIAGNOSTIC: Noun = Noun { one: "diagnostic", many: "diagnostics", of: "", outside: LOCATIONS };
+/// Files with diagnostics.
+pub(super) const DIAGNOSED_FILE: Noun =
+    Noun { one: "file", many: "files", of: "diagnostics for ", outside: ["file", "files"] };
+
+/// Of an unpaged list: `verb` is `Found` or `Returned`.
+pub(super) fn list(verb: &str, noun: Noun, shown: usize, total: usize, notes: &Notes) -> String {
+    let first = match (shown, total) {
+        (_, 0) => nothing(noun),
+        (shown, total) if shown < total => format!("Returned the first {shown} of {}.", count(total, noun)),
+        (shown, _) => format!("{verb} {}.", count(shown, noun)),
+    };
+    with_notes(first, noun, notes)
+}
+
+/// Of a page.
+pub(super) fn page(noun: Noun, shown: usize, total: usize, more: bool, notes: &Notes) -> String {
+    let next = if more { " (next page available)" } else { "" };
+    let first = match (shown, total) {
+        (_, 0) => nothing(noun),
+        (shown, total) if shown < total => format!("Returned {}{next}. {total} in total.", counted(shown, noun)),
+        (shown, _) => format!("Returned {}{next}.", counted(shown, noun)),
+    };
+    with_notes(first, noun, notes)
+}
+
+/// Of a hover.
+pub(super) fn hover(empty: bool, notes: &Notes) -> String {
+    let first = if empty { "No hover information found." } else { "Hover available." };
+    with_notes(first.into(), DEFINITION, notes)
+}
+
+fn nothing(noun: Noun) -> String {
+    match noun.of {
+        "" => format!("No {} found.", noun.many),
+        _ => "No diagnostics found.".into(),
+    }
+}
+
+fn count(number: usize, noun: Noun) -> String {
+    format!("{number} {}", if number == 1 { noun.one } else { noun.many })
+}
+
+fn counted(number: usize, noun: Noun) -> String {
+    format!("{}{}", noun.of, count(number, noun))
+}
+
+fn with_notes(mut text: String, noun: Noun, notes: &Notes) -> String {
+    if notes.truncated {
+        text.push_str(" Truncated.");
+    }
+    if notes.truncated_files > 0 {
+        let files = if notes.truncated_files == 1 { "file" } else { "files" };
+        text.push_str(&format!(" Diagnostics of {} {files} truncated.", notes.truncated_files));
+    }
+    if notes.outside > 0 {
+        let [one, many] = noun.outside;
+        let what = if notes.outside == 1 { one } else { many };
+        text.push_str(&format!(" {} {what} outside the allowed roots omitted.", notes.outside));
+    }
+    push_passed_over(&mut text, &notes.passed_over);
+    if let Some(coverage) = notes.coverage {
+        text.push_str(&format!(" {} of {} source files covered.", coverage.covered, coverage.total));
+    }
+    text
+}
+
+fn push_passed_over(text: &mut String, passed_over: &[String]) {
+    if passed_over.is_empty() {
+        return;
+    }
+    let named = &passed_over[..passed_over.len().min(MAX_PROVIDERS_NAMED)];
+    text.push_str(&format!(" Passed over {}", named.join(", ")));
+    match passed_over.len() - named.len() {
+        0 => text.push('.'),
+        more => text.push_str(&format!(" and {more} more.")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::answer::Coverage;
+
+    fn plain() -> Notes {
+        Notes::default()
+    }
+
+    #[test]
+    fn counts_in_singular_and_plural() {
+        assert_eq!(list("Found", DEFINITION, 0, 0, &plain()), "No definitions found.");
+        assert_eq!(list("Found", DEFINITION, 1, 1, &plain()), "Found 1 definition.");
+        assert_eq!(list("Returned", DOCUMENT_SYMBOL, 42, 42, &plain()), "Returned 42 document symbols.");
+        let cut = list("Returned", DOCUMENT_SYMBOL, 200, 412, &plain());
+        assert_eq!(cut, "Returned the first 200 of 412 document symbols.");
+        assert_eq!(page(REFERENCE, 1, 1, false, &plain()), "Returned 1 reference.");
+        assert_eq!(
+            page(REFERENCE, 50, 412, true, &plain()),
+            "Returned 50 references (next page available). 412 in total."
+        );
+        assert_eq!(page(REFERENCE, 0, 5, false, &plain()), "Returned 0 references. 5 in total.");
+        assert_eq!(page(DIAGNOSED_FILE, 1, 1, false, &plain()), "Returned diagnostics for 1 file.");
+        assert_eq!(page(DIAGNOSED_FILE, 0, 0, false, &plain()), "No diagnostics found.");
+        assert_eq!(hover(true, &plain()), "No hover information found.");
+    }
+
+    #[test]
+    fn notes_follow_in_a_fixed_order() {
+        let notes = Notes {
+            outside: 2,
+            passed_over: (1..=6).map(|n| format!("k{n}: crashed")).collect(),
+            truncated: true,
+            truncated_files: 1,
+            coverage: Some(Coverage { covered: 3, total: 9 }),
+        };
+        let expected = "No references found. Truncated. Diagnostics of 1 file truncated. 2 locations outside the allowed \
+                        roots omitted. Passed over k1: crashed, k2: crashed, k3: crashed, k4: crashed and 2 more. 3 of 9 \
+                        source files covered.";
+        assert_eq!(page(REFERENCE, 0, 0, false, &notes), expected);
+        let one = Notes { outside: 1, passed_over: vec!["ty: crashed".into()], ..plain() };
+        let text = page(DIAGNOSED_FILE, 1, 1, false, &one);
+        assert_eq!(
+            text,
+            "Returned diagnostics for 1 file. 1 file outside the allowed roots omitted. Passed over ty: crashed."
+        );
+    }
+}

@@ -1,0 +1,85 @@
+//! The catalogs that one endpoint serves, joined with `+`.
+//!
+//! Invariant: a set holds at least one catalog, and each tool name once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Catalog, CatalogId, Error};
+
+/// Joined catalogs. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct CatalogSet {
+    ids: Arc<[CatalogId]>,
+    tools: Arc<BTreeMap<String, CatalogId>>,
+    list: Arc<str>,
+}
+
+impl CatalogSet {
+    /// The set that `text` names, such as `lsp-v1` or `agent+code`.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        Self::of(text.split('+').map(CatalogId::parse).collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// These catalogs, in this order. No catalog at all is the default one.
+    pub fn of(ids: Vec<CatalogId>) -> Result<Self, Error> {
+        let ids = if ids.is_empty() { vec![CatalogId::LspV1] } else { ids };
+        let mut tools = BTreeMap::new();
+        let mut entries = Vec::new();
+        for id in &ids {
+            for name in id.catalog().tool_names() {
+                if tools.insert(name.clone(), *id).is_some() {
+                    return Err(Error::DuplicateTool(name));
+                }
+            }
+            entries.extend(id.catalog().tool_entries());
+        }
+        let list = format!("{{\"tools\":[{}]}}", entries.join(","));
+        Ok(Self { ids: ids.into(), tools: Arc::new(tools), list: list.into() })
+    }
+
+    /// The catalogs, in order.
+    pub fn ids(&self) -> &[CatalogId] {
+        &self.ids
+    }
+
+    /// The set as it is named in endpoints.
+    pub fn name(&self) -> String {
+        self.ids.iter().map(|id| id.as_str()).collect::<Vec<_>>().join("+")
+    }
+
+    /// The result of `tools/list`: JSON text without line breaks.
+    pub fn list_json(&self) -> &str {
+        &self.list
+    }
+
+    /// The catalog that holds `tool`. `None` is answered with [`super::catalog_error`].
+    pub fn find(&self, tool: &str) -> Option<&'static dyn Catalog> {
+        self.tools.get(tool).map(|id| id.catalog())
+    }
+}
+
+impl Default for CatalogSet {
+    fn default() -> Self {
+        // One catalog never holds a name twice; a test lists them.
+        Self::of(vec![CatalogId::LspV1]).expect("the default catalog has distinct names")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joins_and_refusals() {
+        assert_eq!(CatalogSet::default().name(), "lsp-v1");
+        let both = CatalogSet::parse("lsp-v1+lsp-v1-safe").unwrap();
+        assert_eq!((both.name().as_str(), both.tools.len()), ("lsp-v1+lsp-v1-safe", 14));
+        assert_eq!(both.find("vscode_lsp_hover").map(Catalog::id), Some(CatalogId::LspV1Safe));
+        assert!(both.find("lsp").is_none());
+        for unknown in ["", "agent", "lsp-v1+", "agent+lsp-v1", "code", "launch", "LSP-V1", "lsp-v1 "] {
+            assert!(matches!(CatalogSet::parse(unknown), Err(Error::Unknown(_))), "{unknown}");
+        }
+        assert!(matches!(CatalogSet::parse("lsp-v1+lsp-v1"), Err(Error::DuplicateTool(_))));
+    }
+}
