@@ -1,0 +1,122 @@
+//! Opening a file by its real path so that no link is followed on the way, whatever others do to the tree meanwhile.
+//!
+//! Linux: two `openat2` calls, the root without links, then the rest beneath it. Elsewhere, and where `openat2` is
+//! missing or forbidden: one `openat` with `O_NOFOLLOW` for each segment, each relative to the directory just opened.
+//! Both never block: a FIFO, socket or device is recognised before it is opened for reading.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+/// Why a strict opening failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// A link may be in the way.
+    Link,
+    /// Nothing there, or not a regular file, or not ours to see.
+    NoFile,
+    /// The kernel asks to try again.
+    Again,
+    /// Descriptors or memory ran out.
+    Exhausted,
+}
+
+/// How the kernel is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Method {
+    /// `openat2`, Linux 5.6 and later.
+    #[cfg(target_os = "linux")]
+    Beneath,
+    /// One `openat` a segment.
+    Stepwise,
+}
+
+impl Method {
+    /// The best method that works here.
+    pub fn detect() -> Self {
+        #[cfg(target_os = "linux")]
+        if beneath(Path::new("/"), Path::new(""), DIRECTORY).is_ok() {
+            return Self::Beneath;
+        }
+        Self::Stepwise
+    }
+
+    /// What `root/rest` is, if it is a regular file and no link leads to it.
+    pub fn stat(self, root: &Path, rest: &Path) -> Result<Stat, Refused> {
+        let file = self.open(root, rest, LOOK)?;
+        regular(&file)
+    }
+
+    /// `root/rest` opened for reading, if it is a regular file and no link leads to it.
+    pub fn read(self, root: &Path, rest: &Path) -> Result<(File, Stat), Refused> {
+        self.stat(root, rest)?;
+        let file = self.open(root, rest, READ)?;
+        let stat = regular(&file)?;
+        Ok((File::from(file), stat))
+    }
+
+    fn open(self, root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, Refused> {
+        let opened = match self {
+            #[cfg(target_os = "linux")]
+            Self::Beneath => beneath(root, rest, flags),
+            Self::Stepwise => stepwise(root, rest, flags),
+        };
+        opened.map_err(refusal)
+    }
+}
+
+#[cfg(target_os = "linux")]
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+#[cfg(target_os = "linux")]
+const LOOK: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+#[cfg(not(target_os = "linux"))]
+const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+#[cfg(not(target_os = "linux"))]
+const LOOK: OFlags = READ;
+const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+#[cfg(target_os = "linux")]
+fn beneath(root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    use rustix::fs::{ResolveFlags, openat2};
+    let no_links = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let root = openat2(CWD, root, DIRECTORY, Mode::empty(), no_links)?;
+    if rest.as_os_str().is_empty() {
+        return Ok(root);
+    }
+    openat2(&root, rest, flags, Mode::empty(), no_links | ResolveFlags::BENEATH)
+}
+
+fn stepwise(root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let mut place = rustix::fs::openat(CWD, "/", DIRECTORY, Mode::empty())?;
+    let rest_count = rest.iter().count();
+    let segments = root.iter().skip(1).chain(rest);
+    let last = root.iter().count() - 1 + rest_count;
+    for (index, segment) in segments.enumerate() {
+        let is_file = rest_count > 0 && index + 1 == last;
+        let how = if is_file { flags } else { DIRECTORY };
+        place = rustix::fs::openat(&place, segment, how | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    Ok(place)
+}
+
+fn regular(file: &OwnedFd) -> Result<Stat, Refused> {
+    let stat = rustix::fs::fstat(file).map_err(refusal)?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(stat),
+        FileType::Symlink => Err(Refused::Link),
+        _ => Err(Refused::NoFile),
+    }
+}
+
+fn refusal(errno: Errno) -> Refused {
+    match errno {
+        // Step by step, a link where a directory should be is "not a directory".
+        Errno::LOOP | Errno::NOTDIR | Errno::XDEV => Refused::Link,
+        Errno::AGAIN | Errno::INTR | Errno::STALE => Refused::Again,
+        Errno::MFILE | Errno::NFILE | Errno::NOMEM => Refused::Exhausted,
+        _ => Refused::NoFile,
+    }
+}

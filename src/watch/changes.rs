@@ -1,0 +1,144 @@
+//! What has changed between two looks, each path once.
+//!
+//! Invariant: a path's kind is the difference between the last look and this one: a file that came and went in between
+//! isn't there at all, one that was deleted and made again is `Changed`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::base::limits::MAX_PENDING_CHANGES;
+
+/// Everything that changed since the last look.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// The files, ordered by path.
+    pub files: Vec<FileChange>,
+    /// More may have changed than `files` tells, whatever it tells: events were lost, too many came, `HEAD` moved,
+    /// dependencies or ignore files changed, or the look took too long.
+    pub bulk: bool,
+    /// `HEAD` names another branch or commit; implies `bulk`.
+    pub head_changed: bool,
+}
+
+/// One changed file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// Its path below one of the subscription's roots.
+    pub path: PathBuf,
+    /// What happened to it.
+    pub kind: ChangeKind,
+}
+
+/// What happened to a file between two looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It wasn't there.
+    Created,
+    /// It was there, and is another one or has another stamp.
+    Changed,
+    /// It isn't there any more.
+    Deleted,
+}
+
+impl Changes {
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && !self.bulk
+    }
+}
+
+/// Changes being gathered.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    /// Path → (was there at the last look, is there now).
+    files: BTreeMap<PathBuf, (bool, bool)>,
+    bulk: bool,
+    head_changed: bool,
+}
+
+impl Pending {
+    /// A file was there or not before, and is or isn't now.
+    pub fn note(&mut self, path: PathBuf, before: bool, now: bool) {
+        self.files.entry(path).or_insert((before, now)).1 = now;
+        if self.files.len() > MAX_PENDING_CHANGES {
+            self.files.clear();
+            self.bulk = true;
+        }
+    }
+
+    /// Everything may have changed.
+    pub fn note_bulk(&mut self) {
+        self.bulk = true;
+    }
+
+    /// `HEAD` moved.
+    pub fn note_head(&mut self) {
+        self.bulk = true;
+        self.head_changed = true;
+    }
+
+    /// Adds what a later look found.
+    pub fn merge(&mut self, later: Self) {
+        for (path, (before, now)) in later.files {
+            self.note(path, before, now);
+        }
+        self.bulk |= later.bulk;
+        self.head_changed |= later.head_changed;
+    }
+
+    /// Whether there is nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && !self.bulk
+    }
+
+    /// What was gathered; begins anew.
+    pub fn take(&mut self) -> Changes {
+        let gathered = std::mem::take(self);
+        let kind = |(before, now)| match (before, now) {
+            (false, true) => Some(ChangeKind::Created),
+            (true, true) => Some(ChangeKind::Changed),
+            (true, false) => Some(ChangeKind::Deleted),
+            (false, false) => None,
+        };
+        let files = gathered.files.into_iter();
+        let files = files.filter_map(|(path, state)| Some(FileChange { path, kind: kind(state)? }));
+        Changes { files: files.collect(), bulk: gathered.bulk, head_changed: gathered.head_changed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_differences_between_looks() {
+        let mut pending = Pending::default();
+        for (path, before, now) in [
+            ("came-and-went", false, true),
+            ("came-and-went", true, false),
+            ("remade", true, false),
+            ("remade", false, true),
+            ("made", false, true),
+            ("made", true, true),
+            ("gone", true, true),
+            ("gone", true, false),
+        ] {
+            pending.note(path.into(), before, now);
+        }
+        let changes = pending.take();
+        let told: Vec<_> = changes.files.iter().map(|change| (change.path.to_str().unwrap(), change.kind)).collect();
+        let expected = [("gone", ChangeKind::Deleted), ("made", ChangeKind::Created), ("remade", ChangeKind::Changed)];
+        assert_eq!(told, expected);
+        assert!(!changes.bulk && pending.is_empty() && pending.take().is_empty());
+    }
+
+    #[test]
+    fn too_many_are_bulk_and_memory_stays_bounded() {
+        let mut pending = Pending::default();
+        for index in 0..=MAX_PENDING_CHANGES {
+            pending.note(index.to_string().into(), true, true);
+        }
+        assert!(pending.files.is_empty());
+        assert!(pending.take().bulk);
+    }
+}

@@ -1,0 +1,294 @@
+//! One workspace's view of the watcher.
+//!
+//! Events wait in an inbox until somebody looks ([`Subscription::barrier`]): then each named place is compared with disk
+//! on a blocking thread. An idle workspace's inbox is bounded and costs nothing else. Invariant: two workspaces share
+//! only the kernel's queue and the routes; one that walks a huge tree delays no other.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::changes::{Changes, Pending};
+use super::git::{self, Head};
+use super::ignores::IGNORE_FILES;
+use super::queue::{Happened, WatchId};
+use super::routes::{Role, Route};
+use super::table::{Ground, Seen, Table};
+use super::watcher::{Shared, WatchSpec, Watcher};
+use crate::base::limits::{MAX_WATCH_INBOX, WATCH_BARRIER_MS};
+
+/// A workspace being watched. Dropping it removes its watches, in the dropping thread.
+#[derive(Debug)]
+pub struct Subscription {
+    pub(super) subscriber: Arc<Subscriber>,
+    /// Keeps the waking thread alive.
+    pub(super) watcher: Watcher,
+}
+
+/// What the watcher and the blocking threads share of a subscription.
+pub(super) struct Subscriber {
+    pub id: u64,
+    pub shared: Arc<Shared>,
+    spec: WatchSpec,
+    inbox: Mutex<Inbox>,
+    /// Whoever holds it may compare with disk.
+    turn: Arc<tokio::sync::Mutex<()>>,
+    disk: Mutex<Disk>,
+    pending: Mutex<Pending>,
+    sources: Mutex<Arc<[PathBuf]>>,
+    degraded: Mutex<Option<&'static str>>,
+    root_missing: AtomicBool,
+    /// The wake-up was called and nothing was taken since.
+    woken: AtomicBool,
+    /// A look took too long: when it ends, its caller has gone on.
+    late: AtomicBool,
+    pub closed: AtomicBool,
+}
+
+#[derive(Default)]
+struct Inbox {
+    places: BTreeMap<PathBuf, Seen>,
+    git: bool,
+    dependencies: bool,
+    /// Compare everything: events were lost, or a root was.
+    everything: bool,
+}
+
+struct Disk {
+    table: Table,
+    heads: BTreeMap<PathBuf, (Head, BTreeMap<PathBuf, WatchId>)>,
+}
+
+impl Subscription {
+    /// After it, everything that happened on disk before it is in [`Subscription::take`]. Takes a few microseconds when
+    /// nothing happened. Bounded by [`WATCH_BARRIER_MS`]; when that isn't enough, the next `take` says `bulk`, and the
+    /// rest is told by a later one. Needs a tokio runtime.
+    pub async fn barrier(&self) {
+        let subscriber = &self.subscriber;
+        let look = async {
+            let turn = subscriber.turn.clone().lock_owned().await;
+            subscriber.shared.pump(Some(subscriber.id));
+            if !subscriber.has_work() {
+                return;
+            }
+            let subscriber = subscriber.clone();
+            let work = move || {
+                subscriber.look();
+                drop(turn);
+            };
+            if tokio::task::spawn_blocking(work).await.is_err() {
+                self.subscriber.lose();
+            }
+        };
+        if tokio::time::timeout(Duration::from_millis(WATCH_BARRIER_MS), look).await.is_err() {
+            subscriber.late.store(true, Ordering::SeqCst);
+            subscriber.pending.lock().note_bulk();
+        }
+    }
+
+    /// What changed since the last call, as far as the last barrier looked. Re-arms the wake-up.
+    pub fn take(&self) -> Changes {
+        self.subscriber.woken.store(false, Ordering::SeqCst);
+        self.subscriber.pending.lock().take()
+    }
+
+    /// The regular, not ignored files that the specification's `is_source` picks, ordered by their paths' bytes; as of
+    /// the last barrier.
+    pub fn source_files(&self) -> Arc<[PathBuf]> {
+        self.subscriber.sources.lock().clone()
+    }
+
+    /// Why some directories are not watched: a sentence for a person. What is watched is still told as promised; of the
+    /// rest nothing is, so files there must be compared with disk by whoever cares.
+    pub fn degraded(&self) -> Option<String> {
+        self.subscriber.degraded.lock().map(str::to_owned)
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.subscriber.closed.store(true, Ordering::SeqCst);
+        self.watcher.forget(self.subscriber.id);
+    }
+}
+
+impl Subscriber {
+    pub fn new(id: u64, shared: Arc<Shared>, spec: WatchSpec) -> Self {
+        let table = Table::new(spec.roots.clone());
+        Self {
+            id,
+            shared,
+            spec,
+            inbox: Mutex::default(),
+            turn: Arc::default(),
+            disk: Mutex::new(Disk { table, heads: BTreeMap::new() }),
+            pending: Mutex::default(),
+            sources: Mutex::new(Arc::from([])),
+            degraded: Mutex::new(None),
+            root_missing: AtomicBool::new(false),
+            woken: AtomicBool::new(false),
+            late: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// The first walk. Blocks.
+    pub fn walk(&self) {
+        let mut found = Pending::default();
+        let mut disk = self.disk.lock();
+        disk.table.sync_all(&self.ground(), &mut found);
+        self.compare_heads(&mut disk, &mut found);
+        self.publish(&mut disk);
+    }
+
+    /// Puts an event into the inbox. Blocks for no longer than a map insertion.
+    pub fn deliver(&self, route: &Route, name: Option<&Path>, happened: Happened) {
+        let mut inbox = self.inbox.lock();
+        match (happened, route.role, name) {
+            (Happened::SelfLost | Happened::Unwatched, Role::Files, _) => {
+                inbox.everything |= self.spec.roots.iter().any(|root| **root == *route.dir);
+            }
+            (Happened::SelfLost | Happened::Unwatched, ..) => inbox.git |= route.role == Role::Git,
+            (_, Role::Git, Some(name)) => inbox.git |= git::concerns_head(&route.dir, &name.to_string_lossy()),
+            (Happened::Replaced, Role::Dependencies, _) => inbox.dependencies = true,
+            (_, Role::Files, Some(name)) => {
+                inbox.git |= name == Path::new(".git");
+                let seen = inbox.places.entry(route.dir.join(name)).or_default();
+                seen.replaced |= happened == Happened::Replaced;
+                seen.written |= happened == Happened::Written;
+                if inbox.places.len() > MAX_WATCH_INBOX {
+                    inbox.lose();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether there is anything for a look.
+    pub fn has_mail(&self) -> bool {
+        !self.inbox.lock().is_empty()
+    }
+
+    /// Calls the wake-up, once until the next `take`.
+    pub fn wake(&self) {
+        if !self.woken.swap(true, Ordering::SeqCst) {
+            (self.spec.on_change)();
+        }
+    }
+
+    /// Events were lost: everything must be compared.
+    pub fn lose_events(&self) {
+        self.inbox.lock().lose();
+    }
+
+    fn lose(&self) {
+        self.inbox.lock().lose();
+        self.pending.lock().note_bulk();
+    }
+
+    fn has_work(&self) -> bool {
+        self.has_mail() || self.root_missing.load(Ordering::SeqCst)
+    }
+
+    fn ground(&self) -> Ground<'_> {
+        Ground { queue: &self.shared.queue, routes: &self.shared.routes, subscription: self.id, closed: &self.closed }
+    }
+
+    /// Compares what the inbox names with disk. Blocks.
+    fn look(&self) {
+        let mut disk = self.disk.lock();
+        let inbox = std::mem::take(&mut *self.inbox.lock());
+        let mut found = Pending::default();
+        let rules_changed = inbox.places.keys().any(|path| is_ignore_file(path));
+        if inbox.everything || rules_changed || disk.table.misses_a_root() {
+            if inbox.everything || rules_changed {
+                found.note_bulk();
+            }
+            disk.table.sync_all(&self.ground(), &mut found);
+        }
+        for (path, seen) in &inbox.places {
+            if self.closed.load(Ordering::SeqCst) {
+                return;
+            }
+            disk.table.look(path, *seen, &self.ground(), &mut found);
+        }
+        if inbox.dependencies {
+            found.note_bulk();
+        }
+        if (inbox.git || inbox.everything) && self.compare_heads(&mut disk, &mut found) {
+            tracing::debug!("head moved");
+        }
+        self.publish(&mut disk);
+        drop(disk);
+        let told = !found.is_empty();
+        self.pending.lock().merge(found);
+        if self.late.swap(false, Ordering::SeqCst) && told {
+            self.wake();
+        }
+    }
+
+    fn publish(&self, disk: &mut Disk) {
+        if let Some(sources) = disk.table.sources(|path| (self.spec.is_source)(path)) {
+            *self.sources.lock() = sources;
+        }
+        *self.degraded.lock() = disk.table.degraded();
+        self.root_missing.store(disk.table.misses_a_root(), Ordering::SeqCst);
+    }
+
+    /// Reads each root's `HEAD` and watches the places that say what it is.
+    fn compare_heads(&self, disk: &mut Disk, found: &mut Pending) -> bool {
+        let ground = self.ground();
+        let mut moved = false;
+        for root in &self.spec.roots {
+            let (old, mut watches) = disk.heads.remove(root).unwrap_or_default();
+            let seen = git::head(root).unwrap_or_default();
+            watches.retain(|dir, id| {
+                let kept = seen.dirs.contains(dir);
+                if !kept {
+                    ground.unwatch(*id, dir, Role::Git);
+                }
+                kept
+            });
+            for dir in &seen.dirs {
+                if let Ok(id) = ground.watch_git(dir)
+                    && let Some(stale) = watches.insert(dir.clone(), id).filter(|stale| *stale != id)
+                {
+                    ground.unwatch(stale, dir, Role::Git);
+                }
+            }
+            // Read again now that it is watched: it may have moved in between.
+            let head = git::head(root).unwrap_or_default();
+            if head.fingerprint != old.fingerprint {
+                found.note_head();
+                moved = true;
+            }
+            disk.heads.insert(root.clone(), (head, watches));
+        }
+        moved
+    }
+}
+
+impl std::fmt::Debug for Subscriber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Subscriber").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl Inbox {
+    fn is_empty(&self) -> bool {
+        self.places.is_empty() && !self.git && !self.dependencies && !self.everything
+    }
+
+    fn lose(&mut self) {
+        self.places.clear();
+        self.everything = true;
+    }
+}
+
+fn is_ignore_file(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| IGNORE_FILES.iter().any(|known| name == *known))
+}
