@@ -1,3 +1,14 @@
 //! Rank 3: language servers as children. Finding, starting, speaking to, and stopping them; nothing of tools or workspaces.
 
+pub mod capabilities;
+pub mod client;
+pub mod events;
+pub mod frame;
+pub mod inbound;
+pub mod launch;
+pub mod lifecycle;
+mod message;
+pub mod meter;
+mod outgoing;
+pub mod pending;
 pub mod registry;
