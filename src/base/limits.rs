@@ -63,6 +63,50 @@ pub const INLINE_DECODE_BYTES: usize = 64 * 1024;
 pub const MAX_OUTGOING_QUEUE: usize = 1_024;
 /// Requests that may be pending at one language server.
 pub const MAX_PENDING_REQUESTS: usize = 256;
+/// Messages that may wait to be written to one language server, in bytes. One message alone may be larger.
+pub const MAX_OUTGOING_QUEUE_BYTES: usize = 64 * 1024 * 1024;
+/// Read buffer of one language server, in bytes. Frames that fit into it are not charged to the frames in flight.
+pub const FRAME_BUFFER_BYTES: usize = 64 * 1024;
+/// A frame larger than the read buffer must be complete within this many milliseconds of its header.
+pub const FRAME_TIME_LIMIT_MS: u64 = 30_000;
+/// A frame waits at most this long, in milliseconds, for other frames in flight to leave it room.
+pub const FRAME_BUDGET_WAIT_MS: u64 = 2_000;
+/// Frames of one language server that are no JSON-RPC message, before the connection is closed.
+pub const MAX_MALFORMED_MESSAGES: u64 = 64;
+/// Longest id of a language server's request, in bytes.
+pub const MAX_SERVER_REQUEST_ID_BYTES: usize = 256;
+/// Kept text of a language server's error message, in bytes.
+pub const MAX_SERVER_ERROR_BYTES: usize = 4 * 1024;
+/// Events of one language server that may wait for the engine.
+pub const MAX_EVENT_QUEUE: usize = 4_096;
+/// Events of one language server that may wait for the engine, in bytes. One event alone may be larger.
+pub const MAX_EVENT_QUEUE_BYTES: usize = 16 * 1024 * 1024;
+/// How long, in milliseconds, reading waits once for a slow consumer of events before events are dropped and counted.
+pub const EVENT_PATIENCE_MS: u64 = 1_000;
+/// Items of one `workspace/configuration` request.
+pub const MAX_CONFIGURATION_ITEMS: usize = 1_024;
+/// Options of all late registrations of one language server, in bytes.
+pub const MAX_REGISTRATION_BYTES: usize = 8 * 1024 * 1024;
+/// Globs of files to watch of one language server.
+pub const MAX_WATCH_PATTERNS: usize = 4_096;
+/// Stopping a language server: how long `shutdown` may take, in milliseconds.
+pub const STOP_SHUTDOWN_MS: u64 = 2_000;
+/// Stopping a language server: how long it may take to leave after `exit`, in milliseconds.
+pub const STOP_EXIT_MS: u64 = 1_000;
+/// Stopping a language server: how long its processes may take to leave after SIGTERM, in milliseconds.
+pub const STOP_TERM_MS: u64 = 2_000;
+/// Stopping a language server: how long is waited for its processes to be gone after SIGKILL, in milliseconds.
+pub const STOP_KILL_MS: u64 = 1_000;
+/// The guard process: time between SIGTERM and SIGKILL to the server's processes, in milliseconds.
+pub const GUARD_TERM_MS: u64 = 1_000;
+/// The guard process: how long it goes on killing, in milliseconds.
+pub const GUARD_KILL_MS: u64 = 700;
+/// The guard process: time for the processes a server leaves behind, between SIGTERM and SIGKILL, in milliseconds.
+pub const GUARD_LINGER_MS: u64 = 200;
+/// Processes of one language server's tree that are looked at.
+pub const MAX_PROCESS_TREE: usize = 4_096;
+/// Children that one ledger file may name.
+pub const MAX_LEDGER_ENTRIES: usize = 4_096;
 /// Kept tail of a language server's standard error, in bytes.
 pub const STDERR_TAIL_BYTES: usize = 64 * 1024;
 /// Largest document handed to a language server, in bytes.
