@@ -28,9 +28,9 @@ pub fn choose(server: &Server, root: &Path, files: &[PathBuf], servers: &Servers
     for path in &own {
         folders.extend(path.ancestors().skip(1).take_while(|folder| folder.starts_with(root)));
     }
-    let marked = folders.into_iter().filter(|folder| {
-        server.quirks.anchor_markers.iter().any(|marker| folder.join(marker).exists())
-    });
+    let marked = folders
+        .into_iter()
+        .filter(|folder| server.quirks.anchor_markers.iter().any(|marker| folder.join(marker).exists()));
     for folder in marked {
         let below: Vec<&PathBuf> = own.iter().filter(|path| path.starts_with(folder)).copied().collect();
         if anchors.len() < MAX_ANCHORS {

@@ -267,9 +267,7 @@ fn canonicalise(
             let found = canon::locations(locations(answers), &mut door, limits::MAX_RAW_ITEMS_PAGED, cap)?;
             CanonicalResult::references(found, notes)
         }
-        Query::Hover { .. } => {
-            CanonicalResult::hover(canon::hover(hovers(answers)), notes)
-        }
+        Query::Hover { .. } => CanonicalResult::hover(canon::hover(hovers(answers)), notes),
         Query::DocumentSymbols { uri } => {
             let raw = answers.into_iter().flat_map(|answer| match answer {
                 RawAnswer::DocumentSymbols(symbols) => symbols,

@@ -17,6 +17,7 @@ pub mod question;
 pub mod restart;
 pub mod server_context;
 pub mod server_state;
+pub mod start;
 pub mod supervisor;
 pub mod workspace;
 pub mod workspace_setup;

@@ -239,8 +239,7 @@ impl<'a> Call<'a> {
                 return Err(self.unavailable("server_error", "a document's diagnostics could not be pulled"));
             };
             let Some(file) = pulled_file(&uri, &reply)? else { continue };
-            let RawAnswer::Diagnostics(converted) =
-                self.to_utf16(RawAnswer::Diagnostics(vec![file]), encoding).await?
+            let RawAnswer::Diagnostics(converted) = self.to_utf16(RawAnswer::Diagnostics(vec![file]), encoding).await?
             else {
                 continue;
             };
@@ -350,8 +349,5 @@ pub fn method_of(question: &Question) -> &'static str {
 }
 
 fn internal() -> ProviderFailure {
-    ProviderFailure::Failed(ToolError::new(
-        ErrorCode::Internal,
-        "internal error; the server's log has the particulars",
-    ))
+    ProviderFailure::Failed(ToolError::new(ErrorCode::Internal, "internal error; the server's log has the particulars"))
 }

@@ -85,7 +85,7 @@ pub struct ServerContext {
     /// Told of everything that changes answers.
     pub tell: Recipient<crate::engine::language_server::ServerNews>,
     /// Counted.
-    pub metrics: Arc<Metrics>,
+    pub metrics: Arc<dyn Metrics>,
     /// A folder the server may write to.
     pub cache: PathBuf,
     /// Which child of the workspace it is.

@@ -42,6 +42,8 @@ pub struct SupervisorParts {
     pub arbiters: Vec<ArbiterHandle>,
     /// Floors of `rootsEpoch`.
     pub epochs: Arc<RootsEpochs>,
+    /// The state directory.
+    pub state: PathBuf,
     /// Where language servers may write.
     pub cache: PathBuf,
     /// Kinds chosen on the command line.
@@ -165,19 +167,19 @@ impl Supervisor {
             name: name.clone(),
             tenant: config.tenant.clone(),
             gate: gate.clone(),
-            roots_epoch: self.parts.epochs.next(name.as_str()),
+            roots_epoch: self.parts.epochs.next(name).map_err(|error| error.to_string())?,
             selection: selection(config, &self.parts.chosen),
             settings: config.settings.clone(),
             env: config.env.clone(),
             servers,
+            state: self.parts.state.clone(),
             cache: self.parts.cache.join(name.as_str()),
             shared: self.parts.shared.clone(),
             policy: policy.clone(),
         });
         let slot = WatchSlot::default();
         let (watch, supervisor, ended) = (slot.clone(), ctx.address(), name.clone());
-        let on_exit =
-            move |kind| drop(supervisor.try_send(WorkspaceEnded { name: ended, generation, kind }));
+        let on_exit = move |kind| drop(supervisor.try_send(WorkspaceEnded { name: ended, generation, kind }));
         let arbiter = self.arbiter(generation);
         let actor = Workspace::start_in_arbiter(&arbiter, move |_| Workspace::new(setup, slot, on_exit));
         let warms = !matches!(&policy.prewarm, crate::config::Prewarm::All(false));
@@ -325,7 +327,9 @@ async fn drain(handle: WorkspaceHandle) {
     let all = u32::try_from(limits::MAX_CALLS_PER_WORKSPACE).unwrap_or(u32::MAX);
     drop(tokio::time::timeout(DRAIN_CALLS, handle.places.acquire_many(all)).await);
     handle.places.close();
-    drop(handle.actor.send(Drain).await);
+    if handle.actor.send(Drain).await.is_err() {
+        tracing::warn!(workspace = %handle.name, "workspace was gone before it could drain");
+    }
     tracing::info!(workspace = %handle.name, "workspace drained");
 }
 

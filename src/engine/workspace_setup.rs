@@ -33,7 +33,7 @@ pub struct Shared {
     /// Environment that children may see.
     pub environment: Arc<Vec<(OsString, OsString)>>,
     /// Counts.
-    pub metrics: Arc<Metrics>,
+    pub metrics: Arc<dyn Metrics>,
 }
 
 /// The registry as this service uses it.
@@ -95,6 +95,8 @@ pub struct WorkspaceSetup {
     pub env: BTreeMap<String, String>,
     /// The registry.
     pub servers: Arc<Servers>,
+    /// The state directory.
+    pub state: PathBuf,
     /// Where its servers may write: a folder of its own in the state directory.
     pub cache: PathBuf,
     /// What it shares with others.

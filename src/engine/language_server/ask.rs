@@ -2,8 +2,8 @@
 //!
 //! Not here: waiting, decoding, canonicalising; that's the asker's.
 
-use std::sync::Arc;
 use actix::prelude::*;
+use std::sync::Arc;
 
 use super::diagnostics::PushState;
 use super::up::SyncOutcome;

@@ -84,29 +84,16 @@ impl Diagnostics {
     }
 
     /// A document was closed at the server by us.
-    pub fn closed(&mut self, uri: &CanonicalUri) {
+    pub fn closed(&mut self, uri: &str) {
         if let Some(file) = self.files.get_mut(uri) {
             file.synced = None;
             file.push = None;
         }
-    }
-
-    /// The same, by the URI's text.
-    pub fn closed_text(&mut self, uri: &str) {
-        if let Some(file) = self.files.get_mut(uri) {
-            file.synced = None;
-            file.push = None;
-        }
-    }
-
-    /// A file is gone, by its URI's text.
-    pub fn deleted_text(&mut self, uri: &str) {
-        self.files.remove(uri);
     }
 
     /// A file is gone.
-    pub fn deleted(&mut self, uri: &CanonicalUri) -> bool {
-        self.files.remove(uri).is_some_and(|file| file.reported.is_some_and(|report| !report.canonical.is_empty()))
+    pub fn deleted(&mut self, uri: &str) {
+        self.files.remove(uri);
     }
 
     /// A push came in. Says whether the file's canonical diagnostics differ from those before.
@@ -171,16 +158,6 @@ impl Diagnostics {
         reported
             .map(|(uri, report)| RawFileDiagnostics { uri: uri.text(), diagnostics: report.raw.as_ref().clone() })
             .collect()
-    }
-
-    /// How many files have been reported on, with or without a finding.
-    pub fn covered(&self) -> usize {
-        self.files.values().filter(|file| file.reported.is_some()).count()
-    }
-
-    /// Whether a file has been reported on.
-    pub fn has_report(&self, uri: &CanonicalUri) -> bool {
-        self.files.get(uri).is_some_and(|file| file.reported.is_some())
     }
 
     fn file(&mut self, uri: &CanonicalUri) -> &mut File {
@@ -278,9 +255,10 @@ mod tests {
         assert!(known.pushed(&uri(), None, vec![finding("a"), finding("b")], now));
         assert!(!known.pushed(&uri(), None, vec![finding("b"), finding("a"), finding("a")], now));
         assert!(known.pushed(&uri(), None, vec![finding("b")], now));
-        known.closed(&uri());
+        known.closed(uri().as_str());
         assert!(!known.pushed(&uri(), None, vec![], now), "clearing after our own close is not news");
         assert_eq!(known.reported().len(), 1);
-        assert!(known.deleted(&uri()));
+        known.deleted(uri().as_str());
+        assert!(known.reported().is_empty());
     }
 }

@@ -140,7 +140,7 @@ impl LanguageServer {
         if self.stopping {
             return self.down("stopped", message, stderr);
         }
-        self.context.metrics.restart(self.context.kind.as_str(), reason);
+        self.context.metrics.restart(reason);
         tracing::warn!(
             workspace = %self.context.workspace, server = %self.context.kind, reason, stderr = %last_line(&stderr),
             "language server ended"
@@ -152,7 +152,14 @@ impl LanguageServer {
                 ctx.run_later(wait, |server, ctx| server.launch(ctx));
             }
             Verdict::Quarantine(wait) => {
-                self.down("quarantined", format!("the language server failed too often ({reason}); it is tried again in {} s", wait.as_secs()), stderr);
+                self.down(
+                    "quarantined",
+                    format!(
+                        "the language server failed too often ({reason}); it is tried again in {} s",
+                        wait.as_secs()
+                    ),
+                    stderr,
+                );
                 ctx.run_later(wait, |server, ctx| {
                     server.restarts += 1;
                     server.launch(ctx);

@@ -248,7 +248,7 @@ impl Drop for ExpiryGuard {
         {
             expired.fetch_add(1, Ordering::Relaxed);
         }
-        drop(self.trace.compare_exchange(TRACE_OPEN, TRACE_OVER, Ordering::Relaxed, Ordering::Relaxed));
+        self.trace.compare_exchange(TRACE_OPEN, TRACE_OVER, Ordering::Relaxed, Ordering::Relaxed).ok();
     }
 }
 
@@ -312,7 +312,12 @@ impl LanguageServer {
     /// Tells the workspace, without waiting for it. A full mailbox delays the news; none is lost.
     fn tell(&self, what: News, ctx: &mut Context<Self>) {
         let sent = self.context.tell.send(ServerNews { from: self.context.key.clone(), what });
-        ctx.spawn(async move { drop(sent.await) }.into_actor(self));
+        ctx.spawn(
+            async move {
+                sent.await.ok();
+            }
+            .into_actor(self),
+        );
     }
 
     fn down(&mut self, reason: &'static str, message: String, stderr: String) {

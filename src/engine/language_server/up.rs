@@ -172,7 +172,7 @@ impl Up {
         let pinned = self.documents.get(uri.as_str()).is_some_and(|state| state.pinned);
         if let Some(close) = self.documents.close(uri.as_str()) {
             self.client.notify(close.method(), &close)?;
-            self.diagnostics.closed(uri);
+            self.diagnostics.closed(uri.as_str());
         }
         self.sync(document)?;
         self.documents.pin(uri.as_str(), pinned);
@@ -192,7 +192,7 @@ impl Up {
             match &outgoing {
                 Outgoing::DidOpen(_) => outcome = SyncOutcome::Opened,
                 Outgoing::DidChange(_) => outcome = SyncOutcome::Changed,
-                Outgoing::DidClose(closed) => self.note_closed(&closed.text_document.uri),
+                Outgoing::DidClose(closed) => self.diagnostics.closed(&closed.text_document.uri),
                 Outgoing::DidSave(_) => {}
             }
         }
@@ -207,10 +207,6 @@ impl Up {
         Ok(outcome)
     }
 
-    fn note_closed(&mut self, text: &Arc<str>) {
-        self.diagnostics.closed_text(text);
-    }
-
     /// Files changed on disk: open documents follow, and the server hears of what it asked to hear of.
     pub(super) fn files_changed(&mut self, context: &ServerContext, changes: &Changes) -> Result<(), RequestError> {
         self.diagnostics.surroundings_changed();
@@ -220,7 +216,7 @@ impl Up {
                 if let Some(close) = self.documents.close(&text) {
                     self.client.notify(close.method(), &close)?;
                 }
-                self.diagnostics.deleted_text(&text);
+                self.diagnostics.deleted(&text);
             } else if self.documents.is_open(&text) {
                 self.follow(context, &change.path)?;
             }
@@ -251,7 +247,7 @@ impl Up {
                     if let Some(close) = self.documents.close(&text) {
                         self.client.notify(close.method(), &close)?;
                     }
-                    self.diagnostics.deleted_text(&text);
+                    self.diagnostics.deleted(&text);
                 }
             }
         }

@@ -52,11 +52,12 @@ fn compile(pattern: &WatchPattern, root: &Path) -> Option<(GlobMatcher, u8)> {
         Some(uri) => PathBuf::from(String::from_utf8(percent_decode(uri.strip_prefix("file://")?.as_bytes())).ok()?),
         None => root.to_path_buf(),
     };
-    let whole = if Path::new(&pattern.pattern).is_absolute() || pattern.pattern.starts_with("**/") && pattern.base.is_none() {
-        pattern.pattern.clone()
-    } else {
-        format!("{}/{}", globset::escape(&base.to_string_lossy()).trim_end_matches('/'), pattern.pattern)
-    };
+    let whole =
+        if Path::new(&pattern.pattern).is_absolute() || pattern.pattern.starts_with("**/") && pattern.base.is_none() {
+            pattern.pattern.clone()
+        } else {
+            format!("{}/{}", globset::escape(&base.to_string_lossy()).trim_end_matches('/'), pattern.pattern)
+        };
     let glob = GlobBuilder::new(&whole).literal_separator(true).build().ok()?;
     Some((glob.compile_matcher(), if pattern.kind == 0 { 7 } else { pattern.kind }))
 }

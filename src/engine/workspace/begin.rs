@@ -4,12 +4,12 @@ use actix::prelude::*;
 use futures::FutureExt;
 
 use super::*;
+use crate::base::ids::LanguageId;
 use crate::engine::execution::{Execution, Provider};
 use crate::engine::known_files::Look;
 use crate::engine::providers::{self, Choice, Planned};
 use crate::engine::question::DocumentInput;
 use crate::engine::server_state::Unavailable;
-use crate::base::ids::LanguageId;
 use crate::model::error::ErrorCode;
 use crate::model::query::Query;
 use crate::paging;
@@ -48,7 +48,7 @@ impl Workspace {
         }
         if let Some(snapshot) = self.snapshots.get(&snapshot_key, Instant::now()) {
             if self.page_is_true(&snapshot, &query, 0) {
-                self.setup.shared.metrics.cache_hit();
+                self.setup.shared.metrics.retained_hit();
                 return Ok(Begun::Hit { snapshot, offset: 0, request_key, snapshot_key });
             }
             snapshot_key = self.snapshot_key(&query, &request_key);
@@ -156,7 +156,10 @@ impl Workspace {
             let why = plan.unavailable.first().map(Unavailable::to_error);
             return Err(why.unwrap_or_else(no_files));
         }
-        let waits_for_all = !matches!(*query, Query::Definition { .. } | Query::References { .. } | Query::Hover { .. } | Query::DocumentSymbols { .. });
+        let waits_for_all = !matches!(
+            *query,
+            Query::Definition { .. } | Query::References { .. } | Query::Hover { .. } | Query::DocumentSymbols { .. }
+        );
         let providers: Vec<Provider> = plan.choices.iter().map(|choice| self.provider(choice, ctx)).collect();
         let awaited = providers.iter().filter(|provider| waits_for_all || !provider.is_linter);
         let pending: Vec<_> = awaited.filter(|provider| provider.state.borrow().is_pending()).collect();
@@ -191,13 +194,7 @@ impl Workspace {
     }
 
     /// A server that reads its project only once a document is open must see this one even before it's ready.
-    fn touch(
-        &self,
-        provider: &Provider,
-        document: Option<&DocumentInput>,
-        query: &GatedQuery,
-        deadline: Deadline,
-    ) {
+    fn touch(&self, provider: &Provider, document: Option<&DocumentInput>, query: &GatedQuery, deadline: Deadline) {
         use crate::engine::language_server::Ask;
         use crate::engine::question::Question;
         let indexing = matches!(&*provider.state.borrow(), ServerState::Indexing { .. });
@@ -254,10 +251,7 @@ impl Workspace {
         Ok(plan)
     }
 
-    pub(super) fn plan_workspace(
-        &mut self,
-        linters: bool,
-    ) -> Result<Arc<Plan>, Vec<crate::engine::programs::Looking>> {
+    pub(super) fn plan_workspace(&mut self, linters: bool) -> Result<Arc<Plan>, Vec<crate::engine::programs::Looking>> {
         if let Some(plan) = self.workspace_plans.get(&linters) {
             return Ok(plan.clone());
         }
@@ -272,12 +266,7 @@ impl Workspace {
     fn provider(&mut self, choice: &Choice, ctx: &mut Context<Self>) -> Provider {
         let is_linter = choice.is_linter();
         let child = self.child(choice, ctx);
-        Provider {
-            kind: choice.key.kind.clone(),
-            server: child.actor.clone(),
-            state: child.state.clone(),
-            is_linter,
-        }
+        Provider { kind: choice.key.kind.clone(), server: child.actor.clone(), state: child.state.clone(), is_linter }
     }
 }
 

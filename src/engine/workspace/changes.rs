@@ -34,7 +34,8 @@ impl Workspace {
                 Ok(Err(error)) => tracing::warn!(workspace = %name, error = %error, "files can't be watched"),
                 Err(_) => tracing::error!(workspace = %name, "the watcher's walk failed"),
             }
-            drop(actor.send(Subscribed).await);
+            // A workspace that is gone meanwhile needs no subscription.
+            actor.send(Subscribed).await.ok();
         });
         let preparing = async move { drop(task.await) }.boxed().shared();
         self.watching = Watching::Starting(preparing.clone());

@@ -37,13 +37,16 @@ impl Workspace {
         let (key, workspace) = (choice.key.clone(), ctx.address());
         let on_exit = move |kind| drop(workspace.try_send(ChildEnded { key, kind }));
         let (server, state) = LanguageServer::new(context, on_exit);
-        Child { actor: server.start(), state, is_linter: choice.is_linter() }
+        Child { actor: server.start(), state }
     }
 
     fn child_context(&self, choice: &Choice, ctx: &Context<Self>) -> ServerContext {
         let setup = &self.setup;
         let key = &choice.key;
-        let cache = setup.cache.join(&key.kind).join(&crate::base::digest::sha256hex(key.root.as_os_str().as_encoded_bytes())[..16]);
+        let cache = setup
+            .cache
+            .join(&key.kind)
+            .join(&crate::base::digest::sha256hex(key.root.as_os_str().as_encoded_bytes())[..16]);
         let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
         let servers = setup.servers.clone();
         ServerContext {
@@ -71,7 +74,12 @@ impl Workspace {
     /// Takes a child out and stops it in the background.
     pub(super) fn stop_child(&mut self, key: &ChildKey, ctx: &mut Context<Self>) {
         if let Some(child) = self.children.remove(key) {
-            ctx.spawn(async move { drop(child.actor.send(StopServer).await) }.into_actor(self));
+            ctx.spawn(
+                async move {
+                    child.actor.send(StopServer).await.ok();
+                }
+                .into_actor(self),
+            );
         }
     }
 }

@@ -159,7 +159,6 @@ pub struct WorkspaceHealth {
 struct Child {
     actor: Addr<LanguageServer>,
     state: watch::Receiver<ServerState>,
-    is_linter: bool,
 }
 
 /// Where the watcher is.

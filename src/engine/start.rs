@@ -1,0 +1,117 @@
+//! Starting the actors: on threads of their own in a service, on the present thread in tests with paused time.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use actix::prelude::*;
+use actix_rt::{Arbiter, System};
+
+use crate::config::Config;
+use crate::engine::directory::Directory;
+use crate::engine::supervisor::{
+    Configure, ConfigureError, Configured, DrainAll, GetHealth, Supervisor, SupervisorParts,
+};
+use crate::engine::workspace::WorkspaceHealth;
+use crate::engine::workspace_setup::Shared;
+use crate::store::RootsEpochs;
+
+/// What an engine is made from.
+pub struct EngineParts {
+    /// What all workspaces share.
+    pub shared: Shared,
+    /// Floors of `rootsEpoch`.
+    pub epochs: Arc<RootsEpochs>,
+    /// The state directory.
+    pub state: PathBuf,
+    /// Where language servers may write.
+    pub cache: PathBuf,
+    /// Kinds chosen on the command line.
+    pub chosen: Vec<String>,
+}
+
+/// The running actors.
+pub struct Engine {
+    directory: Arc<Directory>,
+    supervisor: Addr<Supervisor>,
+    threads: Option<(System, JoinHandle<()>)>,
+}
+
+/// Why the engine gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The configuration can't be taken over.
+    #[error(transparent)]
+    Configure(#[from] ConfigureError),
+    /// The supervisor is gone.
+    #[error("the supervisor has stopped")]
+    Gone,
+}
+
+impl Engine {
+    /// Starts the actors on `threads` threads of their own.
+    pub fn start(parts: EngineParts, threads: usize) -> io::Result<Self> {
+        let (ready, started) = std::sync::mpsc::sync_channel(1);
+        let thread = std::thread::Builder::new().name("codeyard-engine".into()).spawn(move || {
+            let system = System::new();
+            let engine = system.block_on(async move {
+                let arbiters = (1..threads.max(1)).map(|_| Arbiter::new().handle());
+                let arbiters = arbiters.chain([Arbiter::current()]).collect();
+                Self::start_on(parts, arbiters)
+            });
+            drop(ready.send((engine, System::current())));
+            if let Err(error) = system.run() {
+                tracing::error!(error = %error, "the engine's thread ended");
+            }
+        })?;
+        let (engine, system) = started.recv().map_err(io::Error::other)?;
+        Ok(Self { threads: Some((system, thread)), ..engine })
+    }
+
+    /// Starts the actors on the present thread, which must have an actix system.
+    pub fn start_here(parts: EngineParts) -> Self {
+        Self::start_on(parts, vec![Arbiter::current()])
+    }
+
+    fn start_on(parts: EngineParts, arbiters: Vec<actix_rt::ArbiterHandle>) -> Self {
+        let directory = Arc::new(Directory::default());
+        let parts = SupervisorParts {
+            shared: parts.shared,
+            directory: directory.clone(),
+            arbiters,
+            epochs: parts.epochs,
+            state: parts.state,
+            cache: parts.cache,
+            chosen: parts.chosen,
+        };
+        Self { directory, supervisor: Supervisor::new(parts).start(), threads: None }
+    }
+
+    /// Where calls find workspaces.
+    pub fn directory(&self) -> Arc<Directory> {
+        self.directory.clone()
+    }
+
+    /// Takes a configuration over.
+    pub async fn configure(&self, config: Config) -> Result<Configured, Error> {
+        let asked = self.supervisor.send(Configure(Box::new(config))).await.map_err(|_| Error::Gone)?;
+        Ok(asked?)
+    }
+
+    /// The health of all workspaces.
+    pub async fn health(&self) -> Vec<WorkspaceHealth> {
+        self.supervisor.send(GetHealth).await.unwrap_or_default()
+    }
+
+    /// Lets calls end, stops all language servers, then the actors and their threads.
+    pub async fn drain(mut self) {
+        if self.supervisor.send(DrainAll).await.is_err() {
+            tracing::warn!("the supervisor was gone before it could drain");
+        }
+        if let Some((system, thread)) = self.threads.take() {
+            system.stop();
+            drop(tokio::task::spawn_blocking(move || thread.join()).await);
+        }
+    }
+}

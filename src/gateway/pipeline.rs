@@ -1,0 +1,114 @@
+//! Rows 7 to 11 of the way of a request, as one future: begin, wait, run, page. Dropping it cancels whatever it waits for.
+//!
+//! It keeps a board on which it writes what it is waiting for, so that a deadline can say where the call was.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::base::clock::Deadline;
+use crate::base::limits;
+use crate::engine::directory::WorkspaceHandle;
+use crate::engine::execution::Outcome;
+use crate::engine::server_state::ServerState;
+use crate::engine::workspace::{Begin, Begun, Wait};
+use crate::model::answer::Answer;
+use crate::model::error::{Phase, ToolError};
+use crate::model::query::GatedQuery;
+use crate::paging;
+
+/// What a call is waiting for right now.
+#[derive(Default)]
+pub enum Waiting {
+    /// Its turn.
+    #[default]
+    Queued,
+    /// The workspace's first look at its files, or for its programs.
+    Preparing,
+    /// Language servers that aren't ready.
+    Servers(Vec<watch::Receiver<ServerState>>),
+    /// An answer.
+    Answer,
+}
+
+/// Where a call writes what it is waiting for. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Board(Arc<Mutex<Waiting>>);
+
+impl Board {
+    fn write(&self, waiting: Waiting) {
+        *self.0.lock() = waiting;
+    }
+
+    /// The phase, and how far the first unready server says it is.
+    pub fn read(&self) -> (Phase, Option<String>) {
+        match &*self.0.lock() {
+            Waiting::Queued => (Phase::Queued, None),
+            Waiting::Preparing => (Phase::Starting, None),
+            Waiting::Answer => (Phase::Answering, None),
+            Waiting::Servers(states) => {
+                let pending = states.iter().map(|state| state.borrow().clone()).find(ServerState::is_pending);
+                pending.map_or((Phase::Answering, None), |state| (state.phase(), state.progress()))
+            }
+        }
+    }
+
+    /// The error of a call whose time ran out here.
+    pub fn timeout(&self) -> ToolError {
+        let (phase, progress) = self.read();
+        ToolError::timeout(phase, progress, limits::RETRY_AFTER_MS)
+    }
+}
+
+/// Answers `query`. It has no deadline of its own; `deadline` only tells those below when the asker will have gone.
+pub async fn answer(
+    workspace: &WorkspaceHandle,
+    query: Arc<GatedQuery>,
+    deadline: Deadline,
+    board: &Board,
+) -> Result<Answer, ToolError> {
+    loop {
+        if let Some(subscription) = workspace.watch.get() {
+            subscription.barrier().await;
+        }
+        let begin = Begin { query: query.clone(), deadline };
+        let begun = workspace.actor.send(begin).await.map_err(|_| ToolError::internal())??;
+        match begun {
+            Begun::Hit { snapshot, offset, request_key, snapshot_key } => {
+                return Ok(paging::page(&snapshot, window(&query, offset), &request_key, &snapshot_key));
+            }
+            Begun::Wait(wait) => wait_for(wait, board).await,
+            Begun::Run { run, request_key } => {
+                board.write(Waiting::Answer);
+                match run.await {
+                    Outcome::Done { snapshot, key } => {
+                        return Ok(paging::page(&snapshot, window(&query, 0), &request_key, &key));
+                    }
+                    Outcome::Failed(error) => return Err(error),
+                    Outcome::Changed => tokio::task::yield_now().await,
+                }
+            }
+        }
+    }
+}
+
+async fn wait_for(wait: Wait, board: &Board) {
+    match wait {
+        Wait::Preparing(preparing) => {
+            board.write(Waiting::Preparing);
+            preparing.await;
+        }
+        Wait::Servers(states) => {
+            board.write(Waiting::Servers(states.clone()));
+            for mut state in states {
+                // An error means that the server's actor is gone; beginning again finds out why.
+                drop(state.wait_for(|state| !state.is_pending()).await);
+            }
+        }
+    }
+}
+
+fn window(query: &GatedQuery, offset: u64) -> Option<(u64, usize)> {
+    query.page().map(|page| (offset, page.size))
+}

@@ -1,0 +1,209 @@
+//! The gateway as transports see it: endpoints, tool lists, and calls from decoding to encoding (rows 4 to 6, and 12).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::future::{BoxFuture, FutureExt};
+use parking_lot::RwLock;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+use super::admission::Admission;
+use super::request::{Job, Request};
+use super::service::{Endpoint, Principal, Reply, Service, ToolCall};
+use crate::base::clock::Deadline;
+use crate::base::ids::WorkspaceName;
+use crate::base::limits::{self, Limits};
+use crate::catalog::{self, Catalog, CatalogSet};
+use crate::engine::directory::{Directory, WorkspaceHandle};
+use crate::model::answer::Answer;
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::query::{GatedQuery, Query};
+use crate::telemetry::{CallSpan, Metrics, Outcome};
+
+/// Catalog joins that are remembered with their tool lists.
+const MAX_REMEMBERED_SETS: usize = 64;
+
+/// See the module.
+pub struct Gateway {
+    directory: Arc<Directory>,
+    admission: Admission,
+    metrics: Arc<dyn Metrics>,
+    sets: RwLock<HashMap<String, Arc<Served>>>,
+}
+
+/// A join of catalogs, ready to be served.
+struct Served {
+    set: CatalogSet,
+    list: Arc<RawValue>,
+}
+
+impl Gateway {
+    /// A gateway to the workspaces of `directory`.
+    pub fn new(directory: Arc<Directory>, metrics: Arc<dyn Metrics>) -> Self {
+        Self { directory, admission: Admission::default(), metrics, sets: RwLock::default() }
+    }
+
+    /// Replaces the number of places, for tests of overload.
+    pub fn with_admission(self, admission: Admission) -> Self {
+        Self { admission, ..self }
+    }
+
+    fn served(&self, name: &str) -> Option<Arc<Served>> {
+        if let Some(served) = self.sets.read().get(name) {
+            return Some(served.clone());
+        }
+        let set = CatalogSet::parse(name).ok()?;
+        let list = RawValue::from_string(set.list_json().to_owned()).ok()?;
+        let served = Arc::new(Served { set, list: Arc::from(list) });
+        let mut sets = self.sets.write();
+        if sets.len() < MAX_REMEMBERED_SETS {
+            sets.insert(name.to_owned(), served.clone());
+        }
+        Some(served)
+    }
+
+    fn served_at(&self, endpoint: &Endpoint) -> Option<Arc<Served>> {
+        self.served(&endpoint.catalogs.join("+"))
+    }
+
+    /// Rows 4 to 6: decodes, gates, admits, and starts the call's actor.
+    fn start(&self, call: &ToolCall, catalog: &dyn Catalog) -> Result<Started, Refused> {
+        let workspace = call.endpoint.workspace.as_ref().and_then(|name| self.directory.get(name));
+        let limits = workspace.as_ref().map(|workspace| workspace.limits.clone()).unwrap_or_default();
+        let refused = |error: ToolError, tool: Option<&'static str>| Refused { error, tool, limits: limits.clone() };
+        let span = CallSpan::begin(&call.tool, catalog.id().as_str(), workspace_label(&call.endpoint));
+        let deadline = Deadline::after(Duration::from_millis(limits.request_timeout_ms));
+        let decoded = catalog.decode(&call.tool, call.arguments.as_deref(), limits.max_page_size);
+        let query = decoded.map_err(|error| refused(error, None))?;
+        let tool = query.tool();
+        let fail = |error| refused(error, Some(tool));
+        let Some(workspace) = workspace else { return Err(fail(no_workspace())) };
+        let place = self.admission.enter(&workspace).map_err(fail)?;
+        let query = Arc::new(gated(&workspace, query).map_err(fail)?);
+        let (reply, answer) = oneshot::channel();
+        Request::start_for(Job {
+            query,
+            workspace,
+            deadline,
+            place,
+            progress: call.progress.clone(),
+            span,
+            metrics: self.metrics.clone(),
+            reply,
+        });
+        Ok(Started { answer, limits })
+    }
+}
+
+struct Started {
+    answer: oneshot::Receiver<Result<Answer, ToolError>>,
+    limits: Limits,
+}
+
+struct Refused {
+    error: ToolError,
+    tool: Option<&'static str>,
+    limits: Limits,
+}
+
+impl Service for Gateway {
+    fn default_workspace(&self) -> Option<WorkspaceName> {
+        self.directory.default_name()
+    }
+
+    fn endpoint(&self, principal: &Principal, workspace: Option<&str>, catalogs: Option<&str>) -> Option<Endpoint> {
+        let served = self.served(catalogs.unwrap_or(catalog::CatalogId::LspV1.as_str()))?;
+        let name = match workspace {
+            Some(text) => Some(WorkspaceName::new(text)?),
+            None => self.directory.default_name(),
+        };
+        if let Some(name) = &name {
+            let handle = self.directory.get(name)?;
+            if handle.tenant != principal.tenant {
+                return None;
+            }
+        }
+        let catalogs = served.set.ids().iter().map(|id| id.as_str().to_owned()).collect();
+        Some(Endpoint { workspace: name, catalogs })
+    }
+
+    fn tools(&self, endpoint: &Endpoint) -> Arc<RawValue> {
+        self.served_at(endpoint).map(|served| served.list.clone()).unwrap_or_else(|| Arc::from(empty_list()))
+    }
+
+    fn call(&self, call: ToolCall) -> BoxFuture<'static, Reply> {
+        let found = self.served_at(&call.endpoint).and_then(|served| served.set.find(&call.tool));
+        let Some(catalog) = found else {
+            return futures::future::ready(to_reply(catalog::catalog_error(&call.tool))).boxed();
+        };
+        match self.start(&call, catalog) {
+            Ok(started) => async move {
+                let result = started.answer.await.unwrap_or_else(|_| Err(ToolError::internal()));
+                encode(catalog, result, &started.limits)
+            }
+            .boxed(),
+            Err(refused) => {
+                self.metrics.call(refused.tool.unwrap_or("invalid"), Outcome::Failed(refused.error.code));
+                futures::future::ready(encode(catalog, Err(refused.error), &refused.limits)).boxed()
+            }
+        }
+    }
+
+    fn instructions(&self, endpoint: &Endpoint) -> Option<String> {
+        let handle = self.directory.get(endpoint.workspace.as_ref()?)?;
+        let roots: Vec<String> =
+            handle.gate.root_set().roots().iter().map(|root| crate::model::uri::encode_path(root)).collect();
+        Some(format!(
+            "Read-only code intelligence from real language servers for workspace '{}'. Its roots: {}. \
+             Documents are named by absolute file: URIs below these roots; lines and UTF-16 characters count from 0.",
+            handle.name,
+            roots.join(", ")
+        ))
+    }
+}
+
+/// Row 5: through the path gate.
+fn gated(workspace: &WorkspaceHandle, query: Query<String>) -> Result<GatedQuery, ToolError> {
+    if workspace.gate.root_set().allowed().next().is_none() {
+        return Err(no_workspace());
+    }
+    query.try_map_uri(|uri| workspace.gate.document(&uri))
+}
+
+/// Row 12: the payload in the catalog's dialect, with room left for the JSON-RPC envelope around it.
+fn encode(catalog: &dyn Catalog, result: Result<Answer, ToolError>, limits: &Limits) -> Reply {
+    let cap = limits.max_response_bytes.saturating_sub(limits::RESPONSE_ENVELOPE_BYTES);
+    let mut reply = to_reply(catalog.encode(result.as_ref(), cap));
+    if let (Err(error), Reply::Error { retry_after_ms, overloaded, .. }) = (&result, &mut reply) {
+        *retry_after_ms = error.details.get("retryAfterMs").and_then(serde_json::Value::as_u64);
+        *overloaded = error.details.get("reason").and_then(serde_json::Value::as_str) == Some("overloaded");
+    }
+    reply
+}
+
+fn to_reply(reply: catalog::Reply) -> Reply {
+    match reply {
+        catalog::Reply::Result(json) => Reply::Result(Bytes::from(json)),
+        catalog::Reply::Error { code, message, data, .. } => {
+            Reply::Error { code, message, data: Some(Bytes::from(data)), retry_after_ms: None, overloaded: false }
+        }
+    }
+}
+
+fn no_workspace() -> ToolError {
+    ToolError::new(
+        ErrorCode::WorkspaceDenied,
+        "no workspace is configured here; start codeyard with --root or add a [[workspace]]",
+    )
+}
+
+fn workspace_label(endpoint: &Endpoint) -> &str {
+    endpoint.workspace.as_ref().map(WorkspaceName::as_str).unwrap_or("")
+}
+
+fn empty_list() -> Box<RawValue> {
+    RawValue::from_string("[]".to_owned()).unwrap_or_default()
+}
