@@ -1,0 +1,124 @@
+//! From a request to its answer, the same on every transport.
+//!
+//! It doesn't look at sessions, headers or frames. Invariants: a method that isn't served is `-32601` whatever else is
+//! wrong; an answer's bytes never pass `max_response_bytes`.
+
+use std::sync::Arc;
+
+use crate::gateway::service::progress_channel;
+use crate::gateway::service::{Endpoint, Principal, Reply, Service, ToolCall, TraceContext, TransportKind};
+use crate::protocol::error::{Error, Fault};
+use crate::protocol::id::RequestId;
+use crate::protocol::message::Request;
+use crate::protocol::names::Method;
+use crate::protocol::{initialize, tools, write};
+
+use super::inflight::InFlight;
+use super::running::{Running, Telling};
+
+/// What the requests of one caller have in common.
+pub struct Caller<'a> {
+    /// The gateway.
+    pub service: &'a dyn Service,
+    /// Where the caller is.
+    pub endpoint: &'a Endpoint,
+    /// Who the caller is.
+    pub principal: &'a Principal,
+    /// The session, for correlation.
+    pub session: Option<&'a str>,
+    /// The `traceparent` header.
+    pub header_traceparent: Option<&'a str>,
+    /// The way it came in.
+    pub transport: TransportKind,
+    /// The session's running calls.
+    pub in_flight: &'a Arc<InFlight>,
+}
+
+/// What becomes of a request.
+pub enum Outcome {
+    /// Its result, as JSON text.
+    Ready(Vec<u8>),
+    /// A call that has started.
+    Started(Running),
+    /// A call that has been turned away.
+    Refused(Reply),
+}
+
+/// The served method of `request`.
+///
+/// # Errors
+/// [`Fault::UnknownMethod`].
+pub fn method(request: &Request<'_>) -> Result<Method, Error> {
+    Method::of(&request.method).ok_or_else(|| Fault::UnknownMethod.of(&request.id))
+}
+
+/// The result of `initialize` at `endpoint`, as JSON text.
+///
+/// # Errors
+/// [`Fault::BadParams`].
+pub fn initialize(service: &dyn Service, endpoint: &Endpoint, request: &Request<'_>) -> Result<Vec<u8>, Error> {
+    let instructions = service.instructions(endpoint);
+    initialize::result(request.params, instructions.as_deref()).map_err(|fault| fault.of(&request.id))
+}
+
+/// Serves `request`, whose method is `method`.
+///
+/// # Errors
+/// If the parameters don't fit the method.
+pub fn serve(caller: &Caller<'_>, method: Method, request: &Request<'_>) -> Result<Outcome, Error> {
+    let fail = |fault: Fault| fault.of(&request.id);
+    match method {
+        Method::Initialize => initialize(caller.service, caller.endpoint, request).map(Outcome::Ready),
+        Method::Ping => Ok(Outcome::Ready(b"{}".to_vec())),
+        Method::ToolsList => {
+            tools::list(request.params).map_err(fail)?;
+            let list = caller.service.tools(caller.endpoint);
+            Ok(Outcome::Ready([b"{\"tools\":", list.get().as_bytes(), b"}"].concat()))
+        }
+        Method::ToolsCall => tools::call(request.params).map(|call| start(caller, &request.id, call)).map_err(fail),
+    }
+}
+
+/// The bytes of `reply` to the request `id`, at most `cap`.
+pub fn reply(id: &RequestId, reply: &Reply, cap: usize) -> Vec<u8> {
+    let message = match reply {
+        Reply::Result(result) => write::result(id, result),
+        Reply::Error { code, message, data, retry_after_ms, overloaded } => {
+            let hint = data.is_none().then(|| hint(*retry_after_ms, *overloaded)).flatten();
+            write::error(Some(id), *code, message, data.as_deref().or(hint.as_deref()))
+        }
+    };
+    write::bounded(message, id, cap)
+}
+
+fn start(caller: &Caller<'_>, id: &RequestId, call: tools::Call<'_>) -> Outcome {
+    let Some(place) = caller.in_flight.enter(id) else {
+        return Outcome::Refused(caller.service.overloaded(caller.endpoint, &call.name));
+    };
+    let (progress, telling) = match call.progress_token {
+        Some(token) => {
+            let (sink, feed) = progress_channel();
+            (Some(sink), Some(Telling::new(token, feed)))
+        }
+        None => (None, None),
+    };
+    let header_traceparent = caller.header_traceparent.map(str::to_owned);
+    let running = caller.service.call(ToolCall {
+        endpoint: caller.endpoint.clone(),
+        principal: caller.principal.clone(),
+        tool: call.name.into_owned(),
+        arguments: call.arguments.map(ToOwned::to_owned),
+        progress,
+        trace: TraceContext { traceparent: call.traceparent, header_traceparent },
+        request_id_text: id.as_json().to_owned(),
+        session: caller.session.map(str::to_owned),
+        transport: caller.transport,
+    });
+    Outcome::Started(Running::new(running, place, telling))
+}
+
+fn hint(retry_after_ms: Option<u64>, overloaded: bool) -> Option<Vec<u8>> {
+    let ms = retry_after_ms?;
+    let reason = if overloaded { "overloaded" } else { "unavailable" };
+    Some(format!("{{\"reason\":\"{reason}\",\"retryAfterMs\":{ms}}}").into_bytes())
+}

@@ -1,0 +1,194 @@
+//! One HTTP request: the checks in their order, then the message.
+//!
+//! The order of `decisions` §2 is the order of the lines in [`Door::answer`]. Invariants: nothing is looked up before
+//! authentication; a method that isn't served is answered before version and session are asked for; dropping the
+//! handler's future drops the call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, StatusCode, header};
+use axum::response::Response;
+
+use super::host::{AllowedHosts, AllowedOrigins, only};
+use super::path::EndpointPath;
+use super::refusal::{Refusal, Refused};
+use super::session::{Session, Sessions};
+use super::{answer, body, media};
+use crate::auth::TokenStore;
+use crate::base::limits::{Limits, MAX_CALLS_IN_FLIGHT, MAX_TRACEPARENT_BYTES};
+use crate::gateway::service::{Endpoint, Principal, Service, TransportKind};
+use crate::protocol::message::{self, Message, Notification, Request as RpcRequest};
+use crate::protocol::names::{Method, Notice, REVISION};
+use crate::protocol::{cancelled, write};
+use crate::transport::dispatch::{self, Caller, Outcome};
+use crate::transport::inflight::InFlight;
+
+/// The header that names the session.
+pub const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+/// The header that names the revision.
+pub const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
+/// What every request of one server meets.
+pub struct Door {
+    pub(super) service: Arc<dyn Service>,
+    pub(super) auth: Option<Arc<TokenStore>>,
+    pub(super) hosts: AllowedHosts,
+    pub(super) origins: AllowedOrigins,
+    pub(super) limits: Limits,
+    pub(super) body_timeout: Duration,
+    pub(super) sessions: Sessions,
+}
+
+/// A caller that may come in.
+struct Visitor<'a> {
+    principal: Principal,
+    endpoint: Endpoint,
+    headers: &'a HeaderMap,
+}
+
+/// Answers one request.
+pub async fn handle(State(door): State<Arc<Door>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    match door.answer(&parts, body).await {
+        Ok(response) => response,
+        Err(refused) => refused.response(),
+    }
+}
+
+impl Door {
+    async fn answer(&self, parts: &Parts, body: Body) -> Result<Response, Refused> {
+        let path = EndpointPath::parse(parts.uri.path()).ok_or(Refusal::Path)?;
+        let deleting = parts.method == HttpMethod::DELETE;
+        if !deleting && parts.method != HttpMethod::POST {
+            return Err(Refusal::Method.into());
+        }
+        self.hosts.check(parts)?;
+        self.origins.check(&parts.headers)?;
+        let principal = self.principal(&parts.headers)?;
+        let endpoint = self.service.endpoint(&principal, path.workspace, path.catalogs.as_deref());
+        let endpoint = endpoint.ok_or(Refusal::Endpoint)?;
+        let visitor = Visitor { principal, endpoint, headers: &parts.headers };
+        if deleting {
+            return Ok(self.end_session(&visitor)?);
+        }
+        media::content_type(&parts.headers)?;
+        media::accept(&parts.headers)?;
+        let body = body::read(body, self.limits.max_request_bytes, self.body_timeout).await?;
+        match message::parse(&body)? {
+            Message::Request(request) => self.request(&visitor, &request).await,
+            Message::Notification(notification) => Ok(self.notification(&visitor, &notification)?),
+            Message::Response(_) => {
+                self.session(&visitor)?;
+                Ok(answer::empty(StatusCode::ACCEPTED))
+            }
+        }
+    }
+
+    fn principal(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
+        let Some(tokens) = &self.auth else {
+            return Ok(Principal::local());
+        };
+        let (scheme, token) =
+            only(headers, header::AUTHORIZATION).and_then(|value| value.split_once(' ')).ok_or(Refusal::Bearer)?;
+        let bearer = scheme.eq_ignore_ascii_case("bearer");
+        let named = bearer.then(|| tokens.principal(token.trim_matches(' '))).flatten();
+        named.map(Principal::of_token).ok_or(Refusal::Bearer)
+    }
+
+    async fn request(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Result<Response, Refused> {
+        let refuse = |refusal: Refusal| refusal.of(&request.id);
+        let Ok(method) = dispatch::method(request) else {
+            return Ok(answer::json(write::fault(&crate::protocol::error::Fault::UnknownMethod.of(&request.id))));
+        };
+        let session = match method {
+            Method::Initialize => return Ok(self.initialize(visitor, request)),
+            Method::Ping => self.optional_session(visitor).map_err(refuse)?,
+            Method::ToolsList | Method::ToolsCall => Some(self.session(visitor).map_err(refuse)?),
+        };
+        let spare;
+        let in_flight = match &session {
+            Some(session) => &session.in_flight,
+            None => {
+                spare = InFlight::new(MAX_CALLS_IN_FLIGHT);
+                &spare
+            }
+        };
+        let caller = Caller {
+            service: &*self.service,
+            endpoint: &visitor.endpoint,
+            principal: &visitor.principal,
+            session: session.as_deref().map(|session| session.id.as_str()),
+            header_traceparent: only(visitor.headers, TRACEPARENT).filter(|text| text.len() <= MAX_TRACEPARENT_BYTES),
+            transport: TransportKind::Tcp,
+            in_flight,
+        };
+        let cap = self.limits.max_response_bytes;
+        Ok(match dispatch::serve(&caller, method, request) {
+            Ok(Outcome::Ready(result)) => {
+                answer::json(write::bounded(write::result(&request.id, &result), &request.id, cap))
+            }
+            Ok(Outcome::Refused(reply)) => answer::reply(&request.id, &reply, cap),
+            Ok(Outcome::Started(running)) => answer::running(request.id.clone(), running, cap).await,
+            Err(error) => answer::json(write::fault(&error)),
+        })
+    }
+
+    fn initialize(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Response {
+        let result = match dispatch::initialize(&*self.service, &visitor.endpoint, request) {
+            Ok(result) => result,
+            Err(error) => return answer::json(write::fault(&error)),
+        };
+        let session = self.sessions.start(&visitor.principal);
+        let mut response = answer::json(write::result(&request.id, &result));
+        // base64url is always a valid header value.
+        if let Ok(id) = HeaderValue::from_str(&session.id) {
+            response.headers_mut().insert(SESSION, id);
+        }
+        response
+    }
+
+    fn notification(&self, visitor: &Visitor<'_>, notification: &Notification<'_>) -> Result<Response, Refusal> {
+        let notice = Notice::of(&notification.method);
+        if notice != Notice::Unknown {
+            let session = self.session(visitor)?;
+            if notice == Notice::Cancelled
+                && let Some(id) = cancelled::request_id(notification.params)
+            {
+                session.in_flight.cancel(&id);
+            }
+        }
+        Ok(answer::empty(StatusCode::ACCEPTED))
+    }
+
+    fn end_session(&self, visitor: &Visitor<'_>) -> Result<Response, Refusal> {
+        let session = self.session(visitor)?;
+        self.sessions.end(&session.id, &visitor.principal);
+        Ok(answer::empty(StatusCode::NO_CONTENT))
+    }
+
+    fn session(&self, visitor: &Visitor<'_>) -> Result<Arc<Session>, Refusal> {
+        self.optional_session(visitor)?.ok_or(Refusal::MissingSession)
+    }
+
+    /// The session, if one is named; the version is checked first.
+    fn optional_session(&self, visitor: &Visitor<'_>) -> Result<Option<Arc<Session>>, Refusal> {
+        let named = visitor.headers.contains_key(SESSION);
+        if visitor.headers.contains_key(VERSION) {
+            if only(visitor.headers, VERSION) != Some(REVISION) {
+                return Err(Refusal::WrongVersion);
+            }
+        } else if !named {
+            return Err(Refusal::MissingVersion);
+        }
+        if !named {
+            return Ok(None);
+        }
+        let found = only(visitor.headers, SESSION).and_then(|id| self.sessions.find(id, &visitor.principal));
+        found.map(Some).ok_or(Refusal::UnknownSession)
+    }
+}

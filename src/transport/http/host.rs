@@ -1,0 +1,258 @@
+//! Which names this server answers to, and which web origins may speak to it.
+//!
+//! The two lists stand against DNS rebinding: a page that has talked a browser into reaching us comes with its own name.
+//! They are no authentication. Invariants: what can't be parsed is refused; a header given twice is refused; names
+//! compare without case, addresses by value.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, header};
+
+use super::refusal::Refusal;
+
+/// The hosts that may be asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllowedHosts(Vec<Authority>);
+
+/// The web origins that may ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllowedOrigins {
+    loopback: bool,
+    others: Vec<String>,
+}
+
+/// A host with an optional port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Authority {
+    host: Host,
+    port: Option<u16>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Host {
+    Name(String),
+    V4(Ipv4Addr),
+    V6(Ipv6Addr),
+}
+
+impl Default for AllowedHosts {
+    /// The loopback names, `localhost`, `127.0.0.1` and `[::1]`, with any port.
+    fn default() -> Self {
+        let any_port = |host| Authority { host, port: None };
+        Self(vec![
+            any_port(Host::Name("localhost".to_owned())),
+            any_port(Host::V4(Ipv4Addr::LOCALHOST)),
+            any_port(Host::V6(Ipv6Addr::LOCALHOST)),
+        ])
+    }
+}
+
+impl AllowedHosts {
+    /// One more host, `name` or `name:port`; without a port it counts for any. `false` if it can't be parsed.
+    #[must_use]
+    pub fn allow(&mut self, text: &str) -> bool {
+        let authority = Authority::parse(text);
+        let well = authority.is_some();
+        self.0.extend(authority);
+        well
+    }
+
+    /// Checks the `Host` header, and the target's own authority where the request line has one.
+    ///
+    /// # Errors
+    /// [`Refusal::Host`].
+    pub fn check(&self, parts: &Parts) -> Result<(), Refusal> {
+        let host = only(&parts.headers, header::HOST).ok_or(Refusal::Host)?;
+        let target = parts.uri.authority().map(|authority| authority.as_str());
+        let allowed =
+            |text| Authority::parse(text).is_some_and(|asked| self.0.iter().any(|known| known.covers(&asked)));
+        if allowed(host) && target.is_none_or(allowed) { Ok(()) } else { Err(Refusal::Host) }
+    }
+}
+
+impl Default for AllowedOrigins {
+    /// `http` and `https` on a loopback name, any port.
+    fn default() -> Self {
+        Self { loopback: true, others: Vec::new() }
+    }
+}
+
+impl AllowedOrigins {
+    /// No origin at all: for programs only, no web page.
+    pub fn none() -> Self {
+        Self { loopback: false, others: Vec::new() }
+    }
+
+    /// One more origin, spelled as browsers send it: `https://app.example.com`.
+    pub fn allow(&mut self, origin: &str) {
+        self.others.push(origin.to_ascii_lowercase());
+    }
+
+    /// Checks the `Origin` header, if there is one.
+    ///
+    /// # Errors
+    /// [`Refusal::Origin`].
+    pub fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        if !headers.contains_key(header::ORIGIN) {
+            return Ok(());
+        }
+        let origin = only(headers, header::ORIGIN).ok_or(Refusal::Origin)?.to_ascii_lowercase();
+        let loopback = self.loopback && is_loopback(&origin);
+        if origin != "null" && (loopback || self.others.contains(&origin)) { Ok(()) } else { Err(Refusal::Origin) }
+    }
+}
+
+impl Authority {
+    fn parse(text: &str) -> Option<Self> {
+        if let Some(rest) = text.strip_prefix('[') {
+            let (address, rest) = rest.split_once(']')?;
+            return Some(Self { host: Host::V6(address.parse().ok()?), port: port_of(rest)? });
+        }
+        let (name, rest) = text.split_at(text.find(':').unwrap_or(text.len()));
+        let port = port_of(rest)?;
+        if let Ok(address) = name.parse() {
+            return Some(Self { host: Host::V4(address), port });
+        }
+        let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+        let well = !name.is_empty() && !name.starts_with('.') && !name.ends_with('.') && name.bytes().all(plain);
+        well.then_some(Self { host: Host::Name(name), port })
+    }
+
+    /// Whether a request for `asked` is one for this entry.
+    fn covers(&self, asked: &Self) -> bool {
+        self.host == asked.host && (self.port.is_none() || self.port == asked.port)
+    }
+}
+
+/// The one value of a header; `None` if it is missing, given twice, or no text.
+pub(super) fn only(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next().map(HeaderValue::to_str)?.ok()?;
+    values.next().is_none().then_some(first)
+}
+
+/// `Some(None)` without a port; `None` if it isn't one.
+fn port_of(rest: &str) -> Option<Option<u16>> {
+    if rest.is_empty() {
+        return Some(None);
+    }
+    let digits = rest.strip_prefix(':')?;
+    let well = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if well { digits.parse().ok().map(Some) } else { None }
+}
+
+fn is_loopback(origin: &str) -> bool {
+    let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    let authority = rest.and_then(Authority::parse);
+    authority.is_some_and(|asked| AllowedHosts::default().0.iter().any(|known| known.covers(&asked)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(allowed: &AllowedOrigins, values: &[&str]) -> bool {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(header::ORIGIN, HeaderValue::from_str(value).unwrap());
+        }
+        allowed.check(&headers).is_ok()
+    }
+
+    fn host(allowed: &AllowedHosts, target: &str, values: &[&str]) -> bool {
+        let mut request = axum::http::Request::post(target);
+        for value in values {
+            request = request.header(header::HOST, *value);
+        }
+        allowed.check(&request.body(()).unwrap().into_parts().0).is_ok()
+    }
+
+    #[test]
+    fn hosts() {
+        let allowed = AllowedHosts::default();
+        for good in [
+            "localhost",
+            "LocalHost:3939",
+            "localhost.",
+            "localhost.:1",
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "[::1]",
+            "[::1]:9",
+            "[0:0::1]",
+        ] {
+            assert!(host(&allowed, "/mcp", &[good]), "{good}");
+        }
+        for bad in [
+            "",
+            "evil.example",
+            "localhost.evil.example",
+            "evil-localhost",
+            "127.0.0.1.evil.example",
+            "127.0.0.2",
+            "127.1",
+            "2130706433",
+            "0x7f.0.0.1",
+            "0.0.0.0",
+            "::1",
+            "[::1",
+            "[::ffff:127.0.0.1]",
+            "localhost:",
+            "localhost:x",
+            "localhost:99999",
+            "localhost:+1",
+            "user@localhost",
+            "localhost/",
+            "localhost..",
+            ".localhost",
+            "local host",
+        ] {
+            assert!(!host(&allowed, "/mcp", &[bad]), "{bad}");
+        }
+        assert!(!host(&allowed, "/mcp", &[]));
+        assert!(!host(&allowed, "/mcp", &["localhost", "localhost"]));
+        assert!(host(&allowed, "http://localhost:1/mcp", &["localhost:1"]));
+        assert!(!host(&allowed, "http://evil.example/mcp", &["localhost"]));
+        assert!(!host(&allowed, "http://localhost/mcp", &["evil.example"]));
+    }
+
+    #[test]
+    fn more_hosts() {
+        let mut allowed = AllowedHosts::default();
+        assert!(allowed.allow("Code.Example") && allowed.allow("code.example.org:8443") && !allowed.allow("a b"));
+        assert!(host(&allowed, "/mcp", &["code.example:7"]));
+        assert!(host(&allowed, "/mcp", &["code.example.org:8443"]));
+        assert!(!host(&allowed, "/mcp", &["code.example.org"]));
+    }
+
+    #[test]
+    fn origins() {
+        let mut allowed = AllowedOrigins::default();
+        assert!(origin(&allowed, &[]));
+        for good in ["http://localhost", "http://LOCALHOST:5173", "https://127.0.0.1:8443", "http://[::1]:1"] {
+            assert!(origin(&allowed, &[good]), "{good}");
+            assert!(!origin(&AllowedOrigins::none(), &[good]), "{good}");
+        }
+        for bad in [
+            "null",
+            "",
+            "http://evil.example",
+            "http://localhost.evil.example",
+            "http://localhost/",
+            "localhost",
+            "file://",
+            "ws://localhost",
+            "http://user@localhost",
+            "http://localhost http://evil.example",
+        ] {
+            assert!(!origin(&allowed, &[bad]), "{bad}");
+        }
+        assert!(!origin(&allowed, &["http://localhost", "http://localhost"]));
+        allowed.allow("https://App.Example");
+        assert!(origin(&allowed, &["https://app.example"]) && !origin(&allowed, &["http://app.example"]));
+        allowed.allow("null");
+        assert!(!origin(&allowed, &["null"]), "never, whatever is configured");
+    }
+}
