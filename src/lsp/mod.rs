@@ -2,13 +2,19 @@
 
 pub mod capabilities;
 pub mod client;
+pub mod environment;
 pub mod events;
 pub mod frame;
+pub mod guard;
 pub mod inbound;
 pub mod launch;
+pub mod ledger;
 pub mod lifecycle;
 mod message;
 pub mod meter;
 mod outgoing;
 pub mod pending;
+pub mod proc_tree;
 pub mod registry;
+mod signal;
+pub mod spawn;
