@@ -37,15 +37,28 @@ fn section(root: &Value, schema: &Value, heading: &str, about: &str, text: &mut 
         text.push_str(&format!("{about}\n\n"));
     }
     text.push_str("| key | type | default | meaning |\n|---|---|---|---|\n");
-    let required: Vec<&str> = resolve(root, schema)["required"]
-        .as_array()
-        .map_or_else(Vec::new, |keys| keys.iter().filter_map(Value::as_str).collect());
-    for (key, schema) in properties(root, schema) {
-        let default = if required.contains(&key.as_str()) { "(required)".into() } else { default_of(schema) };
-        let kind = type_of(root, schema).replace('|', "\\|");
-        text.push_str(&format!("| `{key}` | {kind} | {default} | {} |\n", meaning(schema)));
-    }
+    rows(root, schema, "", text);
     text.push('\n');
+}
+
+/// A row for each key; keys of a table that has no section of its own follow it.
+fn rows(root: &Value, schema: &Value, path: &str, text: &mut String) {
+    let required = resolve(root, schema)["required"].as_array();
+    for (key, inner) in properties(root, schema) {
+        let needed = required.is_some_and(|keys| keys.iter().any(|needed| needed == key));
+        let default = if needed { "(required)".into() } else { default_of(inner) };
+        let kind = type_of(root, inner).replace('|', "\\|");
+        let meaning = meaning(inner).replace('\n', " ");
+        text.push_str(&format!("| `{path}{key}` | {kind} | {default} | {meaning} |\n"));
+        if !std::ptr::eq(root, schema) && !has_section(root, inner) {
+            rows(root, inner, &format!("{path}{key}."), text);
+        }
+    }
+}
+
+/// Whether the keys of this table are listed in a section of the top level.
+fn has_section(root: &Value, schema: &Value) -> bool {
+    properties(root, root).any(|(_, top)| std::ptr::eq(resolve(root, top), resolve(root, schema)))
 }
 
 fn properties<'a>(root: &'a Value, schema: &'a Value) -> impl Iterator<Item = (&'a String, &'a Value)> {
@@ -61,7 +74,7 @@ fn meaning(schema: &Value) -> &str {
 fn default_of(schema: &Value) -> String {
     match &schema["default"] {
         Value::Null => "(none)".into(),
-        Value::Object(_) => "(its own)".into(),
+        Value::Object(keys) if !keys.is_empty() => "(its keys')".into(),
         value => format!("`{value}`"),
     }
 }
@@ -74,10 +87,13 @@ fn type_of(root: &Value, schema: &Value) -> String {
     if let Some(options) = schema["anyOf"].as_array() {
         return options.iter().map(|option| type_of(root, option)).collect::<Vec<_>>().join(" or ");
     }
+    let inner = |key: &str| plural(&type_of(root, &schema[key]));
     match schema["type"].as_str() {
-        Some("array") => format!("list of {}", plural(&type_of(root, &schema["items"]))),
-        Some("object") if schema.get("properties").is_some() => "table".into(),
-        Some("object") => format!("table of {}", plural(&type_of(root, &schema["additionalProperties"]))),
+        Some("array") => format!("list of {}", inner("items")),
+        Some("object") if schema["additionalProperties"].is_object() => {
+            format!("table of {}", inner("additionalProperties"))
+        }
+        Some("object") => "table".into(),
         Some(plain) => plain.to_owned(),
         None => "any value".into(),
     }
