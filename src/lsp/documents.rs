@@ -8,16 +8,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::Serialize;
-
-use super::methods;
+pub use super::notifications::Outgoing;
+use super::notifications::{
+    Change, DidChange, DidClose, DidOpen, DidSave, NamedDocument, OpenedDocument, VersionedDocument,
+};
+use super::splice::splice;
 use super::sync_options::{ChangeKind, SyncOptions};
-use super::text::{Document, Unit};
+use super::text::Document;
 use crate::base::limits::MAX_DOCUMENT_TEXTS_BYTES;
-use crate::model::position::Range;
-
-/// Smaller texts are always sent whole: nothing is gained by a splice, and a whole text can't be misunderstood.
-const SPLICE_FROM_BYTES: usize = 16 * 1_024;
 
 /// A document as the server has it.
 #[derive(Debug, Clone)]
@@ -35,119 +33,6 @@ pub struct DocumentState {
     /// An anchor: closed only when nothing else is left to close.
     pub pinned: bool,
     last_use: u64,
-}
-
-/// A notification to send.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Outgoing {
-    /// `textDocument/didOpen`.
-    DidOpen(DidOpen),
-    /// `textDocument/didChange`.
-    DidChange(DidChange),
-    /// `textDocument/didSave`.
-    DidSave(DidSave),
-    /// `textDocument/didClose`.
-    DidClose(DidClose),
-}
-
-/// Parameters of didOpen.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DidOpen {
-    /// What is opened.
-    pub text_document: OpenedDocument,
-}
-
-/// A document with its text.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OpenedDocument {
-    /// Its URI.
-    pub uri: Arc<str>,
-    /// Its language.
-    pub language_id: Arc<str>,
-    /// Its version.
-    pub version: i32,
-    /// Its text.
-    pub text: Arc<str>,
-}
-
-/// Parameters of didChange.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DidChange {
-    /// What changed.
-    pub text_document: VersionedDocument,
-    /// Exactly one change.
-    pub content_changes: [Change; 1],
-}
-
-/// A document with its version.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct VersionedDocument {
-    /// Its URI.
-    pub uri: Arc<str>,
-    /// Its version after the change.
-    pub version: i32,
-}
-
-/// The whole new text, or what replaces a range of the old one.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Change {
-    /// In the server's encoding; none: the whole text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub range: Option<Range>,
-    /// The new text.
-    pub text: Arc<str>,
-}
-
-/// Parameters of didSave.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DidSave {
-    /// What was saved.
-    pub text_document: NamedDocument,
-    /// The text, for servers that want it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub text: Option<Arc<str>>,
-}
-
-/// Parameters of didClose.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DidClose {
-    /// What is closed.
-    pub text_document: NamedDocument,
-}
-
-/// A document by its URI.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NamedDocument {
-    /// Its URI.
-    pub uri: Arc<str>,
-}
-
-impl Outgoing {
-    /// The notification's method; the value itself serialises as its parameters.
-    pub fn method(&self) -> &'static str {
-        match self {
-            Self::DidOpen(_) => methods::DID_OPEN,
-            Self::DidChange(_) => methods::DID_CHANGE,
-            Self::DidSave(_) => methods::DID_SAVE,
-            Self::DidClose(_) => methods::DID_CLOSE,
-        }
-    }
-
-    /// The document it is about.
-    pub fn uri(&self) -> &Arc<str> {
-        match self {
-            Self::DidOpen(open) => &open.text_document.uri,
-            Self::DidChange(change) => &change.text_document.uri,
-            Self::DidSave(save) => &save.text_document.uri,
-            Self::DidClose(close) => &close.text_document.uri,
-        }
-    }
 }
 
 /// The table of one server.
@@ -316,7 +201,7 @@ impl OpenDocuments {
         let Some(state) = self.documents.get_mut(uri) else { return Vec::new() };
         let old = std::mem::replace(&mut state.document, document.clone());
         (state.hash, state.version) = (hash, version);
-        let change = if incremental { splice(&old, document, self.options.encoding.unit()) } else { None };
+        let change = if incremental { splice(&old, document, self.options.encoding) } else { None };
         let change = change.unwrap_or_else(|| Change { range: None, text: document.shared_text() });
         let text_document = VersionedDocument { uri: state.uri.clone(), version };
         self.bytes = self.bytes - old.text().len() + document.text().len();
@@ -356,55 +241,4 @@ fn did_open(state: &DocumentState) -> Outgoing {
             text: state.document.shared_text(),
         },
     })
-}
-
-/// The one change that makes `new` of `old`: what lies between their common beginning and their common end. `None` where
-/// the whole text is the better or safer thing to send.
-fn splice(old: &Document, new: &Document, unit: Unit) -> Option<Change> {
-    let (before, after) = (old.text(), new.text());
-    if after.len() < SPLICE_FROM_BYTES || has_disputed_line_ends(before) || has_disputed_line_ends(after) {
-        return None;
-    }
-    let prefix = common_prefix(before, after);
-    let suffix = common_suffix(&before[prefix..], &after[prefix..]);
-    let (end, new_end) = (before.len() - suffix, after.len() - suffix);
-    if new_end - prefix > after.len() / 2 {
-        return None;
-    }
-    let range = Range { start: old.position_of(prefix, unit), end: old.position_of(end, unit) };
-    Some(Change { range: Some(range), text: after[prefix..new_end].into() })
-}
-
-/// A lone `\r` and Unicode's own separators end a line for some servers and not for others.
-fn has_disputed_line_ends(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let lone_cr = bytes.iter().enumerate().any(|(at, &byte)| byte == b'\r' && bytes.get(at + 1) != Some(&b'\n'));
-    lone_cr || text.contains(['\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'])
-}
-
-/// Bytes both texts begin with, up to a character boundary and not inside a `\r\n`.
-fn common_prefix(one: &str, other: &str) -> usize {
-    let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
-    let mut prefix = same;
-    while !one.is_char_boundary(prefix) || !other.is_char_boundary(prefix) || inside_crlf(one, prefix) {
-        prefix -= 1;
-    }
-    prefix
-}
-
-/// Bytes both texts end with, up to a character boundary and not inside a `\r\n`.
-fn common_suffix(one: &str, other: &str) -> usize {
-    let same = one.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a == b).count();
-    let mut suffix = same;
-    while !one.is_char_boundary(one.len() - suffix)
-        || !other.is_char_boundary(other.len() - suffix)
-        || inside_crlf(one, one.len() - suffix)
-    {
-        suffix -= 1;
-    }
-    suffix
-}
-
-fn inside_crlf(text: &str, at: usize) -> bool {
-    at > 0 && text.as_bytes().get(at - 1..=at) == Some(b"\r\n")
 }

@@ -189,3 +189,225 @@ fn convert_symbol(document: &Document, symbol: &mut RawDocumentSymbol, encoding:
 fn range_from(document: &Document, range: Range, encoding: PositionEncoding) -> Range {
     Range { start: from_server(document, range.start, encoding), end: from_server(document, range.end, encoding) }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::diagnostic::RawDiagnostic;
+    use crate::model::hover::Hover;
+    use crate::model::position::RawLocation;
+    use crate::model::symbol::RawWorkspaceSymbol;
+
+    const ENCODINGS: [PositionEncoding; 3] = [PositionEncoding::Utf8, PositionEncoding::Utf16, PositionEncoding::Utf32];
+
+    fn at(line: u32, character: u32) -> Position {
+        Position { line, character }
+    }
+
+    #[derive(Default)]
+    struct Known {
+        documents: BTreeMap<&'static str, Arc<Document>>,
+        asked: Vec<String>,
+    }
+
+    impl Texts for Known {
+        fn document(&mut self, uri: &str) -> Option<Arc<Document>> {
+            self.asked.push(uri.to_owned());
+            self.documents.get(uri).cloned()
+        }
+
+        fn outside(&mut self, uri: &str) -> bool {
+            uri.starts_with("file:///outside/")
+        }
+    }
+
+    fn known() -> Known {
+        Known {
+            documents: BTreeMap::from([("file:///a", Arc::new(Document::new("é😀x\nplain")))]), ..Known::default()
+        }
+    }
+
+    #[test]
+    fn names_go_both_ways() {
+        for encoding in ENCODINGS {
+            assert_eq!(PositionEncoding::from_name(encoding.name()), Some(encoding));
+        }
+        assert_eq!(PositionEncoding::from_name("UTF-8"), None);
+    }
+
+    #[test]
+    fn columns_of_every_width() {
+        // a: 1/1/1, é: 2/1/1, 漢: 3/1/1, 😀: 4/2/1 units of UTF-8, UTF-16 and UTF-32.
+        let document = Document::new("aé漢😀e\u{301}\tz\r\n\tq\r😀");
+        for (utf16, utf8, utf32) in [
+            (at(0, 0), at(0, 0), at(0, 0)),
+            (at(0, 1), at(0, 1), at(0, 1)),
+            (at(0, 2), at(0, 3), at(0, 2)),
+            (at(0, 3), at(0, 6), at(0, 3)),
+            (at(0, 5), at(0, 10), at(0, 4)),
+            (at(0, 6), at(0, 11), at(0, 5)),
+            (at(0, 7), at(0, 13), at(0, 6)),
+            (at(0, 8), at(0, 14), at(0, 7)),
+            (at(0, 9), at(0, 15), at(0, 8)),
+            (at(1, 2), at(1, 2), at(1, 2)),
+            (at(2, 2), at(2, 4), at(2, 1)),
+        ] {
+            for (encoding, there) in ENCODINGS.into_iter().zip([utf8, utf16, utf32]) {
+                assert_eq!(to_server(&document, utf16, encoding), Some(there), "{utf16:?} {encoding:?}");
+                assert_eq!(from_server(&document, there, encoding), utf16, "{there:?} {encoding:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn clients_positions_outside_are_refused_and_servers_are_clamped() {
+        let document = Document::new("é😀\r\nab\n");
+        for encoding in ENCODINGS {
+            for outside in [at(0, 2), at(0, 4), at(1, 3), at(2, 1), at(3, 0)] {
+                assert_eq!(to_server(&document, outside, encoding), None, "{outside:?} {encoding:?}");
+            }
+            assert_eq!(from_server(&document, at(1, 99), encoding), at(1, 2));
+            assert_eq!(from_server(&document, at(0, u32::MAX), encoding), at(0, 3));
+            assert_eq!(from_server(&document, at(7, 0), encoding), at(2, 0));
+            assert_eq!(from_server(&document, at(u32::MAX, u32::MAX), encoding), at(2, 0));
+        }
+        assert_eq!(from_server(&document, at(0, 1), PositionEncoding::Utf8), at(0, 0));
+        assert_eq!(from_server(&document, at(0, 5), PositionEncoding::Utf8), at(0, 1));
+        assert_eq!(from_server(&document, at(0, 2), PositionEncoding::Utf16), at(0, 1));
+    }
+
+    #[test]
+    fn utf16_answers_are_not_touched_and_no_text_is_asked_for() {
+        let mut texts = known();
+        let far = RawLocation { uri: "file:///gone".into(), range: Range::new(9, 9, 9, 9) };
+        let mut answer = RawAnswer::Locations(vec![far]);
+        let before = answer.clone();
+        assert_eq!(answer_to_utf16(&mut answer, PositionEncoding::Utf16, None, &mut texts), 0);
+        assert_eq!(answer, before);
+        assert!(texts.asked.is_empty());
+    }
+
+    #[test]
+    fn locations_are_converted_dropped_or_left_as_they_are() {
+        let mut texts = known();
+        let location = |uri: &str| RawLocation { uri: uri.into(), range: Range::new(0, 2, 0, 6) };
+        let list = ["file:///a", "file:///a", "file:///gone", "file:///outside/b", "file:///a"].map(location);
+        let mut answer = RawAnswer::Locations(list.to_vec());
+        assert_eq!(answer_to_utf16(&mut answer, PositionEncoding::Utf8, None, &mut texts), 1);
+        let converted = RawLocation { range: Range::new(0, 1, 0, 3), ..location("file:///a") };
+        let left = location("file:///outside/b");
+        assert_eq!(answer, RawAnswer::Locations(vec![converted.clone(), converted.clone(), left, converted]));
+        assert_eq!(texts.asked, ["file:///a", "file:///gone", "file:///a"]);
+    }
+
+    #[test]
+    fn symbols_hovers_and_diagnostics() {
+        let document = Document::new("é😀x");
+        let (given, wanted) = (Range::new(0, 2, 0, 7), Range::new(0, 1, 0, 4));
+        let symbol = |range: Range, children: Vec<RawDocumentSymbol>| RawDocumentSymbol {
+            name: "n".into(),
+            kind: 1,
+            range,
+            selection_range: range,
+            container_name: None,
+            children,
+        };
+        let tree = |range| symbol(range, vec![symbol(range, vec![symbol(range, vec![])])]);
+        let mut answer = RawAnswer::DocumentSymbols(vec![tree(given)]);
+        assert_eq!(answer_to_utf16(&mut answer, PositionEncoding::Utf8, Some(&document), &mut known()), 0);
+        assert_eq!(answer, RawAnswer::DocumentSymbols(vec![tree(wanted)]));
+        assert_eq!(answer_to_utf16(&mut answer, PositionEncoding::Utf8, None, &mut known()), 1);
+        assert_eq!(answer, RawAnswer::DocumentSymbols(vec![]));
+
+        let hover = |range| RawAnswer::Hover(Some(Hover { contents: vec![], range }));
+        let mut answer = hover(Some(given));
+        answer_to_utf16(&mut answer, PositionEncoding::Utf8, Some(&document), &mut known());
+        assert_eq!(answer, hover(Some(wanted)));
+        answer_to_utf16(&mut answer, PositionEncoding::Utf8, None, &mut known());
+        assert_eq!(answer, hover(None));
+
+        let found = |range| RawWorkspaceSymbol {
+            name: "n".into(),
+            kind: 1,
+            uri: "file:///a".into(),
+            range,
+            container_name: None,
+        };
+        let mut answer = RawAnswer::WorkspaceSymbols(vec![found(given)]);
+        answer_to_utf16(&mut answer, PositionEncoding::Utf8, None, &mut known());
+        assert_eq!(answer, RawAnswer::WorkspaceSymbols(vec![found(wanted)]));
+
+        let file = |uri: &str, range| RawFileDiagnostics {
+            uri: uri.into(),
+            diagnostics: vec![RawDiagnostic { range, severity: None, code: None, source: None, message: "m".into() }],
+        };
+        let mut answer = RawAnswer::Diagnostics(vec![file("file:///a", given), file("file:///gone", given)]);
+        assert_eq!(answer_to_utf16(&mut answer, PositionEncoding::Utf8, None, &mut known()), 1);
+        assert_eq!(answer, RawAnswer::Diagnostics(vec![file("file:///a", wanted)]));
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let chars = prop_oneof![
+            4 => any::<char>(),
+            2 => prop::sample::select(vec!['\n', '\r', '\t', 'a', '\u{301}', '😀', '\u{2028}']),
+        ];
+        prop::collection::vec(chars, 0..60).prop_map(|chars| chars.into_iter().collect())
+    }
+
+    proptest! {
+        #[test]
+        fn there_and_back_is_the_same(text in text(), pad in 0usize..3, line in 0u32..8, character in 0u32..80) {
+            let document = Document::new(format!("{}{text}", "é".repeat(pad * 600)));
+            let position = at(line, character);
+            for encoding in ENCODINGS {
+                let there = to_server(&document, position, encoding);
+                prop_assert_eq!(there.is_some(), document.check(position).is_some());
+                if let Some(there) = there {
+                    prop_assert_eq!(from_server(&document, there, encoding), position);
+                }
+            }
+        }
+
+        #[test]
+        fn every_boundary_goes_there_and_back(text in text()) {
+            let document = Document::new(text.as_str());
+            for line in 0..document.line_count() as u32 {
+                let mut position = at(line, 0);
+                for char in document.line(line).unwrap().chars().map(Some).chain([None]) {
+                    for encoding in ENCODINGS {
+                        let there = to_server(&document, position, encoding);
+                        prop_assert!(there.is_some(), "{position:?}");
+                        prop_assert_eq!(from_server(&document, there.unwrap(), encoding), position);
+                    }
+                    position.character += char.map_or(0, char::len_utf16) as u32;
+                }
+            }
+        }
+
+        #[test]
+        fn what_a_server_says_ends_up_inside(text in text(), line in any::<u32>(), character in any::<u32>(), small in 0u32..70) {
+            let document = Document::new(text.as_str());
+            for encoding in ENCODINGS {
+                for position in [at(line, character), at(line % 5, small), at(line % 5, character)] {
+                    let here = from_server(&document, position, encoding);
+                    prop_assert_eq!(document.check(here), Some(()));
+                    prop_assert_eq!(from_server(&document, here, PositionEncoding::Utf16), here);
+                }
+            }
+        }
+
+        #[test]
+        fn order_is_kept(text in text(), one in (0u32..6, 0u32..60), two in (0u32..6, 0u32..60)) {
+            let document = Document::new(text.as_str());
+            let (first, second) = (one.min(two), one.max(two));
+            for encoding in ENCODINGS {
+                let convert = |(line, character)| from_server(&document, at(line, character), encoding);
+                prop_assert!(convert(first) <= convert(second));
+            }
+        }
+    }
+}

@@ -201,3 +201,36 @@ pub fn workspace_diagnostic<'a>(
 pub fn to_raw(params: &impl Serialize) -> serde_json::Result<Box<RawValue>> {
     serde_json::value::to_raw_value(params)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_what_lsp_says() {
+        let position = Position { line: 3, character: 7 };
+        let place = r#""textDocument":{"uri":"file:///a"},"position":{"line":3,"character":7}"#;
+        let previous = [PreviousResultId { uri: "file:///a", value: "r" }];
+        for (raw, json) in [
+            (to_raw(&at("file:///a", position)), format!("{{{place}}}")),
+            (
+                to_raw(&references("file:///a", position, true)),
+                format!(r#"{{{place},"context":{{"includeDeclaration":true}}}}"#),
+            ),
+            (to_raw(&document("file:///a")), r#"{"textDocument":{"uri":"file:///a"}}"#.into()),
+            (to_raw(&workspace_symbols("a\"b")), r#"{"query":"a\"b"}"#.into()),
+            (to_raw(&document_diagnostic("file:///a", None, None)), r#"{"textDocument":{"uri":"file:///a"}}"#.into()),
+            (
+                to_raw(&document_diagnostic("file:///a", Some("i"), Some("r"))),
+                r#"{"textDocument":{"uri":"file:///a"},"identifier":"i","previousResultId":"r"}"#.into(),
+            ),
+            (to_raw(&workspace_diagnostic(None, &[])), r#"{"previousResultIds":[]}"#.into()),
+            (
+                to_raw(&workspace_diagnostic(Some("i"), &previous)),
+                r#"{"identifier":"i","previousResultIds":[{"uri":"file:///a","value":"r"}]}"#.into(),
+            ),
+        ] {
+            assert_eq!(raw.unwrap().get(), json);
+        }
+    }
+}

@@ -1,13 +1,10 @@
 //! Rank 3: language servers as children. Finding, starting, speaking to, and stopping them; nothing of tools or workspaces.
 
+pub mod capabilities;
+pub mod client;
 pub mod convert;
 pub mod documents;
 pub mod encoding;
-pub mod methods;
-pub mod progress;
-pub mod readiness;
-pub mod capabilities;
-pub mod client;
 pub mod environment;
 pub mod events;
 pub mod frame;
@@ -18,11 +15,16 @@ pub mod ledger;
 pub mod lifecycle;
 mod message;
 pub mod meter;
+pub mod methods;
+pub mod notifications;
 mod outgoing;
 pub mod pending;
 pub mod proc_tree;
+pub mod progress;
+pub mod readiness;
 pub mod registry;
-pub mod sync_options;
-pub mod text;
 mod signal;
 pub mod spawn;
+pub mod splice;
+pub mod sync_options;
+pub mod text;

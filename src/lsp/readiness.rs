@@ -17,6 +17,8 @@ use crate::base::limits::MAX_PROGRESS_TOKENS;
 const TOKEN_LIMIT_MS: u64 = 30_000;
 /// Overall limit where the registry says 0, in ms.
 const LIMIT_MS: u64 = 120_000;
+/// No wait of the registry is longer, in ms: a day.
+const MAX_MS: u64 = 86_400_000;
 
 /// How far a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +98,7 @@ impl ReadinessState {
 
     /// A document was opened; only the first one counts.
     pub fn on_opened(&mut self, now: Instant) {
-        self.settle_account(now);
+        self.give_up_at_limit(now);
         if self.opened.is_none() {
             self.opened = Some(now);
             self.last_sign = now;
@@ -105,7 +107,7 @@ impl ReadinessState {
 
     /// A `$/progress` notification.
     pub fn on_progress(&mut self, token: &str, progress: &Progress, now: Instant) {
-        self.settle_account(now);
+        self.give_up_at_limit(now);
         self.last_sign = now;
         if progress.is_end() {
             if self.tokens.remove(token).is_some() || self.matches(token) {
@@ -124,7 +126,7 @@ impl ReadinessState {
 
     /// An `experimental/serverStatus` notification.
     pub fn on_server_status(&mut self, quiescent: bool, health: &str, now: Instant) {
-        self.settle_account(now);
+        self.give_up_at_limit(now);
         self.quiescent = Some(quiescent);
         self.health = match health {
             "error" => Health::Error,
@@ -138,13 +140,13 @@ impl ReadinessState {
 
     /// A line of the server's log. It is no sign of progress, because some servers log without end.
     pub fn on_log_message(&mut self, message: &str, now: Instant) {
-        self.settle_account(now);
+        self.give_up_at_limit(now);
         self.logged |= self.rule.log_message.as_deref().is_some_and(|text| message.contains(text));
     }
 
     /// A request or notification of the server, by its method.
     pub fn on_method(&mut self, method: &str, now: Instant) {
-        self.settle_account(now);
+        self.give_up_at_limit(now);
         self.called |= self.rule.method.as_deref() == Some(method);
     }
 
@@ -167,9 +169,10 @@ impl ReadinessState {
         }
     }
 
-    /// Whether it counts as ready only because nothing was heard of it for the overall limit.
+    /// Whether it counts as ready only because something that was expected didn't come within the overall limit.
     pub fn assumed(&self, now: Instant) -> bool {
-        self.initialized.is_some() && (self.waived || (!self.fulfilled(now) && self.limit_at() <= now))
+        let truly = self.fulfilled_at(false).is_some_and(|at| at <= now);
+        self.initialized.is_some() && !truly && self.ready_by(now)
     }
 
     /// Whether it waits for a first document to be opened: until then it won't become ready but by the overall limit.
@@ -188,7 +191,7 @@ impl ReadinessState {
             return None;
         }
         let limit_at = self.limit_at();
-        Some(self.fulfilled_at().map_or(limit_at, |at| at.min(limit_at)))
+        Some(self.fulfilled_at(self.waived).map_or(limit_at, |at| at.min(limit_at)))
     }
 
     fn ready_by(&self, now: Instant) -> bool {
@@ -196,39 +199,32 @@ impl ReadinessState {
     }
 
     fn fulfilled(&self, now: Instant) -> bool {
-        self.fulfilled_at().is_some_and(|at| at <= now)
+        self.fulfilled_at(self.waived).is_some_and(|at| at <= now)
     }
 
     /// When all conditions hold, if no further event comes; `None` if one needs an event.
-    fn fulfilled_at(&self) -> Option<Instant> {
-        let status = match self.quiescent {
-            Some(quiescent) => quiescent,
-            None => self.waived,
-        };
-        let missing = (self.rule.server_status && !status)
-            || (self.rule.log_message.is_some() && !self.logged && !self.waived)
-            || (self.rule.method.is_some() && !self.called && !self.waived);
-        if missing {
-            return None;
-        }
-        self.progress_done_at()
+    fn fulfilled_at(&self, waived: bool) -> Option<Instant> {
+        let missing = (self.rule.server_status && !self.quiescent.unwrap_or(waived))
+            || (self.rule.log_message.is_some() && !self.logged && !waived)
+            || (self.rule.method.is_some() && !self.called && !waived);
+        if missing { None } else { self.progress_done_at(waived) }
     }
 
     /// When relevant progress counts as over, if none is heard of any more.
-    fn progress_done_at(&self) -> Option<Instant> {
+    fn progress_done_at(&self, waived: bool) -> Option<Instant> {
         let initialized = self.initialized?;
         if self.rule.progress.is_empty() {
             return Some(initialized);
         }
         let base = match self.opened {
             Some(opened) if self.rule.after_open => opened,
-            None if self.rule.after_open && !self.waived => return None,
+            None if self.rule.after_open && !waived => return None,
             _ => initialized,
         };
         let quiet_at = match self.last_progress.filter(|&last| last >= base) {
-            Some(last) => last + Duration::from_millis(self.rule.settle_ms),
-            None if self.waived => base,
-            None => base + Duration::from_millis(self.rule.expect_within_ms),
+            Some(last) => last + duration(self.rule.settle_ms),
+            None if waived => base,
+            None => base + duration(self.rule.expect_within_ms),
         };
         Some(self.tokens.values().map(|token| token.last_report + self.token_limit()).fold(quiet_at, Instant::max))
     }
@@ -243,8 +239,8 @@ impl ReadinessState {
 
     /// Once the overall limit has passed, what is missing isn't waited for any more, and an unrelated event mustn't undo
     /// that: only new relevant progress or a new status does.
-    fn settle_account(&mut self, now: Instant) {
-        if !self.waived && self.assumed(now) {
+    fn give_up_at_limit(&mut self, now: Instant) {
+        if self.initialized.is_some() && !self.fulfilled(now) && self.limit_at() <= now {
             self.waived = true;
             self.quiescent = None;
             self.tokens.clear();
@@ -273,5 +269,10 @@ impl ReadinessState {
 }
 
 fn or_default(ms: u64, default: u64) -> Duration {
-    Duration::from_millis(if ms == 0 { default } else { ms })
+    duration(if ms == 0 { default } else { ms })
+}
+
+/// Capped, so that no configured number makes an instant overflow.
+fn duration(ms: u64) -> Duration {
+    Duration::from_millis(ms.min(MAX_MS))
 }

@@ -219,3 +219,103 @@ fn ceil_boundary(text: &str, mut offset: usize) -> usize {
 fn to_u32(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(line: u32, character: u32) -> Position {
+        Position { line, character }
+    }
+
+    #[test]
+    fn lines_end_with_lf_crlf_and_lone_cr() {
+        let document = Document::new("one\ntwo\r\nthree\rfour\r\r\n\nlast");
+        let lines: Vec<&str> = (0..).map_while(|line| document.line(line)).collect();
+        assert_eq!(lines, ["one", "two", "three", "four", "", "", "last"]);
+        assert_eq!(document.line_count(), 7);
+        assert_eq!(document.line(u32::MAX), None);
+    }
+
+    #[test]
+    fn a_final_line_end_makes_an_empty_last_line() {
+        for (text, lines) in [("", 1), ("a", 1), ("a\n", 2), ("a\r", 2), ("a\r\n", 2), ("\n\n", 3), ("\r\n\r\n", 3)] {
+            let document = Document::new(text);
+            assert_eq!(document.line_count(), lines, "{text:?}");
+            assert_eq!(document.check(at(lines as u32 - 1, document.utf16_len(lines as u32 - 1))), Some(()));
+            assert_eq!(document.check(at(lines as u32, 0)), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn other_separators_end_no_line() {
+        assert_eq!(Document::new("a\u{2028}b\u{85}c\u{b}d\u{c}e").line_count(), 1);
+    }
+
+    #[test]
+    fn check_refuses_what_is_outside_or_inside_a_pair() {
+        let document = Document::new("a😀é\r\n\te\u{301}x\n");
+        assert_eq!(document.utf16_len(0), 4);
+        for (position, inside) in [
+            (at(0, 0), true),
+            (at(0, 1), true),
+            (at(0, 2), false),
+            (at(0, 3), true),
+            (at(0, 4), true),
+            (at(0, 5), false),
+            (at(0, 6), false),
+            (at(1, 4), true),
+            (at(1, 5), false),
+            (at(2, 0), true),
+            (at(2, 1), false),
+            (at(3, 0), false),
+            (at(0, u32::MAX), false),
+            (at(u32::MAX, 0), false),
+        ] {
+            assert_eq!(document.check(position).is_some(), inside, "{position:?}");
+        }
+    }
+
+    #[test]
+    fn columns_in_one_huge_line_agree_with_counting() {
+        for unit_text in ["ab😀é漢\u{301}c", "😀", "é", "漢漢漢x"] {
+            let text = format!("first é\n{}\nlast 😀", unit_text.repeat(1_500));
+            let document = Document::new(text.as_str());
+            let line = document.line(1).unwrap();
+            let start = "first é\n".len();
+            for unit in [Unit::Byte, Unit::Utf16, Unit::Char] {
+                let mut units = 0;
+                for (offset, char) in line.char_indices().chain([(line.len(), ' ')]) {
+                    let position = at(1, units);
+                    let found = document.find(position, unit).unwrap();
+                    assert_eq!(found, Found { offset: start + offset, exact: true }, "{unit:?} {position:?}");
+                    assert_eq!(document.position_of(start + offset, unit), position, "{unit:?}");
+                    let width = match unit {
+                        Unit::Byte => char.len_utf8(),
+                        Unit::Utf16 => char.len_utf16(),
+                        Unit::Char => 1,
+                    } as u32;
+                    for inner in units + 1..units + width {
+                        let inside = document.find(at(1, inner), unit).unwrap();
+                        assert_eq!(inside, Found { offset: start + offset, exact: false }, "{unit:?} {inner}");
+                    }
+                    units += width;
+                }
+                let beyond = document.find(at(1, units), unit).unwrap();
+                assert_eq!(beyond, Found { offset: start + line.len(), exact: false }, "{unit:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn texts_whose_length_is_a_multiple_of_the_marks() {
+        for length in [MARK_EVERY - 1, MARK_EVERY, MARK_EVERY + 1, 2 * MARK_EVERY] {
+            let text = format!("é{}", "a".repeat(length - 2));
+            let document = Document::new(text.as_str());
+            let end = at(0, length as u32 - 1);
+            assert_eq!(document.check(end), Some(()), "{length}");
+            assert_eq!(document.check(at(0, length as u32)), None, "{length}");
+            assert_eq!(document.position_of(length, Unit::Utf16), end, "{length}");
+        }
+    }
+}

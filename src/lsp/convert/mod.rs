@@ -68,3 +68,6 @@ impl ConvertError {
         Self::Malformed { what, line: error.line(), column: error.column() }
     }
 }
+
+#[cfg(test)]
+mod tests;
