@@ -7,5 +7,5 @@ fn main() -> ExitCode {
     if let Some(code) = codeyard::lsp::guard::from_command_line(std::env::args_os()) {
         return code;
     }
-    ExitCode::SUCCESS
+    codeyard::cli::run(std::env::args_os())
 }

@@ -1,6 +1,7 @@
 //! Everything one language-server actor is made from, fixed for its life: which program, where, with which settings, and
 //! whom to tell. A change of any of it makes another actor.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,8 +47,14 @@ impl Default for ServerTimes {
 pub struct Program {
     /// The program's absolute path.
     pub program: PathBuf,
-    /// Its arguments, all replacements done.
-    pub args: Vec<OsString>,
+    /// Its arguments; placeholders are filled when it's started.
+    pub args: Vec<String>,
+    /// Environment it needs besides the registry's.
+    pub env: BTreeMap<String, String>,
+    /// The installation's folder, where it is installed by us.
+    pub install: Option<PathBuf>,
+    /// The folder of the installation's programs.
+    pub bin: Option<PathBuf>,
     /// Its version, where it was asked.
     pub version: Option<String>,
 }
@@ -62,11 +69,13 @@ pub struct ServerContext {
     pub server: Arc<Server>,
     /// What to start.
     pub program: Program,
-    /// The complete environment.
-    pub env: Vec<(OsString, OsString)>,
+    /// The environment that every child may see.
+    pub environment: Arc<Vec<(OsString, OsString)>>,
+    /// What the workspace adds to it.
+    pub env: BTreeMap<String, String>,
     /// The project root, a real path inside the workspace's roots.
     pub root: PathBuf,
-    /// Settings: the registry's with the workspace's on top.
+    /// The workspace's own settings, to be laid over the registry's.
     pub settings: Option<serde_json::Value>,
     /// Documents that are opened as soon as it runs, with their language ids.
     pub anchors: Vec<PathBuf>,
@@ -86,6 +95,8 @@ pub struct ServerContext {
     pub tell: Recipient<crate::engine::language_server::ServerNews>,
     /// Counted.
     pub metrics: Arc<dyn Metrics>,
+    /// The state directory.
+    pub state: PathBuf,
     /// A folder the server may write to.
     pub cache: PathBuf,
     /// Which child of the workspace it is.

@@ -13,7 +13,7 @@ use super::*;
 use crate::engine::restart::Verdict;
 use crate::lsp::client::{Client, ClientOptions};
 use crate::lsp::events::{Event, Events};
-use crate::lsp::launch::{LaunchSpec, Process};
+use crate::lsp::launch::Process;
 use crate::lsp::lifecycle::{self, Initialized};
 
 /// Kills the child's whole group when dropped, unless it has been stopped in order.
@@ -246,13 +246,15 @@ impl Handler<StopServer> for LanguageServer {
 
 async fn give_birth(context: Arc<ServerContext>) -> Result<Born, StillBorn> {
     let failed = |message: String, stderr: String| StillBorn { message, stderr };
-    let spec = LaunchSpec {
-        label: format!("{}/{}", context.workspace, context.kind),
-        program: context.program.program.clone(),
-        args: context.program.args.clone(),
-        cwd: context.root.clone(),
-        env: context.env.clone(),
+    let own = context.clone();
+    let prepared = match tokio::task::spawn_blocking(move || prepare::prepare(&own)).await {
+        Ok(Ok(prepared)) => prepared,
+        Ok(Err(error)) => {
+            return Err(failed(format!("the cache folder can't be used: {}", error.kind()), String::new()));
+        }
+        Err(_) => return Err(failed("preparing the start failed".into(), String::new())),
     };
+    let spec = prepared.spec;
     let launched = context.launcher.launch(&spec).await;
     let connection = launched.map_err(|error| failed(error.to_string(), String::new()))?;
     let child = KillOnDrop::new(connection.process);
@@ -261,12 +263,11 @@ async fn give_birth(context: Arc<ServerContext>) -> Result<Born, StillBorn> {
         no_cancel: context.server.quirks.no_cancel.clone(),
         omit_null_params: context.server.quirks.omit_null_params,
         restart_on_error: context.server.quirks.restart_on_error.clone(),
-        host: Arc::new(up::host(&context)),
+        host: Arc::new(prepared.host),
         frames: context.frames.clone(),
     };
     let (client, events) = Client::start(connection.reader, connection.writer, options);
-    let spec = up::initialize_spec(&context);
-    match timeout(context.times.start, lifecycle::initialize(&client, &spec)).await {
+    match timeout(context.times.start, lifecycle::initialize(&client, &prepared.initialize)).await {
         Ok(Ok(initialized)) => Ok(Born { client, events, child, initialized }),
         Ok(Err(error)) => Err(failed(error.to_string(), child.process().stderr_tail())),
         Err(_) => Err(failed("the language server did not start in time".into(), child.process().stderr_tail())),

@@ -9,6 +9,7 @@
 mod ask;
 mod diagnostics;
 mod life;
+mod prepare;
 mod up;
 mod watched;
 

@@ -27,8 +27,7 @@ use crate::lsp::convert;
 use crate::lsp::documents::{OpenDocuments, Outgoing};
 use crate::lsp::encoding::{self, PositionEncoding};
 use crate::lsp::events::Event;
-use crate::lsp::inbound::StaticHost;
-use crate::lsp::lifecycle::{InitializeSpec, Initialized};
+use crate::lsp::lifecycle::Initialized;
 use crate::lsp::methods;
 use crate::lsp::pending::RequestError;
 use crate::lsp::progress;
@@ -79,29 +78,6 @@ pub struct EventEffect {
     pub pushed: bool,
     /// The readiness may have changed.
     pub readiness: bool,
-}
-
-/// What the child is told of itself at `initialize`.
-pub fn initialize_spec(context: &ServerContext) -> InitializeSpec {
-    let name = context.root.file_name().map(|name| name.to_string_lossy().into_owned());
-    InitializeSpec {
-        root: context.root.clone(),
-        root_name: name.unwrap_or_else(|| "root".into()),
-        process_id: Some(std::process::id()),
-        initialization_options: context.server.initialization_options.clone(),
-        encodings: context.server.quirks.encodings.clone(),
-        settings: context.settings.clone(),
-    }
-}
-
-/// What the child may ask of us.
-pub fn host(context: &ServerContext) -> StaticHost {
-    let spec = initialize_spec(context);
-    StaticHost {
-        settings: context.settings.clone().unwrap_or(serde_json::Value::Null),
-        folders: vec![(crate::model::uri::encode_path(&context.root), spec.root_name)],
-        wanted: context.server.readiness.method.iter().cloned().collect(),
-    }
 }
 
 impl Up {

@@ -1,8 +1,5 @@
 //! Children: made on first need, replaced when their actor panicked, stopped when idle, unwanted or at the end.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-
 use actix::prelude::*;
 
 use super::*;
@@ -10,8 +7,7 @@ use crate::base::ids::ServerKind;
 use crate::engine::anchors;
 use crate::engine::language_server::StopServer;
 use crate::engine::providers::Choice;
-use crate::engine::server_context::{Program, ServerContext};
-use crate::lsp::registry::Server;
+use crate::engine::server_context::ServerContext;
 
 /// A child's actor ended.
 #[derive(Message)]
@@ -43,19 +39,17 @@ impl Workspace {
     fn child_context(&self, choice: &Choice, ctx: &Context<Self>) -> ServerContext {
         let setup = &self.setup;
         let key = &choice.key;
-        let cache = setup
-            .cache
-            .join(&key.kind)
-            .join(&crate::base::digest::sha256hex(key.root.as_os_str().as_encoded_bytes())[..16]);
+        let cache = setup.cache.join(&key.kind).join(cache_name(choice));
         let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
         let servers = setup.servers.clone();
         ServerContext {
             workspace: setup.name.clone(),
             kind: ServerKind::new(&key.kind),
-            program: fill_in(&choice.program, &key.root, &cache),
-            env: environment(&setup.shared.environment, &choice.server, &setup.env, &key.root, &cache),
+            program: choice.program.clone(),
+            environment: setup.shared.environment.clone(),
+            env: setup.env.clone(),
             root: key.root.clone(),
-            settings: merged_settings(&choice.server, setup.settings.get(&key.kind)),
+            settings: setup.settings.get(&key.kind).cloned(),
             anchors: anchors::choose(&choice.server, &key.root, &files, &servers),
             languages: Arc::new(move |path| servers.index.language_of(path).map(str::to_owned)),
             gate: setup.gate.clone(),
@@ -65,6 +59,7 @@ impl Workspace {
             times: self.policy.times,
             tell: ctx.address().recipient(),
             metrics: setup.shared.metrics.clone(),
+            state: setup.state.clone(),
             cache,
             key: key.clone(),
             server: choice.server.clone(),
@@ -147,60 +142,10 @@ impl Handler<Drain> for Workspace {
     }
 }
 
-fn fill_in(program: &Program, root: &std::path::Path, cache: &std::path::Path) -> Program {
-    let args = program.args.iter().map(|arg| OsString::from(replace(&arg.to_string_lossy(), root, cache)));
-    Program { args: args.collect(), ..program.clone() }
-}
-
-fn environment(
-    base: &[(OsString, OsString)],
-    server: &Server,
-    own: &BTreeMap<String, String>,
-    root: &std::path::Path,
-    cache: &std::path::Path,
-) -> Vec<(OsString, OsString)> {
-    let mut all: BTreeMap<OsString, OsString> = base.iter().cloned().collect();
-    for (name, value) in server.env.iter().chain(own) {
-        all.insert(name.into(), replace(value, root, cache).into());
-    }
-    all.into_iter().collect()
-}
-
-fn replace(text: &str, root: &std::path::Path, cache: &std::path::Path) -> String {
-    text.replace("{root}", &root.to_string_lossy()).replace("{cache}", &cache.to_string_lossy())
-}
-
-fn merged_settings(server: &Server, own: Option<&serde_json::Value>) -> Option<serde_json::Value> {
-    match (server.settings.clone(), own) {
-        (Some(mut base), Some(own)) => {
-            merge(&mut base, own);
-            Some(base)
-        }
-        (base, own) => base.or_else(|| own.cloned()),
-    }
-}
-
-fn merge(base: &mut serde_json::Value, own: &serde_json::Value) {
-    match (base, own) {
-        (serde_json::Value::Object(base), serde_json::Value::Object(own)) => {
-            for (key, value) in own {
-                merge(base.entry(key.clone()).or_insert(serde_json::Value::Null), value);
-            }
-        }
-        (base, own) => *base = own.clone(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn settings_merge_key_by_key() {
-        let server = Server { settings: Some(json!({"a": {"b": 1, "c": 2}})), ..Server::default() };
-        let merged = merged_settings(&server, Some(&json!({"a": {"c": 3}, "d": [4]})));
-        assert_eq!(merged, Some(json!({"a": {"b": 1, "c": 3}, "d": [4]})));
-        assert_eq!(merged_settings(&Server::default(), None), None);
-    }
+/// A folder for this project root and this very program: two versions must not share one.
+fn cache_name(choice: &Choice) -> String {
+    let program = &choice.program;
+    let version = program.version.as_deref().unwrap_or_default();
+    let text = format!("{}|{}|{version}", choice.key.root.display(), program.program.display());
+    crate::base::digest::sha256hex(text)[..16].to_owned()
 }

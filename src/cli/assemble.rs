@@ -1,0 +1,187 @@
+//! Puts a service together: state directory, watcher, launcher, installer, actors, gateway. Every command that serves
+//! begins here.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Failure;
+use super::args::SourceArgs;
+use crate::config::{Config, Source};
+use crate::engine::programs::{Locate, Programs};
+use crate::engine::server_context::Program;
+use crate::engine::server_state::Unavailable;
+use crate::engine::start::{Engine, EngineParts};
+use crate::engine::supervisor::Configured;
+use crate::engine::workspace_setup::Shared;
+use crate::gateway::router::Gateway;
+use crate::lsp::environment::allowed_environment;
+use crate::lsp::frame::FrameBudget;
+use crate::lsp::install::{Installer, Located};
+use crate::lsp::ledger::{self, Ledger};
+use crate::lsp::registry::Server;
+use crate::lsp::spawn::ProcessLauncher;
+use crate::store::StateDir;
+use crate::telemetry::{Counts, Metrics};
+use crate::watch::Watcher;
+
+/// Names the folder that holds installed language servers, instead of the state directory's own.
+pub const SERVERS_DIR_VARIABLE: &str = "CODEYARD_SERVERS_DIR";
+
+/// A service that is put together, its workspaces open.
+pub struct Service {
+    /// The actors.
+    pub engine: Engine,
+    /// What transports call.
+    pub gateway: Arc<Gateway>,
+    /// The state directory.
+    pub state: StateDir,
+    /// The configuration in force.
+    pub config: Config,
+    /// What became of it.
+    pub configured: Configured,
+    /// What is counted.
+    pub counts: Arc<Counts>,
+}
+
+/// Opens the state directory that the flags, the environment or the defaults name.
+pub fn open_state(flag: Option<&Path>) -> Result<StateDir, Failure> {
+    let path =
+        StateDir::locate(flag, |name| std::env::var_os(name)).map_err(|error| Failure::new(error.to_string()))?;
+    StateDir::open(&path).map_err(|error| Failure::new(chain(&error)))
+}
+
+/// The configuration that the flags name: a file, roots, or the present folder.
+pub fn load_config(source: &SourceArgs) -> Result<Config, Failure> {
+    match &source.config {
+        Some(file) => read_config(file),
+        None if source.root.is_empty() => Err(Failure::new(
+            "nothing to serve: name a repository (--root PATH) or a configuration (--config FILE); try `codeyard serve --help`",
+        )),
+        None => {
+            let roots: Result<Vec<PathBuf>, Failure> = source.root.iter().map(|root| absolute(root)).collect();
+            Ok(Config::from_roots(&roots?))
+        }
+    }
+}
+
+/// Reads a configuration file.
+pub fn read_config(file: &Path) -> Result<Config, Failure> {
+    let shown = file.display().to_string();
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::new(format!("{shown} can't be read: {error}; check the path given to --config")))?;
+    let base = absolute(file.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let source = Source { file: &shown, base_dir: &base, home: home.as_deref() };
+    crate::config::parse_source(&text, source).map_err(|error| Failure::new(error.to_string()))
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path).map_err(|error| Failure::new(format!("{} is no usable path: {error}", path.display())))
+}
+
+/// The installer of a state directory, or of the folder the environment names.
+pub fn installer(state: &StateDir) -> Installer {
+    match std::env::var_os(SERVERS_DIR_VARIABLE).filter(|value| !value.is_empty()) {
+        Some(folder) => Installer::with_servers_dir(PathBuf::from(folder)),
+        None => Installer::with_servers_dir(state.servers()),
+    }
+}
+
+/// Puts a service together and opens the workspaces of `config`. Must run inside a tokio runtime.
+pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> Result<Service, Failure> {
+    let swept = ledger::sweep(state.path());
+    if swept.killed > 0 {
+        tracing::warn!(
+            killed = swept.killed,
+            "language servers of a dead codeyard were still running, and were killed"
+        );
+    }
+    let own = Ledger::open(state.path())
+        .map_err(|error| Failure::new(format!("the state directory can't be written: {error}")))?;
+    let launcher = ProcessLauncher::new(Some(Arc::new(own)))
+        .map_err(|error| Failure::new(format!("this program's own path can't be found: {error}")))?;
+    state.make(&state.run()).map_err(|error| Failure::new(chain(&error)))?;
+    let watcher = match Watcher::new(&state.run()) {
+        Ok(watcher) => Some(watcher),
+        Err(error) => {
+            tracing::warn!(error = %error, "files can't be watched; every question compares with disk, and nothing is retained");
+            None
+        }
+    };
+    let counts = Arc::new(Counts::default());
+    let metrics: Arc<dyn Metrics> = counts.clone();
+    let shared = Shared {
+        programs: Programs::new(Arc::new(Installed(installer(&state)))),
+        launcher: Arc::new(launcher),
+        frames: Arc::new(FrameBudget::default()),
+        watcher,
+        environment: Arc::new(allowed_environment()),
+        metrics: metrics.clone(),
+    };
+    let parts = EngineParts {
+        shared,
+        epochs: Arc::new(state.roots_epochs()),
+        state: state.path().to_path_buf(),
+        cache: state.path().join("cache"),
+        chosen,
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+    let engine =
+        Engine::start(parts, threads).map_err(|error| Failure::new(format!("threads can't be started: {error}")))?;
+    let configured = engine.configure(config.clone()).await.map_err(|error| Failure::new(error.to_string()))?;
+    let gateway = Arc::new(Gateway::new(engine.directory(), metrics));
+    Ok(Service { engine, gateway, state, config, configured, counts })
+}
+
+/// Says which workspaces couldn't be opened; fails if that leaves none.
+pub fn report_failures(configured: &Configured) -> Result<(), Failure> {
+    for (name, why) in &configured.failed {
+        eprintln!("codeyard: workspace {name} can't be opened: {why}");
+    }
+    if configured.started.is_empty() && !configured.failed.is_empty() {
+        return Err(Failure::new("no workspace could be opened; check the roots, then start again"));
+    }
+    Ok(())
+}
+
+/// An error with its causes, on one line.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+/// The installer as the engine sees it.
+struct Installed(Installer);
+
+impl Locate for Installed {
+    fn locate(&self, kind: &str, server: &Server) -> Result<Program, Unavailable> {
+        match self.0.locate(kind, server) {
+            Located::Ready(found) => Ok(Program {
+                program: found.program,
+                args: found.args,
+                env: found.env,
+                version: found.version,
+                install: found.install,
+                bin: found.bin,
+            }),
+            Located::NotInstalled { command } => Err(Unavailable::new(
+                kind,
+                "not_installed",
+                "the language server for this kind of file is not installed",
+                command,
+            )),
+            Located::Broken { .. } => Err(Unavailable::new(
+                kind,
+                "not_installed",
+                "the language server's program is there but doesn't work",
+                format!("codeyard servers install {kind}"),
+            )),
+        }
+    }
+}

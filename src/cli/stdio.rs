@@ -1,0 +1,77 @@
+//! `codeyard stdio`: one client on standard input and output, attached to a running server if one knows the root.
+
+use tokio_util::sync::CancellationToken;
+
+use super::args::StdioArgs;
+use super::{Failure, assemble, logging};
+use crate::config::Config;
+use crate::gateway::service::{Principal, Service as _};
+use crate::transport::attach::{self, Hello};
+use crate::transport::stdio::serve_stdio;
+
+/// Serves until the end of input.
+pub fn run(mut args: StdioArgs) -> Result<(), Failure> {
+    if args.source.config.is_none() && args.source.root.is_empty() {
+        args.source.root.push(".".into());
+    }
+    let config = assemble::load_config(&args.source)?;
+    logging::install(&config.log);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::new(format!("threads can't be started: {error}")))?;
+    let done = runtime.block_on(serve(args, config));
+    // Reading standard input blocks a thread of tokio's that nothing can end; don't wait for it.
+    runtime.shutdown_background();
+    done
+}
+
+async fn serve(args: StdioArgs, config: Config) -> Result<(), Failure> {
+    let state = assemble::open_state(args.source.state_dir.as_deref())?;
+    let hello = Hello {
+        version: attach::VERSION,
+        roots: if args.workspace.is_some() { vec![] } else { default_roots(&config) },
+        workspace: args.workspace.clone(),
+        catalogs: Some(args.catalog.clone()),
+    };
+    if !args.alone
+        && let Some(stream) = attach::attach(&state.attach_socket(), &hello).await
+    {
+        tracing::info!("attached to the running server");
+        let piped = attach::pipe(tokio::io::stdin(), tokio::io::stdout(), stream).await;
+        return piped.map_err(|error| Failure::new(format!("the connection to the running server broke: {error}")));
+    }
+    let service = assemble::assemble(state, config, args.source.server.clone()).await?;
+    assemble::report_failures(&service.configured)?;
+    let endpoint = service.gateway.endpoint(&Principal::local(), args.workspace.as_deref(), Some(&args.catalog));
+    let Some(endpoint) = endpoint else {
+        service.engine.drain().await;
+        return Err(Failure::new(format!(
+            "there is no such workspace or catalog (workspace {}, catalog {}); try `codeyard stdio --help`",
+            args.workspace.as_deref().unwrap_or("by default"),
+            args.catalog
+        )));
+    };
+    let shutdown = CancellationToken::new();
+    let on_signal = shutdown.clone();
+    let signals = tokio::spawn(async move {
+        if let Ok(mut term) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            tokio::select! {
+                _ = term.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+            on_signal.cancel();
+        }
+    });
+    let limits = service.config.limits.clone().clamped();
+    let served =
+        serve_stdio(tokio::io::stdin(), tokio::io::stdout(), service.gateway.clone(), endpoint, &limits, shutdown)
+            .await;
+    signals.abort();
+    service.engine.drain().await;
+    served.map_err(|error| Failure::new(format!("standard input or output broke: {error}")))
+}
+
+fn default_roots(config: &Config) -> Vec<std::path::PathBuf> {
+    let name = config.default_name();
+    let found = name.and_then(|name| config.workspace(name.as_str()));
+    found.map(|workspace| workspace.roots.clone()).unwrap_or_default()
+}
