@@ -1,12 +1,26 @@
 //! The registry of language servers: what `config/languages.toml` and the user's entries say, as types.
 //!
 //! It is data: which files are of which language, which servers serve it, how each is found, installed, started, asked and
-//! waited for. It starts nothing and looks at no disk; `install` finds programs, `engine` runs them.
-//! Invariant: every `servers` reference of a language names a server of the registry, and keys are unique.
+//! waited for. It starts nothing and looks at no disk (only `project_root::Disk` and `prepare` do); `install` finds
+//! programs, `engine` runs them.
+//! Invariant of a registry that came from [`Registry::builtin`] or [`Registry::merged`]: every language of a server is one
+//! of the registry, no ending belongs to two languages, the primary servers of a language are of one group with distinct
+//! priorities, and every package is pinned.
+
+pub mod load;
+pub mod matching;
+pub mod prepare;
+pub mod project_root;
+mod validate;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+pub use load::Error;
+pub use matching::{Candidates, LanguageIndex, Selection};
+pub use prepare::{Launch, Places};
+pub use project_root::{Disk, Look, ProjectRoot, project_root};
 
 /// The whole registry.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -55,8 +69,13 @@ pub struct Server {
     pub role: Role,
     /// Off unless the user turns it on.
     pub disabled: bool,
-    /// Program and arguments. `{state}`, `{root}`, `{cache}` and `{bin}` are replaced.
+    /// Program and arguments. `{state}`, `{root}`, `{cache}`, `{bin}` and `{install}` are replaced.
     pub command: Vec<String>,
+    /// The same program without the package's wrapper: paths inside the install folder (globs allowed), the program first,
+    /// then arguments that precede those of `command`. Used when all of them are there, else `command`'s program is.
+    pub direct: Vec<String>,
+    /// Whether this entry has been run against the real server; otherwise it is only written down.
+    pub tested: bool,
     /// Arguments that make the program print its version and exit with 0; empty: not probed.
     pub version_args: Vec<String>,
     /// Where it comes from.
@@ -79,11 +98,11 @@ pub struct Server {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "from", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Install {
-    /// From PyPI, into a folder of the state directory.
+    /// From PyPI, into a folder of the state directory. Packages are pinned, `name==version`.
     Pypi { packages: Vec<String> },
     /// From npm, into a folder of the state directory. Packages are pinned, `name@version`.
     Npm { packages: Vec<String> },
-    /// From crates.io with `cargo install`.
+    /// From crates.io with `cargo install`. Packages are pinned, `name@version`.
     Cargo { packages: Vec<String> },
     /// Not ours to install: what to tell the user to do.
     Manual { hint: String },
@@ -93,9 +112,11 @@ pub enum Install {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RootRule {
-    /// Files or folders (globs allowed) that mark a project root.
+    /// Files or folders (globs allowed in the last part) that mark a project root. `name ~ text` asks for a file with a
+    /// line that begins with the text.
     pub markers: Vec<String>,
-    /// Markers of a whole (`Cargo.toml` with `[workspace]`, `go.work`, a lock file): the outermost one wins over `markers`.
+    /// Markers of a whole (`Cargo.toml ~ [workspace]`, `go.work`, a lock file): one of these wins over `markers`; which of
+    /// several, `pick` says.
     pub workspace_markers: Vec<String>,
     /// Which marker counts.
     pub pick: RootPick,
@@ -165,8 +186,13 @@ pub struct Quirks {
     pub restart_on_error: Option<String>,
     /// Methods the server advertises but doesn't implement.
     pub unsupported: Vec<String>,
-    /// Copies of these files (compile databases) are put in `{cache}`, because the server writes beside them.
+    /// A copy of the first of these files of the project root that exists (compile databases) is put in `{cache}`, because
+    /// the server writes beside it.
     pub copy_to_cache: Vec<String>,
+    /// Arguments added when such a copy was made.
+    pub copy_args: Vec<String>,
+    /// Names of programs that the server must not find: failing stand-ins are put in front of its `PATH`.
+    pub shims: Vec<String>,
     /// The server pushes diagnostics with the document's version.
     pub push_versioned: bool,
     /// A push that follows a sync is only complete after this many ms of quiet.
