@@ -124,6 +124,21 @@ pub const MAX_DIAGNOSTIC_FILES: usize = 20_000;
 /// Diagnostics of one file that are kept at all.
 pub const MAX_DIAGNOSTICS_PER_FILE: usize = 10_000;
 
+/// Bytes read of a file that may mark a project root (`Cargo.toml` with `[workspace]`).
+pub const MAX_MARKER_BYTES: u64 = 1024 * 1024;
+/// Names read of a folder in which a marker is looked for by glob.
+pub const MAX_MARKER_ENTRIES: usize = 10_000;
+/// Largest compile database that is copied to a cache folder, in bytes.
+pub const MAX_COPIED_BYTES: u64 = 256 * 1024 * 1024;
+/// Longest time a program may take to say its version, in milliseconds.
+pub const PROBE_TIMEOUT_MS: u64 = 10_000;
+/// Programs whose version is remembered.
+pub const MAX_PROBES: usize = 1_024;
+/// Longest time the installation of one language server may take, in milliseconds: a build from source takes half an hour.
+pub const INSTALL_TIMEOUT_MS: u64 = 3_600_000;
+/// Kept tail of an installing tool's output, in bytes.
+pub const INSTALL_TAIL_BYTES: usize = 16 * 1024;
+
 /// Calls in flight in the whole process.
 pub const MAX_CALLS_IN_FLIGHT: usize = 1_024;
 /// Calls in flight in one workspace.

@@ -22,6 +22,7 @@ pub mod pending;
 pub mod proc_tree;
 pub mod progress;
 pub mod readiness;
+pub mod install;
 pub mod registry;
 mod signal;
 pub mod spawn;

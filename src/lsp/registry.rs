@@ -11,6 +11,7 @@ pub mod load;
 pub mod matching;
 pub mod prepare;
 pub mod project_root;
+pub mod table;
 mod validate;
 
 use std::collections::BTreeMap;
@@ -69,7 +70,8 @@ pub struct Server {
     pub role: Role,
     /// Off unless the user turns it on.
     pub disabled: bool,
-    /// Program and arguments. `{state}`, `{root}`, `{cache}`, `{bin}` and `{install}` are replaced.
+    /// Program and arguments. `{state}`, `{root}`, `{rooturi}`, `{cache}`, `{bin}` and `{install}` are replaced,
+    /// here and in environment, options and settings (see `prepare`).
     pub command: Vec<String>,
     /// The same program without the package's wrapper: paths inside the install folder (globs allowed), the program first,
     /// then arguments that precede those of `command`. Used when all of them are there, else `command`'s program is.

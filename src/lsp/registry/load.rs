@@ -136,7 +136,7 @@ mod tests {
             ("[servers.ty.quirks]\ncache_dirs = [\"../x\"]\n", "servers.ty.quirks.cache_dirs: "),
             ("[servers.ty.quirks]\ncopy_to_cache = [\"/x\"]\n", "servers.ty.quirks.copy_to_cache: "),
             ("[servers.ty.quirks]\nencodings = [\"latin-1\"]\n", "servers.ty.quirks.encodings: "),
-            ("[languages.foo]\nextensions = [\"py\"]\n", "languages.foo.extensions: `py` belongs to `python` already"),
+            ("[languages.foo]\nextensions = [\"py\"]\n", "languages.python.extensions: `py` is an ending of `foo` too"),
             ("[languages.foo]\nextensions = [\"Foo\"]\n", "languages.foo.extensions: "),
             ("[languages.foo]\nextensions = [\".foo\"]\n", "languages.foo.extensions: "),
             ("[languages.foo]\nfile_names = [\"a/b\"]\n", "languages.foo.file_names: "),

@@ -12,13 +12,14 @@ use serde_json::Value;
 
 use super::Server;
 use crate::base::limits::MAX_COPIED_BYTES;
+use crate::model::uri::encode_path;
 
 /// The folders that placeholders stand for.
 #[derive(Debug, Clone)]
 pub struct Places {
     /// `{state}`: the state directory.
     pub state: PathBuf,
-    /// `{root}`: the project root.
+    /// `{root}`: the project root; `{rooturi}` is its file URI.
     pub root: PathBuf,
     /// `{cache}`: a folder of this server, version and project root alone; two versions must not share one.
     pub cache: PathBuf,
@@ -149,7 +150,9 @@ fn absolute_directories(bytes: Vec<u8>, folder: &Path) -> Vec<u8> {
 impl Places {
     /// The text with its placeholders filled, in one pass; nothing if one of them stands for nothing here.
     pub fn fill(&self, text: &str) -> Option<String> {
-        let known: [(&str, Option<&Path>); 5] = [
+        let uri = format!("file://{}", encode_path(&self.root));
+        let known: [(&str, Option<&Path>); 6] = [
+            ("{rooturi}", Some(Path::new(&uri))),
             ("{state}", Some(&self.state)),
             ("{root}", Some(&self.root)),
             ("{cache}", Some(&self.cache)),
@@ -213,6 +216,8 @@ mod tests {
         (places.install, places.bin) = (None, None);
         assert_eq!(places.fill_value(&value).unwrap(), json!({"a": [1], "b": {"d": true}}));
         assert_eq!(places.fill("{bin}"), None);
+        places.root = "/a b/ü#%".into();
+        assert_eq!(places.fill("{rooturi}").unwrap(), "file:///a%20b/%C3%BC%23%25");
     }
 
     #[test]

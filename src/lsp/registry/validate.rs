@@ -7,7 +7,7 @@ use globset::Glob;
 
 use super::{Error, Install, Language, Registry, Role, Server};
 
-const PLACEHOLDERS: [&str; 5] = ["{state}", "{root}", "{cache}", "{bin}", "{install}"];
+const PLACEHOLDERS: [&str; 6] = ["{state}", "{root}", "{rooturi}", "{cache}", "{bin}", "{install}"];
 const ENCODINGS: [&str; 3] = ["utf-8", "utf-16", "utf-32"];
 
 /// Checks everything that types alone don't say.
@@ -51,8 +51,7 @@ fn languages(languages: &BTreeMap<String, Language>) -> Result<(), Error> {
                 return Err(refused(&key, format!("`{ending}` must be lower case, without the leading dot")));
             }
             if let Some(other) = endings.insert(ending, id) {
-                let (here, there) = if other == id { (&key, "twice") } else { (&key, other) };
-                return Err(refused(here, format!("`{ending}` belongs to `{there}` already")));
+                return Err(refused(&key, format!("`{ending}` is an ending of `{other}` too")));
             }
         }
         for file_name in &language.file_names {
@@ -61,7 +60,7 @@ fn languages(languages: &BTreeMap<String, Language>) -> Result<(), Error> {
                 return Err(refused(&key, format!("`{file_name}` is not a file name")));
             }
             if let Some(other) = names.insert(file_name, id) {
-                return Err(refused(&key, format!("`{file_name}` belongs to `{other}` already")));
+                return Err(refused(&key, format!("`{file_name}` is a name of `{other}` too")));
             }
         }
     }
