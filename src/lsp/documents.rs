@@ -242,3 +242,174 @@ fn did_open(state: &DocumentState) -> Outgoing {
         },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::encoding::PositionEncoding;
+    use super::super::sync_options::SaveOptions;
+    use super::*;
+    use crate::base::digest::sha256;
+
+    const FULL: SyncOptions =
+        SyncOptions { open_close: true, change: ChangeKind::Full, save: None, encoding: PositionEncoding::Utf16 };
+
+    fn table(limit: usize, options: SyncOptions) -> OpenDocuments {
+        let mut table = OpenDocuments::new(limit);
+        table.set_options(options);
+        table
+    }
+
+    fn sync(table: &mut OpenDocuments, uri: &str, text: &str) -> Vec<String> {
+        let sent = table.sync(uri, "rust", &Arc::new(Document::new(text)), sha256(text));
+        let total: usize = table.all().map(|state| state.document.text().len()).sum();
+        assert_eq!(table.bytes, total);
+        shown(sent)
+    }
+
+    /// `open a 1`, `change a 2`, `save a`, `close a`: the method's last word, the URI, the version.
+    fn shown(sent: impl IntoIterator<Item = Outgoing>) -> Vec<String> {
+        let line = |outgoing: Outgoing| match &outgoing {
+            Outgoing::DidOpen(open) => format!("open {} {}", outgoing.uri(), open.text_document.version),
+            Outgoing::DidChange(change) => format!("change {} {}", outgoing.uri(), change.text_document.version),
+            Outgoing::DidSave(_) => format!("save {}", outgoing.uri()),
+            Outgoing::DidClose(_) => format!("close {}", outgoing.uri()),
+        };
+        sent.into_iter().map(line).collect()
+    }
+
+    fn json(outgoing: &Outgoing) -> (&'static str, String) {
+        (outgoing.method(), serde_json::to_string(outgoing).unwrap())
+    }
+
+    #[test]
+    fn opened_once_changed_when_different_closed_once() {
+        let mut table = table(9, FULL);
+        assert_eq!(sync(&mut table, "a", "1"), ["open a 1"]);
+        assert_eq!(sync(&mut table, "a", "1"), Vec::<String>::new());
+        assert_eq!(sync(&mut table, "a", "2"), ["change a 2"]);
+        assert_eq!((table.version("a"), table.document("a").unwrap().text()), (Some(2), "2"));
+        assert_eq!(sync(&mut table, "b", "1"), ["open b 3"]);
+        assert!(table.is_open("a") && !table.is_open("c"));
+        assert_eq!(shown(table.close("a")), ["close a"]);
+        assert_eq!(table.close("a"), None);
+        assert_eq!(sync(&mut table, "a", "2"), ["open a 4"], "a version is never used twice");
+    }
+
+    #[test]
+    fn parameters_are_what_lsp_says() {
+        let save = Some(SaveOptions { include_text: true });
+        let mut table = table(9, SyncOptions { save, ..FULL });
+        let text = |text: &str| (Arc::new(Document::new(text)), sha256(text));
+        let (one, hash) = text("a\n");
+        let opened = table.sync("u", "rust", &one, hash);
+        let open = r#"{"textDocument":{"uri":"u","languageId":"rust","version":1,"text":"a\n"}}"#;
+        assert_eq!(json(&opened[0]), ("textDocument/didOpen", open.into()));
+        let (two, hash) = text("b");
+        let changed = table.sync("u", "rust", &two, hash);
+        let change = r#"{"textDocument":{"uri":"u","version":2},"contentChanges":[{"text":"b"}]}"#;
+        assert_eq!(json(&changed[0]), ("textDocument/didChange", change.into()));
+        assert_eq!(json(&changed[1]), ("textDocument/didSave", r#"{"textDocument":{"uri":"u"},"text":"b"}"#.into()));
+        let close = table.close("u").unwrap();
+        assert_eq!(json(&close), ("textDocument/didClose", r#"{"textDocument":{"uri":"u"}}"#.into()));
+    }
+
+    #[test]
+    fn large_texts_change_by_a_splice_where_the_server_takes_it() {
+        let body = "line é\n".repeat(4_000);
+        let mut table = table(9, SyncOptions { change: ChangeKind::Incremental, ..FULL });
+        sync(&mut table, "u", &body);
+        let changed = body.replacen("line", "lines", 2);
+        let sent = table.sync("u", "rust", &Arc::new(Document::new(changed.as_str())), sha256(&changed));
+        let range = r#"{"start":{"line":0,"character":4},"end":{"line":1,"character":4}}"#;
+        let change = format!(
+            r#"{{"textDocument":{{"uri":"u","version":2}},"contentChanges":[{{"range":{range},"text":"s é\nlines"}}]}}"#
+        );
+        assert_eq!(json(&sent[0]).1, change);
+        table.set_options(FULL);
+        let sent = table.sync("u", "rust", &Arc::new(Document::new(body.as_str())), sha256(&body));
+        let Outgoing::DidChange(whole) = &sent[0] else { panic!("a change") };
+        assert_eq!((whole.content_changes[0].range, &*whole.content_changes[0].text), (None, body.as_str()));
+    }
+
+    #[test]
+    fn saves_are_told_where_wanted() {
+        let mut without = table(9, FULL);
+        sync(&mut without, "a", "1");
+        assert_eq!(without.save("a"), None);
+        let mut with = table(9, SyncOptions { save: Some(SaveOptions { include_text: false }), ..FULL });
+        assert_eq!(sync(&mut with, "a", "1"), ["open a 1"]);
+        assert_eq!(sync(&mut with, "a", "2"), ["change a 2", "save a"]);
+        assert_eq!(json(&with.save("a").unwrap()).1, r#"{"textDocument":{"uri":"a"}}"#);
+        assert_eq!(with.save("b"), None);
+    }
+
+    #[test]
+    fn a_server_without_changes_and_another_language_mean_open_again() {
+        let mut table = table(9, SyncOptions { change: ChangeKind::None, ..FULL });
+        sync(&mut table, "a", "1");
+        table.pin("a", true);
+        assert_eq!(sync(&mut table, "a", "2"), ["close a", "open a 2"]);
+        assert!(table.get("a").unwrap().pinned, "an anchor stays one");
+        table.set_options(FULL);
+        let document = table.document("a").unwrap().clone();
+        let hash = table.get("a").unwrap().hash;
+        assert_eq!(shown(table.sync("a", "python", &document, hash)), ["close a", "open a 3"]);
+    }
+
+    #[test]
+    fn a_server_that_hears_of_nothing_is_told_nothing() {
+        let mut table =
+            table(1, SyncOptions { open_close: false, save: Some(SaveOptions { include_text: true }), ..FULL });
+        for (uri, text) in [("a", "1"), ("a", "2"), ("b", "1")] {
+            assert_eq!(sync(&mut table, uri, text), Vec::<String>::new());
+        }
+        assert_eq!((table.len(), table.save("b"), table.close("b")), (1, None, None));
+    }
+
+    #[test]
+    fn the_least_recently_used_is_closed_and_anchors_last() {
+        let mut table = table(3, FULL);
+        for uri in ["anchor", "a", "b"] {
+            sync(&mut table, uri, "1");
+        }
+        assert!(table.pin("anchor", true) && !table.pin("gone", true));
+        sync(&mut table, "a", "1");
+        assert_eq!(sync(&mut table, "c", "1"), ["close b", "open c 4"]);
+        assert_eq!(sync(&mut table, "d", "1"), ["close a", "open d 5"]);
+        table.pin("c", true);
+        table.pin("d", true);
+        assert_eq!(sync(&mut table, "e", "1"), ["close anchor", "open e 6"], "only anchors are left to close");
+        assert_eq!(table.len(), 3);
+        table.pin("c", false);
+        assert_eq!(sync(&mut table, "f", "1"), ["close c", "open f 7"], "no anchor any more, and the oldest");
+    }
+
+    #[test]
+    fn bytes_are_bounded_too() {
+        let mut table = table(9, FULL);
+        table.limit_bytes = 10;
+        assert_eq!(sync(&mut table, "a", "1234"), ["open a 1"]);
+        assert_eq!(sync(&mut table, "b", "1234"), ["open b 2"]);
+        assert_eq!(sync(&mut table, "a", "123456"), ["change a 3"]);
+        assert_eq!(sync(&mut table, "a", "1234567"), ["close b", "change a 4"]);
+        assert_eq!(sync(&mut table, "c", "12345678901"), ["close a", "open c 5"], "alone too large, and still opened");
+        assert_eq!(sync(&mut table, "d", ""), ["close c", "open d 6"]);
+    }
+
+    #[test]
+    fn missing_files_are_closed_and_a_restart_opens_all() {
+        let mut table = table(9, FULL);
+        for uri in ["c", "b", "a"] {
+            sync(&mut table, uri, uri);
+        }
+        table.pin("b", true);
+        sync(&mut table, "c", "c");
+        assert_eq!(shown(table.reopen_all_after_restart()), ["open b 4", "open a 5", "open c 6"]);
+        assert_eq!(table.version("c"), Some(6));
+        assert_eq!(shown(table.close_missing(|uri| uri == "c")), ["close a", "close b"]);
+        assert_eq!(table.all().map(|state| &*state.uri).collect::<Vec<_>>(), ["c"]);
+        table.clear();
+        assert!(table.is_empty());
+        assert_eq!(shown(table.reopen_all_after_restart()), Vec::<String>::new());
+    }
+}

@@ -199,3 +199,114 @@ fn showable(text: &str) -> Option<String> {
     let fits = !text.is_empty() && text.chars().count() <= MAX_SHOWN_CHARS && !text.contains(char::is_control);
     (fits && !names_path).then(|| text.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(method: &str, json: &str) -> Option<ReadinessEvent> {
+        parse_notification(method, serde_json::from_str(json).expect("the test's JSON"))
+    }
+
+    fn report(token: &str, message: Option<&str>, percentage: Option<u32>) -> ReadinessEvent {
+        let message = message.map(str::to_owned);
+        ReadinessEvent::Progress { token: token.into(), progress: Progress::Report { message, percentage } }
+    }
+
+    #[test]
+    fn progress_of_every_kind() {
+        let begin = Progress::Begin { title: "Indexing".into(), message: Some("0/3".into()), percentage: Some(0) };
+        assert_eq!(
+            read(
+                "$/progress",
+                r#"{"token":"t","value":{"kind":"begin","title":"Indexing","cancellable":false,"message":"0/3","percentage":0}}"#
+            ),
+            Some(ReadinessEvent::Progress { token: "t".into(), progress: begin })
+        );
+        for (value, wanted) in [
+            (r#"{"kind":"report"}"#, report("-7", None, None)),
+            (r#"{"kind":"report","message":"m","percentage":250}"#, report("-7", Some("m"), Some(100))),
+            (r#"{"kind":"report","percentage":37.6}"#, report("-7", None, Some(37))),
+            (r#"{"kind":"report","percentage":-1}"#, report("-7", None, Some(0))),
+            (
+                r#"{"kind":"end","message":"done"}"#,
+                ReadinessEvent::Progress { token: "-7".into(), progress: Progress::End },
+            ),
+        ] {
+            assert_eq!(read("$/progress", &format!(r#"{{"token":-7,"value":{value}}}"#)), Some(wanted), "{value}");
+        }
+    }
+
+    #[test]
+    fn statuses_and_log_lines() {
+        let status = |quiescent, health: &str| Some(ReadinessEvent::ServerStatus { quiescent, health: health.into() });
+        let method = "experimental/serverStatus";
+        assert_eq!(read(method, r#"{"health":"ok","quiescent":true,"message":null}"#), status(true, "ok"));
+        assert_eq!(read(method, r#"{"quiescent":false}"#), status(false, ""));
+        let line = Some(ReadinessEvent::LogMessage("Found 3 source files".into()));
+        assert_eq!(read("window/logMessage", r#"{"type":3,"message":"Found 3 source files"}"#), line);
+        let long = format!(r#"{{"type":3,"message":"a{}"}}"#, "é".repeat(MAX_LOG_BYTES));
+        let Some(ReadinessEvent::LogMessage(cut)) = read("window/logMessage", &long) else { panic!("a log line") };
+        assert_eq!(cut.len(), MAX_LOG_BYTES - 1);
+    }
+
+    #[test]
+    fn anything_else_is_no_event() {
+        for (method, json) in [
+            ("$/progress", r#"{"token":"t","value":[1,2]}"#),
+            ("$/progress", r#"{"token":"t","value":{"items":[]}}"#),
+            ("$/progress", r#"{"token":"t","value":{"kind":"other"}}"#),
+            ("$/progress", r#"{"token":null,"value":{"kind":"end"}}"#),
+            ("$/progress", r#"{"token":1.5,"value":{"kind":"end"}}"#),
+            ("$/progress", r#"{"value":{"kind":"end"}}"#),
+            ("$/progress", "null"),
+            ("experimental/serverStatus", r#"{"health":"ok"}"#),
+            ("experimental/serverStatus", r#"{"quiescent":"yes"}"#),
+            ("window/logMessage", r#"{"message":1}"#),
+            ("window/showMessage", r#"{"type":3,"message":"m"}"#),
+        ] {
+            assert_eq!(read(method, json), None, "{method} {json}");
+        }
+    }
+
+    #[test]
+    fn long_tokens_are_cut_at_a_character() {
+        let json = format!(r#"{{"token":"a{}","value":{{"kind":"end"}}}}"#, "é".repeat(MAX_TOKEN_BYTES));
+        let Some(ReadinessEvent::Progress { token, .. }) = read("$/progress", &json) else { panic!("progress") };
+        assert_eq!(token.len(), MAX_TOKEN_BYTES - 1);
+    }
+
+    fn label(title: &str, message: &str, percentage: Option<u32>) -> Option<String> {
+        let mut label = Label::default();
+        label.update(&Progress::Begin { title: title.into(), message: Some(message.into()), percentage });
+        label.text()
+    }
+
+    #[test]
+    fn shown_text_names_no_absolute_path() {
+        let shown = |text: &str| label(text, "", None);
+        for harmless in ["Indexing", "Initializing JS/TS language features…", "12/300 (core)", "src/lib.rs"] {
+            assert_eq!(shown(harmless), Some(harmless.to_owned()));
+        }
+        for path in ["/etc", "Loading /etc/x", "(/etc)", "file:///etc", "~/x", "../../etc", "C:\\x", "a\nb", "a=/b", ""]
+        {
+            assert_eq!(shown(path), None, "{path:?}");
+        }
+        assert_eq!(shown(&"é".repeat(MAX_SHOWN_CHARS)).map(|text| text.chars().count()), Some(MAX_SHOWN_CHARS));
+        assert_eq!(shown(&"é".repeat(MAX_SHOWN_CHARS + 1)), None);
+    }
+
+    #[test]
+    fn text_has_what_there_is_and_keeps_what_a_report_leaves_out() {
+        assert_eq!(label("Indexing", "120/324", Some(37)).unwrap(), "Indexing 37% (120/324)");
+        assert_eq!(label("Indexing", "/root", Some(37)).unwrap(), "Indexing 37%");
+        assert_eq!(label("", "120/324", None).unwrap(), "(120/324)");
+        assert_eq!(label("", "", None), None);
+        let mut label = Label::default();
+        label.update(&Progress::Begin { title: "Indexing".into(), message: None, percentage: Some(1) });
+        label.update(&Progress::Report { message: Some("2/9".into()), percentage: None });
+        assert_eq!(label.text().unwrap(), "Indexing 1% (2/9)");
+        label.update(&Progress::Report { message: Some("/home".into()), percentage: Some(30) });
+        assert_eq!(label.text().unwrap(), "Indexing 30%");
+    }
+}

@@ -276,3 +276,6 @@ fn or_default(ms: u64, default: u64) -> Duration {
 fn duration(ms: u64) -> Duration {
     Duration::from_millis(ms.min(MAX_MS))
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::model::position::Position;
 
 /// Every this many bytes a non-ASCII text has a mark with the counts up to there.
-const MARK_EVERY: usize = 1_024;
+const MARK_EVERY: usize = 256;
 
 /// A text that positions can be looked up in. At most `limits::MAX_DOCUMENT_BYTES` long; the caller sees to that.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +24,8 @@ pub struct Document {
 /// Units counted from the text's start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Counts {
-    utf16: usize,
-    chars: usize,
+    utf16: u32,
+    chars: u32,
 }
 
 /// In which units a column is counted.
@@ -121,30 +121,42 @@ impl Document {
     }
 
     fn find_counted(&self, start: usize, end: usize, wanted: usize, unit: Unit) -> Found {
+        if end - start <= MARK_EVERY {
+            return self.walk(start, end, wanted, unit);
+        }
         let base = self.count_to(start, unit);
         let target = base.saturating_add(wanted);
         let first = start / MARK_EVERY + 1;
         let last = end / MARK_EVERY + 1;
         let inside = &self.marks[first.min(last)..last];
         // A mark inside a character counts it whole, so the boundary after the mark has the mark's count.
-        let (mut offset, mut count) = match inside.partition_point(|mark| mark.of(unit) <= target) {
+        let (offset, count) = match inside.partition_point(|mark| mark.of(unit) <= target) {
             0 => (start, base),
             n => (ceil_boundary(&self.text, (first + n - 1) * MARK_EVERY), inside[n - 1].of(unit)),
         };
+        self.walk(offset, end, target - count, unit)
+    }
+
+    /// Goes `wanted` units on from a character boundary, but not beyond `end`.
+    fn walk(&self, mut offset: usize, end: usize, wanted: usize, unit: Unit) -> Found {
+        let mut left = wanted;
         for char in self.text[offset..end].chars() {
             let units = if unit == Unit::Utf16 { char.len_utf16() } else { 1 };
-            if count + units > target {
+            if units > left {
                 break;
             }
-            count += units;
+            left -= units;
             offset += char.len_utf8();
         }
-        Found { offset, exact: count == target }
+        Found { offset, exact: left == 0 }
     }
 
     fn units_between(&self, start: usize, end: usize, unit: Unit) -> u32 {
         if unit == Unit::Byte || self.marks.is_empty() {
             return to_u32(end - start);
+        }
+        if end - start <= MARK_EVERY {
+            return to_u32(Counts::default().plus(&self.text.as_bytes()[start..end]).of(unit));
         }
         to_u32(self.count_to(end, unit) - self.count_to(start, unit))
     }
@@ -152,23 +164,20 @@ impl Document {
     /// Units before a character boundary, counted from the text's start.
     fn count_to(&self, offset: usize, unit: Unit) -> usize {
         let block = offset / MARK_EVERY;
-        let mut counts = self.marks[block];
-        counts.add(&self.text.as_bytes()[block * MARK_EVERY..offset]);
-        counts.of(unit)
+        self.marks[block].plus(&self.text.as_bytes()[block * MARK_EVERY..offset]).of(unit)
     }
 }
 
 impl Counts {
     fn of(self, unit: Unit) -> usize {
-        if unit == Unit::Utf16 { self.utf16 } else { self.chars }
+        (if unit == Unit::Utf16 { self.utf16 } else { self.chars }) as usize
     }
 
-    /// Counts the characters whose first byte is in `bytes`.
-    fn add(&mut self, bytes: &[u8]) {
-        let chars = bytes.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
-        let astral = bytes.iter().filter(|&&byte| byte >= 0xF0).count();
-        self.chars += chars;
-        self.utf16 += chars + astral;
+    /// Adds the characters whose first byte is in `bytes`. A text is far below 4 GiB, so nothing overflows.
+    fn plus(self, bytes: &[u8]) -> Self {
+        let chars: u32 = bytes.iter().map(|&byte| u32::from(byte & 0xC0 != 0x80)).sum();
+        let astral: u32 = bytes.iter().map(|&byte| u32::from(byte >= 0xF0)).sum();
+        Self { utf16: self.utf16 + chars + astral, chars: self.chars + chars }
     }
 }
 
@@ -186,7 +195,7 @@ fn marks(bytes: &[u8]) -> Vec<Counts> {
     let mut counts = Counts::default();
     let mut marks = vec![counts];
     for block in bytes.chunks_exact(MARK_EVERY) {
-        counts.add(block);
+        counts = counts.plus(block);
         marks.push(counts);
     }
     marks

@@ -1,0 +1,333 @@
+//! Event sequences as real servers give them, with exact instants in ms.
+
+use super::*;
+
+/// A server with a clock that starts at 0 ms.
+struct Server {
+    start: Instant,
+    state: ReadinessState,
+}
+
+impl Server {
+    fn new(rule: Readiness) -> Self {
+        let start = Instant::now();
+        Self { start, state: ReadinessState::new(&rule, start) }
+    }
+
+    fn initialized(rule: Readiness) -> Self {
+        let mut server = Self::new(rule);
+        server.state.on_initialized(server.start);
+        server
+    }
+
+    fn at(&self, ms: u64) -> Instant {
+        self.start + Duration::from_millis(ms)
+    }
+
+    fn begin(&mut self, token: &str, title: &str, ms: u64) {
+        let begin = Progress::Begin { title: title.into(), message: None, percentage: None };
+        self.state.on_progress(token, &begin, self.at(ms));
+    }
+
+    fn report(&mut self, token: &str, message: &str, percentage: u32, ms: u64) {
+        let report = Progress::Report { message: Some(message.into()), percentage: Some(percentage) };
+        self.state.on_progress(token, &report, self.at(ms));
+    }
+
+    fn end(&mut self, token: &str, ms: u64) {
+        self.state.on_progress(token, &Progress::End, self.at(ms));
+    }
+
+    fn ready(&self, ms: u64) -> bool {
+        self.state.state(self.at(ms)) == State::Ready
+    }
+
+    fn assumed(&self, ms: u64) -> bool {
+        self.state.assumed(self.at(ms))
+    }
+
+    /// Not ready just before `ms`, ready from it on, and `next_check` says so.
+    #[track_caller]
+    fn becomes_ready_at(&self, since: u64, ms: u64) {
+        assert!(!self.ready(ms - 1), "ready too early");
+        assert!(self.ready(ms), "not ready");
+        assert_eq!(self.state.next_check(self.at(since)), Some(self.at(ms)));
+        assert_eq!(self.state.next_check(self.at(ms)), None);
+    }
+
+    fn progress(&self, ms: u64) -> Option<String> {
+        match self.state.state(self.at(ms)) {
+            State::Indexing { progress } => progress,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn prefixes(list: &[&str]) -> Vec<String> {
+    list.iter().map(|&text| text.to_owned()).collect()
+}
+
+fn clangd() -> Readiness {
+    Readiness {
+        progress: prefixes(&["backgroundIndexProgress"]),
+        expect_within_ms: 2_000,
+        after_open: true,
+        settle_ms: 300,
+        ..Readiness::default()
+    }
+}
+
+fn ts_language_server() -> Readiness {
+    Readiness {
+        progress: prefixes(&["Initializing JS/TS language features"]),
+        expect_within_ms: 1_500,
+        after_open: true,
+        settle_ms: 1_000,
+        ..Readiness::default()
+    }
+}
+
+#[test]
+fn without_conditions_a_server_is_ready_once_initialized() {
+    let mut ty = Server::new(Readiness::default());
+    assert_eq!(ty.state.state(ty.at(0)), State::Starting);
+    assert_eq!(ty.state.state(ty.at(999_999)), State::Starting, "starting is never assumed to be over");
+    assert_eq!(ty.state.next_check(ty.at(0)), None);
+    ty.state.on_initialized(ty.at(200));
+    assert!(ty.ready(200) && !ty.assumed(200) && !ty.assumed(999_999));
+    ty.begin("anything", "Anything", 300);
+    assert!(ty.ready(300), "unrelated progress doesn't matter");
+}
+
+#[test]
+fn rust_analyzer_is_ready_when_its_progress_is_over_and_it_is_quiescent() {
+    let mut ra = Server::initialized(Readiness {
+        progress: prefixes(&["rustAnalyzer/"]),
+        expect_within_ms: 1_000,
+        settle_ms: 200,
+        server_status: true,
+        ..Readiness::default()
+    });
+    ra.state.on_server_status(false, "ok", ra.at(20));
+    ra.begin("rustAnalyzer/Fetching", "Fetching", 50);
+    ra.end("rustAnalyzer/Fetching", 900);
+    ra.begin("rustAnalyzer/cachePriming", "Indexing", 950);
+    ra.report("rustAnalyzer/cachePriming", "120/324", 37, 3_000);
+    assert_eq!(ra.progress(3_000).as_deref(), Some("Indexing 37% (120/324)"));
+    ra.end("rustAnalyzer/cachePriming", 6_000);
+    assert!(!ra.ready(60_000), "it hasn't said that it is quiescent");
+    ra.state.on_server_status(true, "warning", ra.at(6_100));
+    assert_eq!(ra.state.health(), Health::Warning);
+    ra.becomes_ready_at(6_100, 6_200);
+    ra.begin("rust-analyzer/flycheck/0", "cargo check", 7_000);
+    assert!(ra.ready(7_000), "checking isn't indexing");
+    ra.state.on_server_status(false, "error", ra.at(8_000));
+    assert!(!ra.ready(8_000));
+    assert_eq!(ra.state.health(), Health::Error);
+    ra.state.on_server_status(true, "ok", ra.at(9_000));
+    assert!(ra.ready(9_000) && !ra.assumed(9_000));
+    ra.begin("rustAnalyzer/Building CrateGraph", "Building CrateGraph", 10_000);
+    assert!(!ra.ready(10_000), "ready may be lost again");
+    ra.end("rustAnalyzer/Building CrateGraph", 10_500);
+    ra.becomes_ready_at(10_500, 10_700);
+}
+
+#[test]
+fn clangd_waits_for_its_index_after_the_first_opened_file() {
+    let mut clangd = Server::initialized(clangd());
+    assert!(clangd.state.waits_for_open() && !clangd.ready(10_000));
+    clangd.state.on_opened(clangd.at(10_000));
+    assert!(!clangd.state.waits_for_open());
+    clangd.becomes_ready_at(10_000, 12_000);
+    clangd.begin("backgroundIndexProgress", "indexing", 10_400);
+    for step in 1..100 {
+        clangd.report("backgroundIndexProgress", &format!("{step}/100"), step as u32, 10_400 + step * 25_000);
+        assert!(!clangd.ready(10_400 + step * 25_000 + 24_999), "a server that goes on is never given up");
+    }
+    assert_eq!(clangd.progress(2_485_500).as_deref(), Some("indexing 99% (99/100)"));
+    clangd.end("backgroundIndexProgress", 2_486_000);
+    clangd.becomes_ready_at(2_486_000, 2_486_300);
+    assert!(!clangd.assumed(2_486_300));
+}
+
+#[test]
+fn clangd_with_an_index_on_disk_has_nothing_to_report() {
+    let mut clangd = Server::initialized(clangd());
+    clangd.state.on_opened(clangd.at(500));
+    clangd.state.on_opened(clangd.at(1_500));
+    clangd.becomes_ready_at(1_500, 2_500);
+    assert!(!clangd.assumed(2_500));
+}
+
+#[test]
+fn a_server_that_loads_after_opening_and_never_has_one_is_assumed_ready() {
+    let clangd = Server::initialized(clangd());
+    clangd.becomes_ready_at(0, 120_000);
+    assert!(clangd.assumed(120_000) && !clangd.assumed(119_999));
+}
+
+#[test]
+fn ts_language_server_begins_and_ends_several_times() {
+    let mut ts = Server::initialized(ts_language_server());
+    ts.state.on_opened(ts.at(100));
+    let title = "Initializing JS/TS language features…";
+    for (token, begin, end) in [("a", 400, 2_000), ("b", 2_300, 2_400), ("c", 3_399, 9_000)] {
+        ts.begin(token, title, begin);
+        assert_eq!(ts.progress(begin).as_deref(), Some(title));
+        ts.end(token, end);
+        assert!(!ts.ready(end + 999), "{token}");
+    }
+    ts.becomes_ready_at(9_000, 10_000);
+    ts.begin("d", title, 20_000);
+    assert!(!ts.ready(20_001));
+    ts.end("d", 21_000);
+    ts.becomes_ready_at(21_000, 22_000);
+}
+
+#[test]
+fn titles_are_matched_at_the_beginning_and_reports_follow_the_token() {
+    let mut ts = Server::initialized(ts_language_server());
+    ts.state.on_opened(ts.at(0));
+    ts.begin("x", "Not Initializing JS/TS language features", 100);
+    ts.becomes_ready_at(100, 1_500);
+    ts.begin("y", "Initializing JS/TS language features…", 200);
+    ts.report("y", "half", 50, 20_000);
+    ts.becomes_ready_at(20_000, 50_000);
+    ts.end("y", 21_000);
+    ts.becomes_ready_at(21_000, 22_000);
+}
+
+#[test]
+fn a_token_of_ts7_that_never_ends_ends_by_its_limit() {
+    let rule = Readiness {
+        progress: prefixes(&["tsgo-loading-"]),
+        token_limit_ms: 5_000,
+        settle_ms: 100,
+        ..Readiness::default()
+    };
+    let mut ts7 = Server::initialized(rule);
+    assert!(ts7.ready(0), "no progress is expected");
+    ts7.begin("tsgo-loading-1", "Loading", 50);
+    ts7.begin("tsgo-loading-2", "Loading", 60);
+    ts7.end("tsgo-loading-1", 900);
+    ts7.becomes_ready_at(900, 5_060);
+    ts7.report("tsgo-loading-2", "more", 10, 4_000);
+    ts7.becomes_ready_at(4_000, 9_000);
+    assert!(!ts7.assumed(9_000));
+    ts7.report("tsgo-loading-2", "and on", 20, 15_000);
+    assert_eq!(ts7.progress(15_000).as_deref(), Some("Loading 20% (and on)"));
+    ts7.becomes_ready_at(15_000, 20_000);
+}
+
+#[test]
+fn pyright_says_it_in_its_log() {
+    let rule = Readiness { log_message: Some("source files".into()), ..Readiness::default() };
+    let mut pyright = Server::initialized(rule);
+    pyright.state.on_log_message("Pyright language server 1.1 starting", pyright.at(100));
+    assert!(!pyright.ready(1_000));
+    assert_eq!(pyright.progress(1_000), None);
+    pyright.state.on_log_message("Found 34 source files", pyright.at(1_200));
+    assert!(pyright.ready(1_200) && !pyright.assumed(1_200));
+    assert_eq!(pyright.state.next_check(pyright.at(1_200)), None);
+}
+
+#[test]
+fn a_log_without_end_doesnt_move_the_limit() {
+    let rule = Readiness { log_message: Some("source files".into()), limit_ms: 10_000, ..Readiness::default() };
+    let mut pyright = Server::initialized(rule);
+    for step in 1..20 {
+        pyright.state.on_log_message("still here", pyright.at(step * 500));
+    }
+    pyright.becomes_ready_at(9_500, 10_000);
+    assert!(pyright.assumed(10_000));
+    pyright.state.on_log_message("still here", pyright.at(11_000));
+    assert!(pyright.ready(11_000) && pyright.assumed(11_000));
+    pyright.state.on_log_message("Found 34 source files", pyright.at(12_000));
+    assert!(pyright.ready(12_000) && !pyright.assumed(12_000), "now it is known");
+}
+
+#[test]
+fn all_conditions_must_hold() {
+    let rule = Readiness {
+        progress: prefixes(&["load"]),
+        expect_within_ms: 1_000,
+        log_message: Some("done".into()),
+        method: Some("workspace/diagnostic/refresh".into()),
+        ..Readiness::default()
+    };
+    let mut server = Server::initialized(rule);
+    server.state.on_method("workspace/configuration", server.at(5));
+    server.state.on_log_message("all done", server.at(10));
+    assert!(!server.ready(5_000));
+    server.state.on_method("workspace/diagnostic/refresh", server.at(20));
+    server.becomes_ready_at(20, 1_000);
+    server.begin("load", "", 999);
+    assert_eq!(server.progress(999), None);
+    server.end("load", 1_400);
+    assert!(server.ready(1_400));
+}
+
+#[test]
+fn what_was_assumed_stays_unless_new_work_begins() {
+    let rule = Readiness {
+        progress: prefixes(&["load"]),
+        server_status: true,
+        limit_ms: 1_000,
+        settle_ms: 50,
+        token_limit_ms: 100_000,
+        ..Readiness::default()
+    };
+    let mut server = Server::initialized(rule);
+    server.state.on_server_status(false, "ok", server.at(100));
+    server.begin("load/1", "Loading", 200);
+    server.becomes_ready_at(200, 1_200);
+    server.begin("check", "Checking", 2_000);
+    assert!(server.ready(2_000) && server.assumed(2_000), "unrelated work undoes nothing");
+    server.begin("load/2", "Loading", 3_000);
+    assert!(!server.ready(3_000) && !server.assumed(3_000));
+    server.end("load/2", 3_100);
+    server.becomes_ready_at(3_100, 3_150);
+    server.state.on_server_status(false, "ok", server.at(4_000));
+    assert!(!server.ready(4_000));
+    server.state.on_server_status(true, "ok", server.at(4_500));
+    assert!(server.ready(4_500) && !server.assumed(4_500));
+}
+
+#[test]
+fn events_before_initialized_and_ends_without_beginning_are_harmless() {
+    let mut server = Server::new(Readiness { settle_ms: 100, ..clangd() });
+    server.end("backgroundIndexProgress", 1);
+    server.state.on_opened(server.at(2));
+    server.begin("backgroundIndexProgress", "indexing", 3);
+    server.state.on_initialized(server.at(10));
+    server.state.on_initialized(server.at(99));
+    assert_eq!(server.progress(99).as_deref(), Some("indexing"));
+    server.end("backgroundIndexProgress", 500);
+    server.end("backgroundIndexProgress", 550);
+    server.becomes_ready_at(550, 650);
+}
+
+#[test]
+fn tokens_are_bounded_and_the_most_silent_is_forgotten_first() {
+    let mut server = Server::initialized(Readiness { progress: prefixes(&["t"]), ..Readiness::default() });
+    for count in 0..MAX_PROGRESS_TOKENS as u64 + 10 {
+        server.begin(&format!("t{count}"), "", count);
+    }
+    assert_eq!(server.state.tokens.len(), MAX_PROGRESS_TOKENS);
+    assert!(!server.state.tokens.contains_key("t9") && server.state.tokens.contains_key("t10"));
+}
+
+#[test]
+fn no_configured_number_overflows_an_instant() {
+    let rule = Readiness {
+        progress: prefixes(&["t"]),
+        expect_within_ms: u64::MAX,
+        settle_ms: u64::MAX,
+        token_limit_ms: u64::MAX,
+        limit_ms: u64::MAX,
+        ..Readiness::default()
+    };
+    let mut server = Server::initialized(rule);
+    server.begin("t", "", 1);
+    server.becomes_ready_at(1, MAX_MS + 1);
+}
