@@ -162,8 +162,8 @@ mod tests {
         assert!(document_symbols(&file("/w/a"), five, 4).is_err());
     }
 
-    fn some_tree() -> impl Strategy<Value = RawDocumentSymbol> {
-        let leaf = (some_text(), 1..3u32, some_range(), some_range(), prop::option::of(some_text())).prop_map(
+    fn some_leaf() -> impl Strategy<Value = RawDocumentSymbol> {
+        (some_text(), 1..3u32, some_range(), some_range(), prop::option::of(some_text())).prop_map(
             |(name, kind, range, selection_range, container_name)| RawDocumentSymbol {
                 name,
                 kind,
@@ -172,9 +172,12 @@ mod tests {
                 container_name,
                 children: vec![],
             },
-        );
-        leaf.clone().prop_recursive(3, 20, 4, move |inner| {
-            (leaf.clone(), prop::collection::vec(inner, 0..4))
+        )
+    }
+
+    fn some_tree() -> impl Strategy<Value = RawDocumentSymbol> {
+        some_leaf().prop_recursive(3, 20, 4, |inner| {
+            (some_leaf(), prop::collection::vec(inner, 0..4))
                 .prop_map(|(symbol, children)| RawDocumentSymbol { children, ..symbol })
         })
     }

@@ -189,6 +189,38 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_cursor_of_another_question_is_refused() {
+        use crate::canon::testing::file;
+        use crate::model::position::Position;
+        use crate::model::query::{PageRequest, Query};
+        let page = || PageRequest { size: 1, cursor: None };
+        let references = |path, line, include_declaration| Query::References {
+            uri: file(path),
+            position: Position { line, character: 0 },
+            include_declaration,
+            page: page(),
+        };
+        let questions = [
+            references("/w/a", 0, false),
+            references("/w/a", 0, true),
+            references("/w/a", 1, false),
+            references("/w/b", 0, false),
+            Query::WorkspaceSymbols { query: "a".into(), page: page() },
+            Query::WorkspaceSymbols { query: "b".into(), page: page() },
+            Query::WorkspaceDiagnostics { page: page() },
+        ];
+        let keys: Vec<String> = questions.iter().map(request_key).collect();
+        for (mine, k) in keys.iter().enumerate() {
+            for (theirs, other) in keys.iter().enumerate() {
+                let token = decode(&mint(1, k, S), other);
+                assert_eq!(token.is_ok(), mine == theirs, "{mine} {theirs}");
+            }
+        }
+        let sized = Query::WorkspaceDiagnostics { page: PageRequest { size: 9, cursor: Some("c".into()) } };
+        assert_eq!(request_key(&sized), keys[6], "the page is no part of the question");
+    }
+
     proptest! {
         #[test]
         fn any_offset_comes_back_and_any_text_is_survived(offset in any::<u64>(), text in ".{0,300}", bytes in prop::collection::vec(any::<u8>(), 0..200)) {

@@ -1,1 +1,343 @@
-//! Tests of the whole catalog.
+//! Tests of the whole catalog on answers: goldens, output schemas, the byte cap. What needs no canonical URI is tested in
+//! `tests/contract`.
+
+use serde_json::{Value, json};
+
+use crate::base::limits::MAX_RESPONSE_BYTES;
+use crate::canon::testing::{FakeGate, file};
+use crate::canon::{self};
+use crate::catalog::{CatalogId, CatalogSet, Reply};
+use crate::model::answer::{Answer, Coverage, Notes};
+use crate::model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::hover::{Hover, HoverFragment, MarkupKind};
+use crate::model::position::{Range, RawLocation};
+use crate::model::symbol::{RawDocumentSymbol, RawWorkspaceSymbol};
+use crate::paging::{CanonicalResult, Snapshot, page};
+
+const K: &str = "1111111111111111111111111111111111111111111111111111111111111111";
+const S: &str = "2222222222222222222222222222222222222222222222222222222222222222";
+
+fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> Reply {
+    let reply = CatalogId::LspV1.catalog().encode(result, cap);
+    assert_eq!(CatalogId::LspV1Safe.catalog().encode(result, cap), reply, "both spellings give the same bytes");
+    reply
+}
+
+fn result(answer: &Answer, cap: usize) -> Option<Vec<u8>> {
+    match encode(Ok(answer), cap) {
+        Reply::Result(bytes) => {
+            assert!(bytes.len() <= cap);
+            Some(bytes)
+        }
+        Reply::Error { tool_code, .. } => {
+            assert_eq!(tool_code, ErrorCode::CapExceeded);
+            None
+        }
+    }
+}
+
+fn details(answer: &Answer, cap: usize) -> Value {
+    match encode(Ok(answer), cap) {
+        Reply::Error { data, .. } => serde_json::from_slice::<Value>(&data).unwrap()["details"].clone(),
+        Reply::Result(bytes) => panic!("{} bytes fit into {cap}", bytes.len()),
+    }
+}
+
+fn payload(answer: &Answer) -> Value {
+    let bytes = result(answer, MAX_RESPONSE_BYTES).expect("fits");
+    serde_json::from_slice::<Value>(&bytes).unwrap()["structuredContent"].clone()
+}
+
+fn answer(result: CanonicalResult, offset: u64, size: usize) -> Answer {
+    page(&Snapshot::new(result), Some((offset, size)), K, S)
+}
+
+fn raw_locations(n: u32) -> Vec<RawLocation> {
+    (0..n).map(|n| RawLocation { uri: format!("file:///w/f{}", n % 3).into(), range: Range::new(n, 0, n, 4) }).collect()
+}
+
+fn locations(n: u32) -> canon::Canonical<crate::model::position::Location> {
+    canon::locations(raw_locations(n), &mut FakeGate::default(), 20_000, 20_000).unwrap()
+}
+
+fn symbols(n: u32) -> CanonicalResult {
+    let raw = (0..n).map(|n| RawWorkspaceSymbol {
+        name: format!("symbol{n}"),
+        kind: 12,
+        uri: "file:///w/a".into(),
+        range: Range::new(n, 0, n, 8),
+        container_name: (n % 2 == 0).then(|| "Holder".into()),
+    });
+    let found = canon::workspace_symbols(raw.collect(), &mut FakeGate::default(), 20_000, 20_000).unwrap();
+    CanonicalResult::workspace_symbols(found, Notes::default())
+}
+
+fn raw_diagnostics(n: u32) -> Vec<RawDiagnostic> {
+    let one = |n: u32| RawDiagnostic {
+        range: Range::new(n, 2, n, 10),
+        severity: (n % 3 != 0).then_some(n % 3),
+        code: (n % 2 == 0).then(|| format!("TS{n}")),
+        source: (n % 2 == 0).then(|| "ts".into()),
+        message: format!("message {n} \u{1}\"é𝒳\n"),
+    };
+    (0..n).map(one).collect()
+}
+
+fn workspace_diagnostics(files: u32, each: u32, notes: Notes) -> CanonicalResult {
+    let raw = (0..files)
+        .map(|n| RawFileDiagnostics { uri: format!("file:///w/f{n:03}").into(), diagnostics: raw_diagnostics(each) });
+    let found = canon::workspace_diagnostics(raw.collect(), &mut FakeGate::default(), 5_000, 200).unwrap();
+    CanonicalResult::workspace_diagnostics(found, notes)
+}
+
+fn document_symbols(n: u32) -> CanonicalResult {
+    let leaf = |name: String, line: u32| RawDocumentSymbol {
+        name,
+        kind: 6,
+        range: Range::new(line, 0, line + 1, 0),
+        selection_range: Range::new(line, 4, line, 8),
+        container_name: None,
+        children: vec![],
+    };
+    let children = (1..n).map(|line| leaf(format!("m{line}"), line)).collect();
+    let tree = vec![RawDocumentSymbol { children, ..leaf("Class".into(), 0) }];
+    let found = canon::document_symbols(&file("/w/a"), tree, 20_000).unwrap();
+    CanonicalResult::document_symbols(found, Notes::default(), 200)
+}
+
+fn hover(fragments: usize, letters: &str) -> Answer {
+    let contents = (0..fragments)
+        .map(|n| HoverFragment { kind: MarkupKind::Markdown, value: format!("{n}{}", letters.repeat(3_000)) })
+        .collect();
+    let raw = vec![Hover { contents, range: Some(Range::new(1, 2, 1, 5)) }];
+    answer(CanonicalResult::hover(canon::hover(raw), Notes::default()), 0, 1)
+}
+
+/// One ordinary answer of each tool, with every optional member somewhere.
+fn ordinary() -> Vec<(&'static str, Answer)> {
+    let notes = Notes {
+        passed_over: vec!["ruff: not_installed".into()],
+        coverage: Some(Coverage { covered: 2, total: 3 }),
+        ..Notes::default()
+    };
+    let outside = vec![RawLocation { uri: "file:///x/a".into(), range: Range::new(0, 0, 0, 1) }];
+    let with_outside = [raw_locations(2), outside].concat();
+    let definition = canon::locations(with_outside, &mut FakeGate::default(), 10, 10).unwrap();
+    let small_hover = vec![Hover {
+        contents: vec![
+            HoverFragment { kind: MarkupKind::Plaintext, value: "a plain \"word\"".into() },
+            HoverFragment { kind: MarkupKind::Markdown, value: "```c\nint f(void)\n```".into() },
+        ],
+        range: Some(Range::new(1, 2, 1, 5)),
+    }];
+    let diagnostics = canon::diagnostics(&file("/w/a"), raw_diagnostics(3));
+    vec![
+        ("vscode.lsp.definition", answer(CanonicalResult::definition(definition, Notes::default(), 200), 0, 1)),
+        ("vscode.lsp.references", answer(CanonicalResult::references(locations(5), Notes::default()), 2, 2)),
+        ("vscode.lsp.hover", answer(CanonicalResult::hover(canon::hover(small_hover), Notes::default()), 0, 1)),
+        ("vscode.lsp.documentSymbols", answer(document_symbols(3), 0, 1)),
+        ("vscode.lsp.workspaceSymbols", answer(symbols(3), 0, 2)),
+        (
+            "vscode.lsp.diagnostics.document",
+            answer(CanonicalResult::document_diagnostics(file("/w/a"), diagnostics, Notes::default(), 200), 0, 1),
+        ),
+        ("vscode.lsp.diagnostics.workspace", answer(workspace_diagnostics(2, 2, notes), 0, 5)),
+    ]
+}
+
+/// The same tools with nothing found.
+fn empty() -> Vec<(&'static str, Answer)> {
+    let none = || canon::locations(vec![], &mut FakeGate::default(), 0, 0).unwrap();
+    let diagnostics = canon::diagnostics(&file("/w/a"), vec![]);
+    vec![
+        ("vscode.lsp.definition", answer(CanonicalResult::definition(none(), Notes::default(), 200), 0, 1)),
+        ("vscode.lsp.references", answer(CanonicalResult::references(none(), Notes::default()), 0, 1)),
+        ("vscode.lsp.hover", answer(CanonicalResult::hover(canon::hover(vec![]), Notes::default()), 0, 1)),
+        (
+            "vscode.lsp.documentSymbols",
+            answer(
+                CanonicalResult::document_symbols(
+                    canon::document_symbols(&file("/w/a"), vec![], 0).unwrap(),
+                    Notes::default(),
+                    200,
+                ),
+                0,
+                1,
+            ),
+        ),
+        ("vscode.lsp.workspaceSymbols", answer(symbols(0), 0, 1)),
+        (
+            "vscode.lsp.diagnostics.document",
+            answer(CanonicalResult::document_diagnostics(file("/w/a"), diagnostics, Notes::default(), 200), 0, 1),
+        ),
+        ("vscode.lsp.diagnostics.workspace", answer(workspace_diagnostics(0, 0, Notes::default()), 0, 1)),
+    ]
+}
+
+fn output_schema(tool: &str) -> jsonschema::Validator {
+    let set = CatalogSet::default();
+    let list: Value = serde_json::from_str(set.list_json()).unwrap();
+    let entry = list["tools"].as_array().unwrap().iter().find(|entry| entry["name"] == tool).unwrap().clone();
+    jsonschema::draft202012::new(&entry["outputSchema"]).unwrap()
+}
+
+#[test]
+fn payloads_are_golden() {
+    for (tool, answer) in ordinary() {
+        let path = format!("{}/tests/contract/golden/{tool}.result.json", env!("CARGO_MANIFEST_DIR"));
+        let mut bytes = result(&answer, MAX_RESPONSE_BYTES).unwrap();
+        bytes.push(b'\n');
+        if std::env::var_os("CODEYARD_UPDATE_GOLDEN").is_some() {
+            std::fs::write(&path, &bytes).unwrap();
+        }
+        let golden = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(String::from_utf8(bytes).unwrap(), golden, "{tool}; CODEYARD_UPDATE_GOLDEN=1 rewrites");
+    }
+}
+
+#[test]
+fn payloads_fit_their_output_schemas() {
+    let full = [
+        ("vscode.lsp.definition", answer(CanonicalResult::definition(locations(300), Notes::default(), 200), 0, 1)),
+        ("vscode.lsp.references", answer(CanonicalResult::references(locations(300), Notes::default()), 0, 200)),
+        ("vscode.lsp.hover", hover(9, "𝒳")),
+        ("vscode.lsp.documentSymbols", answer(document_symbols(412), 0, 1)),
+        ("vscode.lsp.workspaceSymbols", answer(symbols(300), 0, 200)),
+        ("vscode.lsp.diagnostics.workspace", answer(workspace_diagnostics(3, 300, Notes::default()), 0, 200)),
+    ];
+    for (tool, answer) in ordinary().into_iter().chain(empty()).chain(full) {
+        let payload = payload(&answer);
+        let validator = output_schema(tool);
+        if let Err(error) = validator.validate(&payload) {
+            panic!("{tool}: {error} in {payload}");
+        }
+        let mut more = payload.clone();
+        more["extra"] = json!(1);
+        assert!(!validator.is_valid(&more), "{tool}: the schema is strict");
+    }
+}
+
+#[test]
+fn the_envelope_is_the_contracts() {
+    for (tool, answer) in ordinary() {
+        let text = String::from_utf8(result(&answer, MAX_RESPONSE_BYTES).unwrap()).unwrap();
+        assert!(text.starts_with("{\"isError\":false,\"structuredContent\":{"), "{tool}");
+        assert!(text.ends_with("},\"content\":[]}") && !text.contains('\n'), "{tool}");
+    }
+}
+
+#[test]
+fn nothing_found_is_a_success_that_says_so() {
+    for (tool, answer) in empty() {
+        let payload = payload(&answer);
+        assert!(payload["summary"].as_str().unwrap().starts_with("No "), "{tool}: {payload}");
+    }
+}
+
+#[test]
+fn the_first_two_hundred_of_more_and_the_summary_says_so() {
+    let payload = payload(&answer(document_symbols(412), 0, 1));
+    assert_eq!(payload["symbols"].as_array().unwrap().len(), 200);
+    assert_eq!(payload["summary"], "Returned the first 200 of 412 document symbols.");
+}
+
+#[test]
+fn a_full_page_of_ordinary_size_fits() {
+    let page = answer(CanonicalResult::references(locations(20_000), Notes::default()), 0, 200);
+    assert!(result(&page, MAX_RESPONSE_BYTES).is_some());
+}
+
+#[test]
+fn the_byte_cap_is_exact_for_every_tool() {
+    for (tool, answer) in ordinary() {
+        let bytes = result(&answer, usize::MAX).unwrap();
+        assert_eq!(result(&answer, bytes.len()), Some(bytes.clone()), "{tool}");
+        if tool != "vscode.lsp.hover" {
+            assert_eq!(details(&answer, bytes.len() - 1)["reason"], "response_too_large", "{tool}");
+        }
+        for cap in 0..bytes.len() {
+            // `result` asserts that what comes is within the cap.
+            result(&answer, cap);
+        }
+    }
+}
+
+/// Compares the hint on a refused page with the largest smaller page that really fits.
+fn check_hint(whole: &Snapshot, offset: u64, size: usize, cap: usize) -> usize {
+    let cut = |size| page(whole, Some((offset, size)), K, S);
+    let fits = (1..size).rev().find(|size| result(&cut(*size), cap).is_some()).unwrap_or(0);
+    let details = details(&cut(size), cap);
+    assert_eq!(details["pageSizeThatFits"].as_u64().unwrap_or(0) as usize, fits, "cap {cap}, offset {offset}");
+    assert_eq!(details.get("pageSizeThatFits").is_none(), fits == 0);
+    fits
+}
+
+#[test]
+fn the_hinted_page_size_is_the_largest_that_fits() {
+    let results = [
+        CanonicalResult::references(locations(1_005), Notes::default()),
+        symbols(110),
+        workspace_diagnostics(105, 3, Notes { passed_over: vec!["ty: crashed".into()], ..Notes::default() }),
+    ];
+    for whole in results.map(Snapshot::new) {
+        // The second crosses from one digit of the offset to two, the last ends two of the lists.
+        for (offset, size) in [(0, 12), (3, 9), (92, 18)] {
+            let bytes = result(&page(&whole, Some((offset, size)), K, S), usize::MAX).unwrap().len();
+            let caps = (0..bytes).step_by(41).chain(bytes - 1..bytes);
+            let hints: Vec<usize> = caps.map(|cap| check_hint(&whole, offset, size, cap)).collect();
+            assert!(hints[0] == 0 && hints[hints.len() - 1] > 0 && hints.is_sorted(), "{hints:?}");
+        }
+    }
+}
+
+#[test]
+fn a_workspace_page_over_the_cap_hints_a_size() {
+    let whole = workspace_diagnostics(200, 200, Notes::default());
+    let page = answer(whole.clone(), 0, 200);
+    let size = details(&page, MAX_RESPONSE_BYTES)["pageSizeThatFits"].as_u64().unwrap() as usize;
+    assert!(result(&answer(whole.clone(), 0, size), MAX_RESPONSE_BYTES).is_some());
+    assert!(result(&answer(whole, 0, size + 1), MAX_RESPONSE_BYTES).is_none());
+}
+
+#[test]
+fn a_hover_is_cut_at_a_code_point_to_fit() {
+    for letters in ["x", "𝒳", "\u{1}", "\"é"] {
+        let answer = hover(3, letters);
+        let whole = result(&answer, usize::MAX).unwrap().len();
+        for cap in (300..whole).step_by(1_711).chain([whole - 1]) {
+            let bytes = result(&answer, cap).expect("a hover fits into any sensible cap");
+            let payload = &serde_json::from_slice::<Value>(&bytes).unwrap()["structuredContent"];
+            assert_eq!(payload["summary"], "Hover available. Truncated.");
+            // No room is wasted: one more letter wouldn't fit, unless the next fragment's frame doesn't.
+            assert!(cap - bytes.len() < 64, "{} of {cap}", bytes.len());
+            assert!(output_schema("vscode.lsp.hover").is_valid(payload));
+        }
+    }
+}
+
+#[test]
+fn a_hover_of_which_nothing_fits_is_an_error() {
+    let answer = hover(1, "x");
+    assert!(result(&answer, 100).is_none());
+    assert!(result(&answer, 250).is_some());
+}
+
+#[test]
+fn a_hover_at_its_limits_never_reaches_the_default_cap() {
+    let answer = hover(8, "\u{1}\u{1}\u{1}");
+    let payload = payload(&answer);
+    assert_eq!(payload["contents"].as_array().unwrap().len(), 8);
+    assert!(result(&answer, MAX_RESPONSE_BYTES).is_some());
+}
+
+#[test]
+fn errors_are_replies_too_and_bounded() {
+    for code in ErrorCode::ALL {
+        let error = ToolError::new(code, "m").with("big", "x".repeat(1_000_000));
+        let Reply::Error { data, tool_code, .. } = encode(Err(&error), 1_000) else { unreachable!() };
+        assert_eq!((tool_code, data.len() <= 1_000), (code, true));
+        let data: Value = serde_json::from_slice(&data).unwrap();
+        assert_eq!(data["code"], format!("MCP_LSP_GATEWAY/{}", code.as_str()));
+    }
+}
