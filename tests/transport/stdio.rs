@@ -162,7 +162,7 @@ async fn more_than_the_bound_in_flight_is_turned_away() {
     pipe.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_reader_that_stalls_stops_the_reading() {
     let mut pipe = pipe();
     let mut input = pipe.input.take().unwrap();
@@ -177,6 +177,7 @@ async fn a_reader_that_stalls_stops_the_reading() {
     });
     let fake = Arc::clone(&pipe.fake);
     until(|| fake.started.load(std::sync::atomic::Ordering::SeqCst) > 3).await;
+    // Paused time passes only when every task waits: by then the server has started all that it will.
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(fake.started.load(std::sync::atomic::Ordering::SeqCst) < 120, "nobody reads, so few are started");
     for _ in 0..200 {
