@@ -177,7 +177,8 @@ impl ProgressSink {
     /// Tells how far the call is. Never waits; an overlong message is cut.
     pub fn send(&self, mut progress: Progress) {
         if let Some(message) = &mut progress.message {
-            message.truncate(message.floor_char_boundary(MAX_PROGRESS_MESSAGE_BYTES));
+            let cut = (0..=MAX_PROGRESS_MESSAGE_BYTES).rev().find(|at| message.is_char_boundary(*at));
+            message.truncate(cut.unwrap_or(0).min(message.len()));
         }
         self.0.send_replace(Some(progress));
     }

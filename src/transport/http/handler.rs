@@ -102,8 +102,9 @@ impl Door {
 
     async fn request(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Result<Response, Refused> {
         let refuse = |refusal: Refusal| refusal.of(&request.id);
-        let Ok(method) = dispatch::method(request) else {
-            return Ok(answer::json(write::fault(&crate::protocol::error::Fault::UnknownMethod.of(&request.id))));
+        let method = match dispatch::method(request) {
+            Ok(method) => method,
+            Err(unknown) => return Ok(answer::json(write::fault(&unknown))),
         };
         let session = match method {
             Method::Initialize => return Ok(self.initialize(visitor, request)),

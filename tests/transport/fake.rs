@@ -1,0 +1,135 @@
+//! A gateway whose tools do what a transport must cope with: wait, hang, flood, refuse.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use codeyard::base::ids::WorkspaceName;
+use codeyard::gateway::service::{Endpoint, Principal, Progress, Reply, Service, ToolCall};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+#[derive(Default)]
+pub struct Fake {
+    pub started: AtomicUsize,
+    pub dropped: Arc<AtomicUsize>,
+    /// Principal, workspace, id, session, and traces of each call.
+    pub seen: Mutex<Vec<Value>>,
+}
+
+struct OnDrop(Arc<AtomicUsize>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Fake {
+    pub fn running(&self) -> usize {
+        self.started.load(Ordering::SeqCst) - self.dropped.load(Ordering::SeqCst)
+    }
+
+    pub async fn until_running(&self, count: usize) {
+        until(|| self.running() == count).await;
+    }
+}
+
+/// Waits until `condition` holds.
+pub async fn until(condition: impl Fn() -> bool) {
+    let waited = async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), waited).await.expect("the condition never came true");
+}
+
+pub fn endpoint(workspace: &str, catalogs: &str) -> Endpoint {
+    let catalogs: Vec<String> = catalogs.split('+').map(str::to_owned).collect();
+    Endpoint { workspace: WorkspaceName::new(workspace), catalogs: catalogs.into() }
+}
+
+impl Service for Fake {
+    fn default_workspace(&self) -> Option<WorkspaceName> {
+        WorkspaceName::new("main")
+    }
+
+    fn endpoint(&self, principal: &Principal, workspace: Option<&str>, catalogs: Option<&str>) -> Option<Endpoint> {
+        let workspace = workspace.unwrap_or("main");
+        let catalogs = catalogs.unwrap_or("lsp-v1");
+        let visible = workspace == "main" || (workspace == "secret" && principal.id.as_str() == "bob");
+        let known = catalogs.split('+').all(|name| matches!(name, "lsp-v1" | "agent"));
+        (visible && known).then(|| endpoint(workspace, catalogs))
+    }
+
+    fn tools(&self, endpoint: &Endpoint) -> Arc<RawValue> {
+        let list: Vec<Value> = endpoint
+            .catalogs
+            .iter()
+            .map(|name| json!({"name": format!("{name}.echo"), "inputSchema": {"type": "object"}}))
+            .collect();
+        serde_json::value::to_raw_value(&list).unwrap().into()
+    }
+
+    fn call(&self, call: ToolCall) -> BoxFuture<'static, Reply> {
+        self.started.fetch_add(1, Ordering::SeqCst);
+        self.seen.lock().push(json!({
+            "principal": call.principal.id.as_str(),
+            "workspace": call.endpoint.workspace.as_ref().map(WorkspaceName::as_str),
+            "id": call.request_id_text,
+            "session": call.session,
+            "traceparent": call.trace.traceparent,
+            "header": call.trace.header_traceparent,
+            "transport": format!("{:?}", call.transport),
+        }));
+        let guard = OnDrop(Arc::clone(&self.dropped));
+        async move {
+            let reply = answer(call).await;
+            drop(guard);
+            reply
+        }
+        .boxed()
+    }
+
+    fn instructions(&self, _: &Endpoint) -> Option<String> {
+        Some("be kind".to_owned())
+    }
+}
+
+async fn answer(call: ToolCall) -> Reply {
+    let arguments: Value = call.arguments.as_ref().map_or(Value::Null, |raw| serde_json::from_str(raw.get()).unwrap());
+    let ms = Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0));
+    match call.tool.as_str() {
+        "hang" => std::future::pending().await,
+        "slow" => {
+            if let Some(progress) = &call.progress {
+                progress.send(Progress { progress: 30.0, total: Some(100.0), message: Some("indexing".to_owned()) });
+            }
+            tokio::time::sleep(ms).await;
+            result(&arguments)
+        }
+        "huge" => result(&json!("x".repeat(usize::try_from(arguments["bytes"].as_u64().unwrap()).unwrap()))),
+        "pretty" => Reply::Result(Bytes::from_static(
+            b"{\n  \"structuredContent\": {\"a\": \"x\\ny\"},\r\n  \"content\": []\n}",
+        )),
+        "busy" => Reply::overloaded(),
+        "fail" => Reply::Error {
+            code: -32_603,
+            message: "no".to_owned(),
+            data: Some(Bytes::from_static(b"{\"code\":\"MCP_LSP_GATEWAY/NOT_FOUND\"}")),
+            retry_after_ms: None,
+            overloaded: false,
+        },
+        _ => result(&arguments),
+    }
+}
+
+fn result(payload: &Value) -> Reply {
+    let result = json!({"isError": false, "structuredContent": {"echo": payload}, "content": []});
+    Reply::Result(serde_json::to_vec(&result).unwrap().into())
+}

@@ -1,0 +1,11 @@
+//! The transports over real sockets and pipes, in front of a gateway that is made up.
+
+mod attach;
+mod calls;
+mod docs;
+mod fake;
+mod refusals;
+mod sdk;
+mod sessions;
+mod stdio;
+mod wire;

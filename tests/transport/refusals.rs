@@ -1,0 +1,242 @@
+//! Every refusal, alone and against every other: the earlier one wins.
+
+use std::time::Duration;
+
+use codeyard::base::limits::MAX_REQUEST_BYTES;
+use codeyard::transport::http::refusal::Refusal;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::wire::{Ask, Server, read_answer, server, server_with};
+
+/// Makes `ask` one that is to be refused for `refusal`; `None` for those that need more than bytes.
+pub fn violate(refusal: Refusal, ask: Ask) -> Option<Ask> {
+    Some(match refusal {
+        Refusal::Path => ask.at("/elsewhere"),
+        Refusal::Method => ask.method("PUT"),
+        Refusal::Host => ask.set("host", "evil.example"),
+        Refusal::Origin => ask.add("origin", "http://evil.example"),
+        Refusal::Bearer => ask.set("authorization", "Bearer cyd_wrong"),
+        Refusal::Endpoint => ask.at("/mcp/nowhere"),
+        Refusal::ContentType => ask.set("content-type", "text/plain"),
+        Refusal::Accept => ask.set("accept", "application/json"),
+        Refusal::BodySize => ask.body(vec![b' '; MAX_REQUEST_BYTES + 1]),
+        Refusal::Message => ask.body("nonsense"),
+        Refusal::WrongVersion => ask.set("mcp-protocol-version", "2024-11-05"),
+        Refusal::MissingVersion => ask.without("mcp-protocol-version").without("mcp-session-id"),
+        Refusal::MissingSession => ask.without("mcp-session-id"),
+        Refusal::UnknownSession => ask.in_session("nonesuch"),
+        Refusal::BodyTime | Refusal::BodyBroken => return None,
+    })
+}
+
+pub fn reason_of(refusal: Refusal) -> &'static str {
+    if refusal == Refusal::Message { "not_json" } else { refusal.reason() }
+}
+
+async fn good(server: &Server) -> Ask {
+    let id = server.session().await;
+    server.call(&json!(1), "echo", &json!({})).in_session(&id)
+}
+
+#[tokio::test]
+async fn each_refusal_and_each_pair_in_order() {
+    let server = server().await;
+    let good = good(&server).await;
+    assert_eq!(server.send(&good).await.status, 200);
+    for (at, first) in Refusal::ALL.into_iter().enumerate() {
+        let Some(alone) = violate(first, good.clone()) else { continue };
+        let answer = server.send(&alone).await;
+        assert_eq!((answer.status, &*answer.reason()), (first.status().as_u16(), reason_of(first)), "{first:?}");
+        assert!(answer.body.len() < 400 && answer.header("content-type") == Some("application/json"));
+        for second in &Refusal::ALL[at + 1..] {
+            // The later violation first, so that the earlier one has the last word where both change the same thing.
+            let Some(both) = violate(*second, good.clone()).and_then(|ask| violate(first, ask)) else { continue };
+            let answer = server.send(&both).await;
+            assert_eq!(answer.reason(), reason_of(first), "{first:?} before {second:?}");
+        }
+    }
+    assert_eq!(server.fake.started.load(std::sync::atomic::Ordering::SeqCst), 1, "no refused request reached a tool");
+}
+
+#[tokio::test]
+async fn refusals_say_what_http_wants_said() {
+    let server = server().await;
+    let good = good(&server).await;
+    for method in ["GET", "HEAD", "PUT", "PATCH", "OPTIONS", "TRACE"] {
+        let answer = server.send(&good.clone().method(method).body("")).await;
+        assert_eq!((answer.status, answer.header("allow")), (405, Some("POST, DELETE")), "{method}");
+    }
+    let answer = server.send(&violate(Refusal::Bearer, good.clone()).unwrap()).await;
+    assert_eq!(answer.header("www-authenticate"), Some("Bearer realm=\"codeyard\""));
+    assert!(!String::from_utf8_lossy(&answer.body).contains("cyd_"));
+    for wrong in ["", "cyd_", "Basic abc", "Bearer", "Bearer ", &format!("Bearer {}x", server.token), &server.token] {
+        assert_eq!(server.send(&good.clone().set("authorization", wrong)).await.status, 401, "{wrong}");
+    }
+    let twice = good.clone().add("authorization", &format!("Bearer {}", server.token));
+    assert_eq!(server.send(&twice).await.status, 401);
+    assert_eq!(server.send(&good.clone().without("authorization")).await.status, 401);
+    let lower = good.clone().set("authorization", &format!("bearer {}", server.token));
+    assert_eq!(server.send(&lower).await.status, 200);
+}
+
+#[tokio::test]
+async fn unseen_and_unknown_endpoints_look_the_same() {
+    let server = server().await;
+    let good = good(&server).await;
+    let bodies =
+        ["/mcp/secret", "/mcp/nowhere", "/mcp/main/nope", "/mcp/main/agent+nope"].map(|target| good.clone().at(target));
+    let mut seen = Vec::new();
+    for ask in &bodies {
+        let answer = server.send(ask).await;
+        assert_eq!(answer.status, 404);
+        seen.push(answer.body);
+    }
+    seen.dedup();
+    assert_eq!(seen.len(), 1);
+    let bob = good
+        .clone()
+        .set("authorization", &format!("Bearer {}", server.bob))
+        .body(crate::wire::initialize().to_string());
+    assert_eq!(server.send(&bob.at("/mcp/secret")).await.status, 200);
+    for target in ["/mcp/main", "/mcp/main/agent", "/mcp/main/agent+lsp-v1", "/mcp?x=1"] {
+        assert_eq!(server.send(&good.clone().at(target)).await.status, 200, "{target}");
+    }
+}
+
+#[tokio::test]
+async fn hosts_over_the_wire() {
+    let server = server_with(|options| assert!(options.allowed_hosts.allow("code.example"))).await;
+    let good = good(&server).await;
+    for host in ["localhost:1", "LOCALHOST", "localhost.", "127.0.0.1", "[::1]:3939", "code.example"] {
+        assert_eq!(server.send(&good.clone().set("host", host)).await.status, 200, "{host}");
+    }
+    for host in ["evil.example", "127.0.0.1.evil.example", "localhost@evil.example", ""] {
+        assert_eq!(server.send(&good.clone().set("host", host)).await.status, 403, "{host}");
+    }
+    assert_eq!(server.send(&good.clone().without("host")).await.status, 403);
+    assert_eq!(server.send(&good.clone().add("host", "localhost")).await.status, 403);
+    assert_eq!(server.send(&good.clone().at("http://evil.example/mcp")).await.status, 403);
+    assert_eq!(server.send(&good.clone().at("http://localhost/mcp")).await.status, 200);
+}
+
+#[tokio::test]
+async fn origins_over_the_wire() {
+    let server = server_with(|options| options.allowed_origins.allow("https://app.example")).await;
+    let good = good(&server).await;
+    for origin in ["http://localhost:5173", "http://127.0.0.1", "https://app.example"] {
+        assert_eq!(server.send(&good.clone().add("origin", origin)).await.status, 200, "{origin}");
+    }
+    for origin in ["null", "http://evil.example", "http://app.example", ""] {
+        assert_eq!(server.send(&good.clone().add("origin", origin)).await.status, 403, "{origin}");
+    }
+}
+
+#[tokio::test]
+async fn oversize_by_header_and_by_count() {
+    let server = server().await;
+    let good = good(&server).await;
+    // Announced: refused although not a byte of it was sent.
+    let announced = good.clone().body("").set("content-length", &(MAX_REQUEST_BYTES + 1).to_string());
+    let mut stream = server.open(&announced.bytes()).await;
+    let mut start = [0_u8; 12];
+    stream.read_exact(&mut start).await.unwrap();
+    assert_eq!(&start, b"HTTP/1.1 413");
+    // Counted.
+    let mut body = format!("{:x}\r\n", MAX_REQUEST_BYTES + 1).into_bytes();
+    body.resize(body.len() + MAX_REQUEST_BYTES + 1, b' ');
+    body.extend_from_slice(b"\r\n0\r\n\r\n");
+    let counted = server.send(&good.clone().set("transfer-encoding", "chunked").body(body)).await;
+    assert_eq!((counted.status, &*counted.reason()), (413, "body_too_large"));
+    // Much larger than what is read of it, yet the answer arrives.
+    let flood = server.send(&good.clone().body(vec![b' '; 3 * MAX_REQUEST_BYTES])).await;
+    assert_eq!(flood.status, 413);
+    // The limit itself is fine.
+    let mut exact = good.body.clone();
+    exact.resize(MAX_REQUEST_BYTES, b' ');
+    assert_eq!(server.send(&good.body(exact)).await.status, 200);
+}
+
+#[tokio::test]
+async fn slow_and_broken_bodies_and_heads() {
+    let server = server_with(|options| {
+        options.connections.body = Duration::from_millis(150);
+        options.connections.head = Duration::from_millis(400);
+    })
+    .await;
+    let good = good(&server).await.set("content-length", "50").body("{");
+    let slow = server.send_bytes(&good.bytes()).await;
+    assert_eq!((slow.status, &*slow.reason()), (408, "body_too_slow"));
+    // A head that never ends: closed, with no more than a bare status.
+    let mut stream = server.open(b"POST /mcp HTTP/1.1\r\nhost: local").await;
+    let mut text = Vec::new();
+    let closed = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut text)).await;
+    assert!(closed.is_ok());
+    // Many headers, and long ones.
+    let many = (0..200).fold(good.clone(), |ask, at| ask.add(&format!("x-{at}"), "y"));
+    assert_eq!(server.send(&many).await.status, 431);
+    let long = good.add("x-long", &"y".repeat(64 * 1024));
+    assert_eq!(server.send(&long).await.status, 431);
+}
+
+#[tokio::test]
+async fn malformed_messages_are_400_with_a_json_rpc_error() {
+    let server = server().await;
+    let good = good(&server).await;
+    let cases = [
+        ("", -32700, "not_json", Value::Null),
+        ("{\"jsonrpc\":", -32700, "not_json", Value::Null),
+        ("[]", -32600, "batch", Value::Null),
+        ("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", -32600, "batch", Value::Null),
+        ("{\"jsonrpc\":\"1.0\",\"id\":5,\"method\":\"ping\"}", -32600, "wrong_jsonrpc", json!(5)),
+        ("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", -32600, "bad_id", Value::Null),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", -32600, "bad_id", Value::Null),
+    ];
+    for (body, code, reason, id) in cases {
+        let answer = server.send(&good.clone().body(body)).await;
+        let error = answer.json();
+        assert_eq!((answer.status, &error["error"]["code"], &*answer.reason()), (400, &json!(code), reason), "{body}");
+        assert_eq!((&error["id"], &error["jsonrpc"]), (&id, &json!("2.0")), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn connections_beyond_the_cap_are_told_to_come_back() {
+    let server = server_with(|options| options.connections.connections = 1).await;
+    let ask = server.post(&crate::wire::initialize()).without("connection");
+    let mut held = server.open(&ask.bytes()).await;
+    let mut start = [0_u8; 12];
+    held.read_exact(&mut start).await.unwrap();
+    assert_eq!(&start, b"HTTP/1.1 200");
+    let turned_away = server.send(&ask.clone()).await;
+    assert_eq!((turned_away.status, turned_away.header("retry-after")), (503, Some("1")));
+    assert_eq!(turned_away.json()["error"]["data"]["retryAfterMs"], 1000);
+    drop(held);
+    let address = server.address;
+    let bytes = ask.add("connection", "close").bytes();
+    let again = async {
+        loop {
+            let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+            stream.write_all(&bytes).await.unwrap();
+            let mut text = Vec::new();
+            stream.read_to_end(&mut text).await.unwrap();
+            if read_answer(&text).status == 200 {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(5), again).await.expect("the place was never freed");
+}
+
+#[tokio::test]
+async fn without_tokens_only_on_loopback() {
+    use codeyard::transport::http::{self, HttpOptions};
+    let open = tokio::net::TcpListener::bind("0.0.0.0:0").await.unwrap();
+    let fake = std::sync::Arc::new(crate::fake::Fake::default());
+    let served = http::serve(open, fake, HttpOptions::new(None), Default::default()).await;
+    assert!(matches!(served, Err(http::Error::OpenWithoutToken)));
+    let server = server_with(|options| options.auth = None).await;
+    let open = good(&server).await.without("authorization");
+    assert_eq!(server.send(&open).await.status, 200);
+    assert_eq!(server.fake.seen.lock()[0]["principal"], "local");
+}
