@@ -30,9 +30,11 @@ pub(super) fn follow(path: &Path, known: impl Fn(&Path) -> bool) -> Walked {
     push_segments(&mut todo, path.as_os_str());
     let mut place = PathBuf::from("/");
     let (mut links, mut missing) = (0, false);
+    // The folder of the link read last: it was there, and so are those above it.
+    let mut met = PathBuf::from("/");
     while let Some(segment) = todo.pop() {
         if segment == ".." {
-            if !known(&place) {
+            if !known(&place) && !met.starts_with(&place) {
                 return Walked::Untraceable;
             }
             place.pop();
@@ -47,10 +49,10 @@ pub(super) fn follow(path: &Path, known: impl Fn(&Path) -> bool) -> Walked {
             Ok(target) => {
                 links += 1;
                 let target = OsString::from_vec(target.into_bytes());
+                place.pop();
+                met.clone_from(&place);
                 if target.as_bytes().first() == Some(&b'/') {
                     place = PathBuf::from("/");
-                } else {
-                    place.pop();
                 }
                 push_segments(&mut todo, &target);
             }

@@ -153,4 +153,10 @@ impl Shared {
             }
         }
     }
+
+    /// Keeps everybody from emptying the queue, to make it run over.
+    #[cfg(test)]
+    pub(super) fn stop_pumping(&self) -> parking_lot::MutexGuard<'_, ()> {
+        self.pump.lock()
+    }
 }
