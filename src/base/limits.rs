@@ -223,20 +223,6 @@ pub const MAX_GATE_RETRIES: usize = 16;
 pub const FRESH_STAMP_MS: u32 = 2_000;
 /// Retry hint, in milliseconds, on an answer that asks to come back.
 pub const RETRY_AFTER_MS: u64 = 500;
-/// Bytes read of a file that may mark a project root (`Cargo.toml` with `[workspace]`).
-pub const MAX_MARKER_BYTES: u64 = 1024 * 1024;
-/// Names read of a folder in which a marker is looked for by glob.
-pub const MAX_MARKER_ENTRIES: usize = 10_000;
-/// Largest compile database that is copied to a cache folder, in bytes.
-pub const MAX_COPIED_BYTES: u64 = 256 * 1024 * 1024;
-/// Longest time a program may take to say its version, in milliseconds.
-pub const PROBE_TIMEOUT_MS: u64 = 10_000;
-/// Programs whose version is remembered.
-pub const MAX_PROBES: usize = 1_024;
-/// Longest time the installation of one language server may take, in milliseconds: a build from source takes half an hour.
-pub const INSTALL_TIMEOUT_MS: u64 = 3_600_000;
-/// Kept tail of an installing tool's output, in bytes.
-pub const INSTALL_TAIL_BYTES: usize = 16 * 1024;
 
 /// The configurable limits of answers. Defaults are the maxima.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

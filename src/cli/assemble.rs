@@ -24,9 +24,6 @@ use crate::store::StateDir;
 use crate::telemetry::{Counts, Metrics};
 use crate::watch::Watcher;
 
-/// Names the folder that holds installed language servers, instead of the state directory's own.
-pub const SERVERS_DIR_VARIABLE: &str = "CODEYARD_SERVERS_DIR";
-
 /// A service that is put together, its workspaces open.
 pub struct Service {
     /// The actors.
@@ -79,12 +76,9 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(|error| Failure::new(format!("{} is no usable path: {error}", path.display())))
 }
 
-/// The installer of a state directory, or of the folder the environment names.
+/// The installer of a state directory, or of the folder that `CODEYARD_SERVERS_DIR` names.
 pub fn installer(state: &StateDir) -> Installer {
-    match std::env::var_os(SERVERS_DIR_VARIABLE).filter(|value| !value.is_empty()) {
-        Some(folder) => Installer::with_servers_dir(PathBuf::from(folder)),
-        None => Installer::with_servers_dir(state.servers()),
-    }
+    Installer::new(state.path())
 }
 
 /// Puts a service together and opens the workspaces of `config`. Must run inside a tokio runtime.
@@ -160,8 +154,8 @@ pub fn chain(error: &dyn std::error::Error) -> String {
 struct Installed(Installer);
 
 impl Locate for Installed {
-    fn locate(&self, kind: &str, server: &Server) -> Result<Program, Unavailable> {
-        match self.0.locate(kind, server) {
+    fn locate(&self, kind: &str, server: &Server, root: &Path) -> Result<Program, Unavailable> {
+        match self.0.locate(kind, server, Some(root)) {
             Located::Ready(found) => Ok(Program {
                 program: found.program,
                 args: found.args,

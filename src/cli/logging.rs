@@ -14,7 +14,10 @@ pub fn install(log: &LogSection) {
     let filter = EnvFilter::try_from_env("CODEYARD_LOG").unwrap_or_else(|_| fallback());
     let terminal = std::io::stderr().is_terminal();
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let installed =
-        if log.format == LogFormat::Json { builder.json().flatten_event(true).try_init() } else { builder.with_ansi(terminal).try_init() };
+    let installed = if log.format == LogFormat::Json {
+        builder.json().flatten_event(true).try_init()
+    } else {
+        builder.with_ansi(terminal).try_init()
+    };
     drop(installed);
 }

@@ -4,6 +4,7 @@
 //! A program that wasn't there is looked for again after a few seconds, so that installing it helps without a restart.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,11 +18,13 @@ use crate::lsp::registry::Server;
 
 /// A program that wasn't there is looked for again after this time.
 const FORGET_MISSING: Duration = Duration::from_secs(5);
+/// Programs that are remembered.
+const MAX_REMEMBERED: usize = 16_384;
 
 /// Finds programs; blocking. `Err` says why it can't be started, and the command that would help.
 pub trait Locate: Send + Sync {
-    /// The program of `server`, of kind `kind`.
-    fn locate(&self, kind: &str, server: &Server) -> Result<Program, Unavailable>;
+    /// The program of `server`, of kind `kind`, for a workspace with this root: nothing inside it is ever started.
+    fn locate(&self, kind: &str, server: &Server, root: &Path) -> Result<Program, Unavailable>;
 }
 
 /// What is known of a kind's program.
@@ -34,8 +37,11 @@ pub type Looking = Shared<BoxFuture<'static, ()>>;
 #[derive(Clone)]
 pub struct Programs {
     locate: Arc<dyn Locate>,
-    known: Arc<Mutex<HashMap<String, Entry>>>,
+    known: Arc<Mutex<HashMap<Key, Entry>>>,
 }
+
+/// A kind, as seen from a workspace root.
+type Key = (String, PathBuf);
 
 #[derive(Clone)]
 enum Entry {
@@ -49,34 +55,33 @@ impl Programs {
         Self { locate, known: Arc::default() }
     }
 
-    /// What is known of `kind` now, or the look to wait for.
-    pub fn peek(&self, kind: &str, server: &Arc<Server>) -> Result<Found, Looking> {
+    /// What is known of `kind` now for a workspace with this root, or the look to wait for.
+    pub fn peek(&self, kind: &str, server: &Arc<Server>, root: &Path) -> Result<Found, Looking> {
+        let key = (kind.to_owned(), root.to_path_buf());
         let mut known = self.known.lock();
-        match known.get(kind) {
+        match known.get(&key) {
             Some(Entry::Found(Ok(program), _)) => return Ok(Ok(program.clone())),
             Some(Entry::Found(Err(why), at)) if at.elapsed() < FORGET_MISSING => return Ok(Err(why.clone())),
             Some(Entry::Looking(looking)) => return Err(looking.clone()),
             _ => {}
         }
-        let looking = self.look(kind.to_owned(), server.clone());
-        known.insert(kind.to_owned(), Entry::Looking(looking.clone()));
+        if known.len() >= MAX_REMEMBERED {
+            known.retain(|_, entry| matches!(entry, Entry::Looking(_)));
+        }
+        let looking = self.look(key.clone(), server.clone());
+        known.insert(key, Entry::Looking(looking.clone()));
         Err(looking)
     }
 
-    /// Forgets what was found: after an installation, or when a program couldn't be started.
-    pub fn forget(&self, kind: &str) {
-        self.known.lock().remove(kind);
-    }
-
-    fn look(&self, kind: String, server: Arc<Server>) -> Looking {
+    fn look(&self, key: Key, server: Arc<Server>) -> Looking {
         let (locate, known) = (self.locate.clone(), self.known.clone());
         let task = tokio::spawn(async move {
-            let name = kind.clone();
-            let looked = tokio::task::spawn_blocking(move || locate.locate(&name, &server)).await;
+            let (kind, root) = key.clone();
+            let looked = tokio::task::spawn_blocking(move || locate.locate(&kind, &server, &root)).await;
             let found = looked.unwrap_or_else(|_| {
-                Err(Unavailable::new(&kind, "crashed", "looking for the language server failed", "codeyard doctor"))
+                Err(Unavailable::new(&key.0, "crashed", "looking for the language server failed", "codeyard doctor"))
             });
-            known.lock().insert(kind, Entry::Found(found, Instant::now()));
+            known.lock().insert(key, Entry::Found(found, Instant::now()));
         });
         async move { drop(task.await) }.boxed().shared()
     }

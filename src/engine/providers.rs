@@ -141,7 +141,8 @@ enum Chosen {
 fn choose(setup: &WorkspaceSetup, kind: &str, path: &Path) -> Chosen {
     let Some(server) = setup.servers.by_kind.get(kind) else { return Chosen::NotMeant };
     let Some(root) = project_root_of(setup.gate.root_set(), server, path) else { return Chosen::NotMeant };
-    match setup.shared.programs.peek(kind, server) {
+    let workspace_root = setup.gate.root_set().root_of(path).unwrap_or(&root);
+    match setup.shared.programs.peek(kind, server, workspace_root) {
         Err(looking) => Chosen::Wait(looking),
         Ok(Err(why)) => Chosen::Missing(why),
         Ok(Ok(program)) => Chosen::Yes(Box::new(Choice {

@@ -223,7 +223,8 @@ fn advice(kind: &str, server: &Server) -> String {
 /// The first word of the output that looks like a version, else its first line.
 fn version_in(output: &str) -> Option<String> {
     let looks = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
-    let word = output.split(|c: char| c.is_whitespace() || "(),".contains(c)).map(|w| w.trim_start_matches('v')).find(looks);
+    let word =
+        output.split(|c: char| c.is_whitespace() || "(),".contains(c)).map(|w| w.trim_start_matches('v')).find(looks);
     let line = || output.lines().map(str::trim).find(|line| !line.is_empty());
     Some(word.or_else(line)?.chars().take(MAX_VERSION).collect())
 }

@@ -176,7 +176,9 @@ fn a_configured_path_is_taken_as_it_is() {
     server.command[0] = path.to_str().unwrap().into();
     let found = ready(bench.installer.locate("fake", &server, None));
     assert_eq!((found.program, found.source, found.version.as_deref()), (path, Source::Configured, Some("3.0")));
-    for (command, wanted) in [("./my-ls", "absolute"), ("/nonexistent/my-ls", "not a program"), ("/etc", "not a program")] {
+    for (command, wanted) in
+        [("./my-ls", "absolute"), ("/nonexistent/my-ls", "not a program"), ("/etc", "not a program")]
+    {
         server.command[0] = command.into();
         let why = broken(bench.installer.locate("fake", &server, None));
         assert!(why.contains(wanted), "{why}");

@@ -132,7 +132,10 @@ mod tests {
             ("[servers.ty.install]\nfrom = \"npm\"\npackages = []\n", "servers.ty.install.packages: "),
             ("[servers.ty.root]\nmarkers = [\"a[\"]\n", "servers.ty.root.markers: "),
             ("[servers.ty.root]\nmarkers = [\"../x\"]\n", "servers.ty.root.markers: "),
-            ("[servers.ty.root]\nmarkers = []\nworkspace_markers = []\nrequired = true\n", "servers.ty.root.required: "),
+            (
+                "[servers.ty.root]\nmarkers = []\nworkspace_markers = []\nrequired = true\n",
+                "servers.ty.root.required: ",
+            ),
             ("[servers.ty.quirks]\ncache_dirs = [\"../x\"]\n", "servers.ty.quirks.cache_dirs: "),
             ("[servers.ty.quirks]\ncopy_to_cache = [\"/x\"]\n", "servers.ty.quirks.copy_to_cache: "),
             ("[servers.ty.quirks]\nencodings = [\"latin-1\"]\n", "servers.ty.quirks.encodings: "),

@@ -160,8 +160,7 @@ mod tests {
         let mut registry = Registry::builtin();
         let of = |registry: &Registry, chosen: &[&str], disabled: &[&str]| {
             let owned = |kinds: &[&str]| kinds.iter().map(|k| k.to_string()).collect::<Vec<_>>();
-            let selection =
-                Selection { chosen: owned(chosen), disabled: owned(disabled).into_iter().collect() };
+            let selection = Selection { chosen: owned(chosen), disabled: owned(disabled).into_iter().collect() };
             let found = registry.candidates("python", &selection);
             (found.primary.join(" "), found.linters.join(" "))
         };

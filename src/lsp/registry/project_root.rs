@@ -170,7 +170,12 @@ mod tests {
             // kind, file, files of the tree, project root below /w
             ("rust-analyzer", "a/src/x.rs", "a/Cargo.toml b/Cargo.toml", "a"),
             ("rust-analyzer", "a/src/x.rs", "Cargo.toml:[workspace] a/Cargo.toml", ""),
-            ("rust-analyzer", "a/fuzz/x.rs", "Cargo.toml:[workspace] a/Cargo.toml a/fuzz/Cargo.toml:[workspace]", "a/fuzz"),
+            (
+                "rust-analyzer",
+                "a/fuzz/x.rs",
+                "Cargo.toml:[workspace] a/Cargo.toml a/fuzz/Cargo.toml:[workspace]",
+                "a/fuzz",
+            ),
             ("rust-analyzer", "a/src/x.rs", "Cargo.toml:[package] a/Cargo.toml", "a"),
             ("rust-analyzer", "x.rs", "", ""),
             ("gopls", "m/p/x.go", "m/go.mod n/go.mod", "m"),

@@ -7,7 +7,9 @@ use super::{Install, Registry, Role, Server};
 /// The whole document, in Markdown.
 pub fn document(registry: &Registry) -> String {
     let mut text = String::from(INTRODUCTION);
-    text.push_str("\n## Servers\n\n| kind | languages | group and place | comes from | tested |\n|---|---|---|---|---|\n");
+    text.push_str(
+        "\n## Servers\n\n| kind | languages | group and place | comes from | tested |\n|---|---|---|---|---|\n",
+    );
     let mut kinds: Vec<(&String, &Server)> = registry.servers.iter().collect();
     kinds.sort_by_key(|(kind, server)| (server.role == Role::Linter, &server.group, server.priority, *kind));
     for (kind, server) in kinds {

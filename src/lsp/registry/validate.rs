@@ -14,7 +14,8 @@ const ENCODINGS: [&str; 3] = ["utf-8", "utf-16", "utf-32"];
 pub fn validate(registry: &Registry) -> Result<(), Error> {
     languages(&registry.languages)?;
     for (kind, server) in &registry.servers {
-        let at = |field: &str| if field.is_empty() { format!("servers.{kind}") } else { format!("servers.{kind}.{field}") };
+        let at =
+            |field: &str| if field.is_empty() { format!("servers.{kind}") } else { format!("servers.{kind}.{field}") };
         name(kind).map_err(|why| refused(&at(""), why))?;
         refers(registry, server).map_err(|why| refused(&at("languages"), why))?;
         command(server).map_err(|why| refused(&at("command"), why))?;
@@ -47,7 +48,8 @@ fn languages(languages: &BTreeMap<String, Language>) -> Result<(), Error> {
     for (id, language) in languages {
         for ending in &language.extensions {
             let key = format!("languages.{id}.extensions");
-            if ending.is_empty() || ending.starts_with('.') || ending.contains('/') || *ending != ending.to_lowercase() {
+            if ending.is_empty() || ending.starts_with('.') || ending.contains('/') || *ending != ending.to_lowercase()
+            {
                 return Err(refused(&key, format!("`{ending}` must be lower case, without the leading dot")));
             }
             if let Some(other) = endings.insert(ending, id) {
@@ -184,7 +186,10 @@ fn groups(registry: &Registry) -> Result<(), Error> {
             }
             match group {
                 Some((name, first)) if name != server.group => {
-                    let why = format!("`{}` differs from the group `{name}` of `{first}`, which serves `{id}` too", server.group);
+                    let why = format!(
+                        "`{}` differs from the group `{name}` of `{first}`, which serves `{id}` too",
+                        server.group
+                    );
                     return Err(refused(&format!("servers.{kind}.group"), why));
                 }
                 _ => group = Some((&server.group, kind)),
