@@ -1,0 +1,141 @@
+//! Events and the policy of their queue.
+
+use std::time::Duration;
+
+use codeyard::base::limits;
+use codeyard::lsp::events::{CloseReason, Event};
+use serde_json::{Value, json};
+
+use crate::fake_server::*;
+use crate::support::{connect, settle};
+
+#[tokio::test(start_paused = true)]
+async fn wanted_notifications_come_in_order_and_unknown_ones_do_not() {
+    let fake = FakeServer::new().launcher();
+    let mut connected = connect(&fake).await;
+    fake.push([
+        progress_begin("t", "indexing"),
+        notify("unheard/of", json!({})),
+        diagnostics("file:///a", Some(3), json!([])),
+        notify("custom/wanted", json!([1])),
+        notify("experimental/serverStatus", json!({"quiescent": true})),
+        ask("workspace/diagnostic/refresh", Value::Null),
+        ask("window/showMessageRequest", json!({"message": "m"})),
+        progress_end("t"),
+        exit(0),
+    ]);
+    let mut methods = Vec::new();
+    while let Some(event) = connected.events.recv().await {
+        methods.push(match event {
+            Event::Notification { method, params } => {
+                assert!(params.is_some(), "{method}");
+                method
+            }
+            Event::Refresh { method } => method,
+            Event::Closed(reason) => {
+                assert_eq!(reason, CloseReason::EndOfOutput);
+                "closed".into()
+            }
+            other => panic!("{other:?}"),
+        });
+    }
+    let expected = [
+        "$/progress",
+        "textDocument/publishDiagnostics",
+        "custom/wanted",
+        "experimental/serverStatus",
+        "workspace/diagnostic/refresh",
+        "window/showMessageRequest",
+        "$/progress",
+        "closed",
+    ];
+    assert_eq!(methods, expected);
+    assert_eq!(connected.client.counters().ignored_notifications, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_consumer_that_stands_still_never_stops_the_reader() {
+    let total = limits::MAX_EVENT_QUEUE + 500;
+    let fake = FakeServer::new()
+        .on("go", [flood(total, "$/progress", json!({"token": "{n}", "value": {}})), reply(json!("done"))])
+        .launcher();
+    let mut connected = connect(&fake).await;
+    let began = tokio::time::Instant::now();
+    connected.client.request("go", &json!({})).unwrap().await.unwrap();
+    assert_eq!(began.elapsed(), Duration::from_millis(limits::EVENT_PATIENCE_MS), "it waits once, then no more");
+    assert_eq!(connected.client.counters().lost_events, 500);
+
+    // One that came before the gap, the gap, and what comes after it, in this order.
+    let first = connected.events.recv().await.unwrap();
+    assert!(matches!(&first, Event::Notification { params: Some(params), .. } if params.get().contains("\"0\"")));
+    fake.push([progress_end("after")]);
+    settle().await;
+    let mut events = Vec::new();
+    while let Some(event) = connected.events.try_recv() {
+        events.push(event);
+    }
+    assert_eq!(events.len(), limits::MAX_EVENT_QUEUE + 1);
+    let [.., lost, after] = events.as_slice() else { panic!() };
+    assert!(matches!(lost, Event::Lost { count: 500 }), "{lost:?}");
+    assert!(matches!(after, Event::Notification { params: Some(params), .. } if params.get().contains("after")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_consumer_loses_nothing() {
+    let total = limits::MAX_EVENT_QUEUE + 50;
+    let fake = FakeServer::new().launcher();
+    let mut connected = connect(&fake).await;
+    fake.push([flood(total, "$/progress", json!({"token": "{n}"})), exit(0)]);
+    let mut got = 0;
+    while let Some(Event::Notification { .. }) = connected.events.recv().await {
+        got += 1;
+        if got < 100 {
+            tokio::time::sleep(Duration::from_millis(limits::EVENT_PATIENCE_MS / 2)).await;
+        }
+    }
+    assert_eq!((got, connected.client.counters().lost_events), (total, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn log_messages_are_dropped_first_and_without_waiting() {
+    let total = limits::MAX_EVENT_QUEUE + 20;
+    let fake = FakeServer::new()
+        .on("go", [flood(total, "window/logMessage", json!({"message": "{n}"})), reply(json!(1))])
+        .launcher();
+    let mut connected = connect(&fake).await;
+    let began = tokio::time::Instant::now();
+    connected.client.request("go", &json!({})).unwrap().await.unwrap();
+    assert!(began.elapsed().is_zero());
+    assert_eq!(connected.client.counters().lost_events, 20);
+    let mut lost = 0;
+    while let Some(event) = connected.events.try_recv() {
+        lost += u64::from(matches!(event, Event::Lost { .. }));
+    }
+    assert_eq!(lost, 0, "nothing is derived from logs");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_queue_is_bounded_in_bytes_and_takes_one_large_event() {
+    let fat = "x".repeat(limits::MAX_EVENT_QUEUE_BYTES + 1);
+    let fake = FakeServer::new().on("go", [reply(json!(1))]).launcher();
+    let mut connected = connect(&fake).await;
+    fake.push([notify("$/progress", json!({ "value": fat })), progress_end("t")]);
+    connected.client.request("go", &json!({})).unwrap().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(connected.client.counters().lost_events, 1);
+    let first = connected.events.recv().await;
+    assert!(matches!(first, Some(Event::Notification { params: Some(params), .. }) if params.get().len() > fat.len()));
+    assert!(matches!(connected.events.recv().await, Some(Event::Lost { count: 1 })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_consumer_requests_go_on() {
+    let fake = FakeServer::new()
+        .on("go", [flood(3 * limits::MAX_EVENT_QUEUE, "$/progress", json!({})), reply(json!(1))])
+        .launcher();
+    let connected = connect(&fake).await;
+    drop(connected.events);
+    let began = tokio::time::Instant::now();
+    connected.client.request("go", &json!({})).unwrap().await.unwrap();
+    assert!(began.elapsed().is_zero());
+}

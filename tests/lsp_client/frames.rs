@@ -1,0 +1,202 @@
+//! Frames: hostile and odd input at the byte level.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use codeyard::base::limits;
+use codeyard::lsp::events::{CloseReason, Event};
+use codeyard::lsp::frame::{FrameBudget, FrameError};
+use codeyard::lsp::pending::RequestError;
+use serde_json::Value;
+use tokio::io::AsyncWriteExt;
+
+use crate::support::{bare, framed, options, settle};
+
+/// What a client makes of these bytes, followed by the end of the stream.
+async fn fate(bytes: &[u8]) -> CloseReason {
+    let (client, mut events, mut server) = bare(64 * 1024 * 1024, options());
+    let reply = client.request("x", &Value::Null).unwrap();
+    // The client may close before it has read everything.
+    let _ = server.write_all(bytes).await;
+    let _ = server.shutdown().await;
+    let reason = client.closed().await;
+    assert_eq!(reply.await.unwrap_err(), RequestError::Closed(reason), "what waits is told");
+    assert!(matches!(events.recv().await, Some(Event::Closed(told)) if told == reason));
+    assert!(events.recv().await.is_none(), "nothing follows");
+    assert_eq!(client.request("x", &Value::Null).err(), Some(RequestError::Closed(reason)));
+    assert_eq!(client.notify("x", &Value::Null).err(), Some(RequestError::Closed(reason)));
+    reason
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_broken_header_closes_with_its_reason() {
+    let long_name = format!("X: {}\r\n", "y".repeat(limits::MAX_FRAME_HEADER_BYTES));
+    let many = "X: y\r\n".repeat(limits::MAX_FRAME_HEADER_BYTES);
+    let too_large = format!("Content-Length: {}\r\n\r\n", limits::MAX_FRAME_BYTES + 1);
+    let table: [(&str, FrameError); 19] = [
+        ("Starting the server\nContent-Length: 2\r\n\r\n{}", FrameError::Garbage),
+        ("Starting, without an end of line", FrameError::Garbage),
+        ("{\"jsonrpc\":\"2.0\"}", FrameError::Garbage),
+        ("\u{feff}Content-Length: 2\r\n\r\n{}", FrameError::Garbage),
+        (": 2\r\n\r\n{}", FrameError::Garbage),
+        ("Content Length: 2\r\n\r\n{}", FrameError::Garbage),
+        ("\r\n\r\n", FrameError::LengthMissing),
+        ("Content-Type: x\r\n\r\n{}", FrameError::LengthMissing),
+        ("Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", FrameError::LengthRepeated),
+        ("Content-Length: 2\r\ncontent-length: 3\r\n\r\n{}", FrameError::LengthRepeated),
+        ("Content-Length: -1\r\n\r\n", FrameError::LengthInvalid),
+        ("Content-Length: 0x10\r\n\r\n", FrameError::LengthInvalid),
+        ("Content-Length: +2\r\n\r\n{}", FrameError::LengthInvalid),
+        ("Content-Length:\r\n\r\n", FrameError::LengthInvalid),
+        ("Content-Length: 99999999999999999999999999\r\n\r\n", FrameError::TooLarge),
+        (&too_large, FrameError::TooLarge),
+        (&long_name, FrameError::HeaderTooLong),
+        (&many, FrameError::HeaderTooLong),
+        ("Content-Length: 5\r\n\r\n{}", FrameError::Truncated),
+    ];
+    for (bytes, reason) in table {
+        assert_eq!(fate(bytes.as_bytes()).await, CloseReason::Frame(reason), "{:.60}", bytes);
+    }
+    for cut in 1.."Content-Length: 2\r\n\r\n{".len() {
+        let whole = "Content-Length: 2\r\n\r\n{}";
+        assert_eq!(fate(&whole.as_bytes()[..cut]).await, CloseReason::Frame(FrameError::Truncated), "{cut}");
+    }
+    assert_eq!(fate(b"").await, CloseReason::EndOfOutput);
+    let large_cut = format!("Content-Length: 1000000\r\n\r\n{}", "x".repeat(200_000));
+    assert_eq!(fate(large_cut.as_bytes()).await, CloseReason::Frame(FrameError::Truncated));
+}
+
+#[tokio::test(start_paused = true)]
+async fn odd_but_valid_headers_are_read() {
+    let body = r#"{"jsonrpc":"2.0","id":1,"result":"ä"}"#;
+    let length = body.len();
+    let headers = [
+        format!("Content-Length: {length}\r\n\r\n"),
+        format!("Content-Length: {length}\n\n"),
+        format!("content-LENGTH:{length}\r\n\r\n"),
+        format!("Content-Length:   {length}  \r\n\r\n"),
+        format!("Content-Length: 000{length}\r\n\r\n"),
+        format!("Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: {length}\r\n\r\n"),
+        format!("Content-Length: {length}\r\nX-Other: a:b\r\n\r\n"),
+    ];
+    for header in headers {
+        let (client, _events, mut server) = bare(1 << 16, options());
+        let reply = client.request("x", &Value::Null).unwrap();
+        server.write_all(header.as_bytes()).await.unwrap();
+        server.write_all(body.as_bytes()).await.unwrap();
+        assert_eq!(reply.await.unwrap().get(), "\"ä\"", "{header:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn frames_may_be_cut_anywhere_and_come_together() {
+    let bodies: Vec<String> =
+        (1..=40).map(|id| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"{}"}}"#, "é".repeat(id * 13))).collect();
+    let stream: Vec<u8> = bodies.iter().flat_map(|body| framed(body)).collect();
+    for step in [1, 2, 3, 7, 19, 64, 1_000, stream.len()] {
+        let (client, _events, mut server) = bare(1 << 20, options());
+        let replies: Vec<_> = (0..40).map(|_| client.request("x", &Value::Null).unwrap()).collect();
+        for part in stream.chunks(step) {
+            server.write_all(part).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+        for (at, reply) in replies.into_iter().enumerate() {
+            assert_eq!(reply.await.unwrap().decode::<&str>().unwrap(), "é".repeat((at + 1) * 13), "step {step}");
+        }
+        assert_eq!(client.counters().bytes_read, stream.len() as u64);
+        assert_eq!(client.counters().frames_read, 40);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn sizes_around_the_read_buffer() {
+    let (client, _events, mut server) = bare(1 << 16, options());
+    let around = limits::FRAME_BUFFER_BYTES - 60..limits::FRAME_BUFFER_BYTES + 60;
+    let sender = tokio::spawn(async move {
+        for (at, size) in around.clone().enumerate() {
+            let id = at + 1;
+            let frame = framed(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"{}"}}"#, "x".repeat(size)));
+            server.write_all(&frame).await.unwrap();
+        }
+        server
+    });
+    let replies: Vec<_> = (0..120).map(|_| client.request("x", &Value::Null).unwrap()).collect();
+    for (at, reply) in replies.into_iter().enumerate() {
+        assert_eq!(reply.await.unwrap().len(), limits::FRAME_BUFFER_BYTES - 60 + at + 2);
+    }
+    sender.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn memory_follows_the_bytes_not_the_header() {
+    let mut options = options();
+    let budget = Arc::new(FrameBudget::default());
+    options.frames = budget.clone();
+    let (client, _events, mut server) = bare(1 << 20, options);
+    let reply = client.request("x", &Value::Null).unwrap();
+    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(3_000_000));
+    let frame = framed(&body);
+    let mut sent = 0;
+    for part in frame.chunks(100_000) {
+        server.write_all(part).await.unwrap();
+        settle().await;
+        sent += part.len();
+        let held = budget.in_flight();
+        assert!(held <= (2 * sent).max(limits::FRAME_BUFFER_BYTES), "{held} bytes held for {sent} that came");
+    }
+    assert!(budget.in_flight() >= 3_000_000, "a reply that waits still counts");
+    let reply = reply.await.unwrap();
+    assert_eq!(reply.len(), 3_000_002);
+    drop(reply);
+    assert_eq!(budget.in_flight(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_connections_share_one_budget_and_it_comes_back() {
+    let budget = Arc::new(FrameBudget::new(1_000_000));
+    let shared = || {
+        let mut options = options();
+        options.frames = budget.clone();
+        options
+    };
+    let big = framed(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(700_000)));
+
+    // One holds 700 kB and stalls: another as large finds no room, a small one isn't hindered.
+    let (hog, _hog_events, mut hog_server) = bare(1 << 20, shared());
+    let hog_reply = hog.request("x", &Value::Null).unwrap();
+    hog_server.write_all(&big[..650_000]).await.unwrap();
+    settle().await;
+    let (second, _events, mut second_server) = bare(1 << 20, shared());
+    let second_reply = second.request("x", &Value::Null).unwrap();
+    second_server.write_all(&big).await.unwrap();
+    let (small, _small_events, mut small_server) = bare(1 << 20, shared());
+    let small_reply = small.request("x", &Value::Null).unwrap();
+    small_server.write_all(&framed(r#"{"jsonrpc":"2.0","id":1,"result":1}"#)).await.unwrap();
+    assert_eq!(small_reply.await.unwrap().get(), "1");
+    let no_room = CloseReason::Frame(FrameError::NoRoom);
+    assert_eq!(second_reply.await.unwrap_err(), RequestError::Closed(no_room));
+    assert!(!hog.is_closed());
+
+    // Waiting helps when the room comes in time.
+    let (third, _third_events, mut third_server) = bare(1 << 20, shared());
+    let third_reply = third.request("x", &Value::Null).unwrap();
+    third_server.write_all(&big).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(limits::FRAME_BUDGET_WAIT_MS / 2)).await;
+    hog_server.write_all(&big[650_000..]).await.unwrap();
+    drop(hog_reply.await.unwrap());
+    assert_eq!(third_reply.await.unwrap().len(), 700_002);
+    assert_eq!(budget.in_flight(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_frame_that_stalls_gives_its_room_back() {
+    let budget = Arc::new(FrameBudget::default());
+    let mut options = options();
+    options.frames = budget.clone();
+    let (client, _events, mut server) = bare(1 << 20, options);
+    server.write_all(b"Content-Length: 30000000\r\n\r\n").await.unwrap();
+    server.write_all(&vec![b' '; 500_000]).await.unwrap();
+    assert_eq!(client.closed().await, CloseReason::Frame(FrameError::Stalled));
+    settle().await;
+    assert_eq!(budget.in_flight(), 0);
+}

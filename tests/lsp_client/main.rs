@@ -1,0 +1,12 @@
+//! The language server client against scripted servers and the guard with real processes.
+
+#[path = "../support/fake_server/mod.rs"]
+mod fake_server;
+
+mod conversation;
+mod events;
+mod frames;
+mod lifecycle;
+mod processes;
+mod requests;
+mod support;

@@ -1,0 +1,75 @@
+//! What the tests of this target share.
+
+use std::sync::Arc;
+
+use codeyard::lsp::client::{Client, ClientOptions};
+use codeyard::lsp::events::Events;
+use codeyard::lsp::frame::FrameBudget;
+use codeyard::lsp::inbound::StaticHost;
+use codeyard::lsp::launch::{LaunchSpec, Launcher, Process};
+use serde_json::json;
+use tokio::io::{DuplexStream, duplex};
+
+use crate::fake_server::FakeLauncher;
+
+pub fn options() -> ClientOptions {
+    let host = StaticHost {
+        settings: json!({"python": {"analysis": {"level": 3}}, "a.b": "dotted"}),
+        folders: vec![("file:///w".into(), "w".into())],
+        wanted: vec!["custom/wanted".into()],
+    };
+    ClientOptions {
+        label: "test".into(),
+        no_cancel: Vec::new(),
+        omit_null_params: false,
+        restart_on_error: None,
+        host: Arc::new(host),
+        frames: Arc::new(FrameBudget::default()),
+    }
+}
+
+pub fn spec() -> LaunchSpec {
+    LaunchSpec {
+        label: "fake".into(),
+        program: "fake".into(),
+        args: Vec::new(),
+        cwd: std::env::temp_dir(),
+        env: Vec::new(),
+    }
+}
+
+/// A client of a launched fake.
+pub struct Connected {
+    pub client: Client,
+    pub events: Events,
+    pub process: Arc<dyn Process>,
+}
+
+pub async fn connect(fake: &FakeLauncher) -> Connected {
+    connect_with(fake, options()).await
+}
+
+pub async fn connect_with(fake: &FakeLauncher, options: ClientOptions) -> Connected {
+    let connection = fake.launch(&spec()).await.unwrap();
+    let (client, events) = Client::start(connection.reader, connection.writer, options);
+    Connected { client, events, process: connection.process }
+}
+
+/// A client whose server's end is in the test's hands.
+pub fn bare(pipe_bytes: usize, options: ClientOptions) -> (Client, Events, DuplexStream) {
+    let (ours, theirs) = duplex(pipe_bytes);
+    let (reader, writer) = tokio::io::split(ours);
+    let (client, events) = Client::start(reader, writer, options);
+    (client, events, theirs)
+}
+
+pub fn framed(body: &str) -> Vec<u8> {
+    format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+/// Lets all tasks run until they wait.
+pub async fn settle() {
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+}

@@ -1,0 +1,244 @@
+//! A language server in memory, told by a script what to do: for tests with paused time, where real pipes don't work.
+//!
+//! Include it from an integration target:
+//!
+//! ```ignore
+//! #[path = "../support/fake_server/mod.rs"]
+//! mod fake_server;
+//! use fake_server::{FakeServer, fail, reply, until_cancelled, wait_ms};
+//!
+//! let fake = FakeServer::new()
+//!     .capabilities(json!({"definitionProvider": true}))
+//!     .on("textDocument/definition", [wait_ms(50), reply(json!([]))])
+//!     .on_nth("textDocument/hover", 1, [fail(-32801, "content modified")]) // the first call
+//!     .on("textDocument/hover", [reply(json!(null))])                      // all others
+//!     .on("textDocument/references", [until_cancelled(), fail(-32800, "cancelled")])
+//!     .on("textDocument/didOpen", [diagnostics("file:///a.py", Some(1), json!([]))])
+//!     .launcher();
+//! let connection = fake.launch(&spec).await?;      // it is a `Launcher`
+//! fake.wait_for("textDocument/didOpen", 1).await;  // what it received
+//! fake.push([progress_begin("t", "indexing")]);    // do something now, on the latest launch
+//! ```
+//!
+//! What comes in (request or notification) is looked up by method, its steps run one after the other. Without an entry:
+//! `initialize` gives the capabilities, `shutdown` null, `exit` ends with code 0, other requests -32601, notifications
+//! nothing. Steps without waiting run before the next message is read, so the order of answers is deterministic; lists
+//! with a waiting step run beside the reader. No steps at all (`[]`) mean: never answered.
+
+#![allow(dead_code, reason = "each target uses a part")]
+
+mod connection;
+mod record;
+mod steps;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
+
+use codeyard::lsp::launch::{Connection, LaunchError, LaunchSpec, Launcher};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+#[allow(unused_imports, reason = "each target uses a part")]
+pub use record::{Kind, Record, Seen};
+pub use steps::*;
+
+/// A script: how one server behaves.
+#[derive(Clone)]
+pub struct FakeServer {
+    capabilities: Value,
+    steps: HashMap<String, Vec<Step>>,
+    nth: HashMap<(String, usize), Vec<Step>>,
+    ignores_terminate: bool,
+    ignores_closed_input: bool,
+    orphan: bool,
+    pipe_bytes: usize,
+    memory: Option<u64>,
+    stderr: String,
+}
+
+impl FakeServer {
+    /// A server without capabilities that behaves well.
+    pub fn new() -> Self {
+        Self {
+            capabilities: json!({}),
+            steps: HashMap::new(),
+            nth: HashMap::new(),
+            ignores_terminate: false,
+            ignores_closed_input: false,
+            orphan: false,
+            pipe_bytes: 64 * 1024,
+            memory: None,
+            stderr: String::new(),
+        }
+    }
+
+    /// What `initialize` answers.
+    pub fn capabilities(mut self, capabilities: Value) -> Self {
+        self.capabilities = capabilities;
+        self
+    }
+
+    /// What is done when `method` comes.
+    pub fn on(mut self, method: &str, steps: impl IntoIterator<Item = Step>) -> Self {
+        self.steps.insert(method.to_owned(), steps.into_iter().collect());
+        self
+    }
+
+    /// What is done when `method` comes for the `nth` time (from 1) on one connection; wins over [`on`](Self::on).
+    pub fn on_nth(mut self, method: &str, nth: usize, steps: impl IntoIterator<Item = Step>) -> Self {
+        self.nth.insert((method.to_owned(), nth), steps.into_iter().collect());
+        self
+    }
+
+    /// Short for a canned answer.
+    pub fn answer(self, method: &str, result: Value) -> Self {
+        self.on(method, [reply(result)])
+    }
+
+    /// Short for a computed answer: from the params and the number of the call (from 1).
+    pub fn answer_with(self, method: &str, f: impl Fn(&Value, usize) -> Value + Send + Sync + 'static) -> Self {
+        self.on(method, [reply_with(f)])
+    }
+
+    /// Short for a request that is read and never answered.
+    pub fn never(self, method: &str) -> Self {
+        self.on(method, [])
+    }
+
+    /// SIGTERM doesn't end it.
+    pub fn ignores_terminate(mut self) -> Self {
+        self.ignores_terminate = true;
+        self
+    }
+
+    /// It lives on when its standard input is closed.
+    pub fn ignores_closed_input(mut self) -> Self {
+        self.ignores_closed_input = true;
+        self
+    }
+
+    /// It leaves a process of its group behind, which only a kill ends.
+    pub fn leaves_an_orphan(mut self) -> Self {
+        self.orphan = true;
+        self
+    }
+
+    /// Size of each of the two pipes.
+    pub fn pipe_bytes(mut self, bytes: usize) -> Self {
+        self.pipe_bytes = bytes;
+        self
+    }
+
+    /// What `memory_bytes` says.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// What `stderr_tail` says.
+    pub fn stderr(mut self, text: &str) -> Self {
+        self.stderr = text.to_owned();
+        self
+    }
+
+    /// A launcher that starts this server each time.
+    pub fn launcher(self) -> Arc<FakeLauncher> {
+        FakeLauncher::sequence([self])
+    }
+
+    fn steps_for(&self, method: &str, nth: usize) -> Option<Vec<Step>> {
+        self.nth.get(&(method.to_owned(), nth)).or_else(|| self.steps.get(method)).cloned()
+    }
+}
+
+/// Starts fake servers and remembers what they saw.
+pub struct FakeLauncher {
+    scripts: Vec<FakeServer>,
+    refusals: AtomicUsize,
+    record: Arc<Record>,
+    running: Mutex<Vec<Arc<connection::Running>>>,
+    specs: Mutex<Vec<LaunchSpec>>,
+    memory: Arc<AtomicU64>,
+}
+
+impl FakeLauncher {
+    /// The nth launch starts the nth script; the last one is used again and again.
+    pub fn sequence(scripts: impl IntoIterator<Item = FakeServer>) -> Arc<Self> {
+        let scripts: Vec<_> = scripts.into_iter().collect();
+        assert!(!scripts.is_empty(), "a launcher needs a script");
+        Arc::new(Self {
+            scripts,
+            refusals: AtomicUsize::new(0),
+            record: Arc::default(),
+            running: Mutex::default(),
+            specs: Mutex::default(),
+            memory: Arc::new(AtomicU64::new(u64::MAX)),
+        })
+    }
+
+    /// The next `count` launches fail: the program isn't there.
+    pub fn refuse(&self, count: usize) {
+        self.refusals.store(count, SeqCst);
+    }
+
+    /// How often it was launched, refused launches not counted.
+    pub fn launches(&self) -> usize {
+        self.running.lock().len()
+    }
+
+    /// The specs of all launches, also of refused ones.
+    pub fn specs(&self) -> Vec<LaunchSpec> {
+        self.specs.lock().clone()
+    }
+
+    /// Everything all launches received.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Waits until `method` came `count` times, over all launches. With paused time it fails after an hour of it.
+    pub async fn wait_for(&self, method: &str, count: usize) {
+        self.record.wait_for(method, count).await;
+    }
+
+    /// Runs steps now, on the latest launch, such as notifications or a crash.
+    pub fn push(&self, steps: impl IntoIterator<Item = Step>) {
+        let running = self.running.lock().last().cloned().expect("nothing was launched");
+        running.push(steps.into_iter().collect());
+    }
+
+    /// Ends the latest launch as a crash would.
+    pub fn crash(&self) {
+        self.push([signalled(11)]);
+    }
+
+    /// Launches that run now.
+    pub fn alive(&self) -> usize {
+        self.running.lock().iter().filter(|running| !running.ended()).count()
+    }
+
+    /// From now on `memory_bytes` says this for every launch.
+    pub fn set_memory(&self, bytes: u64) {
+        self.memory.store(bytes, SeqCst);
+    }
+}
+
+impl Launcher for FakeLauncher {
+    fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<Connection, LaunchError>> {
+        self.specs.lock().push(spec.clone());
+        let refused = self.refusals.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok();
+        if refused {
+            let error = LaunchError::ProgramNotFound(spec.program.clone());
+            return async move { Err(error) }.boxed();
+        }
+        let mut running = self.running.lock();
+        let number = running.len();
+        let script = self.scripts[number.min(self.scripts.len() - 1)].clone();
+        let (connection, started) = connection::start(script, number, self.record.clone(), self.memory.clone());
+        running.push(started);
+        async move { Ok(connection) }.boxed()
+    }
+}
