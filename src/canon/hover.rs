@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn code_points_are_counted_not_bytes() {
         let of = |n: usize| vec![Hover { contents: vec![fragment(Markdown, &"𝒳".repeat(n))], range: None }];
-        assert_eq!(hover(of(8_192)).1, false);
+        assert!(!hover(of(8_192)).1);
         let (cut, truncated) = hover(of(8_193));
         assert_eq!((cut.contents[0].value.chars().count(), truncated), (8_192, true));
     }

@@ -67,7 +67,7 @@ fn symbols(n: u32) -> CanonicalResult {
         kind: 12,
         uri: "file:///w/a".into(),
         range: Range::new(n, 0, n, 8),
-        container_name: (n % 2 == 0).then(|| "Holder".into()),
+        container_name: n.is_multiple_of(2).then(|| "Holder".into()),
     });
     let found = canon::workspace_symbols(raw.collect(), &mut FakeGate::default(), 20_000, 20_000).unwrap();
     CanonicalResult::workspace_symbols(found, Notes::default())
@@ -76,9 +76,9 @@ fn symbols(n: u32) -> CanonicalResult {
 fn raw_diagnostics(n: u32) -> Vec<RawDiagnostic> {
     let one = |n: u32| RawDiagnostic {
         range: Range::new(n, 2, n, 10),
-        severity: (n % 3 != 0).then_some(n % 3),
-        code: (n % 2 == 0).then(|| format!("TS{n}")),
-        source: (n % 2 == 0).then(|| "ts".into()),
+        severity: (!n.is_multiple_of(3)).then_some(n % 3),
+        code: n.is_multiple_of(2).then(|| format!("TS{n}")),
+        source: n.is_multiple_of(2).then(|| "ts".into()),
         message: format!("message {n} \u{1}\"é𝒳\n"),
     };
     (0..n).map(one).collect()
@@ -283,9 +283,13 @@ fn the_hinted_page_size_is_the_largest_that_fits() {
     for whole in results.map(Snapshot::new) {
         // The second crosses from one digit of the offset to two, the last ends two of the lists.
         for (offset, size) in [(0, 12), (3, 9), (92, 18)] {
-            let bytes = result(&page(&whole, Some((offset, size)), K, S), usize::MAX).unwrap().len();
-            let caps = (0..bytes).step_by(41).chain(bytes - 1..bytes);
-            let hints: Vec<usize> = caps.map(|cap| check_hint(&whole, offset, size, cap)).collect();
+            let bytes = |size| result(&page(&whole, Some((offset, size)), K, S), usize::MAX).unwrap().len();
+            // Each size's exact length and one less: where hints change, if they are exact.
+            let mut caps: Vec<usize> = (1..size).flat_map(|size| [bytes(size) - 1, bytes(size)]).collect();
+            caps.extend([300, bytes(size) - 1]);
+            caps.retain(|cap| *cap < bytes(size));
+            caps.sort_unstable();
+            let hints: Vec<usize> = caps.into_iter().map(|cap| check_hint(&whole, offset, size, cap)).collect();
             assert!(hints[0] == 0 && hints[hints.len() - 1] > 0 && hints.is_sorted(), "{hints:?}");
         }
     }
