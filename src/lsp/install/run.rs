@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -61,29 +61,40 @@ pub fn run(mut command: Command, limit: Duration, tick: &dyn Fn()) -> io::Result
     thread::spawn(move || {
         let _ = told.send(Some(child.wait()));
     });
-    let until = Instant::now() + limit;
-    let (mut status, mut drained) = (None, false);
-    while status.is_none() {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            break;
-        }
-        match events.recv_timeout(left.min(TICK)) {
-            Ok(Some(ended)) => status = Some(ended?),
-            Ok(None) => drained = true,
-            Err(RecvTimeoutError::Timeout) => tick(),
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
-    }
-    if status.is_some() && !drained {
-        let _ = events.recv_timeout(DRAIN);
-    }
+    let status = until_ended(&events, limit, tick)?;
     if let Some(group) = group {
         // What is left of the group after its end, or all of it when the time is up.
         let _ = kill_process_group(group, Signal::KILL);
     }
     let output = String::from_utf8_lossy(&kept.lock()).into_owned();
     Ok(Ended { status, output })
+}
+
+/// Waits for the exit (`Some`) and, after it, for a moment for the end of the output (`None`).
+fn until_ended(
+    events: &Receiver<Option<io::Result<ExitStatus>>>,
+    limit: Duration,
+    tick: &dyn Fn(),
+) -> io::Result<Option<ExitStatus>> {
+    let until = Instant::now() + limit;
+    let mut drained = false;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(None);
+        }
+        match events.recv_timeout(left.min(TICK)) {
+            Ok(Some(ended)) => {
+                if !drained {
+                    let _ = events.recv_timeout(DRAIN);
+                }
+                return ended.map(Some);
+            }
+            Ok(None) => drained = true,
+            Err(RecvTimeoutError::Timeout) => tick(),
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+        }
+    }
 }
 
 /// Reads to the end and keeps the last bytes.

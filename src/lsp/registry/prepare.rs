@@ -150,7 +150,7 @@ fn absolute_directories(bytes: Vec<u8>, folder: &Path) -> Vec<u8> {
 impl Places {
     /// The text with its placeholders filled, in one pass; nothing if one of them stands for nothing here.
     pub fn fill(&self, text: &str) -> Option<String> {
-        let uri = format!("file://{}", encode_path(&self.root));
+        let uri = encode_path(&self.root);
         let known: [(&str, Option<&Path>); 6] = [
             ("{rooturi}", Some(Path::new(&uri))),
             ("{state}", Some(&self.state)),
