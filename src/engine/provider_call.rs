@@ -150,6 +150,10 @@ impl<'a> Call<'a> {
         match pending.reply.await {
             Ok(reply) => {
                 pending.expiry.answered();
+                // A server that went back to indexing meanwhile may have answered from half of what it knows.
+                if !matches!(*self.provider.state.borrow(), ServerState::Ready) {
+                    return Ok(Attempt::Outdated);
+                }
                 Ok(Attempt::Reply(reply.into_raw(), pending.encoding))
             }
             Err(RequestError::Server { code, .. }) if OUTDATED.contains(&code) => {
@@ -289,6 +293,10 @@ struct GatedTexts {
 }
 
 impl Texts for GatedTexts {
+    fn outside(&mut self, uri: &str) -> bool {
+        matches!(self.gate.admit(uri), Admitted::Outside)
+    }
+
     fn document(&mut self, uri: &str) -> Option<Arc<Document>> {
         if let Some(known) = self.read.get(uri) {
             return known.clone();
