@@ -5,6 +5,7 @@
 //! clone is dropped the whole of it is dropped, which cancels the requests at the language servers. It changes no state
 //! itself: the workspace takes the result only if its epochs are still those the execution began with.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use actix::Addr;
@@ -23,6 +24,7 @@ use crate::engine::workspace::{Finish, Workspace};
 use crate::gate::{Admitted, Gate};
 use crate::lsp::convert::RawAnswer;
 use crate::model::answer::{Coverage, Notes};
+use crate::model::diagnostic::RawFileDiagnostics;
 use crate::model::error::ToolError;
 use crate::model::hover::Hover;
 use crate::model::query::{GatedQuery, Query};
@@ -99,7 +101,6 @@ pub struct Execution {
 struct Collected {
     answers: Vec<RawAnswer>,
     passed_over: Vec<Unavailable>,
-    covered: usize,
 }
 
 impl Execution {
@@ -175,7 +176,7 @@ impl Execution {
             }
         }
         match first {
-            Some(answer) => Ok(Collected { answers: vec![answer], passed_over, covered: 0 }),
+            Some(answer) => Ok(Collected { answers: vec![answer], passed_over }),
             None => Err(none_available(&passed_over)),
         }
     }
@@ -200,7 +201,7 @@ impl Execution {
         match (answers.is_empty(), self.unavailable.first()) {
             (_, Some(unavailable)) => Err(unavailable.to_error()),
             (true, None) => Err(none_available(&unsupported_by)),
-            (false, None) => Ok(Collected { answers, passed_over: vec![], covered: 0 }),
+            (false, None) => Ok(Collected { answers, passed_over: vec![] }),
         }
     }
 
@@ -214,20 +215,16 @@ impl Execution {
                     if diagnostics {
                         provider_call::reported(provider, question, &self.gate, self.deadline).await
                     } else {
-                        let answer = provider_call::ask(provider, question, &self.gate, self.deadline).await?;
-                        Ok((answer, 0))
+                        provider_call::ask(provider, question, &self.gate, self.deadline).await
                     }
                 };
                 (provider, call.await)
             }
         });
-        let mut collected = Collected { answers: vec![], passed_over: self.unavailable.clone(), covered: 0 };
+        let mut collected = Collected { answers: vec![], passed_over: self.unavailable.clone() };
         for (provider, outcome) in futures::future::join_all(asked).await {
             match outcome {
-                Ok((answer, covered)) => {
-                    collected.answers.push(answer);
-                    collected.covered = collected.covered.max(covered);
-                }
+                Ok(answer) => collected.answers.push(answer),
                 Err(ProviderFailure::Unsupported) if provider.is_linter || diagnostics => {}
                 Err(ProviderFailure::Unsupported) => collected.passed_over.push(unsupported(&provider.kind)),
                 Err(ProviderFailure::Unavailable(unavailable)) => collected.passed_over.push(unavailable),
@@ -299,9 +296,11 @@ fn canonicalise(
                 RawAnswer::Diagnostics(files) => files,
                 _ => vec![],
             });
+            let raw: Vec<RawFileDiagnostics> = raw.collect();
+            let covered = raw.iter().map(|file| &file.uri).collect::<BTreeSet<_>>().len();
             let cap = limits.max_workspace_diagnostics_items_total;
-            let found = canon::workspace_diagnostics(raw.collect(), &mut door, cap, unpaged)?;
-            notes.coverage = Some(Coverage { covered: collected.covered.min(source_files), total: source_files });
+            let found = canon::workspace_diagnostics(raw, &mut door, cap, unpaged)?;
+            notes.coverage = Some(Coverage { covered: covered.min(source_files), total: source_files });
             CanonicalResult::workspace_diagnostics(found, notes)
         }
     };

@@ -44,7 +44,7 @@ pub enum ProviderFailure {
 
 /// What one attempt came to.
 enum Attempt {
-    Reply(Box<RawValue>, PositionEncoding),
+    Reply(Box<RawValue>, PositionEncoding, u64),
     Pushed(RawFileDiagnostics, PositionEncoding),
     Report(ProjectReport),
     Outdated,
@@ -61,19 +61,23 @@ pub async fn ask(
 ) -> Result<RawAnswer, ProviderFailure> {
     let mut call = Call::new(provider, question, gate, deadline);
     match call.settle().await? {
-        Attempt::Reply(reply, encoding) => call.decode(reply, encoding).await,
+        Attempt::Reply(reply, encoding, incarnation) => {
+            let answer = call.decode(reply, encoding).await?;
+            call.remember(&answer, incarnation).await;
+            Ok(answer)
+        }
         Attempt::Pushed(file, encoding) => call.to_utf16(RawAnswer::Diagnostics(vec![file]), encoding).await,
         _ => Err(ProviderFailure::Failed(ToolError::internal())),
     }
 }
 
-/// Asks for everything `provider` has reported, with fresh pulls of its open documents; and how many files that covers.
+/// Asks for everything `provider` has reported, with fresh pulls of its open documents. A file without findings is in it too.
 pub async fn reported(
     provider: &Provider,
     question: &Question,
     gate: &Gate,
     deadline: Deadline,
-) -> Result<(RawAnswer, usize), ProviderFailure> {
+) -> Result<RawAnswer, ProviderFailure> {
     let mut call = Call::new(provider, question, gate, deadline);
     match call.settle().await? {
         Attempt::Report(report) => call.project(report).await,
@@ -154,7 +158,7 @@ impl<'a> Call<'a> {
                 if !matches!(*self.provider.state.borrow(), ServerState::Ready) {
                     return Ok(Attempt::Outdated);
                 }
-                Ok(Attempt::Reply(reply.into_raw(), pending.encoding))
+                Ok(Attempt::Reply(reply.into_raw(), pending.encoding, pending.incarnation))
             }
             Err(RequestError::Server { code, .. }) if OUTDATED.contains(&code) => {
                 pending.expiry.answered();
@@ -224,9 +228,25 @@ impl<'a> Call<'a> {
         tokio::task::spawn_blocking(convert).await.map_err(|_| internal())
     }
 
-    async fn project(&self, report: ProjectReport) -> Result<(RawAnswer, usize), ProviderFailure> {
+    /// A document's diagnostics that were pulled count as reported from now on.
+    async fn remember(&self, answer: &RawAnswer, incarnation: u64) {
+        if let (Question::DocumentDiagnostics(_), RawAnswer::Diagnostics(files)) = (self.question, answer) {
+            for file in files {
+                self.report(file, incarnation).await;
+            }
+        }
+    }
+
+    async fn report(&self, file: &RawFileDiagnostics, incarnation: u64) {
+        if let Admitted::Inside(uri) = self.gate.admit(&file.uri) {
+            let diagnostics = file.diagnostics.clone();
+            // A server that is gone needs no reminder.
+            self.provider.server.send(Pulled { uri, diagnostics, incarnation }).await.ok();
+        }
+    }
+
+    async fn project(&self, report: ProjectReport) -> Result<RawAnswer, ProviderFailure> {
         let mut files: HashMap<String, RawFileDiagnostics> = HashMap::new();
-        let mut all = vec![];
         if let RawAnswer::Diagnostics(known) =
             self.to_utf16(RawAnswer::Diagnostics(report.files), report.encoding).await?
         {
@@ -234,12 +254,10 @@ impl<'a> Call<'a> {
                 files.insert(file.uri.to_string(), file);
             }
         }
-        let pulls = report.pulls.into_iter().map(|(uri, pending)| async move {
-            let incarnation = pending.incarnation;
-            (uri, incarnation, self.await_reply(pending).await)
-        });
-        for (uri, incarnation, attempt) in futures::future::join_all(pulls).await {
-            let Attempt::Reply(reply, encoding) = attempt? else {
+        let pulls =
+            report.pulls.into_iter().map(|(uri, pending)| async move { (uri, self.await_reply(pending).await) });
+        for (uri, attempt) in futures::future::join_all(pulls).await {
+            let Attempt::Reply(reply, encoding, incarnation) = attempt? else {
                 return Err(self.unavailable("server_error", "a document's diagnostics could not be pulled"));
             };
             let Some(file) = pulled_file(&uri, &reply)? else { continue };
@@ -248,15 +266,12 @@ impl<'a> Call<'a> {
                 continue;
             };
             for file in converted {
-                let diagnostics = file.diagnostics.clone();
-                if let Admitted::Inside(uri) = self.gate.admit(&uri) {
-                    self.provider.server.send(Pulled { uri, diagnostics, incarnation }).await.ok();
-                }
+                self.report(&file, incarnation).await;
                 files.insert(uri.to_string(), file);
             }
         }
         if let Some(pending) = report.workspace
-            && let Attempt::Reply(reply, encoding) = self.await_reply(pending).await?
+            && let Attempt::Reply(reply, encoding, _) = self.await_reply(pending).await?
         {
             let reports = convert::workspace_diagnostic_report(&reply).map_err(|_| internal())?;
             let whole = reports.into_iter().filter_map(|entry| match entry.report {
@@ -273,10 +288,9 @@ impl<'a> Call<'a> {
                 }
             }
         }
-        let covered = files.len();
-        all.extend(files.into_values());
+        let mut all: Vec<RawFileDiagnostics> = files.into_values().collect();
         all.sort_by(|a, b| a.uri.cmp(&b.uri));
-        Ok((RawAnswer::Diagnostics(all), covered))
+        Ok(RawAnswer::Diagnostics(all))
     }
 
     fn unavailable(&self, reason: &'static str, message: &str) -> ProviderFailure {

@@ -2,6 +2,7 @@
 //!
 //! Not here: questions (`ask`) and what is open at the server (`up`).
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -15,6 +16,7 @@ use crate::lsp::client::{Client, ClientOptions};
 use crate::lsp::events::{Event, Events};
 use crate::lsp::launch::Process;
 use crate::lsp::lifecycle::{self, Initialized};
+use crate::watch::Changes;
 
 /// Kills the child's whole group when dropped, unless it has been stopped in order.
 pub struct KillOnDrop {
@@ -121,6 +123,23 @@ impl LanguageServer {
                 server.timer = None;
                 server.refresh_state(ctx);
             }));
+        }
+    }
+
+    /// Whether a file changed of which the child reads a copy (a compile database).
+    pub(super) fn copies_changed(&self, changes: &Changes) -> bool {
+        let copied = &self.context.server.quirks.copy_to_cache;
+        let is_copied = |path: &Path| copied.iter().any(|name| *path == self.context.root.join(name));
+        changes.files.iter().any(|change| is_copied(&change.path))
+    }
+
+    /// Replaces the child, for a reason that isn't its fault.
+    pub(super) fn begin_anew(&mut self, ctx: &mut Context<Self>) {
+        if self.up.take().is_some() {
+            self.tell(News::AnswersMayDiffer, ctx);
+            self.restarts += 1;
+            self.context.metrics.restart("configuration_changed");
+            self.launch(ctx);
         }
     }
 

@@ -339,6 +339,9 @@ impl Handler<FilesChanged> for LanguageServer {
     type Result = ();
 
     fn handle(&mut self, message: FilesChanged, ctx: &mut Self::Context) {
+        if self.copies_changed(&message.0) {
+            return self.begin_anew(ctx);
+        }
         let Some(up) = &mut self.up else { return };
         if up.files_changed(&self.context, &message.0).is_err() {
             self.die("queue_full", ctx);

@@ -169,6 +169,9 @@ impl Workspace {
             }
             return Ok(Begun::Wait(Wait::Servers(pending.into_iter().map(|p| p.state.clone()).collect())));
         }
+        if matches!(*query, Query::WorkspaceDiagnostics { .. }) {
+            self.begin_sweep(&plan, ctx);
+        }
         let execution = Execution {
             query,
             document,

@@ -73,6 +73,9 @@ impl Workspace {
         let fs = changes.bulk || changes.files.iter().any(of_fs);
         for change in &changes.files {
             self.known.forget_path(&change.path);
+            if change.kind != ChangeKind::Deleted {
+                self.sweep_again(&change.path);
+            }
         }
         if changes.bulk {
             self.known.forget_all();
@@ -118,11 +121,6 @@ impl Workspace {
     pub(super) fn source_file_count(&self) -> usize {
         self.slot.get().map(|subscription| subscription.source_files().len()).unwrap_or(0)
     }
-
-    /// Whether a sweep over all files is still under way.
-    pub(super) fn is_sweeping(&self) -> bool {
-        false
-    }
 }
 
 impl Handler<Subscribed> for Workspace {
@@ -139,8 +137,9 @@ impl Handler<Subscribed> for Workspace {
 impl Handler<Wake> for Workspace {
     type Result = ();
 
-    fn handle(&mut self, _: Wake, _: &mut Self::Context) {
+    fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
         self.take_seen_changes();
+        self.sweep_on(ctx);
     }
 }
 

@@ -9,6 +9,7 @@ mod begin;
 mod changes;
 mod children;
 mod finish;
+mod sweep;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -182,6 +183,7 @@ pub struct Workspace {
     runs: HashMap<String, WeakRun>,
     plans: HashMap<(PathBuf, String, bool), Plan>,
     workspace_plans: HashMap<bool, Arc<Plan>>,
+    sweeping: sweep::Sweeping,
     draining: bool,
     _exit: ExitGuard,
 }
@@ -200,6 +202,7 @@ impl Workspace {
             runs: HashMap::new(),
             plans: HashMap::new(),
             workspace_plans: HashMap::new(),
+            sweeping: sweep::Sweeping::default(),
             draining: false,
             policy,
             setup,

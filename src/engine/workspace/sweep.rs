@@ -1,0 +1,111 @@
+//! The sweep: with `diagnostics.sweep = "all"` every source file is opened once in the background, so that servers which
+//! only speak of open documents report on all of them. It begins with the first question about the workspace's diagnostics.
+//!
+//! Bounded: so many documents at a time, each for so long. A file that changes is swept again. Answers never wait for it; the
+//! summary says how far it is.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use actix::prelude::*;
+
+use super::*;
+use crate::base::digest::sha256;
+use crate::base::ids::LanguageId;
+use crate::base::limits;
+use crate::config::Sweep as Reach;
+use crate::engine::execution::Provider;
+use crate::engine::known_files::Source;
+use crate::engine::provider_call;
+use crate::engine::question::{DocumentInput, Question};
+use crate::lsp::text::Document;
+
+/// Documents swept at a time.
+const AT_ONCE: usize = 4;
+/// Longest time for one document.
+const PER_DOCUMENT: Duration = Duration::from_secs(30);
+
+/// What is left to be swept.
+#[derive(Default)]
+pub struct Sweeping {
+    begun: bool,
+    pending: BTreeSet<(ChildKey, PathBuf)>,
+    running: usize,
+}
+
+impl Workspace {
+    /// Whether a sweep over all files is still under way.
+    pub(super) fn is_sweeping(&self) -> bool {
+        self.sweeping.running > 0 || !self.sweeping.pending.is_empty()
+    }
+
+    /// Begins the sweep if it is wanted and hasn't begun. `plan` names the servers of the workspace.
+    pub(super) fn begin_sweep(&mut self, plan: &Plan, ctx: &mut Context<Self>) {
+        if self.policy.sweep != Reach::All || self.sweeping.begun {
+            return;
+        }
+        self.sweeping.begun = true;
+        let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
+        for choice in &plan.choices {
+            let index = &self.setup.servers.index;
+            let own = files.iter().filter(|path| {
+                path.starts_with(&choice.key.root)
+                    && index.language_of(path).is_some_and(|id| choice.server.languages.iter().any(|own| own == id))
+            });
+            self.sweeping.pending.extend(own.map(|path| (choice.key.clone(), path.clone())));
+        }
+        self.sweep_on(ctx);
+    }
+
+    /// A changed file is swept again by the servers that swept it before.
+    pub(super) fn sweep_again(&mut self, path: &Path) {
+        if !self.sweeping.begun || self.sweeping.pending.len() >= limits::MAX_WATCHED_FILES {
+            return;
+        }
+        let Some(language) = self.setup.servers.index.language_of(path) else { return };
+        for key in self.children.keys().filter(|key| path.starts_with(&key.root)) {
+            let server = self.setup.servers.by_kind.get(&key.kind);
+            if server.is_some_and(|server| server.languages.iter().any(|own| own == language)) {
+                self.sweeping.pending.insert((key.clone(), path.to_path_buf()));
+            }
+        }
+    }
+
+    /// Takes up as many documents as may be swept at a time.
+    pub(super) fn sweep_on(&mut self, ctx: &mut Context<Self>) {
+        while self.sweeping.running < AT_ONCE && !self.draining {
+            let Some((key, path)) = self.sweeping.pending.pop_first() else { return };
+            let Some(child) = self.children.get(&key) else { continue };
+            let provider = Provider {
+                kind: key.kind.clone(),
+                server: child.actor.clone(),
+                state: child.state.clone(),
+                is_linter: false,
+            };
+            self.sweeping.running += 1;
+            let work = sweep_one(self.setup.clone(), provider, path);
+            ctx.spawn(work.into_actor(self).map(|(), workspace, ctx| {
+                workspace.sweeping.running -= 1;
+                workspace.sweep_on(ctx);
+            }));
+        }
+    }
+}
+
+async fn sweep_one(setup: Arc<WorkspaceSetup>, provider: Provider, path: PathBuf) {
+    let gate = setup.gate.clone();
+    let Ok(Some(document)) = tokio::task::spawn_blocking(move || open(&setup, &path)).await else { return };
+    let question = Question::DocumentDiagnostics(document);
+    let asked = provider_call::ask(&provider, &question, &gate, Deadline::after(PER_DOCUMENT));
+    // What is learnt is remembered by the server's actor; what fails shows in the coverage.
+    drop(tokio::time::timeout(PER_DOCUMENT, asked).await);
+}
+
+fn open(setup: &WorkspaceSetup, path: &Path) -> Option<DocumentInput> {
+    let language = LanguageId::new(setup.servers.index.language_of(path)?);
+    let uri = setup.gate.of_path(path).ok()?;
+    let (bytes, _) = setup.gate.read(&uri, limits::MAX_DOCUMENT_BYTES).ok()?;
+    let hash = sha256(&bytes);
+    let document = Arc::new(Document::new(String::from_utf8(bytes).ok()?));
+    Some(DocumentInput { source: Arc::new(Source { uri, document, hash }), language })
+}
