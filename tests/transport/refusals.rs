@@ -240,3 +240,19 @@ async fn without_tokens_only_on_loopback() {
     assert_eq!(server.send(&open).await.status, 200);
     assert_eq!(server.fake.seen.lock()[0]["principal"], "local");
 }
+
+#[tokio::test]
+async fn a_client_still_sending_when_refused_is_not_reset() {
+    let server = server().await;
+    let ask =
+        good(&server).await.without("authorization").set("content-length", &MAX_REQUEST_BYTES.to_string()).body("{");
+    let mut stream = server.open(&ask.bytes()).await;
+    let mut text = Vec::new();
+    // Our side of the answer ends with it, before the client has sent all it announced.
+    stream.read_to_end(&mut text).await.unwrap();
+    assert_eq!(read_answer(&text).status, 401);
+    for _ in 0..15 {
+        stream.write_all(&[b' '; 64 * 1024]).await.expect("the rest is read and thrown away");
+        tokio::task::yield_now().await;
+    }
+}
