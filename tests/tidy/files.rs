@@ -1,0 +1,95 @@
+//! The top level, the schemas, the limits and the documents' links.
+
+use std::collections::BTreeSet;
+
+use crate::source::{files_below, project, relative, sources};
+
+const TOP_LEVEL: [&str; 18] = [
+    ".ci",
+    ".git",
+    ".gitattributes",
+    ".github",
+    ".gitignore",
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "clippy.toml",
+    "config",
+    "docs",
+    "examples",
+    "rustfmt.toml",
+    "schemas",
+    "src",
+    "tests",
+];
+/// Not committed.
+const BUILT: [&str; 2] = ["target", ".codeyard"];
+
+#[test]
+fn the_top_level_holds_what_it_should() {
+    let entries = project().read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let strangers: Vec<String> =
+        entries.filter(|name| !TOP_LEVEL.contains(&name.as_str()) && !BUILT.contains(&name.as_str())).collect();
+    assert_eq!(strangers, Vec::<String>::new());
+}
+
+#[test]
+fn every_tool_has_both_schemas() {
+    let files = files_below(&project().join("schemas/tools"));
+    let names: BTreeSet<String> = files.iter().map(|path| relative(path)).collect();
+    assert!(!names.is_empty());
+    for (path, name) in files.iter().zip(&names) {
+        let twin = match name.strip_suffix(".output.json") {
+            Some(stem) => format!("{stem}.json"),
+            None => format!("{}.output.json", name.strip_suffix(".json").expect("only JSON lies here")),
+        };
+        assert!(names.contains(&twin), "{name} lacks {twin}");
+        let schema: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        assert_eq!(schema["type"], "object", "{name}");
+    }
+}
+
+#[test]
+fn every_limit_is_documented_and_used() {
+    let text = std::fs::read_to_string(project().join("src/base/limits.rs")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let all = sources();
+    let mut complaints = Vec::new();
+    let mut count = 0;
+    for (at, line) in lines.iter().enumerate() {
+        let Some(name) = line.strip_prefix("pub const ").and_then(|rest| rest.split(':').next()) else { continue };
+        count += 1;
+        if at == 0 || !lines[at - 1].starts_with("/// ") {
+            complaints.push(format!("{name} has no comment"));
+        }
+        let used = |source: &crate::source::Source| source.statements().any(|line| line.contains(name));
+        let elsewhere = all.iter().any(|source| source.path != "src/base/limits.rs" && used(source));
+        let in_limits = text.matches(name).count() > 1;
+        if !elsewhere && !in_limits {
+            complaints.push(format!("{name} limits nothing"));
+        }
+    }
+    assert!(count > 30, "limits weren't found");
+    assert!(complaints.is_empty(), "{complaints:#?}");
+}
+
+#[test]
+fn links_in_documents_lead_somewhere() {
+    let mut documents = files_below(&project().join("docs"));
+    documents.extend(files_below(&project().join("examples")));
+    documents.push(project().join("README.md"));
+    let mut broken = Vec::new();
+    for document in documents.iter().filter(|path| path.extension().is_some_and(|e| e == "md") && path.exists()) {
+        let text = std::fs::read_to_string(document).unwrap();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = target.split('#').next().unwrap_or_default();
+            let foreign = file.is_empty() || file.contains("://") || file.contains(' ');
+            if !foreign && !document.parent().unwrap().join(file).exists() {
+                broken.push(format!("{}: {target}", relative(document)));
+            }
+        }
+    }
+    assert_eq!(broken, Vec::<String>::new());
+}
