@@ -231,18 +231,19 @@ fn count(bytes: &[u8], part: &[u8]) -> usize {
     bytes.windows(part.len()).filter(|window| *window == part).count()
 }
 
-/// No frame stands inside another: each header is followed by exactly its JSON.
+/// No frame stands inside another: each header is followed by exactly its JSON. The last may be cut where reading ended.
 fn assert_whole_frames(mut bytes: &[u8]) {
     let mut frames = 0;
     while !bytes.is_empty() {
-        let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").expect("a header");
+        let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { break };
         let header = std::str::from_utf8(&bytes[..end]).unwrap();
         let length: usize = header.strip_prefix("Content-Length: ").expect("a length").parse().unwrap();
-        serde_json::from_slice::<Value>(&bytes[end + 4..end + 4 + length]).expect("whole JSON");
+        let Some(body) = bytes[end + 4..].get(..length) else { break };
+        serde_json::from_slice::<Value>(body).expect("whole JSON");
         bytes = &bytes[end + 4 + length..];
         frames += 1;
     }
-    assert!(frames >= 200);
+    assert!(frames >= 199);
 }
 
 #[tokio::test(start_paused = true)]

@@ -87,16 +87,19 @@ async fn failed_handshakes() {
     let malformed = [json!(null), json!({}), json!({"capabilities": []}), json!("x")];
     for answer in malformed {
         let fake = FakeServer::new().answer("initialize", answer.clone()).launcher();
-        let client = connect(&fake).await.client;
-        assert_eq!(initialize(&client, &spec()).await.unwrap_err(), InitializeError::Malformed, "{answer}");
+        let connected = connect(&fake).await;
+        let client = &connected.client;
+        assert_eq!(initialize(client, &spec()).await.unwrap_err(), InitializeError::Malformed, "{answer}");
     }
     let odd = json!({"capabilities": {"positionEncoding": "ebcdic"}});
     let fake = FakeServer::new().answer("initialize", odd).launcher();
-    let client = connect(&fake).await.client;
-    assert_eq!(initialize(&client, &spec()).await.unwrap_err(), InitializeError::Encoding);
+    let connected = connect(&fake).await;
+    let client = &connected.client;
+    assert_eq!(initialize(client, &spec()).await.unwrap_err(), InitializeError::Encoding);
     let fake = FakeServer::new().on("initialize", [exit(1)]).launcher();
-    let client = connect(&fake).await.client;
-    assert!(matches!(initialize(&client, &spec()).await, Err(InitializeError::Request(_))));
+    let connected = connect(&fake).await;
+    let client = &connected.client;
+    assert!(matches!(initialize(client, &spec()).await, Err(InitializeError::Request(_))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -104,7 +107,8 @@ async fn each_rung_of_the_ladder() {
     let code = |code| Some(Exit { code: Some(code), signal: None });
     let signal = |signal| Some(Exit { code: None, signal: Some(signal) });
     let stubborn = || FakeServer::new().ignores_closed_input().on("exit", []);
-    let table: [(&str, FakeServer, Rung, Option<Exit>, bool, u64); 8] = [
+    type Case = (&'static str, FakeServer, Rung, Option<Exit>, bool, u64);
+    let table: [Case; 8] = [
         ("polite", FakeServer::new(), Rung::Exit, code(0), true, 0),
         ("slow", FakeServer::new().on("exit", [wait_ms(500), exit(1)]), Rung::Exit, code(1), true, 500),
         ("no answer", FakeServer::new().never("shutdown"), Rung::Exit, code(0), false, 2_000),

@@ -8,9 +8,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use codeyard::base::limits;
+use codeyard::base::{clock::Instant, limits};
 use codeyard::lsp::environment::allowed_environment;
 use codeyard::lsp::launch::{Connection, Exit, LaunchError, LaunchSpec, Launcher, Process};
 use codeyard::lsp::ledger::{Ledger, Swept, sweep};
@@ -150,8 +150,10 @@ async fn the_environment_is_exactly_the_given_one() {
 
 #[tokio::test]
 async fn the_server_holds_no_descriptor_but_its_streams() {
-    let mut connection = launch(&shell("ls /proc/$$/fd | tr '\\n' ' '; echo", &mark())).await;
-    assert_eq!(line(&mut connection).await.trim(), "0 1 2");
+    let mut connection = launch(&shell("ls /proc/$$/fd; echo end", &mark())).await;
+    for expected in ["0", "1", "2", "end"] {
+        assert_eq!(line(&mut connection).await, expected);
+    }
 }
 
 #[tokio::test]
@@ -195,7 +197,8 @@ async fn whatever_a_server_leaves_goes_with_it_and_its_code_is_kept() {
 
 #[tokio::test]
 async fn terminate_kill_drop_and_a_killed_guard_leave_nothing() {
-    let ways: [(&str, fn(Connection) -> Option<Arc<dyn Process>>); 4] = [
+    type Way = fn(Connection) -> Option<Arc<dyn Process>>;
+    let ways: [(&str, Way); 4] = [
         ("terminate", |connection| {
             connection.process.terminate();
             Some(connection.process)

@@ -80,7 +80,8 @@ async fn a_request_dropped_before_it_was_written_is_never_sent() {
 #[tokio::test(start_paused = true)]
 async fn pending_requests_are_bounded() {
     let fake = FakeServer::new().never("m").launcher();
-    let client = connect(&fake).await.client;
+    let connected = connect(&fake).await;
+    let client = &connected.client;
     let mut held: Vec<_> =
         (0..limits::MAX_PENDING_REQUESTS).map(|_| client.request("m", &json!({})).unwrap()).collect();
     assert_eq!(client.request("m", &json!({})).err(), Some(RequestError::TooManyPending));
@@ -128,7 +129,8 @@ async fn errors_have_their_kinds() {
         .launcher();
     let mut options = options();
     options.restart_on_error = Some("cancel is not a function".into());
-    let client = connect_with(&fake, options).await.client;
+    let connected = connect_with(&fake, options).await;
+    let client = &connected.client;
     let modified = client.request("modified", &json!({})).unwrap().await.unwrap_err();
     assert_eq!(modified, RequestError::Server { code: -32801, message: "content modified".into() });
     assert!(!client.is_broken());
@@ -230,7 +232,8 @@ async fn null_params_are_left_out_only_where_asked() {
         let fake = FakeServer::new().answer("m", Value::Null).launcher();
         let mut options = options();
         options.omit_null_params = omit;
-        let client = connect_with(&fake, options).await.client;
+        let connected = connect_with(&fake, options).await;
+        let client = &connected.client;
         client.notify("n", &()).unwrap();
         client.notify("object", &json!({"a": null})).unwrap();
         client.request("m", &Value::Null).unwrap().await.unwrap();
@@ -269,7 +272,8 @@ async fn dropping_the_last_handle_closes_the_connection() {
 #[tokio::test(start_paused = true)]
 async fn the_last_byte_has_a_time() {
     let fake = FakeServer::new().on("m", [wait_ms(700), reply(json!(1))]).launcher();
-    let client = connect(&fake).await.client;
+    let connected = connect(&fake).await;
+    let client = &connected.client;
     let began = tokio::time::Instant::now();
     client.request("m", &json!({})).unwrap().await.unwrap();
     tokio::time::sleep(Duration::from_secs(5)).await;
