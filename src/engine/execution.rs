@@ -79,7 +79,7 @@ pub struct Execution {
     pub providers: Vec<Provider>,
     /// Providers known to be unavailable before anybody is asked.
     pub unavailable: Vec<Unavailable>,
-    /// Source files there are; for the coverage of diagnostics.
+    /// Files that the providers serve; for the coverage of diagnostics.
     pub source_files: usize,
     /// The path gate.
     pub gate: Gate,

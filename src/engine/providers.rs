@@ -49,6 +49,8 @@ pub struct Plan {
     pub choices: Vec<Choice>,
     /// Why a language has no server.
     pub unavailable: Vec<Unavailable>,
+    /// Files of the workspace that one of the chosen servers serves; 0 in the plan of one file.
+    pub served_files: usize,
 }
 
 /// A plan, or the looks for programs to wait for first.
@@ -83,6 +85,11 @@ pub fn plan_for_workspace(setup: &WorkspaceSetup, files: &[PathBuf], with_linter
     if !waits.is_empty() {
         return Err(waits);
     }
+    let served: BTreeSet<&String> = plan.choices.iter().flat_map(|choice| &choice.server.languages).collect();
+    let is_served = |file: &&PathBuf| {
+        setup.servers.index.language_of(file).is_some_and(|language| served.iter().any(|id| *id == language))
+    };
+    plan.served_files = files.iter().filter(is_served).count();
     let mut seen = BTreeSet::new();
     plan.choices.retain(|choice| seen.insert(choice.key.clone()));
     plan.choices.sort_by(|a, b| (a.is_linter(), &a.key).cmp(&(b.is_linter(), &b.key)));

@@ -177,7 +177,7 @@ impl Workspace {
             document,
             providers,
             unavailable: plan.unavailable.clone(),
-            source_files: self.source_file_count(),
+            source_files: plan.served_files,
             gate: self.setup.gate.clone(),
             limits: self.policy.limits.clone(),
             workspace: ctx.address(),

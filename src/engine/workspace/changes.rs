@@ -117,10 +117,6 @@ impl Workspace {
             }
         }
     }
-
-    pub(super) fn source_file_count(&self) -> usize {
-        self.slot.get().map(|subscription| subscription.source_files().len()).unwrap_or(0)
-    }
 }
 
 impl Handler<Subscribed> for Workspace {
