@@ -18,6 +18,9 @@ pub struct Changes {
     pub bulk: bool,
     /// `HEAD` names another branch or commit; implies `bulk`.
     pub head_changed: bool,
+    /// `files` leaves out changes that no later look will tell: too many came, or dependencies changed, which aren't
+    /// followed file by file; implies `bulk`.
+    pub incomplete: bool,
 }
 
 /// One changed file.
@@ -54,6 +57,7 @@ pub(super) struct Pending {
     files: BTreeMap<PathBuf, (bool, bool)>,
     bulk: bool,
     head_changed: bool,
+    incomplete: bool,
 }
 
 impl Pending {
@@ -62,13 +66,19 @@ impl Pending {
         self.files.entry(path).or_insert((before, now)).1 = now;
         if self.files.len() > MAX_PENDING_CHANGES {
             self.files.clear();
-            self.bulk = true;
+            self.note_incomplete();
         }
     }
 
     /// Everything may have changed.
     pub fn note_bulk(&mut self) {
         self.bulk = true;
+    }
+
+    /// Something changed that is never told file by file.
+    pub fn note_incomplete(&mut self) {
+        self.bulk = true;
+        self.incomplete = true;
     }
 
     /// `HEAD` moved.
@@ -84,6 +94,7 @@ impl Pending {
         }
         self.bulk |= later.bulk;
         self.head_changed |= later.head_changed;
+        self.incomplete |= later.incomplete;
     }
 
     /// Whether there is nothing to tell.
@@ -102,7 +113,12 @@ impl Pending {
         };
         let files = gathered.files.into_iter();
         let files = files.filter_map(|(path, state)| Some(FileChange { path, kind: kind(state)? }));
-        Changes { files: files.collect(), bulk: gathered.bulk, head_changed: gathered.head_changed }
+        Changes {
+            files: files.collect(),
+            bulk: gathered.bulk,
+            head_changed: gathered.head_changed,
+            incomplete: gathered.incomplete,
+        }
     }
 }
 

@@ -217,7 +217,7 @@ impl Subscriber {
             disk.table.look(path, *seen, &self.ground(), &mut found);
         }
         if inbox.dependencies {
-            found.note_bulk();
+            found.note_incomplete();
         }
         if (inbox.git || inbox.everything) && self.compare_heads(&mut disk, &mut found) {
             tracing::debug!("head moved");

@@ -163,7 +163,7 @@ impl Table {
                     Verdict::Dependencies(dirs) => {
                         self.forget(path, ground, pending, false);
                         dirs.iter().for_each(|dir| self.watch_dependencies(dir, ground));
-                        pending.note_bulk();
+                        pending.note_incomplete();
                     }
                 }
             }
@@ -302,7 +302,7 @@ impl Table {
         for dir in keys_below(&self.dependencies, path) {
             if let Some(watch) = self.dependencies.remove(&dir).filter(|_| gone) {
                 ground.unwatch(watch, &dir, Role::Dependencies);
-                pending.note_bulk();
+                pending.note_incomplete();
             }
         }
         for dir in keys_below(&self.dirs, path) {

@@ -126,8 +126,12 @@ impl LanguageServer {
         }
     }
 
-    /// Whether a file changed of which the child reads a copy (a compile database).
-    pub(super) fn copies_changed(&self, changes: &Changes) -> bool {
+    /// Whether the child can't follow by being told of files: one changed of which it reads a copy (a compile database), or
+    /// the list of changes isn't whole.
+    pub(super) fn must_begin_anew(&self, changes: &Changes) -> bool {
+        if changes.incomplete {
+            return true;
+        }
         let copied = &self.context.server.quirks.copy_to_cache;
         let is_copied = |path: &Path| copied.iter().any(|name| *path == self.context.root.join(name));
         changes.files.iter().any(|change| is_copied(&change.path))

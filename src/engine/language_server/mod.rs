@@ -339,7 +339,7 @@ impl Handler<FilesChanged> for LanguageServer {
     type Result = ();
 
     fn handle(&mut self, message: FilesChanged, ctx: &mut Self::Context) {
-        if self.copies_changed(&message.0) {
+        if self.must_begin_anew(&message.0) {
             return self.begin_anew(ctx);
         }
         let Some(up) = &mut self.up else { return };
