@@ -214,6 +214,12 @@ impl LanguageServer {
         if up.expired.load(Ordering::Relaxed) >= HUNG_AFTER_EXPIRED && silent >= limit {
             return self.die("hung", ctx);
         }
+        if self.cared.is_multiple_of(LEDGER_EVERY) {
+            // Reading the memory also notes the child's descendants in the ledger, for the case that all of us are killed.
+            let process = up.child.process().clone();
+            tokio::task::spawn_blocking(move || process.memory_bytes());
+        }
+        self.cared = self.cared.wrapping_add(1);
         if now.saturating_duration_since(up.born) >= self.history.rule().window {
             self.history.on_stable();
         }

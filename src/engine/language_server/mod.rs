@@ -41,6 +41,8 @@ use up::Up;
 
 /// How often a running server is looked after.
 const CARE_INTERVAL: Duration = Duration::from_secs(1);
+/// Every so many looks the child's descendants are noted in the ledger.
+const LEDGER_EVERY: u32 = 30;
 /// Expired requests that, with silence, make a server count as hung.
 const HUNG_AFTER_EXPIRED: u32 = 3;
 /// Deaths a document may cause before it is refused until it changes.
@@ -163,6 +165,8 @@ pub struct ServerHealth {
     /// Where it is in its life.
     #[serde(flatten)]
     pub state: ServerState,
+    /// It never said that it was ready; enough time passed without a sign of work.
+    pub assumed_ready: bool,
     /// Seconds since that changed.
     pub since_s: u64,
     /// Its process id.
@@ -266,6 +270,7 @@ pub struct LanguageServer {
     last_used: Instant,
     stopping: bool,
     timer: Option<SpawnHandle>,
+    cared: u32,
     _exit: ExitGuard,
 }
 
@@ -290,6 +295,7 @@ impl LanguageServer {
             last_used: now,
             stopping: false,
             timer: None,
+            cared: 0,
             _exit: ExitGuard::new(on_exit),
         };
         (server, watcher)
@@ -360,9 +366,24 @@ impl Handler<NotImplemented> for LanguageServer {
 }
 
 impl Handler<GetHealth> for LanguageServer {
-    type Result = ServerHealth;
+    type Result = ResponseFuture<ServerHealth>;
 
-    fn handle(&mut self, _: GetHealth, _: &mut Self::Context) -> ServerHealth {
+    fn handle(&mut self, _: GetHealth, _: &mut Self::Context) -> Self::Result {
+        let health = self.health();
+        let process = self.up.as_ref().map(|up| up.child.process().clone());
+        Box::pin(async move {
+            // Memory is read from every process of the tree, which takes milliseconds.
+            let memory = match process {
+                Some(process) => tokio::task::spawn_blocking(move || process.memory_bytes()).await.ok().flatten(),
+                None => None,
+            };
+            ServerHealth { memory_bytes: memory, ..health }
+        })
+    }
+}
+
+impl LanguageServer {
+    fn health(&self) -> ServerHealth {
         let up = self.up.as_ref();
         let state = self.state.borrow().clone();
         let stderr = match &state {
@@ -377,9 +398,10 @@ impl Handler<GetHealth> for LanguageServer {
             version: self.context.program.version.clone(),
             root: within.map(|path| format!("./{}", path.display())).unwrap_or_default(),
             state,
+            assumed_ready: up.is_some_and(|up| up.readiness.assumed(Instant::now())),
             since_s: self.since.elapsed().as_secs(),
             pid: up.and_then(|up| up.child.process().id()),
-            memory_bytes: up.and_then(|up| up.child.process().memory_bytes()),
+            memory_bytes: None,
             restarts: self.restarts,
             open_documents: up.map(|up| up.documents.len()).unwrap_or(0),
             pending: up.map(|up| up.client.pending()).unwrap_or(0),
