@@ -12,6 +12,7 @@ use actix::Recipient;
 use crate::base::ids::{ServerKind, WorkspaceName};
 use crate::engine::providers::ChildKey;
 use crate::engine::restart::RestartRule;
+use crate::engine::workspace_setup::Servers;
 use crate::gate::Gate;
 use crate::lsp::frame::FrameBudget;
 use crate::lsp::launch::Launcher;
@@ -79,8 +80,8 @@ pub struct ServerContext {
     pub settings: Option<serde_json::Value>,
     /// Documents that are opened as soon as it runs, with their language ids.
     pub anchors: Vec<PathBuf>,
-    /// Language ids by file, for opening anchors and changed files.
-    pub languages: Arc<dyn Fn(&std::path::Path) -> Option<String> + Send + Sync>,
+    /// The registry, which tells languages of files.
+    pub servers: Arc<Servers>,
     /// Reads files.
     pub gate: Gate,
     /// Starts processes.

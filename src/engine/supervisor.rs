@@ -350,7 +350,7 @@ fn evict_longest_idle(
         }
     }
     let mut total: u64 = children.iter().map(|(_, bytes, ..)| bytes).sum();
-    children.sort_by(|a, b| b.0.cmp(&a.0));
+    children.sort_by_key(|child| std::cmp::Reverse(child.0));
     for (_, bytes, index, key) in children {
         if total <= budget {
             break;

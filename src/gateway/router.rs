@@ -70,10 +70,11 @@ impl Gateway {
     }
 
     /// Rows 4 to 6: decodes, gates, admits, and starts the call's actor.
-    fn start(&self, call: &ToolCall, catalog: &dyn Catalog) -> Result<Started, Refused> {
+    fn start(&self, call: &ToolCall, catalog: &dyn Catalog) -> Result<Started, Box<Refused>> {
         let workspace = call.endpoint.workspace.as_ref().and_then(|name| self.directory.get(name));
         let limits = workspace.as_ref().map(|workspace| workspace.limits.clone()).unwrap_or_default();
-        let refused = |error: ToolError, tool: Option<&'static str>| Refused { error, tool, limits: limits.clone() };
+        let refused =
+            |error: ToolError, tool: Option<&'static str>| Box::new(Refused { error, tool, limits: limits.clone() });
         let span = CallSpan::begin(&call.tool, catalog.id().as_str(), workspace_label(&call.endpoint));
         let deadline = Deadline::after(Duration::from_millis(limits.request_timeout_ms));
         let decoded = catalog.decode(&call.tool, call.arguments.as_deref(), limits.max_page_size);

@@ -382,7 +382,7 @@ struct WatchedFiles {
 
 fn load(context: &ServerContext, path: &Path) -> Option<(CanonicalUri, String, Arc<Document>, [u8; 32])> {
     let uri = context.gate.of_path(path).ok()?;
-    let language = (context.languages)(path)?;
+    let language = context.servers.index.language_of(path)?.to_owned();
     let (bytes, _) = context.gate.read(&uri, limits::MAX_DOCUMENT_BYTES).ok()?;
     let hash = sha256(&bytes);
     let text = String::from_utf8(bytes).ok()?;

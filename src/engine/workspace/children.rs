@@ -51,7 +51,7 @@ impl Workspace {
             root: key.root.clone(),
             settings: setup.settings.get(&key.kind).cloned(),
             anchors: anchors::choose(&choice.server, &key.root, &files, &servers),
-            languages: Arc::new(move |path| servers.index.language_of(path).map(str::to_owned)),
+            servers,
             gate: setup.gate.clone(),
             launcher: setup.shared.launcher.clone(),
             frames: setup.shared.frames.clone(),
