@@ -20,6 +20,9 @@ use super::routes::{Role, Routes};
 use crate::base::clock::wall_ns;
 use crate::base::limits::{FRESH_STAMP_MS, MAX_WATCHED_FILES};
 
+const TOO_MANY_FILES: &str = "more files than the watcher follows; exclude generated folders with an ignore file";
+const NO_WATCHES_LEFT: &str = "the limit of inotify watches is reached; raise fs.inotify.max_user_watches";
+
 /// What a table needs to set and drop watches.
 pub(super) struct Ground<'a> {
     pub queue: &'a Queue,
@@ -39,12 +42,13 @@ pub(super) struct Seen {
 }
 
 /// The known files below the roots.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Table {
     roots: Vec<PathBuf>,
     dirs: BTreeMap<PathBuf, Dir>,
     dependencies: BTreeMap<PathBuf, WatchId>,
     file_count: usize,
+    files_max: usize,
     degraded: Option<&'static str>,
     sources_changed: bool,
 }
@@ -74,6 +78,8 @@ struct Listing {
     dependencies: Vec<PathBuf>,
     /// There, but ignored: forgotten without a report.
     ignored: BTreeSet<OsString>,
+    /// There was no room for all files.
+    full: bool,
 }
 
 impl Ground<'_> {
@@ -105,7 +111,15 @@ impl Table {
     pub fn new(mut roots: Vec<PathBuf>) -> Self {
         roots.sort();
         roots.dedup();
-        Self { roots, ..Self::default() }
+        Self {
+            roots,
+            dirs: BTreeMap::new(),
+            dependencies: BTreeMap::new(),
+            file_count: 0,
+            files_max: MAX_WATCHED_FILES,
+            degraded: None,
+            sources_changed: false,
+        }
     }
 
     /// Compares everything with disk: the first walk, and whatever comes after lost events.
@@ -210,8 +224,8 @@ impl Table {
 
     fn list(&self, dir: &Path, rules: &Rules) -> Option<Listing> {
         let mut listing = Listing::default();
-        let mut room =
-            MAX_WATCHED_FILES.saturating_sub(self.file_count) + self.dirs.get(dir).map_or(0, |d| d.files.len());
+        let others = self.file_count - self.dirs.get(dir).map_or(0, |known| known.files.len());
+        let room = self.files_max.saturating_sub(others);
         for entry in dir.read_dir().ok()?.flatten() {
             let (path, name) = (entry.path(), entry.file_name());
             let Ok(kind) = entry.file_type() else { continue };
@@ -227,10 +241,10 @@ impl Table {
             } else if rules.ignores(&path, false) {
                 listing.ignored.insert(name);
             } else if let Some(found) = entry.metadata().ok().filter(Stamp::is_file) {
-                // One more than there is room for, so that `replace` notices.
-                if room > 0 || listing.files.len() <= MAX_WATCHED_FILES {
+                if listing.files.len() < room {
                     listing.files.insert(name, Stamp::of(&found));
-                    room = room.saturating_sub(1);
+                } else {
+                    listing.full = true;
                 }
             }
         }
@@ -274,8 +288,8 @@ impl Table {
             self.forget(&dir.join(name), ground, pending, !listing.ignored.contains(name));
         }
         self.file_count = self.file_count + listing.files.len() - old_files.len();
-        if self.file_count > MAX_WATCHED_FILES {
-            self.degraded = Some("more files than the watcher follows; exclude generated folders with an ignore file");
+        if listing.full {
+            self.degraded = Some(TOO_MANY_FILES);
         }
         self.dirs.insert(dir, Dir { watch, rules, files: listing.files, children: listing.children });
     }
@@ -287,6 +301,10 @@ impl Table {
         let hidden = |stamp: &Stamp| seen.written && stamp.is_fresh();
         if before == now && !now.as_ref().is_some_and(hidden) {
             return;
+        }
+        if before.is_none() && self.file_count >= self.files_max {
+            self.degraded = Some(TOO_MANY_FILES);
+            return pending.note_bulk();
         }
         self.sources_changed |= before.map(|stamp| stamp.link) != now.map(|stamp| stamp.link);
         self.file_count = self.file_count + usize::from(now.is_some()) - usize::from(before.is_some());
@@ -330,7 +348,7 @@ impl Table {
     fn unwatchable(&mut self, dir: &Path, error: AddError, ground: &Ground<'_>, pending: &mut Pending) {
         match error {
             AddError::Full => {
-                self.degraded = Some("the limit of inotify watches is reached; raise fs.inotify.max_user_watches");
+                self.degraded = Some(NO_WATCHES_LEFT);
             }
             AddError::Gone => self.forget(dir, ground, pending, !dir.is_dir()),
         }
@@ -340,7 +358,7 @@ impl Table {
         match ground.watch(dir, Role::Dependencies) {
             Ok(watch) => drop(self.dependencies.insert(dir.to_owned(), watch)),
             Err(AddError::Full) => {
-                self.degraded = Some("the limit of inotify watches is reached; raise fs.inotify.max_user_watches");
+                self.degraded = Some(NO_WATCHES_LEFT);
             }
             Err(AddError::Gone) => {}
         }
@@ -371,4 +389,43 @@ impl Stamp {
 fn keys_below<V>(map: &BTreeMap<PathBuf, V>, path: &Path) -> Vec<PathBuf> {
     let from = map.range::<Path, _>((Bound::Included(path), Bound::Unbounded));
     from.map(|(dir, _)| dir).take_while(|dir| dir.starts_with(path)).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_files_are_said_and_bounded() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for name in ["a/1", "a/2", "b/3", "c/4"] {
+            std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            std::fs::write(root.join(name), "").unwrap();
+        }
+        let (queue, routes, closed) = (Queue::open().unwrap(), Routes::default(), AtomicBool::new(false));
+        let ground = Ground { queue: &queue, routes: &routes, subscription: 1, closed: &closed };
+        let mut pending = Pending::default();
+        let mut table = Table { files_max: 3, ..Table::new(vec![root.clone()]) };
+        table.sync_all(&ground, &mut pending);
+        assert_eq!((table.file_count, table.degraded()), (3, Some(TOO_MANY_FILES)));
+        pending.take();
+        std::fs::write(root.join("5"), "").unwrap();
+        table.look(&root.join("5"), Seen { replaced: true, written: false }, &ground, &mut pending);
+        assert!(pending.take().bulk && table.file_count == 3);
+        // Room again: the next full comparison finds everything.
+        std::fs::remove_dir_all(root.join("a")).unwrap();
+        table.sync_all(&ground, &mut pending);
+        table.sync_all(&ground, &mut pending);
+        assert_eq!((table.file_count, table.degraded()), (3, None));
+    }
+
+    #[test]
+    fn a_closed_subscription_sets_no_watch() {
+        let dir = tempfile::tempdir().unwrap();
+        let (queue, routes, closed) = (Queue::open().unwrap(), Routes::default(), AtomicBool::new(true));
+        let ground = Ground { queue: &queue, routes: &routes, subscription: 1, closed: &closed };
+        Table::new(vec![dir.path().to_owned()]).sync_all(&ground, &mut Pending::default());
+        assert_eq!(routes.len(), 0);
+    }
 }

@@ -71,9 +71,6 @@ fn every_crate_asked_for_is_used() {
         let lines = below.lines().take_while(|line| !line.starts_with('['));
         lines.filter_map(|line| line.split_once(" =").map(|(name, _)| name.replace('-', "_"))).collect::<Vec<_>>()
     };
-    // Used by what derives or turns on, not by name.
-    let silent = ["actix_rt"];
-    let all = sources();
     let all = sources();
     let used = |name: &str| all.iter().any(|source| source.text.lines().any(|line| names_crate(line, name)));
     let unused: Vec<String> = section("dependencies").into_iter().filter(|name| !used(name)).collect();
