@@ -3,74 +3,76 @@
 //! Parameters borrow what they say and serialise straight into bytes. Positions are in the server's encoding already.
 //! Invariant: an optional field that isn't given is left out, never `null`.
 
+use lsp_types::notification::{self, Notification};
+use lsp_types::request::{self, Request};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::model::position::Position;
 
 /// Where is it defined?
-pub const DEFINITION: &str = "textDocument/definition";
+pub const DEFINITION: &str = <request::GotoDefinition as Request>::METHOD;
 /// Where is it used?
-pub const REFERENCES: &str = "textDocument/references";
+pub const REFERENCES: &str = <request::References as Request>::METHOD;
 /// What is it?
-pub const HOVER: &str = "textDocument/hover";
+pub const HOVER: &str = <request::HoverRequest as Request>::METHOD;
 /// What does this document declare?
-pub const DOCUMENT_SYMBOL: &str = "textDocument/documentSymbol";
+pub const DOCUMENT_SYMBOL: &str = <request::DocumentSymbolRequest as Request>::METHOD;
 /// Which symbols of the workspace match?
-pub const WORKSPACE_SYMBOL: &str = "workspace/symbol";
+pub const WORKSPACE_SYMBOL: &str = <request::WorkspaceSymbolRequest as Request>::METHOD;
 /// What is wrong with this document?
-pub const DOCUMENT_DIAGNOSTIC: &str = "textDocument/diagnostic";
+pub const DOCUMENT_DIAGNOSTIC: &str = <request::DocumentDiagnosticRequest as Request>::METHOD;
 /// What is wrong in the workspace?
-pub const WORKSPACE_DIAGNOSTIC: &str = "workspace/diagnostic";
+pub const WORKSPACE_DIAGNOSTIC: &str = <request::WorkspaceDiagnosticRequest as Request>::METHOD;
 
 /// A document is open at the server from now on.
-pub const DID_OPEN: &str = "textDocument/didOpen";
+pub const DID_OPEN: &str = <notification::DidOpenTextDocument as Notification>::METHOD;
 /// An open document's text is another one.
-pub const DID_CHANGE: &str = "textDocument/didChange";
+pub const DID_CHANGE: &str = <notification::DidChangeTextDocument as Notification>::METHOD;
 /// An open document was written to disk.
-pub const DID_SAVE: &str = "textDocument/didSave";
+pub const DID_SAVE: &str = <notification::DidSaveTextDocument as Notification>::METHOD;
 /// A document isn't open any more.
-pub const DID_CLOSE: &str = "textDocument/didClose";
+pub const DID_CLOSE: &str = <notification::DidCloseTextDocument as Notification>::METHOD;
 /// Diagnostics the server pushes.
-pub const PUBLISH_DIAGNOSTICS: &str = "textDocument/publishDiagnostics";
+pub const PUBLISH_DIAGNOSTICS: &str = <notification::PublishDiagnostics as Notification>::METHOD;
 /// Files changed on disk.
-pub const DID_CHANGE_WATCHED_FILES: &str = "workspace/didChangeWatchedFiles";
+pub const DID_CHANGE_WATCHED_FILES: &str = <notification::DidChangeWatchedFiles as Notification>::METHOD;
 /// Settings changed.
-pub const DID_CHANGE_CONFIGURATION: &str = "workspace/didChangeConfiguration";
+pub const DID_CHANGE_CONFIGURATION: &str = <notification::DidChangeConfiguration as Notification>::METHOD;
 
 /// The first request.
-pub const INITIALIZE: &str = "initialize";
+pub const INITIALIZE: &str = <request::Initialize as Request>::METHOD;
 /// What follows its answer.
-pub const INITIALIZED: &str = "initialized";
+pub const INITIALIZED: &str = <notification::Initialized as Notification>::METHOD;
 /// The last request.
-pub const SHUTDOWN: &str = "shutdown";
+pub const SHUTDOWN: &str = <request::Shutdown as Request>::METHOD;
 /// The last notification.
-pub const EXIT: &str = "exit";
+pub const EXIT: &str = <notification::Exit as Notification>::METHOD;
 /// A request isn't needed any more.
-pub const CANCEL_REQUEST: &str = "$/cancelRequest";
+pub const CANCEL_REQUEST: &str = <notification::Cancel as Notification>::METHOD;
 /// Work goes on.
-pub const PROGRESS: &str = "$/progress";
+pub const PROGRESS: &str = <notification::Progress as Notification>::METHOD;
 /// rust-analyzer's state.
 pub const SERVER_STATUS: &str = "experimental/serverStatus";
 /// A line of the server's log.
-pub const LOG_MESSAGE: &str = "window/logMessage";
+pub const LOG_MESSAGE: &str = <notification::LogMessage as Notification>::METHOD;
 
 /// Requests of servers: settings wanted.
-pub const CONFIGURATION: &str = "workspace/configuration";
+pub const CONFIGURATION: &str = <request::WorkspaceConfiguration as Request>::METHOD;
 /// Requests of servers: the workspace's folders.
-pub const WORKSPACE_FOLDERS: &str = "workspace/workspaceFolders";
+pub const WORKSPACE_FOLDERS: &str = <request::WorkspaceFoldersRequest as Request>::METHOD;
 /// Requests of servers: a capability comes late.
-pub const REGISTER_CAPABILITY: &str = "client/registerCapability";
+pub const REGISTER_CAPABILITY: &str = <request::RegisterCapability as Request>::METHOD;
 /// Requests of servers: a capability goes.
-pub const UNREGISTER_CAPABILITY: &str = "client/unregisterCapability";
+pub const UNREGISTER_CAPABILITY: &str = <request::UnregisterCapability as Request>::METHOD;
 /// Requests of servers: a progress token will be used.
-pub const WORK_DONE_PROGRESS_CREATE: &str = "window/workDoneProgress/create";
+pub const WORK_DONE_PROGRESS_CREATE: &str = <request::WorkDoneProgressCreate as Request>::METHOD;
 /// Requests of servers: a question to a person.
-pub const SHOW_MESSAGE_REQUEST: &str = "window/showMessageRequest";
+pub const SHOW_MESSAGE_REQUEST: &str = <request::ShowMessageRequest as Request>::METHOD;
 /// Requests of servers: an edit to be made.
-pub const APPLY_EDIT: &str = "workspace/applyEdit";
+pub const APPLY_EDIT: &str = <request::ApplyWorkspaceEdit as Request>::METHOD;
 /// Requests of servers: pulled diagnostics don't hold any more.
-pub const DIAGNOSTIC_REFRESH: &str = "workspace/diagnostic/refresh";
+pub const DIAGNOSTIC_REFRESH: &str = <request::WorkspaceDiagnosticRefresh as Request>::METHOD;
 
 /// A document named by its URI.
 #[derive(Debug, Clone, Copy, Serialize)]

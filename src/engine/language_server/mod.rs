@@ -8,6 +8,7 @@
 
 mod ask;
 mod diagnostics;
+mod health;
 mod life;
 mod prepare;
 mod up;
@@ -19,7 +20,6 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::time::Duration;
 
 use actix::prelude::*;
-use serde::Serialize;
 use tokio::sync::watch;
 
 use crate::base::clock::{Deadline, Instant};
@@ -36,6 +36,7 @@ use crate::watch::Changes;
 
 use super::question::Question;
 
+pub use health::{GetHealth, ServerHealth};
 pub use life::KillOnDrop;
 use up::Up;
 
@@ -144,46 +145,6 @@ pub struct Restart {
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct StopServer;
-
-/// Asks for the server's health.
-#[derive(Message)]
-#[rtype(result = "ServerHealth")]
-pub struct GetHealth;
-
-/// The health of one language server, as doctor and admin show it.
-#[derive(Debug, Clone, Serialize, MessageResponse)]
-pub struct ServerHealth {
-    /// Which child of the workspace it is.
-    #[serde(skip)]
-    pub key: ChildKey,
-    /// Its kind.
-    pub kind: String,
-    /// Its version, where known.
-    pub version: Option<String>,
-    /// Its project root, relative to the workspace's root.
-    pub root: String,
-    /// Where it is in its life.
-    #[serde(flatten)]
-    pub state: ServerState,
-    /// It never said that it was ready; enough time passed without a sign of work.
-    pub assumed_ready: bool,
-    /// Seconds since that changed.
-    pub since_s: u64,
-    /// Its process id.
-    pub pid: Option<u32>,
-    /// Memory of its process tree in bytes.
-    pub memory_bytes: Option<u64>,
-    /// Restarts since codeyard started.
-    pub restarts: u64,
-    /// Documents open at it.
-    pub open_documents: usize,
-    /// Requests under way.
-    pub pending: usize,
-    /// Seconds since it was last asked.
-    pub unused_s: u64,
-    /// The tail of its standard error.
-    pub stderr: String,
-}
 
 /// A server tells its workspace something.
 #[derive(Message, Debug, Clone, PartialEq, Eq)]
@@ -361,52 +322,6 @@ impl Handler<NotImplemented> for LanguageServer {
     fn handle(&mut self, message: NotImplemented, _: &mut Self::Context) {
         if let Some(up) = &mut self.up {
             up.capabilities.mark_unsupported(message.0);
-        }
-    }
-}
-
-impl Handler<GetHealth> for LanguageServer {
-    type Result = ResponseFuture<ServerHealth>;
-
-    fn handle(&mut self, _: GetHealth, _: &mut Self::Context) -> Self::Result {
-        let health = self.health();
-        let process = self.up.as_ref().map(|up| up.child.process().clone());
-        Box::pin(async move {
-            // Memory is read from every process of the tree, which takes milliseconds.
-            let memory = match process {
-                Some(process) => tokio::task::spawn_blocking(move || process.memory_bytes()).await.ok().flatten(),
-                None => None,
-            };
-            ServerHealth { memory_bytes: memory, ..health }
-        })
-    }
-}
-
-impl LanguageServer {
-    fn health(&self) -> ServerHealth {
-        let up = self.up.as_ref();
-        let state = self.state.borrow().clone();
-        let stderr = match &state {
-            ServerState::Down(down) => down.stderr.clone(),
-            _ => up.map(|up| up.child.process().stderr_tail()).unwrap_or_default(),
-        };
-        let roots = self.context.gate.root_set();
-        let within = roots.root_of(&self.context.root).and_then(|root| self.context.root.strip_prefix(root).ok());
-        ServerHealth {
-            key: self.context.key.clone(),
-            kind: self.context.kind.to_string(),
-            version: self.context.program.version.clone(),
-            root: within.map(|path| format!("./{}", path.display())).unwrap_or_default(),
-            state,
-            assumed_ready: up.is_some_and(|up| up.readiness.assumed(Instant::now())),
-            since_s: self.since.elapsed().as_secs(),
-            pid: up.and_then(|up| up.child.process().id()),
-            memory_bytes: None,
-            restarts: self.restarts,
-            open_documents: up.map(|up| up.documents.len()).unwrap_or(0),
-            pending: up.map(|up| up.client.pending()).unwrap_or(0),
-            unused_s: self.last_used.elapsed().as_secs(),
-            stderr,
         }
     }
 }
