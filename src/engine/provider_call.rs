@@ -26,6 +26,8 @@ use crate::model::error::{ErrorCode, ToolError};
 
 /// First wait before asking again what the server called outdated; doubles.
 const RETRY_FIRST: Duration = Duration::from_millis(5);
+/// Longest such wait.
+const RETRY_MAX: Duration = Duration::from_millis(200);
 /// JSON-RPC: the method isn't implemented.
 const METHOD_NOT_FOUND: i64 = -32601;
 /// LSP: the content changed, the server cancelled, the request was cancelled.
@@ -79,9 +81,14 @@ pub async fn reported(
     deadline: Deadline,
 ) -> Result<RawAnswer, ProviderFailure> {
     let mut call = Call::new(provider, question, gate, deadline);
-    match call.settle().await? {
-        Attempt::Report(report) => call.project(report).await,
-        _ => Err(ProviderFailure::Failed(ToolError::internal())),
+    loop {
+        let Attempt::Report(report) = call.settle().await? else {
+            return Err(ProviderFailure::Failed(ToolError::internal()));
+        };
+        if let Some(answer) = call.project(report).await? {
+            return Ok(answer);
+        }
+        call.pause().await;
     }
 }
 
@@ -104,10 +111,7 @@ impl<'a> Call<'a> {
     async fn settle(&mut self) -> Result<Attempt, ProviderFailure> {
         loop {
             match self.attempt().await? {
-                Attempt::Outdated => {
-                    tokio::time::sleep(self.retry).await;
-                    self.retry = (self.retry * 2).min(Duration::from_millis(200));
-                }
+                Attempt::Outdated => self.pause().await,
                 Attempt::Died if self.deaths >= 1 => {
                     return Err(self.unavailable("crashed", "the language server ended while it was answering"));
                 }
@@ -120,6 +124,12 @@ impl<'a> Call<'a> {
                 held => return Ok(held),
             }
         }
+    }
+
+    /// Before asking again what the server called outdated.
+    async fn pause(&mut self) {
+        tokio::time::sleep(self.retry).await;
+        self.retry = (self.retry * 2).min(RETRY_MAX);
     }
 
     async fn attempt(&self) -> Result<Attempt, ProviderFailure> {
@@ -245,7 +255,9 @@ impl<'a> Call<'a> {
         }
     }
 
-    async fn project(&self, report: ProjectReport) -> Result<RawAnswer, ProviderFailure> {
+    /// All that is reported, with what the pulls bring. A pull that the server calls outdated leaves what was reported of its
+    /// document, which still holds: a change of the document itself moves an epoch. `None`: there was nothing to leave.
+    async fn project(&self, report: ProjectReport) -> Result<Option<RawAnswer>, ProviderFailure> {
         let mut files: HashMap<String, RawFileDiagnostics> = HashMap::new();
         if let RawAnswer::Diagnostics(known) =
             self.to_utf16(RawAnswer::Diagnostics(report.files), report.encoding).await?
@@ -257,8 +269,15 @@ impl<'a> Call<'a> {
         let pulls =
             report.pulls.into_iter().map(|(uri, pending)| async move { (uri, self.await_reply(pending).await) });
         for (uri, attempt) in futures::future::join_all(pulls).await {
-            let Attempt::Reply(reply, encoding, incarnation) = attempt? else {
-                return Err(self.unavailable("server_error", "a document's diagnostics could not be pulled"));
+            let (reply, encoding, incarnation) = match attempt? {
+                Attempt::Reply(reply, encoding, incarnation) => (reply, encoding, incarnation),
+                Attempt::Outdated if files.contains_key(&*uri) => continue,
+                Attempt::Outdated | Attempt::Died => return Ok(None),
+                Attempt::Refused(message) => {
+                    tracing::warn!(server = %self.provider.kind, message, "language server refused a document's diagnostics");
+                    return Err(self.unavailable("server_error", "a document's diagnostics could not be pulled"));
+                }
+                _ => return Err(internal()),
             };
             let Some(file) = pulled_file(&uri, &reply)? else { continue };
             let RawAnswer::Diagnostics(converted) = self.to_utf16(RawAnswer::Diagnostics(vec![file]), encoding).await?
@@ -290,7 +309,7 @@ impl<'a> Call<'a> {
         }
         let mut all: Vec<RawFileDiagnostics> = files.into_values().collect();
         all.sort_by(|a, b| a.uri.cmp(&b.uri));
-        Ok(RawAnswer::Diagnostics(all))
+        Ok(Some(RawAnswer::Diagnostics(all)))
     }
 
     fn unavailable(&self, reason: &'static str, message: &str) -> ProviderFailure {

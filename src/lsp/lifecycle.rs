@@ -247,7 +247,7 @@ fn text_document_capabilities() -> Value {
             "tagSupport": {"valueSet": [1]},
         },
         "publishDiagnostics": {
-            "relatedInformation": false,
+            "relatedInformation": true,
             "versionSupport": true,
             "codeDescriptionSupport": false,
             "dataSupport": false,
