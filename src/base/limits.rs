@@ -197,6 +197,14 @@ pub const STDIO_FLUSH_MS: u64 = 2_000;
 pub const MAX_ATTACH_HELLO_BYTES: usize = 64 * 1024;
 /// Time for the handshake on the local attach socket, in milliseconds.
 pub const ATTACH_HELLO_TIMEOUT_MS: u64 = 2_000;
+/// Connections to the local status socket.
+pub const MAX_STATUS_CONNECTIONS: usize = 16;
+/// Largest document the local status socket gives, in bytes.
+pub const MAX_STATUS_BYTES: u64 = 64 * 1024 * 1024;
+/// Time for one connection to the local status socket, in milliseconds.
+pub const STATUS_TIMEOUT_MS: u64 = 5_000;
+/// Longest time our own client waits for one answer, in milliseconds.
+pub const CLIENT_TIMEOUT_MS: u64 = 15_000;
 /// Bearer tokens in one token file.
 pub const MAX_TOKENS: usize = 1_024;
 /// Size of a token file, in bytes.

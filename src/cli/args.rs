@@ -7,7 +7,13 @@ use clap::{Args, Parser, Subcommand};
 /// One server that supervises language servers for many repositories and serves exact, bounded, reproducible code
 /// intelligence to agents over MCP.
 #[derive(Debug, Parser)]
-#[command(name = "codeyard", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(
+    name = "codeyard",
+    version,
+    arg_required_else_help = true,
+    max_term_width = 100,
+    after_help = "First steps:\n  codeyard quickstart             see it work on three sample repositories\n  codeyard doctor .               what would serve the files here\n  codeyard servers install --for .\n  codeyard serve --root .\n\nExit codes: 0 done; 1 failed, the message says what to do; 2 wrong usage; 3 not found or not running."
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -21,6 +27,7 @@ pub enum Command {
     ///
     /// With no configuration at all, name one or more roots: each becomes a workspace named after its folder, the first
     /// is the default one. The address is printed as `listening http://…/mcp` on standard error once it accepts.
+    /// SIGHUP reads the configuration file again; SIGTERM lets calls end, stops all language servers, and ends.
     #[command(
         after_help = "Examples:\n  codeyard serve --root ~/src/linux --root ~/src/redis\n  codeyard serve --config codeyard.toml --listen 127.0.0.1:0"
     )]
@@ -31,6 +38,64 @@ pub enum Command {
     /// otherwise this process starts its own and stops them at the end of input.
     #[command(after_help = "Example:\n  codeyard stdio --root . --catalog lsp-v1-safe")]
     Stdio(StdioArgs),
+    /// See it work: language servers, sample workspaces, one question for each tool.
+    ///
+    /// Installs the language servers for Python, TypeScript and C into the state directory (nothing global), serves the
+    /// sample workspaces on loopback, asks one question of each of the seven tools over MCP, prints questions, answers
+    /// and a configuration to paste into a client, and goes on serving until Ctrl-C.
+    #[command(after_help = "Examples:\n  codeyard quickstart\n  codeyard quickstart --once --listen 127.0.0.1:0")]
+    Quickstart(QuickstartArgs),
+    /// Ask one question and print the answer.
+    ///
+    /// The running server of the state directory is asked if there is one, else the one at --url, else a server is
+    /// started for this call. TOOL is a full name (`vscode.lsp.hover`) or the end of one (`hover`); JSON are its
+    /// arguments, `-` reads them from standard input. A `uri` may be written as a path. Lines and characters count from 0.
+    #[command(
+        after_help = "Examples:\n  codeyard call workspaceSymbols '{\"query\": \"Order\"}'\n  codeyard call hover '{\"uri\": \"src/main.c\", \"position\": {\"line\": 4, \"character\": 7}}'\n  codeyard call diagnostics.document '{\"uri\": \"src/main.c\"}' --json | jq .diagnostics"
+    )]
+    Call(CallArgs),
+    /// List, install, remove and find language servers.
+    #[command(subcommand)]
+    Servers(ServersCommand),
+    /// Say what would serve the files here, what this machine allows, and how the running server is.
+    ///
+    /// For each language found below PATH: which language server would serve it, from which project root, and why not the
+    /// others. With a FILE, only for that one.
+    #[command(
+        after_help = "Examples:\n  codeyard doctor\n  codeyard doctor src/main.rs\n  codeyard doctor ~/src/linux --json"
+    )]
+    Doctor(DoctorArgs),
+    /// Check, show and describe configurations.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Make, list and remove bearer tokens.
+    ///
+    /// A running server of the same state directory follows within a second.
+    #[command(subcommand)]
+    Token(TokenCommand),
+    /// Print completions for a shell.
+    #[command(
+        after_help = "Example:\n  codeyard completions bash > ~/.local/share/bash-completion/completions/codeyard"
+    )]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write one page a command into a folder.
+    #[command(after_help = "Examples:\n  codeyard man | man -l -\n  codeyard man --dir ~/.local/share/man/man1")]
+    Man {
+        /// Write `codeyard.1`, `codeyard-serve.1` and so on here.
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+}
+
+/// Where state is kept.
+#[derive(Debug, Clone, Default, Args)]
+pub struct StateArgs {
+    /// Where tokens, caches and installed language servers are kept.
+    #[arg(long, value_name = "DIR", env = "CODEYARD_STATE_DIR")]
+    pub state_dir: Option<PathBuf>,
 }
 
 /// Where workspaces and state are, for commands that serve.
@@ -79,4 +144,179 @@ pub struct StdioArgs {
     /// Never attach to a running server; always start language servers of one's own.
     #[arg(long)]
     pub alone: bool,
+}
+
+/// Flags of `quickstart`.
+#[derive(Debug, Clone, Args)]
+pub struct QuickstartArgs {
+    /// End after the answers; exit code 0 only if all seven were right.
+    #[arg(long)]
+    pub once: bool,
+    /// Address to listen on [default: 127.0.0.1:3939, or a free port if that is taken].
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub listen: Option<String>,
+    /// State.
+    #[command(flatten)]
+    pub state: StateArgs,
+}
+
+/// Flags of `call`.
+#[derive(Debug, Clone, Args)]
+pub struct CallArgs {
+    /// The tool: `hover`, `diagnostics.workspace`, or the full name.
+    pub tool: String,
+    /// Its arguments, a JSON object; `-` reads them from standard input.
+    #[arg(default_value = "{}", value_name = "JSON")]
+    pub arguments: String,
+    /// Endpoint of a server to ask, such as http://127.0.0.1:3939/mcp.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["root", "config", "server"])]
+    pub url: Option<String>,
+    /// Bearer token for --url.
+    #[arg(long, env = "CODEYARD_TOKEN", hide_env_values = true, requires = "url")]
+    pub token: Option<String>,
+    /// The workspace to ask [default: the one that holds the file or the present folder, else the default one].
+    #[arg(long, value_name = "NAME")]
+    pub workspace: Option<String>,
+    /// Workspaces and state, where no running server is asked.
+    #[command(flatten)]
+    pub source: SourceArgs,
+    /// Print the answer's JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Ask again this many seconds long while the language server is starting.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub wait: u64,
+}
+
+/// What `servers` can do.
+#[derive(Debug, Subcommand)]
+pub enum ServersCommand {
+    /// List all kinds: what they serve, and whether they are there.
+    #[command(
+        after_help = "Examples:\n  codeyard servers list\n  codeyard servers list --json | jq '.[] | select(.available)'"
+    )]
+    List {
+        /// Which registry.
+        #[command(flatten)]
+        registry: RegistryArgs,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Install language servers into the state directory; nothing global is changed.
+    #[command(
+        after_help = "Examples:\n  codeyard servers install ty clangd\n  codeyard servers install --for ~/src/redis"
+    )]
+    Install {
+        /// The kinds.
+        #[arg(value_name = "KIND", required_unless_present = "for_path")]
+        kinds: Vec<String>,
+        /// Install what the files below this path call for.
+        #[arg(long = "for", value_name = "PATH")]
+        for_path: Option<PathBuf>,
+        /// Which registry.
+        #[command(flatten)]
+        registry: RegistryArgs,
+        /// Print JSON of what is installed.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove all installed versions of language servers.
+    Uninstall {
+        /// The kinds.
+        #[arg(value_name = "KIND", required = true)]
+        kinds: Vec<String>,
+        /// State.
+        #[command(flatten)]
+        state: StateArgs,
+    },
+    /// Print where a language server's program is, or where servers are installed.
+    Path {
+        /// The kind.
+        kind: Option<String>,
+        /// Which registry.
+        #[command(flatten)]
+        registry: RegistryArgs,
+    },
+}
+
+/// Which registry of language servers, and where they are installed.
+#[derive(Debug, Clone, Default, Args)]
+pub struct RegistryArgs {
+    /// Configuration file whose entries add to the registry.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// State.
+    #[command(flatten)]
+    pub state: StateArgs,
+}
+
+/// Flags of `doctor`.
+#[derive(Debug, Clone, Args)]
+pub struct DoctorArgs {
+    /// A folder or a file.
+    #[arg(default_value = ".", value_name = "PATH|FILE")]
+    pub path: PathBuf,
+    /// Which registry.
+    #[command(flatten)]
+    pub registry: RegistryArgs,
+    /// Choose this kind of language server where several could serve a language; may be given more than once.
+    #[arg(long, value_name = "KIND")]
+    pub server: Vec<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `config` can do.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Check a configuration file, and print what would be served.
+    #[command(after_help = "Example:\n  codeyard config check codeyard.toml && kill -HUP $(pidof codeyard)")]
+    Check {
+        /// The file.
+        file: PathBuf,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a configuration with every default filled in and secrets hidden; without a file, the commented defaults.
+    #[command(after_help = "Example:\n  codeyard config show > codeyard.toml")]
+    Show {
+        /// The file.
+        file: Option<PathBuf>,
+    },
+    /// Print the JSON schema of configuration files.
+    Schema,
+}
+
+/// What `token` can do.
+#[derive(Debug, Subcommand)]
+pub enum TokenCommand {
+    /// Make a token and print it; it can't be read again.
+    #[command(after_help = "Example:\n  export CODEYARD_TOKEN=$(codeyard token add ci)")]
+    Add {
+        /// Whom it names.
+        name: String,
+        /// State.
+        #[command(flatten)]
+        state: StateArgs,
+    },
+    /// List whom the tokens name.
+    List {
+        /// State.
+        #[command(flatten)]
+        state: StateArgs,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove all tokens of a name.
+    Remove {
+        /// Whom they name.
+        name: String,
+        /// State.
+        #[command(flatten)]
+        state: StateArgs,
+    },
 }

@@ -18,7 +18,7 @@ use crate::lsp::environment::allowed_environment;
 use crate::lsp::frame::FrameBudget;
 use crate::lsp::install::{Installer, Located};
 use crate::lsp::ledger::{self, Ledger};
-use crate::lsp::registry::Server;
+use crate::lsp::registry::{Registry, Server};
 use crate::lsp::spawn::ProcessLauncher;
 use crate::store::StateDir;
 use crate::telemetry::{Counts, Metrics};
@@ -32,7 +32,7 @@ pub struct Service {
     pub gateway: Arc<Gateway>,
     /// The state directory.
     pub state: StateDir,
-    /// The configuration in force.
+    /// The configuration it began with; a reload doesn't change this one.
     pub config: Config,
     /// What became of it.
     pub configured: Configured,
@@ -74,6 +74,16 @@ pub fn read_config(file: &Path) -> Result<Config, Failure> {
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(|error| Failure::new(format!("{} is no usable path: {error}", path.display())))
+}
+
+/// The registry of language servers with the configuration's entries laid over it.
+pub fn registry_of(config: &Config) -> Result<Registry, Failure> {
+    let mut tables = toml::Table::new();
+    tables.insert("servers".into(), config.servers.clone().into());
+    tables.insert("languages".into(), config.languages.clone().into());
+    Registry::merged(&tables).map_err(|error| {
+        Failure::new(format!("the configuration's language servers are wrong: {error}; see `codeyard servers list`"))
+    })
 }
 
 /// The installer of a state directory, or of the folder that `CODEYARD_SERVERS_DIR` names.

@@ -4,9 +4,22 @@
 
 pub mod args;
 pub mod assemble;
+pub mod call;
+pub mod client;
+pub mod configuration;
+pub mod doctor;
+pub mod documents;
 pub mod logging;
+pub mod output;
+pub mod quickstart;
+pub mod render;
+pub mod report;
 pub mod serve;
+pub mod servers;
+pub mod signals;
 pub mod stdio;
+pub mod survey;
+pub mod token;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -25,9 +38,19 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Exit code 1.
+    /// Exit code 1: failed.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), code: 1 }
+    }
+
+    /// Exit code 2: wrong usage.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: 2 }
+    }
+
+    /// Exit code 3: not found, or not running.
+    pub fn missing(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: 3 }
     }
 }
 
@@ -45,6 +68,14 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = match cli.command {
         Command::Serve(args) => serve::run(args),
         Command::Stdio(args) => stdio::run(args),
+        Command::Quickstart(args) => quickstart::run(args),
+        Command::Call(args) => call::run(args),
+        Command::Servers(command) => servers::run(command),
+        Command::Doctor(args) => doctor::run(args),
+        Command::Config(command) => configuration::run(command),
+        Command::Token(command) => token::run(command),
+        Command::Completions { shell } => documents::completions(shell),
+        Command::Man { dir } => documents::man(dir.as_deref()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -53,4 +84,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::from(failure.code)
         }
     }
+}
+
+/// A runtime for commands that wait for something.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|error| Failure::new(format!("threads can't be started: {error}")))
 }

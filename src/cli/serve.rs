@@ -1,41 +1,37 @@
 //! `codeyard serve`: HTTP for many clients, and the local socket that `codeyard stdio` attaches to.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::args::ServeArgs;
 use super::assemble::{self, Service, chain};
-use super::{Failure, logging};
+use super::signals::{Signal, Signals};
+use super::{Failure, logging, report};
 use crate::auth::TokenStore;
 use crate::config::Config;
 use crate::engine::directory::Directory;
 use crate::gateway::service::{Endpoint, Principal, Service as _};
-use crate::store::LockError;
+use crate::store::{LockError, ServeLock, StateDir};
 use crate::transport::attach::{self, Hello, Resolve};
 use crate::transport::http::{self, HttpOptions};
+use crate::transport::status;
 
 /// Serves until SIGTERM, SIGINT, or an error.
 pub fn run(args: ServeArgs) -> Result<(), Failure> {
     let config = assemble::load_config(&args.source)?;
     logging::install(&config.log);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::new(format!("threads can't be started: {error}")))?;
-    runtime.block_on(serve(args, config))
+    super::runtime()?.block_on(serve(args, config))
 }
 
 async fn serve(args: ServeArgs, config: Config) -> Result<(), Failure> {
+    // From here on a signal waits until it is looked at, so that one that comes early isn't lost.
+    let mut signals = Signals::new()?;
     let state = assemble::open_state(args.source.state_dir.as_deref())?;
-    let _lock = state.lock().map_err(|error| match error {
-        LockError::Held(_) => {
-            Failure::new(format!("{error}; stop it, or use another --state-dir ({} is taken)", state.path().display()))
-        }
-        other => Failure::new(chain(&other)),
-    })?;
+    let _lock = lock(&state)?;
     let listen = args.listen.clone().unwrap_or_else(|| config.server.listen.clone());
     let no_auth = args.no_auth || config.server.no_auth;
     let address = resolve_address(&listen, no_auth).await?;
@@ -45,42 +41,79 @@ async fn serve(args: ServeArgs, config: Config) -> Result<(), Failure> {
     let options = http_options(&config, &state.tokens(), no_auth)?;
     let service = assemble::assemble(state, config, args.source.server.clone()).await?;
     assemble::report_failures(&service.configured)?;
-    let bound = listener.local_addr().map_err(|error| Failure::new(error.to_string()))?;
+    let service = Arc::new(service);
     let running = Running::start(&service, listener, options)?;
-    eprintln!("listening http://{bound}/mcp");
-    let reload = args.source.config.clone();
-    let config_roots = args.source.root.clone();
-    wait_for_end(&service, reload, config_roots, &running).await;
+    eprintln!("listening {}", running.url);
+    let mut in_force = service.config.clone();
+    while signals.next(&running).await == Signal::Reload {
+        reload(&service, args.source.config.as_deref(), &mut in_force).await;
+    }
     running.stop().await;
-    service.engine.drain().await;
+    end(service).await;
     Ok(())
+}
+
+/// Claims the state directory, or says who has it.
+pub fn lock(state: &StateDir) -> Result<ServeLock, Failure> {
+    state.lock().map_err(|error| match error {
+        LockError::Held(_) => Failure::new(format!(
+            "{error}; `codeyard doctor` shows it: stop it, or use another --state-dir ({} is taken)",
+            state.path().display()
+        )),
+        other => Failure::new(chain(&other)),
+    })
+}
+
+/// Stops the language servers and the actors.
+pub async fn end(service: Arc<Service>) {
+    match Arc::try_unwrap(service) {
+        Ok(service) => service.engine.drain().await,
+        // The status socket's tasks have ended, and nothing else keeps one.
+        Err(_) => tracing::warn!("the service is still in use at its end"),
+    }
 }
 
 /// The parts that accept clients.
 pub struct Running {
+    /// The endpoint of the default workspace.
+    pub url: String,
     shutdown: CancellationToken,
     http: tokio::task::JoinHandle<Result<(), http::Error>>,
     attach: tokio::task::JoinHandle<std::io::Result<()>>,
+    status: tokio::task::JoinHandle<()>,
 }
 
 impl Running {
     /// Starts accepting on `listener` and on the state directory's attach socket.
-    pub fn start(service: &Service, listener: TcpListener, options: HttpOptions) -> Result<Self, Failure> {
+    pub fn start(service: &Arc<Service>, listener: TcpListener, options: HttpOptions) -> Result<Self, Failure> {
+        let bound = listener.local_addr().map_err(|error| Failure::new(error.to_string()))?;
+        let url = format!("http://{bound}/mcp");
         let shutdown = CancellationToken::new();
         let gateway = service.gateway.clone();
-        let socket = attach::listen(&service.state.attach_socket()).map_err(|error| {
-            Failure::new(format!("the attach socket can't be made: {error}; use a shorter --state-dir"))
-        })?;
+        let bind = |path: PathBuf| {
+            attach::listen(&path).map_err(|error| {
+                Failure::new(format!("{} can't be made: {error}; use a shorter --state-dir", path.display()))
+            })
+        };
+        let (socket, health) = (bind(service.state.attach_socket())?, bind(service.state.status_socket())?);
         let resolve = resolver(service);
         let limits = service.config.limits.clone().clamped();
         let attached = attach::serve_attach(socket, gateway.clone(), resolve, limits, shutdown.clone());
         let http = http::serve(listener, gateway, options, shutdown.clone());
-        Ok(Self { http: tokio::spawn(http), attach: tokio::spawn(attached), shutdown })
+        let status = status::serve_status(health, report::of(service, &url), shutdown.clone());
+        let (http, attach, status) = (tokio::spawn(http), tokio::spawn(attached), tokio::spawn(status));
+        Ok(Self { url, http, attach, status, shutdown })
+    }
+
+    /// Ends when it was stopped.
+    pub async fn stopped(&self) {
+        self.shutdown.cancelled().await;
     }
 
     /// Stops accepting, and lets what is in flight end.
     pub async fn stop(self) {
         self.shutdown.cancel();
+        drop(self.status.await);
         for ended in [self.http.await.map(|done| done.is_ok()), self.attach.await.map(|done| done.is_ok())] {
             if !matches!(ended, Ok(true)) {
                 tracing::warn!("a listener ended with an error");
@@ -90,7 +123,7 @@ impl Running {
 }
 
 /// How HTTP is served under `config`. Makes the first token where there is none, and shows it once.
-pub fn http_options(config: &Config, tokens: &std::path::Path, no_auth: bool) -> Result<HttpOptions, Failure> {
+pub fn http_options(config: &Config, tokens: &Path, no_auth: bool) -> Result<HttpOptions, Failure> {
     let auth = if no_auth {
         None
     } else {
@@ -113,7 +146,8 @@ pub fn http_options(config: &Config, tokens: &std::path::Path, no_auth: bool) ->
     Ok(options)
 }
 
-async fn resolve_address(listen: &str, no_auth: bool) -> Result<SocketAddr, Failure> {
+/// The address of a text; without tokens it must be loopback.
+pub async fn resolve_address(listen: &str, no_auth: bool) -> Result<SocketAddr, Failure> {
     let mut found = tokio::net::lookup_host(listen).await.map_err(|error| {
         Failure::new(format!("`{listen}` is no address to listen on: {error}; write ADDR:PORT, such as 127.0.0.1:3939"))
     })?;
@@ -127,7 +161,7 @@ async fn resolve_address(listen: &str, no_auth: bool) -> Result<SocketAddr, Fail
 }
 
 /// Finds the workspace that an attaching `codeyard stdio` means: by name, or by a root it covers.
-fn resolver(service: &Service) -> Resolve {
+fn resolver(service: &Arc<Service>) -> Resolve {
     let (gateway, directory) = (service.gateway.clone(), service.engine.directory());
     Arc::new(move |hello: &Hello| -> Option<Endpoint> {
         let workspace = match (&hello.workspace, hello.roots.as_slice()) {
@@ -153,47 +187,33 @@ fn covering(directory: &Directory, wanted: &[PathBuf]) -> Option<String> {
     all.iter().find(|handle| same(handle.gate.root_set().roots())).map(|handle| handle.name.to_string())
 }
 
-/// Until a signal says to stop. SIGHUP reloads the configuration.
-async fn wait_for_end(service: &Service, file: Option<PathBuf>, roots: Vec<PathBuf>, running: &Running) {
-    let (Ok(mut term), Ok(mut int), Ok(mut hup)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()), signal(SignalKind::hangup()))
-    else {
-        tracing::error!("signals can't be received");
-        return;
-    };
-    loop {
-        tokio::select! {
-            _ = term.recv() => return,
-            _ = int.recv() => return,
-            () = running.shutdown.cancelled() => return,
-            _ = hup.recv() => reload(service, file.as_deref(), &roots).await,
-        }
-    }
-}
-
-async fn reload(service: &Service, file: Option<&std::path::Path>, roots: &[PathBuf]) {
+/// Takes the configuration file over as it is now. One that can't be read, or doesn't fit, changes nothing.
+async fn reload(service: &Service, file: Option<&Path>, in_force: &mut Config) {
     let Some(file) = file else {
-        tracing::warn!(roots = roots.len(), "nothing to reload: the service was started without a configuration file");
+        tracing::warn!("nothing to reload: the service was started without a configuration file");
         return;
     };
-    match assemble::read_config(file) {
+    let config = match assemble::read_config(file) {
+        Ok(config) => config,
         Err(failure) => {
-            tracing::error!(error = %failure.message, "the configuration was not reloaded; the old one stays")
+            tracing::error!(error = %failure.message, "the configuration was not reloaded; the old one stays");
+            return;
         }
-        Ok(config) => {
-            for key in crate::config::needs_restart(&service.config, &config) {
-                tracing::warn!(key, "this change takes effect when codeyard is started again");
-            }
-            match service.engine.configure(config).await {
-                Ok(done) => tracing::info!(
-                    started = done.started.len(),
-                    removed = done.removed.len(),
-                    retuned = done.retuned.len(),
-                    failed = done.failed.len(),
-                    "configuration reloaded"
-                ),
-                Err(error) => tracing::error!(error = %error, "the configuration was not reloaded; the old one stays"),
-            }
+    };
+    for key in crate::config::needs_restart(in_force, &config) {
+        tracing::warn!(key, "this change takes effect when codeyard is started again");
+    }
+    match service.engine.configure(config.clone()).await {
+        Ok(done) => {
+            *in_force = config;
+            tracing::info!(
+                started = done.started.len(),
+                removed = done.removed.len(),
+                retuned = done.retuned.len(),
+                failed = done.failed.len(),
+                "configuration reloaded"
+            );
         }
+        Err(error) => tracing::error!(error = %error, "the configuration was not reloaded; the old one stays"),
     }
 }

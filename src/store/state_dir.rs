@@ -109,6 +109,11 @@ impl StateDir {
         self.run().join("attach.sock")
     }
 
+    /// The socket at which a running server tells how it is.
+    pub fn status_socket(&self) -> PathBuf {
+        self.run().join("status.sock")
+    }
+
     /// The hashes of bearer tokens.
     pub fn tokens(&self) -> PathBuf {
         self.0.join("tokens")

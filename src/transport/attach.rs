@@ -191,6 +191,7 @@ async fn connection(
     serve_lines(lines, writer, service, endpoint, limits, shutdown).await
 }
 
-fn is_ours(stream: &UnixStream) -> io::Result<bool> {
+/// Whether the other end is a process of our own user.
+pub(super) fn is_ours(stream: &UnixStream) -> io::Result<bool> {
     Ok(stream.peer_cred()?.uid() == rustix::process::geteuid().as_raw())
 }

@@ -10,4 +10,5 @@ pub mod http;
 pub mod inflight;
 pub mod lines;
 pub mod running;
+pub mod status;
 pub mod stdio;

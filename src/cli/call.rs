@@ -1,0 +1,229 @@
+//! `codeyard call`: one question. To the running server of the state directory, to an endpoint, or to a server that is
+//! started for it.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::args::{CallArgs, SourceArgs};
+use super::client::{Client, Error};
+use super::render::Renderer;
+use super::{Failure, assemble, logging, output, survey};
+use crate::base::limits::{MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES};
+use crate::config::{LogLevel, LogSection};
+use crate::gateway::service::{Principal, Service as _};
+use crate::model::uri::{encode_path, percent_decode};
+use crate::store::StateDir;
+use crate::transport::attach::{self, Hello};
+use crate::transport::status;
+use crate::transport::stdio::serve_stdio;
+
+/// Asks, and prints the answer.
+pub fn run(args: CallArgs) -> Result<(), Failure> {
+    logging::install(&LogSection { level: LogLevel::Error, ..LogSection::default() });
+    let arguments = arguments(&args.arguments)?;
+    super::runtime()?.block_on(ask(&args, arguments))
+}
+
+async fn ask(args: &CallArgs, arguments: Value) -> Result<(), Failure> {
+    if let Some(url) = &args.url {
+        let client = Client::over_http(url, args.token.as_deref()).await.map_err(|error| told(&error))?;
+        return answer(client, args, &arguments).await;
+    }
+    let state = assemble::open_state(args.source.state_dir.as_deref())?;
+    if let Some(client) = attached(&state, args, &arguments).await? {
+        return answer(client, args, &arguments).await;
+    }
+    own(state, args, &arguments).await
+}
+
+/// Asks a server that is started for the call.
+async fn own(state: StateDir, args: &CallArgs, arguments: &Value) -> Result<(), Failure> {
+    let mut source: SourceArgs = args.source.clone();
+    if source.root.is_empty() && source.config.is_none() {
+        source.root.push(file_of(arguments).map_or_else(|| ".".into(), |file| survey::root_for(&file)));
+    }
+    let config = assemble::load_config(&source)?;
+    let service = assemble::assemble(state, config, source.server.clone()).await?;
+    let opened = assemble::report_failures(&service.configured);
+    let endpoint = service.gateway.endpoint(&Principal::local(), args.workspace.as_deref(), None);
+    let done = match (opened, endpoint) {
+        (Err(failure), _) => Err(failure),
+        (Ok(()), None) => {
+            Err(Failure::missing("there is no such workspace; leave --workspace out, or see `codeyard doctor`"))
+        }
+        (Ok(()), Some(endpoint)) => {
+            let (here, there) = tokio::io::duplex(MAX_RESPONSE_BYTES);
+            let (reader, writer) = tokio::io::split(there);
+            let limits = service.config.limits.clone().clamped();
+            let stop = CancellationToken::new();
+            let gateway = service.gateway.clone();
+            let serving = serve_stdio(reader, writer, gateway, endpoint, &limits, stop);
+            let asking = async {
+                let client = Client::over_stream(Box::new(here)).await.map_err(|error| told(&error))?;
+                answer(client, args, arguments).await
+            };
+            tokio::select! {
+                done = asking => done,
+                _ = serving => Err(Failure::new("the server ended before it answered; try `codeyard doctor`")),
+            }
+        }
+    };
+    service.engine.drain().await;
+    done
+}
+
+/// A session with the running server, if there is one that knows what is asked for.
+async fn attached(state: &StateDir, args: &CallArgs, arguments: &Value) -> Result<Option<Client>, Failure> {
+    if args.source.config.is_some() || !args.source.server.is_empty() {
+        return Ok(None);
+    }
+    let roots: Result<Vec<PathBuf>, _> = args.source.root.iter().map(std::path::absolute).collect();
+    let roots = roots.map_err(|error| Failure::usage(format!("--root is no usable path: {error}")))?;
+    let workspace = match &args.workspace {
+        Some(name) => Some(name.clone()),
+        None if roots.is_empty() => match status::ask(&state.status_socket()).await {
+            Ok(Some(status)) => holding(&status, arguments),
+            _ => None,
+        },
+        None => None,
+    };
+    let hello = Hello { version: attach::VERSION, roots, workspace, catalogs: None };
+    let Some(stream) = attach::attach(&state.attach_socket(), &hello).await else { return Ok(None) };
+    Client::over_stream(Box::new(stream)).await.map(Some).map_err(|error| told(&error))
+}
+
+/// The workspace that holds the file asked about, or the present folder.
+fn holding(status: &Value, arguments: &Value) -> Option<String> {
+    let here = || std::env::current_dir().ok();
+    let path = file_of(arguments).or_else(here)?;
+    let path = path.canonicalize().unwrap_or(path);
+    let mut found: Option<(usize, String)> = None;
+    for workspace in status["workspaces"].as_array()? {
+        let roots = workspace["roots"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let deepest = roots.filter(|root| path.starts_with(root)).map(str::len).max();
+        if let (Some(depth), Some(name)) = (deepest, workspace["name"].as_str())
+            && found.as_ref().is_none_or(|(best, _)| depth > *best)
+        {
+            found = Some((depth, name.to_owned()));
+        }
+    }
+    if found.is_none() {
+        let default = status["default_workspace"].as_str().unwrap_or("none");
+        eprintln!(
+            "codeyard: asking the running server's default workspace ({default}); --root or --workspace name another"
+        );
+    }
+    found.map(|(_, name)| name)
+}
+
+async fn answer(mut client: Client, args: &CallArgs, arguments: &Value) -> Result<(), Failure> {
+    let tools = client.tools().await.map_err(|error| told(&error))?;
+    let tool = tool_named(&tools, &args.tool)?;
+    let asked = client.call_patiently(tool, arguments, Duration::from_secs(args.wait)).await;
+    client.close().await;
+    let answered = asked.map_err(|error| told(&error))?;
+    output::print_either(args.json, &answered.content, || {
+        let base = std::env::current_dir().unwrap_or_default();
+        Renderer::new(&base).answer(&answered.content).join("\n") + "\n"
+    })
+}
+
+/// The tool of this name, or of this ending.
+fn tool_named<'a>(tools: &'a [String], name: &str) -> Result<&'a str, Failure> {
+    let exact = tools.iter().find(|tool| *tool == name);
+    let ending = || tools.iter().find(|tool| tool.strip_suffix(name).is_some_and(|rest| rest.ends_with(['.', '_'])));
+    exact
+        .or_else(ending)
+        .map(String::as_str)
+        .ok_or_else(|| Failure::usage(format!("there is no tool `{name}`; there are {}", tools.join(", "))))
+}
+
+/// The arguments as JSON, a `uri` that is a path made a URI.
+fn arguments(text: &str) -> Result<Value, Failure> {
+    let mut read = String::new();
+    if text == "-" {
+        let mut input = std::io::stdin().take(MAX_REQUEST_BYTES as u64);
+        input.read_to_string(&mut read).map_err(|error| Failure::usage(format!("standard input: {error}")))?;
+    }
+    let text = if text == "-" { read.as_str() } else { text };
+    let example = r#"write an object such as '{"query": "Order"}'"#;
+    let mut value: Value =
+        serde_json::from_str(text).map_err(|error| Failure::usage(format!("JSON: {error}; {example}")))?;
+    if !value.is_object() {
+        return Err(Failure::usage(format!("JSON: the arguments are no object; {example}")));
+    }
+    if let Some(path) = value["uri"].as_str().filter(|uri| !uri.contains("://") && !uri.starts_with("file:")) {
+        let path = std::path::absolute(path).map_err(|error| Failure::usage(format!("uri: {error}")))?;
+        value["uri"] = encode_path(&path).into();
+    }
+    Ok(value)
+}
+
+fn file_of(arguments: &Value) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    let path = arguments["uri"].as_str()?.strip_prefix("file://")?;
+    let path = PathBuf::from(std::ffi::OsString::from_vec(percent_decode(path.as_bytes())));
+    path.is_absolute().then(|| path.canonicalize().unwrap_or(path))
+}
+
+/// The error with its particulars and the next command.
+fn told(error: &Error) -> Failure {
+    let Error::Tool { details, .. } = error else { return Failure::new(error.to_string()) };
+    let mut lines = vec![error.to_string()];
+    let particulars = details.as_object().into_iter().flatten().filter(|(key, _)| *key != "command");
+    lines.extend(particulars.map(|(key, value)| format!("  {key}: {value}")));
+    let next = details["command"].as_str().unwrap_or("codeyard doctor");
+    lines.push(format!("  next: {next}"));
+    Failure::new(lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn short_names_find_their_tool() {
+        let tools = ["vscode.lsp.hover", "vscode.lsp.diagnostics.document", "vscode_lsp_definition"].map(str::to_owned);
+        let cases = [
+            ("hover", Some(0)),
+            ("lsp.hover", Some(0)),
+            ("vscode.lsp.hover", Some(0)),
+            ("diagnostics.document", Some(1)),
+            ("document", Some(1)),
+            ("definition", Some(2)),
+            ("over", None),
+            ("", None),
+        ];
+        for (name, wanted) in cases {
+            assert_eq!(tool_named(&tools, name).ok(), wanted.map(|at: usize| tools[at].as_str()), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_path_becomes_a_uri_and_nothing_else_changes() {
+        assert_eq!(arguments(r#"{"query": "x"}"#).unwrap(), json!({"query": "x"}));
+        assert_eq!(arguments(r#"{"uri": "/a b/c"}"#).unwrap()["uri"], "file:///a%20b/c");
+        for kept in ["file:///x", "http://x/y"] {
+            assert_eq!(arguments(&json!({"uri": kept}).to_string()).unwrap()["uri"], kept);
+        }
+        for wrong in ["", "[]", "{", "1"] {
+            assert_eq!(arguments(wrong).unwrap_err().code, 2, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_workspace_that_holds_the_file_is_the_deepest() {
+        let status = json!({"default_workspace": "a", "workspaces": [
+            {"name": "a", "roots": ["/a"]}, {"name": "b", "roots": ["/x", "/a/b"]}, {"name": "c", "roots": ["/ab"]}]});
+        let of = |uri: &str| holding(&status, &json!({ "uri": uri }));
+        assert_eq!(of("file:///a/c.py").as_deref(), Some("a"));
+        assert_eq!(of("file:///a/b/c.py").as_deref(), Some("b"));
+        assert_eq!(of("file:///abc/c.py"), None);
+    }
+}

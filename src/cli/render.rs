@@ -1,0 +1,186 @@
+//! Answers of the tools for people: places with their source lines, hover texts, symbols, diagnostics.
+//!
+//! Lines and columns count from 1 here, as editors show them; columns count UTF-16 units. What isn't known is left out, so
+//! that an answer of another shape still shows what it has.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::base::limits::MAX_DOCUMENT_BYTES;
+use crate::model::uri::percent_decode;
+
+/// Names of the symbol kinds of LSP, from 1.
+const SYMBOL_KINDS: [&str; 26] = [
+    "file",
+    "module",
+    "namespace",
+    "package",
+    "class",
+    "method",
+    "property",
+    "field",
+    "constructor",
+    "enum",
+    "interface",
+    "function",
+    "variable",
+    "constant",
+    "string",
+    "number",
+    "boolean",
+    "array",
+    "object",
+    "key",
+    "null",
+    "enum member",
+    "struct",
+    "event",
+    "operator",
+    "type parameter",
+];
+/// Names of the severities of LSP, from 1.
+const SEVERITIES: [&str; 4] = ["error", "warning", "information", "hint"];
+/// Longest source line shown, in characters.
+const MAX_LINE: usize = 120;
+
+/// Writes answers; remembers the texts of the files they point into.
+pub struct Renderer {
+    base: PathBuf,
+    texts: HashMap<String, Vec<String>>,
+}
+
+impl Renderer {
+    /// Paths below `base` are shown relative to it.
+    pub fn new(base: &Path) -> Self {
+        Self { base: base.canonicalize().unwrap_or_else(|_| base.to_owned()), texts: HashMap::new() }
+    }
+
+    /// A `structuredContent` as lines, its summary last.
+    pub fn answer(&mut self, content: &Value) -> Vec<String> {
+        let mut lines = Vec::new();
+        let uri = content["uri"].as_str();
+        for key in ["locations", "items", "symbols"] {
+            for item in content[key].as_array().into_iter().flatten() {
+                self.item(item, &mut lines);
+            }
+        }
+        for diagnostic in content["diagnostics"].as_array().into_iter().flatten() {
+            lines.push(self.diagnostic(uri.unwrap_or_default(), diagnostic));
+        }
+        for fragment in content["contents"].as_array().into_iter().flatten() {
+            lines.extend(fragment["value"].as_str().unwrap_or_default().lines().map(str::to_owned));
+        }
+        let more = content["nextCursor"].as_str().map(|cursor| format!("more with \"cursor\": \"{cursor}\""));
+        lines.extend(content["summary"].as_str().map(str::to_owned));
+        lines.extend(more);
+        lines
+    }
+
+    fn item(&mut self, item: &Value, lines: &mut Vec<String>) {
+        if let Some(diagnostics) = item["diagnostics"].as_array() {
+            let uri = item["uri"].as_str().unwrap_or_default();
+            lines.extend(diagnostics.iter().map(|diagnostic| self.diagnostic(uri, diagnostic)));
+        } else if let Some(name) = item["name"].as_str() {
+            lines.push(self.symbol(name, item));
+        } else if let Some(uri) = item["uri"].as_str() {
+            lines.push(format!("{}  {}", self.place(uri, &item["range"]), self.source(uri, &item["range"])));
+        }
+    }
+
+    fn symbol(&self, name: &str, item: &Value) -> String {
+        let kind = named(&SYMBOL_KINDS, &item["kind"]).unwrap_or("symbol");
+        let container = item["containerName"].as_str().map(|of| format!(" in {of}")).unwrap_or_default();
+        let at = match item["location"]["uri"].as_str() {
+            Some(uri) => self.place(uri, &item["location"]["range"]),
+            None => position(&item["selectionRange"]),
+        };
+        format!("{at}  {kind} {name}{container}")
+    }
+
+    fn diagnostic(&self, uri: &str, diagnostic: &Value) -> String {
+        let severity = named(&SEVERITIES, &diagnostic["severity"]).unwrap_or("diagnostic");
+        let message = diagnostic["message"].as_str().unwrap_or_default().replace('\n', " ");
+        let from: Vec<&str> = ["source", "code"].iter().filter_map(|key| diagnostic[key].as_str()).collect();
+        let from = if from.is_empty() { String::new() } else { format!(" [{}]", from.join(" ")) };
+        format!("{}  {severity}: {message}{from}", self.place(uri, &diagnostic["range"]))
+    }
+
+    fn place(&self, uri: &str, range: &Value) -> String {
+        let path = path_of(uri);
+        let shown = path.strip_prefix(&self.base).unwrap_or(&path);
+        format!("{}:{}", shown.display(), position(range))
+    }
+
+    /// The line of a range's start, without what is in front of it.
+    fn source(&mut self, uri: &str, range: &Value) -> String {
+        let lines = self.texts.entry(uri.to_owned()).or_insert_with(|| read_lines(&path_of(uri)));
+        let line = range["start"]["line"].as_u64().and_then(|line| usize::try_from(line).ok());
+        let text = line.and_then(|line| lines.get(line)).map(|text| text.trim()).unwrap_or_default();
+        text.chars().take(MAX_LINE).collect()
+    }
+}
+
+/// Line and column of a range's start, from 1.
+fn position(range: &Value) -> String {
+    let from_one = |key: &str| range["start"][key].as_u64().map_or(0, |number| number.saturating_add(1));
+    format!("{}:{}", from_one("line"), from_one("character"))
+}
+
+fn named(names: &[&'static str], number: &Value) -> Option<&'static str> {
+    let at = usize::try_from(number.as_u64()?).ok()?.checked_sub(1)?;
+    names.get(at).copied()
+}
+
+fn path_of(uri: &str) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt;
+    let path = uri.strip_prefix("file://").unwrap_or(uri);
+    std::ffi::OsString::from_vec(percent_decode(path.as_bytes())).into()
+}
+
+fn read_lines(path: &Path) -> Vec<String> {
+    let small = std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_DOCUMENT_BYTES as u64);
+    let bytes = if small { std::fs::read(path).unwrap_or_default() } else { Vec::new() };
+    String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::uri::encode_path;
+
+    #[test]
+    fn every_shape_of_answer() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        let file = base.join("a b.py");
+        std::fs::write(&file, "one\n    def two():\n").unwrap();
+        let uri = encode_path(&file);
+        let range = json!({"start": {"line": 1, "character": 8}, "end": {"line": 1, "character": 11}});
+        let wrong = json!({"range": range, "severity": 1, "code": "E1", "source": "ty", "message": "a\nb"});
+        let cases = [
+            (json!({"locations": [{"uri": uri, "range": range}]}), vec!["a b.py:2:9  def two():"]),
+            (
+                json!({"symbols": [{"name": "two", "kind": 12, "selectionRange": range, "containerName": "One"}]}),
+                vec!["2:9  function two in One"],
+            ),
+            (
+                json!({"items": [{"name": "T", "kind": 5, "location": {"uri": uri, "range": range}}], "nextCursor": "xyz"}),
+                vec!["a b.py:2:9  class T", "more with \"cursor\": \"xyz\""],
+            ),
+            (json!({"uri": uri, "diagnostics": [wrong]}), vec!["a b.py:2:9  error: a b [ty E1]"]),
+            (
+                json!({"items": [{"uri": uri, "diagnostics": [wrong]}], "summary": "One."}),
+                vec!["a b.py:2:9  error: a b [ty E1]", "One."],
+            ),
+            (json!({"contents": [{"kind": "markdown", "value": "```c\nint f\n```"}]}), vec!["```c", "int f", "```"]),
+            (json!({"unknown": 1}), vec![]),
+        ];
+        for (content, wanted) in cases {
+            assert_eq!(Renderer::new(dir.path()).answer(&content), wanted, "{content}");
+        }
+    }
+}

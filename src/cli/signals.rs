@@ -1,0 +1,46 @@
+//! The signals that a serving process heeds: TERM and INT end it, HUP reloads.
+//!
+//! Invariant: from the moment [`Signals`] is made no such signal is lost.
+
+use tokio::signal::unix::{Signal as Receiver, SignalKind, signal};
+
+use super::Failure;
+use super::serve::Running;
+
+/// What to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    /// Drain and end.
+    End,
+    /// Read the configuration again.
+    Reload,
+}
+
+/// Receives them.
+pub struct Signals {
+    term: Receiver,
+    int: Receiver,
+    hup: Receiver,
+}
+
+impl Signals {
+    /// From now on signals are kept until they are looked at.
+    pub fn new() -> Result<Self, Failure> {
+        let receive = |kind| signal(kind).map_err(|error| Failure::new(format!("signals can't be received: {error}")));
+        Ok(Self {
+            term: receive(SignalKind::terminate())?,
+            int: receive(SignalKind::interrupt())?,
+            hup: receive(SignalKind::hangup())?,
+        })
+    }
+
+    /// The next one; also ends when `running` was stopped otherwise.
+    pub async fn next(&mut self, running: &Running) -> Signal {
+        tokio::select! {
+            _ = self.term.recv() => Signal::End,
+            _ = self.int.recv() => Signal::End,
+            () = running.stopped() => Signal::End,
+            _ = self.hup.recv() => Signal::Reload,
+        }
+    }
+}
