@@ -1,0 +1,161 @@
+//! A copy of some real code, the servers of its language, and the comparison of the product's answers with theirs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::bare::{Bare, canonical_diagnostics, uri_of};
+use crate::e2e::listing;
+use crate::mcp::{Failure, Mcp};
+use crate::question::{Ask, source_files};
+use crate::real_servers::{Package, copy_sample};
+
+/// Page sizes in the order in which they are used.
+const PAGE_SIZES: [usize; 3] = [7, 50, 200];
+
+/// A language with its servers.
+#[derive(Debug, Clone, Copy)]
+pub struct Language {
+    /// The server that navigates.
+    pub kind: &'static str,
+    /// The one that adds diagnostics.
+    pub linter: Option<&'static str>,
+    /// Its files' endings.
+    pub endings: &'static [&'static str],
+    sample: &'static str,
+    package: Package,
+}
+
+/// Python by ty and ruff.
+pub const PYTHON: Language =
+    Language { kind: "ty", linter: Some("ruff"), endings: &["py"], sample: "python", package: Package::Click };
+/// TypeScript by the native server.
+pub const TYPESCRIPT: Language = Language {
+    kind: "typescript",
+    linter: None,
+    endings: &["ts"],
+    sample: "typescript",
+    package: Package::Rxjs,
+};
+/// C by clangd.
+pub const C: Language =
+    Language { kind: "clangd", linter: None, endings: &["c", "h"], sample: "c", package: Package::Lz4 };
+/// TypeScript by the server on Node.
+pub const OLD_TYPESCRIPT: Language = Language { kind: "typescript-language-server", ..TYPESCRIPT };
+
+/// A copy of real code.
+pub struct Corpus {
+    /// Where it is, as a real path.
+    pub root: PathBuf,
+    /// Its language.
+    pub language: Language,
+    before: std::collections::BTreeMap<PathBuf, String>,
+    _folder: tempfile::TempDir,
+}
+
+impl Corpus {
+    /// A copy of the sample workspace.
+    pub fn sample(language: Language) -> Self {
+        Self::new(language, |root| copy_sample(language.sample, root))
+    }
+
+    /// A copy of the real package.
+    pub fn package(language: Language) -> Self {
+        Self::new(language, |root| language.package.copy_to(root))
+    }
+
+    fn new(language: Language, copy: impl FnOnce(&Path)) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = fs::canonicalize(folder.path()).expect("a path").join("code");
+        fs::create_dir(&root).expect("a folder");
+        copy(&root);
+        let before = listing(&root);
+        Self { root, language, before, _folder: folder }
+    }
+
+    /// Its source files, sorted.
+    pub fn files(&self) -> Vec<PathBuf> {
+        source_files(&self.root, self.language.endings)
+    }
+
+    /// A configuration with this code as the workspace `name`.
+    pub fn workspace(&self, name: &str) -> String {
+        format!(
+            "[[workspace]]\nname = {name:?}\nroots = [{:?}]\nservers = {{ prefer = [{:?}] }}\n",
+            self.root, self.language.kind
+        )
+    }
+
+    /// Fails if anything was written, changed or removed since the copy was made.
+    pub fn assert_untouched(&self) {
+        assert_eq!(listing(&self.root), self.before, "something was written into the root");
+    }
+
+    /// Its bare servers, started and ready.
+    pub fn bare(&self) -> Expected {
+        self.bare_with(&["utf-16"])
+    }
+
+    /// The same with other encodings offered.
+    pub fn bare_with(&self, encodings: &[&str]) -> Expected {
+        let mut primary = Bare::start(self.language.kind, &self.root, encodings);
+        let linter = self.language.linter.map(|kind| Bare::start(kind, &self.root, encodings));
+        for path in self.files() {
+            primary.open(&path);
+        }
+        primary.settle();
+        Expected { primary, linter }
+    }
+}
+
+/// The bare servers of a corpus.
+pub struct Expected {
+    /// The one that navigates.
+    pub primary: Bare,
+    linter: Option<Bare>,
+}
+
+impl Expected {
+    /// The canonical answer.
+    pub fn answer(&mut self, ask: &Ask) -> Value {
+        match (ask, &mut self.linter) {
+            (Ask::Diagnostics(path), Some(linter)) => {
+                let mut all = self.primary.diagnostics(path);
+                all.extend(linter.diagnostics(path));
+                json!({"uri": uri_of(path), "diagnostics": canonical_diagnostics(path, all)})
+            }
+            _ => self.primary.answer(ask),
+        }
+    }
+}
+
+/// The product's answer, all pages together, without the summary.
+pub fn product(client: &mut Mcp, ask: &Ask) -> Result<Value, Failure> {
+    let (tool, arguments) = ask.to_call();
+    if ask.is_paged() {
+        return Ok(json!({"items": client.pages(tool, &arguments, &PAGE_SIZES)?}));
+    }
+    let mut answer = client.ask(tool, &arguments)?;
+    answer.as_object_mut().expect("an object").remove("summary");
+    Ok(answer)
+}
+
+/// Asks both and counts the answers that say something. Fails with the first few that differ.
+pub fn compare(client: &mut Mcp, expected: &mut Expected, asks: &[Ask]) -> usize {
+    let mut different = Vec::new();
+    let mut telling = 0;
+    for ask in asks {
+        let right = expected.answer(ask);
+        let ours = product(client, ask);
+        telling += usize::from(right.as_object().expect("an object").values().any(|value| {
+            value.as_array().is_some_and(|items| !items.is_empty())
+        }));
+        if ours.as_ref() != Ok(&right) {
+            different.push(format!("{ask:?}\n  bare {right}\n  ours {ours:?}"));
+        }
+    }
+    let shown: Vec<&str> = different.iter().take(5).map(String::as_str).collect();
+    assert!(different.is_empty(), "{} of {} differ:\n{}", different.len(), asks.len(), shown.join("\n"));
+    telling
+}

@@ -1,0 +1,42 @@
+//! The product's answers are the bare servers' own, canonicalised (issue: at least 100 questions a language, on the samples
+//! and on real packages), and asking writes nothing into a root.
+
+use crate::corpus::{C, Corpus, Language, PYTHON, TYPESCRIPT, compare};
+use crate::e2e::Yard;
+use crate::question::{Counts, draw};
+
+fn equal(language: Language, sample: Counts, package: Counts) {
+    let corpora = [("sample", Corpus::sample(language), sample), ("package", Corpus::package(language), package)];
+    let configuration: String = corpora.iter().map(|(name, corpus, _)| corpus.workspace(name)).collect();
+    let yard = Yard::serve(&configuration);
+    let mut asked = 0;
+    for (name, corpus, counts) in &corpora {
+        let asks = draw(&corpus.root, language.endings, *counts, 20_261_121);
+        let mut expected = corpus.bare();
+        let telling = compare(&mut yard.client(name), &mut expected, &asks);
+        println!("{} {name}: {} questions, {telling} with something to say", language.kind, asks.len());
+        assert!(telling * 2 > asks.len(), "most questions have an answer");
+        corpus.assert_untouched();
+        asked += asks.len();
+    }
+    assert!(asked >= 100, "{asked}");
+    yard.stop();
+}
+
+const SAMPLE: Counts = Counts { places: 20, references: 10, files: 6, searches: 6 };
+const PACKAGE: Counts = Counts { places: 30, references: 10, files: 6, searches: 6 };
+
+#[test]
+fn python() {
+    equal(PYTHON, SAMPLE, PACKAGE);
+}
+
+#[test]
+fn typescript() {
+    equal(TYPESCRIPT, SAMPLE, PACKAGE);
+}
+
+#[test]
+fn c() {
+    equal(C, SAMPLE, PACKAGE);
+}

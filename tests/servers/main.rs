@@ -1,0 +1,15 @@
+//! The product in front of real language servers: its answers are theirs, from a cold start on, and as fresh as the disk.
+
+#[path = "../support/bare.rs"]
+mod bare;
+#[path = "../support/e2e.rs"]
+mod e2e;
+#[path = "../support/mcp.rs"]
+mod mcp;
+#[path = "../support/question.rs"]
+mod question;
+#[path = "../support/real_servers.rs"]
+mod real_servers;
+
+mod corpus;
+mod equality;

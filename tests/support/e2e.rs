@@ -1,0 +1,210 @@
+//! The real binary as a process: started, asked, ended, with an eye on every process it starts.
+//!
+//! Invariant: when a [`Yard`] is dropped, no process that it started is alive, or the test fails.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustix::process::{Pid, Signal, kill_process};
+use sha2::{Digest, Sha256};
+
+use super::mcp::{Mcp, until};
+use super::real_servers::{files_below, servers_dir};
+
+/// A running `codeyard serve`.
+pub struct Yard {
+    child: Child,
+    /// Where it listens.
+    pub address: String,
+    /// Its token.
+    pub token: String,
+    stderr: Arc<Mutex<String>>,
+    /// Its state directory.
+    pub state: Arc<tempfile::TempDir>,
+    seen: BTreeSet<Process>,
+}
+
+/// A process, told from a later one with the same id by its start time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Process {
+    /// Its id.
+    pub pid: u32,
+    started: u64,
+}
+
+impl Yard {
+    /// Serves a configuration's workspaces on a free port.
+    pub fn serve(configuration: &str) -> Self {
+        Self::serve_with(configuration, &[])
+    }
+
+    /// The same with further flags.
+    pub fn serve_with(configuration: &str, flags: &[&str]) -> Self {
+        let state = Arc::new(tempfile::Builder::new().prefix("yard").tempdir().expect("a folder"));
+        let file = state.path().join("test.toml");
+        fs::write(&file, configuration).expect("a file");
+        let mut command = codeyard("serve", state.path());
+        command.arg("--config").arg(&file).args(["--listen", "127.0.0.1:0"]).args(flags);
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+        let stderr: Arc<Mutex<String>> = Arc::default();
+        let (lines, shared) = (BufReader::new(child.stderr.take().expect("a pipe")), stderr.clone());
+        std::thread::spawn(move || {
+            for line in lines.lines().map_while(Result::ok) {
+                let mut all = shared.lock();
+                all.push_str(&line);
+                all.push('\n');
+            }
+        });
+        let mut yard =
+            Self { child, address: String::new(), token: String::new(), stderr, state, seen: BTreeSet::new() };
+        let after = |text: &str, mark: &str| {
+            text.lines().find_map(|line| Some(line.split_once(mark)?.1.split([' ', '/']).next()?.to_owned()))
+        };
+        let listening = until(20_000, || {
+            let text = yard.stderr.lock();
+            yard.address = after(&text, "listening http://").unwrap_or_default();
+            yard.token = after(&text, "token ").unwrap_or_default();
+            !yard.address.is_empty()
+        });
+        assert!(listening, "it doesn't listen: {}", yard.stderr.lock());
+        yard
+    }
+
+    /// A client of the workspace `name`.
+    pub fn client(&self, name: &str) -> Mcp {
+        Mcp::connect(&self.address, &format!("/mcp/{name}"), Some(&self.token))
+    }
+
+    /// What it has logged.
+    pub fn log(&self) -> String {
+        self.stderr.lock().clone()
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// All that descends from it now, beside itself; remembered for the end.
+    pub fn descendants(&mut self) -> BTreeSet<Process> {
+        let found = descendants(self.child.id());
+        self.seen.extend(&found);
+        found
+    }
+
+    /// Those descendants whose command line has `word` in it.
+    pub fn running(&mut self, word: &str) -> Vec<Process> {
+        self.descendants().into_iter().filter(|process| command_line(process.pid).contains(word)).collect()
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        signal_to(self.child.id(), signal);
+    }
+
+    /// Waits for its end.
+    pub fn wait(&mut self) -> ExitStatus {
+        let mut status = None;
+        until(20_000, || {
+            status = self.child.try_wait().expect("our child");
+            status.is_some()
+        });
+        status.unwrap_or_else(|| panic!("it doesn't end: {}", self.stderr.lock()))
+    }
+
+    /// Asks it to stop and checks that it does so in order.
+    pub fn stop(mut self) {
+        self.descendants();
+        self.signal(Signal::TERM);
+        let status = self.wait();
+        assert!(status.success(), "{status}: {}", self.stderr.lock());
+        assert_gone(&self.seen, 0);
+    }
+}
+
+impl Drop for Yard {
+    fn drop(&mut self) {
+        self.descendants();
+        if self.child.try_wait().is_ok_and(|status| status.is_none()) {
+            self.child.kill().ok();
+            self.child.wait().ok();
+        }
+        if std::thread::panicking() {
+            eprintln!("--- codeyard's log\n{}", self.stderr.lock());
+        } else {
+            assert_gone(&self.seen, 2_000);
+        }
+    }
+}
+
+/// A command of the binary, with the tests' servers and this state directory.
+pub fn codeyard(command: &str, state: &Path) -> Command {
+    #[expect(clippy::disallowed_methods, reason = "the binary under test")]
+    let mut built = Command::new(env!("CARGO_BIN_EXE_codeyard"));
+    built.arg(command).arg("--state-dir").arg(state).env("CODEYARD_SERVERS_DIR", servers_dir());
+    built
+}
+
+/// Fails if one of `processes` is alive after `limit_ms`.
+pub fn assert_gone(processes: &BTreeSet<Process>, limit_ms: u64) {
+    let alive = || processes.iter().filter(|process| is_alive(**process)).map(|process| process.pid);
+    if !until(limit_ms, || alive().next().is_none()) {
+        let left: Vec<String> = alive().map(|pid| format!("{pid} {}", command_line(pid))).collect();
+        panic!("still alive after {limit_ms} ms: {left:?}");
+    }
+}
+
+/// Sends a signal to one process.
+pub fn signal_to(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(pid).expect("a process id")).expect("a process id");
+    kill_process(pid, signal).ok();
+}
+
+/// Whether it runs; a process that only waits to be reaped doesn't.
+pub fn is_alive(process: Process) -> bool {
+    stat(process.pid).is_some_and(|(_, started, state)| started == process.started && state != 'Z' && state != 'X')
+}
+
+/// All processes that descend from `root`, without it.
+pub fn descendants(root: u32) -> BTreeSet<Process> {
+    let mut children: BTreeMap<u32, Vec<Process>> = BTreeMap::new();
+    for entry in fs::read_dir("/proc").expect("/proc").flatten() {
+        if let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok())
+            && let Some((parent, started, _)) = stat(pid)
+        {
+            children.entry(parent).or_default().push(Process { pid, started });
+        }
+    }
+    let mut found = BTreeSet::new();
+    let mut waiting = vec![root];
+    while let Some(pid) = waiting.pop() {
+        for child in children.get(&pid).into_iter().flatten() {
+            found.insert(*child);
+            waiting.push(child.pid);
+        }
+    }
+    found
+}
+
+/// The words a process was started with.
+pub fn command_line(pid: u32) -> String {
+    String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()).replace('\0', " ")
+}
+
+/// Parent, start time and state.
+fn stat(pid: u32) -> Option<(u32, u64, char)> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    Some((fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?, fields.first()?.chars().next()?))
+}
+
+/// Every file below a root with the hash of its content, to see that nothing was written.
+pub fn listing(root: &Path) -> BTreeMap<PathBuf, String> {
+    let hash = |path: &PathBuf| format!("{:x?}", Sha256::digest(fs::read(path).expect("a file")).as_slice());
+    files_below(root).into_iter().map(|path| (path.clone(), hash(&path))).collect()
+}
