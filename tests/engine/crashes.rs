@@ -1,0 +1,171 @@
+//! Servers that die: retry, back-off, quarantine, suspicion of documents.
+
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::fake_server::{FakeLauncher, FakeServer, exit, fail, half_reply, reply, signalled};
+use crate::harness::*;
+
+fn good(site: &Site) -> FakeServer {
+    FakeServer::new()
+        .capabilities(json!({"definitionProvider": true, "textDocumentSync": 1}))
+        .answer("textDocument/definition", json!([site.location("a.fake", 1)]))
+}
+
+fn deadly(site: &Site) -> FakeServer {
+    good(site).on("textDocument/definition", [half_reply(), signalled(11)])
+}
+
+#[test]
+fn a_death_in_mid_reply_is_forgiven_once() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = FakeLauncher::sequence([deadly(&site), good(&site)]);
+        let yard = Plan::one(site, fake.clone()).open().await;
+        let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
+        assert_eq!(called.ok()["locations"].as_array().unwrap().len(), 1);
+        assert_eq!(fake.launches(), 2);
+        let took = called.took.as_millis();
+        assert!((500..=560).contains(&took), "the first back-off is half a second, and a tenth of jitter: {took}");
+        assert_eq!(yard.counts.restarts()["crashed"], 1);
+    });
+}
+
+#[test]
+fn a_second_death_fails_the_call_with_its_reason() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = deadly(&site).launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
+        let details = called.failed_as("PROVIDER_UNAVAILABLE", "crashed");
+        assert_eq!(details["server"], "fake");
+        assert_eq!(fake.record().count("textDocument/definition"), 2, "one retry, no more");
+    });
+}
+
+#[test]
+fn an_error_answer_is_asked_again_once() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = good(&site).on_nth("textDocument/definition", 1, [fail(-32603, "oops /etc/passwd")]).launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        assert_eq!(fake.record().count("textDocument/definition"), 2);
+
+        let site = Site::usual();
+        let fake = good(&site).on("textDocument/definition", [fail(-32603, "oops /etc/passwd")]).launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
+        called.failed_as("PROVIDER_UNAVAILABLE", "server_error");
+        assert!(!format!("{called:?}").contains("passwd"), "the server's words stay inside");
+        assert_eq!(fake.launches(), 1);
+    });
+}
+
+#[test]
+fn restarts_back_off_then_quarantine_then_one_try() {
+    paused(|| async {
+        let site = Site::usual();
+        // It dies as soon as it has been told `initialized`.
+        let dying = good(&site).on("initialized", [exit(1)]);
+        let scripts = std::iter::repeat_n(dying, 6).chain([good(&site)]);
+        let fake = FakeLauncher::sequence(scripts);
+        let yard = Plan::one(site, fake.clone()).open().await;
+        let began = Instant::now();
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.timed_out("starting");
+        // 0.5 + 1 + 2 + 4 s, each with at most a tenth more.
+        let mut starts = vec![];
+        for launch in 2..=5 {
+            while fake.launches() < launch {
+                pass(10).await;
+            }
+            starts.push(began.elapsed().as_millis());
+        }
+        for (at, start) in [500, 1_500, 3_500, 7_500].into_iter().zip(&starts) {
+            assert!((at..=at + at / 10 + 60).contains(start), "{starts:?}");
+        }
+        pass(50).await;
+        let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
+        let details = called.failed_as("PROVIDER_UNAVAILABLE", "quarantined");
+        assert!(details["command"].as_str().unwrap().starts_with("codeyard "));
+        called.took_about(0);
+        let quarantined = Instant::now();
+        pass(299_000).await;
+        assert_eq!(fake.launches(), 5, "five minutes of rest");
+        while fake.launches() < 6 {
+            pass(10).await;
+        }
+        assert!(quarantined.elapsed().as_millis() <= 300_100);
+        // One try, which fails too: quarantine again, without back-off.
+        pass(50).await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.failed_as("PROVIDER_UNAVAILABLE", "quarantined");
+        pass(299_000).await;
+        assert_eq!(fake.launches(), 6);
+        pass(1_100).await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        assert_eq!(fake.launches(), 7);
+    });
+}
+
+#[test]
+fn a_server_that_recovers_is_trusted_again_after_the_window() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = good(&site).launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        let ask = || yard.call(DEFINITION, yard.site().at("a.fake", 0, 0));
+        ask().await.ok();
+        for _ in 0..20 {
+            fake.crash();
+            pass(181_000).await;
+            ask().await.ok();
+        }
+        assert_eq!(fake.launches(), 21, "a death every three minutes never leads to quarantine");
+    });
+}
+
+#[test]
+fn a_launch_that_fails_is_tried_again_and_told() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = good(&site).launcher();
+        fake.refuse(1);
+        let yard = Plan::one(site, fake.clone()).open().await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        assert_eq!((fake.specs().len(), fake.launches()), (2, 1));
+    });
+}
+
+#[test]
+fn a_document_that_killed_the_server_twice_is_refused_until_it_changes() {
+    paused(|| async {
+        let site = Site::new(&[("a.fake", "alpha\n"), ("b.fake", "beta\n")]);
+        let (a, b) = (site.uri("a.fake"), site.uri("b.fake"));
+        let answer = json!([location(&b, 0)]);
+        let fake = FakeServer::new()
+            .capabilities(json!({"definitionProvider": true, "hoverProvider": true, "textDocumentSync": 1}))
+            .on("textDocument/definition", [half_reply(), signalled(11)])
+            .answer("textDocument/hover", json!(null))
+            .launcher();
+        let healed = FakeServer::new()
+            .capabilities(json!({"definitionProvider": true, "hoverProvider": true, "textDocumentSync": 1}))
+            .on("textDocument/definition", [reply(answer)])
+            .answer("textDocument/hover", json!(null));
+        drop(healed);
+        let yard = Plan::one(site, fake.clone()).open().await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.failed_as("PROVIDER_UNAVAILABLE", "crashed");
+        pass(2_000).await;
+        let launches = fake.launches();
+        let refused = yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await;
+        let details = refused.failed_as("PROVIDER_UNAVAILABLE", "crashed");
+        assert_eq!(details["server"], "fake");
+        refused.took_about(0);
+        assert_eq!(fake.launches(), launches, "nobody died of it");
+        yard.call(HOVER, yard.site().at("b.fake", 0, 0)).await.ok();
+        yard.site().write("a.fake", "changed\n");
+        yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await.ok();
+        let asked = fake.record().params("textDocument/hover");
+        assert_eq!(asked.iter().map(|p| p["textDocument"]["uri"].as_str().unwrap()).collect::<Vec<_>>(), [&b, &a]);
+    });
+}

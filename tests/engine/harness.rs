@@ -1,0 +1,488 @@
+//! What the tests of this target share: a folder of files, a service on the present thread, and calls to it.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use codeyard::base::ids::WorkspaceName;
+use codeyard::config::{Config, WorkspaceConfig};
+use codeyard::engine::programs::{Locate, Programs};
+use codeyard::engine::server_context::Program;
+use codeyard::engine::server_state::Unavailable;
+use codeyard::engine::start::{Engine, EngineParts};
+use codeyard::engine::workspace::WorkspaceHealth;
+use codeyard::engine::workspace_setup::Shared;
+use codeyard::gateway::router::Gateway;
+use codeyard::gateway::service::{Endpoint, Principal, Reply, Service, ToolCall, TraceContext, TransportKind};
+use codeyard::lsp::frame::FrameBudget;
+use codeyard::lsp::launch::{Connection, LaunchError, LaunchSpec, Launcher};
+use codeyard::lsp::registry::Server;
+use codeyard::model::uri::encode_path;
+use codeyard::store::StateDir;
+use codeyard::telemetry::{Counts, Metrics};
+use codeyard::watch::Watcher;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+pub const DEFINITION: &str = "vscode.lsp.definition";
+pub const REFERENCES: &str = "vscode.lsp.references";
+pub const HOVER: &str = "vscode.lsp.hover";
+pub const DOCUMENT_SYMBOLS: &str = "vscode.lsp.documentSymbols";
+pub const WORKSPACE_SYMBOLS: &str = "vscode.lsp.workspaceSymbols";
+pub const DOCUMENT_DIAGNOSTICS: &str = "vscode.lsp.diagnostics.document";
+pub const WORKSPACE_DIAGNOSTICS: &str = "vscode.lsp.diagnostics.workspace";
+
+/// Runs a test on paused time. Work on the blocking pool keeps the clock from jumping.
+pub fn paused<F: Future<Output = ()>>(test: impl FnOnce() -> F) {
+    run(true, test);
+}
+
+/// Runs a test on real time.
+pub fn in_real_time<F: Future<Output = ()>>(test: impl FnOnce() -> F) {
+    run(false, test);
+}
+
+fn run<F: Future<Output = ()>>(paused: bool, test: impl FnOnce() -> F) {
+    if std::env::var_os("TEST_LOG").is_some() {
+        let _ = tracing_subscriber::fmt().with_test_writer().try_init();
+    }
+    let runtime = move || {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().start_paused(paused).build().expect("a runtime")
+    };
+    actix_rt::System::with_tokio_rt(runtime).block_on(test());
+}
+
+/// A folder of files, gone with the value.
+pub struct Site {
+    folder: tempfile::TempDir,
+    pub root: PathBuf,
+}
+
+impl Site {
+    pub fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("root");
+        std::fs::create_dir(&root).unwrap();
+        let site = Self { folder, root };
+        for (name, text) in files {
+            site.write(name, text);
+        }
+        site
+    }
+
+    /// A site with one file of three lines.
+    pub fn usual() -> Self {
+        Self::new(&[("a.fake", "alpha\nbeta\ngamma\n")])
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.root.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub fn remove(&self, name: &str) {
+        std::fs::remove_file(self.root.join(name)).unwrap();
+    }
+
+    pub fn rename(&self, from: &str, to: &str) {
+        std::fs::rename(self.root.join(from), self.root.join(to)).unwrap();
+    }
+
+    pub fn uri(&self, name: &str) -> String {
+        encode_path(&self.root.join(name))
+    }
+
+    pub fn location(&self, name: &str, line: u32) -> Value {
+        location(&self.uri(name), line)
+    }
+
+    /// Arguments of a question about a place.
+    pub fn at(&self, name: &str, line: u32, character: u32) -> Value {
+        json!({"uri": self.uri(name), "position": {"line": line, "character": character}})
+    }
+
+    /// Arguments of a question about a document.
+    pub fn of(&self, name: &str) -> Value {
+        json!({"uri": self.uri(name)})
+    }
+
+    fn base(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+}
+
+pub fn location(uri: &str, line: u32) -> Value {
+    json!({"uri": uri, "range": range(line)})
+}
+
+pub fn range(line: u32) -> Value {
+    json!({"start": {"line": line, "character": 0}, "end": {"line": line, "character": 4}})
+}
+
+pub fn finding(line: u32, message: &str) -> Value {
+    json!({"range": range(line), "severity": 2, "message": message})
+}
+
+/// A kind of language server in the registry of a test.
+pub struct Entry {
+    name: String,
+    launcher: Arc<dyn Launcher>,
+    entry: String,
+    is_linter: bool,
+    installed: bool,
+    languages: &'static str,
+}
+
+impl Entry {
+    pub fn new(name: &str, launcher: Arc<dyn Launcher>) -> Self {
+        Self { name: name.into(), launcher, entry: String::new(), is_linter: false, installed: true, languages: "fake" }
+    }
+
+    /// TOML for the end of its entry, such as `quirks.anchor = true`.
+    pub fn entry(mut self, toml: &str) -> Self {
+        self.entry.push_str(toml);
+        self.entry.push('\n');
+        self
+    }
+
+    pub fn linter(mut self) -> Self {
+        self.is_linter = true;
+        self
+    }
+
+    pub fn missing(mut self) -> Self {
+        self.installed = false;
+        self
+    }
+
+    /// Serves `.other` files in place of `.fake` files.
+    pub fn other_language(mut self) -> Self {
+        self.languages = "other";
+        self
+    }
+}
+
+/// What a service is to be made from.
+pub struct Plan {
+    site: Site,
+    more: Vec<Site>,
+    kinds: Vec<Entry>,
+    watched: bool,
+    metrics: Option<Arc<dyn Metrics>>,
+    tune: Box<dyn FnOnce(&mut Config)>,
+}
+
+impl Plan {
+    pub fn new(site: Site) -> Self {
+        Self { site, more: vec![], kinds: vec![], watched: true, metrics: None, tune: Box::new(|_| {}) }
+    }
+
+    /// A service with one kind of server.
+    pub fn one(site: Site, launcher: Arc<dyn Launcher>) -> Self {
+        Self::new(site).kind(Entry::new("fake", launcher))
+    }
+
+    pub fn kind(mut self, kind: Entry) -> Self {
+        self.kinds.push(kind);
+        self
+    }
+
+    pub fn unwatched(mut self) -> Self {
+        self.watched = false;
+        self
+    }
+
+    /// Another workspace: `w1`, `w2`, ...
+    pub fn workspace(mut self, site: Site) -> Self {
+        self.more.push(site);
+        self
+    }
+
+    pub fn metrics(mut self, metrics: Arc<dyn Metrics>) -> Self {
+        self.metrics = Some(metrics);
+        self
+    }
+
+    pub fn tune(mut self, tune: impl FnOnce(&mut Config) + 'static) -> Self {
+        self.tune = Box::new(tune);
+        self
+    }
+
+    pub async fn open(self) -> Yard {
+        let mut config = config_of(&self.kinds);
+        let sites: Vec<Site> = [self.site].into_iter().chain(self.more).collect();
+        for (number, site) in sites.iter().enumerate() {
+            let name = WorkspaceName::new(&format!("w{number}")).unwrap();
+            config.workspaces.push(WorkspaceConfig::new(name, vec![site.root.clone()]));
+        }
+        (self.tune)(&mut config);
+        let counts = Arc::new(Counts::default());
+        let metrics = self.metrics.unwrap_or_else(|| counts.clone());
+        let kinds = Arc::new(Kinds { kinds: self.kinds });
+        Yard::open(sites, config, kinds, self.watched, metrics, counts).await
+    }
+}
+
+fn config_of(kinds: &[Entry]) -> Config {
+    let mut config = Config {
+        languages: "fake = { extensions = [\"fake\"] }\nother = { extensions = [\"other\"] }".parse().unwrap(),
+        ..Config::default()
+    };
+    for (priority, kind) in kinds.iter().enumerate() {
+        let group = if kind.is_linter { &kind.name } else { kind.languages };
+        let role = if kind.is_linter { "linter" } else { "primary" };
+        let text = format!(
+            "languages = [\"{}\"]\ngroup = \"{group}\"\nrole = \"{role}\"\npriority = {priority}\ncommand = [\"{}\"]\n{}",
+            kind.languages, kind.name, kind.entry
+        );
+        let entry: toml::Table = text.parse().unwrap();
+        config.servers.insert(kind.name.clone(), entry.into());
+    }
+    config
+}
+
+/// Finds and starts the fakes.
+struct Kinds {
+    kinds: Vec<Entry>,
+}
+
+impl Locate for Kinds {
+    fn locate(&self, kind: &str, _: &Server, _: &Path) -> Result<Program, Unavailable> {
+        if !self.kinds.iter().any(|known| known.name == kind && known.installed) {
+            return Err(Unavailable::new(kind, "not_installed", "not installed", format!("codeyard servers install {kind}")));
+        }
+        Ok(Program {
+            program: PathBuf::from("/fake").join(kind),
+            args: vec![],
+            env: Default::default(),
+            install: None,
+            bin: None,
+            version: None,
+        })
+    }
+}
+
+impl Launcher for Kinds {
+    fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<Connection, LaunchError>> {
+        let name = spec.program.file_name().unwrap().to_string_lossy().into_owned();
+        self.kinds.iter().find(|kind| kind.name == name).expect("a known kind").launcher.launch(spec)
+    }
+}
+
+/// A running service.
+pub struct Yard {
+    pub sites: Vec<Site>,
+    pub config: Config,
+    pub counts: Arc<Counts>,
+    pub gateway: Arc<Gateway>,
+    engine: Option<Engine>,
+    kinds: Arc<Kinds>,
+    watched: bool,
+    metrics: Arc<dyn Metrics>,
+}
+
+impl Yard {
+    async fn open(
+        sites: Vec<Site>,
+        config: Config,
+        kinds: Arc<Kinds>,
+        watched: bool,
+        metrics: Arc<dyn Metrics>,
+        counts: Arc<Counts>,
+    ) -> Self {
+        let state = StateDir::open(&sites[0].base().join("state")).unwrap();
+        let watcher = watched.then(|| Watcher::new(state.path()).unwrap());
+        let shared = Shared {
+            programs: Programs::new(kinds.clone()),
+            launcher: kinds.clone(),
+            frames: Arc::new(FrameBudget::default()),
+            watcher,
+            environment: Arc::default(),
+            metrics: metrics.clone(),
+        };
+        let parts = EngineParts {
+            shared,
+            epochs: Arc::new(state.roots_epochs()),
+            state: state.path().to_path_buf(),
+            cache: sites[0].base().join("cache"),
+            chosen: vec![],
+        };
+        let engine = Engine::start_here(parts);
+        let done = engine.configure(config.clone()).await.unwrap();
+        assert_eq!(done.failed, [], "workspaces must open");
+        let gateway = Arc::new(Gateway::new(engine.directory(), metrics.clone()));
+        Self { sites, config, counts, gateway, engine: Some(engine), kinds, watched, metrics }
+    }
+
+    /// Ends the service and starts another one with the same state directory.
+    pub async fn reopen(mut self) -> Self {
+        self.engine.take().unwrap().drain().await;
+        Self::open(self.sites, self.config, self.kinds, self.watched, self.metrics, self.counts).await
+    }
+
+    pub fn engine(&self) -> &Engine {
+        self.engine.as_ref().unwrap()
+    }
+
+    /// The first workspace's files.
+    pub fn site(&self) -> &Site {
+        &self.sites[0]
+    }
+
+    pub async fn drain(mut self) {
+        self.engine.take().unwrap().drain().await;
+    }
+
+    pub async fn health(&self) -> Vec<WorkspaceHealth> {
+        self.engine().health().await
+    }
+
+    /// A call to the first workspace.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Called {
+        self.start("w0", tool, arguments).await
+    }
+
+    /// A call to the first workspace that runs by itself.
+    pub fn spawn(&self, tool: &str, arguments: Value) -> JoinHandle<Called> {
+        tokio::spawn(self.start("w0", tool, arguments))
+    }
+
+    /// A call that is under way; dropping it takes it back.
+    pub fn start(&self, workspace: &str, tool: &str, arguments: Value) -> BoxFuture<'static, Called> {
+        let began = Instant::now();
+        let call = ToolCall {
+            endpoint: Endpoint { workspace: WorkspaceName::new(workspace), catalogs: Arc::from(["lsp-v1".to_owned()]) },
+            principal: Principal::local(),
+            tool: tool.to_owned(),
+            arguments: Some(RawValue::from_string(arguments.to_string()).unwrap()),
+            progress: None,
+            trace: TraceContext::default(),
+            request_id_text: "1".into(),
+            session: None,
+            transport: TransportKind::Pipe,
+        };
+        let reply = self.gateway.call(call);
+        async move { Called { reply: reply.await, took: began.elapsed() } }.boxed()
+    }
+}
+
+/// What came of a call.
+#[derive(Debug, Clone)]
+pub struct Called {
+    reply: Reply,
+    pub took: Duration,
+}
+
+impl Called {
+    /// The payload; fails if the call did.
+    #[track_caller]
+    pub fn ok(&self) -> Value {
+        let whole: Value = serde_json::from_slice(self.bytes()).unwrap();
+        whole["structuredContent"].clone()
+    }
+
+    /// The reply's bytes; fails if the call did.
+    #[track_caller]
+    pub fn bytes(&self) -> &[u8] {
+        match &self.reply {
+            Reply::Result(bytes) => bytes,
+            Reply::Error { data, .. } => panic!("the call failed: {data:?}"),
+        }
+    }
+
+    #[track_caller]
+    pub fn summary(&self) -> String {
+        self.ok()["summary"].as_str().unwrap().to_owned()
+    }
+
+    /// Code (without prefix) and details; fails if the call succeeded.
+    #[track_caller]
+    pub fn error(&self) -> (String, Value) {
+        match &self.reply {
+            Reply::Error { data: Some(data), .. } => {
+                let data: Value = serde_json::from_slice(data).unwrap();
+                let code = data["code"].as_str().unwrap().strip_prefix("MCP_LSP_GATEWAY/").unwrap().to_owned();
+                (code, data["details"].clone())
+            }
+            other => panic!("the call did not fail: {other:?}"),
+        }
+    }
+
+    #[track_caller]
+    pub fn failed(&self, code: &str) -> Value {
+        let (found, details) = self.error();
+        assert_eq!(found, code, "{details}");
+        details
+    }
+
+    /// Fails unless it failed with this code and reason.
+    #[track_caller]
+    pub fn failed_as(&self, code: &str, reason: &str) -> Value {
+        let details = self.failed(code);
+        assert_eq!(details["reason"], reason, "{details}");
+        details
+    }
+
+    /// Fails unless it timed out in this phase after exactly two seconds.
+    #[track_caller]
+    pub fn timed_out(&self, phase: &str) -> Value {
+        let details = self.failed_as("CAP_EXCEEDED", "timeout");
+        assert_eq!(details["phase"], phase, "{details}");
+        assert!(details["retryAfterMs"].as_u64().unwrap() > 0);
+        self.took_about(2_000);
+        details
+    }
+
+    /// Fails unless it took so long, give or take a few ticks of the clock.
+    #[track_caller]
+    pub fn took_about(&self, ms: u64) {
+        near(self.took, ms);
+    }
+}
+
+#[track_caller]
+pub fn near(took: Duration, ms: u64) {
+    let took = u64::try_from(took.as_millis()).unwrap();
+    assert!((ms..=ms + 10).contains(&took), "{took} ms instead of {ms} ms");
+}
+
+/// Lets all tasks run until they wait, without letting time pass. Work on the blocking pool is waited for too.
+pub async fn settle() {
+    for _ in 0..200 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Lets time pass.
+pub async fn pass(ms: u64) {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+}
+
+/// A launcher of the test's own.
+pub struct LaunchBy<F>(pub F);
+
+impl<F> Launcher for LaunchBy<F>
+where
+    F: Fn(&LaunchSpec) -> BoxFuture<'static, Result<Connection, LaunchError>> + Send + Sync,
+{
+    fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<Connection, LaunchError>> {
+        (self.0)(spec)
+    }
+}
+
+/// Values in the order they were first seen.
+pub fn distinct(values: impl IntoIterator<Item = Vec<u8>>) -> usize {
+    values.into_iter().collect::<BTreeSet<_>>().len()
+}
+
+/// A list that several tasks write to.
+pub type Log = Arc<Mutex<Vec<String>>>;

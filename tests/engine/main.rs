@@ -1,0 +1,9 @@
+//! The engine and the gateway against fake language servers: faults, times, races. Time is paused, so that a deadline of two
+//! seconds or a quarantine of five minutes is met to the millisecond and costs nothing.
+
+#[path = "../support/fake_server/mod.rs"]
+mod fake_server;
+mod harness;
+
+mod crashes;
+mod hangs;
