@@ -69,15 +69,20 @@ pub fn plan_for_file(setup: &WorkspaceSetup, path: &Path, with_linters: bool) ->
 
 /// The servers of all languages that have files in the workspace. `files` are its source files, sorted.
 pub fn plan_for_workspace(setup: &WorkspaceSetup, files: &[PathBuf], with_linters: bool) -> Planned {
-    let mut folders: BTreeMap<&str, BTreeMap<&Path, &Path>> = BTreeMap::new();
+    let mut languages: BTreeMap<&str, (usize, BTreeMap<&Path, &Path>)> = BTreeMap::new();
     for file in files {
         if let (Some(language), Some(folder)) = (setup.servers.index.language_of(file), file.parent()) {
-            folders.entry(language).or_default().entry(folder).or_insert(file);
+            let (count, folders) = languages.entry(language).or_default();
+            *count += 1;
+            folders.entry(folder).or_insert(file);
         }
     }
+    // The language with the most files first: if nobody can answer, its server is the one to be named.
+    let mut languages: Vec<_> = languages.into_iter().collect();
+    languages.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
     let mut waits = Vec::new();
     let mut plan = Plan::default();
-    for (language, folders) in folders {
+    for (language, (_, folders)) in languages {
         for file in folders.into_values() {
             plan_language(setup, language, file, with_linters, &mut plan, &mut waits);
         }
@@ -93,8 +98,8 @@ pub fn plan_for_workspace(setup: &WorkspaceSetup, files: &[PathBuf], with_linter
     let mut seen = BTreeSet::new();
     plan.choices.retain(|choice| seen.insert(choice.key.clone()));
     plan.choices.sort_by(|a, b| (a.is_linter(), &a.key).cmp(&(b.is_linter(), &b.key)));
-    plan.unavailable.sort_by(|a, b| a.kind.cmp(&b.kind));
-    plan.unavailable.dedup();
+    let mut named = BTreeSet::new();
+    plan.unavailable.retain(|unavailable| named.insert(unavailable.kind.clone()));
     Ok(plan)
 }
 

@@ -258,7 +258,12 @@ struct Kinds {
 impl Locate for Kinds {
     fn locate(&self, kind: &str, _: &Server, _: &Path) -> Result<Program, Unavailable> {
         if !self.kinds.iter().any(|known| known.name == kind && known.installed) {
-            return Err(Unavailable::new(kind, "not_installed", "not installed", format!("codeyard servers install {kind}")));
+            return Err(Unavailable::new(
+                kind,
+                "not_installed",
+                "not installed",
+                format!("codeyard servers install {kind}"),
+            ));
         }
         Ok(Program {
             program: PathBuf::from("/fake").join(kind),

@@ -47,7 +47,7 @@ async fn the_handshake() {
         ("/textDocument/hover/contentFormat", json!(["markdown", "plaintext"])),
         ("/textDocument/definition/linkSupport", json!(true)),
         ("/textDocument/publishDiagnostics/versionSupport", json!(true)),
-        ("/textDocument/publishDiagnostics/relatedInformation", json!(false)),
+        ("/textDocument/publishDiagnostics/relatedInformation", json!(true)),
         ("/textDocument/diagnostic/dynamicRegistration", json!(true)),
         ("/textDocument/diagnostic/relatedDocumentSupport", json!(true)),
         ("/workspace/diagnostics/refreshSupport", json!(true)),
