@@ -6,6 +6,7 @@ mod fake_server;
 mod conversation;
 mod events;
 mod frames;
+mod interop;
 mod lifecycle;
 mod processes;
 mod requests;
