@@ -176,7 +176,7 @@ pub fn compare(client: &mut Mcp, expected: &mut Expected, asks: &[Ask]) -> usize
 }
 
 /// What one answer has and the other hasn't, shortened.
-fn difference(right: &Value, ours: &Result<Value, Failure>) -> String {
+pub fn difference(right: &Value, ours: &Result<Value, Failure>) -> String {
     let ours = match ours {
         Ok(ours) => ours,
         Err(failure) => return format!("  ours {failure:?}"),
