@@ -87,20 +87,26 @@ impl Corpus {
         assert_eq!(listing(&self.root), self.before, "something was written into the root");
     }
 
-    /// Its bare servers, started and ready.
-    pub fn bare(&self) -> Expected {
-        self.bare_with(&["utf-16"])
+    /// Its bare servers, started and ready, with the files open that are asked about: what is open matters to some.
+    pub fn bare(&self, asks: &[Ask]) -> Expected {
+        self.bare_with(&["utf-16"], asks)
     }
 
     /// The same with other encodings offered.
-    pub fn bare_with(&self, encodings: &[&str]) -> Expected {
+    pub fn bare_with(&self, encodings: &[&str], asks: &[Ask]) -> Expected {
         let mut primary = Bare::start(self.language.kind, &self.root, encodings);
         let linter = self.language.linter.map(|kind| Bare::start(kind, &self.root, encodings));
-        for path in self.files() {
-            primary.open(&path);
+        for path in self.anchor().iter().map(PathBuf::as_path).chain(asks.iter().filter_map(Ask::path)) {
+            primary.open(path);
         }
         primary.settle();
         Expected { primary, linter }
+    }
+
+    /// The file that is open before any question: the highest and first that isn't a header.
+    fn anchor(&self) -> Option<PathBuf> {
+        let files = self.files().into_iter();
+        files.min_by_key(|path| (path.extension().is_some_and(|end| end == "h"), path.components().count(), path.clone()))
     }
 }
 
@@ -136,6 +142,16 @@ pub fn product(client: &mut Mcp, ask: &Ask) -> Result<Value, Failure> {
     Ok(answer)
 }
 
+/// Has the product open all files that are asked about, and waits until their servers have read them.
+pub fn warm_up(client: &mut Mcp, asks: &[Ask]) {
+    let mut files: Vec<&Path> = asks.iter().filter_map(Ask::path).collect();
+    files.dedup();
+    for path in files {
+        let (tool, arguments) = Ask::Diagnostics(path.into()).to_call();
+        client.ask(tool, &arguments).expect("diagnostics");
+    }
+}
+
 /// Asks both and counts the answers that say something. Fails with the first few that differ.
 pub fn compare(client: &mut Mcp, expected: &mut Expected, asks: &[Ask]) -> usize {
     let mut different = Vec::new();
@@ -151,10 +167,32 @@ pub fn compare(client: &mut Mcp, expected: &mut Expected, asks: &[Ask]) -> usize
                 .any(|value| value.as_array().is_some_and(|items| !items.is_empty())),
         );
         if ours.as_ref() != Ok(&right) {
-            different.push(format!("{ask:?}\n  bare {right}\n  ours {ours:?}"));
+            different.push(format!("{ask:?}\n{}", difference(&right, &ours)));
         }
     }
     let shown: Vec<&str> = different.iter().take(5).map(String::as_str).collect();
     assert!(different.is_empty(), "{} of {} differ:\n{}", different.len(), asks.len(), shown.join("\n"));
     telling
+}
+
+/// What one answer has and the other hasn't, shortened.
+pub fn difference(right: &Value, ours: &Result<Value, Failure>) -> String {
+    let ours = match ours {
+        Ok(ours) => ours,
+        Err(failure) => return format!("  ours {failure:?}"),
+    };
+    let parts = |value: &Value| -> Vec<String> {
+        let lists = value.as_object().into_iter().flatten().flat_map(|(_, value)| match value {
+            Value::Array(items) => items.clone(),
+            other => vec![other.clone()],
+        });
+        lists.map(|part| part.to_string()).collect()
+    };
+    let (right, ours) = (parts(right), parts(ours));
+    let only = |one: &[String], other: &[String]| {
+        let missing = one.iter().filter(|part| !other.contains(part)).take(3);
+        missing.map(|part| part.chars().take(600).collect::<String>()).collect::<Vec<_>>().join("\n    ")
+    };
+    let (bare_only, ours_only) = (only(&right, &ours), only(&ours, &right));
+    format!("  {} bare, {} ours; only bare:\n    {bare_only}\n  only ours:\n    {ours_only}", right.len(), ours.len())
 }

@@ -1,7 +1,7 @@
 //! The product's answers are the bare servers' own, canonicalised (issue: at least 100 questions a language, on the samples
 //! and on real packages), and asking writes nothing into a root.
 
-use crate::corpus::{C, Corpus, Language, PYTHON, TYPESCRIPT, compare};
+use crate::corpus::{C, Corpus, Language, PYTHON, TYPESCRIPT, compare, warm_up};
 use crate::e2e::Yard;
 use crate::question::{Counts, draw};
 
@@ -12,8 +12,9 @@ fn equal(language: Language, sample: Counts, package: Counts) {
     let mut asked = 0;
     for (name, corpus, counts) in &corpora {
         let asks = draw(&corpus.root, language.endings, *counts, 20_261_121);
-        let mut expected = corpus.bare();
-        let telling = compare(&mut yard.client(name), &mut expected, &asks);
+        let (mut expected, mut client) = (corpus.bare(&asks), yard.client(name));
+        warm_up(&mut client, &asks);
+        let telling = compare(&mut client, &mut expected, &asks);
         println!("{} {name}: {} questions, {telling} with something to say", language.kind, asks.len());
         assert!(telling * 2 > asks.len(), "most questions have an answer");
         corpus.assert_untouched();

@@ -11,5 +11,8 @@ mod question;
 #[path = "../support/real_servers.rs"]
 mod real_servers;
 
+mod cold;
 mod corpus;
+mod encodings;
 mod equality;
+mod freshness;

@@ -97,9 +97,13 @@ impl Yard {
         found
     }
 
-    /// Those descendants whose command line has `word` in it.
-    pub fn running(&mut self, word: &str) -> Vec<Process> {
-        self.descendants().into_iter().filter(|process| command_line(process.pid).contains(word)).collect()
+    /// Those descendants that run the program `name`.
+    pub fn running(&mut self, name: &str) -> Vec<Process> {
+        let runs = |process: &Process| {
+            let line = command_line(process.pid);
+            line.split(' ').next().is_some_and(|program| Path::new(program).file_name().is_some_and(|own| own == name))
+        };
+        self.descendants().into_iter().filter(runs).collect()
     }
 
     /// Sends it a signal.

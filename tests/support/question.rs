@@ -117,14 +117,26 @@ pub fn source_files(root: &Path, endings: &[&str]) -> Vec<PathBuf> {
     files
 }
 
-/// All identifiers of a file: words of letters, digits and `_` that don't begin with a digit.
+/// The identifiers of a file's code: words of letters, digits and `_` that don't begin with a digit. Comments are left out
+/// as well as that goes without a parser.
 pub fn identifiers(path: &Path) -> Vec<At> {
     let text = fs::read_to_string(path).expect("UTF-8");
     let mut found = Vec::new();
+    let mut in_comment = false;
     for (line, text) in text.lines().enumerate() {
+        let quotes = text.matches("\"\"\"").count();
+        in_comment = in_comment != (quotes % 2 == 1) || text.contains("/*");
+        let prose = in_comment || quotes > 0 || text.trim_start().starts_with('*');
+        if text.contains("*/") {
+            in_comment = false;
+        }
+        if prose {
+            continue;
+        }
+        let code = text.split("//").next().unwrap_or_default().split("# ").next().unwrap_or_default();
         let mut word = String::new();
         let mut character = 0;
-        for letter in text.chars().chain([' ']) {
+        for letter in code.chars().chain([' ']) {
             if letter.is_alphanumeric() || letter == '_' {
                 word.push(letter);
             } else if let Some(first) = word.chars().next() {

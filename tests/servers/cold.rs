@@ -1,0 +1,112 @@
+//! From a cold start: asked at once and again and again, a server that isn't ready gives no answer, and never a wrong one.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::corpus::{C, Corpus, Language, OLD_TYPESCRIPT, PYTHON, TYPESCRIPT, difference};
+use crate::e2e::Yard;
+use crate::mcp::{Failure, Mcp, pause};
+use crate::question::{Ask, Counts, draw, identifiers};
+
+/// Answers to wait for per question.
+const ANSWERS: usize = 3;
+
+/// Questions about one file and about the workspace.
+fn asks(corpus: &Corpus, file: &str) -> Vec<Ask> {
+    let path = corpus.root.join(file);
+    let counts = Counts { places: 40, references: 0, files: 0, searches: 3 };
+    let mut asks = draw(&corpus.root, corpus.language.endings, counts, 7);
+    asks.retain(|ask| ask.path().is_none());
+    let all = identifiers(&path);
+    let step = all.len() / 5;
+    for at in all.iter().skip(step / 2).step_by(step) {
+        asks.push(Ask::Definition(at.clone()));
+        asks.push(Ask::References(at.clone(), true));
+    }
+    asks
+}
+
+/// One attempt; later pages of the answer count as part of it.
+fn attempt(client: &mut Mcp, ask: &Ask) -> Result<Value, Failure> {
+    let (tool, mut arguments) = ask.to_call();
+    if !ask.is_paged() {
+        let mut answer = client.call(tool, &arguments)?;
+        answer.as_object_mut().expect("an object").remove("summary");
+        return Ok(answer);
+    }
+    let mut items = Vec::new();
+    loop {
+        arguments["pageSize"] = json!(200);
+        let mut page = client.call(tool, &arguments)?;
+        items.append(page["items"].as_array_mut().expect("items"));
+        arguments["cursor"] = page["nextCursor"].take();
+        if arguments["cursor"].is_null() {
+            return Ok(json!({"items": items}));
+        }
+    }
+}
+
+/// Asks until there have been [`ANSWERS`]; says how often there was none.
+fn insist(client: &mut Mcp, ask: &Ask, right: &Value) -> usize {
+    let (mut answers, mut refusals) = (0, 0);
+    while answers < ANSWERS {
+        match attempt(client, ask) {
+            Ok(answer) => {
+                let told = || difference(right, &Ok(answer.clone()));
+                assert!(answer == *right, "{ask:?} after {refusals} refusals, as answer {answers}:\n{}", told());
+                answers += 1;
+            }
+            Err(failure) if failure.code == "CURSOR_STALE" => {}
+            Err(failure) => {
+                assert!(failure.is_timeout(), "{ask:?}: {failure:?}");
+                let phase = failure.details["phase"].as_str().unwrap_or_default().to_owned();
+                assert!(["starting", "indexing", "answering"].contains(&phase.as_str()), "{failure:?}");
+                refusals += 1;
+                assert!(refusals < 60, "{ask:?}: never ready; {failure:?}");
+                pause(failure.details["retryAfterMs"].as_u64().expect("a hint").min(100));
+            }
+        }
+    }
+    refusals
+}
+
+fn honest(language: Language, file: &str) {
+    let corpus = Corpus::package(language);
+    assert!(Path::new(&corpus.root.join(file)).exists());
+    let asks = asks(&corpus, file);
+    let mut expected = corpus.bare(&asks);
+    let right: Vec<Value> = asks.iter().map(|ask| expected.answer(ask)).collect();
+    drop(expected);
+    let yard = Yard::serve(&corpus.workspace("cold"));
+    let refusals: Vec<usize> = std::thread::scope(|scope| {
+        let asking: Vec<_> = asks.iter().zip(&right).map(|(ask, right)| {
+            let mut client = yard.client("cold");
+            scope.spawn(move || insist(&mut client, ask, right))
+        }).collect();
+        asking.into_iter().map(|one| one.join().expect("every answer is the final one")).collect()
+    });
+    println!("{}: {} questions at once, refusals before the first answers: {refusals:?}", language.kind, asks.len());
+    corpus.assert_untouched();
+    yard.stop();
+}
+
+#[test]
+fn ty() {
+    honest(PYTHON, "click/core.py");
+}
+
+#[test]
+fn typescript() {
+    honest(TYPESCRIPT, "internal/Observable.ts");
+}
+
+#[test]
+fn typescript_language_server() {
+    honest(OLD_TYPESCRIPT, "internal/Observable.ts");
+}
+
+#[test]
+fn clangd() {
+    honest(C, "lib/lz4frame.c");
+}
