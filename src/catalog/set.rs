@@ -53,6 +53,11 @@ impl CatalogSet {
         &self.list
     }
 
+    /// The JSON array of the tools in that result.
+    pub fn tools_json(&self) -> &str {
+        self.list.strip_prefix("{\"tools\":").and_then(|rest| rest.strip_suffix('}')).unwrap_or("[]")
+    }
+
     /// The catalog that holds `tool`. `None` is answered with [`super::catalog_error`].
     pub fn find(&self, tool: &str) -> Option<&'static dyn Catalog> {
         self.tools.get(tool).map(|id| id.catalog())

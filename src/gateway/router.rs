@@ -56,7 +56,7 @@ impl Gateway {
             return Some(served.clone());
         }
         let set = CatalogSet::parse(name).ok()?;
-        let list = RawValue::from_string(set.list_json().to_owned()).ok()?;
+        let list = RawValue::from_string(set.tools_json().to_owned()).ok()?;
         let served = Arc::new(Served { set, list: Arc::from(list) });
         let mut sets = self.sets.write();
         if sets.len() < MAX_REMEMBERED_SETS {

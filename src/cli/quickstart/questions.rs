@@ -38,11 +38,11 @@ pub enum About {
 /// All of them, in the order they are asked.
 pub const QUESTIONS: [Question; 7] = [
     Question {
-        workspace: "python",
+        workspace: "c",
         tool: "vscode.lsp.definition",
-        words: "Where is `fill` defined, which larder/cli.py calls?",
-        about: About::Symbol("larder/cli.py", "fill(order, larder, pricing)", "fill"),
-        expects: "larder/orders.py",
+        words: "Where is `yard_simulate` defined, which src/main.c calls?",
+        about: About::Symbol("src/main.c", "yard_simulate(&yard", "yard_simulate"),
+        expects: "src/yard.c",
     },
     Question {
         workspace: "typescript",
@@ -54,9 +54,9 @@ pub const QUESTIONS: [Question; 7] = [
     Question {
         workspace: "c",
         tool: "vscode.lsp.hover",
-        words: "What is `yard_simulate`, called in src/main.c?",
-        about: About::Symbol("src/main.c", "yard_simulate(&yard", "yard_simulate"),
-        expects: "yard_simulate",
+        words: "What is `train_uncouple`, called in src/main.c?",
+        about: About::Symbol("src/main.c", "train_uncouple(yard_find", "train_uncouple"),
+        expects: "train_uncouple",
     },
     Question {
         workspace: "python",
