@@ -67,8 +67,7 @@ fn an_error_answer_is_asked_again_once() {
 fn restarts_back_off_then_quarantine_then_one_try() {
     paused(|| async {
         let site = Site::usual();
-        // It dies as soon as it has been told `initialized`.
-        let dying = good(&site).on("initialized", [exit(1)]);
+        let dying = good(&site).on("initialize", [exit(1)]);
         let scripts = std::iter::repeat_n(dying, 6).chain([good(&site)]);
         let fake = FakeLauncher::sequence(scripts);
         let yard = Plan::one(site, fake.clone()).open().await;
