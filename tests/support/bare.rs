@@ -110,7 +110,7 @@ impl Bare {
                 "references": dynamic,
                 "hover": {"dynamicRegistration": true, "contentFormat": ["markdown", "plaintext"]},
                 "documentSymbol": symbols,
-                "publishDiagnostics": {"versionSupport": true, "tagSupport": {"valueSet": [1, 2]}},
+                "publishDiagnostics": {"versionSupport": true, "relatedInformation": true, "tagSupport": {"valueSet": [1, 2]}},
                 "diagnostic": {"dynamicRegistration": true, "relatedDocumentSupport": true}},
             "window": {"workDoneProgress": true},
         });
