@@ -1,0 +1,16 @@
+//! The real binary with real language servers: official clients on both transports, sharing, death and what is left of it.
+
+// The tests of answers use more of it.
+#[path = "../support/e2e.rs"]
+#[expect(dead_code, reason = "shared with the tests of answers")]
+mod e2e;
+#[path = "../support/mcp.rs"]
+#[expect(dead_code, reason = "shared with the tests of answers")]
+mod mcp;
+#[path = "../support/real_servers.rs"]
+#[expect(dead_code, reason = "shared with the tests of answers")]
+mod real_servers;
+
+mod clients;
+mod death;
+mod place;

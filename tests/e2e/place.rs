@@ -1,0 +1,74 @@
+//! Copies of the sample workspaces, and a question about each that has one right answer.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::e2e::listing;
+use crate::mcp::Mcp;
+use crate::real_servers::copy_sample;
+
+/// A copy of a sample workspace.
+pub struct Place {
+    /// Its real path.
+    pub root: PathBuf,
+    sample: &'static str,
+    before: BTreeMap<PathBuf, String>,
+    _folder: tempfile::TempDir,
+}
+
+impl Place {
+    /// A fresh copy of `sample`.
+    pub fn new(sample: &'static str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = fs::canonicalize(folder.path()).expect("a path").join(sample);
+        copy_sample(sample, &root);
+        let before = listing(&root);
+        Self { root, sample, before, _folder: folder }
+    }
+
+    /// A configuration with it as the workspace of its sample's name.
+    pub fn workspace(&self) -> String {
+        format!("[[workspace]]\nname = {:?}\nroots = [{:?}]\n", self.sample, self.root)
+    }
+
+    /// Arguments of `vscode.lsp.definition` at a use of something, and where that is defined: the file and the line.
+    pub fn definition(&self) -> (Value, &'static str, u64) {
+        let (used, text, word, defined, beginning) = match self.sample {
+            "python" => ("larder/pricing.py", "Item", "Item", "larder/items.py", "class Item("),
+            "typescript" => ("src/nodes.ts", "readonly address: Address", "Address", "src/address.ts", "export class Address"),
+            _ => ("src/main.c", "train_couple(train", "train_couple", "src/train.c", "enum status train_couple("),
+        };
+        let find = |file: &str, text: &str| {
+            let content = fs::read_to_string(self.root.join(file)).expect("UTF-8");
+            let at = content.lines().position(|line| line.contains(text)).unwrap_or_else(|| panic!("{text} in {file}"));
+            (at as u64, content.lines().nth(at).expect("a line").to_owned())
+        };
+        let (line, content) = find(used, text);
+        let before = &content[..content.find(text).expect("it is there") + text.find(word).expect("it is there")];
+        let position = json!({"line": line, "character": before.encode_utf16().count() + 1});
+        let uri = format!("file://{}", self.root.join(used).display());
+        (json!({"uri": uri, "position": position}), defined, find(defined, beginning).0)
+    }
+
+    /// Fails unless this answer to [`Place::definition`] is right.
+    pub fn assert_right(&self, answer: &Value) {
+        let (_, file, line) = self.definition();
+        let uri = format!("file://{}", self.root.join(file).display());
+        let right = |location: &Value| location["uri"] == json!(uri) && location["range"]["start"]["line"] == json!(line);
+        assert!(answer["locations"].as_array().expect("locations").iter().any(right), "{uri}:{line} in {answer}");
+    }
+
+    /// Asks for the definition and checks the answer.
+    pub fn ask(&self, client: &mut Mcp) {
+        let answer = client.ask("vscode.lsp.definition", &self.definition().0).expect("an answer");
+        self.assert_right(&answer);
+    }
+
+    /// Fails if anything below it differs from the copy that was made.
+    pub fn assert_untouched(&self) {
+        assert_eq!(listing(&self.root), self.before, "something was written into the root");
+    }
+}
