@@ -172,13 +172,25 @@ fn file_of(arguments: &Value) -> Option<PathBuf> {
 
 /// The error with its particulars and the next command.
 fn told(error: &Error) -> Failure {
-    let Error::Tool { details, .. } = error else { return Failure::new(error.to_string()) };
+    let Error::Tool { code, details, .. } = error else { return Failure::new(error.to_string()) };
     let mut lines = vec![error.to_string()];
     let particulars = details.as_object().into_iter().flatten().filter(|(key, _)| *key != "command");
     lines.extend(particulars.map(|(key, value)| format!("  {key}: {value}")));
-    let next = details["command"].as_str().unwrap_or("codeyard doctor");
+    let next = details["command"].as_str().unwrap_or_else(|| advice(code.rsplit('/').next().unwrap_or_default()));
     lines.push(format!("  next: {next}"));
     Failure::new(lines.join("\n"))
+}
+
+/// What to do about an error that names no command itself.
+fn advice(code: &str) -> &'static str {
+    match code {
+        "INVALID_PARAMS" => "`codeyard call --help` shows examples; lines and characters count from 0",
+        "URI_INVALID" | "NOT_FOUND" => "check path, line and character; lines and characters count from 0",
+        "WORKSPACE_DENIED" => "name the repository that holds the file with --root, or the workspace with --workspace",
+        "CURSOR_INVALID" | "CURSOR_STALE" | "CURSOR_EXPIRED" => "ask again without the cursor",
+        "CAP_EXCEEDED" => "ask again, with a larger --wait or a narrower question",
+        _ => "codeyard doctor",
+    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,12 @@ pub fn print(text: impl Display) -> Result<(), Failure> {
     }
 }
 
+/// Prints a line; one that nobody reads any more is no matter.
+pub fn say(line: impl Display) {
+    let mut out = std::io::stdout().lock();
+    drop(writeln!(out, "{line}").and_then(|()| out.flush()));
+}
+
 /// Prints `value` as indented JSON.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(|error| Failure::new(error.to_string()))?;

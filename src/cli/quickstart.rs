@@ -14,6 +14,7 @@ use self::questions::{QUESTIONS, Question};
 use super::args::QuickstartArgs;
 use super::assemble;
 use super::client::{Answered, Client, Error};
+use super::output::say;
 use super::render::Renderer;
 use super::serve::{self, Running};
 use super::servers::{self, Shelf};
@@ -43,7 +44,7 @@ pub fn run(args: QuickstartArgs) -> Result<(), Failure> {
     let samples = samples()?;
     let state = assemble::open_state(args.state.state_dir.as_deref())?;
     let _lock = serve::lock(&state)?;
-    println!("1. Language servers, into {}", assemble::installer(&state).servers_dir().display());
+    say(format_args!("1. Language servers, into {}", assemble::installer(&state).servers_dir().display()));
     let shelf = Shelf { registry: Registry::builtin(), installer: assemble::installer(&state) };
     for (_, kind) in WORKSPACES {
         install(&shelf, kind)?;
@@ -59,7 +60,7 @@ async fn serve_and_ask(args: &QuickstartArgs, samples: &Path, state: StateDir) -
     let service = Arc::new(assemble::assemble(state, configuration(samples), chosen).await?);
     assemble::report_failures(&service.configured)?;
     let running = Running::start(&service, listener, options)?;
-    println!("\n2. Serving the sample workspaces of {}\nlistening {}", samples.display(), running.url);
+    say(format_args!("\n2. Serving the sample workspaces of {}\nlistening {}", samples.display(), running.url));
     let asked = tokio::select! {
         right = ask_all(samples, &running.url, token.reveal()) => Some(right),
         _ = signals.next(&running) => None,
@@ -67,9 +68,9 @@ async fn serve_and_ask(args: &QuickstartArgs, samples: &Path, state: StateDir) -
     let result = match asked {
         None => Ok(()),
         Some(right) => {
-            println!("\n4. Paste into a client\n{}", paste::text(&running.url, token.reveal(), samples, args));
+            say(format_args!("\n4. Paste into a client\n{}", paste::text(&running.url, token.reveal(), samples, args)));
             if !args.once {
-                println!("\nServing until Ctrl-C.");
+                say(format_args!("\nServing until Ctrl-C."));
                 while signals.next(&running).await != Signal::End {}
             }
             if right == QUESTIONS.len() || !args.once {
@@ -90,23 +91,23 @@ async fn serve_and_ask(args: &QuickstartArgs, samples: &Path, state: StateDir) -
 
 /// Asks all questions; how many answers were right.
 async fn ask_all(samples: &Path, url: &str, token: &str) -> usize {
-    println!("\n3. One question of each tool, over MCP");
+    say(format_args!("\n3. One question of each tool, over MCP"));
     let mut right = 0;
     for (index, question) in QUESTIONS.iter().enumerate() {
-        println!(
+        say(format_args!(
             "\n[{}/{}] {}\n      {} at {url}/{}",
             index + 1,
             QUESTIONS.len(),
             question.words,
             question.tool,
             question.workspace
-        );
+        ));
         match ask(question, samples, url, token).await {
             Ok(answered) => right += usize::from(show(question, samples, &answered)),
-            Err(why) => println!("      no answer: {why}"),
+            Err(why) => say(format_args!("      no answer: {why}")),
         }
     }
-    println!("\n{right} of {} answers are right.", QUESTIONS.len());
+    say(format_args!("\n{right} of {} answers are right.", QUESTIONS.len()));
     right
 }
 
@@ -137,10 +138,10 @@ async fn ask(question: &Question, samples: &Path, url: &str, token: &str) -> Res
 fn show(question: &Question, samples: &Path, answered: &Answered) -> bool {
     let lines = Renderer::new(&samples.join(question.workspace)).answer(&answered.content);
     for line in lines.iter().take(SHOWN_LINES) {
-        println!("      {line}");
+        say(format_args!("      {line}"));
     }
     if lines.len() > SHOWN_LINES {
-        println!("      … {} more lines", lines.len() - SHOWN_LINES);
+        say(format_args!("      … {} more lines", lines.len() - SHOWN_LINES));
     }
     let waited = match answered.retries {
         0 => String::new(),
@@ -148,7 +149,7 @@ fn show(question: &Question, samples: &Path, answered: &Answered) -> bool {
     };
     let right = question.is_right(&answered.content);
     let verdict = if right { "" } else { " — not the answer that was expected" };
-    println!("      ({:.1} ms{waited}){verdict}", answered.took.as_secs_f64() * 1_000.0);
+    say(format_args!("      ({:.1} ms{waited}){verdict}", answered.took.as_secs_f64() * 1_000.0));
     right
 }
 
@@ -173,7 +174,10 @@ fn install(shelf: &Shelf, kind: &str) -> Result<(), Failure> {
             let located = shelf.registry.servers.get(kind).map(|server| shelf.installer.locate(kind, server, None));
             match located {
                 Some(Located::Ready(program)) => {
-                    println!("{kind}: {} is used, because it can't be installed: {error}", program.program.display());
+                    say(format_args!(
+                        "{kind}: {} is used, because it can't be installed: {error}",
+                        program.program.display()
+                    ));
                     Ok(())
                 }
                 _ => Err(servers::failure(&error)),
@@ -199,7 +203,7 @@ async fn listener(asked: Option<&str>) -> Result<TcpListener, Failure> {
     let address = serve::resolve_address(asked.unwrap_or(&usual), false).await?;
     match TcpListener::bind(address).await {
         Err(error) if asked.is_none() && error.kind() == std::io::ErrorKind::AddrInUse => {
-            println!("{address} is taken; a free port is used");
+            say(format_args!("{address} is taken; a free port is used"));
             let free = TcpListener::bind((address.ip(), 0)).await;
             free.map_err(|error| Failure::new(format!("no port is free: {error}; choose one with --listen ADDR:PORT")))
         }
