@@ -38,7 +38,9 @@ impl Place {
     pub fn definition(&self) -> (Value, &'static str, u64) {
         let (used, text, word, defined, beginning) = match self.sample {
             "python" => ("larder/pricing.py", "Item", "Item", "larder/items.py", "class Item("),
-            "typescript" => ("src/nodes.ts", "readonly address: Address", "Address", "src/address.ts", "export class Address"),
+            "typescript" => {
+                ("src/nodes.ts", "readonly address: Address", "Address", "src/address.ts", "export class Address")
+            }
             _ => ("src/main.c", "train_couple(train", "train_couple", "src/train.c", "enum status train_couple("),
         };
         let find = |file: &str, text: &str| {
@@ -57,7 +59,8 @@ impl Place {
     pub fn assert_right(&self, answer: &Value) {
         let (_, file, line) = self.definition();
         let uri = format!("file://{}", self.root.join(file).display());
-        let right = |location: &Value| location["uri"] == json!(uri) && location["range"]["start"]["line"] == json!(line);
+        let right =
+            |location: &Value| location["uri"] == json!(uri) && location["range"]["start"]["line"] == json!(line);
         assert!(answer["locations"].as_array().expect("locations").iter().any(right), "{uri}:{line} in {answer}");
     }
 

@@ -76,13 +76,21 @@ fn honest(corpus: &Corpus, file: &str, search: bool) {
     drop(expected);
     let yard = Yard::serve(&corpus.workspace("cold"));
     let refusals: Vec<usize> = std::thread::scope(|scope| {
-        let asking: Vec<_> = asks.iter().zip(&right).map(|(ask, right)| {
-            let mut client = yard.client("cold");
-            scope.spawn(move || insist(&mut client, ask, right))
-        }).collect();
+        let asking: Vec<_> = asks
+            .iter()
+            .zip(&right)
+            .map(|(ask, right)| {
+                let mut client = yard.client("cold");
+                scope.spawn(move || insist(&mut client, ask, right))
+            })
+            .collect();
         asking.into_iter().map(|one| one.join().expect("every answer is the final one")).collect()
     });
-    println!("{}: {} questions at once, refusals before the first answers: {refusals:?}", corpus.language.kind, asks.len());
+    println!(
+        "{}: {} questions at once, refusals before the first answers: {refusals:?}",
+        corpus.language.kind,
+        asks.len()
+    );
     corpus.assert_untouched();
     yard.stop();
 }

@@ -106,7 +106,9 @@ impl Corpus {
     /// The file that is open before any question: the highest and first that isn't a header.
     fn anchor(&self) -> Option<PathBuf> {
         let files = self.files().into_iter();
-        files.min_by_key(|path| (path.extension().is_some_and(|end| end == "h"), path.components().count(), path.clone()))
+        files.min_by_key(|path| {
+            (path.extension().is_some_and(|end| end == "h"), path.components().count(), path.clone())
+        })
     }
 }
 

@@ -16,8 +16,7 @@ use crate::lsp::client::{Client, ClientOptions};
 use crate::lsp::events::{Event, Events};
 use crate::lsp::launch::Process;
 use crate::lsp::lifecycle::{self, Initialized};
-use crate::model::uri::encode_path;
-use crate::watch::{Changes, FileChange};
+use crate::watch::Changes;
 
 /// Kills the child's whole group when dropped, unless it has been stopped in order.
 pub struct KillOnDrop {
@@ -133,7 +132,7 @@ impl LanguageServer {
         if changes.incomplete {
             return true;
         }
-        if self.context.server.quirks.blind_to_disk && changes.files.iter().any(|change| self.is_blind_to(change)) {
+        if self.context.server.quirks.blind_to_disk && changes.files.iter().any(|change| self.serves(&change.path)) {
             return true;
         }
         let copied = &self.context.server.quirks.copy_to_cache;
@@ -141,15 +140,9 @@ impl LanguageServer {
         changes.files.iter().any(|change| is_copied(&change.path))
     }
 
-    /// Whether a change of its sources reaches it by no notification: of a header (others include it), or of a file that isn't
-    /// open.
-    fn is_blind_to(&self, change: &FileChange) -> bool {
-        let server = &self.context.server;
-        let Some(language) = self.context.servers.index.language_of(&change.path) else { return false };
-        let is_header = change.path.extension().is_some_and(|ending| ending.to_string_lossy().starts_with('h'));
-        let uri = encode_path(&change.path);
-        let is_open = self.up.as_ref().is_some_and(|up| up.documents.is_open(&uri));
-        server.languages.iter().any(|own| own == language) && (is_header || !is_open)
+    fn serves(&self, path: &Path) -> bool {
+        let language = self.context.servers.index.language_of(path);
+        language.is_some_and(|language| self.context.server.languages.iter().any(|own| own == language))
     }
 
     /// Replaces the child, for a reason that isn't its fault.
