@@ -182,7 +182,7 @@ impl Serving {
         let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
-             Accept: */*\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+             Accept: */*\r\nMCP-Protocol-Version: 2025-11-25\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
             self.address,
             body.len()
         );
