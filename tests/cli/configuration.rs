@@ -1,0 +1,90 @@
+//! `config`, and the doctor on files alone.
+
+use std::fs;
+
+use crate::harness::Place;
+
+#[test]
+fn check_says_what_is_wrong_and_where() {
+    let place = Place::new();
+    let workspace = "[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n";
+    let cases = [
+        ("nonsense".to_owned(), "codeyard.toml:1:"),
+        ("colour = 1\n".to_owned(), "colour"),
+        (
+            format!("{workspace}servers.prefer = [\"nope\"]\n"),
+            "workspace[0].servers.prefer: no language server is called `nope`",
+        ),
+        (format!("{workspace}servers.disable = [\"nope\"]\n"), "workspace[0].servers.disable"),
+        (format!("{workspace}prewarm = [\"nope\"]\n"), "workspace[0].prewarm"),
+        (format!("{workspace}[workspace.settings.nope]\nx = 1\n"), "workspace[0].settings"),
+        ("[[workspace]]\nname = \"a\"\nroots = [\"gone\"]\n".to_owned(), "workspace[0].roots[0]"),
+        (format!("{workspace}extra_roots = [\"repo/a.tiny\"]\n"), "workspace[0].extra_roots[0]"),
+        ("[servers.ty]\nlanguages = [\"klingon\"]\n".to_owned(), "unknown language `klingon`"),
+    ];
+    for (text, wanted) in cases {
+        fs::write(place.path("codeyard.toml"), &text).unwrap();
+        let file = place.path("codeyard.toml").display().to_string();
+        place.run(&["config", "check", &file]).code(1).says(&[wanted, "codeyard config check"]);
+        let whole = place.run(&["config", "check", "--json", &file]).code(1).json();
+        assert_eq!(whole["ok"], false);
+        assert!(whole["errors"][0].as_str().unwrap().contains(wanted), "{whole}");
+    }
+    place.run(&["config", "check", "gone.toml"]).code(1).says(&["gone.toml"]);
+}
+
+#[test]
+fn check_of_a_good_one_says_what_would_be_served() {
+    let place = Place::new();
+    let file = place.configure("[[workspace]]\nname = \"repo\"\nroots = [\"repo\", \"other\"]\nprewarm = [\"tiny\"]\n");
+    let text = place.run(&["config", "check", &file]).code(0).stdout;
+    for wanted in ["is good", "workspace repo (default)", "tiny (1 files): tiny", "127.0.0.1:3939"] {
+        assert!(text.contains(wanted), "no `{wanted}` in {text}");
+    }
+    let whole = place.run(&["config", "check", &file, "--json"]).code(0).json();
+    assert_eq!(whole["workspaces"][0]["roots"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn show_and_schema() {
+    let place = Place::new();
+    let default = place.run(&["config", "show"]).code(0).stdout;
+    fs::write(place.path("codeyard.toml"), &default).unwrap();
+    let file = place.path("codeyard.toml").display().to_string();
+    place.run(&["config", "check", &file]).code(0);
+    let with_secret = place.configure("[[workspace]]\nname = \"a\"\nroots = [\"repo\"]\nenv = { X = \"hush\" }\n");
+    let shown = place.run(&["config", "show", &with_secret]).code(0).stdout;
+    assert!(shown.contains("idle_stop_s") && !shown.contains("hush"), "{shown}");
+    let schema = place.run(&["config", "schema"]).code(0).json();
+    assert!(schema["properties"]["workspace"].is_object(), "{schema}");
+}
+
+#[test]
+fn the_doctor_says_who_serves_and_why_not_the_others() {
+    let place = Place::new();
+    let config = place.configured();
+    fs::write(place.path("repo/b.py"), "").unwrap();
+    fs::create_dir(place.path("repo/deno")).unwrap();
+    fs::write(place.path("repo/deno/deno.json"), "{}").unwrap();
+    fs::write(place.path("repo/deno/x.ts"), "").unwrap();
+    let whole = place.run(&["doctor", ".", "--config", &config, "--json"]).code(0).json();
+    let languages = whole["files"]["languages"].as_array().unwrap();
+    let of = |language: &str, kind: &str| {
+        let found =
+            languages.iter().find(|found| found["language"] == language).unwrap_or_else(|| panic!("{language}"));
+        let servers = found["servers"].as_array().unwrap();
+        servers.iter().find(|server| server["kind"] == kind).unwrap_or_else(|| panic!("{kind}")).clone()
+    };
+    let tiny = of("tiny", "tiny");
+    assert_eq!((&tiny["verdict"], &tiny["project_roots"]), (&"serves".into(), &serde_json::json!(["."])));
+    assert_eq!(of("typescript", "typescript")["verdict"], "not_meant");
+    assert!(of("typescript", "typescript")["why"].as_str().unwrap().contains("deno/deno.json"));
+    let ty = of("python", "ty");
+    assert!(ty["verdict"] == "serves" || ty["command"] == "codeyard servers install ty", "{ty}");
+    assert_eq!(whole["limits"].as_array().unwrap().len(), 4);
+    let one = place.run(&["doctor", "a.tiny", "--config", &config]).code(0).stdout;
+    assert!(one.contains("tiny (1 files, such as a.tiny)") && !one.contains("python"), "{one}");
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/workspaces/c");
+    let text = place.run(&["doctor", sample]).code(0).stdout;
+    assert!(text.contains("c (13 files, such as src/broken.c)") && text.contains("clangd"), "{text}");
+}

@@ -1,0 +1,16 @@
+//! The command line as a user meets it: the real binary, its words, its exit codes, its signals.
+
+#[path = "../support/mcp.rs"]
+#[expect(dead_code, reason = "this target asks few questions")]
+mod mcp;
+#[path = "../support/real_servers.rs"]
+#[expect(dead_code, reason = "this target needs the servers only")]
+mod real_servers;
+
+mod calls;
+mod configuration;
+mod harness;
+mod quickstart;
+mod reload;
+mod serving;
+mod usage;
