@@ -117,6 +117,8 @@ impl Installer {
         // What precedes the server's own arguments (a script for its interpreter) precedes the probe's too.
         let before = program.args.len().saturating_sub(server.command.len() - 1);
         command.args(&program.args[..before]).args(&server.version_args);
+        // A configured wrapper may need the entry's own variables. Those with placeholders mean nothing before a start.
+        command.envs(server.env.iter().filter(|(_, value)| !value.contains('{')));
         // A neutral folder: a version asked for in a repository could be the repository's doing.
         command.envs(&program.env).env("PATH", &self.path).env("RUSTUP_AUTO_INSTALL", "0").current_dir("/");
         let ended = run(command, self.limits.0, &|| ()).map_err(|e| format!("it can't be started: {e}"))?;
