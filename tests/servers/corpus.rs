@@ -31,13 +31,8 @@ pub struct Language {
 pub const PYTHON: Language =
     Language { kind: "ty", linter: Some("ruff"), endings: &["py"], sample: "python", package: Package::Click };
 /// TypeScript by the native server.
-pub const TYPESCRIPT: Language = Language {
-    kind: "typescript",
-    linter: None,
-    endings: &["ts"],
-    sample: "typescript",
-    package: Package::Rxjs,
-};
+pub const TYPESCRIPT: Language =
+    Language { kind: "typescript", linter: None, endings: &["ts"], sample: "typescript", package: Package::Rxjs };
 /// C by clangd.
 pub const C: Language =
     Language { kind: "clangd", linter: None, endings: &["c", "h"], sample: "c", package: Package::Lz4 };
@@ -148,9 +143,13 @@ pub fn compare(client: &mut Mcp, expected: &mut Expected, asks: &[Ask]) -> usize
     for ask in asks {
         let right = expected.answer(ask);
         let ours = product(client, ask);
-        telling += usize::from(right.as_object().expect("an object").values().any(|value| {
-            value.as_array().is_some_and(|items| !items.is_empty())
-        }));
+        telling += usize::from(
+            right
+                .as_object()
+                .expect("an object")
+                .values()
+                .any(|value| value.as_array().is_some_and(|items| !items.is_empty())),
+        );
         if ours.as_ref() != Ok(&right) {
             different.push(format!("{ask:?}\n  bare {right}\n  ours {ours:?}"));
         }

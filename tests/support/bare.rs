@@ -213,8 +213,7 @@ impl Bare {
         let mut found = Vec::new();
         for entry in list(raw) {
             let target = entry.get("targetUri").is_some();
-            let (uri, range) =
-                if target { ("targetUri", "targetSelectionRange") } else { ("uri", "range") };
+            let (uri, range) = if target { ("targetUri", "targetSelectionRange") } else { ("uri", "range") };
             if let Some(path) = self.inside(entry[uri].as_str().expect("a URI")) {
                 found.push((uri_of(&path), key(&self.range(&path, &entry[range]))));
             }
@@ -247,7 +246,8 @@ impl Bare {
         }
         contents.sort();
         contents.dedup();
-        let fragments: Vec<Value> = contents.iter().map(|(kind, value)| json!({"kind": kind, "value": value})).collect();
+        let fragments: Vec<Value> =
+            contents.iter().map(|(kind, value)| json!({"kind": kind, "value": value})).collect();
         let mut hover = json!({"contents": fragments});
         if raw["range"].is_object() && !contents.is_empty() {
             hover["range"] = self.range(path, &raw["range"]);
@@ -459,13 +459,14 @@ pub fn canonical_diagnostics(path: &Path, raw: Vec<Value>) -> Vec<Value> {
     let entries = found.into_iter().take(200).map(|((start, _, severity), (_, code), (_, source), message, end)| {
         let number = severity.map(|number| number.to_string()).unwrap_or_default();
         let (code_text, source_text) = (code.as_deref().unwrap_or(""), source.as_deref().unwrap_or(""));
-        let id =
-            id(&format!("{uri}|{}|{}|{number}|{code_text}|{source_text}|{message}", place(&start), place(&end)));
+        let id = id(&format!("{uri}|{}|{}|{number}|{code_text}|{source_text}|{message}", place(&start), place(&end)));
         let range = unkey([start[0], start[1], end[0], end[1]]);
         let mut entry = json!({"id": id, "range": range, "message": message});
-        for (name, value) in
-            [("severity", severity.map(Value::from)), ("code", code.map(Value::from)), ("source", source.map(Value::from))]
-        {
+        for (name, value) in [
+            ("severity", severity.map(Value::from)),
+            ("code", code.map(Value::from)),
+            ("source", source.map(Value::from)),
+        ] {
             if let Some(value) = value {
                 entry[name] = value;
             }

@@ -50,9 +50,7 @@ impl Ask {
 
     /// The tool and its arguments.
     pub fn to_call(&self) -> (&'static str, Value) {
-        let at = |at: &At| {
-            json!({"uri": uri_of(&at.path), "position": {"line": at.line, "character": at.character}})
-        };
+        let at = |at: &At| json!({"uri": uri_of(&at.path), "position": {"line": at.line, "character": at.character}});
         match self {
             Self::Definition(place) => ("vscode.lsp.definition", at(place)),
             Self::Hover(place) => ("vscode.lsp.hover", at(place)),
