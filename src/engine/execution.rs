@@ -25,6 +25,7 @@ use crate::gate::{Admitted, Gate};
 use crate::lsp::convert::RawAnswer;
 use crate::model::answer::{Coverage, Notes};
 use crate::model::diagnostic::RawFileDiagnostics;
+use crate::model::epoch::Epochs;
 use crate::model::error::ToolError;
 use crate::model::hover::Hover;
 use crate::model::query::{GatedQuery, Query};
@@ -89,10 +90,10 @@ pub struct Execution {
     pub workspace: Addr<Workspace>,
     /// Sees what changed on disk meanwhile.
     pub subscription: Option<Arc<Subscription>>,
-    /// The request key.
-    pub request_key: String,
     /// The snapshot key at the beginning.
     pub snapshot_key: String,
+    /// What was known to have changed by the beginning.
+    pub seen: Epochs,
     /// The first asker's deadline.
     pub deadline: Deadline,
 }
@@ -101,6 +102,20 @@ pub struct Execution {
 struct Collected {
     answers: Vec<RawAnswer>,
     passed_over: Vec<Unavailable>,
+}
+
+/// Why nothing was collected.
+enum NoResult {
+    /// It can't be answered.
+    Failed(ToolError),
+    /// A provider was stopped on purpose: the workspace gives another one.
+    BeginAgain,
+}
+
+impl From<ToolError> for NoResult {
+    fn from(error: ToolError) -> Self {
+        Self::Failed(error)
+    }
 }
 
 impl Execution {
@@ -112,7 +127,8 @@ impl Execution {
     async fn run(self) -> Outcome {
         let collected = match self.collect().await {
             Ok(collected) => collected,
-            Err(error) => return Outcome::Failed(error),
+            Err(NoResult::Failed(error)) => return Outcome::Failed(error),
+            Err(NoResult::BeginAgain) => return Outcome::Changed,
         };
         let entries: usize = collected.answers.iter().map(entries).sum();
         let (query, gate, limits) = (self.query.clone(), self.gate.clone(), self.limits.clone());
@@ -136,12 +152,12 @@ impl Execution {
         if let Some(subscription) = &self.subscription {
             subscription.barrier().await;
         }
-        let (query, request_key, snapshot_key) = (self.query, self.request_key, self.snapshot_key);
-        let finish = Finish { query, request_key, snapshot_key, result, observed };
+        let (query, snapshot_key, seen) = (self.query, self.snapshot_key, self.seen);
+        let finish = Finish { query, snapshot_key, seen, result, observed };
         self.workspace.send(finish).await.unwrap_or_else(|_| Outcome::Failed(ToolError::internal()))
     }
 
-    async fn collect(&self) -> Result<Collected, ToolError> {
+    async fn collect(&self) -> Result<Collected, NoResult> {
         match &*self.query {
             Query::DocumentDiagnostics { .. } => self.collect_diagnostics().await,
             Query::WorkspaceSymbols { .. } => self.collect_everywhere(false).await,
@@ -155,7 +171,7 @@ impl Execution {
     }
 
     /// Navigation: the first answer that isn't empty, in order (decisions §3, "several servers").
-    async fn collect_first(&self) -> Result<Collected, ToolError> {
+    async fn collect_first(&self) -> Result<Collected, NoResult> {
         let question = self.question()?;
         let mut passed_over = self.unavailable.clone();
         let mut first: Option<RawAnswer> = None;
@@ -172,17 +188,18 @@ impl Execution {
                     passed_over.push(unavailable);
                 }
                 Err(ProviderFailure::Unavailable(unavailable)) => passed_over.push(unavailable),
-                Err(ProviderFailure::Failed(error)) => return Err(error),
+                Err(ProviderFailure::Stopped) => return Err(NoResult::BeginAgain),
+                Err(ProviderFailure::Failed(error)) => return Err(error.into()),
             }
         }
         match first {
             Some(answer) => Ok(Collected { answers: vec![answer], passed_over }),
-            None => Err(none_available(&passed_over)),
+            None => Err(none_available(&passed_over).into()),
         }
     }
 
     /// Diagnostics of a document: all active servers, or none (decisions §3).
-    async fn collect_diagnostics(&self) -> Result<Collected, ToolError> {
+    async fn collect_diagnostics(&self) -> Result<Collected, NoResult> {
         let question = self.question()?;
         let asked = self.providers.iter().map(|provider| {
             let question = &question;
@@ -194,19 +211,20 @@ impl Execution {
             match outcome {
                 Ok(answer) => answers.push(answer),
                 Err(ProviderFailure::Unsupported) => unsupported_by.push(unsupported(&provider.kind)),
-                Err(ProviderFailure::Unavailable(unavailable)) => return Err(unavailable.to_error()),
-                Err(ProviderFailure::Failed(error)) => return Err(error),
+                Err(ProviderFailure::Unavailable(unavailable)) => return Err(unavailable.to_error().into()),
+                Err(ProviderFailure::Stopped) => return Err(NoResult::BeginAgain),
+                Err(ProviderFailure::Failed(error)) => return Err(error.into()),
             }
         }
         match (answers.is_empty(), self.unavailable.first()) {
-            (_, Some(unavailable)) => Err(unavailable.to_error()),
-            (true, None) => Err(none_available(&unsupported_by)),
+            (_, Some(unavailable)) => Err(unavailable.to_error().into()),
+            (true, None) => Err(none_available(&unsupported_by).into()),
             (false, None) => Ok(Collected { answers, passed_over: vec![] }),
         }
     }
 
     /// Questions about the whole workspace: everybody is asked; who can't answer is named.
-    async fn collect_everywhere(&self, diagnostics: bool) -> Result<Collected, ToolError> {
+    async fn collect_everywhere(&self, diagnostics: bool) -> Result<Collected, NoResult> {
         let question = self.question()?;
         let asked = self.providers.iter().map(|provider| {
             let question = &question;
@@ -228,11 +246,12 @@ impl Execution {
                 Err(ProviderFailure::Unsupported) if provider.is_linter || diagnostics => {}
                 Err(ProviderFailure::Unsupported) => collected.passed_over.push(unsupported(&provider.kind)),
                 Err(ProviderFailure::Unavailable(unavailable)) => collected.passed_over.push(unavailable),
-                Err(ProviderFailure::Failed(error)) => return Err(error),
+                Err(ProviderFailure::Stopped) => return Err(NoResult::BeginAgain),
+                Err(ProviderFailure::Failed(error)) => return Err(error.into()),
             }
         }
         if collected.answers.is_empty() {
-            return Err(none_available(&collected.passed_over));
+            return Err(none_available(&collected.passed_over).into());
         }
         Ok(collected)
     }

@@ -2,7 +2,8 @@
 //!
 //! A file whose stamp was taken within two seconds of its last change may change again without the stamp showing it, so its
 //! content's hash is kept as well and compared until the stamp has aged (decisions §3, "edit not yet seen by the watcher").
-//! Invariant: a file counts as unchanged only if its stamp, and where that is young its hash, are those of the last look.
+//! Invariants: a file counts as unchanged only if its stamp, and where that is young its hash, are those of the last look; a
+//! text is kept only as long as its file is known and unchanged.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -84,10 +85,9 @@ impl KnownFiles {
         let text = String::from_utf8(bytes)
             .map_err(|_| ToolError::new(ErrorCode::NotFound, "the document is not UTF-8 text and can't be opened"))?;
         let source = Arc::new(Source { uri: uri.clone(), document: Arc::new(Document::new(text)), hash });
-        let unchanged = self.texts.peek(uri).is_some_and(|before| before.hash == hash);
         self.learn(uri.clone(), Observed { hash: stamp.is_fresh(clock::wall_ns()).then_some(hash), stamp });
         self.keep(source.clone());
-        Ok((source, if unchanged && look == Look::Changed { Look::Same } else { look }))
+        Ok((source, look))
     }
 
     /// Compares a file with the last look at it. A changed file is learnt anew.
@@ -108,42 +108,61 @@ impl KnownFiles {
             _ => false,
         };
         self.known.insert(uri.clone(), now);
+        if !same {
+            self.drop_text(uri);
+        }
         Ok(if same { Look::Same } else { Look::Changed })
     }
 
     /// Takes note of a look made elsewhere; says whether it contradicts an earlier one.
     pub fn learn(&mut self, uri: CanonicalUri, observed: Observed) -> Look {
         if self.known.len() >= limits::MAX_WATCHED_FILES {
-            self.known.clear();
+            self.forget_all();
         }
-        match self.known.insert(uri, observed.clone()) {
+        let look = match self.known.insert(uri.clone(), observed.clone()) {
             None => Look::New,
             Some(before) if before.stamp == observed.stamp => match (before.hash, observed.hash) {
                 (Some(before), Some(after)) if before != after => Look::Changed,
                 _ => Look::Same,
             },
             Some(_) => Look::Changed,
+        };
+        if look == Look::Changed {
+            self.drop_text(&uri);
         }
+        look
     }
 
     /// Forgets a file that is known to have changed; says whether it was known.
     pub fn forget(&mut self, uri: &CanonicalUri) -> bool {
+        self.drop_text(uri);
         self.known.remove(uri).is_some()
     }
 
     /// The same, by the file's real path.
     pub fn forget_path(&mut self, path: &std::path::Path) {
-        self.known.remove(encode_path(path).as_str());
+        if let Some((uri, _)) = self.known.remove_entry(encode_path(path).as_str()) {
+            self.drop_text(&uri);
+        }
     }
 
     /// Forgets everything: after a bulk change.
     pub fn forget_all(&mut self) {
         self.known.clear();
+        self.texts.clear();
+        self.text_bytes = 0;
     }
 
     /// How many files are known and how many bytes of text are kept.
     pub fn size(&self) -> (usize, usize) {
         (self.known.len(), self.text_bytes)
+    }
+
+    /// A changed file's old text must not be taken for its present one at the next look, which finds nothing new.
+    fn drop_text(&mut self, uri: &CanonicalUri) {
+        if let Some(out) = self.texts.pop(uri) {
+            self.text_bytes -= out.document.text().len();
+        }
     }
 
     fn keep(&mut self, source: Arc<Source>) {

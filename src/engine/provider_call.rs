@@ -14,7 +14,7 @@ use crate::base::limits;
 use crate::engine::execution::Provider;
 use crate::engine::language_server::{Ask, Asked, NotImplemented, PendingAnswer, ProjectReport, Pulled, Restart};
 use crate::engine::question::Question;
-use crate::engine::server_state::{ServerState, Unavailable};
+use crate::engine::server_state::{STOPPED, ServerState, Unavailable};
 use crate::gate::{Admitted, Gate};
 use crate::lsp::convert::{self, RawAnswer, Report};
 use crate::lsp::encoding::{self, PositionEncoding, Texts};
@@ -40,6 +40,8 @@ pub enum ProviderFailure {
     Unsupported,
     /// It isn't there.
     Unavailable(Unavailable),
+    /// It was stopped on purpose while it was asked: whoever asks again is given another one.
+    Stopped,
     /// The call as a whole fails.
     Failed(ToolError),
 }
@@ -134,7 +136,11 @@ impl<'a> Call<'a> {
 
     async fn attempt(&self) -> Result<Attempt, ProviderFailure> {
         let ask = Ask { question: self.question.clone(), deadline: self.deadline };
-        let Ok(asked) = self.provider.server.send(ask).await else {
+        let asked = self.provider.server.send(ask).await;
+        if matches!(&*self.provider.state.borrow(), ServerState::Down(down) if down.reason == STOPPED) {
+            return Err(ProviderFailure::Stopped);
+        }
+        let Ok(asked) = asked else {
             return Err(self.unavailable("crashed", "the language server's supervisor was replaced; ask again"));
         };
         match asked {

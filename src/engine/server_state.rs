@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use crate::model::error::{Phase, ToolError};
 
+/// The reason of a server that was stopped on purpose.
+pub const STOPPED: &str = "stopped";
+
 /// Where a language server is in its life.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]

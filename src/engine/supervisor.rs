@@ -86,13 +86,12 @@ pub struct DrainAll;
 #[rtype(result = "Vec<WorkspaceHealth>")]
 pub struct GetHealth;
 
-/// A workspace's actor ended.
+/// A workspace's actor panicked.
 #[derive(Message)]
 #[rtype(result = "()")]
 struct WorkspaceEnded {
     name: WorkspaceName,
     generation: u64,
-    kind: ExitKind,
 }
 
 struct Running {
@@ -179,7 +178,11 @@ impl Supervisor {
         });
         let slot = WatchSlot::default();
         let (watch, supervisor, ended) = (slot.clone(), ctx.address(), name.clone());
-        let on_exit = move |kind| drop(supervisor.try_send(WorkspaceEnded { name: ended, generation, kind }));
+        let on_exit = move |kind| {
+            if kind == ExitKind::Panicked {
+                drop(supervisor.try_send(WorkspaceEnded { name: ended, generation }));
+            }
+        };
         let arbiter = self.arbiter(generation);
         let actor = Workspace::start_in_arbiter(&arbiter, move |_| Workspace::new(setup, slot, on_exit));
         let warms = !matches!(&policy.prewarm, crate::config::Prewarm::All(false));
@@ -266,6 +269,8 @@ impl Actor for Supervisor {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
+        // Room for word of every workspace at once: none of it may be lost.
+        ctx.set_mailbox_capacity(limits::MAX_WORKSPACES);
         ctx.run_interval(MEMORY_INTERVAL, |supervisor, ctx| supervisor.keep_memory_budget(ctx));
     }
 }
@@ -283,7 +288,7 @@ impl Handler<WorkspaceEnded> for Supervisor {
 
     fn handle(&mut self, ended: WorkspaceEnded, ctx: &mut Self::Context) {
         let current = self.running.get(&ended.name).is_some_and(|running| running.generation == ended.generation);
-        if !current || ended.kind != ExitKind::Panicked {
+        if !current {
             return;
         }
         tracing::error!(workspace = %ended.name, "workspace actor panicked, building it anew");
@@ -344,12 +349,17 @@ fn evict_longest_idle(
     budget: u64,
 ) {
     let mut children: Vec<(u64, u64, usize, crate::engine::providers::ChildKey)> = Vec::new();
+    let mut total: u64 = 0;
     for (index, health) in healths.enumerate() {
         for server in health.into_iter().flat_map(|health| health.servers) {
-            children.push((server.unused_s, server.memory_bytes.unwrap_or(0), index, server.key));
+            let bytes = server.memory_bytes.unwrap_or(0);
+            total += bytes;
+            // One that is at work isn't idle, and stopping one without memory frees none.
+            if server.pending == 0 && bytes > 0 {
+                children.push((server.unused_s, bytes, index, server.key));
+            }
         }
     }
-    let mut total: u64 = children.iter().map(|(_, bytes, ..)| bytes).sum();
     children.sort_by_key(|child| std::cmp::Reverse(child.0));
     for (_, bytes, index, key) in children {
         if total <= budget {

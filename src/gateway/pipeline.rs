@@ -102,8 +102,11 @@ async fn wait_for(wait: Wait, board: &Board) {
         Wait::Servers(states) => {
             board.write(Waiting::Servers(states.clone()));
             for mut state in states {
-                // An error means that the server's actor is gone; beginning again finds out why.
-                drop(state.wait_for(|state| !state.is_pending()).await);
+                // A server that has started may wait for a document to be opened: beginning again opens it. An error
+                // means that the server's actor is gone; beginning again finds out why.
+                let starting = matches!(*state.borrow(), ServerState::Starting);
+                let goes_on = |now: &ServerState| !now.is_pending() || starting && *now != ServerState::Starting;
+                drop(state.wait_for(goes_on).await);
             }
         }
     }

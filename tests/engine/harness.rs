@@ -1,6 +1,5 @@
 //! What the tests of this target share: a folder of files, a service on the present thread, and calls to it.
 
-use std::collections::BTreeSet;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +24,6 @@ use codeyard::telemetry::{Counts, Metrics};
 use codeyard::watch::Watcher;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -139,12 +137,11 @@ pub struct Entry {
     entry: String,
     is_linter: bool,
     installed: bool,
-    languages: &'static str,
 }
 
 impl Entry {
     pub fn new(name: &str, launcher: Arc<dyn Launcher>) -> Self {
-        Self { name: name.into(), launcher, entry: String::new(), is_linter: false, installed: true, languages: "fake" }
+        Self { name: name.into(), launcher, entry: String::new(), is_linter: false, installed: true }
     }
 
     /// TOML for the end of its entry, such as `quirks.anchor = true`.
@@ -161,12 +158,6 @@ impl Entry {
 
     pub fn missing(mut self) -> Self {
         self.installed = false;
-        self
-    }
-
-    /// Serves `.other` files in place of `.fake` files.
-    pub fn other_language(mut self) -> Self {
-        self.languages = "other";
         self
     }
 }
@@ -238,11 +229,11 @@ fn config_of(kinds: &[Entry]) -> Config {
         ..Config::default()
     };
     for (priority, kind) in kinds.iter().enumerate() {
-        let group = if kind.is_linter { &kind.name } else { kind.languages };
+        let group = if kind.is_linter { kind.name.as_str() } else { "fake" };
         let role = if kind.is_linter { "linter" } else { "primary" };
         let text = format!(
-            "languages = [\"{}\"]\ngroup = \"{group}\"\nrole = \"{role}\"\npriority = {priority}\ncommand = [\"{}\"]\n{}",
-            kind.languages, kind.name, kind.entry
+            "languages = [\"fake\"]\ngroup = \"{group}\"\nrole = \"{role}\"\npriority = {priority}\ncommand = [\"{}\"]\n{}",
+            kind.name, kind.entry
         );
         let entry: toml::Table = text.parse().unwrap();
         config.servers.insert(kind.name.clone(), entry.into());
@@ -289,6 +280,7 @@ pub struct Yard {
     pub config: Config,
     pub counts: Arc<Counts>,
     pub gateway: Arc<Gateway>,
+    pub watcher: Option<Watcher>,
     engine: Option<Engine>,
     kinds: Arc<Kinds>,
     watched: bool,
@@ -310,7 +302,7 @@ impl Yard {
             programs: Programs::new(kinds.clone()),
             launcher: kinds.clone(),
             frames: Arc::new(FrameBudget::default()),
-            watcher,
+            watcher: watcher.clone(),
             environment: Arc::default(),
             metrics: metrics.clone(),
         };
@@ -325,7 +317,7 @@ impl Yard {
         let done = engine.configure(config.clone()).await.unwrap();
         assert_eq!(done.failed, [], "workspaces must open");
         let gateway = Arc::new(Gateway::new(engine.directory(), metrics.clone()));
-        Self { sites, config, counts, gateway, engine: Some(engine), kinds, watched, metrics }
+        Self { sites, config, counts, gateway, watcher, engine: Some(engine), kinds, watched, metrics }
     }
 
     /// Ends the service and starts another one with the same state directory.
@@ -341,6 +333,18 @@ impl Yard {
     /// The first workspace's files.
     pub fn site(&self) -> &Site {
         &self.sites[0]
+    }
+
+    /// Takes another configuration over.
+    pub async fn reconfigure(&mut self, tune: impl FnOnce(&mut Config)) {
+        tune(&mut self.config);
+        let done = self.engine().configure(self.config.clone()).await.unwrap();
+        assert_eq!(done.failed, []);
+    }
+
+    /// Roots, text, fs and diagnostics epochs of the first workspace.
+    pub async fn epochs(&self) -> [u64; 4] {
+        self.health().await[0].epochs
     }
 
     pub async fn drain(mut self) {
@@ -483,11 +487,3 @@ where
         (self.0)(spec)
     }
 }
-
-/// Values in the order they were first seen.
-pub fn distinct(values: impl IntoIterator<Item = Vec<u8>>) -> usize {
-    values.into_iter().collect::<BTreeSet<_>>().len()
-}
-
-/// A list that several tasks write to.
-pub type Log = Arc<Mutex<Vec<String>>>;

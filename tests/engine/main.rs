@@ -5,5 +5,16 @@
 mod fake_server;
 mod harness;
 
+mod caps;
+mod codes;
 mod crashes;
+mod diagnostics;
+mod documents;
+mod drain;
+mod flights;
+mod groups;
 mod hangs;
+mod isolation;
+mod overload;
+mod paging;
+mod readiness;

@@ -88,8 +88,8 @@ impl LanguageServer {
                 Ok(())
             }
             Ok(SyncOutcome::Changed) => Ok(()),
-            Err(_) => {
-                self.die("queue_full", ctx);
+            Err(error) => {
+                self.lost(&error, ctx);
                 Err(())
             }
         }
@@ -104,8 +104,8 @@ impl LanguageServer {
         let Some(up) = &mut self.up else { return Asked::NotReady };
         let mut state = up.diagnostics.push_of(uri, settle, Instant::now());
         if matches!(state, PushState::Outdated) {
-            if up.reopen(document).is_err() {
-                self.die("queue_full", ctx);
+            if let Err(error) = up.reopen(document) {
+                self.lost(&error, ctx);
                 return Asked::NotReady;
             }
             state = up.diagnostics.push_of(uri, settle, Instant::now());
@@ -119,7 +119,10 @@ impl LanguageServer {
             }
             PushState::Outdated => return Asked::NotReady,
         };
-        Asked::Push(PendingPush { pushed, encoding: up.encoding, expiry: up.expiry(None, deadline) })
+        let pending = PendingPush { pushed, encoding: up.encoding, expiry: up.expiry(None, deadline) };
+        // The push may be there already and lack only its quiet: no event will come to say that it's over.
+        self.settle_pushes(ctx);
+        Asked::Push(pending)
     }
 
     fn poisoned_by(&mut self, question: &Question) -> Option<Unavailable> {

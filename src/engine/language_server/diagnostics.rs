@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -15,6 +16,10 @@ use crate::base::limits;
 use crate::canon;
 use crate::model::diagnostic::{Diagnostic, RawDiagnostic, RawFileDiagnostics};
 use crate::model::uri::CanonicalUri;
+
+/// After we closed and opened a document, an empty push without a version may be the server's tidying up after the close:
+/// it counts only after so much quiet.
+const TIDYING: Duration = Duration::from_millis(300);
 
 /// Somebody who waits for the push that follows a sync.
 type Waiter = oneshot::Sender<Arc<Vec<RawDiagnostic>>>;
@@ -44,6 +49,8 @@ struct File {
     push: Option<Push>,
     waiters: Vec<Waiter>,
     reported: Option<Report>,
+    /// We closed it, and nothing has been said since that couldn't be about the close.
+    tidied: bool,
 }
 
 #[derive(Debug)]
@@ -58,6 +65,7 @@ pub struct Diagnostics {
     files: BTreeMap<CanonicalUri, File>,
     event: u64,
     content: u64,
+    versioned: bool,
 }
 
 /// What to do for somebody who asks for a document's push.
@@ -71,6 +79,11 @@ pub enum PushState {
 }
 
 impl Diagnostics {
+    /// Nothing known yet. `versioned`: the server's pushes about open documents carry their version.
+    pub fn of_server(versioned: bool) -> Self {
+        Self { versioned, ..Self::default() }
+    }
+
     /// Something on disk or in another document changed: earlier pushes may be out of date.
     pub fn surroundings_changed(&mut self) {
         self.content += 1;
@@ -88,6 +101,7 @@ impl Diagnostics {
         if let Some(file) = self.files.get_mut(uri) {
             file.synced = None;
             file.push = None;
+            file.tidied = true;
         }
     }
 
@@ -104,7 +118,16 @@ impl Diagnostics {
         self.event += 1;
         let event = self.event;
         let diagnostics = Arc::new(raw);
+        let versioned = self.versioned;
         let file = self.file(uri);
+        if let Some(synced) = file.synced
+            && (version.is_some_and(|version| version < synced.version)
+                || versioned && version.is_none() && diagnostics.is_empty())
+        {
+            // Late word on an older text, or on our closing it: what counts is yet to come.
+            return false;
+        }
+        file.tidied &= version.is_none() && diagnostics.is_empty();
         if file.synced.is_none() && diagnostics.is_empty() && file.reported.is_some() {
             // The server clears what we closed; the report stands until the file changes.
             return false;
@@ -145,7 +168,7 @@ impl Diagnostics {
                 for waiter in file.waiters.drain(..) {
                     drop(waiter.send(current.clone()));
                 }
-            } else if let Some(at) = file.push.as_ref().map(|push| push.at + settle).filter(|at| *at > now) {
+            } else if let Some(at) = file.quiet_at(settle).filter(|at| *at > now) {
                 next = Some(next.map_or(at, |next| next.min(at)));
             }
         }
@@ -182,8 +205,14 @@ impl File {
             Some(version) => version >= synced.version,
             None => push.event > synced.event,
         };
-        let quiet = now.saturating_duration_since(push.at) >= settle;
+        let quiet = self.quiet_at(settle).is_some_and(|at| at <= now);
         (of_present && quiet).then(|| push.diagnostics.clone())
+    }
+
+    /// When the last push has been quiet for long enough.
+    fn quiet_at(&self, settle: Duration) -> Option<Instant> {
+        let wait = if self.tidied { settle.max(TIDYING) } else { settle };
+        self.push.as_ref().map(|push| push.at + wait)
     }
 }
 
@@ -214,7 +243,7 @@ mod tests {
         let mut known = Diagnostics::default();
         let now = Instant::now();
         known.synced(&uri(), 2);
-        assert!(known.pushed(&uri(), Some(1), vec![finding("old")], now));
+        assert!(!known.pushed(&uri(), Some(1), vec![finding("old")], now), "late word is no news");
         let PushState::Awaited(mut waits) = known.push_of(&uri(), Duration::ZERO, now) else { panic!("must wait") };
         assert!(known.pushed(&uri(), Some(2), vec![finding("new")], now));
         assert_eq!(known.settle(Duration::ZERO, now), None);
@@ -233,6 +262,26 @@ mod tests {
         assert!(waits.try_recv().is_err());
         assert_eq!(known.settle(settle, now + settle), None);
         assert_eq!(waits.try_recv().unwrap()[0].message, "after");
+    }
+
+    #[test]
+    fn tidying_up_after_our_close_is_not_taken_for_an_empty_result() {
+        let now = Instant::now();
+        for (versioned, held_ms) in [(false, Some(300)), (true, None)] {
+            let mut known = Diagnostics::of_server(versioned);
+            known.synced(&uri(), 1);
+            known.pushed(&uri(), Some(1), vec![finding("a")], now);
+            known.closed(uri().as_str());
+            known.synced(&uri(), 2);
+            let PushState::Awaited(mut waits) = known.push_of(&uri(), Duration::ZERO, now) else { panic!("must wait") };
+            known.pushed(&uri(), None, vec![], now);
+            let held = known.settle(Duration::ZERO, now);
+            assert_eq!(held, held_ms.map(|ms| now + Duration::from_millis(ms)), "versioned: {versioned}");
+            assert!(waits.try_recv().is_err());
+            known.pushed(&uri(), None, vec![finding("b")], now);
+            assert_eq!(known.settle(Duration::ZERO, now), None);
+            assert_eq!(waits.try_recv().unwrap()[0].message, "b");
+        }
     }
 
     #[test]

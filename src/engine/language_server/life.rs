@@ -12,10 +12,12 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::engine::restart::Verdict;
+use crate::engine::server_state::STOPPED;
 use crate::lsp::client::{Client, ClientOptions};
 use crate::lsp::events::{Event, Events};
 use crate::lsp::launch::Process;
 use crate::lsp::lifecycle::{self, Initialized};
+use crate::lsp::pending::RequestError;
 use crate::watch::Changes;
 
 /// Kills the child's whole group when dropped, unless it has been stopped in order.
@@ -94,8 +96,8 @@ impl LanguageServer {
                 let mut up = Up::new(&self.context, born.client, born.child, born.initialized, incarnation);
                 let opened = up.open_anchors(&self.context);
                 self.up = Some(up);
-                if opened.is_err() {
-                    return self.die("queue_full", ctx);
+                if let Err(error) = opened {
+                    return self.lost(&error, ctx);
                 }
                 self.refresh_state(ctx);
             }
@@ -155,6 +157,13 @@ impl LanguageServer {
         }
     }
 
+    /// A message couldn't be sent. Of a closed connection its own event tells, with the blame that belongs to it.
+    pub(super) fn lost(&mut self, error: &RequestError, ctx: &mut Context<Self>) {
+        if !matches!(error, RequestError::Closed(_)) {
+            self.die("queue_full", ctx);
+        }
+    }
+
     /// Ends the present child at once, because it misbehaved, and lets the restart rule decide.
     pub(super) fn die(&mut self, reason: &'static str, ctx: &mut Context<Self>) {
         let Some(up) = self.up.take() else { return };
@@ -169,7 +178,7 @@ impl LanguageServer {
         }
         self.tell(News::AnswersMayDiffer, ctx);
         if self.stopping {
-            return self.down("stopped", message, stderr);
+            return self.down(STOPPED, message, stderr);
         }
         self.context.metrics.restart(reason);
         tracing::warn!(
@@ -214,6 +223,10 @@ impl LanguageServer {
 
     /// Once a second: hangs, stability, idleness.
     pub(super) fn care(&mut self, ctx: &mut Context<Self>) {
+        if !self.context.tell.connected() {
+            // Its workspace panicked; the one built in its place has children of its own.
+            return ctx.stop();
+        }
         let now = Instant::now();
         let Some(up) = &self.up else { return };
         let silent = now.saturating_duration_since(up.client.last_byte_at());
@@ -264,20 +277,22 @@ impl Handler<Restart> for LanguageServer {
 }
 
 impl Handler<StopServer> for LanguageServer {
-    type Result = ResponseFuture<()>;
+    type Result = ResponseActFuture<Self, ()>;
 
     fn handle(&mut self, _: StopServer, _: &mut Self::Context) -> Self::Result {
         self.stopping = true;
-        self.down("stopped", "the language server has been stopped".into(), String::new());
+        self.down(STOPPED, "the language server has been stopped".into(), String::new());
         let up = self.up.take();
-        Box::pin(async move {
+        let stopped = async move {
             if let Some(up) = up {
                 let (client, child) = up.into_parts();
                 let report = lifecycle::stop(&client, child.process().as_ref()).await;
                 tracing::info!(report = ?report, "language server stopped");
                 drop(child.disarm());
             }
-        })
+        };
+        // An actor with timers doesn't end by itself, not even when nobody knows it any more.
+        Box::pin(stopped.into_actor(self).map(|(), _, ctx| ctx.stop()))
     }
 }
 

@@ -40,6 +40,8 @@ pub use health::{GetHealth, ServerHealth};
 pub use life::KillOnDrop;
 use up::Up;
 
+/// Messages that may wait for the actor. Beyond it senders wait.
+const MAILBOX: usize = 4_096;
 /// How often a running server is looked after.
 const CARE_INTERVAL: Duration = Duration::from_secs(1);
 /// Every so many looks the child's descendants are noted in the ledger.
@@ -262,6 +264,14 @@ impl LanguageServer {
         (server, watcher)
     }
 
+    /// Starts the actor, with its mailbox large enough from the first message on.
+    pub fn start_roomy(self) -> Addr<Self> {
+        Self::create(|ctx| {
+            ctx.set_mailbox_capacity(MAILBOX);
+            self
+        })
+    }
+
     fn set_state(&mut self, next: ServerState) {
         let changed = *self.state.borrow() != next;
         if changed {
@@ -310,8 +320,8 @@ impl Handler<FilesChanged> for LanguageServer {
             return self.begin_anew(ctx);
         }
         let Some(up) = &mut self.up else { return };
-        if up.files_changed(&self.context, &message.0).is_err() {
-            self.die("queue_full", ctx);
+        if let Err(error) = up.files_changed(&self.context, &message.0) {
+            self.lost(&error, ctx);
         }
     }
 }

@@ -104,7 +104,7 @@ impl Up {
             encoding,
             readiness,
             documents,
-            diagnostics: Diagnostics::default(),
+            diagnostics: Diagnostics::of_server(context.server.quirks.push_versioned),
             expired: Arc::default(),
             born: now,
             incarnation,

@@ -120,20 +120,19 @@ impl Workspace {
     fn page_is_true(&mut self, snapshot: &Snapshot, query: &GatedQuery, offset: u64) -> bool {
         let size = query.page().map(|page| page.size).unwrap_or(usize::MAX);
         let mut is_true = true;
+        let mut edited = Vec::new();
         for uri in snapshot.result().files_on_page(offset, size) {
             match self.known.look(&uri) {
                 Ok(Look::Same) => {}
-                Ok(Look::Changed | Look::New) => {
-                    self.on_edit(&uri);
-                    is_true = false;
-                }
+                Ok(Look::Changed | Look::New) => edited.push(uri),
                 Err(_) => {
                     self.on_gone(&uri);
                     is_true = false;
                 }
             }
         }
-        is_true
+        self.on_edits(&edited);
+        is_true && edited.is_empty()
     }
 
     fn start_run(
@@ -144,6 +143,7 @@ impl Workspace {
         snapshot_key: String,
         ctx: &mut Context<Self>,
     ) -> Result<Begun, ToolError> {
+        let seen = self.seen;
         let document = self.open_document(&query)?;
         let plan = match self.plan(&query) {
             Ok(plan) => plan,
@@ -152,6 +152,7 @@ impl Workspace {
                 return Ok(Begun::Wait(Wait::Preparing(all)));
             }
         };
+        let plan = self.without_resting(plan);
         if plan.choices.is_empty() {
             let why = plan.unavailable.first().map(Unavailable::to_error);
             return Err(why.unwrap_or_else(no_files));
@@ -182,8 +183,8 @@ impl Workspace {
             limits: self.policy.limits.clone(),
             workspace: ctx.address(),
             subscription: self.slot.get(),
-            request_key: request_key.clone(),
             snapshot_key: snapshot_key.clone(),
+            seen,
             deadline,
         };
         let run = execution.share();
@@ -238,6 +239,23 @@ impl Workspace {
             Some(uri) => self.plan_file(uri, linters).map(Arc::new),
             None => self.plan_workspace(linters),
         }
+    }
+
+    /// The plan without children that are left alone for a while.
+    fn without_resting(&self, plan: Arc<Plan>) -> Arc<Plan> {
+        let now = Instant::now();
+        let rests = |choice: &Choice| self.resting.get(&choice.key).is_some_and(|until| *until > now);
+        if !plan.choices.iter().any(rests) {
+            return plan;
+        }
+        let (resting, choices) = plan.choices.iter().cloned().partition(rests);
+        let resting: Vec<Choice> = resting;
+        let mut unavailable = plan.unavailable.clone();
+        unavailable.extend(resting.iter().map(|choice| {
+            let message = "the supervision of the language server failed; it is built anew in a few seconds";
+            Unavailable::new(&choice.key.kind, "crashed", message, "codeyard doctor")
+        }));
+        Arc::new(Plan { choices, unavailable, ..plan.as_ref().clone() })
     }
 
     fn plan_file(&mut self, uri: &CanonicalUri, linters: bool) -> Planned {

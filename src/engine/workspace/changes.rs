@@ -51,9 +51,8 @@ impl Workspace {
     pub(super) fn take_changes(&mut self) {
         self.take_seen_changes();
         if !self.is_watched() {
-            self.epochs.text += 1;
-            self.epochs.fs += 1;
-            self.epochs.diagnostics += 1;
+            // Not counted as seen: it must not end what others have under way.
+            bump(&mut self.epochs, true, true, true);
         }
     }
 
@@ -90,22 +89,28 @@ impl Workspace {
 
     /// A document differs from what was known, and the watcher hasn't said so.
     pub(super) fn on_edit(&mut self, uri: &CanonicalUri) {
-        self.move_epochs(true, false, true);
-        self.tell_children(one_change(uri, ChangeKind::Changed));
+        self.on_edits(std::slice::from_ref(uri));
+    }
+
+    /// The same of several, told to the children in one message.
+    pub(super) fn on_edits(&mut self, uris: &[CanonicalUri]) {
+        if !uris.is_empty() {
+            self.move_epochs(true, false, true);
+            self.tell_children(changes_of(uris, ChangeKind::Changed));
+        }
     }
 
     /// A document is gone, and the watcher hasn't said so.
     pub(super) fn on_gone(&mut self, uri: &CanonicalUri) {
         if self.known.forget(uri) {
             self.move_epochs(false, true, true);
-            self.tell_children(one_change(uri, ChangeKind::Deleted));
+            self.tell_children(changes_of(std::slice::from_ref(uri), ChangeKind::Deleted));
         }
     }
 
     pub(super) fn move_epochs(&mut self, text: bool, fs: bool, diagnostics: bool) {
-        self.epochs.text += u64::from(text);
-        self.epochs.fs += u64::from(fs);
-        self.epochs.diagnostics += u64::from(diagnostics);
+        bump(&mut self.epochs, text, fs, diagnostics);
+        bump(&mut self.seen, text, fs, diagnostics);
     }
 
     fn tell_children(&self, changes: Changes) {
@@ -113,7 +118,8 @@ impl Workspace {
         for child in self.children.values() {
             if child.actor.try_send(FilesChanged(changes.clone())).is_err() {
                 // A server that misses a change would answer from old text: it must begin anew.
-                drop(child.actor.try_send(Restart { reason: "missed_change" }));
+                let told = child.actor.send(Restart { reason: "missed_change" });
+                actix::spawn(async move { told.await.ok() });
             }
         }
     }
@@ -152,6 +158,13 @@ impl Handler<ServerNews> for Workspace {
     }
 }
 
-fn one_change(uri: &CanonicalUri, kind: ChangeKind) -> Changes {
-    Changes { files: vec![FileChange { path: uri.to_path(), kind }], ..Changes::default() }
+fn changes_of(uris: &[CanonicalUri], kind: ChangeKind) -> Changes {
+    let files = uris.iter().map(|uri| FileChange { path: uri.to_path(), kind }).collect();
+    Changes { files, ..Changes::default() }
+}
+
+fn bump(epochs: &mut Epochs, text: bool, fs: bool, diagnostics: bool) {
+    epochs.text += u64::from(text);
+    epochs.fs += u64::from(fs);
+    epochs.diagnostics += u64::from(diagnostics);
 }

@@ -9,6 +9,9 @@ use crate::engine::language_server::StopServer;
 use crate::engine::providers::Choice;
 use crate::engine::server_context::ServerContext;
 
+/// How long a child whose actor panicked is left alone: whatever made it panic would do so again at once.
+const PANIC_REST: Duration = Duration::from_secs(5);
+
 /// A child's actor ended.
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -33,7 +36,7 @@ impl Workspace {
         let (key, workspace) = (choice.key.clone(), ctx.address());
         let on_exit = move |kind| drop(workspace.try_send(ChildEnded { key, kind }));
         let (server, state) = LanguageServer::new(context, on_exit);
-        Child { actor: server.start(), state }
+        Child { actor: server.start_roomy(), state }
     }
 
     fn child_context(&self, choice: &Choice, ctx: &Context<Self>) -> ServerContext {
@@ -83,11 +86,18 @@ impl Handler<ChildEnded> for Workspace {
     type Result = ();
 
     fn handle(&mut self, ended: ChildEnded, _: &mut Self::Context) {
-        if ended.kind == ExitKind::Panicked {
-            tracing::error!(workspace = %self.setup.name, server = %ended.key.kind, "language server actor panicked");
-            self.children.remove(&ended.key);
-            self.move_epochs(true, false, true);
+        if ended.kind != ExitKind::Panicked {
+            return;
         }
+        tracing::error!(workspace = %self.setup.name, server = %ended.key.kind, "language server actor panicked");
+        // There may be another one in its place by now.
+        if self.children.get(&ended.key).is_some_and(|child| !child.actor.connected()) {
+            self.children.remove(&ended.key);
+        }
+        let now = Instant::now();
+        self.resting.retain(|_, until| *until > now);
+        self.resting.insert(ended.key, now + PANIC_REST);
+        self.move_epochs(true, false, true);
     }
 }
 

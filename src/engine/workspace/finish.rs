@@ -17,12 +17,15 @@ impl Workspace {
     fn finish(&mut self, finish: Finish) -> Outcome {
         self.runs.remove(&finish.snapshot_key);
         self.take_seen_changes();
+        let mut edited = Vec::new();
         for (uri, observed) in finish.observed {
             if self.known.learn(uri.clone(), observed) == Look::Changed {
-                self.on_edit(&uri);
+                edited.push(uri);
             }
         }
-        if self.snapshot_key(&finish.query, &finish.request_key) != finish.snapshot_key {
+        self.on_edits(&edited);
+        let mask = finish.query.epoch_mask();
+        if self.seen.tuple(mask) != finish.seen.tuple(mask) {
             return Outcome::Changed;
         }
         let key = finish.snapshot_key;

@@ -92,10 +92,10 @@ pub enum Wait {
 pub struct Finish {
     /// The question.
     pub query: Arc<GatedQuery>,
-    /// Its request key.
-    pub request_key: String,
     /// The snapshot key it ran under.
     pub snapshot_key: String,
+    /// What was known to have changed when it began.
+    pub seen: Epochs,
     /// The whole canonical result.
     pub result: CanonicalResult,
     /// How the result's files looked on disk.
@@ -175,6 +175,10 @@ pub struct Workspace {
     setup: Arc<WorkspaceSetup>,
     policy: Policy,
     epochs: Epochs,
+    /// Of the epochs' moves those with a reason: without a watcher the epochs also move with every question.
+    seen: Epochs,
+    /// Children whose actors panicked, and until when they are left alone.
+    resting: HashMap<ChildKey, Instant>,
     snapshots: SnapshotStore,
     known: KnownFiles,
     watching: Watching,
@@ -194,6 +198,8 @@ impl Workspace {
         let policy = setup.policy.clone();
         Self {
             epochs: Epochs { roots: setup.roots_epoch, ..Epochs::default() },
+            seen: Epochs::default(),
+            resting: HashMap::new(),
             snapshots: snapshot_store(&policy),
             known: KnownFiles::new(setup.gate.clone()),
             watching: Watching::Idle,

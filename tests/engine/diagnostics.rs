@@ -1,0 +1,202 @@
+//! Diagnostics: only those of the present content, of all servers together, or an error.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::fake_server::*;
+use crate::harness::*;
+
+fn pushing() -> FakeServer {
+    FakeServer::new().capabilities(json!({"textDocumentSync": 1}))
+}
+
+fn pulling(findings: Value) -> FakeServer {
+    FakeServer::new()
+        .capabilities(json!({
+            "textDocumentSync": 1, "diagnosticProvider": {"interFileDependencies": true, "workspaceDiagnostics": false}
+        }))
+        .answer("textDocument/diagnostic", json!({"kind": "full", "items": findings}))
+}
+
+async fn messages(yard: &Yard) -> Vec<String> {
+    let called = yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake")).await;
+    let list = called.ok()["diagnostics"].as_array().unwrap().clone();
+    list.iter().map(|one| one["message"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn pulled_diagnostics() {
+    paused(|| async {
+        let fake = pulling(json!([finding(1, "b"), finding(0, "a"), finding(1, "b")])).launcher();
+        let yard = Plan::one(Site::usual(), fake.clone()).open().await;
+        assert_eq!(messages(&yard).await, ["a", "b"]);
+        let pulls = fake.record().count("textDocument/diagnostic");
+        assert_eq!(messages(&yard).await, ["a", "b"]);
+        assert_eq!(fake.record().count("textDocument/diagnostic"), pulls, "the second is retained");
+        let all = yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await.ok();
+        assert_eq!(all["items"][0]["diagnostics"].as_array().unwrap().len(), 2);
+    });
+}
+
+#[test]
+fn pushed_diagnostics_with_and_without_version() {
+    for versioned in [true, false] {
+        paused(|| async move {
+            let site = Site::usual();
+            let push = diagnostics(&site.uri("a.fake"), versioned.then_some(1), json!([finding(0, "a")]));
+            let fake = pushing().on("textDocument/didOpen", [wait_ms(200), push]).launcher();
+            let yard = Plan::one(site, fake.clone()).open().await;
+            let called = yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake")).await;
+            assert_eq!(called.summary(), "Returned 1 diagnostic.");
+            called.took_about(200);
+            assert_eq!(fake.record().count("textDocument/didOpen"), 1);
+        });
+    }
+}
+
+#[test]
+fn a_push_that_does_not_come_is_a_timeout_and_never_an_empty_list() {
+    paused(|| async {
+        let site = Site::usual();
+        let elsewhere = diagnostics(&site.uri("b.fake"), None, json!([finding(0, "b")]));
+        let fake = pushing().on("textDocument/didOpen", [elsewhere]).launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        let call = || yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake"));
+        call().await.timed_out("answering");
+        fake.push([wait_ms(500), diagnostics(&yard.site().uri("a.fake"), None, json!([finding(0, "late")]))]);
+        let called = call().await;
+        assert_eq!(called.ok()["diagnostics"][0]["message"], "late");
+        called.took_about(500);
+    });
+}
+
+#[test]
+fn pushes_of_older_versions_are_not_taken() {
+    paused(|| async {
+        let site = Site::usual();
+        let uri = site.uri("a.fake");
+        let version = |params: &Value| params["textDocument"]["version"].as_i64().unwrap();
+        let _ = version;
+        let fake = pushing()
+            .on("textDocument/didOpen", [diagnostics(&uri, Some(1), json!([finding(0, "first")]))])
+            .on(
+                "textDocument/didChange",
+                [
+                    diagnostics(&uri, Some(1), json!([finding(0, "old")])),
+                    wait_ms(300),
+                    diagnostics(&uri, Some(2), json!([finding(0, "new")])),
+                    diagnostics(&uri, Some(1), json!([finding(0, "very late")])),
+                ],
+            )
+            .launcher();
+        let entry = Entry::new("fake", fake.clone()).entry("quirks.push_versioned = true");
+        let yard = Plan::new(site).kind(entry).open().await;
+        assert_eq!(messages(&yard).await, ["first"]);
+        yard.site().write("a.fake", "changed\n");
+        assert_eq!(messages(&yard).await, ["new"]);
+        pass(1_000).await;
+        assert_eq!(messages(&yard).await, ["new"]);
+        let all = yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await.ok();
+        assert_eq!(all["items"][0]["diagnostics"][0]["message"], "new");
+    });
+}
+
+#[test]
+fn a_push_that_only_lacks_its_quiet_is_waited_for_no_longer_than_that() {
+    paused(|| async {
+        let site = Site::usual();
+        let push = diagnostics(&site.uri("a.fake"), None, json!([finding(0, "a")]));
+        let fake = pushing().on("textDocument/didOpen", [push]).launcher();
+        let entry = Entry::new("fake", fake.clone()).entry("quirks.push_settle_ms = 300\nquirks.anchor = true");
+        let yard = Plan::new(site).kind(entry).open().await;
+        // The anchor is opened at the start, so its push is there before anybody asks.
+        yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await.ok();
+        pass(100).await;
+        let called = yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake")).await;
+        assert_eq!(called.ok()["diagnostics"][0]["message"], "a");
+        called.took_about(200);
+    });
+}
+
+#[test]
+fn a_server_that_tidies_up_after_a_close_is_not_taken_at_its_word() {
+    for entry in ["", "quirks.push_versioned = true"] {
+        paused(|| async move {
+            let site = Site::new(&[("a.fake", "a\n"), ("b.fake", "b\n")]);
+            let uri = site.uri("a.fake");
+            let fake = pushing()
+                .on("textDocument/didClose", [diagnostics(&uri, None, json!([]))])
+                .on_nth("textDocument/didOpen", 1, [diagnostics(&uri, Some(1), json!([finding(0, "a")]))])
+                .on("textDocument/didOpen", [wait_ms(150), diagnostics(&uri, Some(9), json!([finding(0, "still")]))])
+                .launcher();
+            let yard = Plan::new(site).kind(Entry::new("fake", fake.clone()).entry(entry)).open().await;
+            assert_eq!(messages(&yard).await, ["a"]);
+            yard.site().write("b.fake", "changed\n");
+            assert_eq!(messages(&yard).await, ["still"], "{entry}");
+        });
+    }
+}
+
+#[test]
+fn an_empty_push_after_a_reopen_is_believed_once_it_has_been_quiet() {
+    paused(|| async {
+        let site = Site::new(&[("a.fake", "a\n"), ("b.fake", "b\n")]);
+        let uri = site.uri("a.fake");
+        let fake = pushing()
+            .on_nth("textDocument/didOpen", 1, [diagnostics(&uri, None, json!([finding(0, "a")]))])
+            .on("textDocument/didOpen", [diagnostics(&uri, None, json!([]))])
+            .launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        assert_eq!(messages(&yard).await, ["a"]);
+        yard.site().write("b.fake", "changed\n");
+        let called = yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake")).await;
+        assert_eq!(called.ok()["diagnostics"], json!([]));
+        called.took_about(300);
+    });
+}
+
+/// A primary and a linter.
+async fn pair(primary: Arc<FakeLauncher>, linter: Arc<FakeLauncher>) -> Yard {
+    let plan = Plan::new(Site::usual()).kind(Entry::new("fake", primary)).kind(Entry::new("lint", linter).linter());
+    plan.open().await
+}
+
+#[test]
+fn diagnostics_of_all_servers_are_merged() {
+    paused(|| async {
+        let primary = pulling(json!([finding(1, "type"), finding(0, "both")])).launcher();
+        let linter = pulling(json!([finding(2, "style"), finding(0, "both")])).launcher();
+        let yard = pair(primary, linter).await;
+        assert_eq!(messages(&yard).await, ["both", "type", "style"]);
+    });
+}
+
+#[test]
+fn one_mute_server_is_a_timeout_and_not_the_rest() {
+    paused(|| async {
+        let linter = pulling(json!([])).never("textDocument/diagnostic").launcher();
+        let yard = pair(pulling(json!([finding(0, "a")])).launcher(), linter.clone()).await;
+        yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake")).await.timed_out("answering");
+        linter.wait_for("$/cancelRequest", 1).await;
+        let yard = pair(pulling(json!([finding(0, "a")])).launcher(), pushing().launcher()).await;
+        yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake")).await.timed_out("answering");
+    });
+}
+
+#[test]
+fn one_dead_server_is_an_error_and_not_the_rest() {
+    paused(|| async {
+        let linter = pulling(json!([])).on("initialize", [exit(3)]).launcher();
+        let yard = pair(pulling(json!([finding(0, "a")])).launcher(), linter.clone()).await;
+        let call = || yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake"));
+        call().await.timed_out("starting");
+        pass(10_000).await;
+        let details = call().await.failed_as("PROVIDER_UNAVAILABLE", "quarantined");
+        assert_eq!(details["server"], "lint");
+        let linter = pulling(json!([])).on("textDocument/diagnostic", [half_reply(), signalled(11)]).launcher();
+        let yard = pair(pulling(json!([finding(0, "a")])).launcher(), linter).await;
+        let called = yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake")).await;
+        assert_eq!(called.failed_as("PROVIDER_UNAVAILABLE", "crashed")["server"], "lint");
+    });
+}

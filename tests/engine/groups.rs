@@ -1,0 +1,97 @@
+//! Several servers for one language: who is asked, and what is said of those that can't answer.
+
+use serde_json::json;
+
+use crate::fake_server::*;
+use crate::harness::*;
+
+fn answering(result: serde_json::Value) -> FakeServer {
+    FakeServer::new()
+        .capabilities(json!({"definitionProvider": true, "workspaceSymbolProvider": true, "textDocumentSync": 1}))
+        .answer("textDocument/definition", result)
+}
+
+#[test]
+fn a_linter_is_asked_only_when_the_primary_has_nothing() {
+    for (found, asked) in [(true, 0), (false, 1)] {
+        paused(|| async move {
+            let site = Site::usual();
+            let first = if found { json!([site.location("a.fake", 0)]) } else { json!([]) };
+            let primary = answering(first).launcher();
+            let linter = answering(json!([site.location("a.fake", 2)])).launcher();
+            let plan =
+                Plan::new(site).kind(Entry::new("fake", primary)).kind(Entry::new("lint", linter.clone()).linter());
+            let yard = plan.open().await;
+            let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
+            let line = if found { 0 } else { 2 };
+            assert_eq!(called.ok()["locations"], json!([yard.site().location("a.fake", line)]));
+            assert_eq!(linter.record().count("textDocument/definition"), asked);
+        });
+    }
+}
+
+#[test]
+fn of_alternatives_the_first_installed_one_runs() {
+    paused(|| async {
+        let site = Site::usual();
+        let answer = json!([site.location("a.fake", 1)]);
+        let (one, two, three) =
+            (answering(json!([])).launcher(), answering(answer).launcher(), answering(json!([])).launcher());
+        let plan = Plan::new(site)
+            .kind(Entry::new("one", one.clone()).missing())
+            .kind(Entry::new("two", two.clone()))
+            .kind(Entry::new("three", three.clone()));
+        let yard = plan.open().await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        assert_eq!((one.launches(), two.launches(), three.launches()), (0, 1, 0));
+    });
+}
+
+#[test]
+fn an_unavailable_primary_is_passed_over_and_named() {
+    paused(|| async {
+        let site = Site::usual();
+        let primary = answering(json!([])).on("initialize", [exit(1)]).launcher();
+        let linter = answering(json!([site.location("a.fake", 2)])).launcher();
+        let plan = Plan::new(site).kind(Entry::new("fake", primary)).kind(Entry::new("lint", linter).linter());
+        let yard = plan.open().await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.timed_out("starting");
+        pass(10_000).await;
+        let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
+        assert_eq!(called.summary(), "Found 1 definition. Passed over fake: quarantined.");
+    });
+}
+
+#[test]
+fn what_is_not_installed_is_said_with_the_command_that_helps() {
+    paused(|| async {
+        let fake = answering(json!([])).launcher();
+        let yard = Plan::new(Site::usual()).kind(Entry::new("fake", fake.clone()).missing()).open().await;
+        for (tool, arguments) in
+            [(DEFINITION, yard.site().at("a.fake", 0, 0)), (WORKSPACE_SYMBOLS, json!({"query": "x"}))]
+        {
+            let details = yard.call(tool, arguments).await.failed_as("PROVIDER_UNAVAILABLE", "not_installed");
+            assert_eq!(details["command"], "codeyard servers install fake");
+        }
+        assert_eq!(fake.launches(), 0);
+    });
+}
+
+#[test]
+fn a_kind_of_file_that_nobody_knows_is_said() {
+    paused(|| async {
+        let site = Site::new(&[("a.fake", "a\n"), ("b.unknown", "b\n")]);
+        let yard = Plan::one(site, answering(json!([])).launcher()).open().await;
+        let called = yard.call(DEFINITION, yard.site().at("b.unknown", 0, 0)).await;
+        called.failed_as("PROVIDER_UNAVAILABLE", "no_server");
+    });
+}
+
+#[test]
+fn an_operation_that_nobody_offers_is_said() {
+    paused(|| async {
+        let yard = Plan::one(Site::usual(), answering(json!([])).launcher()).open().await;
+        let called = yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await;
+        called.failed_as("PROVIDER_UNAVAILABLE", "unsupported");
+    });
+}

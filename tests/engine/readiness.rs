@@ -1,0 +1,164 @@
+//! Servers that start and index: nothing partial is ever served, and what is waited for is said.
+
+use serde_json::json;
+
+use crate::fake_server::*;
+use crate::harness::*;
+
+const INDEXES: &str = "readiness.progress = [\"index\"]\nreadiness.expect_within_ms = 200";
+
+fn capable(site: &Site) -> FakeServer {
+    FakeServer::new()
+        .capabilities(json!({"definitionProvider": true, "textDocumentSync": 1}))
+        .answer("textDocument/definition", json!([site.location("a.fake", 1)]))
+}
+
+/// Gives nothing while it indexes.
+fn indexing(site: &Site, ms: u64) -> FakeServer {
+    capable(site).on(
+        "initialized",
+        [progress_begin("index", "Indexing"), progress_report("index", 37), wait_ms(ms), progress_end("index")],
+    )
+}
+
+#[test]
+fn a_start_inside_the_deadline_is_waited_for() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = capable(&site)
+            .on("initialize", [wait_ms(1_500), reply(json!({"capabilities": {"definitionProvider": true}}))]);
+        let yard = Plan::one(site, fake.launcher()).open().await;
+        let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
+        assert_eq!(called.summary(), "Found 1 definition.");
+        called.took_about(1_500);
+    });
+}
+
+#[test]
+fn a_longer_start_is_said_and_goes_on_without_anybody() {
+    paused(|| async {
+        let site = Site::usual();
+        let steps = [wait_ms(10_000), reply(json!({"capabilities": {"definitionProvider": true}}))];
+        let fake = capable(&site).on("initialize", steps).launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        for _ in 0..3 {
+            yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.timed_out("starting");
+        }
+        pass(4_100).await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        assert_eq!(fake.launches(), 1);
+        assert_eq!(fake.record().count("textDocument/definition"), 1, "nobody asks a server that isn't ready");
+    });
+}
+
+#[test]
+fn indexing_inside_the_deadline_is_waited_for() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = indexing(&site, 1_000).launcher();
+        let yard = Plan::new(site).kind(Entry::new("fake", fake.clone()).entry(INDEXES)).open().await;
+        let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
+        called.ok();
+        called.took_about(1_000);
+    });
+}
+
+#[test]
+fn longer_indexing_is_said_with_the_servers_progress() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = indexing(&site, 9_000).launcher();
+        let yard = Plan::new(site).kind(Entry::new("fake", fake.clone()).entry(INDEXES)).open().await;
+        let details = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.timed_out("indexing");
+        assert!(details["progress"].as_str().unwrap().contains("37%"), "{details}");
+        pass(7_100).await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        assert_eq!(fake.record().count("textDocument/definition"), 1);
+    });
+}
+
+#[test]
+fn a_server_that_loads_only_once_a_document_is_open_is_shown_one_at_once() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = capable(&site)
+            .on(
+                "initialize",
+                [wait_ms(300), reply(json!({"capabilities": {"definitionProvider": true, "textDocumentSync": 1}}))],
+            )
+            .on("textDocument/didOpen", [progress_begin("index", "x"), wait_ms(500), progress_end("index")])
+            .launcher();
+        let entry = Entry::new("fake", fake.clone()).entry(INDEXES).entry("readiness.after_open = true");
+        let yard = Plan::new(site).kind(entry).open().await;
+        let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
+        called.ok();
+        called.took_about(800);
+    });
+}
+
+#[test]
+fn an_answer_of_a_server_that_went_back_to_indexing_is_not_served() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = capable(&site)
+            .on_nth("textDocument/definition", 1, [progress_begin("index", "again"), reply(json!([]))])
+            .launcher();
+        let yard = Plan::new(site).kind(Entry::new("fake", fake.clone()).entry(INDEXES)).open().await;
+        let call = yard.spawn(DEFINITION, yard.site().at("a.fake", 0, 0));
+        fake.wait_for("textDocument/definition", 1).await;
+        pass(300).await;
+        fake.push([progress_end("index")]);
+        let called = call.await.unwrap();
+        assert_eq!(called.summary(), "Found 1 definition.");
+        called.took_about(500);
+    });
+}
+
+#[test]
+fn becoming_ready_again_ends_what_was_retained() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = capable(&site).launcher();
+        let yard = Plan::new(site).kind(Entry::new("fake", fake.clone()).entry(INDEXES)).open().await;
+        let ask = || yard.call(DEFINITION, yard.site().at("a.fake", 0, 0));
+        ask().await.ok();
+        ask().await.ok();
+        assert_eq!(fake.record().count("textDocument/definition"), 1, "the second is answered from what is retained");
+        assert_eq!(yard.counts.retained_hits(), 1);
+        let before = yard.epochs().await;
+        fake.push([progress_begin("index", "again"), progress_end("index")]);
+        pass(10).await;
+        let after = yard.epochs().await;
+        assert!(after[1] > before[1] && after[3] > before[3] && after[0] == before[0] && after[2] == before[2]);
+        ask().await.ok();
+        assert_eq!(fake.record().count("textDocument/definition"), 2);
+    });
+}
+
+#[test]
+fn a_refresh_ends_what_was_retained() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = capable(&site).launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        fake.push([ask("workspace/diagnostic/refresh", json!(null))]);
+        pass(10).await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        assert_eq!(fake.record().count("textDocument/definition"), 2);
+    });
+}
+
+#[test]
+fn a_restart_ends_what_was_retained() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = capable(&site).launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        fake.crash();
+        pass(1_000).await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        assert_eq!(fake.record().count("textDocument/definition"), 2);
+    });
+}
