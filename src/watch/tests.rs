@@ -78,7 +78,12 @@ impl Place {
         assert_eq!(self.told(&changes), expected);
         assert!(!changes.bulk, "unexpected bulk");
         subscription.barrier().await;
-        assert!(subscription.take().is_empty(), "told twice");
+        // A process that another test forks may hold the file open for a moment longer: then its closing is told as a change.
+        let again = subscription.take();
+        let late = |(path, kind): &(String, ChangeKind)| {
+            *kind == ChangeKind::Changed && expected.iter().any(|(told, _)| told == path)
+        };
+        assert!(!again.bulk && self.told(&again).iter().all(late), "told twice: {again:?}");
     }
 
     async fn expect_bulk(&self, subscription: &Subscription) -> Changes {

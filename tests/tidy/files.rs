@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::source::{files_below, project, relative, sources};
 
-const TOP_LEVEL: [&str; 18] = [
+const TOP_LEVEL: [&str; 17] = [
     ".ci",
     ".git",
     ".gitattributes",
@@ -12,8 +12,7 @@ const TOP_LEVEL: [&str; 18] = [
     ".gitignore",
     "Cargo.lock",
     "Cargo.toml",
-    "LICENSE-APACHE",
-    "LICENSE-MIT",
+    "LICENSE",
     "README.md",
     "clippy.toml",
     "config",
