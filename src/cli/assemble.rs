@@ -91,8 +91,20 @@ pub fn installer(state: &StateDir) -> Installer {
     Installer::new(state.path())
 }
 
+/// The installer that the environment and the defaults name, of a state directory that needn't be there.
+pub fn installer_in_place() -> Result<Installer, Failure> {
+    let path =
+        StateDir::locate(None, |name| std::env::var_os(name)).map_err(|error| Failure::new(error.to_string()))?;
+    Ok(Installer::new(&path))
+}
+
 /// Puts a service together and opens the workspaces of `config`. Must run inside a tokio runtime.
 pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> Result<Service, Failure> {
+    if let Some(kind) = registry_of(&config)?.unknown_kind(&chosen) {
+        return Err(Failure::usage(format!(
+            "--server: no language server is called `{kind}`; `codeyard servers list` shows them"
+        )));
+    }
     let swept = ledger::sweep(state.path());
     if swept.killed > 0 {
         tracing::warn!(

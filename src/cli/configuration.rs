@@ -32,8 +32,7 @@ fn check(file: &Path, json: bool) -> Result<(), Failure> {
             return Err(Failure::new(format!("{}\n{again}", errors.join("\n"))));
         }
     };
-    let state = assemble::open_state(None)?;
-    let installer = assemble::installer(&state);
+    let installer = assemble::installer_in_place()?;
     let surveys: Vec<(&WorkspaceConfig, Vec<Survey>)> = config
         .workspaces
         .iter()

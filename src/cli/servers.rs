@@ -1,5 +1,6 @@
 //! `codeyard servers`: what kinds of language servers there are, and putting them where codeyard finds them.
 
+use std::cell::Cell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +48,15 @@ pub fn open(args: &RegistryArgs) -> Result<Shelf, Failure> {
 /// Installs kinds and tells progress on standard error.
 pub fn install_kinds(shelf: &Shelf, kinds: &[String]) -> Result<Vec<crate::lsp::install::Installed>, Error> {
     let terminal = std::io::stderr().is_terminal();
-    shelf.installer.install(&shelf.registry, kinds, &|progress| tell(&progress, terminal))
+    let last = Cell::new(None);
+    shelf.installer.install(&shelf.registry, kinds, &|progress| {
+        let running = matches!(progress.step, Step::Fetching { .. });
+        let slot = progress.elapsed.as_secs() / LINE_EVERY_S;
+        // Where lines can't be overwritten a running step is told now and then.
+        if terminal || !running || last.replace(Some(slot)) != Some(slot) {
+            tell(&progress, terminal && running, terminal);
+        }
+    })
 }
 
 /// An installer's error as a failure of the command.
@@ -208,10 +217,9 @@ fn path(shelf: &Shelf, kind: Option<&str>) -> Result<(), Failure> {
     }
 }
 
-/// One line of progress. On a terminal the line of a running step is overwritten.
-fn tell(progress: &Progress, terminal: bool) {
+/// One line of progress; an open one is overwritten by the next.
+fn tell(progress: &Progress, open: bool, terminal: bool) {
     let (kind, seconds) = (&progress.kind, progress.elapsed.as_secs_f32());
-    let running = matches!(progress.step, Step::Fetching { .. });
     let what = match &progress.step {
         Step::Waiting => "another process is installing it; waiting".to_owned(),
         Step::Fetching { packages, tool } => format!("fetching {packages} with {tool}, {seconds:.0} s"),
@@ -219,9 +227,6 @@ fn tell(progress: &Progress, terminal: bool) {
         Step::Done { version } => format!("{version} installed in {seconds:.1} s"),
         Step::AlreadyThere { version } => format!("{version} is already installed"),
     };
-    if terminal {
-        eprint!("\r\x1b[K{kind}: {what}{}", if running { "" } else { "\n" });
-    } else if !running || progress.elapsed.as_secs().is_multiple_of(LINE_EVERY_S) {
-        eprintln!("{kind}: {what}");
-    }
+    let begin = if terminal { "\r\x1b[K" } else { "" };
+    eprint!("{begin}{kind}: {what}{}", if open { "" } else { "\n" });
 }

@@ -37,6 +37,11 @@ fn exit_codes_and_the_next_step() {
         (&["serve", "--root", ".", "--listen", "nowhere"], 1, &["nowhere", "ADDR:PORT"]),
         (&["serve", "--root", ".", "--listen", "0.0.0.0:0", "--no-auth"], 1, &["only loopback", "drop --no-auth"]),
         (&["serve", "--root", "missing"], 1, &["missing can't be opened", "check the roots"]),
+        (
+            &["serve", "--root", ".", "--server", "nonsense", "--listen", "127.0.0.1:0"],
+            2,
+            &["nonsense", "servers list"],
+        ),
         (&["call"], 2, &["TOOL"]),
         (&["call", "hover", "{"], 2, &["JSON", "query"]),
         (&["call", "hover", "--url", "ftp://x"], 1, &["no endpoint", "http://127.0.0.1:3939/mcp"]),
