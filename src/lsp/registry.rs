@@ -200,6 +200,9 @@ pub struct Quirks {
     pub blind_to_disk: bool,
     /// The server pushes diagnostics with the document's version.
     pub push_versioned: bool,
+    /// Its index of the project follows opened documents, not the disk: changed files are opened, and what it was sent
+    /// counts only once the diagnostics of that version have been pushed.
+    pub index_follows_open: bool,
     /// A push that follows a sync is only complete after this many ms of quiet.
     pub push_settle_ms: u64,
     /// The kind gives no diagnostics.

@@ -87,7 +87,10 @@ impl LanguageServer {
                 self.refresh_state(ctx);
                 Ok(())
             }
-            Ok(SyncOutcome::Changed) => Ok(()),
+            Ok(SyncOutcome::Changed) => {
+                self.refresh_state(ctx);
+                Ok(())
+            }
             Err(error) => {
                 self.lost(&error, ctx);
                 Err(())

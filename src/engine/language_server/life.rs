@@ -109,7 +109,7 @@ impl LanguageServer {
         let Some(up) = &self.up else { return };
         let now = Instant::now();
         let next = up.readiness_state(now);
-        let check = up.readiness.next_check(now);
+        let check = up.next_check(now);
         let was_ready = matches!(*self.state.borrow(), ServerState::Ready);
         let is_ready = matches!(next, ServerState::Ready);
         self.set_state(next);
@@ -131,7 +131,8 @@ impl LanguageServer {
     /// Whether the child can't follow by being told of files: one changed of which it reads a copy (a compile database), or
     /// the list of changes isn't whole.
     pub(super) fn must_begin_anew(&self, changes: &Changes) -> bool {
-        if changes.incomplete {
+        let too_many = |up: &Up| up.is_beyond_showing(&self.context, changes);
+        if changes.incomplete || self.up.as_ref().is_some_and(too_many) {
             return true;
         }
         if self.context.server.quirks.blind_to_disk && changes.files.iter().any(|change| self.serves(&change.path)) {

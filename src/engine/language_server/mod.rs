@@ -320,8 +320,9 @@ impl Handler<FilesChanged> for LanguageServer {
             return self.begin_anew(ctx);
         }
         let Some(up) = &mut self.up else { return };
-        if let Err(error) = up.files_changed(&self.context, &message.0) {
-            self.lost(&error, ctx);
+        match up.files_changed(&self.context, &message.0) {
+            Ok(()) => self.refresh_state(ctx),
+            Err(error) => self.lost(&error, ctx),
         }
     }
 }

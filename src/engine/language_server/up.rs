@@ -2,7 +2,7 @@
 //!
 //! Everything here belongs to one incarnation and goes with it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,6 +37,10 @@ use crate::lsp::text::Document;
 use crate::model::uri::CanonicalUri;
 use crate::watch::{ChangeKind, Changes};
 
+/// A document that was sent is no longer waited for after this time without its push.
+const UNREAD_LIMIT: Duration = Duration::from_secs(10);
+/// With more changed files than this a server that must be shown them is started anew.
+const MAX_SHOWN: usize = 64;
 /// Questions remembered so that a crash can be blamed on a document.
 const MAX_SUSPECTS: usize = 256;
 
@@ -52,6 +56,9 @@ pub struct Up {
     pub(super) expired: Arc<AtomicU32>,
     pub(super) born: Instant,
     incarnation: u64,
+    /// Documents sent to a server whose index follows what is open, by the version whose push is awaited, and since when.
+    unread: BTreeMap<CanonicalUri, (i32, Instant)>,
+    shows_changes: bool,
     suspects: VecDeque<(CanonicalUri, [u8; 32], Arc<std::sync::atomic::AtomicU8>)>,
     watched: Watched,
 }
@@ -108,6 +115,8 @@ impl Up {
             expired: Arc::default(),
             born: now,
             incarnation,
+            unread: BTreeMap::new(),
+            shows_changes: context.server.quirks.index_follows_open,
             suspects: VecDeque::new(),
             watched: Watched::default(),
         }
@@ -121,8 +130,19 @@ impl Up {
         match self.readiness.state(now) {
             State::Starting => ServerState::Starting,
             State::Indexing { progress } => ServerState::Indexing { progress },
+            State::Ready if self.unread_until(now).is_some() => ServerState::Indexing { progress: None },
             State::Ready => ServerState::Ready,
         }
+    }
+
+    /// When time alone may change the readiness.
+    pub(super) fn next_check(&self, now: Instant) -> Option<Instant> {
+        [self.readiness.next_check(now), self.unread_until(now)].into_iter().flatten().min()
+    }
+
+    /// Until when documents that the server hasn't read are waited for; nothing if there are none.
+    fn unread_until(&self, now: Instant) -> Option<Instant> {
+        self.unread.values().map(|(_, since)| *since + UNREAD_LIMIT).filter(|until| *until > now).max()
     }
 
     /// Opens the anchor documents and keeps them open.
@@ -168,7 +188,11 @@ impl Up {
             match &outgoing {
                 Outgoing::DidOpen(_) => outcome = SyncOutcome::Opened,
                 Outgoing::DidChange(_) => outcome = SyncOutcome::Changed,
-                Outgoing::DidClose(closed) => self.diagnostics.closed(&closed.text_document.uri),
+                Outgoing::DidClose(closed) => {
+                    self.diagnostics.closed(&closed.text_document.uri);
+                    let uri: &str = &closed.text_document.uri;
+                    self.unread.remove(uri);
+                }
                 Outgoing::DidSave(_) => {}
             }
         }
@@ -179,6 +203,9 @@ impl Up {
         }
         if let Some(version) = self.documents.version(uri.as_str()) {
             self.diagnostics.synced(uri, version);
+            if self.shows_changes {
+                self.unread.insert(uri.clone(), (version, Instant::now()));
+            }
         }
         Ok(outcome)
     }
@@ -193,7 +220,8 @@ impl Up {
                     self.client.notify(close.method(), &close)?;
                 }
                 self.diagnostics.deleted(&text);
-            } else if self.documents.is_open(&text) {
+                self.unread.remove(text.as_str());
+            } else if self.documents.is_open(&text) || self.must_be_shown(context, &change.path) {
                 self.follow(context, &change.path)?;
             }
         }
@@ -205,6 +233,19 @@ impl Up {
             self.client.notify(methods::DID_CHANGE_WATCHED_FILES, &WatchedFiles { changes: told })?;
         }
         Ok(())
+    }
+
+    /// Whether `changes` are more than can be shown to a server whose index follows what is open.
+    pub(super) fn is_beyond_showing(&self, context: &ServerContext, changes: &Changes) -> bool {
+        let shown = || changes.files.iter().filter(|change| self.must_be_shown(context, &change.path)).count();
+        self.shows_changes && shown() > MAX_SHOWN
+    }
+
+    fn must_be_shown(&self, context: &ServerContext, path: &Path) -> bool {
+        let language = || context.servers.index.language_of(path);
+        self.shows_changes
+            && path.starts_with(&context.root)
+            && language().is_some_and(|language| context.server.languages.iter().any(|own| own == language))
     }
 
     fn follow(&mut self, context: &ServerContext, path: &Path) -> Result<(), RequestError> {
@@ -331,7 +372,9 @@ impl Up {
                 let Some(params) = params else { return effect };
                 if method == methods::PUBLISH_DIAGNOSTICS {
                     effect.pushed = true;
+                    let unread = self.unread.len();
                     effect.diagnostics_changed = self.on_push(&params, context, now);
+                    effect.readiness = self.unread.len() != unread;
                 } else if let Some(event) = progress::parse_notification(&method, &params) {
                     self.readiness.apply(&event, now);
                     effect.readiness = true;
@@ -366,6 +409,11 @@ impl Up {
         };
         let Admitted::Inside(uri) = context.gate.admit(&file.uri) else { return false };
         file.diagnostics.truncate(limits::MAX_DIAGNOSTICS_PER_FILE);
+        if let Some((awaited, _)) = self.unread.get(&uri)
+            && version.is_none_or(|version| version >= *awaited)
+        {
+            self.unread.remove(&uri);
+        }
         self.diagnostics.pushed(&uri, version, file.diagnostics, now)
     }
 
