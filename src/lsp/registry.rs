@@ -195,9 +195,8 @@ pub struct Quirks {
     pub copy_args: Vec<String>,
     /// Names of programs that the server must not find: failing stand-ins are put in front of its `PATH`.
     pub shims: Vec<String>,
-    /// What changes on disk is seen in full at the next start only, because its index follows opened files, and those late:
-    /// the server is replaced when one of its sources changes.
-    pub blind_to_disk: bool,
+    /// What a changed header means for files that aren't open is seen at the next start only: the server is replaced then.
+    pub blind_to_headers: bool,
     /// The server pushes diagnostics with the document's version.
     pub push_versioned: bool,
     /// Its index of the project follows opened documents, not the disk: changed files are opened, and what it was sent

@@ -135,7 +135,9 @@ impl LanguageServer {
         if changes.incomplete || self.up.as_ref().is_some_and(too_many) {
             return true;
         }
-        if self.context.server.quirks.blind_to_disk && changes.files.iter().any(|change| self.serves(&change.path)) {
+        if self.context.server.quirks.blind_to_headers
+            && changes.files.iter().any(|change| self.is_header(&change.path))
+        {
             return true;
         }
         let copied = &self.context.server.quirks.copy_to_cache;
@@ -143,9 +145,10 @@ impl LanguageServer {
         changes.files.iter().any(|change| is_copied(&change.path))
     }
 
-    fn serves(&self, path: &Path) -> bool {
+    fn is_header(&self, path: &Path) -> bool {
+        let named_so = path.extension().is_some_and(|ending| ending.to_string_lossy().starts_with('h'));
         let language = self.context.servers.index.language_of(path);
-        language.is_some_and(|language| self.context.server.languages.iter().any(|own| own == language))
+        named_so && language.is_some_and(|language| self.context.server.languages.iter().any(|own| own == language))
     }
 
     /// Replaces the child, for a reason that isn't its fault.
