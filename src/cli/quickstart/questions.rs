@@ -170,10 +170,8 @@ mod tests {
     #[test]
     fn a_right_answer_holds_the_text_in_a_list() {
         let question = &QUESTIONS[0];
-        assert!(question.is_right(&json!({"locations": [{"uri": "file:///x/larder/orders.py"}]})));
-        for wrong in
-            [json!({"locations": []}), json!({"summary": "larder/orders.py"}), json!({"uri": "larder/orders.py"})]
-        {
+        assert!(question.is_right(&json!({"locations": [{"uri": "file:///x/src/yard.c"}]})));
+        for wrong in [json!({"locations": []}), json!({"summary": "src/yard.c"}), json!({"uri": "src/yard.c"})] {
             assert!(!question.is_right(&wrong), "{wrong}");
         }
     }
