@@ -176,3 +176,28 @@ impl KnownFiles {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::Gate;
+
+    #[test]
+    fn a_look_from_elsewhere_does_not_make_an_old_text_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().canonicalize().unwrap().join("a.c");
+        std::fs::write(&file, "old").unwrap();
+        let gate = Gate::open(&[file.parent().unwrap().to_path_buf()], &[]).unwrap();
+        let uri = gate.of_path(&file).unwrap();
+        let mut known = KnownFiles::new(gate.clone());
+        assert_eq!(known.document(&uri).unwrap().0.document.text(), "old");
+        std::fs::write(&file, "newer").unwrap();
+        known.forget_all();
+        // The file is in an answer that was computed meanwhile.
+        known.learn(uri.clone(), observe(&gate, &uri).unwrap());
+        assert_eq!(known.document(&uri).unwrap().0.document.text(), "newer");
+        std::fs::write(&file, "newest").unwrap();
+        assert_eq!(known.look(&uri).unwrap(), Look::Changed);
+        assert_eq!(known.document(&uri).unwrap().0.document.text(), "newest");
+    }
+}

@@ -3,6 +3,7 @@
 #[path = "../support/bare.rs"]
 mod bare;
 #[path = "../support/e2e.rs"]
+#[expect(dead_code, reason = "shared with the tests of the binary")]
 mod e2e;
 #[path = "../support/mcp.rs"]
 mod mcp;

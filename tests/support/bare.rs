@@ -346,7 +346,7 @@ impl Bare {
             };
             match answer["error"]["code"].as_i64() {
                 None => return Ok(answer["result"].take()),
-                Some(-32801 | -32802 | -32800) => super::mcp::pause(50),
+                Some(-32802..=-32800) => super::mcp::pause(50),
                 Some(_) => return Err(answer["error"].take()),
             }
         }
