@@ -6,9 +6,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::engine::workspace_setup::Servers;
 use crate::lsp::registry::Server;
 
+/// Most sources opened because no compile database names them.
+const MAX_UNNAMED: usize = 32;
 /// Most anchors of one server.
 const MAX_ANCHORS: usize = 32;
 
@@ -37,15 +41,65 @@ pub fn choose(server: &Server, root: &Path, files: &[PathBuf], servers: &Servers
             anchors.extend(best(&below, servers, server));
         }
     }
+    if server.quirks.index_follows_open {
+        anchors.extend(unnamed(&own, root, server).take(MAX_UNNAMED).cloned());
+    }
     anchors.into_iter().collect()
+}
+
+/// Sources that no compile database names: a server whose index follows open files and the database knows them only so.
+fn unnamed<'a>(files: &'a [&PathBuf], root: &Path, server: &Server) -> impl Iterator<Item = &'a PathBuf> {
+    let database = server.quirks.copy_to_cache.iter().find_map(|name| {
+        let path = root.join(name);
+        Some((std::fs::read(&path).ok()?, path.parent()?.to_path_buf()))
+    });
+    let named = database.map(|(bytes, folder)| named_files(&bytes, &folder)).unwrap_or_default();
+    files.iter().copied().filter(move |path| !is_header(path) && !named.contains(path.as_path()))
+}
+
+/// The files of a compile database, absolute. `folder` is where it lies.
+fn named_files(database: &[u8], folder: &Path) -> BTreeSet<PathBuf> {
+    let entries: Vec<serde_json::Map<String, Value>> = serde_json::from_slice(database).unwrap_or_default();
+    let text = |entry: &serde_json::Map<String, Value>, key: &str| Some(entry.get(key)?.as_str()?.to_owned());
+    let named = entries.iter().filter_map(|entry| {
+        let directory = folder.join(text(entry, "directory").unwrap_or_default());
+        directory.join(text(entry, "file")?).canonicalize().ok()
+    });
+    named.collect()
+}
+
+fn is_header(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.to_string_lossy().starts_with('h'))
 }
 
 fn best(files: &[&PathBuf], servers: &Servers, server: &Server) -> Option<PathBuf> {
     let rank = |path: &PathBuf| {
         let language = servers.index.language_of(path).unwrap_or_default();
         let place = server.languages.iter().position(|own| own == language).unwrap_or(usize::MAX);
-        let header = path.extension().is_some_and(|end| end.to_string_lossy().starts_with('h'));
-        (header, place, path.components().count(), path.clone())
+        (is_header(path), place, path.components().count(), path.clone())
     };
     files.iter().min_by_key(|path| rank(path)).map(|path| (*path).clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_that_the_database_names_are_told_from_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["a.c", "b.c", "c.h"] {
+            std::fs::write(root.join(name), "").unwrap();
+        }
+        let database = r#"[{"directory": ".", "file": "a.c"}, {"directory": "/nowhere", "file": "x.c"}, {"file": 7}]"#;
+        std::fs::write(root.join("compile_commands.json"), database).unwrap();
+        let mut server = Server::default();
+        server.quirks.copy_to_cache = vec!["compile_commands.json".into()];
+        let files = ["a.c", "b.c", "c.h"].map(|name| root.join(name));
+        let files: Vec<&PathBuf> = files.iter().collect();
+        assert_eq!(unnamed(&files, &root, &server).collect::<Vec<_>>(), [&root.join("b.c")]);
+        server.quirks.copy_to_cache.clear();
+        assert_eq!(unnamed(&files, &root, &server).count(), 2, "without a database all sources count");
+    }
 }

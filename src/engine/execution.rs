@@ -5,6 +5,7 @@
 //! clone is dropped the whole of it is dropped, which cancels the requests at the language servers. It changes no state
 //! itself: the workspace takes the result only if its epochs are still those the execution began with.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use tokio::sync::watch;
 use crate::base::clock::Deadline;
 use crate::base::limits::{self, Limits};
 use crate::canon::{self, Admission, UriGate};
+use crate::engine::conceal::conceal;
 use crate::engine::known_files::{self, Observed};
 use crate::engine::language_server::LanguageServer;
 use crate::engine::provider_call::{self, ProviderFailure};
@@ -306,6 +308,7 @@ fn canonicalise(
                 RawAnswer::Diagnostics(files) => files,
                 _ => vec![],
             });
+            let raw = raw.map(|file| concealed(file, gate));
             let own = raw.filter(|file| matches!(gate.admit(&file.uri), Admitted::Inside(of) if of == *uri));
             let found = canon::diagnostics(uri, own.flat_map(|file| file.diagnostics).collect());
             CanonicalResult::document_diagnostics(uri.clone(), found, notes, unpaged)
@@ -315,7 +318,7 @@ fn canonicalise(
                 RawAnswer::Diagnostics(files) => files,
                 _ => vec![],
             });
-            let raw: Vec<RawFileDiagnostics> = raw.collect();
+            let raw: Vec<RawFileDiagnostics> = raw.map(|file| concealed(file, gate)).collect();
             let covered = raw.iter().map(|file| &file.uri).collect::<BTreeSet<_>>().len();
             let cap = limits.max_workspace_diagnostics_items_total;
             let found = canon::workspace_diagnostics(raw, &mut door, cap, unpaged)?;
@@ -324,6 +327,15 @@ fn canonicalise(
         }
     };
     Ok((result, door.observed))
+}
+
+fn concealed(mut file: RawFileDiagnostics, gate: &Gate) -> RawFileDiagnostics {
+    for diagnostic in &mut file.diagnostics {
+        if let Cow::Owned(text) = conceal(&diagnostic.message, gate.root_set()) {
+            diagnostic.message = text;
+        }
+    }
+    file
 }
 
 /// The gate as `canon` sees it; remembers how each admitted file looks on disk.
@@ -384,7 +396,9 @@ fn unsupported(kind: &str) -> Unavailable {
 }
 
 fn none_available(passed_over: &[Unavailable]) -> ToolError {
-    match passed_over.first() {
+    // A server that failed says more than one that was never installed.
+    let failed = passed_over.iter().find(|unavailable| unavailable.reason != "not_installed");
+    match failed.or(passed_over.first()) {
         Some(first) => first.to_error(),
         None => ToolError::provider_unavailable(
             "no_server",

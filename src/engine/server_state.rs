@@ -15,6 +15,8 @@ pub const STOPPED: &str = "stopped";
 pub enum ServerState {
     /// Being started, or waiting out a back-off before the next start.
     Starting,
+    /// It failed, and is being started again.
+    Restarting(Down),
     /// Running, but it hasn't read the workspace yet.
     Indexing {
         /// The server's own word on how far it is.
@@ -42,7 +44,7 @@ impl ServerState {
     /// The phase a call is in that waits for this state to change.
     pub fn phase(&self) -> Phase {
         match self {
-            Self::Starting | Self::Down(_) => Phase::Starting,
+            Self::Starting | Self::Restarting(_) | Self::Down(_) => Phase::Starting,
             Self::Indexing { .. } => Phase::Indexing,
             Self::Ready => Phase::Answering,
         }
@@ -58,7 +60,7 @@ impl ServerState {
 
     /// Whether waiting for a change makes sense.
     pub fn is_pending(&self) -> bool {
-        matches!(self, Self::Starting | Self::Indexing { .. })
+        matches!(self, Self::Starting | Self::Restarting(_) | Self::Indexing { .. })
     }
 }
 

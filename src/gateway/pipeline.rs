@@ -11,7 +11,7 @@ use crate::base::clock::Deadline;
 use crate::base::limits;
 use crate::engine::directory::WorkspaceHandle;
 use crate::engine::execution::Outcome;
-use crate::engine::server_state::ServerState;
+use crate::engine::server_state::{Down, ServerState, Unavailable};
 use crate::engine::workspace::{Begin, Begun, Wait};
 use crate::model::answer::Answer;
 use crate::model::error::{Phase, ToolError};
@@ -54,8 +54,20 @@ impl Board {
         }
     }
 
+    /// Why a server that is waited for failed, if it's being started again.
+    fn failing(&self) -> Option<Down> {
+        let Waiting::Servers(states) = &*self.0.lock() else { return None };
+        states.iter().find_map(|state| match &*state.borrow() {
+            ServerState::Restarting(down) => Some(down.clone()),
+            _ => None,
+        })
+    }
+
     /// The error of a call whose time ran out here.
     pub fn timeout(&self) -> ToolError {
+        if let Some(down) = self.failing() {
+            return Unavailable::new("", down.reason, down.message, "codeyard doctor").to_error();
+        }
         let (phase, progress) = self.read();
         ToolError::timeout(phase, progress, limits::RETRY_AFTER_MS)
     }

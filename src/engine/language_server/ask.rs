@@ -130,8 +130,9 @@ impl LanguageServer {
 
     fn poisoned_by(&mut self, question: &Question) -> Option<Unavailable> {
         let source = &question.document()?.source;
-        let (hash, deaths) = *self.poisoned.get(&source.uri)?;
-        if hash != source.hash {
+        let Poisoned { hash, deaths, at } = self.poisoned.get(&source.uri)?;
+        let deaths = *deaths;
+        if *hash != source.hash || at.elapsed() >= self.history.rule().quarantine {
             self.poisoned.remove(&source.uri);
             return None;
         }

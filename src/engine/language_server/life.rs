@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use actix::prelude::*;
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use tokio::time::timeout;
 
 use super::*;
@@ -77,7 +77,9 @@ impl LanguageServer {
         }
         self.incarnation += 1;
         let incarnation = self.incarnation;
-        self.set_state(ServerState::Starting);
+        if !matches!(*self.state.borrow(), ServerState::Restarting(_)) {
+            self.set_state(ServerState::Starting);
+        }
         let birth = give_birth(self.context.clone()).into_actor(self);
         ctx.spawn(birth.map(move |result, server, ctx| server.on_born(incarnation, result, ctx)));
     }
@@ -94,7 +96,10 @@ impl LanguageServer {
                 });
                 ctx.add_stream(events.map(move |event| Tagged { incarnation, event }));
                 let mut up = Up::new(&self.context, born.client, born.child, born.initialized, incarnation);
-                let opened = up.open_anchors(&self.context);
+                let opened = up.open_anchors(&self.context).and_then(|()| up.open_all(&self.context, &self.reopen));
+                if incarnation > 1 {
+                    self.tell(News::Replaced, ctx);
+                }
                 self.up = Some(up);
                 if let Err(error) = opened {
                     return self.lost(&error, ctx);
@@ -153,7 +158,9 @@ impl LanguageServer {
 
     /// Replaces the child, for a reason that isn't its fault.
     pub(super) fn begin_anew(&mut self, ctx: &mut Context<Self>) {
-        if self.up.take().is_some() {
+        if let Some(up) = self.up.take() {
+            self.remember_open(&up);
+            drop(up);
             self.tell(News::AnswersMayDiffer, ctx);
             self.restarts += 1;
             self.context.metrics.restart("configuration_changed");
@@ -191,7 +198,7 @@ impl LanguageServer {
         );
         match self.history.on_death(Instant::now(), rand::random::<f64>()) {
             Verdict::Restart(wait) => {
-                self.set_state(ServerState::Starting);
+                self.set_state(ServerState::Restarting(Down { reason: "crashed", message, stderr }));
                 self.restarts += 1;
                 ctx.run_later(wait, |server, ctx| server.launch(ctx));
             }
@@ -214,15 +221,35 @@ impl LanguageServer {
 
     fn on_closed(&mut self, ctx: &mut Context<Self>) {
         let Some(up) = self.up.take() else { return };
+        self.remember_open(&up);
+        self.blame(&up);
+        let stderr = up.child.process().stderr_tail();
+        self.after_death("crashed", "the language server ended by itself".into(), stderr, ctx);
+    }
+
+    /// Notes which documents may have killed it. A server that was killed from outside died of none of them.
+    fn blame(&mut self, up: &Up) {
+        let exit = up.child.process().exited().now_or_never();
+        if exit.is_some_and(|exit| exit.signal == Some(SIGKILL) || exit.code == Some(128 + SIGKILL)) {
+            return;
+        }
+        let now = Instant::now();
         for (uri, hash) in up.documents_in_question() {
             if self.poisoned.len() >= MAX_POISONED {
                 self.poisoned.clear();
             }
-            let entry = self.poisoned.entry(uri).or_insert((hash, 0));
-            *entry = if entry.0 == hash { (hash, entry.1 + 1) } else { (hash, 1) };
+            let before = self.poisoned.get(&uri).filter(|before| before.hash == hash);
+            let deaths = before.map_or(1, |before| before.deaths + 1);
+            self.poisoned.insert(uri, Poisoned { hash, deaths, at: now });
         }
-        let stderr = up.child.process().stderr_tail();
-        self.after_death("crashed", "the language server ended by itself".into(), stderr, ctx);
+    }
+
+    /// What was open at a server whose answers hang on it is opened again at the next one.
+    fn remember_open(&mut self, up: &Up) {
+        let quirks = &self.context.server.quirks;
+        if quirks.open_set_matters || quirks.index_follows_open {
+            self.reopen = up.open_paths(&self.context);
+        }
     }
 
     /// Once a second: hangs, stability, idleness.

@@ -8,6 +8,7 @@
 
 mod ask;
 mod diagnostics;
+mod follow;
 mod health;
 mod life;
 mod prepare;
@@ -15,6 +16,7 @@ mod up;
 mod watched;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::time::Duration;
@@ -50,6 +52,8 @@ const LEDGER_EVERY: u32 = 30;
 const HUNG_AFTER_EXPIRED: u32 = 3;
 /// Deaths a document may cause before it is refused until it changes.
 const POISON_DEATHS: u32 = 2;
+/// What ends a process from outside.
+const SIGKILL: i32 = 9;
 /// Documents that are remembered as having killed the server.
 const MAX_POISONED: usize = 256;
 
@@ -167,6 +171,8 @@ pub enum News {
     OpenSetChanged,
     /// The diagnostics of a file differ from those before.
     DiagnosticsChanged,
+    /// Another child runs in place of one that ended.
+    Replaced,
     /// It stopped because nobody used it.
     Idle,
 }
@@ -220,6 +226,13 @@ impl Drop for ExpiryGuard {
     }
 }
 
+/// A document that was asked about when the server died.
+struct Poisoned {
+    hash: [u8; 32],
+    deaths: u32,
+    at: Instant,
+}
+
 /// See the module.
 pub struct LanguageServer {
     context: Arc<ServerContext>,
@@ -229,7 +242,8 @@ pub struct LanguageServer {
     incarnation: u64,
     history: RestartHistory,
     restarts: u64,
-    poisoned: HashMap<CanonicalUri, ([u8; 32], u32)>,
+    poisoned: HashMap<CanonicalUri, Poisoned>,
+    reopen: Vec<PathBuf>,
     last_used: Instant,
     stopping: bool,
     timer: Option<SpawnHandle>,
@@ -255,6 +269,7 @@ impl LanguageServer {
             history,
             restarts: 0,
             poisoned: HashMap::new(),
+            reopen: Vec::new(),
             last_used: now,
             stopping: false,
             timer: None,

@@ -3,19 +3,15 @@
 //! Everything here belongs to one incarnation and goes with it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-
-use serde::Serialize;
 
 use super::diagnostics::Diagnostics;
 use super::life::KillOnDrop;
 use super::watched::Watched;
 use super::{Asked, ExpiryGuard, PendingAnswer, ProjectReport, TRACE_OVER};
 use crate::base::clock::{Deadline, Instant};
-use crate::base::digest::sha256;
 use crate::base::limits;
 use crate::engine::question::{DocumentInput, Question};
 use crate::engine::server_context::ServerContext;
@@ -35,12 +31,9 @@ use crate::lsp::readiness::{ReadinessState, State};
 use crate::lsp::sync_options::SyncOptions;
 use crate::lsp::text::Document;
 use crate::model::uri::CanonicalUri;
-use crate::watch::{ChangeKind, Changes};
 
 /// A document that was sent is no longer waited for after this time without its push.
 const UNREAD_LIMIT: Duration = Duration::from_secs(10);
-/// With more changed files than this a server that must be shown them is started anew.
-const MAX_SHOWN: usize = 64;
 /// Questions remembered so that a crash can be blamed on a document.
 const MAX_SUSPECTS: usize = 256;
 
@@ -57,10 +50,10 @@ pub struct Up {
     pub(super) born: Instant,
     incarnation: u64,
     /// Documents sent to a server whose index follows what is open, by the version whose push is awaited, and since when.
-    unread: BTreeMap<CanonicalUri, (i32, Instant)>,
-    shows_changes: bool,
+    pub(super) unread: BTreeMap<CanonicalUri, (i32, Instant)>,
+    pub(super) shows_changes: bool,
     suspects: VecDeque<(CanonicalUri, [u8; 32], Arc<std::sync::atomic::AtomicU8>)>,
-    watched: Watched,
+    pub(super) watched: Watched,
 }
 
 /// What bringing a document up to date came to.
@@ -145,17 +138,6 @@ impl Up {
         self.unread.values().map(|(_, since)| *since + UNREAD_LIMIT).filter(|until| *until > now).max()
     }
 
-    /// Opens the anchor documents and keeps them open.
-    pub(super) fn open_anchors(&mut self, context: &ServerContext) -> Result<(), RequestError> {
-        for path in &context.anchors {
-            if let Some((uri, language, document, hash)) = load(context, path) {
-                self.send_sync(&uri, &language, &document, hash)?;
-                self.documents.pin(uri.as_str(), true);
-            }
-        }
-        Ok(())
-    }
-
     /// Makes the server's text of a document that of the disk.
     pub(super) fn sync(&mut self, document: &DocumentInput) -> Result<SyncOutcome, RequestError> {
         let source = &document.source;
@@ -175,7 +157,7 @@ impl Up {
         Ok(())
     }
 
-    fn send_sync(
+    pub(super) fn send_sync(
         &mut self,
         uri: &CanonicalUri,
         language: &str,
@@ -208,67 +190,6 @@ impl Up {
             }
         }
         Ok(outcome)
-    }
-
-    /// Files changed on disk: open documents follow, and the server hears of what it asked to hear of.
-    pub(super) fn files_changed(&mut self, context: &ServerContext, changes: &Changes) -> Result<(), RequestError> {
-        self.diagnostics.surroundings_changed();
-        for change in &changes.files {
-            let text = crate::model::uri::encode_path(&change.path);
-            if change.kind == ChangeKind::Deleted {
-                if let Some(close) = self.documents.close(&text) {
-                    self.client.notify(close.method(), &close)?;
-                }
-                self.diagnostics.deleted(&text);
-                self.unread.remove(text.as_str());
-            } else if self.documents.is_open(&text) || self.must_be_shown(context, &change.path) {
-                self.follow(context, &change.path)?;
-            }
-        }
-        if changes.bulk {
-            self.follow_all(context)?;
-        }
-        let told = self.watched.events(&self.capabilities, &context.root, changes);
-        if !told.is_empty() {
-            self.client.notify(methods::DID_CHANGE_WATCHED_FILES, &WatchedFiles { changes: told })?;
-        }
-        Ok(())
-    }
-
-    /// Whether `changes` are more than can be shown to a server whose index follows what is open.
-    pub(super) fn is_beyond_showing(&self, context: &ServerContext, changes: &Changes) -> bool {
-        let shown = || changes.files.iter().filter(|change| self.must_be_shown(context, &change.path)).count();
-        self.shows_changes && shown() > MAX_SHOWN
-    }
-
-    fn must_be_shown(&self, context: &ServerContext, path: &Path) -> bool {
-        let language = || context.servers.index.language_of(path);
-        self.shows_changes
-            && path.starts_with(&context.root)
-            && language().is_some_and(|language| context.server.languages.iter().any(|own| own == language))
-    }
-
-    fn follow(&mut self, context: &ServerContext, path: &Path) -> Result<(), RequestError> {
-        if let Some((uri, language, document, hash)) = load(context, path) {
-            self.send_sync(&uri, &language, &document, hash)?;
-        }
-        Ok(())
-    }
-
-    fn follow_all(&mut self, context: &ServerContext) -> Result<(), RequestError> {
-        let open: Vec<Arc<str>> = self.documents.all().map(|state| state.uri.clone()).collect();
-        for text in open {
-            match context.gate.admit(&text) {
-                Admitted::Inside(uri) => self.follow(context, &uri.to_path())?,
-                _ => {
-                    if let Some(close) = self.documents.close(&text) {
-                        self.client.notify(close.method(), &close)?;
-                    }
-                    self.diagnostics.deleted(&text);
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Sends the request that a question is.
@@ -421,20 +342,6 @@ impl Up {
     pub(super) fn push_settle(context: &ServerContext) -> Duration {
         Duration::from_millis(context.server.quirks.push_settle_ms)
     }
-}
-
-#[derive(Serialize)]
-struct WatchedFiles {
-    changes: Vec<super::watched::FileEvent>,
-}
-
-fn load(context: &ServerContext, path: &Path) -> Option<(CanonicalUri, String, Arc<Document>, [u8; 32])> {
-    let uri = context.gate.of_path(path).ok()?;
-    let language = context.servers.index.language_of(path)?.to_owned();
-    let (bytes, _) = context.gate.read(&uri, limits::MAX_DOCUMENT_BYTES).ok()?;
-    let hash = sha256(&bytes);
-    let text = String::from_utf8(bytes).ok()?;
-    Some((uri, language, Arc::new(Document::new(text)), hash))
 }
 
 fn sync_options(capabilities: &Capabilities, encoding: PositionEncoding) -> SyncOptions {

@@ -46,7 +46,8 @@ impl Workspace {
         if let Some(cursor) = cursor {
             return self.later_page(&query, request_key, snapshot_key, cursor);
         }
-        if let Some(snapshot) = self.snapshots.get(&snapshot_key, Instant::now()) {
+        let swept = !(self.is_sweeping() && matches!(*query, Query::WorkspaceDiagnostics { .. }));
+        if let Some(snapshot) = self.snapshots.get(&snapshot_key, Instant::now()).filter(|_| swept) {
             if self.page_is_true(&snapshot, &query, 0) {
                 self.setup.shared.metrics.retained_hit();
                 return Ok(Begun::Hit { snapshot, offset: 0, request_key, snapshot_key });

@@ -153,6 +153,10 @@ impl Handler<ServerNews> for Workspace {
             News::AnswersMayDiffer => self.move_epochs(true, false, true),
             News::OpenSetChanged => self.move_epochs(true, false, false),
             News::DiagnosticsChanged => self.move_epochs(false, false, true),
+            News::Replaced => {
+                self.sweep_child(&message.from);
+                self.sweep_on(ctx);
+            }
             News::Idle => self.stop_child(&message.from, ctx),
         }
     }

@@ -45,16 +45,22 @@ impl Workspace {
             return;
         }
         self.sweeping.begun = true;
-        let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
         for choice in &plan.choices {
-            let index = &self.setup.servers.index;
-            let own = files.iter().filter(|path| {
-                path.starts_with(&choice.key.root)
-                    && index.language_of(path).is_some_and(|id| choice.server.languages.iter().any(|own| own == id))
-            });
-            self.sweeping.pending.extend(own.map(|path| (choice.key.clone(), path.clone())));
+            self.sweep_child(&choice.key);
         }
         self.sweep_on(ctx);
+    }
+
+    /// A child that was replaced knows nothing yet: all of its files are swept again.
+    pub(super) fn sweep_child(&mut self, key: &ChildKey) {
+        let Some(server) = self.setup.servers.by_kind.get(&key.kind).filter(|_| self.sweeping.begun) else { return };
+        let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
+        let index = &self.setup.servers.index;
+        let own = files.iter().filter(|path| {
+            path.starts_with(&key.root)
+                && index.language_of(path).is_some_and(|id| server.languages.iter().any(|own| own == id))
+        });
+        self.sweeping.pending.extend(own.map(|path| (key.clone(), path.clone())));
     }
 
     /// A changed file is swept again by the servers that swept it before.
@@ -87,6 +93,10 @@ impl Workspace {
             ctx.spawn(work.into_actor(self).map(|(), workspace, ctx| {
                 workspace.sweeping.running -= 1;
                 workspace.sweep_on(ctx);
+                if !workspace.is_sweeping() {
+                    // What was answered on the way said how far the sweep was; that is old now.
+                    workspace.move_epochs(false, false, true);
+                }
             }));
         }
     }
