@@ -8,9 +8,11 @@
 
 mod ask;
 mod diagnostics;
+mod disk;
 mod health;
 mod life;
 mod prepare;
+mod unread;
 mod up;
 mod watched;
 

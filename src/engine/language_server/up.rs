@@ -2,20 +2,19 @@
 //!
 //! Everything here belongs to one incarnation and goes with it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use serde::Serialize;
-
 use super::diagnostics::Diagnostics;
+use super::disk::load;
 use super::life::KillOnDrop;
-use super::watched::Watched;
+use super::unread::{Unread, must_be_shown};
+use super::watched::{self, Watched};
 use super::{Asked, ExpiryGuard, PendingAnswer, ProjectReport, TRACE_OVER};
 use crate::base::clock::{Deadline, Instant};
-use crate::base::digest::sha256;
 use crate::base::limits;
 use crate::engine::question::{DocumentInput, Question};
 use crate::engine::server_context::ServerContext;
@@ -37,10 +36,6 @@ use crate::lsp::text::Document;
 use crate::model::uri::CanonicalUri;
 use crate::watch::{ChangeKind, Changes};
 
-/// A document that was sent is no longer waited for after this time without its push.
-const UNREAD_LIMIT: Duration = Duration::from_secs(10);
-/// With more changed files than this a server that must be shown them is started anew.
-const MAX_SHOWN: usize = 64;
 /// Questions remembered so that a crash can be blamed on a document.
 const MAX_SUSPECTS: usize = 256;
 
@@ -56,9 +51,7 @@ pub struct Up {
     pub(super) expired: Arc<AtomicU32>,
     pub(super) born: Instant,
     incarnation: u64,
-    /// Documents sent to a server whose index follows what is open, by the version whose push is awaited, and since when.
-    unread: BTreeMap<CanonicalUri, (i32, Instant)>,
-    shows_changes: bool,
+    unread: Unread,
     suspects: VecDeque<(CanonicalUri, [u8; 32], Arc<std::sync::atomic::AtomicU8>)>,
     watched: Watched,
 }
@@ -115,8 +108,7 @@ impl Up {
             expired: Arc::default(),
             born: now,
             incarnation,
-            unread: BTreeMap::new(),
-            shows_changes: context.server.quirks.index_follows_open,
+            unread: Unread::new(context),
             suspects: VecDeque::new(),
             watched: Watched::default(),
         }
@@ -130,19 +122,14 @@ impl Up {
         match self.readiness.state(now) {
             State::Starting => ServerState::Starting,
             State::Indexing { progress } => ServerState::Indexing { progress },
-            State::Ready if self.unread_until(now).is_some() => ServerState::Indexing { progress: None },
+            State::Ready if self.unread.until(now).is_some() => ServerState::Indexing { progress: None },
             State::Ready => ServerState::Ready,
         }
     }
 
     /// When time alone may change the readiness.
     pub(super) fn next_check(&self, now: Instant) -> Option<Instant> {
-        [self.readiness.next_check(now), self.unread_until(now)].into_iter().flatten().min()
-    }
-
-    /// Until when documents that the server hasn't read are waited for; nothing if there are none.
-    fn unread_until(&self, now: Instant) -> Option<Instant> {
-        self.unread.values().map(|(_, since)| *since + UNREAD_LIMIT).filter(|until| *until > now).max()
+        [self.readiness.next_check(now), self.unread.until(now)].into_iter().flatten().min()
     }
 
     /// Opens the anchor documents and keeps them open.
@@ -191,7 +178,7 @@ impl Up {
                 Outgoing::DidClose(closed) => {
                     self.diagnostics.closed(&closed.text_document.uri);
                     let uri: &str = &closed.text_document.uri;
-                    self.unread.remove(uri);
+                    self.unread.gone(uri);
                 }
                 Outgoing::DidSave(_) => {}
             }
@@ -203,9 +190,7 @@ impl Up {
         }
         if let Some(version) = self.documents.version(uri.as_str()) {
             self.diagnostics.synced(uri, version);
-            if self.shows_changes {
-                self.unread.insert(uri.clone(), (version, Instant::now()));
-            }
+            self.unread.sent(uri, version, Instant::now());
         }
         Ok(outcome)
     }
@@ -220,8 +205,8 @@ impl Up {
                     self.client.notify(close.method(), &close)?;
                 }
                 self.diagnostics.deleted(&text);
-                self.unread.remove(text.as_str());
-            } else if self.documents.is_open(&text) || self.must_be_shown(context, &change.path) {
+                self.unread.gone(&text);
+            } else if self.documents.is_open(&text) || must_be_shown(context, &change.path) {
                 self.follow(context, &change.path)?;
             }
         }
@@ -230,22 +215,9 @@ impl Up {
         }
         let told = self.watched.events(&self.capabilities, &context.root, changes);
         if !told.is_empty() {
-            self.client.notify(methods::DID_CHANGE_WATCHED_FILES, &WatchedFiles { changes: told })?;
+            self.client.notify(methods::DID_CHANGE_WATCHED_FILES, &watched::WatchedFiles { changes: told })?;
         }
         Ok(())
-    }
-
-    /// Whether `changes` are more than can be shown to a server whose index follows what is open.
-    pub(super) fn is_beyond_showing(&self, context: &ServerContext, changes: &Changes) -> bool {
-        let shown = || changes.files.iter().filter(|change| self.must_be_shown(context, &change.path)).count();
-        self.shows_changes && shown() > MAX_SHOWN
-    }
-
-    fn must_be_shown(&self, context: &ServerContext, path: &Path) -> bool {
-        let language = || context.servers.index.language_of(path);
-        self.shows_changes
-            && path.starts_with(&context.root)
-            && language().is_some_and(|language| context.server.languages.iter().any(|own| own == language))
     }
 
     fn follow(&mut self, context: &ServerContext, path: &Path) -> Result<(), RequestError> {
@@ -372,9 +344,7 @@ impl Up {
                 let Some(params) = params else { return effect };
                 if method == methods::PUBLISH_DIAGNOSTICS {
                     effect.pushed = true;
-                    let unread = self.unread.len();
-                    effect.diagnostics_changed = self.on_push(&params, context, now);
-                    effect.readiness = self.unread.len() != unread;
+                    self.on_push(&params, context, now, &mut effect);
                 } else if let Some(event) = progress::parse_notification(&method, &params) {
                     self.readiness.apply(&event, now);
                     effect.readiness = true;
@@ -402,39 +372,27 @@ impl Up {
         effect
     }
 
-    fn on_push(&mut self, params: &serde_json::value::RawValue, context: &ServerContext, now: Instant) -> bool {
+    fn on_push(
+        &mut self,
+        params: &serde_json::value::RawValue,
+        context: &ServerContext,
+        now: Instant,
+        effect: &mut EventEffect,
+    ) {
         let Ok((mut file, version)) = convert::publish_diagnostics(params) else {
             tracing::warn!(server = %context.kind, "language server pushed malformed diagnostics");
-            return false;
+            return;
         };
-        let Admitted::Inside(uri) = context.gate.admit(&file.uri) else { return false };
+        let Admitted::Inside(uri) = context.gate.admit(&file.uri) else { return };
         file.diagnostics.truncate(limits::MAX_DIAGNOSTICS_PER_FILE);
-        if let Some((awaited, _)) = self.unread.get(&uri)
-            && version.is_none_or(|version| version >= *awaited)
-        {
-            self.unread.remove(&uri);
-        }
-        self.diagnostics.pushed(&uri, version, file.diagnostics, now)
+        effect.readiness = self.unread.pushed(&uri, version);
+        effect.diagnostics_changed = self.diagnostics.pushed(&uri, version, file.diagnostics, now);
     }
 
     /// How long pushes must have been quiet.
     pub(super) fn push_settle(context: &ServerContext) -> Duration {
         Duration::from_millis(context.server.quirks.push_settle_ms)
     }
-}
-
-#[derive(Serialize)]
-struct WatchedFiles {
-    changes: Vec<super::watched::FileEvent>,
-}
-
-fn load(context: &ServerContext, path: &Path) -> Option<(CanonicalUri, String, Arc<Document>, [u8; 32])> {
-    let uri = context.gate.of_path(path).ok()?;
-    let language = context.servers.index.language_of(path)?.to_owned();
-    let (bytes, _) = context.gate.read(&uri, limits::MAX_DOCUMENT_BYTES).ok()?;
-    let hash = sha256(&bytes);
-    let text = String::from_utf8(bytes).ok()?;
-    Some((uri, language, Arc::new(Document::new(text)), hash))
 }
 
 fn sync_options(capabilities: &Capabilities, encoding: PositionEncoding) -> SyncOptions {
