@@ -10,6 +10,7 @@ use actix::prelude::*;
 use futures::{FutureExt, StreamExt};
 use tokio::time::timeout;
 
+use super::unread::is_beyond_showing;
 use super::*;
 use crate::engine::restart::Verdict;
 use crate::engine::server_state::STOPPED;
@@ -136,8 +137,7 @@ impl LanguageServer {
     /// Whether the child can't follow by being told of files: one changed of which it reads a copy (a compile database), or
     /// the list of changes isn't whole.
     pub(super) fn must_begin_anew(&self, changes: &Changes) -> bool {
-        let too_many = |up: &Up| up.is_beyond_showing(&self.context, changes);
-        if changes.incomplete || self.up.as_ref().is_some_and(too_many) {
+        if changes.incomplete || is_beyond_showing(&self.context, changes) {
             return true;
         }
         if self.context.server.quirks.blind_to_headers

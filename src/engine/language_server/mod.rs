@@ -8,10 +8,11 @@
 
 mod ask;
 mod diagnostics;
-mod follow;
+mod disk;
 mod health;
 mod life;
 mod prepare;
+mod unread;
 mod up;
 mod watched;
 

@@ -2,14 +2,17 @@
 //!
 //! Everything here belongs to one incarnation and goes with it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::diagnostics::Diagnostics;
+use super::disk::load;
 use super::life::KillOnDrop;
-use super::watched::Watched;
+use super::unread::{Unread, must_be_shown};
+use super::watched::{self, Watched};
 use super::{Asked, ExpiryGuard, PendingAnswer, ProjectReport, TRACE_OVER};
 use crate::base::clock::{Deadline, Instant};
 use crate::base::limits;
@@ -31,9 +34,8 @@ use crate::lsp::readiness::{ReadinessState, State};
 use crate::lsp::sync_options::SyncOptions;
 use crate::lsp::text::Document;
 use crate::model::uri::CanonicalUri;
+use crate::watch::{ChangeKind, Changes};
 
-/// A document that was sent is no longer waited for after this time without its push.
-const UNREAD_LIMIT: Duration = Duration::from_secs(10);
 /// Questions remembered so that a crash can be blamed on a document.
 const MAX_SUSPECTS: usize = 256;
 
@@ -49,11 +51,9 @@ pub struct Up {
     pub(super) expired: Arc<AtomicU32>,
     pub(super) born: Instant,
     incarnation: u64,
-    /// Documents sent to a server whose index follows what is open, by the version whose push is awaited, and since when.
-    pub(super) unread: BTreeMap<CanonicalUri, (i32, Instant)>,
-    pub(super) shows_changes: bool,
+    unread: Unread,
     suspects: VecDeque<(CanonicalUri, [u8; 32], Arc<std::sync::atomic::AtomicU8>)>,
-    pub(super) watched: Watched,
+    watched: Watched,
 }
 
 /// What bringing a document up to date came to.
@@ -108,8 +108,7 @@ impl Up {
             expired: Arc::default(),
             born: now,
             incarnation,
-            unread: BTreeMap::new(),
-            shows_changes: context.server.quirks.index_follows_open,
+            unread: Unread::new(context),
             suspects: VecDeque::new(),
             watched: Watched::default(),
         }
@@ -123,19 +122,14 @@ impl Up {
         match self.readiness.state(now) {
             State::Starting => ServerState::Starting,
             State::Indexing { progress } => ServerState::Indexing { progress },
-            State::Ready if self.unread_until(now).is_some() => ServerState::Indexing { progress: None },
+            State::Ready if self.unread.until(now).is_some() => ServerState::Indexing { progress: None },
             State::Ready => ServerState::Ready,
         }
     }
 
     /// When time alone may change the readiness.
     pub(super) fn next_check(&self, now: Instant) -> Option<Instant> {
-        [self.readiness.next_check(now), self.unread_until(now)].into_iter().flatten().min()
-    }
-
-    /// Until when documents that the server hasn't read are waited for; nothing if there are none.
-    fn unread_until(&self, now: Instant) -> Option<Instant> {
-        self.unread.values().map(|(_, since)| *since + UNREAD_LIMIT).filter(|until| *until > now).max()
+        [self.readiness.next_check(now), self.unread.until(now)].into_iter().flatten().min()
     }
 
     /// Makes the server's text of a document that of the disk.
@@ -173,7 +167,7 @@ impl Up {
                 Outgoing::DidClose(closed) => {
                     self.diagnostics.closed(&closed.text_document.uri);
                     let uri: &str = &closed.text_document.uri;
-                    self.unread.remove(uri);
+                    self.unread.gone(uri);
                 }
                 Outgoing::DidSave(_) => {}
             }
@@ -185,11 +179,57 @@ impl Up {
         }
         if let Some(version) = self.documents.version(uri.as_str()) {
             self.diagnostics.synced(uri, version);
-            if self.shows_changes {
-                self.unread.insert(uri.clone(), (version, Instant::now()));
-            }
+            self.unread.sent(uri, version, Instant::now());
         }
         Ok(outcome)
+    }
+
+    /// Files changed on disk: open documents follow, and the server hears of what it asked to hear of.
+    pub(super) fn files_changed(&mut self, context: &ServerContext, changes: &Changes) -> Result<(), RequestError> {
+        self.diagnostics.surroundings_changed();
+        for change in &changes.files {
+            let text = crate::model::uri::encode_path(&change.path);
+            if change.kind == ChangeKind::Deleted {
+                if let Some(close) = self.documents.close(&text) {
+                    self.client.notify(close.method(), &close)?;
+                }
+                self.diagnostics.deleted(&text);
+                self.unread.gone(&text);
+            } else if self.documents.is_open(&text) || must_be_shown(context, &change.path) {
+                self.follow(context, &change.path)?;
+            }
+        }
+        if changes.bulk {
+            self.follow_all(context)?;
+        }
+        let told = self.watched.events(&self.capabilities, &context.root, changes);
+        if !told.is_empty() {
+            self.client.notify(methods::DID_CHANGE_WATCHED_FILES, &watched::WatchedFiles { changes: told })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn follow(&mut self, context: &ServerContext, path: &Path) -> Result<(), RequestError> {
+        if let Some((uri, language, document, hash)) = load(context, path) {
+            self.send_sync(&uri, &language, &document, hash)?;
+        }
+        Ok(())
+    }
+
+    fn follow_all(&mut self, context: &ServerContext) -> Result<(), RequestError> {
+        let open: Vec<Arc<str>> = self.documents.all().map(|state| state.uri.clone()).collect();
+        for text in open {
+            match context.gate.admit(&text) {
+                Admitted::Inside(uri) => self.follow(context, &uri.to_path())?,
+                _ => {
+                    if let Some(close) = self.documents.close(&text) {
+                        self.client.notify(close.method(), &close)?;
+                    }
+                    self.diagnostics.deleted(&text);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Sends the request that a question is.
@@ -293,9 +333,7 @@ impl Up {
                 let Some(params) = params else { return effect };
                 if method == methods::PUBLISH_DIAGNOSTICS {
                     effect.pushed = true;
-                    let unread = self.unread.len();
-                    effect.diagnostics_changed = self.on_push(&params, context, now);
-                    effect.readiness = self.unread.len() != unread;
+                    self.on_push(&params, context, now, &mut effect);
                 } else if let Some(event) = progress::parse_notification(&method, &params) {
                     self.readiness.apply(&event, now);
                     effect.readiness = true;
@@ -323,19 +361,21 @@ impl Up {
         effect
     }
 
-    fn on_push(&mut self, params: &serde_json::value::RawValue, context: &ServerContext, now: Instant) -> bool {
+    fn on_push(
+        &mut self,
+        params: &serde_json::value::RawValue,
+        context: &ServerContext,
+        now: Instant,
+        effect: &mut EventEffect,
+    ) {
         let Ok((mut file, version)) = convert::publish_diagnostics(params) else {
             tracing::warn!(server = %context.kind, "language server pushed malformed diagnostics");
-            return false;
+            return;
         };
-        let Admitted::Inside(uri) = context.gate.admit(&file.uri) else { return false };
+        let Admitted::Inside(uri) = context.gate.admit(&file.uri) else { return };
         file.diagnostics.truncate(limits::MAX_DIAGNOSTICS_PER_FILE);
-        if let Some((awaited, _)) = self.unread.get(&uri)
-            && version.is_none_or(|version| version >= *awaited)
-        {
-            self.unread.remove(&uri);
-        }
-        self.diagnostics.pushed(&uri, version, file.diagnostics, now)
+        effect.readiness = self.unread.pushed(&uri, version);
+        effect.diagnostics_changed = self.diagnostics.pushed(&uri, version, file.diagnostics, now);
     }
 
     /// How long pushes must have been quiet.

@@ -11,6 +11,13 @@ use crate::lsp::capabilities::{Capabilities, WatchPattern};
 use crate::model::uri::{encode_path, percent_decode};
 use crate::watch::{ChangeKind, Changes};
 
+/// The parameters of `workspace/didChangeWatchedFiles`.
+#[derive(Debug, Serialize)]
+pub struct WatchedFiles {
+    /// What changed.
+    pub changes: Vec<FileEvent>,
+}
+
 /// One entry of `workspace/didChangeWatchedFiles`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileEvent {
