@@ -14,6 +14,8 @@ use crate::model::roots::RootSet;
 
 /// What stands in place of a path.
 pub const CONCEALED: &str = "[path outside the workspace]";
+/// Goes with the path it introduces.
+const SCHEME: &str = "file:";
 
 /// `text` without paths outside `roots`.
 pub fn conceal<'a>(text: &'a str, roots: &RootSet) -> Cow<'a, str> {
@@ -29,7 +31,7 @@ fn conceal_below<'a>(text: &'a str, roots: &RootSet, top: &BTreeSet<String>) -> 
         let path = path_at(text, start);
         from = start + path.len().max(1);
         if begins_path(&text[..start]) && is_foreign(path, roots, top) {
-            let scheme = text[kept..start].ends_with("file://").then_some("file://".len()).unwrap_or(0);
+            let scheme = if text[kept..start].ends_with(SCHEME) { SCHEME.len() } else { 0 };
             out.push_str(&text[kept..start - scheme]);
             out.push_str(CONCEALED);
             kept = from;
@@ -55,11 +57,8 @@ fn path_at(text: &str, start: usize) -> &str {
 
 /// Whether a path may begin after `before`: not in the middle of a word or of a relative path.
 fn begins_path(before: &str) -> bool {
-    before.ends_with("file://")
-        || before
-            .chars()
-            .next_back()
-            .is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '/' | '.' | '_' | '-' | '~' | '*' | '%'))
+    let inside_word = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '~' | '*' | '%');
+    !before.chars().next_back().is_some_and(inside_word)
 }
 
 fn is_foreign(path: &str, roots: &RootSet, top: &BTreeSet<String>) -> bool {

@@ -5,6 +5,7 @@
 //! cancels. A slow start belongs to the workspace, never to a request. One workspace's panic or hang changes nothing in another.
 
 pub mod anchors;
+pub mod canonicalise;
 pub mod conceal;
 pub mod directory;
 pub mod execution;

@@ -85,7 +85,7 @@ fn restarts_back_off_then_quarantine_then_one_try() {
             assert!((at..=at + at / 10 + 60).contains(start), "{starts:?}");
         }
         pass(50).await;
-        first.await.unwrap().timed_out("starting");
+        first.await.unwrap().failed_as("PROVIDER_UNAVAILABLE", "crashed");
         let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
         let details = called.failed_as("PROVIDER_UNAVAILABLE", "quarantined");
         assert!(details["command"].as_str().unwrap().starts_with("codeyard "));

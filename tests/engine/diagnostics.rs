@@ -190,7 +190,7 @@ fn one_dead_server_is_an_error_and_not_the_rest() {
         let linter = pulling(json!([])).on("initialize", [exit(3)]).launcher();
         let yard = pair(pulling(json!([finding(0, "a")])).launcher(), linter.clone()).await;
         let call = || yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake"));
-        call().await.timed_out("starting");
+        call().await.failed_as("PROVIDER_UNAVAILABLE", "crashed");
         pass(10_000).await;
         let details = call().await.failed_as("PROVIDER_UNAVAILABLE", "quarantined");
         assert_eq!(details["server"], "lint");

@@ -56,7 +56,7 @@ fn an_unavailable_primary_is_passed_over_and_named() {
         let linter = answering(json!([site.location("a.fake", 2)])).launcher();
         let plan = Plan::new(site).kind(Entry::new("fake", primary)).kind(Entry::new("lint", linter).linter());
         let yard = plan.open().await;
-        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.timed_out("starting");
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.failed_as("PROVIDER_UNAVAILABLE", "crashed");
         pass(10_000).await;
         let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
         assert_eq!(called.summary(), "Found 1 definition. Passed over fake: quarantined.");

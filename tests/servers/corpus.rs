@@ -126,7 +126,7 @@ impl Expected {
             (Ask::Diagnostics(path), Some(linter)) => {
                 let mut all = self.primary.diagnostics(path);
                 all.extend(linter.diagnostics(path));
-                json!({"uri": uri_of(path), "diagnostics": canonical_diagnostics(path, all)})
+                json!({"uri": uri_of(path), "diagnostics": canonical_diagnostics(&self.primary.root, path, all)})
             }
             _ => self.primary.answer(ask),
         }

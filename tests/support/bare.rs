@@ -12,8 +12,10 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use codeyard::engine::conceal::conceal;
 use codeyard::lsp::install::{Installer, Located};
 use codeyard::lsp::registry::{Launch, Places, Registry};
+use codeyard::model::roots::RootSet;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -31,7 +33,8 @@ pub struct Bare {
     child: Child,
     input: ChildStdin,
     messages: Receiver<Value>,
-    root: PathBuf,
+    /// Its project root.
+    pub root: PathBuf,
     settings: Value,
     /// The encoding it chose.
     pub encoding: String,
@@ -174,7 +177,8 @@ impl Bare {
                 json!({"items": self.workspace_symbols(&raw)})
             }
             Ask::Diagnostics(path) => {
-                json!({"uri": uri_of(path), "diagnostics": canonical_diagnostics(path, self.diagnostics(path))})
+                let raw = self.diagnostics(path);
+                json!({"uri": uri_of(path), "diagnostics": canonical_diagnostics(&self.root, path, raw)})
             }
         }
     }
@@ -431,7 +435,9 @@ impl Drop for Bare {
 }
 
 /// Diagnostics by the contract: normalised, sorted, without duplicates, the first 200.
-pub fn canonical_diagnostics(path: &Path, raw: Vec<Value>) -> Vec<Value> {
+/// Paths outside the root are concealed as the product conceals them, which has a test of its own.
+pub fn canonical_diagnostics(root: &Path, path: &Path, raw: Vec<Value>) -> Vec<Value> {
+    let roots = RootSet::of_real_paths(vec![root.into()], vec![]);
     let uri = uri_of(path);
     let mut found = Vec::new();
     for item in raw {
@@ -443,7 +449,7 @@ pub fn canonical_diagnostics(path: &Path, raw: Vec<Value>) -> Vec<Value> {
             number => Some(number.to_string()),
         };
         let source = text(&item["source"]);
-        let message = item["message"].as_str().expect("a message").to_owned();
+        let message = conceal(item["message"].as_str().expect("a message"), &roots).into_owned();
         let start = [range[0], range[1]];
         let missing = |one: bool| one;
         found.push((

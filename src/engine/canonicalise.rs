@@ -1,0 +1,145 @@
+//! Row 9 of the way of a request: raw answers become one canonical result, through the gate, and each file in it is looked at on
+//! disk. Blocking; large answers are canonicalised on the blocking pool.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use crate::base::limits::{self, Limits};
+use crate::canon::{self, Admission, UriGate};
+use crate::engine::conceal::conceal;
+use crate::engine::known_files::{self, Observed};
+use crate::engine::server_state::Unavailable;
+use crate::gate::{Admitted, Gate};
+use crate::lsp::convert::RawAnswer;
+use crate::model::answer::{Coverage, Notes};
+use crate::model::diagnostic::RawFileDiagnostics;
+use crate::model::error::ToolError;
+use crate::model::hover::Hover;
+use crate::model::query::{GatedQuery, Query};
+use crate::model::uri::CanonicalUri;
+use crate::paging::CanonicalResult;
+
+/// Raw answers of all providers that gave one, in the registry's order.
+pub struct Collected {
+    /// The answers.
+    pub answers: Vec<RawAnswer>,
+    /// Who gave none, and why.
+    pub passed_over: Vec<Unavailable>,
+}
+
+/// Row 9: gate, normalise, sort, dedup, cap. Also says how each file in the result looked on disk.
+pub fn canonicalise(
+    query: &GatedQuery,
+    gate: &Gate,
+    limits: &Limits,
+    collected: Collected,
+    source_files: usize,
+) -> Result<(CanonicalResult, Vec<(CanonicalUri, Observed)>), ToolError> {
+    let mut door = Door { gate, observed: Vec::new() };
+    let mut passed_over: Vec<String> = collected.passed_over.iter().map(Unavailable::to_note).collect();
+    passed_over.sort_unstable();
+    passed_over.dedup();
+    let mut notes = Notes { passed_over, ..Notes::default() };
+    let answers = collected.answers;
+    let unpaged = limits.max_items_nonpaged;
+    let result = match query {
+        Query::Definition { .. } => {
+            let raw = locations(answers);
+            let found = canon::locations(raw, &mut door, limits::MAX_RAW_ITEMS, limits::MAX_RAW_ITEMS)?;
+            CanonicalResult::definition(found, notes, unpaged)
+        }
+        Query::References { .. } => {
+            let cap = limits.max_references_items_total;
+            let found = canon::locations(locations(answers), &mut door, limits::MAX_RAW_ITEMS_PAGED, cap)?;
+            CanonicalResult::references(found, notes)
+        }
+        Query::Hover { .. } => CanonicalResult::hover(canon::hover(hovers(answers)), notes),
+        Query::DocumentSymbols { uri } => {
+            let raw = answers.into_iter().flat_map(|answer| match answer {
+                RawAnswer::DocumentSymbols(symbols) => symbols,
+                _ => vec![],
+            });
+            let found = canon::document_symbols(uri, raw.collect(), limits::MAX_RAW_ITEMS)?;
+            CanonicalResult::document_symbols(found, notes, unpaged)
+        }
+        Query::WorkspaceSymbols { .. } => {
+            let raw = answers.into_iter().flat_map(|answer| match answer {
+                RawAnswer::WorkspaceSymbols(symbols) => symbols,
+                _ => vec![],
+            });
+            let cap = limits.max_workspace_symbols_items_total;
+            let found = canon::workspace_symbols(raw.collect(), &mut door, limits::MAX_RAW_ITEMS_PAGED, cap)?;
+            CanonicalResult::workspace_symbols(found, notes)
+        }
+        Query::DocumentDiagnostics { uri } => {
+            let raw = answers.into_iter().flat_map(|answer| match answer {
+                RawAnswer::Diagnostics(files) => files,
+                _ => vec![],
+            });
+            let raw = raw.map(|file| concealed(file, gate));
+            let own = raw.filter(|file| matches!(gate.admit(&file.uri), Admitted::Inside(of) if of == *uri));
+            let found = canon::diagnostics(uri, own.flat_map(|file| file.diagnostics).collect());
+            CanonicalResult::document_diagnostics(uri.clone(), found, notes, unpaged)
+        }
+        Query::WorkspaceDiagnostics { .. } => {
+            let raw = answers.into_iter().flat_map(|answer| match answer {
+                RawAnswer::Diagnostics(files) => files,
+                _ => vec![],
+            });
+            let raw: Vec<RawFileDiagnostics> = raw.map(|file| concealed(file, gate)).collect();
+            let covered = raw.iter().map(|file| &file.uri).collect::<BTreeSet<_>>().len();
+            let cap = limits.max_workspace_diagnostics_items_total;
+            let found = canon::workspace_diagnostics(raw, &mut door, cap, unpaged)?;
+            notes.coverage = Some(Coverage { covered: covered.min(source_files), total: source_files });
+            CanonicalResult::workspace_diagnostics(found, notes)
+        }
+    };
+    Ok((result, door.observed))
+}
+
+fn concealed(mut file: RawFileDiagnostics, gate: &Gate) -> RawFileDiagnostics {
+    for diagnostic in &mut file.diagnostics {
+        if let Cow::Owned(text) = conceal(&diagnostic.message, gate.root_set()) {
+            diagnostic.message = text;
+        }
+    }
+    file
+}
+
+/// The gate as `canon` sees it; remembers how each admitted file looks on disk.
+struct Door<'a> {
+    gate: &'a Gate,
+    observed: Vec<(CanonicalUri, Observed)>,
+}
+
+impl UriGate for Door<'_> {
+    fn admit(&mut self, uri: &str) -> Admission {
+        match self.gate.admit(uri) {
+            Admitted::Outside => Admission::Outside,
+            Admitted::Missing => Admission::Missing,
+            Admitted::Inside(uri) => match known_files::observe(self.gate, &uri) {
+                Ok(observed) => {
+                    self.observed.push((uri.clone(), observed));
+                    Admission::Inside(uri)
+                }
+                Err(_) => Admission::Missing,
+            },
+        }
+    }
+}
+
+fn locations(answers: Vec<RawAnswer>) -> Vec<crate::model::position::RawLocation> {
+    let lists = answers.into_iter().map(|answer| match answer {
+        RawAnswer::Locations(list) => list,
+        _ => vec![],
+    });
+    lists.flatten().collect()
+}
+
+fn hovers(answers: Vec<RawAnswer>) -> Vec<Hover> {
+    let hovers = answers.into_iter().filter_map(|answer| match answer {
+        RawAnswer::Hover(hover) => hover,
+        _ => None,
+    });
+    hovers.collect()
+}
