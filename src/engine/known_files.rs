@@ -6,7 +6,6 @@
 //! text is kept only as long as its file is known and unchanged.
 
 use std::collections::HashMap;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use lru::LruCache;
@@ -70,8 +69,8 @@ pub fn observe(gate: &Gate, uri: &CanonicalUri) -> Result<Observed, ToolError> {
 impl KnownFiles {
     /// Nothing known yet.
     pub fn new(gate: Gate) -> Self {
-        let capacity = NonZeroUsize::new(limits::MAX_OPEN_DOCUMENTS * 4).unwrap_or(NonZeroUsize::MIN);
-        Self { gate, known: HashMap::new(), texts: LruCache::new(capacity), text_bytes: 0 }
+        // Unbounded by itself, so that an idle workspace holds no empty table; `keep` bounds it.
+        Self { gate, known: HashMap::new(), texts: LruCache::unbounded(), text_bytes: 0 }
     }
 
     /// The document as it is on disk now, and whether it has changed since the last look.
@@ -170,7 +169,10 @@ impl KnownFiles {
         if let Some((_, out)) = self.texts.push(source.uri.clone(), source) {
             self.text_bytes -= out.document.text().len();
         }
-        while self.text_bytes > limits::MAX_DOCUMENT_TEXTS_BYTES && self.texts.len() > 1 {
+        let too_much = |kept: &Self| {
+            kept.text_bytes > limits::MAX_DOCUMENT_TEXTS_BYTES || kept.texts.len() > limits::MAX_OPEN_DOCUMENTS * 4
+        };
+        while too_much(self) && self.texts.len() > 1 {
             let Some((_, out)) = self.texts.pop_lru() else { break };
             self.text_bytes -= out.document.text().len();
         }

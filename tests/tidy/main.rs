@@ -4,6 +4,7 @@
 
 mod crates;
 mod files;
+mod invariants;
 mod ranks;
 mod shape;
 mod source;
