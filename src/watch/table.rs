@@ -412,6 +412,37 @@ mod tests {
     }
 
     #[test]
+    fn too_many_ignored_directories_are_said_and_the_deep_ones_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for name in ["gen/a/deep/1.py", "gen/b/2.py", "src/x/y/z/3.py", "zen/4.py"] {
+            std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            std::fs::write(root.join(name), "").unwrap();
+        }
+        std::fs::write(root.join(".gitignore"), "?en/\n").unwrap();
+        let (queue, routes, closed) = (Queue::open().unwrap(), Routes::default(), AtomicBool::new(false));
+        let ground = Ground { queue: &queue, routes: &routes, subscription: 1, closed: &closed, is_source: &|_| true };
+        let mut pending = Pending::default();
+        let mut table = Table { ignored_max: 4, ..Table::new(vec![root.clone()]) };
+        table.sync_all(&ground, &mut pending);
+        assert_eq!((table.ignored_count, table.degraded()), (4, Some(TOO_MANY_IGNORED)));
+        assert!(!table.dirs.contains_key(&root.join("gen/a/deep")) && table.dirs.contains_key(&root.join("src/x/y/z")));
+        assert_eq!(routes.len(), 5 + 4);
+        // Again the same: what is followed keeps its place.
+        table.sync_all(&ground, &mut pending);
+        assert_eq!((table.ignored_count, table.has_room_again()), (4, false));
+        std::fs::remove_dir_all(root.join("gen/b")).unwrap();
+        std::fs::remove_dir_all(root.join("zen")).unwrap();
+        for gone in ["gen/b", "zen"] {
+            table.look(&root.join(gone), Seen { replaced: true, written: false }, &ground, &mut pending);
+        }
+        assert!(table.has_room_again());
+        table.sync_all(&ground, &mut pending);
+        assert_eq!((table.ignored_count, table.degraded()), (3, None));
+        assert!(table.dirs.contains_key(&root.join("gen/a/deep")));
+    }
+
+    #[test]
     fn a_closed_subscription_sets_no_watch() {
         let dir = tempfile::tempdir().unwrap();
         let (queue, routes, closed) = (Queue::open().unwrap(), Routes::default(), AtomicBool::new(true));
