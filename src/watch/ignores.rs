@@ -1,5 +1,8 @@
 //! Which paths are of no interest: what ignore files say, and names that never hold sources.
 //!
+//! A language server reads ignored files like any other: generated code, a compile database. So ignoring decides what
+//! is listed, and only the names here decide what isn't looked at.
+//!
 //! Only `.gitignore`, `.ignore` and the repository's `info/exclude` count, never a user's global excludes: what is seen
 //! must not hang on whose machine it is. Invariant: a deeper file's word wins over a higher one's, as in git.
 
@@ -33,6 +36,38 @@ const NEVER_ENTERED: [&str; 12] = [
 const DEPENDENCIES: [&str; 4] = ["node_modules", "site-packages", "bower_components", "jspm_packages"];
 /// Directories that hold dependencies if they are ignored, and sources if they aren't.
 const DEPENDENCIES_IF_IGNORED: [&str; 3] = ["vendor", "third_party", "deps"];
+/// Directories that aren't entered if they are ignored: caches and build output in which no server looks for the sources
+/// of a project, or which change without end.
+const NEVER_ENTERED_IF_IGNORED: [&str; 24] = [
+    "target",
+    ".venv",
+    "venv",
+    ".cache",
+    ".ccls-cache",
+    ".clangd",
+    ".direnv",
+    ".eggs",
+    ".gradle",
+    ".hypothesis",
+    ".idea",
+    ".npm",
+    ".parcel-cache",
+    ".pixi",
+    ".pnpm-store",
+    ".stack-work",
+    ".terraform",
+    ".turbo",
+    ".yarn",
+    ".zig-cache",
+    "CMakeFiles",
+    "coverage",
+    "dist-newstyle",
+    "htmlcov",
+];
+/// Endings of ignored files that may configure a language server.
+const CONFIGURATION_ENDINGS: [&str; 2] = ["json", "toml"];
+/// Names of ignored files that may configure a language server, and don't show it by their ending.
+const CONFIGURATION_NAMES: [&str; 5] = ["go.work", "go.work.sum", "go.mod", "compile_flags.txt", ".clangd"];
 /// The file that marks a Python environment.
 const PYTHON_ENVIRONMENT: &str = "pyvenv.cfg";
 
@@ -48,6 +83,8 @@ pub(super) struct Rules {
 pub(super) enum Verdict {
     /// Go in.
     Enter,
+    /// Go in, but it is ignored with everything below.
+    EnterIgnored,
     /// Stay out.
     Skip,
     /// Stay out, but watch these directories for coming and going dependencies.
@@ -90,8 +127,9 @@ impl Rules {
         }
     }
 
-    /// What to do with the directory `path` in this directory.
-    pub fn judge(&self, path: &Path) -> Verdict {
+    /// What to do with the directory `path` in this directory, which is `inside_ignored` itself or not. Below an ignored
+    /// directory no rule takes anything back, as in git.
+    pub fn judge(&self, path: &Path, inside_ignored: bool) -> Verdict {
         let name = path.file_name().unwrap_or_default();
         let is = |names: &[&str]| names.iter().any(|known| name == OsStr::new(known));
         if is(&NEVER_ENTERED) {
@@ -103,12 +141,19 @@ impl Rules {
         if path.join(PYTHON_ENVIRONMENT).is_file() {
             return Verdict::Dependencies(site_packages(path));
         }
-        match self.ignores(path, true) {
+        match inside_ignored || self.ignores(path, true) {
             false => Verdict::Enter,
             true if is(&DEPENDENCIES_IF_IGNORED) => Verdict::Dependencies(vec![path.to_owned()]),
-            true => Verdict::Skip,
+            true if is(&NEVER_ENTERED_IF_IGNORED) => Verdict::Skip,
+            true => Verdict::EnterIgnored,
         }
     }
+}
+
+/// Whether a file is followed though it is ignored and no source: it may configure a language server.
+pub(super) fn is_configuration(path: &Path) -> bool {
+    let is = |known: &[&str], what: Option<&OsStr>| known.iter().any(|known| what == Some(OsStr::new(known)));
+    is(&CONFIGURATION_ENDINGS, path.extension()) || is(&CONFIGURATION_NAMES, path.file_name())
 }
 
 fn build(dir: &Path, files: &[PathBuf]) -> Gitignore {
@@ -156,8 +201,9 @@ mod tests {
             assert_eq!(rules.ignores(&root.join(path), false), ignored, "{path}");
         }
         for (rules, path, verdict) in [
-            (&top, "build", Verdict::Skip),
+            (&top, "build", Verdict::EnterIgnored),
             (&sub, "sub/build", Verdict::Enter),
+            (&top, "target", Verdict::Enter),
             (&top, ".git", Verdict::Skip),
             (&top, ".github", Verdict::Enter),
             (&top, "node_modules", Verdict::Dependencies(vec![root.join("node_modules")])),
@@ -165,7 +211,21 @@ mod tests {
             (&top, "deps", Verdict::Enter),
             (&sub, "sub/venv", Verdict::Dependencies(vec![root.join("sub/venv/lib/python3.12/site-packages")])),
         ] {
-            assert_eq!(rules.judge(&root.join(path)), verdict, "{path}");
+            assert_eq!(rules.judge(&root.join(path), false), verdict, "{path}");
+        }
+        for (path, verdict) in [
+            ("build/x", Verdict::EnterIgnored),
+            ("build/target", Verdict::Skip),
+            ("build/.venv", Verdict::Skip),
+            ("build/.git", Verdict::Skip),
+            ("build/deps", Verdict::Dependencies(vec![root.join("build/deps")])),
+        ] {
+            assert_eq!(top.judge(&root.join(path), true), verdict, "{path}");
+        }
+        for (path, followed) in
+            [("b/compile_commands.json", true), ("go.work", true), ("b/x.o", false), ("json", false)]
+        {
+            assert_eq!(is_configuration(&root.join(path)), followed, "{path}");
         }
         // A root inside a repository heeds the rules above it.
         assert!(Rules::of_root(&root.join("sub")).ignores(&root.join("sub/x.log"), false));

@@ -9,19 +9,23 @@
 //! reading it empty *is* the barrier, without a cookie file and without waiting for a thread. And the usual wrapper also
 //! asks for an event each time any file is opened, which a language server's indexing turns into an overflow.
 //!
-//! What is watched: every directory below the roots that no ignore file excludes; of git the places that say what `HEAD`
-//! is, also of a linked worktree; directories that hold dependencies (`node_modules`, `site-packages`, an ignored
-//! `vendor`) one level deep, where a change makes everything uncertain ([`Changes::bulk`]). Symbolic links are entries
-//! of their own and never followed.
+//! What is watched: every directory below the roots; ignored ones too, for the sources and the configuration in them
+//! (language servers read generated code), except by a fixed list of names and up to a budget of directories, beyond
+//! which [`Subscription::degraded`] says so; of git the places that say what `HEAD` is, also of a linked worktree;
+//! directories that hold dependencies (`node_modules`, `site-packages`, an ignored `vendor`) one level deep, where a
+//! change makes everything uncertain ([`Changes::bulk`]). Ignore files decide what [`Subscription::source_files`]
+//! lists. Symbolic links are entries of their own and never followed.
 //!
 //! Invariants: what happened on disk before [`Subscription::barrier`] is in [`Subscription::take`] after it, or `bulk`
 //! says that everything may have changed; a subscription that is dropped leaves no watch; every queue is bounded.
 
 mod changes;
 mod git;
+mod ground;
 mod ignores;
 mod queue;
 mod routes;
+mod stamp;
 mod subscription;
 mod table;
 mod watcher;

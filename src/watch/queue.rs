@@ -9,8 +9,10 @@ pub(super) type WatchId = i32;
 /// What one event tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Happened {
-    /// The named entry was made, deleted, or moved here or away.
+    /// The named file was made, deleted, or moved here or away.
     Replaced,
+    /// The same of a directory.
+    FolderReplaced,
     /// The named entry's content or attributes changed.
     Written,
     /// The watched directory itself was deleted or moved.
@@ -145,6 +147,8 @@ mod linux {
             Some(Happened::Unwatched)
         } else if flags.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::UNMOUNT) {
             Some(Happened::SelfLost)
+        } else if flags.intersects(replaced) && flags.contains(ReadFlags::ISDIR) {
+            Some(Happened::FolderReplaced)
         } else if flags.intersects(replaced) {
             Some(Happened::Replaced)
         } else if flags.intersects(written) {

@@ -15,6 +15,8 @@ use super::queue::{AddError, Queue, WatchId};
 pub(super) enum Role {
     /// Its files are followed.
     Files,
+    /// It is ignored, and only what may bear on answers is followed.
+    Ignored,
     /// It says what `HEAD` is.
     Git,
     /// It holds dependencies.

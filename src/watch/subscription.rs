@@ -14,10 +14,11 @@ use parking_lot::Mutex;
 
 use super::changes::{Changes, Pending};
 use super::git::{self, Head};
+use super::ground::Ground;
 use super::ignores::IGNORE_FILES;
 use super::queue::{Happened, WatchId};
 use super::routes::{Role, Route};
-use super::table::{Ground, Seen, Table};
+use super::table::{Seen, Table};
 use super::watcher::{Shared, WatchSpec, Watcher};
 use crate::base::limits::{MAX_WATCH_INBOX, WATCH_BARRIER_MS};
 
@@ -154,17 +155,26 @@ impl Subscriber {
             }
             (Happened::SelfLost | Happened::Unwatched, ..) => inbox.git |= route.role == Role::Git,
             (_, Role::Git, Some(name)) => inbox.git |= git::concerns_head(&route.dir, &name.to_string_lossy()),
-            (Happened::Replaced, Role::Dependencies, _) => inbox.dependencies = true,
-            (_, Role::Files, Some(name)) => {
-                inbox.git |= name == Path::new(".git");
+            (Happened::Replaced | Happened::FolderReplaced, Role::Dependencies, _) => inbox.dependencies = true,
+            (_, Role::Ignored, Some(name)) if !self.concerns_ignored(&route.dir.join(name), happened) => {}
+            (_, Role::Files | Role::Ignored, Some(name)) => {
+                inbox.git |= name == Path::new(".git") && route.role == Role::Files;
                 let seen = inbox.places.entry(route.dir.join(name)).or_default();
-                seen.replaced |= happened == Happened::Replaced;
+                seen.replaced |= matches!(happened, Happened::Replaced | Happened::FolderReplaced);
                 seen.written |= happened == Happened::Written;
                 if inbox.places.len() > MAX_WATCH_INBOX {
                     inbox.lose();
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Whether an event in an ignored directory matters. What a build writes there is noise, and costs no more than this.
+    fn concerns_ignored(&self, path: &Path, happened: Happened) -> bool {
+        match happened {
+            Happened::FolderReplaced => true,
+            _ => self.ground().follows_ignored(path),
         }
     }
 
@@ -195,7 +205,13 @@ impl Subscriber {
     }
 
     fn ground(&self) -> Ground<'_> {
-        Ground { queue: &self.shared.queue, routes: &self.shared.routes, subscription: self.id, closed: &self.closed }
+        Ground {
+            queue: &self.shared.queue,
+            routes: &self.shared.routes,
+            subscription: self.id,
+            closed: &self.closed,
+            is_source: &*self.spec.is_source,
+        }
     }
 
     /// Compares what the inbox names with disk. Blocks.
@@ -215,6 +231,10 @@ impl Subscriber {
                 return;
             }
             disk.table.look(path, *seen, &self.ground(), &mut found);
+        }
+        if disk.table.has_room_again() {
+            found.note_bulk();
+            disk.table.sync_all(&self.ground(), &mut found);
         }
         if inbox.dependencies {
             found.note_incomplete();

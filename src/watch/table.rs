@@ -4,33 +4,24 @@
 //! listed, so nothing can slip in between; a directory in the table has exactly one route; nothing is reported that a
 //! comparison with the disk didn't show.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
-use std::fs::Metadata;
 use std::ops::Bound;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::changes::Pending;
+use super::ground::Ground;
 use super::ignores::{Rules, Verdict};
-use super::queue::{AddError, Queue, WatchId};
-use super::routes::{Role, Routes};
-use crate::base::clock::wall_ns;
-use crate::base::limits::{FRESH_STAMP_MS, MAX_WATCHED_FILES};
+use super::queue::{AddError, WatchId};
+use super::routes::Role;
+use super::stamp::{Known, Stamp};
+use crate::base::limits::{MAX_WATCHED_FILES, MAX_WATCHED_IGNORED_DIRS};
 
 const TOO_MANY_FILES: &str = "more files than the watcher follows; exclude generated folders with an ignore file";
+const TOO_MANY_IGNORED: &str =
+    "more ignored folders than the watcher follows; changes of sources in the rest of them are not seen";
 const NO_WATCHES_LEFT: &str = "the limit of inotify watches is reached; raise fs.inotify.max_user_watches";
-
-/// What a table needs to set and drop watches.
-pub(super) struct Ground<'a> {
-    pub queue: &'a Queue,
-    pub routes: &'a Routes,
-    pub subscription: u64,
-    /// Set when the subscription is dropped: nothing may be watched any more.
-    pub closed: &'a AtomicBool,
-}
 
 /// What events said of one path.
 #[derive(Debug, Clone, Copy, Default)]
@@ -49,6 +40,8 @@ pub(super) struct Table {
     dependencies: BTreeMap<PathBuf, WatchId>,
     file_count: usize,
     files_max: usize,
+    ignored_count: usize,
+    ignored_max: usize,
     degraded: Option<&'static str>,
     sources_changed: bool,
 }
@@ -57,53 +50,30 @@ pub(super) struct Table {
 struct Dir {
     watch: WatchId,
     rules: Arc<Rules>,
-    files: BTreeMap<OsString, Stamp>,
+    /// [`Role::Files`] or [`Role::Ignored`].
+    role: Role,
+    files: BTreeMap<OsString, Known>,
     children: BTreeSet<OsString>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    size: u64,
-    mtime_ns: i128,
-    ctime_ns: i128,
-    inode: u64,
-    link: bool,
+/// A directory as it is now.
+struct Sight {
+    watch: WatchId,
+    rules: Arc<Rules>,
+    role: Role,
+    listing: Listing,
 }
 
 /// One listing of a directory.
 #[derive(Default)]
 struct Listing {
-    files: BTreeMap<OsString, Stamp>,
-    children: BTreeSet<OsString>,
+    files: BTreeMap<OsString, Known>,
+    children: BTreeMap<OsString, Role>,
     dependencies: Vec<PathBuf>,
-    /// There, but ignored: forgotten without a report.
-    ignored: BTreeSet<OsString>,
+    /// There, but not followed: forgotten without a report.
+    left_out: BTreeSet<OsString>,
     /// There was no room for all files.
     full: bool,
-}
-
-impl Ground<'_> {
-    fn watch(&self, dir: &Path, role: Role) -> Result<WatchId, AddError> {
-        if self.closed.load(Ordering::SeqCst) {
-            return Err(AddError::Gone);
-        }
-        let id = self.routes.add(self.queue, self.subscription, dir, role)?;
-        if self.closed.load(Ordering::SeqCst) {
-            self.routes.remove_all(self.queue, self.subscription);
-            return Err(AddError::Gone);
-        }
-        Ok(id)
-    }
-
-    /// Watches one of git's directories.
-    pub fn watch_git(&self, dir: &Path) -> Result<WatchId, AddError> {
-        self.watch(dir, Role::Git)
-    }
-
-    /// Ends one watch.
-    pub fn unwatch(&self, id: WatchId, dir: &Path, role: Role) {
-        self.routes.remove(self.queue, id, self.subscription, dir, role);
-    }
 }
 
 impl Table {
@@ -117,6 +87,8 @@ impl Table {
             dependencies: BTreeMap::new(),
             file_count: 0,
             files_max: MAX_WATCHED_FILES,
+            ignored_count: 0,
+            ignored_max: MAX_WATCHED_IGNORED_DIRS,
             degraded: None,
             sources_changed: false,
         }
@@ -130,15 +102,21 @@ impl Table {
             if covered && self.dirs.contains_key(&root) {
                 continue;
             }
-            self.sync(root, ground, pending);
+            self.sync(root, Role::Files, ground, pending);
         }
     }
 
-    /// Compares one directory and all below with disk.
-    pub fn sync(&mut self, start: PathBuf, ground: &Ground<'_>, pending: &mut Pending) {
-        let mut todo = vec![start];
-        while let Some(dir) = todo.pop() {
-            let watch = match ground.watch(&dir, Role::Files) {
+    /// Compares one directory and all below with disk. Ignored ones come last and the higher ones first, so that they
+    /// take no room from others, and that the deep ones are those left out.
+    pub fn sync(&mut self, start: PathBuf, role: Role, ground: &Ground<'_>, pending: &mut Pending) {
+        let mut todo = VecDeque::from([(start, role)]);
+        while let Some((dir, role)) = todo.pop_front() {
+            if role == Role::Ignored && !self.has_room_for_ignored(&dir) {
+                self.degraded = Some(TOO_MANY_IGNORED);
+                self.forget(&dir, ground, pending, false);
+                continue;
+            }
+            let watch = match ground.watch(&dir, role) {
                 Ok(watch) => watch,
                 Err(error) => {
                     self.unwatchable(&dir, error, ground, pending);
@@ -146,16 +124,21 @@ impl Table {
                 }
             };
             let rules = self.rules_for(&dir);
-            let Some(listing) = self.list(&dir, &rules) else {
-                ground.unwatch(watch, &dir, Role::Files);
+            let Some(listing) = self.list(&dir, &rules, role, ground) else {
+                ground.unwatch(watch, &dir, role);
                 self.forget(&dir, ground, pending, true);
                 continue;
             };
-            todo.extend(listing.children.iter().map(|name| dir.join(name)));
+            for (name, role) in &listing.children {
+                match role {
+                    Role::Ignored => todo.push_back((dir.join(name), *role)),
+                    _ => todo.push_front((dir.join(name), *role)),
+                }
+            }
             for path in &listing.dependencies {
                 self.watch_dependencies(path, ground);
             }
-            self.replace(dir, watch, rules, listing, ground, pending);
+            self.replace(dir, Sight { watch, rules, role, listing }, ground, pending);
         }
     }
 
@@ -163,16 +146,17 @@ impl Table {
     pub fn look(&mut self, path: &Path, seen: Seen, ground: &Ground<'_>, pending: &mut Pending) {
         let Some((dir, name)) = path.parent().zip(path.file_name()) else { return };
         let Some(parent) = self.dirs.get(dir) else { return };
-        let rules = parent.rules.clone();
+        let (rules, inside) = (parent.rules.clone(), parent.role);
         match path.symlink_metadata().ok() {
             Some(found) if found.is_dir() => {
                 self.look_at_file(dir, name.to_owned(), None, seen, pending);
-                match rules.judge(path) {
-                    Verdict::Enter if seen.replaced || !self.dirs.contains_key(path) => {
-                        self.adopt(dir, name.to_owned());
-                        self.sync(path.to_owned(), ground, pending);
+                match rules.judge(path, inside == Role::Ignored) {
+                    verdict @ (Verdict::Enter | Verdict::EnterIgnored) => {
+                        if seen.replaced || !self.dirs.contains_key(path) {
+                            self.adopt(dir, name.to_owned());
+                            self.sync(path.to_owned(), self.role_of(path, &verdict), ground, pending);
+                        }
                     }
-                    Verdict::Enter => {}
                     Verdict::Skip => self.forget(path, ground, pending, false),
                     Verdict::Dependencies(dirs) => {
                         self.forget(path, ground, pending, false);
@@ -183,8 +167,10 @@ impl Table {
             }
             found => {
                 self.forget(path, ground, pending, true);
-                let file = found.filter(|found| Stamp::is_file(found) && !rules.ignores(path, false));
-                self.look_at_file(dir, name.to_owned(), file.map(|found| Stamp::of(&found)), seen, pending);
+                let ignored = inside == Role::Ignored || rules.ignores(path, false);
+                let file = found.filter(|found| Stamp::is_file(found) && (!ignored || ground.follows_ignored(path)));
+                let known = file.map(|found| Known { stamp: Stamp::of(&found), ignored });
+                self.look_at_file(dir, name.to_owned(), known, seen, pending);
             }
         }
     }
@@ -199,14 +185,19 @@ impl Table {
         self.degraded
     }
 
-    /// The regular files that `is_source` picks, ordered by their paths' bytes; `None` if they are the same as at the
+    /// Whether ignored directories were left out for want of room, and there is plenty now.
+    pub fn has_room_again(&self) -> bool {
+        self.degraded == Some(TOO_MANY_IGNORED) && self.ignored_count <= self.ignored_max / 2
+    }
+
+    /// The regular, not ignored files that `is_source` picks, ordered by their paths' bytes; `None` if they are the same as at the
     /// last call.
     pub fn sources(&mut self, is_source: impl Fn(&Path) -> bool) -> Option<Arc<[PathBuf]>> {
         if !std::mem::take(&mut self.sources_changed) {
             return None;
         }
         let files = self.dirs.iter().flat_map(|(dir, entry)| {
-            let regular = entry.files.iter().filter(|(_, stamp)| !stamp.link);
+            let regular = entry.files.iter().filter(|(_, known)| known.is_listed());
             regular.map(move |(name, _)| dir.join(name))
         });
         let mut sources: Vec<PathBuf> = files.filter(|path| is_source(path)).collect();
@@ -222,7 +213,19 @@ impl Table {
         }
     }
 
-    fn list(&self, dir: &Path, rules: &Rules) -> Option<Listing> {
+    fn role_of(&self, dir: &Path, verdict: &Verdict) -> Role {
+        match verdict {
+            // Who names a directory as a root wants its files listed.
+            Verdict::EnterIgnored if !self.roots.iter().any(|root| root == dir) => Role::Ignored,
+            _ => Role::Files,
+        }
+    }
+
+    fn has_room_for_ignored(&self, dir: &Path) -> bool {
+        self.ignored_count < self.ignored_max || self.dirs.get(dir).is_some_and(|known| known.role == Role::Ignored)
+    }
+
+    fn list(&self, dir: &Path, rules: &Rules, role: Role, ground: &Ground<'_>) -> Option<Listing> {
         let mut listing = Listing::default();
         let others = self.file_count - self.dirs.get(dir).map_or(0, |known| known.files.len());
         let room = self.files_max.saturating_sub(others);
@@ -230,19 +233,24 @@ impl Table {
             let (path, name) = (entry.path(), entry.file_name());
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() {
-                match rules.judge(&path) {
-                    Verdict::Enter => drop(listing.children.insert(name)),
-                    Verdict::Skip => drop(listing.ignored.insert(name)),
+                match rules.judge(&path, role == Role::Ignored) {
+                    verdict @ (Verdict::Enter | Verdict::EnterIgnored) => {
+                        listing.children.insert(name, self.role_of(&path, &verdict));
+                    }
+                    Verdict::Skip => drop(listing.left_out.insert(name)),
                     Verdict::Dependencies(dirs) => {
                         listing.dependencies.extend(dirs);
-                        listing.ignored.insert(name);
+                        listing.left_out.insert(name);
                     }
                 }
-            } else if rules.ignores(&path, false) {
-                listing.ignored.insert(name);
+                continue;
+            }
+            let ignored = role == Role::Ignored || rules.ignores(&path, false);
+            if ignored && !ground.follows_ignored(&path) {
+                listing.left_out.insert(name);
             } else if let Some(found) = entry.metadata().ok().filter(Stamp::is_file) {
                 if listing.files.len() < room {
-                    listing.files.insert(name, Stamp::of(&found));
+                    listing.files.insert(name, Known { stamp: Stamp::of(&found), ignored });
                 } else {
                     listing.full = true;
                 }
@@ -251,66 +259,68 @@ impl Table {
         Some(listing)
     }
 
-    /// Puts a listing in the place of what was known of `dir`, and reports the difference.
-    fn replace(
-        &mut self,
-        dir: PathBuf,
-        watch: WatchId,
-        rules: Arc<Rules>,
-        listing: Listing,
-        ground: &Ground<'_>,
-        pending: &mut Pending,
-    ) {
-        let old = self.dirs.remove(&dir);
-        let (old_files, old_children) = match old {
-            Some(old) => {
-                if old.watch != watch {
-                    ground.unwatch(old.watch, &dir, Role::Files);
-                }
-                (old.files, old.children)
-            }
-            None => Default::default(),
-        };
-        for (name, stamp) in &listing.files {
+    /// Puts what is seen of `dir` in the place of what was known, and reports the difference.
+    fn replace(&mut self, dir: PathBuf, now: Sight, ground: &Ground<'_>, pending: &mut Pending) {
+        let Sight { watch, rules, role, listing } = now;
+        let (old_files, old_children) = self.remove(&dir, Some((watch, role)), ground).unwrap_or_default();
+        for (name, now) in &listing.files {
             let before = old_files.get(name);
-            if before != Some(stamp) {
+            if before.map(|before| before.stamp) != Some(now.stamp) {
                 pending.note(dir.join(name), before.is_some(), true);
-                self.sources_changed |= before.is_none_or(|before| before.link != stamp.link);
             }
+            self.sources_changed |= before.is_none_or(|before| before.is_listed() != now.is_listed());
         }
         for name in old_files.keys().filter(|name| !listing.files.contains_key(*name)) {
             self.sources_changed = true;
-            if !listing.ignored.contains(name) {
+            if !listing.left_out.contains(name) {
                 pending.note(dir.join(name), true, false);
             }
         }
-        for name in old_children.iter().filter(|name| !listing.children.contains(*name)) {
-            self.forget(&dir.join(name), ground, pending, !listing.ignored.contains(name));
+        for name in old_children.iter().filter(|name| !listing.children.contains_key(*name)) {
+            self.forget(&dir.join(name), ground, pending, !listing.left_out.contains(name));
         }
-        self.file_count = self.file_count + listing.files.len() - old_files.len();
         if listing.full {
             self.degraded = Some(TOO_MANY_FILES);
         }
-        self.dirs.insert(dir, Dir { watch, rules, files: listing.files, children: listing.children });
+        self.file_count += listing.files.len();
+        self.ignored_count += usize::from(role == Role::Ignored);
+        let children = listing.children.into_keys().collect();
+        self.dirs.insert(dir, Dir { watch, rules, role, files: listing.files, children });
     }
 
-    fn look_at_file(&mut self, dir: &Path, name: OsString, now: Option<Stamp>, seen: Seen, pending: &mut Pending) {
+    /// Takes a directory out of the table, its files and children; its watch ends, unless it is the one to be `kept`.
+    fn remove(
+        &mut self,
+        dir: &Path,
+        kept: Option<(WatchId, Role)>,
+        ground: &Ground<'_>,
+    ) -> Option<(BTreeMap<OsString, Known>, BTreeSet<OsString>)> {
+        let old = self.dirs.remove(dir)?;
+        if kept != Some((old.watch, old.role)) {
+            ground.unwatch(old.watch, dir, old.role);
+        }
+        self.file_count -= old.files.len();
+        self.ignored_count -= usize::from(old.role == Role::Ignored);
+        Some((old.files, old.children))
+    }
+
+    fn look_at_file(&mut self, dir: &Path, name: OsString, now: Option<Known>, seen: Seen, pending: &mut Pending) {
         let Some(parent) = self.dirs.get_mut(dir) else { return };
         let before = parent.files.get(&name).copied();
         // A second write within the clock's grain leaves the same stamp.
-        let hidden = |stamp: &Stamp| seen.written && stamp.is_fresh();
-        if before == now && !now.as_ref().is_some_and(hidden) {
+        let hidden = now.is_some_and(|now| seen.written && now.stamp.is_fresh());
+        if before.map(|before| before.stamp) == now.map(|now| now.stamp) && !hidden {
             return;
         }
         if before.is_none() && self.file_count >= self.files_max {
             self.degraded = Some(TOO_MANY_FILES);
             return pending.note_bulk();
         }
-        self.sources_changed |= before.map(|stamp| stamp.link) != now.map(|stamp| stamp.link);
+        self.sources_changed |= before.map(|before| before.is_listed()) != now.map(|now| now.is_listed());
         self.file_count = self.file_count + usize::from(now.is_some()) - usize::from(before.is_some());
         pending.note(dir.join(&name), before.is_some(), now.is_some());
         match now {
-            Some(stamp) => drop(parent.files.insert(name, stamp)),
+            Some(known) => drop(parent.files.insert(name, known)),
             None => drop(parent.files.remove(&name)),
         }
     }
@@ -324,11 +334,9 @@ impl Table {
             }
         }
         for dir in keys_below(&self.dirs, path) {
-            let Some(entry) = self.dirs.remove(&dir) else { continue };
-            ground.unwatch(entry.watch, &dir, Role::Files);
-            self.file_count -= entry.files.len();
+            let Some((files, _)) = self.remove(&dir, None, ground) else { continue };
             self.sources_changed = true;
-            for name in entry.files.keys().filter(|_| gone) {
+            for name in files.keys().filter(|_| gone) {
                 pending.note(dir.join(name), true, false);
             }
         }
@@ -365,27 +373,6 @@ impl Table {
     }
 }
 
-impl Stamp {
-    fn is_file(metadata: &Metadata) -> bool {
-        metadata.is_file() || metadata.is_symlink()
-    }
-
-    fn of(metadata: &Metadata) -> Self {
-        let ns = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
-        Self {
-            size: metadata.len(),
-            mtime_ns: ns(metadata.mtime(), metadata.mtime_nsec()),
-            ctime_ns: ns(metadata.ctime(), metadata.ctime_nsec()),
-            inode: metadata.ino(),
-            link: metadata.is_symlink(),
-        }
-    }
-
-    fn is_fresh(&self) -> bool {
-        self.ctime_ns + i128::from(FRESH_STAMP_MS) * 1_000_000 > wall_ns()
-    }
-}
-
 fn keys_below<V>(map: &BTreeMap<PathBuf, V>, path: &Path) -> Vec<PathBuf> {
     let from = map.range::<Path, _>((Bound::Included(path), Bound::Unbounded));
     from.map(|(dir, _)| dir).take_while(|dir| dir.starts_with(path)).cloned().collect()
@@ -393,7 +380,11 @@ fn keys_below<V>(map: &BTreeMap<PathBuf, V>, path: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
+    use crate::watch::queue::Queue;
+    use crate::watch::routes::Routes;
 
     #[test]
     fn too_many_files_are_said_and_bounded() {
@@ -404,7 +395,7 @@ mod tests {
             std::fs::write(root.join(name), "").unwrap();
         }
         let (queue, routes, closed) = (Queue::open().unwrap(), Routes::default(), AtomicBool::new(false));
-        let ground = Ground { queue: &queue, routes: &routes, subscription: 1, closed: &closed };
+        let ground = Ground { queue: &queue, routes: &routes, subscription: 1, closed: &closed, is_source: &|_| true };
         let mut pending = Pending::default();
         let mut table = Table { files_max: 3, ..Table::new(vec![root.clone()]) };
         table.sync_all(&ground, &mut pending);
@@ -421,10 +412,41 @@ mod tests {
     }
 
     #[test]
+    fn too_many_ignored_directories_are_said_and_the_deep_ones_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for name in ["gen/a/deep/1.py", "gen/b/2.py", "src/x/y/z/3.py", "zen/4.py"] {
+            std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            std::fs::write(root.join(name), "").unwrap();
+        }
+        std::fs::write(root.join(".gitignore"), "?en/\n").unwrap();
+        let (queue, routes, closed) = (Queue::open().unwrap(), Routes::default(), AtomicBool::new(false));
+        let ground = Ground { queue: &queue, routes: &routes, subscription: 1, closed: &closed, is_source: &|_| true };
+        let mut pending = Pending::default();
+        let mut table = Table { ignored_max: 4, ..Table::new(vec![root.clone()]) };
+        table.sync_all(&ground, &mut pending);
+        assert_eq!((table.ignored_count, table.degraded()), (4, Some(TOO_MANY_IGNORED)));
+        assert!(!table.dirs.contains_key(&root.join("gen/a/deep")) && table.dirs.contains_key(&root.join("src/x/y/z")));
+        assert_eq!(routes.len(), 5 + 4);
+        // Again the same: what is followed keeps its place.
+        table.sync_all(&ground, &mut pending);
+        assert_eq!((table.ignored_count, table.has_room_again()), (4, false));
+        std::fs::remove_dir_all(root.join("gen/b")).unwrap();
+        std::fs::remove_dir_all(root.join("zen")).unwrap();
+        for gone in ["gen/b", "zen"] {
+            table.look(&root.join(gone), Seen { replaced: true, written: false }, &ground, &mut pending);
+        }
+        assert!(table.has_room_again());
+        table.sync_all(&ground, &mut pending);
+        assert_eq!((table.ignored_count, table.degraded()), (3, None));
+        assert!(table.dirs.contains_key(&root.join("gen/a/deep")));
+    }
+
+    #[test]
     fn a_closed_subscription_sets_no_watch() {
         let dir = tempfile::tempdir().unwrap();
         let (queue, routes, closed) = (Queue::open().unwrap(), Routes::default(), AtomicBool::new(true));
-        let ground = Ground { queue: &queue, routes: &routes, subscription: 1, closed: &closed };
+        let ground = Ground { queue: &queue, routes: &routes, subscription: 1, closed: &closed, is_source: &|_| true };
         Table::new(vec![dir.path().to_owned()]).sync_all(&ground, &mut Pending::default());
         assert_eq!(routes.len(), 0);
     }

@@ -23,7 +23,8 @@ pub struct Watcher(Arc<Running>);
 pub struct WatchSpec {
     /// Real paths of the directories.
     pub roots: Vec<PathBuf>,
-    /// Which files belong into [`Subscription::source_files`]. Called for many paths; must not touch the disk.
+    /// Which files belong into [`Subscription::source_files`] unless they are ignored; if they are, their changes are
+    /// told all the same. Called for many paths, also from the watcher's thread; must not touch the disk.
     pub is_source: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
     /// Something may have happened: call `barrier` and `take`. Called at most once until the next `take`, from the
     /// watcher's thread or from another workspace's barrier: it must only send a message and return.
