@@ -103,3 +103,10 @@ pub struct ServerContext {
     /// Which child of the workspace it is.
     pub key: ChildKey,
 }
+
+impl ServerContext {
+    /// How long pushes of diagnostics must have been quiet.
+    pub fn push_settle(&self) -> Duration {
+        Duration::from_millis(self.server.quirks.push_settle_ms)
+    }
+}

@@ -99,7 +99,7 @@ impl LanguageServer {
     }
 
     fn await_push(&mut self, document: &DocumentInput, deadline: Deadline, ctx: &mut Context<Self>) -> Asked {
-        let settle = Up::push_settle(&self.context);
+        let settle = self.context.push_settle();
         if self.context.server.quirks.no_diagnostics {
             return Asked::Unsupported;
         }
@@ -165,7 +165,7 @@ impl LanguageServer {
     }
 
     fn settle_pushes(&mut self, ctx: &mut Context<Self>) {
-        let settle = Up::push_settle(&self.context);
+        let settle = self.context.push_settle();
         let Some(up) = &mut self.up else { return };
         let now = Instant::now();
         if let Some(at) = up.diagnostics.settle(settle, now) {

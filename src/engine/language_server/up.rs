@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use super::diagnostics::Diagnostics;
 use super::disk::load;
@@ -376,11 +375,6 @@ impl Up {
         file.diagnostics.truncate(limits::MAX_DIAGNOSTICS_PER_FILE);
         effect.readiness = self.unread.pushed(&uri, version);
         effect.diagnostics_changed = self.diagnostics.pushed(&uri, version, file.diagnostics, now);
-    }
-
-    /// How long pushes must have been quiet.
-    pub(super) fn push_settle(context: &ServerContext) -> Duration {
-        Duration::from_millis(context.server.quirks.push_settle_ms)
     }
 }
 

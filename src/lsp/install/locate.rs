@@ -173,9 +173,11 @@ pub fn in_folder(folder: &Path, server: &Server) -> Option<Program> {
         _ => folder.join("bin"),
     };
     let direct: Option<Vec<PathBuf>> = server.direct.iter().map(|path| globbed(folder, path)).collect();
-    let (program, before) = match direct.as_deref() {
-        Some([first, before @ ..]) if executable(first) => (first.clone(), before.to_vec()),
-        _ => (bin.join(server.command.first()?), Vec::new()),
+    // Only a package's own script needs to find the package. To others the folder would be one more place to look for what
+    // the project imports.
+    let (program, before, env) = match direct.as_deref() {
+        Some([first, before @ ..]) if executable(first) => (first.clone(), before.to_vec(), BTreeMap::new()),
+        _ => (bin.join(server.command.first()?), Vec::new(), environment(folder, server)),
     };
     if !executable(&program) {
         return None;
@@ -184,7 +186,7 @@ pub fn in_folder(folder: &Path, server: &Server) -> Option<Program> {
     Some(Program {
         program,
         args: before.chain(server.command[1..].iter().cloned()).collect(),
-        env: environment(folder, server),
+        env,
         version: None,
         source: Source::Installed,
         install: Some(folder.into()),
