@@ -69,6 +69,10 @@ impl Workspace {
             return;
         }
         let Some(language) = self.setup.servers.index.language_of(path) else { return };
+        let listed = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
+        if listed.binary_search_by(|file| file.as_os_str().cmp(path.as_os_str())).is_err() {
+            return;
+        }
         for key in self.children.keys().filter(|key| path.starts_with(&key.root)) {
             let server = self.setup.servers.by_kind.get(&key.kind);
             if server.is_some_and(|server| server.languages.iter().any(|own| own == language)) {

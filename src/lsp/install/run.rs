@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -16,6 +16,9 @@ use crate::base::limits::INSTALL_TAIL_BYTES;
 
 /// How often `tick` is called.
 const TICK: Duration = Duration::from_secs(1);
+/// Tries to start a program that is busy, and the wait between two.
+const BUSY_TRIES: u32 = 100;
+const BUSY_WAIT: Duration = Duration::from_millis(10);
 /// How long output is awaited after the program's end: a grandchild may hold the pipe open.
 const DRAIN: Duration = Duration::from_millis(200);
 
@@ -47,7 +50,7 @@ impl Ended {
 pub fn run(mut command: Command, limit: Duration, tick: &dyn Fn()) -> io::Result<Ended> {
     let (mut reader, writer) = io::pipe()?;
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).process_group(0);
-    let mut child = command.spawn()?;
+    let mut child = spawn_patiently(&mut command)?;
     // The command holds the writing end too; without this the reader would never see the end.
     drop(command);
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -109,4 +112,15 @@ fn keep_tail(from: &mut impl Read, kept: &Mutex<Vec<u8>>) {
         let over = kept.len().saturating_sub(INSTALL_TAIL_BYTES);
         kept.drain(..over);
     }
+}
+
+/// A program that was written a moment ago may still be held open by a process that was forked meanwhile; that passes.
+fn spawn_patiently(command: &mut Command) -> io::Result<Child> {
+    for _ in 0..BUSY_TRIES {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => thread::park_timeout(BUSY_WAIT),
+            outcome => return outcome,
+        }
+    }
+    command.spawn()
 }
