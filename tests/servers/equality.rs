@@ -1,7 +1,7 @@
 //! The product's answers are the bare servers' own, canonicalised: at least 100 questions a language, on the samples
 //! and on real packages. Asking writes nothing into a root.
 
-use crate::corpus::{C, Corpus, Language, PYTHON, TYPESCRIPT, compare, warm_up};
+use crate::corpus::{C, Corpus, Language, OLD_TYPESCRIPT, PYTHON, TYPESCRIPT, compare, warm_up};
 use crate::e2e::Yard;
 use crate::question::{Counts, draw};
 
@@ -40,4 +40,16 @@ fn typescript() {
 #[test]
 fn c() {
     equal(C, SAMPLE, PACKAGE);
+}
+
+#[test]
+fn typescript_by_the_server_on_node() {
+    let corpus = Corpus::sample(OLD_TYPESCRIPT);
+    let asks = draw(&corpus.root, OLD_TYPESCRIPT.endings, SAMPLE, 20_261_121);
+    let yard = Yard::serve(&corpus.workspace("node"));
+    let (mut expected, mut client) = (corpus.bare(&asks), yard.client("node"));
+    warm_up(&mut client, &asks);
+    assert!(compare(&mut client, &mut expected, &asks) * 2 > asks.len());
+    corpus.assert_untouched();
+    yard.stop();
 }

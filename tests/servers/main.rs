@@ -17,3 +17,4 @@ mod corpus;
 mod encodings;
 mod equality;
 mod freshness;
+mod rust;
