@@ -21,10 +21,7 @@ pub fn choose(server: &Server, root: &Path, files: &[PathBuf], servers: &Servers
     if !server.quirks.anchor && server.quirks.anchor_markers.is_empty() {
         return vec![];
     }
-    let serves = |path: &PathBuf| {
-        let language = servers.index.language_of(path);
-        path.starts_with(root) && language.is_some_and(|id| server.languages.iter().any(|own| own == id))
-    };
+    let serves = |path: &PathBuf| path.starts_with(root) && servers.serves(server, path);
     let own: Vec<&PathBuf> = files.iter().filter(|path| serves(path)).collect();
     let mut anchors: BTreeSet<PathBuf> = BTreeSet::new();
     anchors.extend(best(&own, servers, server));
@@ -68,7 +65,8 @@ fn named_files(database: &[u8], folder: &Path) -> BTreeSet<PathBuf> {
     named.collect()
 }
 
-fn is_header(path: &Path) -> bool {
+/// Whether a file is a header by its ending.
+pub fn is_header(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.to_string_lossy().starts_with('h'))
 }
 

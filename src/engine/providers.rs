@@ -175,7 +175,8 @@ fn project_root_of(roots: &RootSet, server: &Server, path: &Path) -> Option<Path
     }
 }
 
-fn no_server() -> Unavailable {
+/// No server is known for a kind of file.
+pub fn no_server() -> Unavailable {
     Unavailable::new(
         "",
         "no_server",

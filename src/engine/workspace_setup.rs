@@ -54,6 +54,11 @@ impl Servers {
         Self { index, by_kind: by_kind.collect(), registry }
     }
 
+    /// Whether this file is of one of the server's languages.
+    pub fn serves(&self, server: &Server, path: &Path) -> bool {
+        self.index.language_of(path).is_some_and(|language| server.languages.iter().any(|own| own == language))
+    }
+
     /// Whether some server could serve this file.
     pub fn is_source(&self, path: &Path) -> bool {
         self.index.language_of(path).is_some()

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::unread::is_beyond_showing;
 use super::*;
+use crate::engine::anchors;
 use crate::engine::restart::Verdict;
 use crate::engine::server_state::STOPPED;
 use crate::lsp::client::{Client, ClientOptions};
@@ -151,9 +152,7 @@ impl LanguageServer {
     }
 
     fn is_header(&self, path: &Path) -> bool {
-        let named_so = path.extension().is_some_and(|ending| ending.to_string_lossy().starts_with('h'));
-        let language = self.context.servers.index.language_of(path);
-        named_so && language.is_some_and(|language| self.context.server.languages.iter().any(|own| own == language))
+        anchors::is_header(path) && self.context.servers.serves(&self.context.server, path)
     }
 
     /// Replaces the child, for a reason that isn't its fault.

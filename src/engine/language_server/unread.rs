@@ -57,10 +57,9 @@ impl Unread {
 
 /// Whether a file that changed on disk must be opened for the server to know.
 pub fn must_be_shown(context: &ServerContext, path: &Path) -> bool {
-    let language = || context.servers.index.language_of(path);
     context.server.quirks.index_follows_open
         && path.starts_with(&context.root)
-        && language().is_some_and(|language| context.server.languages.iter().any(|own| own == language))
+        && context.servers.serves(&context.server, path)
 }
 
 /// Whether more changed than can be shown.

@@ -223,13 +223,7 @@ impl Workspace {
             ));
         }
         let Some(language) = self.setup.servers.index.language_of(&uri.to_path()) else {
-            return Err(Unavailable::new(
-                "",
-                "no_server",
-                "no language server is known for this kind of file; add one to the configuration",
-                "codeyard servers list",
-            )
-            .to_error());
+            return Err(providers::no_server().to_error());
         };
         Ok(Some(DocumentInput { source, language: LanguageId::new(language) }))
     }

@@ -55,11 +55,7 @@ impl Workspace {
     pub(super) fn sweep_child(&mut self, key: &ChildKey) {
         let Some(server) = self.setup.servers.by_kind.get(&key.kind).filter(|_| self.sweeping.begun) else { return };
         let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
-        let index = &self.setup.servers.index;
-        let own = files.iter().filter(|path| {
-            path.starts_with(&key.root)
-                && index.language_of(path).is_some_and(|id| server.languages.iter().any(|own| own == id))
-        });
+        let own = files.iter().filter(|path| path.starts_with(&key.root) && self.setup.servers.serves(server, path));
         self.sweeping.pending.extend(own.map(|path| (key.clone(), path.clone())));
     }
 
@@ -68,14 +64,13 @@ impl Workspace {
         if !self.sweeping.begun || self.sweeping.pending.len() >= limits::MAX_WATCHED_FILES {
             return;
         }
-        let Some(language) = self.setup.servers.index.language_of(path) else { return };
         let listed = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
         if listed.binary_search_by(|file| file.as_os_str().cmp(path.as_os_str())).is_err() {
             return;
         }
         for key in self.children.keys().filter(|key| path.starts_with(&key.root)) {
             let server = self.setup.servers.by_kind.get(&key.kind);
-            if server.is_some_and(|server| server.languages.iter().any(|own| own == language)) {
+            if server.is_some_and(|server| self.setup.servers.serves(server, path)) {
                 self.sweeping.pending.insert((key.clone(), path.to_path_buf()));
             }
         }
