@@ -169,6 +169,8 @@ pub const MAX_PROGRESS_MESSAGE_BYTES: usize = 512;
 pub const PROGRESS_AFTER_MS: u64 = 1_000;
 /// Time between two progress notifications of a call, in milliseconds.
 pub const PROGRESS_INTERVAL_MS: u64 = 750;
+/// Series of one metric; what comes beyond them is summed up in one more.
+pub const MAX_SERIES: usize = 1_024;
 /// Longest trace parent taken from a request, in bytes.
 pub const MAX_TRACEPARENT_BYTES: usize = 128;
 /// HTTP connections open at a time.

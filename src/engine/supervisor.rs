@@ -16,6 +16,7 @@ use actix_rt::ArbiterHandle;
 use crate::base::ids::WorkspaceName;
 use crate::base::limits;
 use crate::config::{Config, WorkspaceChange, WorkspaceConfig};
+use crate::engine::census::WorkspaceState;
 use crate::engine::directory::{Directory, WatchSlot, WorkspaceHandle};
 use crate::engine::exit::ExitKind;
 use crate::engine::restart::RestartRule;
@@ -128,6 +129,9 @@ impl Supervisor {
             self.carry_out(change, &mut done, ctx);
         }
         self.parts.directory.set_default(self.config.default_name().cloned());
+        let census = self.parts.directory.census();
+        census.set_failed(self.config.workspaces.len().saturating_sub(self.running.len()));
+        census.set_memory_budget(self.memory_budget());
         Ok(done)
     }
 
@@ -162,6 +166,7 @@ impl Supervisor {
         self.generation += 1;
         let generation = self.generation;
         let policy = self.policy(config);
+        let cell = self.parts.directory.census().workspace();
         let setup = Arc::new(WorkspaceSetup {
             name: name.clone(),
             tenant: config.tenant.clone(),
@@ -173,6 +178,7 @@ impl Supervisor {
             servers,
             state: self.parts.state.clone(),
             cache: self.parts.cache.join(name.as_str()),
+            cell: cell.clone(),
             shared: self.parts.shared.clone(),
             policy: policy.clone(),
         });
@@ -198,6 +204,7 @@ impl Supervisor {
             arbiter,
             places: WorkspaceHandle::new_places(),
             watch,
+            cell,
         };
         self.parts.directory.put(handle.clone());
         self.running.insert(name.clone(), Running { handle, generation });
@@ -247,9 +254,14 @@ impl Supervisor {
         }
     }
 
+    /// In bytes; 0 is none.
+    fn memory_budget(&self) -> u64 {
+        self.config.supervision.memory_budget_mib.saturating_mul(1024 * 1024)
+    }
+
     /// Over the memory budget, the child that was longest unused is stopped.
     fn keep_memory_budget(&mut self, ctx: &mut Context<Self>) {
-        let budget = self.config.supervision.memory_budget_mib.saturating_mul(1024 * 1024);
+        let budget = self.memory_budget();
         if budget == 0 {
             return;
         }
@@ -329,6 +341,7 @@ impl Handler<GetHealth> for Supervisor {
 
 /// Lets calls in flight end, then stops the children and the actor.
 async fn drain(handle: WorkspaceHandle) {
+    handle.cell.set_state(WorkspaceState::Draining);
     let all = u32::try_from(limits::MAX_CALLS_PER_WORKSPACE).unwrap_or(u32::MAX);
     drop(tokio::time::timeout(DRAIN_CALLS, handle.places.acquire_many(all)).await);
     handle.places.close();

@@ -27,6 +27,7 @@ pub struct SnapshotStore {
     ttl: Duration,
     bytes: usize,
     evictions: u64,
+    expiries: u64,
 }
 
 #[derive(Debug)]
@@ -42,7 +43,7 @@ impl SnapshotStore {
     pub fn new(max_entry_bytes: usize, max_total_bytes: usize, ttl: Duration) -> Self {
         let max_entry_bytes = max_entry_bytes.min(max_total_bytes);
         // Entries cost at least their overhead, so the byte cap also bounds their number.
-        Self { entries: LruCache::unbounded(), max_entry_bytes, max_total_bytes, ttl, bytes: 0, evictions: 0 }
+        Self { entries: LruCache::unbounded(), max_entry_bytes, max_total_bytes, ttl, bytes: 0, evictions: 0, expiries: 0 }
     }
 
     /// Keeps `result` under its snapshot key and gives it back as a snapshot. A paged result above the entry cap is
@@ -65,6 +66,7 @@ impl SnapshotStore {
     pub fn get(&mut self, key: &str, now: Instant) -> Option<Arc<Snapshot>> {
         if self.entries.peek(key).is_some_and(|entry| self.is_expired(entry, now)) {
             self.remove(key);
+            self.expiries += 1;
             return None;
         }
         let entry = self.entries.get_mut(key)?;
@@ -78,7 +80,9 @@ impl SnapshotStore {
         while self.entries.peek_lru().is_some_and(|(_, entry)| self.is_expired(entry, now)) {
             self.pop();
         }
-        before - self.entries.len()
+        let dropped = before - self.entries.len();
+        self.expiries += dropped as u64;
+        dropped
     }
 
     /// Drops everything.
@@ -105,6 +109,11 @@ impl SnapshotStore {
     /// How many were dropped to make room; expiry and `clear` don't count.
     pub fn evictions(&self) -> u64 {
         self.evictions
+    }
+
+    /// How many were dropped because they weren't used for the store's time to live.
+    pub fn expiries(&self) -> u64 {
+        self.expiries
     }
 
     fn is_expired(&self, entry: &Entry, now: Instant) -> bool {
@@ -212,7 +221,7 @@ mod tests {
         assert_eq!(store.expire(start + TTL), 1, "b is dropped, a was used");
         assert!(store.get("b", start).is_none());
         assert!(store.get("a", start + TTL * 2).is_none(), "expired without a sweep");
-        assert_eq!((store.len(), store.bytes(), store.evictions()), (0, 0, 0));
+        assert_eq!((store.len(), store.bytes(), store.evictions(), store.expiries()), (0, 0, 0, 2));
     }
 
     #[test]

@@ -79,6 +79,7 @@ impl LanguageServer {
         }
         self.incarnation += 1;
         let incarnation = self.incarnation;
+        self.launched = Some(Instant::now());
         if !matches!(*self.state.borrow(), ServerState::Restarting(_)) {
             self.set_state(ServerState::Starting);
         }
@@ -121,6 +122,9 @@ impl LanguageServer {
         let is_ready = matches!(next, ServerState::Ready);
         self.set_state(next);
         if is_ready && !was_ready {
+            if let Some(launched) = self.launched.take() {
+                self.context.metrics.ready(self.context.kind.as_str(), now.saturating_duration_since(launched));
+            }
             self.tell(News::AnswersMayDiffer, ctx);
         }
         if let Some(timer) = self.timer.take() {
@@ -162,7 +166,7 @@ impl LanguageServer {
             drop(up);
             self.tell(News::AnswersMayDiffer, ctx);
             self.restarts += 1;
-            self.context.metrics.restart("configuration_changed");
+            self.context.metrics.restart(self.context.kind.as_str(), "configuration_changed");
             self.launch(ctx);
         }
     }
@@ -190,7 +194,7 @@ impl LanguageServer {
         if self.stopping {
             return self.down(STOPPED, message, stderr);
         }
-        self.context.metrics.restart(reason);
+        self.context.metrics.restart(self.context.kind.as_str(), reason);
         tracing::warn!(
             workspace = %self.context.workspace, server = %self.context.kind, reason, stderr = %last_line(&stderr),
             "language server ended"
@@ -267,8 +271,8 @@ impl LanguageServer {
         }
         if self.cared.is_multiple_of(LEDGER_EVERY) {
             // Reading the memory also notes the child's descendants in the ledger, for the case that all of us are killed.
-            let process = up.child.process().clone();
-            tokio::task::spawn_blocking(move || process.memory_bytes());
+            let (process, cell) = (up.child.process().clone(), self.context.cell.clone());
+            tokio::task::spawn_blocking(move || cell.set_memory(process.memory_bytes().unwrap_or(0)));
         }
         self.cared = self.cared.wrapping_add(1);
         if now.saturating_duration_since(up.born) >= self.history.rule().window {

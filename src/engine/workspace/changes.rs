@@ -17,6 +17,7 @@ impl Workspace {
         }
         let Some(watcher) = self.setup.shared.watcher.clone() else {
             self.watching = Watching::Failed("files are not watched".into());
+            self.tell_state();
             return None;
         };
         let (slot, actor, servers) = (self.slot.clone(), ctx.address(), self.setup.servers.clone());
@@ -39,6 +40,7 @@ impl Workspace {
         });
         let preparing = async move { drop(task.await) }.boxed().shared();
         self.watching = Watching::Starting(preparing.clone());
+        self.tell_state();
         Some(preparing)
     }
 
@@ -133,6 +135,7 @@ impl Handler<Subscribed> for Workspace {
             Some(_) => Watching::Done,
             None => Watching::Failed("files can't be watched; every question compares with disk".into()),
         };
+        self.tell_state();
     }
 }
 
@@ -141,6 +144,7 @@ impl Handler<Wake> for Workspace {
 
     fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
         self.take_seen_changes();
+        self.tell_state();
         self.sweep_on(ctx);
     }
 }
