@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::Failure;
 use super::args::SourceArgs;
 use crate::config::{Config, Source};
+use crate::engine::observed;
 use crate::engine::programs::{Locate, Programs};
 use crate::engine::server_context::Program;
 use crate::engine::server_state::Unavailable;
@@ -20,8 +21,10 @@ use crate::lsp::install::{Installer, Located};
 use crate::lsp::ledger::{self, Ledger};
 use crate::lsp::registry::{Registry, Server};
 use crate::lsp::spawn::ProcessLauncher;
+use crate::protocol::names::SERVER_VERSION;
 use crate::store::StateDir;
-use crate::telemetry::{Counts, Metrics};
+use crate::telemetry::settings::Settings;
+use crate::telemetry::{Counts, Meters, Metrics, Observers, Pipeline, Prometheus, Telemetry};
 use crate::watch::Watcher;
 
 /// A service that is put together, its workspaces open.
@@ -38,6 +41,10 @@ pub struct Service {
     pub configured: Configured,
     /// What is counted.
     pub counts: Arc<Counts>,
+    /// What Prometheus scrapes.
+    pub prometheus: Prometheus,
+    /// Where telemetry leaves the process.
+    pub pipeline: Pipeline,
 }
 
 /// Opens the state directory that the flags, the environment or the defaults name.
@@ -125,7 +132,9 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
         }
     };
     let counts = Arc::new(Counts::default());
-    let metrics: Arc<dyn Metrics> = counts.clone();
+    let (pipeline, prometheus, _) = Prometheus::beside(&Settings::default());
+    let meter = pipeline.meter();
+    let metrics: Arc<dyn Metrics> = Arc::new(Meters::new(&meter, counts.clone(), SERVER_VERSION));
     let shared = Shared {
         programs: Programs::new(Arc::new(Installed(installer(&state)))),
         launcher: Arc::new(launcher),
@@ -134,6 +143,7 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
         environment: Arc::new(allowed_environment()),
         metrics: metrics.clone(),
     };
+    let (frames, watcher) = (shared.frames.clone(), shared.watcher.clone());
     let parts = EngineParts {
         shared,
         epochs: Arc::new(state.roots_epochs()),
@@ -145,8 +155,13 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
     let engine =
         Engine::start(parts, threads).map_err(|error| Failure::new(format!("threads can't be started: {error}")))?;
     let configured = engine.configure(config.clone()).await.map_err(|error| Failure::new(error.to_string()))?;
-    let gateway = Arc::new(Gateway::new(engine.directory(), metrics));
-    Ok(Service { engine, gateway, state, config, configured, counts })
+    let telemetry = Telemetry::new(metrics);
+    let observers = Observers::new(&meter);
+    telemetry.observed_by(&observers);
+    observed::observe(&observers, &engine.directory(), &frames, watcher.as_ref());
+    pipeline.losses().observed_by(&observers);
+    let gateway = Arc::new(Gateway::new(engine.directory(), telemetry));
+    Ok(Service { engine, gateway, state, config, configured, counts, prometheus, pipeline })
 }
 
 /// Says which workspaces couldn't be opened; fails if that leaves none.

@@ -6,6 +6,8 @@
 use opentelemetry_sdk::metrics::{Instrument, MeterProviderBuilder, Stream};
 use prometheus::{Registry, TextEncoder};
 
+use super::Pipeline;
+use super::settings::Settings;
 use crate::base::limits::MAX_SERIES;
 
 /// What Prometheus scrapes. Cheap to clone.
@@ -17,7 +19,7 @@ impl Prometheus {
     pub const CONTENT_TYPE: &'static str = "text/plain; version=0.0.4; charset=utf-8";
 
     /// Adds a reader for Prometheus to a provider of meters, and bounds the series of each instrument for all readers.
-    pub fn attach(builder: MeterProviderBuilder) -> (MeterProviderBuilder, Self) {
+    fn attach(builder: MeterProviderBuilder) -> (MeterProviderBuilder, Self) {
         let registry = Registry::new();
         let exporter = opentelemetry_prometheus::exporter()
             .with_registry(registry.clone())
@@ -32,6 +34,17 @@ impl Prometheus {
                 (builder, Self(registry))
             }
         }
+    }
+
+    /// A pipeline as `settings` asks for, with a reader for Prometheus; and what of it can't be set up.
+    pub fn beside(settings: &Settings) -> (Pipeline, Self, Vec<String>) {
+        let mut prometheus = None;
+        let (pipeline, warnings) = Pipeline::start(settings, |builder| {
+            let (builder, attached) = Self::attach(builder);
+            prometheus = Some(attached);
+            builder
+        });
+        (pipeline, prometheus.unwrap_or_else(|| Self(Registry::new())), warnings)
     }
 
     /// All series as they are now, in Prometheus's text format. Takes a millisecond or so of processor time and blocks

@@ -11,7 +11,9 @@ use opentelemetry::{KeyValue, StringValue, Value};
 
 use super::{Counts, Metrics, Observers, RequestRecord, process};
 use crate::telemetry::names::instruments::{self as known, Instrument, Kind};
-use crate::telemetry::names::{ERROR_TYPE, METHOD, TOOL};
+use crate::telemetry::names::{
+    ERROR_TYPE, JSON_RPC, METHOD, RPC_METHOD, RPC_STATUS, RPC_SYSTEM, SERVER_KIND, TOOL, TOOLS_CALL, TRANSPORT,
+};
 use crate::telemetry::record::{CallRecord, Outcome, RpcOutcome, RpcRecord, TransportKind};
 
 /// See the module.
@@ -57,11 +59,11 @@ impl Meters {
 
     fn operation(&self, method: &'static str, tool: Option<&Arc<str>>, ended: Ended, total: Duration) {
         let method = KeyValue::new(METHOD, method);
-        let transport = KeyValue::new(known::TRANSPORT, ended.transport.as_str());
+        let transport = KeyValue::new(TRANSPORT, ended.transport.as_str());
         let seconds = total.as_secs_f64();
         let tool = tool.map(|tool| KeyValue::new(TOOL, Value::String(StringValue::from(tool.clone()))));
         let error = ended.error.map(|error| KeyValue::new(ERROR_TYPE, error));
-        let code = ended.code.map(|code| KeyValue::new(known::STATUS_CODE, status(i64::from(code))));
+        let code = ended.code.map(|code| KeyValue::new(RPC_STATUS, status(i64::from(code))));
         match (tool, error, code) {
             (Some(tool), None, _) => self.operation.record(seconds, &[method, tool, transport]),
             (Some(tool), Some(error), None) => self.operation.record(seconds, &[method, tool, error, transport]),
@@ -86,7 +88,7 @@ impl Metrics for Meters {
         self.counts.call(record);
         let error = (record.outcome != Outcome::Ok).then(|| record.outcome.as_str());
         let ended = Ended { error, code: record.rpc_code, transport: record.transport };
-        self.operation("tools/call", Some(&record.tool), ended, record.total);
+        self.operation(TOOLS_CALL, Some(&record.tool), ended, record.total);
         self.queue.record(record.queue.as_secs_f64(), &[]);
     }
 
@@ -98,9 +100,9 @@ impl Metrics for Meters {
     }
 
     fn rpc(&self, record: &RpcRecord) {
-        let system = KeyValue::new(known::RPC_SYSTEM, "jsonrpc");
-        let method = KeyValue::new(known::RPC_METHOD, record.method);
-        let kind = KeyValue::new(known::SERVER_KIND, Value::String(StringValue::from(record.server.shared())));
+        let system = KeyValue::new(RPC_SYSTEM, JSON_RPC);
+        let method = KeyValue::new(RPC_METHOD, record.method);
+        let kind = KeyValue::new(SERVER_KIND, Value::String(StringValue::from(record.server.shared())));
         let seconds = record.duration.as_secs_f64();
         let error = match record.outcome {
             RpcOutcome::Ok => return self.rpc.record(seconds, &[system, method, kind]),
@@ -112,7 +114,7 @@ impl Metrics for Meters {
     }
 
     fn session(&self, transport: TransportKind, length: Duration) {
-        self.session.record(length.as_secs_f64(), &[KeyValue::new(known::TRANSPORT, transport.as_str())]);
+        self.session.record(length.as_secs_f64(), &[KeyValue::new(TRANSPORT, transport.as_str())]);
     }
 
     fn rejected(&self, reason: &str) {
@@ -128,7 +130,7 @@ impl Metrics for Meters {
     }
 
     fn ready(&self, kind: &str, after: Duration) {
-        self.readiness.record(after.as_secs_f64(), &[KeyValue::new(known::SERVER_KIND, kind.to_owned())]);
+        self.readiness.record(after.as_secs_f64(), &[KeyValue::new(SERVER_KIND, kind.to_owned())]);
     }
 
     fn retained_hit(&self) {

@@ -3,7 +3,10 @@
 //! The page `docs/metrics.md` is made of this table. Invariants: a label holds a name of ours, of a catalog or of the
 //! registry, never a caller's text; what isn't in a list of words counts as [`OTHER`](super::OTHER).
 
-use super::{ERROR_TYPE, METHOD, TOOL};
+use super::{
+    CACHE, CAP, CURSOR, ERROR_TYPE, METHOD, REASON, RPC_METHOD, RPC_STATUS, RPC_SYSTEM, SERVER_KIND, SERVICE_VERSION, TOOL,
+    TRANSPORT,
+};
 
 /// One instrument.
 #[derive(Debug, PartialEq)]
@@ -35,34 +38,14 @@ pub enum Kind {
     Gauge,
 }
 
-/// The way a client's messages come in: `pipe` or `tcp`.
-pub const TRANSPORT: &str = "network.transport";
-/// The number of a JSON-RPC error.
-pub const STATUS_CODE: &str = "rpc.response.status_code";
-/// The method of a request to a language server.
-pub const RPC_METHOD: &str = "rpc.method";
-/// Always `jsonrpc`.
-pub const RPC_SYSTEM: &str = "rpc.system.name";
-/// A language server's kind, from the registry.
-pub const SERVER_KIND: &str = "codeyard.server.kind";
 /// The state of a workspace or language server.
 pub const STATE: &str = "codeyard.state";
-/// Why.
-pub const REASON: &str = "codeyard.reason";
-/// Which cap.
-pub const CAP: &str = "codeyard.cap";
 /// `codeyard` itself, or a language server's kind.
 pub const COMPONENT: &str = "codeyard.component";
-/// Where an answer came from.
-pub const CACHE_USE: &str = "codeyard.cache";
-/// What became of a cursor.
-pub const CURSOR: &str = "codeyard.cursor";
 /// Who named a path: `call` or `server`.
 pub const NAMED_BY: &str = "codeyard.named_by";
 /// A kind of telemetry: `traces`, `metrics` or `logs`.
 pub const SIGNAL: &str = "codeyard.signal";
-/// The version of the program.
-pub const VERSION: &str = "service.version";
 /// Where processor time went: `user` or `system`.
 pub const CPU_MODE: &str = "cpu.mode";
 
@@ -89,7 +72,7 @@ macro_rules! instruments {
 
 instruments! {
     OPERATION = "mcp.server.operation.duration", Kind::Histogram(CALL_BUCKETS), "s",
-        [METHOD, TOOL, ERROR_TYPE, STATUS_CODE, TRANSPORT],
+        [METHOD, TOOL, ERROR_TYPE, RPC_STATUS, TRANSPORT],
         "Time from an MCP request's arrival to its reply.";
     SESSION = "mcp.server.session.duration", Kind::Histogram(SESSION_BUCKETS), "s", [TRANSPORT],
         "Length of MCP sessions that have ended.";
@@ -104,7 +87,7 @@ instruments! {
     QUEUE_WAIT = "codeyard.queue.wait", Kind::Histogram(QUEUE_BUCKETS), "s", [],
         "Time until a tool call was taken up by its workspace.";
     CAPS = "codeyard.caps.hit", Kind::Counter, "{hit}", [CAP], "Tool calls that hit a cap, by the cap.";
-    ANSWERS = "codeyard.cache.answers", Kind::Counter, "{answer}", [CACHE_USE],
+    ANSWERS = "codeyard.cache.answers", Kind::Counter, "{answer}", [CACHE],
         "Tool calls by where their result came from: retained, shared with another call, or fresh.";
     CURSORS = "codeyard.cursors", Kind::Counter, "{cursor}", [CURSOR],
         "Cursors that calls brought, by what became of them.";
@@ -134,7 +117,7 @@ instruments! {
         "Times file events were lost, so that everything was compared with disk.";
     TELEMETRY_DROPPED = "codeyard.telemetry.dropped", Kind::Counter, "{item}", [SIGNAL],
         "Telemetry that was dropped rather than let a call wait.";
-    BUILD = "codeyard.build.info", Kind::Gauge, "", [VERSION], "Always 1; the labels tell what runs.";
+    BUILD = "codeyard.build.info", Kind::Gauge, "", [SERVICE_VERSION], "Always 1; the labels tell what runs.";
     CPU = "process.cpu.time", Kind::RealCounter, "s", [CPU_MODE], "Processor time of codeyard itself.";
     RESIDENT = "process.memory.usage", Kind::UpDown, "By", [], "Resident memory of codeyard itself.";
     DESCRIPTORS = "process.unix.file_descriptor.count", Kind::UpDown, "{file_descriptor}", [],
