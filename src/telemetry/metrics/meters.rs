@@ -96,7 +96,7 @@ impl Metrics for Meters {
         let method = known::METHOD_WORDS.iter().find(|known| **known == record.method);
         let error = record.error.map(|code| status(i64::from(code)));
         let ended = Ended { error, code: record.error, transport: record.transport };
-        self.operation(method.unwrap_or(&OTHER_METHOD), None, ended, record.total);
+        self.operation(method.unwrap_or(&known::OTHER_METHOD), None, ended, record.total);
     }
 
     fn rpc(&self, record: &RpcRecord) {
@@ -141,9 +141,6 @@ impl Metrics for Meters {
         self.counts.evicted(reason, count);
     }
 }
-
-/// A method that isn't served.
-const OTHER_METHOD: &str = "_OTHER";
 
 /// The number of a JSON-RPC error as a constant text; one that no specification knows is `_OTHER`, because a language
 /// server may send any.

@@ -209,4 +209,6 @@ pub const RESTART_WORDS: &[&str] = &[
 /// Kinds of telemetry.
 pub const SIGNAL_WORDS: &[&str] = &["logs", "metrics", "traces"];
 /// Requests that clients make; any other is `_OTHER`.
-pub const METHOD_WORDS: &[&str] = &["initialize", "ping", "tools/call", "tools/list", "_OTHER"];
+pub const METHOD_WORDS: &[&str] = &["initialize", "ping", "tools/call", "tools/list", OTHER_METHOD];
+/// A method that isn't served.
+pub const OTHER_METHOD: &str = "_OTHER";
