@@ -255,7 +255,8 @@ mod tests {
         servers[0].set_memory(10);
         servers[1].set_phase(ServerPhase::Indexing);
         servers[1].set_memory(5);
-        let states = |census: &Census| census.workspaces().into_iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>();
+        let states =
+            |census: &Census| census.workspaces().into_iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>();
         assert_eq!(states(&census), [("idle", 1), ("watching", 1)]);
         assert_eq!(census.snapshots(), (3, 340));
         assert_eq!(census.memory(), BTreeMap::from([(kind.clone(), 15), (other.clone(), 0)]));

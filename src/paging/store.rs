@@ -43,7 +43,15 @@ impl SnapshotStore {
     pub fn new(max_entry_bytes: usize, max_total_bytes: usize, ttl: Duration) -> Self {
         let max_entry_bytes = max_entry_bytes.min(max_total_bytes);
         // Entries cost at least their overhead, so the byte cap also bounds their number.
-        Self { entries: LruCache::unbounded(), max_entry_bytes, max_total_bytes, ttl, bytes: 0, evictions: 0, expiries: 0 }
+        Self {
+            entries: LruCache::unbounded(),
+            max_entry_bytes,
+            max_total_bytes,
+            ttl,
+            bytes: 0,
+            evictions: 0,
+            expiries: 0,
+        }
     }
 
     /// Keeps `result` under its snapshot key and gives it back as a snapshot. A paged result above the entry cap is

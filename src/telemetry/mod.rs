@@ -90,7 +90,13 @@ pub trait CallLog: Send + Sync {
 impl Telemetry {
     /// Counters only.
     pub fn new(metrics: Arc<dyn Metrics>) -> Self {
-        Self(Arc::new(Parts { metrics, spans: None, log: None, ids: RandomIdGenerator::default(), flow: Arc::default() }))
+        Self(Arc::new(Parts {
+            metrics,
+            spans: None,
+            log: None,
+            ids: RandomIdGenerator::default(),
+            flow: Arc::default(),
+        }))
     }
 
     /// With spans, if `pipeline` exports them.

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
+use crate::base::clock::Instant;
 use crate::gateway::service::progress_channel;
 use crate::gateway::service::{Endpoint, Principal, Reply, Service, ToolCall, TraceContext, TransportKind};
-use crate::base::clock::Instant;
 use crate::protocol::error::{Error, Fault};
 use crate::protocol::id::RequestId;
 use crate::protocol::message::Request;
@@ -83,16 +83,17 @@ pub fn serve(caller: &Caller<'_>, method: Method, request: &Request<'_>) -> Resu
         Method::ToolsList => tools::list(request.params).map_err(fail).map(|_| {
             let list = caller.service.tools(caller.endpoint);
             Outcome::Ready([b"{\"tools\":", list.get().as_bytes(), b"}"].concat())
-        })
-        Method::ToolsCall => {
-            return tools::call(request.params).map(|call| start(caller, &request.id, call)).map_err(fail);
-        }
+        }),
+        Method::ToolsCall => match tools::call(request.params) {
+            Ok(call) => return Ok(start(caller, &request.id, call)),
+            Err(fault) => Err(fail(fault)),
+        },
     };
     tell(caller.service, method.as_str(), caller.transport, served.as_ref().err(), began);
     served
 }
 
-/// Counts a request that is no tool call.
+/// Counts a request that has become no tool call.
 pub fn tell(
     service: &dyn Service,
     method: &'static str,

@@ -81,11 +81,10 @@ impl Metrics for Counts {
 
     fn restart(&self, kind: &str, reason: &'static str) {
         let mut restarts = self.restarts.lock();
-        match restarts.get_mut(&(kind.to_owned(), reason)) {
-            Some(count) => *count += 1,
-            None if restarts.len() < limits::MAX_SERIES => drop(restarts.insert((kind.to_owned(), reason), 1)),
-            None => *restarts.entry((names::OTHER.to_owned(), names::OTHER)).or_default() += 1,
-        }
+        let key = (kind.to_owned(), reason);
+        let has_room = restarts.len() + 1 < limits::MAX_SERIES || restarts.contains_key(&key);
+        let key = if has_room { key } else { (names::OTHER.to_owned(), names::OTHER) };
+        *restarts.entry(key).or_default() += 1;
     }
 
     fn retained_hit(&self) {

@@ -73,18 +73,25 @@ impl<'a> Observers<'a> {
                     .with_unit(instrument.unit)
                     .with_description(instrument.about)
                     .with_callback(move |observer| {
-                        let mut emit =
-                            |value: Value, labels: &[KeyValue]| observer.observe(value.$convert(), labels);
+                        let mut emit = |value: Value, labels: &[KeyValue]| observer.observe(value.$convert(), labels);
                         read(&mut Sink { labels: instrument.labels, emit: &mut emit });
                     })
                     .build();
             };
         }
         match instrument.kind {
-            Kind::Counter => { register!(u64_observable_counter, whole); },
-            Kind::RealCounter => { register!(f64_observable_counter, real); },
-            Kind::UpDown => { register!(i64_observable_up_down_counter, signed); },
-            Kind::Gauge | Kind::Histogram(_) => { register!(f64_observable_gauge, real); },
+            Kind::Counter => {
+                register!(u64_observable_counter, whole);
+            }
+            Kind::RealCounter => {
+                register!(f64_observable_counter, real);
+            }
+            Kind::UpDown => {
+                register!(i64_observable_up_down_counter, signed);
+            }
+            Kind::Gauge | Kind::Histogram(_) => {
+                register!(f64_observable_gauge, real);
+            }
         }
     }
 }

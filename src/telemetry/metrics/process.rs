@@ -8,6 +8,9 @@ use super::Observers;
 use crate::base::clock::Instant;
 use crate::telemetry::names::instruments as known;
 
+/// Ticks a second in `/proc`: a constant of Linux's interface to programs, whatever the kernel counts in.
+const USER_HZ: f64 = 100.0;
+
 /// Has the process's own figures exported; `version` is the program's.
 pub(super) fn observe(observers: &Observers<'_>, version: &'static str) {
     let started = Instant::now();
@@ -38,9 +41,10 @@ pub(super) fn observe(observers: &Observers<'_>, version: &'static str) {
 
 /// Resident memory of this process in bytes.
 pub(super) fn resident_bytes() -> Option<u64> {
-    let text = fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * rustix::param::page_size() as u64)
+    let text = fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(kib * 1_024)
 }
 
 /// Processor time of this process in user and in system mode, in seconds.
@@ -48,10 +52,9 @@ fn cpu_seconds() -> Option<(f64, f64)> {
     let text = fs::read_to_string("/proc/self/stat").ok()?;
     // The program's name stands in brackets and may hold blanks: the last bracket ends it.
     let mut fields = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().skip(11);
-    let ticks = rustix::param::clock_ticks_per_second() as f64;
     let user: f64 = fields.next()?.parse().ok()?;
     let system: f64 = fields.next()?.parse().ok()?;
-    Some((user / ticks, system / ticks))
+    Some((user / USER_HZ, system / USER_HZ))
 }
 
 fn entries(folder: &str) -> Option<u64> {

@@ -4,8 +4,8 @@
 //! registry, never a caller's text; what isn't in a list of words counts as [`OTHER`](super::OTHER).
 
 use super::{
-    CACHE, CAP, CURSOR, ERROR_TYPE, METHOD, REASON, RPC_METHOD, RPC_STATUS, RPC_SYSTEM, SERVER_KIND, SERVICE_VERSION, TOOL,
-    TRANSPORT,
+    CACHE, CAP, CURSOR, ERROR_TYPE, METHOD, REASON, RPC_METHOD, RPC_STATUS, RPC_SYSTEM, SERVER_KIND, SERVICE_VERSION,
+    TOOL, TRANSPORT,
 };
 
 /// One instrument.
