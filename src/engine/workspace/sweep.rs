@@ -10,6 +10,7 @@ use std::path::Path;
 use actix::prelude::*;
 
 use super::*;
+use crate::base::blocking;
 use crate::base::digest::sha256;
 use crate::base::ids::LanguageId;
 use crate::base::limits;
@@ -103,7 +104,7 @@ impl Workspace {
 
 async fn sweep_one(setup: Arc<WorkspaceSetup>, provider: Provider, path: PathBuf) {
     let gate = setup.gate.clone();
-    let Ok(Some(document)) = tokio::task::spawn_blocking(move || open(&setup, &path)).await else { return };
+    let Ok(Some(document)) = blocking::spawn(move || open(&setup, &path)).await else { return };
     let question = Question::DocumentDiagnostics(document);
     let asked = provider_call::ask(&provider, &question, &gate, Deadline::after(PER_DOCUMENT));
     // What is learnt is remembered by the server's actor; what fails shows in the coverage.
