@@ -18,7 +18,10 @@ mod real_servers;
 
 mod clients;
 mod conformance;
+mod http;
 mod inspector;
 mod parts;
 mod program;
+mod prometheus;
+mod receivers;
 mod sample;

@@ -22,6 +22,10 @@ const NPM: [Pin; 3] = [
 /// The suite and the Inspector want a newer Node than many machines have; its packages carry the program itself.
 const NODE_VERSION: &str = "22.23.3";
 const PYTHON_CLIENT: [Pin; 1] = ["mcp==2.3.0"];
+/// Keeps traces, and answers questions about them.
+const PHOENIX: [Pin; 1] = ["arize-phoenix==20.26.1"];
+/// A collector: takes traces and metrics, and prints them.
+const ROTEL: [Pin; 1] = ["rotel==0.0.1a15"];
 
 /// The folder whose `node_modules` holds the packages from npm.
 pub fn npm_folder() -> PathBuf {
@@ -52,15 +56,70 @@ pub fn python_with_client() -> Command {
     python("python-client", &PYTHON_CLIENT)
 }
 
+/// A Python that finds Phoenix.
+pub fn python_with_phoenix() -> Command {
+    python("phoenix", &PHOENIX)
+}
+
+/// The collector.
+pub fn rotel() -> Command {
+    command(python_folder("rotel", &ROTEL).join("rotel/rotel-agent"))
+}
+
+/// Prometheus's own programs, from Debian's package.
+#[derive(Debug, Clone)]
+pub struct Prometheus {
+    folder: PathBuf,
+}
+
+impl Prometheus {
+    /// Unpacks the package without installing it.
+    pub fn fetched() -> Self {
+        let folder = part("prometheus", &["prometheus of the machine's Debian release"], |fresh| {
+            let needs = "apt-get and dpkg-deb, as Debian and Ubuntu have them";
+            if !has_candidate("prometheus") {
+                fetch(command("apt-get").args(["update", "--quiet"]), "apt-get's lists of packages, so run `apt-get update` as root");
+            }
+            fetch(command("apt-get").args(["download", "prometheus"]).current_dir(fresh), needs);
+            let packages = fs::read_dir(fresh).expect("a folder").flatten().map(|entry| entry.path());
+            let package = packages.filter(|path| path.extension().is_some_and(|e| e == "deb")).max().expect("a package");
+            fetch(command("dpkg-deb").arg("-x").arg(package).arg(fresh), needs);
+        });
+        Self { folder }
+    }
+
+    /// The server.
+    pub fn server(&self) -> Command {
+        command(self.folder.join("usr/bin/prometheus"))
+    }
+
+    /// The checker of rules and metrics.
+    pub fn promtool(&self) -> Command {
+        command(self.folder.join("usr/bin/promtool"))
+    }
+}
+
+/// Whether the package lists know a version to download.
+fn has_candidate(package: &str) -> bool {
+    let told = command("apt-cache").args(["policy", package]).output();
+    let told = told.unwrap_or_else(|error| panic!("apt-cache can't be started ({error}); Prometheus comes from Debian's packages"));
+    let text = String::from_utf8_lossy(&told.stdout);
+    text.lines().any(|line| line.trim().strip_prefix("Candidate:").is_some_and(|version| version.trim() != "(none)"))
+}
+
 fn python(name: &str, pins: &[Pin]) -> Command {
-    let folder = part(name, pins, |fresh| {
-        let mut install = command("python3");
-        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]);
-        fetch(install.arg("--target").arg(fresh).args(pins), "Python 3.10 or newer with pip");
-    });
     let mut python = command("python3");
-    python.env("PYTHONPATH", folder).env("PYTHONDONTWRITEBYTECODE", "1");
+    python.env("PYTHONPATH", python_folder(name, pins));
     python
+}
+
+/// A folder of Python packages, as `PYTHONPATH` wants it.
+fn python_folder(name: &str, pins: &[Pin]) -> PathBuf {
+    part(name, pins, |fresh| {
+        let mut install = command("python3");
+        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--prefer-binary"]);
+        fetch(install.arg("--target").arg(fresh).args(pins), "Python 3.10 or newer with pip");
+    })
 }
 
 /// A command of a program that isn't the product.

@@ -4,14 +4,19 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::net::TcpListener;
+use std::os::unix::fs::FileExt;
 use std::process::{Child, Command};
 
-use crate::e2e::{Process, assert_gone, descendants};
+use rustix::process::Signal;
+
+use crate::e2e::{Process, assert_gone, descendants, is_alive, signal_to};
 use crate::mcp::until;
 
 /// Longer than anything takes; what doesn't end by then hangs.
 const LIMIT_MS: u64 = 300_000;
+/// How often a service is started.
+const ATTEMPTS: usize = 5;
 
 /// What a program printed, and how it ended.
 pub struct Ended {
@@ -49,19 +54,82 @@ impl Running {
 }
 
 impl Drop for Running {
+    /// The end of one that wasn't ended in order, after a failed test: it and all that it started.
     fn drop(&mut self) {
         if !self.has_ended() {
             self.child.kill().ok();
             self.child.wait().ok();
         }
+        for process in self.seen.iter().filter(|process| is_alive(**process)) {
+            signal_to(process.pid, Signal::KILL);
+        }
     }
+}
+
+/// A program that serves on ports of its own until it is dropped.
+pub struct Service {
+    running: Running,
+    ports: Vec<u16>,
+}
+
+impl Service {
+    /// Starts what `command` makes of `count` free ports, and waits until `is_ready` says that it serves there. Should
+    /// someone else take a port at that very moment, it is tried again with others.
+    pub fn start(
+        count: usize,
+        command: impl Fn(&[u16]) -> Command,
+        is_ready: impl Fn(&[u16]) -> bool,
+    ) -> Self {
+        let mut told = String::new();
+        for _ in 0..ATTEMPTS {
+            let ports = free_ports(count);
+            let mut running = Running::start(&mut command(&ports));
+            let mut ready = false;
+            let ended = until(LIMIT_MS, || {
+                let ended = running.has_ended();
+                ready = !ended && is_ready(&ports);
+                ended || ready
+            });
+            if ready {
+                return Self { running, ports };
+            }
+            told = format!("{}\n{}", text_of(&running.stdout), text_of(&running.stderr));
+            assert!(ended, "it never serves: {:?}\n{told}", command(&ports));
+        }
+        panic!("it ends at once: {told}");
+    }
+
+    /// The port with this index.
+    pub fn port(&self, index: usize) -> u16 {
+        self.ports[index]
+    }
+
+    /// What it has printed so far, on both outputs.
+    pub fn printed(&self) -> String {
+        text_of(&self.running.stdout) + &text_of(&self.running.stderr)
+    }
+
+    /// Ends it and sees that nothing of it is left.
+    pub fn stop(mut self) {
+        let running = &mut self.running;
+        running.has_ended();
+        signal_to(running.child.id(), Signal::TERM);
+        assert!(until(LIMIT_MS, || running.has_ended()), "it doesn't end: {}", text_of(&running.stderr));
+        assert_gone(&running.seen, 10_000);
+    }
+}
+
+fn free_ports(count: usize) -> Vec<u16> {
+    let bound: Vec<TcpListener> =
+        (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
+    bound.iter().map(|listener| listener.local_addr().expect("an address").port()).collect()
 }
 
 /// Runs a program to its end and sees that nothing of it is left.
 pub fn run(command: &mut Command) -> Ended {
     let mut running = Running::start(command);
     let ended = until(LIMIT_MS, || running.has_ended());
-    let (stdout, stderr) = (text_of(&mut running.stdout), text_of(&mut running.stderr));
+    let (stdout, stderr) = (text_of(&running.stdout), text_of(&running.stderr));
     assert!(ended, "it hangs: {command:?}\n{stdout}\n{stderr}");
     assert_gone(&running.seen, 10_000);
     let success = running.child.wait().expect("our child").success();
@@ -75,9 +143,9 @@ pub fn run_well(command: &mut Command) -> String {
     ended.stdout
 }
 
-/// All that was written to a file, also by others that have it open.
-fn text_of(file: &mut File) -> String {
-    let mut bytes = Vec::new();
-    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("what a program printed");
-    String::from_utf8_lossy(&bytes).into_owned()
+/// All that was written to a file so far. The writer shares the file's offset, so that stays where it is.
+fn text_of(file: &File) -> String {
+    let mut bytes = vec![0; usize::try_from(file.metadata().expect("a file").len()).expect("not that much")];
+    let read = file.read_at(&mut bytes, 0).expect("what a program printed");
+    String::from_utf8_lossy(&bytes[..read]).into_owned()
 }
