@@ -35,6 +35,7 @@ use crate::model::error::ToolError;
 use crate::model::query::GatedQuery;
 use crate::model::uri::CanonicalUri;
 use crate::paging::{CanonicalResult, Snapshot, SnapshotStore};
+use crate::telemetry::CallTrace;
 
 /// Messages that may wait for a workspace. Beyond it senders wait, and their calls' deadlines with them.
 const MAILBOX: usize = 4_096;
@@ -51,6 +52,8 @@ pub struct Begin {
     pub query: Arc<GatedQuery>,
     /// The asker's deadline.
     pub deadline: Deadline,
+    /// The call that asks.
+    pub call: CallTrace,
 }
 
 /// What comes of beginning.
@@ -70,6 +73,8 @@ pub enum Begun {
     Run {
         /// The execution.
         run: Run,
+        /// Whether another call has started it.
+        is_shared: bool,
         /// The request key.
         request_key: String,
     },
@@ -184,7 +189,7 @@ pub struct Workspace {
     watching: Watching,
     slot: WatchSlot,
     children: BTreeMap<ChildKey, Child>,
-    runs: HashMap<String, WeakRun>,
+    runs: HashMap<String, (WeakRun, CallTrace)>,
     plans: HashMap<(PathBuf, String, bool), Plan>,
     workspace_plans: HashMap<bool, Arc<Plan>>,
     sweeping: sweep::Sweeping,
@@ -230,7 +235,7 @@ impl Actor for Workspace {
         ctx.set_mailbox_capacity(MAILBOX);
         ctx.run_interval(EXPIRY_INTERVAL, |workspace, _| {
             workspace.snapshots.expire(Instant::now());
-            workspace.runs.retain(|_, run| run.upgrade().is_some());
+            workspace.runs.retain(|_, (run, _)| run.upgrade().is_some());
         });
     }
 }
