@@ -10,7 +10,6 @@ mod e2e;
 #[expect(dead_code, reason = "shared with the tests of answers")]
 mod mcp;
 #[path = "../e2e/place.rs"]
-#[expect(dead_code, reason = "shared with the tests of the binary")]
 mod place;
 #[path = "../support/real_servers.rs"]
 #[expect(dead_code, reason = "shared with the tests of answers")]

@@ -78,11 +78,15 @@ impl Prometheus {
         let folder = part("prometheus", &["prometheus of the machine's Debian release"], |fresh| {
             let needs = "apt-get and dpkg-deb, as Debian and Ubuntu have them";
             if !has_candidate("prometheus") {
-                fetch(command("apt-get").args(["update", "--quiet"]), "apt-get's lists of packages, so run `apt-get update` as root");
+                fetch(
+                    command("apt-get").args(["update", "--quiet"]),
+                    "apt-get's lists of packages, so run `apt-get update` as root",
+                );
             }
             fetch(command("apt-get").args(["download", "prometheus"]).current_dir(fresh), needs);
             let packages = fs::read_dir(fresh).expect("a folder").flatten().map(|entry| entry.path());
-            let package = packages.filter(|path| path.extension().is_some_and(|e| e == "deb")).max().expect("a package");
+            let package =
+                packages.filter(|path| path.extension().is_some_and(|e| e == "deb")).max().expect("a package");
             fetch(command("dpkg-deb").arg("-x").arg(package).arg(fresh), needs);
         });
         Self { folder }
@@ -102,7 +106,9 @@ impl Prometheus {
 /// Whether the package lists know a version to download.
 fn has_candidate(package: &str) -> bool {
     let told = command("apt-cache").args(["policy", package]).output();
-    let told = told.unwrap_or_else(|error| panic!("apt-cache can't be started ({error}); Prometheus comes from Debian's packages"));
+    let told = told.unwrap_or_else(|error| {
+        panic!("apt-cache can't be started ({error}); Prometheus comes from Debian's packages")
+    });
     let text = String::from_utf8_lossy(&told.stdout);
     text.lines().any(|line| line.trim().strip_prefix("Candidate:").is_some_and(|version| version.trim() != "(none)"))
 }

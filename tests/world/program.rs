@@ -75,11 +75,7 @@ pub struct Service {
 impl Service {
     /// Starts what `command` makes of `count` free ports, and waits until `is_ready` says that it serves there. Should
     /// someone else take a port at that very moment, it is tried again with others.
-    pub fn start(
-        count: usize,
-        command: impl Fn(&[u16]) -> Command,
-        is_ready: impl Fn(&[u16]) -> bool,
-    ) -> Self {
+    pub fn start(count: usize, command: impl Fn(&[u16]) -> Command, is_ready: impl Fn(&[u16]) -> bool) -> Self {
         let mut told = String::new();
         for _ in 0..ATTEMPTS {
             let ports = free_ports(count);
@@ -120,8 +116,7 @@ impl Service {
 }
 
 fn free_ports(count: usize) -> Vec<u16> {
-    let bound: Vec<TcpListener> =
-        (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
+    let bound: Vec<TcpListener> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
     bound.iter().map(|listener| listener.local_addr().expect("an address").port()).collect()
 }
 

@@ -35,7 +35,8 @@ fn phoenix(folder: &Path) -> Service {
         }
         command
     };
-    let is_ready = |ports: &[u16]| get(&format!("http://127.0.0.1:{}/healthz", ports[0])).is_ok_and(|(status, _)| status == 200);
+    let is_ready =
+        |ports: &[u16]| get(&format!("http://127.0.0.1:{}/healthz", ports[0])).is_ok_and(|(status, _)| status == 200);
     Service::start(2, command, is_ready)
 }
 
@@ -43,7 +44,15 @@ fn phoenix(folder: &Path) -> Service {
 fn collector() -> Service {
     let command = |ports: &[u16]| -> Command {
         let mut command = rotel();
-        command.args(["start", "--exporter", "blackhole", "--debug-log", "traces,metrics", "--debug-log-verbosity", "detailed"]);
+        command.args([
+            "start",
+            "--exporter",
+            "blackhole",
+            "--debug-log",
+            "traces,metrics",
+            "--debug-log-verbosity",
+            "detailed",
+        ]);
         command.arg("--otlp-grpc-endpoint").arg(format!("127.0.0.1:{}", ports[0]));
         command.arg("--otlp-http-endpoint").arg(format!("127.0.0.1:{}", ports[1]));
         command
@@ -101,7 +110,8 @@ fn spans_of(phoenix: &Service, trace: &str) -> BTreeMap<String, Span> {
     let url = format!("http://127.0.0.1:{}/graphql", phoenix.port(0));
     let answer = post(&url, &json!({"query": query, "variables": {"trace": trace}}));
     let projects = answer["data"]["projects"]["edges"].as_array().unwrap_or_else(|| panic!("{answer}"));
-    let of_project = |project: &Value| project["node"]["trace"]["spans"]["edges"].as_array().cloned().unwrap_or_default();
+    let of_project =
+        |project: &Value| project["node"]["trace"]["spans"]["edges"].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let span = |edge: Value| {
         let node = &edge["node"];
