@@ -87,7 +87,8 @@ impl Prometheus {
             let packages = fs::read_dir(fresh).expect("a folder").flatten().map(|entry| entry.path());
             let package =
                 packages.filter(|path| path.extension().is_some_and(|e| e == "deb")).max().expect("a package");
-            fetch(command("dpkg-deb").arg("-x").arg(package).arg(fresh), needs);
+            fetch(command("dpkg-deb").arg("-x").arg(&package).arg(fresh), needs);
+            fs::remove_file(package).expect("a file");
         });
         Self { folder }
     }
