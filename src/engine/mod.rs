@@ -7,6 +7,7 @@
 pub mod anchors;
 pub mod canonicalise;
 pub mod conceal;
+pub mod control;
 pub mod directory;
 pub mod execution;
 pub mod exit;

@@ -8,6 +8,8 @@ use crate::model::error::{Phase, ToolError};
 
 /// The reason of a server that was stopped on purpose.
 pub const STOPPED: &str = "stopped";
+/// The reason of a server that failed too often.
+pub const QUARANTINED: &str = "quarantined";
 
 /// Where a language server is in its life.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

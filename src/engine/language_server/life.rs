@@ -14,11 +14,11 @@ use super::unread::is_beyond_showing;
 use super::*;
 use crate::engine::anchors;
 use crate::engine::restart::Verdict;
-use crate::engine::server_state::STOPPED;
+use crate::engine::server_state::{QUARANTINED, STOPPED};
 use crate::lsp::client::{Client, ClientOptions};
 use crate::lsp::events::{Event, Events};
 use crate::lsp::launch::Process;
-use crate::lsp::lifecycle::{self, Initialized};
+use crate::lsp::lifecycle::{self, Initialized, StopReport};
 use crate::lsp::pending::RequestError;
 use crate::watch::Changes;
 
@@ -74,6 +74,7 @@ struct Tagged {
 impl LanguageServer {
     /// Starts the child in the background; the state says `Starting` until it's up.
     pub(super) fn launch(&mut self, ctx: &mut Context<Self>) {
+        self.retry = None;
         if self.stopping || self.up.is_some() {
             return;
         }
@@ -83,13 +84,14 @@ impl LanguageServer {
             self.set_state(ServerState::Starting);
         }
         let birth = give_birth(self.context.clone()).into_actor(self);
-        ctx.spawn(birth.map(move |result, server, ctx| server.on_born(incarnation, result, ctx)));
+        self.birth = Some(ctx.spawn(birth.map(move |result, server, ctx| server.on_born(incarnation, result, ctx))));
     }
 
     fn on_born(&mut self, incarnation: u64, result: Result<Born, StillBorn>, ctx: &mut Context<Self>) {
         if self.stopping || incarnation != self.incarnation {
             return;
         }
+        self.birth = None;
         match result {
             Err(still) => self.after_death("start_failed", still.message, still.stderr, ctx),
             Ok(born) => {
@@ -199,21 +201,21 @@ impl LanguageServer {
             Verdict::Restart(wait) => {
                 self.set_state(ServerState::Restarting(Down { reason: "crashed", message, stderr }));
                 self.restarts += 1;
-                ctx.run_later(wait, |server, ctx| server.launch(ctx));
+                self.retry = Some(ctx.run_later(wait, |server, ctx| server.launch(ctx)));
             }
             Verdict::Quarantine(wait) => {
                 self.down(
-                    "quarantined",
+                    QUARANTINED,
                     format!(
                         "the language server failed too often ({reason}); it is tried again in {} s",
                         wait.as_secs()
                     ),
                     stderr,
                 );
-                ctx.run_later(wait, |server, ctx| {
+                self.retry = Some(ctx.run_later(wait, |server, ctx| {
                     server.restarts += 1;
                     server.launch(ctx);
-                });
+                }));
             }
         }
     }
@@ -244,7 +246,7 @@ impl LanguageServer {
     }
 
     /// What was open at a server whose answers hang on it is opened again at the next one.
-    fn remember_open(&mut self, up: &Up) {
+    pub(super) fn remember_open(&mut self, up: &Up) {
         let quirks = &self.context.server.quirks;
         if quirks.open_set_matters || quirks.index_follows_open {
             self.reopen = up.open_paths(&self.context);
@@ -307,22 +309,24 @@ impl Handler<Restart> for LanguageServer {
 }
 
 impl Handler<StopServer> for LanguageServer {
-    type Result = ResponseActFuture<Self, ()>;
+    type Result = ResponseActFuture<Self, Option<StopReport>>;
 
     fn handle(&mut self, _: StopServer, _: &mut Self::Context) -> Self::Result {
         self.stopping = true;
         self.down(STOPPED, "the language server has been stopped".into(), String::new());
         let up = self.up.take();
         let stopped = async move {
-            if let Some(up) = up {
-                let (client, child) = up.into_parts();
-                let report = lifecycle::stop(&client, child.process().as_ref()).await;
-                tracing::info!(report = ?report, "language server stopped");
-                drop(child.disarm());
-            }
+            let (client, child) = up?.into_parts();
+            let report = lifecycle::stop(&client, child.process().as_ref()).await;
+            tracing::info!(report = ?report, "language server stopped");
+            drop(child.disarm());
+            Some(report)
         };
         // An actor with timers doesn't end by itself, not even when nobody knows it any more.
-        Box::pin(stopped.into_actor(self).map(|(), _, ctx| ctx.stop()))
+        Box::pin(stopped.into_actor(self).map(|report, _, ctx| {
+            ctx.stop();
+            report
+        }))
     }
 }
 

@@ -11,6 +11,7 @@ mod diagnostics;
 mod disk;
 mod health;
 mod life;
+mod operate;
 mod prepare;
 mod unread;
 mod up;
@@ -41,6 +42,7 @@ use super::question::Question;
 
 pub use health::{GetHealth, ServerHealth};
 pub use life::KillOnDrop;
+pub use operate::StartAnew;
 use up::Up;
 
 /// Messages that may wait for the actor. Beyond it senders wait.
@@ -148,9 +150,9 @@ pub struct Restart {
     pub reason: &'static str,
 }
 
-/// Ends the child by the ladder: shutdown, exit, TERM, KILL.
+/// Ends the child by the ladder: shutdown, exit, TERM, KILL. `None`: there was none.
 #[derive(Message)]
-#[rtype(result = "()")]
+#[rtype(result = "Option<crate::lsp::lifecycle::StopReport>")]
 pub struct StopServer;
 
 /// A server tells its workspace something.
@@ -247,7 +249,12 @@ pub struct LanguageServer {
     reopen: Vec<PathBuf>,
     last_used: Instant,
     stopping: bool,
+    /// The look at readiness that is due next.
     timer: Option<SpawnHandle>,
+    /// The start that is under way.
+    birth: Option<SpawnHandle>,
+    /// The start that waits for a back-off or a quarantine to pass.
+    retry: Option<SpawnHandle>,
     cared: u32,
     _exit: ExitGuard,
 }
@@ -274,6 +281,8 @@ impl LanguageServer {
             last_used: now,
             stopping: false,
             timer: None,
+            birth: None,
+            retry: None,
             cared: 0,
             _exit: ExitGuard::new(on_exit),
         };
