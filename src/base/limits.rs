@@ -235,6 +235,10 @@ pub const MAX_STATUS_CONNECTIONS: usize = 16;
 pub const MAX_STATUS_BYTES: u64 = 64 * 1024 * 1024;
 /// Time for one connection to the local status socket, in milliseconds.
 pub const STATUS_TIMEOUT_MS: u64 = 5_000;
+/// An operator's question waits this long for an actor, in milliseconds; then it is reported as not answering.
+pub const OPERATOR_PATIENCE_MS: u64 = 1_000;
+/// Workspaces on their way out while operators may change more.
+pub const MAX_WORKSPACES_LEAVING: usize = 256;
 /// Longest time our own client waits for one answer, in milliseconds.
 pub const CLIENT_TIMEOUT_MS: u64 = 15_000;
 /// Bearer tokens in one token file.

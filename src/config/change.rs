@@ -16,6 +16,15 @@ pub enum WorkspaceChange {
     Changed(WorkspaceName, Changed),
 }
 
+impl WorkspaceChange {
+    /// Which one.
+    pub fn name(&self) -> &WorkspaceName {
+        match self {
+            Self::Added(name) | Self::Removed(name) | Self::Changed(name, _) => name,
+        }
+    }
+}
+
 /// In what a workspace differs. At least one field is true.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changed {

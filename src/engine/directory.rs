@@ -4,8 +4,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use actix::Addr;
+use actix::dev::ToEnvelope;
+use actix::{Addr, Handler, Message};
 use actix_rt::ArbiterHandle;
 use parking_lot::RwLock;
 use tokio::sync::Semaphore;
@@ -13,7 +15,7 @@ use tokio::sync::Semaphore;
 use crate::base::ids::{TenantId, WorkspaceName};
 use crate::base::limits::{self, Limits};
 use crate::engine::census::{Census, WorkspaceCell};
-use crate::engine::workspace::Workspace;
+use crate::engine::workspace::{GetWorkspaceHealth, Workspace, WorkspaceHealth};
 use crate::gate::Gate;
 use crate::watch::Subscription;
 
@@ -60,6 +62,28 @@ impl WorkspaceHandle {
     /// A semaphore with the places of one workspace.
     pub fn new_places() -> Arc<Semaphore> {
         Arc::new(Semaphore::new(limits::MAX_CALLS_PER_WORKSPACE))
+    }
+
+    /// Calls in flight.
+    pub fn calls(&self) -> usize {
+        limits::MAX_CALLS_PER_WORKSPACE.saturating_sub(self.places.available_permits())
+    }
+
+    /// Its answer to an operator's message; `None` if it doesn't answer in time, or is gone.
+    pub async fn ask<M>(&self, message: M) -> Option<M::Result>
+    where
+        M: Message + Send + 'static,
+        M::Result: Send,
+        Workspace: Handler<M>,
+        <Workspace as actix::Actor>::Context: ToEnvelope<Workspace, M>,
+    {
+        let limit = Duration::from_millis(limits::OPERATOR_PATIENCE_MS);
+        tokio::time::timeout(limit, self.actor.send(message)).await.ok()?.ok()
+    }
+
+    /// Its health; `None` if it doesn't answer in time, or is gone.
+    pub async fn health(&self) -> Option<WorkspaceHealth> {
+        self.ask(GetWorkspaceHealth).await.flatten()
     }
 }
 

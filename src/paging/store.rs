@@ -3,6 +3,7 @@
 //! Invariants: `bytes` is the sum of what is held and never above the cap; an expired snapshot is never given out; the
 //! order of the list is the order of last use, so expiry stops at the first one that is young enough.
 
+use std::collections::BTreeMap;
 use std::mem::size_of;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,9 +31,27 @@ pub struct SnapshotStore {
     expiries: u64,
 }
 
+/// What a store holds, without any of its content.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SnapshotStats {
+    /// How many snapshots are kept.
+    pub count: usize,
+    /// Their bytes, with what keeping costs.
+    pub bytes: usize,
+    /// The most bytes there may be.
+    pub limit_bytes: usize,
+    /// The age of the oldest one.
+    pub oldest: Option<Duration>,
+    /// How many were dropped to make room.
+    pub evictions: u64,
+    /// How many are kept of each tool's results.
+    pub by_tool: BTreeMap<&'static str, usize>,
+}
+
 #[derive(Debug)]
 struct Entry {
     snapshot: Arc<Snapshot>,
+    made: Instant,
     used: Instant,
     bytes: usize,
 }
@@ -66,7 +85,7 @@ impl SnapshotStore {
         }
         self.make_room(bytes);
         self.bytes += bytes;
-        self.entries.put(key, Entry { snapshot: snapshot.clone(), used: now, bytes });
+        self.entries.put(key, Entry { snapshot: snapshot.clone(), made: now, used: now, bytes });
         Ok(snapshot)
     }
 
@@ -117,6 +136,24 @@ impl SnapshotStore {
     /// How many were dropped to make room; expiry and `clear` don't count.
     pub fn evictions(&self) -> u64 {
         self.evictions
+    }
+
+    /// What is held, for operators. Looks at every entry.
+    pub fn stats(&self, now: Instant) -> SnapshotStats {
+        let mut by_tool = BTreeMap::new();
+        let mut oldest = None;
+        for (_, entry) in &self.entries {
+            *by_tool.entry(entry.snapshot.result().tool()).or_default() += 1;
+            oldest = oldest.max(Some(now.saturating_duration_since(entry.made)));
+        }
+        SnapshotStats {
+            count: self.entries.len(),
+            bytes: self.bytes,
+            limit_bytes: self.max_total_bytes,
+            oldest,
+            evictions: self.evictions,
+            by_tool,
+        }
     }
 
     /// How many were dropped because they weren't used for the store's time to live.

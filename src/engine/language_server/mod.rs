@@ -11,6 +11,7 @@ mod diagnostics;
 mod disk;
 mod health;
 mod life;
+mod operate;
 mod prepare;
 mod unread;
 mod up;
@@ -23,7 +24,6 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::time::Duration;
 
 use actix::prelude::*;
-use tokio::sync::watch;
 
 use crate::base::clock::{Deadline, Instant};
 use crate::engine::census::ServerPhase;
@@ -32,6 +32,7 @@ use crate::engine::providers::ChildKey;
 use crate::engine::restart::RestartHistory;
 use crate::engine::server_context::ServerContext;
 use crate::engine::server_state::{Down, ServerState, Unavailable};
+use crate::engine::state_watch;
 use crate::lsp::encoding::PositionEncoding;
 use crate::lsp::pending::PendingReply;
 use crate::model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
@@ -42,6 +43,7 @@ use super::question::Question;
 
 pub use health::{GetHealth, ServerHealth};
 pub use life::KillOnDrop;
+pub use operate::StartAnew;
 use up::Up;
 
 /// Messages that may wait for the actor. Beyond it senders wait.
@@ -149,9 +151,9 @@ pub struct Restart {
     pub reason: &'static str,
 }
 
-/// Ends the child by the ladder: shutdown, exit, TERM, KILL.
+/// Ends the child by the ladder: shutdown, exit, TERM, KILL. `None`: there was none.
 #[derive(Message)]
-#[rtype(result = "()")]
+#[rtype(result = "Option<crate::lsp::lifecycle::StopReport>")]
 pub struct StopServer;
 
 /// A server tells its workspace something.
@@ -238,7 +240,7 @@ struct Poisoned {
 /// See the module.
 pub struct LanguageServer {
     context: Arc<ServerContext>,
-    state: watch::Sender<ServerState>,
+    state: state_watch::Sender,
     since: Instant,
     up: Option<Up>,
     incarnation: u64,
@@ -250,7 +252,12 @@ pub struct LanguageServer {
     reopen: Vec<PathBuf>,
     last_used: Instant,
     stopping: bool,
+    /// The look at readiness that is due next.
     timer: Option<SpawnHandle>,
+    /// The start that is under way.
+    birth: Option<SpawnHandle>,
+    /// The start that waits for a back-off or a quarantine to pass.
+    retry: Option<SpawnHandle>,
     cared: u32,
     _exit: ExitGuard,
 }
@@ -260,8 +267,8 @@ impl LanguageServer {
     pub fn new(
         context: Arc<ServerContext>,
         on_exit: impl FnOnce(ExitKind) + Send + 'static,
-    ) -> (Self, watch::Receiver<ServerState>) {
-        let (state, watcher) = watch::channel(ServerState::Starting);
+    ) -> (Self, state_watch::Receiver) {
+        let (state, watcher) = state_watch::channel(ServerState::Starting);
         let now = Instant::now();
         let history = RestartHistory::new(context.restart);
         let server = Self {
@@ -278,6 +285,8 @@ impl LanguageServer {
             last_used: now,
             stopping: false,
             timer: None,
+            birth: None,
+            retry: None,
             cared: 0,
             _exit: ExitGuard::new(on_exit),
         };

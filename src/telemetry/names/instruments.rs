@@ -201,8 +201,8 @@ pub const RESTART_WORDS: &[&str] = &[
     "crashed",
     "hung",
     "missed_change",
+    "operator",
     "queue_full",
-    "requested",
     "start_failed",
     "other",
 ];
