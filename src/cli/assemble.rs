@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::Failure;
 use super::args::SourceArgs;
+use super::logging;
 use crate::config::{Config, Source};
 use crate::engine::programs::{Locate, Programs};
 use crate::engine::server_context::Program;
@@ -21,7 +22,8 @@ use crate::lsp::ledger::{self, Ledger};
 use crate::lsp::registry::{Registry, Server};
 use crate::lsp::spawn::ProcessLauncher;
 use crate::store::StateDir;
-use crate::telemetry::{Counts, Metrics, Telemetry};
+use crate::telemetry::settings::Settings;
+use crate::telemetry::{Counts, Metrics, Pipeline, Telemetry};
 use crate::watch::Watcher;
 
 /// A service that is put together, its workspaces open.
@@ -38,6 +40,18 @@ pub struct Service {
     pub configured: Configured,
     /// What is counted.
     pub counts: Arc<Counts>,
+    /// What leaves the process by OTLP.
+    pub pipeline: Arc<Pipeline>,
+}
+
+impl Service {
+    /// Stops the language servers and the actors, then sends what telemetry is left.
+    pub async fn end(self) {
+        self.engine.drain().await;
+        let pipeline = self.pipeline;
+        // It blocks, and not for long.
+        drop(tokio::task::spawn_blocking(move || pipeline.shutdown()).await);
+    }
 }
 
 /// Opens the state directory that the flags, the environment or the defaults name.
@@ -145,8 +159,24 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
     let engine =
         Engine::start(parts, threads).map_err(|error| Failure::new(format!("threads can't be started: {error}")))?;
     let configured = engine.configure(config.clone()).await.map_err(|error| Failure::new(error.to_string()))?;
-    let gateway = Arc::new(Gateway::new(engine.directory(), Telemetry::new(metrics)));
-    Ok(Service { engine, gateway, state, config, configured, counts })
+    let pipeline = pipeline();
+    let mut telemetry = Telemetry::new(metrics).with_spans(&pipeline);
+    if let Some(log) = logging::calls() {
+        telemetry = telemetry.with_log(log);
+    }
+    let gateway = Arc::new(Gateway::new(engine.directory(), telemetry));
+    Ok(Service { engine, gateway, state, config, configured, counts, pipeline })
+}
+
+/// Telemetry as the environment asks for it. What is wrong with it is logged; the service runs all the same.
+fn pipeline() -> Arc<Pipeline> {
+    let variable = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+    let (settings, wrong) = Settings::from_variables(variable);
+    let (pipeline, failed) = Pipeline::start(&settings, |builder| builder);
+    for warning in wrong.into_iter().chain(failed) {
+        tracing::warn!("{warning}");
+    }
+    Arc::new(pipeline)
 }
 
 /// Says which workspaces couldn't be opened; fails if that leaves none.

@@ -192,8 +192,8 @@ impl LanguageServer {
         }
         self.context.metrics.restart(reason);
         tracing::warn!(
-            workspace = %self.context.workspace, server = %self.context.kind, reason, stderr = %last_line(&stderr),
-            "language server ended"
+            workspace = %self.context.workspace, server = %self.context.kind, reason,
+            "language server ended; `codeyard doctor` shows what it wrote last"
         );
         match self.history.on_death(Instant::now(), rand::random::<f64>()) {
             Verdict::Restart(wait) => {
@@ -354,8 +354,4 @@ async fn give_birth(context: Arc<ServerContext>) -> Result<Born, StillBorn> {
         Ok(Err(error)) => Err(failed(error.to_string(), child.process().stderr_tail())),
         Err(_) => Err(failed("the language server did not start in time".into(), child.process().stderr_tail())),
     }
-}
-
-fn last_line(text: &str) -> &str {
-    text.trim_end().rsplit('\n').next().unwrap_or("")
 }
