@@ -195,6 +195,14 @@ pub const MAX_TELEMETRY_MS: u64 = 3_600_000;
 pub const TELEMETRY_FLUSH_MS: u64 = 1_500;
 /// The telemetry thread may take this long to end after that, in milliseconds.
 pub const TELEMETRY_END_MS: u64 = 500;
+/// Log lines that may wait to be written; further ones are dropped and counted.
+pub const MAX_LOG_QUEUE: usize = 8_192;
+/// The same, in bytes of finished lines.
+pub const MAX_LOG_QUEUE_BYTES: usize = 4 * 1024 * 1024;
+/// A log line waits this long for others, in milliseconds, to be written with them.
+pub const LOG_GATHER_MS: u64 = 5;
+/// At the end what is left of the log may be written for this long, in milliseconds.
+pub const LOG_FLUSH_MS: u64 = 500;
 /// Failing exports are complained of at most this often, in milliseconds.
 pub const TELEMETRY_COMPLAINT_MS: u64 = 60_000;
 /// Longest trace parent taken from a request, in bytes.

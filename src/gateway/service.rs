@@ -45,9 +45,12 @@ pub trait Service: Send + Sync + 'static {
 
     /// The error of a call that a transport turns away because too many are in flight, in the dialect of the tool's
     /// catalog. The default is that of `lsp-v1`.
-    fn overloaded(&self, _endpoint: &Endpoint, _tool: &str) -> Reply {
+    fn overloaded(&self, _call: &ToolCall) -> Reply {
         Reply::overloaded()
     }
+
+    /// Hears of a call whose parameters name no tool; the transport answers it.
+    fn malformed(&self, _call: &ToolCall) {}
 }
 
 /// Who calls, and for which tenant.

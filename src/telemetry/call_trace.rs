@@ -53,6 +53,8 @@ pub struct Reply {
     pub rpc_code: Option<i32>,
     /// Entries in the answer, and in the whole list it is a part of.
     pub items: Option<(usize, usize)>,
+    /// Whether the rest of the list is given nowhere.
+    pub is_cut: bool,
 }
 
 /// See the module. Clones are handles of the same call.
@@ -358,7 +360,7 @@ impl CallTrace {
         if let Err(Some(error)) = result {
             record.reason = error.details.get("reason").and_then(|reason| reason.as_str()).map(names::reason);
         }
-        record.cap = cap(record);
+        record.cap = cap(record, reply.is_cut);
         record.cursor = state.has_cursor.then(|| CursorOutcome::of(record.outcome));
         state.ended = true;
         drop(guard);
@@ -367,11 +369,11 @@ impl CallTrace {
 }
 
 /// Which cap a call hit.
-fn cap(record: &CallRecord) -> Option<&'static str> {
+fn cap(record: &CallRecord, is_cut: bool) -> Option<&'static str> {
     match record.outcome {
         Outcome::Failed(ErrorCode::CapExceeded) => record.reason.or(Some(names::OTHER)),
         Outcome::Failed(ErrorCode::SnapshotTooLarge) => Some(names::CAP_SNAPSHOT),
-        Outcome::Ok => record.cap,
+        Outcome::Ok if is_cut => Some(names::CAP_ITEMS),
         _ => None,
     }
 }

@@ -3,9 +3,11 @@
 //! All of it is made of one value, [`CallRecord`]. Invariants: span, attribute and metric names come from [`names`] only;
 //! nothing that is told holds an argument, a path, a token or source text; telling never makes a call wait.
 
+mod call_line;
 mod call_trace;
 mod complaint;
 mod export;
+mod log_queue;
 mod metric_pump;
 mod metrics;
 pub mod names;
@@ -27,8 +29,10 @@ use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator};
 
 use call_trace::ChildSpan;
 
+pub use call_line::{CALL_TARGET, LineFormat};
 pub use call_trace::{Asker, CallStart, CallTrace, LspCall, OpenCall, Reply, SharedWait, Timed};
 pub use export::{Losses, Pipeline};
+pub use log_queue::{LineWriter, LogQueue};
 pub use metrics::{Counts, Meters, Metrics, NoMetrics, Observers, RequestRecord, Sink, Tally};
 pub use prometheus::Prometheus;
 pub use record::{CacheUse, CallRecord, CursorOutcome, Outcome, PrincipalHash, RpcOutcome, RpcRecord, TransportKind};
@@ -85,6 +89,8 @@ trait Spans: Send + Sync {
 pub trait CallLog: Send + Sync {
     /// A call has ended.
     fn call(&self, call: &CallTrace);
+    /// Lines dropped so far.
+    fn dropped(&self) -> u64;
 }
 
 impl Telemetry {

@@ -129,6 +129,7 @@ pub const REASONS: &[&str] = &[
     "forbidden_escape",
     "fragment",
     "host",
+    "malformed",
     "malformed_escape",
     "missing",
     "no_path",

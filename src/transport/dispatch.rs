@@ -84,10 +84,15 @@ pub fn serve(caller: &Caller<'_>, method: Method, request: &Request<'_>) -> Resu
             let list = caller.service.tools(caller.endpoint);
             Outcome::Ready([b"{\"tools\":", list.get().as_bytes(), b"}"].concat())
         }),
-        Method::ToolsCall => match tools::call(request.params) {
-            Ok(call) => return Ok(start(caller, &request.id, call)),
-            Err(fault) => Err(fail(fault)),
-        },
+        Method::ToolsCall => {
+            return match tools::call(request.params) {
+                Ok(call) => Ok(start(caller, &request.id, call)),
+                Err(fault) => {
+                    caller.service.malformed(&caller.call(&request.id, String::new(), tools::meta(request.params)));
+                    Err(fail(fault))
+                }
+            };
+        }
     };
     tell(caller.service, method.as_str(), caller.transport, served.as_ref().err(), began);
     served
@@ -117,10 +122,33 @@ pub fn reply(id: &RequestId, reply: &Reply, cap: usize) -> Vec<u8> {
     write::bounded(message, id, cap)
 }
 
+impl Caller<'_> {
+    /// A call of `tool` by this caller, without arguments.
+    fn call(&self, id: &RequestId, tool: String, trace: tools::Trace) -> ToolCall {
+        ToolCall {
+            endpoint: self.endpoint.clone(),
+            principal: self.principal.clone(),
+            tool,
+            arguments: None,
+            progress: None,
+            trace: TraceContext {
+                traceparent: trace.parent,
+                tracestate: trace.state,
+                header_traceparent: self.header_traceparent.map(str::to_owned),
+                header_tracestate: self.header_tracestate.map(str::to_owned),
+            },
+            request_id_text: id.as_json().to_owned(),
+            session: self.session.map(str::to_owned),
+            transport: self.transport,
+        }
+    }
+}
+
 fn start(caller: &Caller<'_>, id: &RequestId, call: tools::Call<'_>) -> Outcome {
+    let mut wanted = caller.call(id, call.name.into_owned(), call.trace);
     let Some(place) = caller.in_flight.enter(id) else {
         caller.service.metrics().shed("session");
-        return Outcome::Refused(caller.service.overloaded(caller.endpoint, &call.name));
+        return Outcome::Refused(caller.service.overloaded(&wanted));
     };
     let (progress, telling) = match call.progress_token {
         Some(token) => {
@@ -129,24 +157,9 @@ fn start(caller: &Caller<'_>, id: &RequestId, call: tools::Call<'_>) -> Outcome 
         }
         None => (None, None),
     };
-    let trace = TraceContext {
-        traceparent: call.traceparent,
-        tracestate: call.tracestate,
-        header_traceparent: caller.header_traceparent.map(str::to_owned),
-        header_tracestate: caller.header_tracestate.map(str::to_owned),
-    };
-    let running = caller.service.call(ToolCall {
-        endpoint: caller.endpoint.clone(),
-        principal: caller.principal.clone(),
-        tool: call.name.into_owned(),
-        arguments: call.arguments.map(ToOwned::to_owned),
-        progress,
-        trace,
-        request_id_text: id.as_json().to_owned(),
-        session: caller.session.map(str::to_owned),
-        transport: caller.transport,
-    });
-    Outcome::Started(Running::new(running, place, telling))
+    wanted.arguments = call.arguments.map(ToOwned::to_owned);
+    wanted.progress = progress;
+    Outcome::Started(Running::new(caller.service.call(wanted), place, telling))
 }
 
 fn hint(retry_after_ms: Option<u64>, overloaded: bool) -> Option<Vec<u8>> {

@@ -200,8 +200,8 @@ impl LanguageServer {
         }
         self.context.metrics.restart(self.context.kind.as_str(), reason);
         tracing::warn!(
-            workspace = %self.context.workspace, server = %self.context.kind, reason, stderr = %last_line(&stderr),
-            "language server ended"
+            workspace = %self.context.workspace, server = %self.context.kind, reason,
+            "language server ended; `codeyard doctor` shows what it wrote last"
         );
         match self.history.on_death(Instant::now(), self.jitter()) {
             Verdict::Restart(wait) => {
@@ -374,8 +374,4 @@ async fn give_birth(context: Arc<ServerContext>) -> Result<Born, StillBorn> {
         Ok(Err(error)) => Err(failed(error.to_string(), child.process().stderr_tail())),
         Err(_) => Err(failed("the language server did not start in time".into(), child.process().stderr_tail())),
     }
-}
-
-fn last_line(text: &str) -> &str {
-    text.trim_end().rsplit('\n').next().unwrap_or("")
 }

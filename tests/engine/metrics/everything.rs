@@ -37,7 +37,7 @@ impl Everything {
         let observers = Observers::new(&meter);
         Telemetry::new(meters.clone()).observed_by(&observers);
         observed::observe(&observers, &directory, &Arc::new(FrameBudget::default()), None);
-        pipeline.losses().observed_by(&observers);
+        pipeline.losses().observed_by(&observers, None);
         let mut all = Self { meters, directory, cells: vec![], servers: vec![], prometheus, _pipeline: pipeline };
         all.runs("pyright");
         all
