@@ -169,8 +169,36 @@ pub const MAX_PROGRESS_MESSAGE_BYTES: usize = 512;
 pub const PROGRESS_AFTER_MS: u64 = 1_000;
 /// Time between two progress notifications of a call, in milliseconds.
 pub const PROGRESS_INTERVAL_MS: u64 = 750;
+/// Spans below the one of a call; further ones are left out and counted.
+pub const MAX_CHILD_SPANS: usize = 128;
+/// Spans that may wait to be exported, unless the environment says otherwise; further ones are dropped and counted.
+pub const SPAN_QUEUE: usize = 8_192;
+/// The largest queue of spans that the environment may ask for.
+pub const MAX_SPAN_QUEUE: usize = 262_144;
+/// Spans that are exported at once, unless the environment says otherwise.
+pub const SPAN_BATCH: usize = 512;
+/// A span waits this long for others, in milliseconds, unless the environment says otherwise.
+pub const SPAN_BATCH_DELAY_MS: u64 = 5_000;
+/// One export of spans may take this long, in milliseconds, unless the environment says otherwise.
+pub const SPAN_EXPORT_TIMEOUT_MS: u64 = 30_000;
+/// One request by OTLP may take this long with its retries, in milliseconds, unless the environment says otherwise.
+pub const OTLP_TIMEOUT_MS: u64 = 10_000;
+/// Metrics are exported this often, in milliseconds, unless the environment says otherwise.
+pub const METRIC_INTERVAL_MS: u64 = 60_000;
+/// One export of metrics may take this long, in milliseconds, unless the environment says otherwise.
+pub const METRIC_EXPORT_TIMEOUT_MS: u64 = 30_000;
+/// The longest time that the environment may ask for in telemetry, in milliseconds.
+pub const MAX_TELEMETRY_MS: u64 = 3_600_000;
+/// At the end what waits may be exported for this long, in milliseconds.
+pub const TELEMETRY_FLUSH_MS: u64 = 1_500;
+/// The telemetry thread may take this long to end after that, in milliseconds.
+pub const TELEMETRY_END_MS: u64 = 500;
+/// Failing exports are complained of at most this often, in milliseconds.
+pub const TELEMETRY_COMPLAINT_MS: u64 = 60_000;
 /// Longest trace parent taken from a request, in bytes.
 pub const MAX_TRACEPARENT_BYTES: usize = 128;
+/// Longest trace state taken from a request, in bytes.
+pub const MAX_TRACESTATE_BYTES: usize = 512;
 /// HTTP connections open at a time.
 pub const MAX_HTTP_CONNECTIONS: usize = 1_024;
 /// Connections beyond the cap that are still told so, at a time; any further one is closed unanswered.

@@ -43,7 +43,7 @@ pub fn catalog_error(tool: &str) -> Reply {
 }
 
 /// INVALID_PARAMS: there is no such tool. The name is the caller's text, so it is cut.
-pub(super) fn unknown_tool(tool: &str) -> ToolError {
+pub fn unknown_tool(tool: &str) -> ToolError {
     let tool: String = tool.chars().take(64).collect();
     ToolError::new(ErrorCode::InvalidParams, "there is no such tool here; tools/list names those there are")
         .with("reason", "unknown_tool")

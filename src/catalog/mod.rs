@@ -18,7 +18,7 @@ use crate::model::answer::Answer;
 use crate::model::error::ToolError;
 use crate::model::query::Query;
 
-pub use dialect::{CODE_PREFIX, catalog_error, error_reply, json_rpc_number};
+pub use dialect::{CODE_PREFIX, catalog_error, error_reply, json_rpc_number, unknown_tool};
 pub use id::{CatalogId, Error};
 pub use reply::Reply;
 pub use set::CatalogSet;

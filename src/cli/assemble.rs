@@ -21,7 +21,7 @@ use crate::lsp::ledger::{self, Ledger};
 use crate::lsp::registry::{Registry, Server};
 use crate::lsp::spawn::ProcessLauncher;
 use crate::store::StateDir;
-use crate::telemetry::{Counts, Metrics};
+use crate::telemetry::{Counts, Metrics, Telemetry};
 use crate::watch::Watcher;
 
 /// A service that is put together, its workspaces open.
@@ -145,7 +145,7 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
     let engine =
         Engine::start(parts, threads).map_err(|error| Failure::new(format!("threads can't be started: {error}")))?;
     let configured = engine.configure(config.clone()).await.map_err(|error| Failure::new(error.to_string()))?;
-    let gateway = Arc::new(Gateway::new(engine.directory(), metrics));
+    let gateway = Arc::new(Gateway::new(engine.directory(), Telemetry::new(metrics)));
     Ok(Service { engine, gateway, state, config, configured, counts })
 }
 

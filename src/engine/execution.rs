@@ -12,11 +12,12 @@ use futures::future::{BoxFuture, FutureExt, Shared, WeakShared};
 use tokio::sync::watch;
 
 use crate::base::clock::Deadline;
+use crate::base::ids::ServerKind;
 use crate::base::limits::Limits;
 use crate::engine::canonicalise::{Collected, canonicalise};
 use crate::engine::known_files::Observed;
 use crate::engine::language_server::LanguageServer;
-use crate::engine::provider_call::{self, ProviderFailure};
+use crate::engine::provider_call::{self, Asking, ProviderFailure};
 use crate::engine::question::{DocumentInput, Question};
 use crate::engine::server_state::{ServerState, Unavailable};
 use crate::engine::workspace::{Finish, Workspace};
@@ -27,6 +28,7 @@ use crate::model::error::ToolError;
 use crate::model::query::{GatedQuery, Query};
 use crate::model::uri::CanonicalUri;
 use crate::paging::{CanonicalResult, Snapshot};
+use crate::telemetry::Asker;
 use crate::watch::Subscription;
 
 /// Above this many raw entries the canonicalisation runs on the blocking pool.
@@ -57,7 +59,7 @@ pub type WeakRun = WeakShared<BoxFuture<'static, Outcome>>;
 #[derive(Clone)]
 pub struct Provider {
     /// Its kind.
-    pub kind: String,
+    pub kind: ServerKind,
     /// Its actor.
     pub server: Addr<LanguageServer>,
     /// Its state.
@@ -70,6 +72,8 @@ pub struct Provider {
 pub struct Execution {
     /// The question.
     pub query: Arc<GatedQuery>,
+    /// The call that began it; its work is told of as that call's.
+    pub asker: Asker,
     /// The document asked about, as on disk.
     pub document: Option<DocumentInput>,
     /// Who is asked, in order.
@@ -123,7 +127,11 @@ impl Execution {
         let entries: usize = collected.answers.iter().map(entries).sum();
         let (query, gate, limits) = (self.query.clone(), self.gate.clone(), self.limits.clone());
         let total = self.source_files;
-        let work = move || canonicalise(&query, &gate, &limits, collected, total);
+        let asker = self.asker.clone();
+        let work = move || {
+            let _timed = asker.canonicalise();
+            canonicalise(&query, &gate, &limits, collected, total)
+        };
         let canonical = if entries <= INLINE_ENTRIES {
             work()
         } else {
@@ -156,6 +164,10 @@ impl Execution {
         }
     }
 
+    fn asking(&self) -> Asking<'_> {
+        Asking { gate: &self.gate, deadline: self.deadline, asker: &self.asker }
+    }
+
     fn question(&self) -> Result<Question, ToolError> {
         Question::of(&self.query, self.document.clone()).ok_or_else(ToolError::internal)
     }
@@ -166,14 +178,14 @@ impl Execution {
         let mut passed_over = self.unavailable.clone();
         let mut first: Option<RawAnswer> = None;
         for provider in &self.providers {
-            match provider_call::ask(provider, &question, &self.gate, self.deadline).await {
+            match provider_call::ask(provider, &question, self.asking()).await {
                 Ok(answer) if entries(&answer) > 0 => {
                     first = Some(answer);
                     break;
                 }
                 Ok(answer) => first = first.or(Some(answer)),
                 Err(ProviderFailure::Unsupported) if provider.is_linter => {}
-                Err(ProviderFailure::Unsupported) => passed_over.push(unsupported(&provider.kind)),
+                Err(ProviderFailure::Unsupported) => passed_over.push(unsupported(provider.kind.as_str())),
                 Err(ProviderFailure::Unavailable(unavailable)) if provider.is_linter && first.is_some() => {
                     passed_over.push(unavailable);
                 }
@@ -193,14 +205,14 @@ impl Execution {
         let question = self.question()?;
         let asked = self.providers.iter().map(|provider| {
             let question = &question;
-            async move { (provider, provider_call::ask(provider, question, &self.gate, self.deadline).await) }
+            async move { (provider, provider_call::ask(provider, question, self.asking()).await) }
         });
         let mut answers = Vec::new();
         let mut unsupported_by = Vec::new();
         for (provider, outcome) in futures::future::join_all(asked).await {
             match outcome {
                 Ok(answer) => answers.push(answer),
-                Err(ProviderFailure::Unsupported) => unsupported_by.push(unsupported(&provider.kind)),
+                Err(ProviderFailure::Unsupported) => unsupported_by.push(unsupported(provider.kind.as_str())),
                 Err(ProviderFailure::Unavailable(unavailable)) => return Err(unavailable.to_error().into()),
                 Err(ProviderFailure::Stopped) => return Err(NoResult::BeginAgain),
                 Err(ProviderFailure::Failed(error)) => return Err(error.into()),
@@ -221,9 +233,9 @@ impl Execution {
             async move {
                 let call = async {
                     if diagnostics {
-                        provider_call::reported(provider, question, &self.gate, self.deadline).await
+                        provider_call::reported(provider, question, self.asking()).await
                     } else {
-                        provider_call::ask(provider, question, &self.gate, self.deadline).await
+                        provider_call::ask(provider, question, self.asking()).await
                     }
                 };
                 (provider, call.await)
@@ -234,7 +246,7 @@ impl Execution {
             match outcome {
                 Ok(answer) => collected.answers.push(answer),
                 Err(ProviderFailure::Unsupported) if provider.is_linter || diagnostics => {}
-                Err(ProviderFailure::Unsupported) => collected.passed_over.push(unsupported(&provider.kind)),
+                Err(ProviderFailure::Unsupported) => collected.passed_over.push(unsupported(provider.kind.as_str())),
                 Err(ProviderFailure::Unavailable(unavailable)) => collected.passed_over.push(unavailable),
                 Err(ProviderFailure::Stopped) => return Err(NoResult::BeginAgain),
                 Err(ProviderFailure::Failed(error)) => return Err(error.into()),

@@ -18,11 +18,12 @@ use crate::engine::server_state::{STOPPED, ServerState, Unavailable};
 use crate::gate::{Admitted, Gate};
 use crate::lsp::convert::{self, RawAnswer, Report};
 use crate::lsp::encoding::{self, PositionEncoding, Texts};
-use crate::lsp::methods;
 use crate::lsp::pending::RequestError;
 use crate::lsp::text::Document;
+use crate::lsp::{self, methods};
 use crate::model::diagnostic::RawFileDiagnostics;
 use crate::model::error::{ErrorCode, ToolError};
+use crate::telemetry::{Asker, LspCall, RpcOutcome};
 
 /// First wait before asking again what the server called outdated; doubles.
 const RETRY_FIRST: Duration = Duration::from_millis(5);
@@ -57,13 +58,8 @@ enum Attempt {
 }
 
 /// Asks `provider` and decodes its answer.
-pub async fn ask(
-    provider: &Provider,
-    question: &Question,
-    gate: &Gate,
-    deadline: Deadline,
-) -> Result<RawAnswer, ProviderFailure> {
-    let mut call = Call::new(provider, question, gate, deadline);
+pub async fn ask(provider: &Provider, question: &Question, asking: Asking<'_>) -> Result<RawAnswer, ProviderFailure> {
+    let mut call = Call::new(provider, question, asking);
     match call.settle().await? {
         Attempt::Reply(reply, encoding, incarnation) => {
             let answer = call.decode(reply, encoding).await?;
@@ -79,10 +75,9 @@ pub async fn ask(
 pub async fn reported(
     provider: &Provider,
     question: &Question,
-    gate: &Gate,
-    deadline: Deadline,
+    asking: Asking<'_>,
 ) -> Result<RawAnswer, ProviderFailure> {
-    let mut call = Call::new(provider, question, gate, deadline);
+    let mut call = Call::new(provider, question, asking);
     loop {
         let Attempt::Report(report) = call.settle().await? else {
             return Err(ProviderFailure::Failed(ToolError::internal()));
@@ -94,19 +89,33 @@ pub async fn reported(
     }
 }
 
+/// What all questions of one execution have in common.
+#[derive(Clone, Copy)]
+pub struct Asking<'a> {
+    /// Reads files.
+    pub gate: &'a Gate,
+    /// By when the asker will have gone.
+    pub deadline: Deadline,
+    /// For whom.
+    pub asker: &'a Asker,
+}
+
 struct Call<'a> {
     provider: &'a Provider,
     question: &'a Question,
     gate: &'a Gate,
     deadline: Deadline,
+    asker: &'a Asker,
     deaths: u32,
     refusals: u32,
     retry: Duration,
 }
 
 impl<'a> Call<'a> {
-    fn new(provider: &'a Provider, question: &'a Question, gate: &'a Gate, deadline: Deadline) -> Self {
-        Self { provider, question, gate, deadline, deaths: 0, refusals: 0, retry: RETRY_FIRST }
+    fn new(provider: &'a Provider, question: &'a Question, asking: Asking<'a>) -> Self {
+        let Asking { gate, deadline, asker } = asking;
+        asker.takes_part(&provider.kind);
+        Self { provider, question, gate, deadline, asker, deaths: 0, refusals: 0, retry: RETRY_FIRST }
     }
 
     /// Attempts until one holds: deaths and refusals are forgiven once, outdated answers as long as time allows.
@@ -150,7 +159,7 @@ impl<'a> Call<'a> {
                 self.wait_for_change().await;
                 Box::pin(self.attempt()).await
             }
-            Asked::Reply(pending) => self.await_reply(pending).await,
+            Asked::Reply(pending) => self.await_reply(pending, method_of(self.question)).await,
             Asked::Project(report) => Ok(Attempt::Report(report)),
             Asked::Push(pending) => match (pending.pushed.await, self.question.uri()) {
                 (Ok(diagnostics), Some(uri)) => {
@@ -166,8 +175,11 @@ impl<'a> Call<'a> {
         }
     }
 
-    async fn await_reply(&self, pending: PendingAnswer) -> Result<Attempt, ProviderFailure> {
-        match pending.reply.await {
+    async fn await_reply(&self, pending: PendingAnswer, method: &'static str) -> Result<Attempt, ProviderFailure> {
+        let rpc = self.asker.lsp(method, &self.provider.kind);
+        let reply = pending.reply.await;
+        end(rpc, &reply);
+        match reply {
             Ok(reply) => {
                 pending.expiry.answered();
                 // A server that went back to indexing meanwhile may have answered from half of what it knows.
@@ -272,8 +284,10 @@ impl<'a> Call<'a> {
                 files.insert(file.uri.to_string(), file);
             }
         }
-        let pulls =
-            report.pulls.into_iter().map(|(uri, pending)| async move { (uri, self.await_reply(pending).await) });
+        let pulls = report
+            .pulls
+            .into_iter()
+            .map(|(uri, pending)| async move { (uri, self.await_reply(pending, methods::DOCUMENT_DIAGNOSTIC).await) });
         for (uri, attempt) in futures::future::join_all(pulls).await {
             let (reply, encoding, incarnation) = match attempt? {
                 Attempt::Reply(reply, encoding, incarnation) => (reply, encoding, incarnation),
@@ -296,7 +310,7 @@ impl<'a> Call<'a> {
             }
         }
         if let Some(pending) = report.workspace
-            && let Attempt::Reply(reply, encoding, _) = self.await_reply(pending).await?
+            && let Attempt::Reply(reply, encoding, _) = self.await_reply(pending, methods::WORKSPACE_DIAGNOSTIC).await?
         {
             let reports = convert::workspace_diagnostic_report(&reply).map_err(|_| internal())?;
             let whole = reports.into_iter().filter_map(|entry| match entry.report {
@@ -321,7 +335,7 @@ impl<'a> Call<'a> {
     fn unavailable(&self, reason: &'static str, message: &str) -> ProviderFailure {
         let last = matches!(&*self.provider.state.borrow(), ServerState::Down(_));
         let command = if last { "codeyard servers list" } else { "codeyard doctor" };
-        ProviderFailure::Unavailable(Unavailable::new(&self.provider.kind, reason, message, command))
+        ProviderFailure::Unavailable(Unavailable::new(self.provider.kind.as_str(), reason, message, command))
     }
 }
 
@@ -380,6 +394,15 @@ fn decode(question: &Question, reply: &RawValue) -> Result<RawAnswer, convert::C
         }
         Question::WorkspaceDiagnostics => RawAnswer::Diagnostics(vec![]),
     })
+}
+
+/// Tells how a request ended.
+fn end(rpc: LspCall, reply: &Result<lsp::pending::Reply, RequestError>) {
+    rpc.end(match reply {
+        Ok(_) => RpcOutcome::Ok,
+        Err(RequestError::Server { code, .. }) => RpcOutcome::Error(*code),
+        Err(_) => RpcOutcome::Lost,
+    });
 }
 
 /// The LSP method of a question.

@@ -17,6 +17,7 @@ use crate::model::answer::Answer;
 use crate::model::error::{Phase, ToolError};
 use crate::model::query::GatedQuery;
 use crate::paging;
+use crate::telemetry::CallTrace;
 
 /// What a call is waiting for right now.
 #[derive(Default)]
@@ -79,40 +80,49 @@ pub async fn answer(
     query: Arc<GatedQuery>,
     deadline: Deadline,
     board: &Board,
+    call: &CallTrace,
 ) -> Result<Answer, ToolError> {
     loop {
         if let Some(subscription) = workspace.watch.get() {
             subscription.barrier().await;
         }
-        let begin = Begin { query: query.clone(), deadline };
+        let begin = Begin { query: query.clone(), deadline, call: call.clone() };
         let begun = workspace.actor.send(begin).await.map_err(|_| ToolError::internal())??;
         match begun {
             Begun::Hit { snapshot, offset, request_key, snapshot_key } => {
                 return Ok(paging::page(&snapshot, window(&query, offset), &request_key, &snapshot_key));
             }
-            Begun::Wait(wait) => wait_for(wait, board).await,
-            Begun::Run { run, request_key } => {
+            Begun::Wait(wait) => wait_for(wait, board, call).await,
+            Begun::Run { run, is_shared, request_key } => {
                 board.write(Waiting::Answer);
-                match run.await {
+                let waited = is_shared.then(|| call.wait_for_shared());
+                let outcome = run.await;
+                drop(waited);
+                match outcome {
                     Outcome::Done { snapshot, key } => {
                         return Ok(paging::page(&snapshot, window(&query, 0), &request_key, &key));
                     }
                     Outcome::Failed(error) => return Err(error),
-                    Outcome::Changed => tokio::task::yield_now().await,
+                    Outcome::Changed => {
+                        call.note(|record| record.repeats += 1);
+                        tokio::task::yield_now().await;
+                    }
                 }
             }
         }
     }
 }
 
-async fn wait_for(wait: Wait, board: &Board) {
+async fn wait_for(wait: Wait, board: &Board, call: &CallTrace) {
     match wait {
         Wait::Preparing(preparing) => {
             board.write(Waiting::Preparing);
+            let _waiting = call.wait(Phase::Starting);
             preparing.await;
         }
         Wait::Servers(states) => {
             board.write(Waiting::Servers(states.clone()));
+            let _waiting = call.wait(board.read().0);
             for mut state in states {
                 // A server that has started may wait for a document to be opened: beginning again opens it. An error
                 // means that the server's actor is gone; beginning again finds out why.

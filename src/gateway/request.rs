@@ -1,5 +1,5 @@
-//! The actor of one call: runs the pipeline, ends it at its deadline, ends it when nobody waits any more, tells progress,
-//! and closes the call's span with its outcome.
+//! The actor of one call: runs the pipeline, ends it at its deadline, ends it when nobody waits any more, and tells
+//! progress.
 //!
 //! Stopping the actor drops the pipeline, and that cancels everything below. There is one reply, sent once.
 
@@ -17,7 +17,7 @@ use crate::engine::directory::WorkspaceHandle;
 use crate::model::answer::Answer;
 use crate::model::error::ToolError;
 use crate::model::query::GatedQuery;
-use crate::telemetry::{CallSpan, Metrics, Outcome};
+use crate::telemetry::CallTrace;
 
 /// How often progress is told.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
@@ -34,10 +34,8 @@ pub struct Job {
     pub place: Place,
     /// Where progress goes.
     pub progress: Option<ProgressSink>,
-    /// Its span.
-    pub span: CallSpan,
-    /// Counts it.
-    pub metrics: Arc<dyn Metrics>,
+    /// What is told of it.
+    pub call: CallTrace,
     /// Where the answer goes; when the other end is dropped, the call is cancelled.
     pub reply: oneshot::Sender<Result<Answer, ToolError>>,
 }
@@ -46,9 +44,6 @@ pub struct Job {
 pub struct Request {
     job: Option<Job>,
     reply: Option<oneshot::Sender<Result<Answer, ToolError>>>,
-    span: Option<CallSpan>,
-    metrics: Arc<dyn Metrics>,
-    tool: &'static str,
     board: Board,
 }
 
@@ -56,26 +51,15 @@ impl Request {
     /// Starts an actor for `job` on the thread of its workspace. If that thread is gone, the reply's other end hears so.
     pub fn start_for(job: Job) {
         let arbiter = job.workspace.arbiter.clone();
-        let tool = job.query.tool();
-        let metrics = job.metrics.clone();
-        let request = Self { job: Some(job), reply: None, span: None, metrics, tool, board: Board::default() };
+        let request = Self { job: Some(job), reply: None, board: Board::default() };
         arbiter.spawn_fn(move || drop(request.start()));
     }
 
     fn finish(&mut self, result: Result<Answer, ToolError>, ctx: &mut Context<Self>) {
-        let outcome = result.as_ref().map_or_else(|error| Outcome::Failed(error.code), |_| Outcome::Ok);
         if let Some(reply) = self.reply.take() {
             drop(reply.send(result));
         }
-        self.close(outcome);
         ctx.stop();
-    }
-
-    fn close(&mut self, outcome: Outcome) {
-        if let Some(span) = self.span.take() {
-            span.finish(outcome);
-            self.metrics.call(self.tool, outcome);
-        }
     }
 }
 
@@ -84,12 +68,10 @@ impl Actor for Request {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         let Some(job) = self.job.take() else { return ctx.stop() };
-        let Job { query, workspace, deadline, place, progress, span, mut reply, .. } = job;
+        let Job { query, workspace, deadline, place, progress, call, mut reply } = job;
         if reply.is_closed() {
-            drop(span);
             return ctx.stop();
         }
-        self.span = Some(span);
         let (gone_tx, gone_rx) = oneshot::channel::<()>();
         let (answer_tx, answer_rx) = oneshot::channel();
         self.reply = Some(answer_tx);
@@ -102,16 +84,14 @@ impl Actor for Request {
             }
         };
         tokio::spawn(forward);
-        ctx.spawn(gone_rx.into_actor(self).map(|gone, request, ctx| {
+        ctx.spawn(gone_rx.into_actor(self).map(|gone, _, ctx| {
             if gone.is_ok() {
-                request.metrics.cancel();
-                request.close(Outcome::Cancelled);
                 ctx.stop();
             }
         }));
         let board = self.board.clone();
         let work = async move {
-            let result = pipeline::answer(&workspace, query, deadline, &board).await;
+            let result = pipeline::answer(&workspace, query, deadline, &board, &call).await;
             drop(place);
             result
         };

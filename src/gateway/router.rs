@@ -21,7 +21,8 @@ use crate::engine::directory::{Directory, WorkspaceHandle};
 use crate::model::answer::Answer;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::query::{GatedQuery, Query};
-use crate::telemetry::{CallSpan, Metrics, Outcome};
+use crate::protocol::names::REVISION;
+use crate::telemetry::{self, CallStart, OpenCall, Telemetry};
 
 /// Catalog joins that are remembered with their tool lists.
 const MAX_REMEMBERED_SETS: usize = 64;
@@ -30,20 +31,21 @@ const MAX_REMEMBERED_SETS: usize = 64;
 pub struct Gateway {
     directory: Arc<Directory>,
     admission: Admission,
-    metrics: Arc<dyn Metrics>,
+    telemetry: Telemetry,
     sets: RwLock<HashMap<String, Arc<Served>>>,
 }
 
 /// A join of catalogs, ready to be served.
 struct Served {
     set: CatalogSet,
+    tools: HashMap<String, Arc<str>>,
     list: Arc<RawValue>,
 }
 
 impl Gateway {
     /// A gateway to the workspaces of `directory`.
-    pub fn new(directory: Arc<Directory>, metrics: Arc<dyn Metrics>) -> Self {
-        Self { directory, admission: Admission::default(), metrics, sets: RwLock::default() }
+    pub fn new(directory: Arc<Directory>, telemetry: Telemetry) -> Self {
+        Self { directory, admission: Admission::default(), telemetry, sets: RwLock::default() }
     }
 
     /// Replaces the number of places, for tests of overload.
@@ -57,7 +59,9 @@ impl Gateway {
         }
         let set = CatalogSet::parse(name).ok()?;
         let list = RawValue::from_string(set.tools_json().to_owned()).ok()?;
-        let served = Arc::new(Served { set, list: Arc::from(list) });
+        let tools = set.ids().iter().flat_map(|id| id.catalog().tool_names());
+        let tools = tools.map(|name| (name.clone(), Arc::from(name))).collect();
+        let served = Arc::new(Served { set, tools, list: Arc::from(list) });
         let mut sets = self.sets.write();
         if sets.len() < MAX_REMEMBERED_SETS {
             sets.insert(name.to_owned(), served.clone());
@@ -69,32 +73,38 @@ impl Gateway {
         self.served(&endpoint.catalogs.join("+"))
     }
 
+    /// What is told of `call` from its arrival on.
+    fn open(&self, call: &ToolCall, tool: Option<Arc<str>>, catalog: &'static str) -> OpenCall {
+        let start = CallStart {
+            tool,
+            catalog,
+            workspace: call.endpoint.workspace.clone(),
+            principal: &call.principal.id,
+            transport: call.transport,
+            request_id: &call.request_id_text,
+            session: call.session.clone(),
+            protocol_version: REVISION,
+            context: &call.trace,
+        };
+        OpenCall::begin(&self.telemetry, start)
+    }
+
     /// Rows 4 to 6: decodes, gates, admits, and starts the call's actor.
-    fn start(&self, call: &ToolCall, catalog: &dyn Catalog) -> Result<Started, Box<Refused>> {
+    fn start(&self, call: &ToolCall, catalog: &dyn Catalog, open: &OpenCall) -> Result<Started, Box<Refused>> {
         let workspace = call.endpoint.workspace.as_ref().and_then(|name| self.directory.get(name));
         let limits = workspace.as_ref().map(|workspace| workspace.limits.clone()).unwrap_or_default();
-        let refused =
-            |error: ToolError, tool: Option<&'static str>| Box::new(Refused { error, tool, limits: limits.clone() });
-        let span = CallSpan::begin(&call.tool, catalog.id().as_str(), workspace_label(&call.endpoint));
+        let fail = |error: ToolError| Box::new(Refused { error, limits: limits.clone() });
         let deadline = Deadline::after(Duration::from_millis(limits.request_timeout_ms));
-        let decoded = catalog.decode(&call.tool, call.arguments.as_deref(), limits.max_page_size);
-        let query = decoded.map_err(|error| refused(error, None))?;
-        let tool = query.tool();
-        let fail = |error| refused(error, Some(tool));
+        let query = catalog.decode(&call.tool, call.arguments.as_deref(), limits.max_page_size).map_err(fail)?;
+        if query.page().is_some_and(|page| page.cursor.is_some()) {
+            open.trace().has_cursor();
+        }
         let Some(workspace) = workspace else { return Err(fail(no_workspace())) };
         let place = self.admission.enter(&workspace).map_err(fail)?;
         let query = Arc::new(gated(&workspace, query).map_err(fail)?);
         let (reply, answer) = oneshot::channel();
-        Request::start_for(Job {
-            query,
-            workspace,
-            deadline,
-            place,
-            progress: call.progress.clone(),
-            span,
-            metrics: self.metrics.clone(),
-            reply,
-        });
+        let (progress, call) = (call.progress.clone(), open.trace().clone());
+        Request::start_for(Job { query, workspace, deadline, place, progress, call, reply });
         Ok(Started { answer, limits })
     }
 }
@@ -106,7 +116,6 @@ struct Started {
 
 struct Refused {
     error: ToolError,
-    tool: Option<&'static str>,
     limits: Limits,
 }
 
@@ -136,19 +145,29 @@ impl Service for Gateway {
     }
 
     fn call(&self, call: ToolCall) -> BoxFuture<'static, Reply> {
-        let found = self.served_at(&call.endpoint).and_then(|served| served.set.find(&call.tool));
-        let Some(catalog) = found else {
-            return futures::future::ready(to_reply(catalog::catalog_error(&call.tool))).boxed();
+        let served = self.served_at(&call.endpoint);
+        let found =
+            served.as_ref().and_then(|served| Some((served.set.find(&call.tool)?, served.tools.get(&call.tool)?)));
+        let Some((catalog, tool)) = found else {
+            let open = self.open(&call, None, "");
+            let error = catalog::unknown_tool(&call.tool);
+            let reply = to_reply(catalog::catalog_error(&call.tool));
+            close(open, Err(&error), &reply);
+            return futures::future::ready(reply).boxed();
         };
-        match self.start(&call, catalog) {
+        let open = self.open(&call, Some(tool.clone()), catalog.id().as_str());
+        match self.start(&call, catalog, &open) {
             Ok(started) => async move {
                 let result = started.answer.await.unwrap_or_else(|_| Err(ToolError::internal()));
-                encode(catalog, result, &started.limits)
+                let reply = encode(catalog, result.as_ref(), &started.limits);
+                close(open, result.as_ref(), &reply);
+                reply
             }
             .boxed(),
             Err(refused) => {
-                self.metrics.call(refused.tool.unwrap_or("invalid"), Outcome::Failed(refused.error.code));
-                futures::future::ready(encode(catalog, Err(refused.error), &refused.limits)).boxed()
+                let reply = encode(catalog, Err(&refused.error), &refused.limits);
+                close(open, Err(&refused.error), &reply);
+                futures::future::ready(reply).boxed()
             }
         }
     }
@@ -175,14 +194,37 @@ fn gated(workspace: &WorkspaceHandle, query: Query<String>) -> Result<GatedQuery
 }
 
 /// Row 12: the payload in the catalog's dialect, with room left for the JSON-RPC envelope around it.
-fn encode(catalog: &dyn Catalog, result: Result<Answer, ToolError>, limits: &Limits) -> Reply {
+fn encode(catalog: &dyn Catalog, result: Result<&Answer, &ToolError>, limits: &Limits) -> Reply {
     let cap = limits.max_response_bytes.saturating_sub(limits::RESPONSE_ENVELOPE_BYTES);
-    let mut reply = to_reply(catalog.encode(result.as_ref(), cap));
-    if let (Err(error), Reply::Error { retry_after_ms, overloaded, .. }) = (&result, &mut reply) {
+    let mut reply = to_reply(catalog.encode(result, cap));
+    if let (Err(error), Reply::Error { retry_after_ms, overloaded, .. }) = (result, &mut reply) {
         *retry_after_ms = error.details.get("retryAfterMs").and_then(serde_json::Value::as_u64);
         *overloaded = error.details.get("reason").and_then(serde_json::Value::as_str) == Some("overloaded");
     }
     reply
+}
+
+/// Tells what a call came to. An answer that didn't fit is the error that its reply is.
+fn close(open: OpenCall, result: Result<&Answer, &ToolError>, reply: &Reply) {
+    let items = result.ok().and_then(count);
+    let (bytes, rpc_code) = match reply {
+        Reply::Result(json) => (json.len(), None),
+        Reply::Error { code, data, .. } => (data.as_ref().map_or(0, Bytes::len), Some(*code)),
+    };
+    open.end(result.map(|_| ()), telemetry::Reply { bytes, rpc_code, items });
+}
+
+/// Entries in an answer, and in the whole list it is a part of.
+fn count(answer: &Answer) -> Option<(usize, usize)> {
+    Some(match answer {
+        Answer::Definition(list) => (list.items.len(), list.total),
+        Answer::References(page) => (page.items.len(), page.total),
+        Answer::Hover(..) => return None,
+        Answer::DocumentSymbols(list) => (list.items.len(), list.total),
+        Answer::WorkspaceSymbols(page) => (page.items.len(), page.total),
+        Answer::DocumentDiagnostics(_, list) => (list.items.len(), list.total),
+        Answer::WorkspaceDiagnostics(page) => (page.items.len(), page.total),
+    })
 }
 
 fn to_reply(reply: catalog::Reply) -> Reply {
@@ -199,10 +241,6 @@ fn no_workspace() -> ToolError {
         ErrorCode::WorkspaceDenied,
         "no workspace is configured here; start codeyard with --root or add a [[workspace]]",
     )
-}
-
-fn workspace_label(endpoint: &Endpoint) -> &str {
-    endpoint.workspace.as_ref().map(WorkspaceName::as_str).unwrap_or("")
 }
 
 fn empty_list() -> Box<RawValue> {

@@ -14,6 +14,8 @@ use tokio::sync::watch;
 use crate::base::ids::{PrincipalId, TenantId, WorkspaceName};
 use crate::base::limits::{MAX_PROGRESS_MESSAGE_BYTES, RETRY_AFTER_MS};
 
+pub use crate::telemetry::{TraceContext, TransportKind};
+
 /// What a transport needs of the gateway. Held as `Arc<dyn Service>`.
 pub trait Service: Send + Sync + 'static {
     /// The workspace that an endpoint without a name means; `None` if none is configured.
@@ -57,24 +59,6 @@ pub struct Endpoint {
     pub workspace: Option<WorkspaceName>,
     /// Names of the catalogs, in the order asked for.
     pub catalogs: Arc<[String]>,
-}
-
-/// The way a call came in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TransportKind {
-    /// Standard input and output, or the local socket that stands for them.
-    Pipe,
-    /// HTTP.
-    Tcp,
-}
-
-/// W3C trace parents as the client gave them, unchecked but for their length.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TraceContext {
-    /// `_meta.traceparent` of the call.
-    pub traceparent: Option<String>,
-    /// The `traceparent` header of the HTTP request.
-    pub header_traceparent: Option<String>,
 }
 
 /// One `tools/call`.

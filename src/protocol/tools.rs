@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::error::Fault;
 use super::id::RequestId;
 use super::message::{self, present};
-use crate::base::limits::MAX_TRACEPARENT_BYTES;
+use crate::base::limits::{MAX_TRACEPARENT_BYTES, MAX_TRACESTATE_BYTES};
 
 /// The parameters of `tools/call`.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub struct Call<'a> {
     pub progress_token: Option<RequestId>,
     /// The client's trace parent, if it isn't overlong.
     pub traceparent: Option<String>,
+    /// The client's trace state, if it isn't overlong.
+    pub tracestate: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -42,6 +44,8 @@ struct Meta<'a> {
     progress_token: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     traceparent: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    tracestate: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -59,7 +63,9 @@ pub fn call(params: Option<&RawValue>) -> Result<Call<'_>, Fault> {
     let meta = meta.map(|meta| message::params::<Meta<'_>>(Some(meta))).transpose()?;
     let token = meta.as_ref().and_then(|meta| meta.progress_token);
     let progress_token = token.map(RequestId::parse).transpose().map_err(|_| Fault::BadParams)?;
-    Ok(Call { name, arguments, progress_token, traceparent: meta.and_then(|meta| trace(meta.traceparent?)) })
+    let traceparent = meta.as_ref().and_then(|meta| text(meta.traceparent?, MAX_TRACEPARENT_BYTES));
+    let tracestate = meta.as_ref().and_then(|meta| text(meta.tracestate?, MAX_TRACESTATE_BYTES));
+    Ok(Call { name, arguments, progress_token, traceparent, tracestate })
 }
 
 /// Checks the parameters of `tools/list`.
@@ -71,8 +77,9 @@ pub fn list(params: Option<&RawValue>) -> Result<(), Fault> {
     if params.cursor.is_some() { Err(Fault::ForeignCursor) } else { Ok(()) }
 }
 
-fn trace(raw: &RawValue) -> Option<String> {
-    if raw.get().len() > MAX_TRACEPARENT_BYTES + 2 { None } else { serde_json::from_str(raw.get()).ok() }
+/// A string of at most `limit` bytes as written.
+fn text(raw: &RawValue, limit: usize) -> Option<String> {
+    if raw.get().len() > limit + 2 { None } else { serde_json::from_str(raw.get()).ok() }
 }
 
 #[cfg(test)]

@@ -4,22 +4,23 @@
 //! its callers.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use super::call_span::Outcome;
+use super::record::{CallRecord, Outcome, RpcRecord};
 
 /// What is counted.
 pub trait Metrics: Send + Sync {
-    /// A call of `tool` ended.
-    fn call(&self, tool: &'static str, outcome: Outcome);
+    /// A call ended.
+    fn call(&self, record: &CallRecord);
+    /// A request to a language server ended; a request that several calls share is told once.
+    fn rpc(&self, _: &RpcRecord) {}
     /// A language server was started anew.
     fn restart(&self, reason: &'static str);
     /// A retained result answered.
     fn retained_hit(&self);
-    /// A client took a call back.
-    fn cancel(&self);
 }
 
 /// Counts nothing.
@@ -29,22 +30,24 @@ pub struct NoMetrics;
 /// Counts in memory.
 #[derive(Debug, Default)]
 pub struct Counts {
-    calls: Mutex<BTreeMap<(&'static str, Outcome), u64>>,
+    calls: Mutex<BTreeMap<(Arc<str>, Outcome), u64>>,
     restarts: Mutex<BTreeMap<&'static str, u64>>,
     retained_hits: AtomicU64,
     cancels: AtomicU64,
 }
 
 impl Metrics for NoMetrics {
-    fn call(&self, _: &'static str, _: Outcome) {}
+    fn call(&self, _: &CallRecord) {}
     fn restart(&self, _: &'static str) {}
     fn retained_hit(&self) {}
-    fn cancel(&self) {}
 }
 
 impl Metrics for Counts {
-    fn call(&self, tool: &'static str, outcome: Outcome) {
-        *self.calls.lock().entry((tool, outcome)).or_default() += 1;
+    fn call(&self, record: &CallRecord) {
+        *self.calls.lock().entry((record.tool.clone(), record.outcome)).or_default() += 1;
+        if record.outcome == Outcome::Cancelled {
+            self.cancels.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     fn restart(&self, reason: &'static str) {
@@ -54,15 +57,11 @@ impl Metrics for Counts {
     fn retained_hit(&self) {
         self.retained_hits.fetch_add(1, Ordering::Relaxed);
     }
-
-    fn cancel(&self) {
-        self.cancels.fetch_add(1, Ordering::Relaxed);
-    }
 }
 
 impl Counts {
     /// Calls so far by tool and outcome.
-    pub fn calls(&self) -> BTreeMap<(&'static str, Outcome), u64> {
+    pub fn calls(&self) -> BTreeMap<(Arc<str>, Outcome), u64> {
         self.calls.lock().clone()
     }
 
@@ -79,26 +78,5 @@ impl Counts {
     /// Cancelled calls so far.
     pub fn cancels(&self) -> u64 {
         self.cancels.load(Ordering::Relaxed)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::error::ErrorCode;
-
-    #[test]
-    fn counts_by_label() {
-        let counts = Counts::default();
-        let failed = Outcome::Failed(ErrorCode::NotFound);
-        counts.call("a", Outcome::Ok);
-        counts.call("a", Outcome::Ok);
-        counts.call("a", failed);
-        counts.restart("crash");
-        counts.retained_hit();
-        counts.cancel();
-        assert_eq!(counts.calls(), BTreeMap::from([(("a", Outcome::Ok), 2), (("a", failed), 1)]));
-        assert_eq!(counts.restarts(), BTreeMap::from([("crash", 1)]));
-        assert_eq!((counts.retained_hits(), counts.cancels()), (1, 1));
     }
 }

@@ -1,11 +1,118 @@
-//! Rank 3: what is told about calls while they run: one span a tool call, and a few counters.
+//! Rank 3: what is told about calls: one span a tool call with its children, one log line, and counters.
 //!
-//! Only the seams: no exporter is set up here, so spans cost next to nothing until one is. Invariants: span, attribute
-//! and metric names come from [`names`] only; no attribute holds a path, a token or a request body.
+//! All of it is made of one value, [`CallRecord`]. Invariants: span, attribute and metric names come from [`names`] only;
+//! nothing that is told holds an argument, a path, a token or source text; telling never makes a call wait.
 
-mod call_span;
+mod call_trace;
+mod complaint;
+mod export;
+mod metric_pump;
 mod metrics;
 pub mod names;
+mod otlp;
+mod record;
+mod sampler;
+pub mod settings;
+mod span_data;
+mod span_pump;
+mod span_queue;
+mod trace_context;
 
-pub use call_span::{CallSpan, Outcome};
+use std::sync::Arc;
+
+use opentelemetry::trace::{SpanContext, TraceFlags, TraceId};
+use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator};
+
+use call_trace::ChildSpan;
+
+pub use call_trace::{Asker, CallStart, CallTrace, LspCall, OpenCall, Reply, SharedWait, Timed};
+pub use export::{Losses, Pipeline};
 pub use metrics::{Counts, Metrics, NoMetrics};
+pub use record::{CacheUse, CallRecord, CursorOutcome, Outcome, PrincipalHash, RpcOutcome, RpcRecord, TransportKind};
+pub use trace_context::TraceContext;
+
+/// Where calls are told. Cheap to clone.
+#[derive(Clone)]
+pub struct Telemetry(Arc<Parts>);
+
+#[derive(Clone)]
+struct Parts {
+    metrics: Arc<dyn Metrics>,
+    spans: Option<Arc<dyn Spans>>,
+    log: Option<Arc<dyn CallLog>>,
+    ids: RandomIdGenerator,
+}
+
+/// Takes what becomes spans. Never waits.
+trait Spans: Send + Sync {
+    /// Whether a call is sampled: `parent` is the client's span.
+    fn samples(&self, parent: Option<&SpanContext>, trace: TraceId) -> bool;
+    /// A sampled call has ended.
+    fn call(&self, call: &CallTrace);
+    /// A child of a sampled call has ended after it.
+    fn child(&self, call: &CallTrace, child: ChildSpan);
+    /// A child is left out because its call has too many.
+    fn child_dropped(&self);
+}
+
+/// Takes what becomes log lines. Never waits.
+pub trait CallLog: Send + Sync {
+    /// A call has ended.
+    fn call(&self, call: &CallTrace);
+}
+
+impl Telemetry {
+    /// Counters only.
+    pub fn new(metrics: Arc<dyn Metrics>) -> Self {
+        Self(Arc::new(Parts { metrics, spans: None, log: None, ids: RandomIdGenerator::default() }))
+    }
+
+    /// With spans, if `pipeline` exports them.
+    pub fn with_spans(self, pipeline: &Pipeline) -> Self {
+        let spans = pipeline.spans().map(|queue| queue as Arc<dyn Spans>);
+        Self(Arc::new(Parts { spans, ..self.0.as_ref().clone() }))
+    }
+
+    /// With a log line for each call.
+    pub fn with_log(self, log: Arc<dyn CallLog>) -> Self {
+        Self(Arc::new(Parts { log: Some(log), ..self.0.as_ref().clone() }))
+    }
+
+    /// The counters.
+    pub fn metrics(&self) -> &Arc<dyn Metrics> {
+        &self.0.metrics
+    }
+
+    /// The identity of a new span below `parent`; `None` where no spans are made.
+    fn identify(&self, parent: Option<&SpanContext>) -> Option<SpanContext> {
+        let spans = self.0.spans.as_ref()?;
+        let trace = parent.map_or_else(|| self.0.ids.new_trace_id(), SpanContext::trace_id);
+        let flags = if spans.samples(parent, trace) { TraceFlags::SAMPLED } else { TraceFlags::default() };
+        let state = parent.map(|parent| parent.trace_state().clone()).unwrap_or_default();
+        Some(SpanContext::new(trace, self.0.ids.new_span_id(), flags, false, state))
+    }
+
+    fn ended(&self, call: &CallTrace) {
+        call.read(|finished| self.0.metrics.call(finished.record));
+        if let Some(log) = &self.0.log {
+            log.call(call);
+        }
+        if let Some(spans) = &self.0.spans
+            && call.span().is_some_and(SpanContext::is_sampled)
+        {
+            spans.call(call);
+        }
+    }
+
+    fn late_child(&self, call: &CallTrace, child: ChildSpan) {
+        if let Some(spans) = &self.0.spans {
+            spans.child(call, child);
+        }
+    }
+
+    fn child_dropped(&self) {
+        if let Some(spans) = &self.0.spans {
+            spans.child_dropped();
+        }
+    }
+}

@@ -2,23 +2,117 @@
 
 /// The instrumentation scope.
 pub const SCOPE: &str = "codeyard";
-/// The span of a tool call is named by this and the tool's name.
-pub const SPAN_TOOL_CALL_PREFIX: &str = "tools/call ";
+/// The MCP method of every call; with the tool's name it names the span.
+pub const TOOLS_CALL: &str = "tools/call";
+/// The span of a call's wait to be taken up by its workspace.
+pub const SPAN_QUEUE: &str = "queue";
+/// The span of a wait for language servers.
+pub const SPAN_WAIT: &str = "wait for language server";
+/// The span of making the canonical answer.
+pub const SPAN_CANONICALISE: &str = "canonicalise";
 
-/// The tool's name.
-pub const TOOL: &str = "gen_ai.tool.name";
 /// The MCP method.
 pub const METHOD: &str = "mcp.method.name";
+/// The revision of MCP.
+pub const PROTOCOL_VERSION: &str = "mcp.protocol.version";
+/// The MCP session's id.
+pub const SESSION: &str = "mcp.session.id";
+/// What the call does, in the terms of generative AI; always [`EXECUTE_TOOL`].
+pub const OPERATION: &str = "gen_ai.operation.name";
+/// The value of [`OPERATION`].
+pub const EXECUTE_TOOL: &str = "execute_tool";
+/// The tool's name.
+pub const TOOL: &str = "gen_ai.tool.name";
+/// The id of the JSON-RPC request.
+pub const REQUEST_ID: &str = "jsonrpc.request.id";
+/// `pipe` or `tcp`.
+pub const TRANSPORT: &str = "network.transport";
+/// The class of an error; absent when there was none.
+pub const ERROR_TYPE: &str = "error.type";
+/// The number of a JSON-RPC error.
+pub const RPC_STATUS: &str = "rpc.response.status_code";
+/// The remote procedure call system of a request to a language server; always [`JSON_RPC`].
+pub const RPC_SYSTEM: &str = "rpc.system.name";
+/// The value of [`RPC_SYSTEM`].
+pub const JSON_RPC: &str = "jsonrpc";
+/// The LSP method.
+pub const RPC_METHOD: &str = "rpc.method";
+
 /// The workspace's name.
 pub const WORKSPACE: &str = "codeyard.workspace";
 /// The catalog's name.
 pub const CATALOG: &str = "codeyard.catalog";
-/// How the call ended: `ok` or an error code without its catalog's prefix.
+/// The principal's hash.
+pub const PRINCIPAL: &str = "codeyard.principal";
+/// The language of the document asked about.
+pub const LANGUAGE: &str = "codeyard.language";
+/// The kind of the language server; several are joined with commas.
+pub const SERVER_KIND: &str = "codeyard.server.kind";
+/// The epochs roots, text, fs and diagnostics, joined with commas.
+pub const EPOCHS: &str = "codeyard.epochs";
+/// Where the result came from: `retained`, `shared` or `fresh`.
+pub const CACHE: &str = "codeyard.cache";
+/// Whether the result was there or under way already.
+pub const CACHE_HIT: &str = "codeyard.cache.hit";
+/// What became of the cursor.
+pub const CURSOR: &str = "codeyard.cursor";
+/// How ready the language servers were: `ready`, or the state that was waited for, `starting` or `indexing`.
+pub const READINESS: &str = "codeyard.readiness";
+/// How often the question was begun anew because the workspace had changed.
+pub const REPEATS: &str = "codeyard.repeats";
+/// Entries in the answer.
+pub const ITEMS: &str = "codeyard.items";
+/// Entries of the whole list.
+pub const ITEMS_TOTAL: &str = "codeyard.items.total";
+/// Bytes of the result, or of the error's data.
+pub const BYTES: &str = "codeyard.bytes";
+/// Milliseconds until the workspace took the call up.
+pub const QUEUE_MS: &str = "codeyard.queue_ms";
+/// Milliseconds while language servers were asked.
+pub const SERVER_MS: &str = "codeyard.server_ms";
+/// How the call ended: `ok`, `CANCELLED`, or an error code without its catalog's prefix.
 pub const OUTCOME: &str = "codeyard.outcome";
-/// Whether a retained result answered.
-pub const RETAINED: &str = "codeyard.retained";
-/// OpenTelemetry's name for the class of an error; absent when the call succeeded.
-pub const ERROR_TYPE: &str = "error.type";
+/// The error's `details.reason`.
+pub const REASON: &str = "codeyard.reason";
+/// The cap that was hit.
+pub const CAP: &str = "codeyard.cap";
+
+/// The resource's version.
+pub const SERVICE_VERSION: &str = "service.version";
+
+/// All attributes that a span may have.
+pub const SPAN_ATTRIBUTES: &[&str] = &[
+    METHOD,
+    PROTOCOL_VERSION,
+    SESSION,
+    OPERATION,
+    TOOL,
+    REQUEST_ID,
+    TRANSPORT,
+    ERROR_TYPE,
+    RPC_STATUS,
+    RPC_SYSTEM,
+    RPC_METHOD,
+    WORKSPACE,
+    CATALOG,
+    PRINCIPAL,
+    LANGUAGE,
+    SERVER_KIND,
+    EPOCHS,
+    CACHE,
+    CACHE_HIT,
+    CURSOR,
+    READINESS,
+    REPEATS,
+    ITEMS,
+    ITEMS_TOTAL,
+    BYTES,
+    QUEUE_MS,
+    SERVER_MS,
+    OUTCOME,
+    REASON,
+    CAP,
+];
 
 /// Counter: calls by tool and outcome.
 pub const CALLS: &str = "codeyard.calls";
@@ -26,5 +120,60 @@ pub const CALLS: &str = "codeyard.calls";
 pub const RESTARTS: &str = "codeyard.restarts";
 /// Counter: answers from a retained result.
 pub const RETAINED_HITS: &str = "codeyard.retained_hits";
-/// Counter: calls cancelled by their client.
-pub const CANCELS: &str = "codeyard.cancels";
+
+/// The tool of a call that no catalog knows: what the caller wrote is never repeated.
+pub const UNKNOWN_TOOL: &str = "unknown";
+/// Reasons that a failed call's `details.reason` may give. Whatever else there is counts as [`OTHER`].
+pub const REASONS: &[&str] = &[
+    "crashed",
+    "document_too_large",
+    "draining",
+    "duplicate",
+    "empty",
+    "forbidden_character",
+    "forbidden_escape",
+    "fragment",
+    "host",
+    "malformed_escape",
+    "missing",
+    "no_path",
+    "no_server",
+    "not_absolute",
+    "not_installed",
+    "not_utf8",
+    "offset",
+    "overloaded",
+    "quarantined",
+    "query",
+    "range",
+    "real_path",
+    "request_key",
+    "response_too_large",
+    "scheme",
+    "server_error",
+    "stopped",
+    "sweep",
+    "timeout",
+    "too_long",
+    "too_many_raw_items",
+    "too_many_results",
+    "too_much_text",
+    "type",
+    "undecodable",
+    "unknown",
+    "unknown_tool",
+    "unsupported",
+    "version",
+];
+
+/// The reason as a name of ours.
+pub fn reason(text: &str) -> &'static str {
+    REASONS.binary_search(&text).map_or(OTHER, |at| REASONS[at])
+}
+
+/// Stands for a reason that isn't in [`REASONS`].
+pub const OTHER: &str = "other";
+/// The cap of a result that is too large to be retained.
+pub const CAP_SNAPSHOT: &str = "snapshot_too_large";
+/// The cap of a list that is answered in part.
+pub const CAP_ITEMS: &str = "items_nonpaged";

@@ -28,6 +28,8 @@ pub struct Caller<'a> {
     pub session: Option<&'a str>,
     /// The `traceparent` header.
     pub header_traceparent: Option<&'a str>,
+    /// The `tracestate` header.
+    pub header_tracestate: Option<&'a str>,
     /// The way it came in.
     pub transport: TransportKind,
     /// The session's running calls.
@@ -102,14 +104,19 @@ fn start(caller: &Caller<'_>, id: &RequestId, call: tools::Call<'_>) -> Outcome 
         }
         None => (None, None),
     };
-    let header_traceparent = caller.header_traceparent.map(str::to_owned);
+    let trace = TraceContext {
+        traceparent: call.traceparent,
+        tracestate: call.tracestate,
+        header_traceparent: caller.header_traceparent.map(str::to_owned),
+        header_tracestate: caller.header_tracestate.map(str::to_owned),
+    };
     let running = caller.service.call(ToolCall {
         endpoint: caller.endpoint.clone(),
         principal: caller.principal.clone(),
         tool: call.name.into_owned(),
         arguments: call.arguments.map(ToOwned::to_owned),
         progress,
-        trace: TraceContext { traceparent: call.traceparent, header_traceparent },
+        trace,
         request_id_text: id.as_json().to_owned(),
         session: caller.session.map(str::to_owned),
         transport: caller.transport,

@@ -141,6 +141,7 @@ impl Connection {
             principal: &self.principal,
             session: None,
             header_traceparent: None,
+            header_tracestate: None,
             transport: TransportKind::Pipe,
             in_flight: &self.in_flight,
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use codeyard::model::error::ErrorCode;
-use codeyard::telemetry::{Metrics, Outcome};
+use codeyard::telemetry::{CallRecord, Metrics};
 use serde_json::{Value, json};
 
 use crate::fake_server::*;
@@ -15,12 +15,11 @@ use crate::harness::*;
 struct Trap(AtomicBool);
 
 impl Metrics for Trap {
-    fn call(&self, _: &'static str, _: Outcome) {}
+    fn call(&self, _: &CallRecord) {}
     fn restart(&self, _: &'static str) {}
     fn retained_hit(&self) {
         assert!(!self.0.swap(false, SeqCst), "meant to panic");
     }
-    fn cancel(&self) {}
 }
 
 #[test]

@@ -20,7 +20,7 @@ use codeyard::lsp::launch::{Connection, LaunchError, LaunchSpec, Launcher};
 use codeyard::lsp::registry::Server;
 use codeyard::model::uri::encode_path;
 use codeyard::store::StateDir;
-use codeyard::telemetry::{Counts, Metrics};
+use codeyard::telemetry::{Counts, Metrics, Telemetry};
 use codeyard::watch::Watcher;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -316,7 +316,7 @@ impl Yard {
         let engine = Engine::start_here(parts);
         let done = engine.configure(config.clone()).await.unwrap();
         assert_eq!(done.failed, [], "workspaces must open");
-        let gateway = Arc::new(Gateway::new(engine.directory(), metrics.clone()));
+        let gateway = Arc::new(Gateway::new(engine.directory(), Telemetry::new(metrics.clone())));
         Self { sites, config, counts, gateway, watcher, engine: Some(engine), kinds, watched, metrics }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 use codeyard::lsp::launch::{LaunchSpec, Launcher};
-use codeyard::telemetry::{Metrics, Outcome};
+use codeyard::telemetry::{CallRecord, Metrics};
 use serde_json::json;
 
 use crate::fake_server::*;
@@ -88,12 +88,11 @@ struct Trap {
 }
 
 impl Metrics for Trap {
-    fn call(&self, _: &'static str, _: Outcome) {}
+    fn call(&self, _: &CallRecord) {}
     fn restart(&self, _: &'static str) {}
     fn retained_hit(&self) {
         assert!(!self.armed.swap(false, SeqCst), "meant to panic");
     }
-    fn cancel(&self) {}
 }
 
 #[test]

@@ -4,7 +4,7 @@ use actix::prelude::*;
 use futures::FutureExt;
 
 use super::*;
-use crate::base::ids::LanguageId;
+use crate::base::ids::{LanguageId, ServerKind};
 use crate::engine::execution::{Execution, Provider};
 use crate::engine::known_files::Look;
 use crate::engine::providers::{self, Choice, Planned};
@@ -13,6 +13,7 @@ use crate::engine::server_state::Unavailable;
 use crate::model::error::ErrorCode;
 use crate::model::query::Query;
 use crate::paging;
+use crate::telemetry::{Asker, CacheUse};
 
 impl Handler<Begin> for Workspace {
     type Result = MessageResult<Begin>;
@@ -24,6 +25,7 @@ impl Handler<Begin> for Workspace {
 
 impl Workspace {
     fn begin(&mut self, begin: Begin, ctx: &mut Context<Self>) -> Result<Begun, ToolError> {
+        begin.call.taken_up();
         if self.draining {
             return Err(ToolError::provider_unavailable(
                 "draining",
@@ -34,7 +36,7 @@ impl Workspace {
         if let Some(preparing) = self.prepare(ctx) {
             return Ok(Begun::Wait(Wait::Preparing(preparing)));
         }
-        let query = begin.query;
+        let (query, call) = (begin.query, begin.call);
         let request_key = paging::request_key(&query);
         let cursor = match query.page().and_then(|page| page.cursor.as_deref()) {
             Some(text) => Some(paging::decode(text, &request_key)?),
@@ -43,27 +45,34 @@ impl Workspace {
         self.take_changes();
         self.look_at_document(&query)?;
         let mut snapshot_key = self.snapshot_key(&query, &request_key);
+        let epochs = self.epochs;
+        call.note(|record| record.epochs = Some(epochs));
         if let Some(cursor) = cursor {
-            return self.later_page(&query, request_key, snapshot_key, cursor);
+            return self.later_page(&query, &call, request_key, snapshot_key, cursor);
         }
         let swept = !(self.is_sweeping() && matches!(*query, Query::WorkspaceDiagnostics { .. }));
         if let Some(snapshot) = self.snapshots.get(&snapshot_key, Instant::now()).filter(|_| swept) {
             if self.page_is_true(&snapshot, &query, 0) {
                 self.setup.shared.metrics.retained_hit();
+                call.note(|record| record.cache = Some(CacheUse::Retained));
                 return Ok(Begun::Hit { snapshot, offset: 0, request_key, snapshot_key });
             }
             snapshot_key = self.snapshot_key(&query, &request_key);
         }
-        if let Some(run) = self.runs.get(&snapshot_key).and_then(WeakRun::upgrade) {
-            return Ok(Begun::Run { run, request_key });
+        if let Some((run, starter)) = self.runs.get(&snapshot_key)
+            && let Some(run) = run.upgrade()
+        {
+            call.shares(starter);
+            return Ok(Begun::Run { run, is_shared: true, request_key });
         }
-        self.start_run(query, begin.deadline, request_key, snapshot_key, ctx)
+        self.start_run(query, &call, begin.deadline, request_key, snapshot_key, ctx)
     }
 
     /// A page by cursor: fresh epochs, a retained result, and files that are still as they were, or nothing.
     fn later_page(
         &mut self,
         query: &GatedQuery,
+        call: &CallTrace,
         request_key: String,
         snapshot_key: String,
         cursor: paging::CursorToken,
@@ -80,6 +89,7 @@ impl Workspace {
         if !self.page_is_true(&snapshot, query, cursor.offset) {
             return Err(self.stale(query));
         }
+        call.note(|record| record.cache = Some(CacheUse::Retained));
         Ok(Begun::Hit { snapshot, offset: cursor.offset, request_key, snapshot_key })
     }
 
@@ -139,6 +149,7 @@ impl Workspace {
     fn start_run(
         &mut self,
         query: Arc<GatedQuery>,
+        call: &CallTrace,
         deadline: Deadline,
         request_key: String,
         snapshot_key: String,
@@ -146,6 +157,9 @@ impl Workspace {
     ) -> Result<Begun, ToolError> {
         let seen = self.seen;
         let document = self.open_document(&query)?;
+        if let Some(document) = &document {
+            call.note(|record| record.language = Some(document.language.clone()));
+        }
         let plan = match self.plan(&query) {
             Ok(plan) => plan,
             Err(looks) => {
@@ -174,8 +188,10 @@ impl Workspace {
         if matches!(*query, Query::WorkspaceDiagnostics { .. }) {
             self.begin_sweep(&plan, ctx);
         }
+        call.note(|record| record.cache = Some(CacheUse::Fresh));
         let execution = Execution {
             query,
+            asker: Asker::Call(call.clone()),
             document,
             providers,
             unavailable: plan.unavailable.clone(),
@@ -190,12 +206,12 @@ impl Workspace {
         };
         let run = execution.share();
         if self.runs.len() >= MAX_REMEMBERED_RUNS {
-            self.runs.retain(|_, run| run.upgrade().is_some());
+            self.runs.retain(|_, (run, _)| run.upgrade().is_some());
         }
         if let Some(weak) = run.downgrade() {
-            self.runs.insert(snapshot_key, weak);
+            self.runs.insert(snapshot_key, (weak, call.clone()));
         }
-        Ok(Begun::Run { run, request_key })
+        Ok(Begun::Run { run, is_shared: false, request_key })
     }
 
     /// A server that reads its project only once a document is open must see this one even before it's ready.
@@ -282,7 +298,12 @@ impl Workspace {
     fn provider(&mut self, choice: &Choice, ctx: &mut Context<Self>) -> Provider {
         let is_linter = choice.is_linter();
         let child = self.child(choice, ctx);
-        Provider { kind: choice.key.kind.clone(), server: child.actor.clone(), state: child.state.clone(), is_linter }
+        Provider {
+            kind: ServerKind::new(&choice.key.kind),
+            server: child.actor.clone(),
+            state: child.state.clone(),
+            is_linter,
+        }
     }
 }
 

@@ -36,6 +36,7 @@ use crate::model::error::ToolError;
 use crate::model::query::GatedQuery;
 use crate::model::uri::CanonicalUri;
 use crate::paging::{CanonicalResult, Snapshot, SnapshotStore};
+use crate::telemetry::CallTrace;
 
 pub use operate::{GetSnapshots, GetTroubles, HaltChild, RestartChild, StoppedServer, Trouble};
 
@@ -54,6 +55,8 @@ pub struct Begin {
     pub query: Arc<GatedQuery>,
     /// The asker's deadline.
     pub deadline: Deadline,
+    /// The call that asks.
+    pub call: CallTrace,
 }
 
 /// What comes of beginning.
@@ -73,6 +76,8 @@ pub enum Begun {
     Run {
         /// The execution.
         run: Run,
+        /// Whether another call has started it.
+        is_shared: bool,
         /// The request key.
         request_key: String,
     },
@@ -187,7 +192,7 @@ pub struct Workspace {
     watching: Watching,
     slot: WatchSlot,
     children: BTreeMap<ChildKey, Child>,
-    runs: HashMap<String, WeakRun>,
+    runs: HashMap<String, (WeakRun, CallTrace)>,
     plans: HashMap<(PathBuf, String, bool), Plan>,
     workspace_plans: HashMap<bool, Arc<Plan>>,
     sweeping: sweep::Sweeping,
@@ -233,7 +238,7 @@ impl Actor for Workspace {
         ctx.set_mailbox_capacity(MAILBOX);
         ctx.run_interval(EXPIRY_INTERVAL, |workspace, _| {
             workspace.snapshots.expire(Instant::now());
-            workspace.runs.retain(|_, run| run.upgrade().is_some());
+            workspace.runs.retain(|_, (run, _)| run.upgrade().is_some());
         });
     }
 }

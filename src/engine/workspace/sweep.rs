@@ -11,14 +11,15 @@ use actix::prelude::*;
 
 use super::*;
 use crate::base::digest::sha256;
-use crate::base::ids::LanguageId;
+use crate::base::ids::{LanguageId, ServerKind};
 use crate::base::limits;
 use crate::config::Sweep as Reach;
 use crate::engine::execution::Provider;
 use crate::engine::known_files::Source;
-use crate::engine::provider_call;
+use crate::engine::provider_call::{self, Asking};
 use crate::engine::question::{DocumentInput, Question};
 use crate::lsp::text::Document;
+use crate::telemetry::Asker;
 
 /// Documents swept at a time.
 const AT_ONCE: usize = 4;
@@ -82,7 +83,7 @@ impl Workspace {
             let Some((key, path)) = self.sweeping.pending.pop_first() else { return };
             let Some(child) = self.children.get(&key) else { continue };
             let provider = Provider {
-                kind: key.kind.clone(),
+                kind: ServerKind::new(&key.kind),
                 server: child.actor.clone(),
                 state: child.state.clone(),
                 is_linter: false,
@@ -102,10 +103,11 @@ impl Workspace {
 }
 
 async fn sweep_one(setup: Arc<WorkspaceSetup>, provider: Provider, path: PathBuf) {
-    let gate = setup.gate.clone();
+    let (gate, asker) = (setup.gate.clone(), Asker::Nobody(setup.shared.metrics.clone()));
     let Ok(Some(document)) = tokio::task::spawn_blocking(move || open(&setup, &path)).await else { return };
     let question = Question::DocumentDiagnostics(document);
-    let asked = provider_call::ask(&provider, &question, &gate, Deadline::after(PER_DOCUMENT));
+    let asking = Asking { gate: &gate, deadline: Deadline::after(PER_DOCUMENT), asker: &asker };
+    let asked = provider_call::ask(&provider, &question, asking);
     // What is learnt is remembered by the server's actor; what fails shows in the coverage.
     drop(tokio::time::timeout(PER_DOCUMENT, asked).await);
 }

@@ -21,7 +21,7 @@ use super::refusal::{Refusal, Refused};
 use super::session::{Session, Sessions};
 use super::{answer, body, media};
 use crate::auth::TokenStore;
-use crate::base::limits::{Limits, MAX_CALLS_IN_FLIGHT, MAX_TRACEPARENT_BYTES};
+use crate::base::limits::{Limits, MAX_CALLS_IN_FLIGHT, MAX_TRACEPARENT_BYTES, MAX_TRACESTATE_BYTES};
 use crate::gateway::service::{Endpoint, Principal, Service, TransportKind};
 use crate::protocol::message::{self, Message, Notification, Request as RpcRequest};
 use crate::protocol::names::{Method, Notice, REVISION};
@@ -33,6 +33,7 @@ use crate::transport::inflight::InFlight;
 pub const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 /// The header that names the revision.
 pub const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// What every request of one server meets.
@@ -131,6 +132,7 @@ impl Door {
             principal: &visitor.principal,
             session: session.as_deref().map(|session| session.id.as_str()),
             header_traceparent: only(visitor.headers, TRACEPARENT).filter(|text| text.len() <= MAX_TRACEPARENT_BYTES),
+            header_tracestate: only(visitor.headers, TRACESTATE).filter(|text| text.len() <= MAX_TRACESTATE_BYTES),
             transport: TransportKind::Tcp,
             in_flight,
         };

@@ -1,0 +1,464 @@
+//! One tool call while it runs: the facts that the layers note about it, and the spans below its own.
+//!
+//! A [`CallTrace`] crosses from the gateway through workspace and execution to the questions at language servers. Nothing is
+//! sent while the call runs: its record, its span and its children leave together when its [`OpenCall`] ends. Invariants:
+//! that happens exactly once, with an outcome, as cancelled if the value is dropped; a child that ends later, because
+//! others wait for the same execution, is sent by itself; a child costs no allocation of its own, and nothing at all where
+//! no spans are made.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use opentelemetry::trace::SpanContext;
+use parking_lot::Mutex;
+
+use super::record::{
+    CacheUse, CallRecord, CursorOutcome, Outcome, PrincipalHash, RpcOutcome, RpcRecord, TransportKind,
+};
+use super::trace_context::TraceContext;
+use super::{Metrics, Telemetry, names};
+use crate::base::clock::Instant;
+use crate::base::ids::{PrincipalId, ServerKind, WorkspaceName};
+use crate::base::limits;
+use crate::model::error::{ErrorCode, Phase, ToolError};
+
+/// What is known of a call when it comes in.
+pub struct CallStart<'a> {
+    /// The tool's name as its catalog spells it; `None` if no catalog has it.
+    pub tool: Option<Arc<str>>,
+    /// The catalog.
+    pub catalog: &'static str,
+    /// The workspace it is addressed to.
+    pub workspace: Option<WorkspaceName>,
+    /// Who calls.
+    pub principal: &'a PrincipalId,
+    /// The way it came in.
+    pub transport: TransportKind,
+    /// The JSON text of the request's id.
+    pub request_id: &'a str,
+    /// The session's id.
+    pub session: Option<String>,
+    /// The revision of MCP.
+    pub protocol_version: &'static str,
+    /// The client's trace.
+    pub context: &'a TraceContext,
+}
+
+/// What a call came to, apart from its outcome.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// Bytes of the result's JSON text, or of the error's data.
+    pub bytes: usize,
+    /// The number of the JSON-RPC error.
+    pub rpc_code: Option<i32>,
+    /// Entries in the answer, and in the whole list it is a part of.
+    pub items: Option<(usize, usize)>,
+}
+
+/// See the module. Clones are handles of the same call.
+#[derive(Clone)]
+pub struct CallTrace(Arc<Call>);
+
+/// The right to end a call. Dropped, it ends the call as cancelled.
+pub struct OpenCall {
+    trace: CallTrace,
+    ended: bool,
+}
+
+struct Call {
+    telemetry: Telemetry,
+    started: Instant,
+    wall: SystemTime,
+    parent: Option<SpanContext>,
+    link: Option<SpanContext>,
+    span: Option<SpanContext>,
+    state: Mutex<State>,
+}
+
+struct State {
+    record: CallRecord,
+    children: Vec<ChildSpan>,
+    shared: Option<SpanContext>,
+    has_cursor: bool,
+    taken_up: bool,
+    ended: bool,
+    /// Requests under way at language servers, and since when there is one.
+    asking: u32,
+    asking_since: Instant,
+}
+
+/// A span below a call's own, as it will be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ChildSpan {
+    pub(super) work: Work,
+    pub(super) from: Instant,
+    pub(super) to: Instant,
+}
+
+/// What a child span is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Work {
+    /// Until the workspace takes the call up.
+    Queue,
+    /// Waiting for a language server in this state.
+    Wait(Phase),
+    /// A request to a language server.
+    Lsp { method: &'static str, server: ServerKind, outcome: RpcOutcome },
+    /// Making the canonical answer.
+    Canonicalise,
+}
+
+/// Measures a piece of a call's work until it is dropped.
+#[must_use = "dropping it ends the measurement"]
+pub struct Timed {
+    trace: CallTrace,
+    work: Work,
+    from: Instant,
+}
+
+/// A request to a language server that is under way. Dropped, it counts as cancelled.
+#[must_use = "dropping it ends the request"]
+pub struct LspCall {
+    asker: Asker,
+    method: &'static str,
+    server: ServerKind,
+    outcome: RpcOutcome,
+    from: Instant,
+}
+
+/// Waiting for an execution that another call has started, until it is dropped.
+#[must_use = "dropping it ends the wait"]
+pub struct SharedWait {
+    trace: CallTrace,
+    from: Instant,
+}
+
+/// For whom a language server is asked.
+#[derive(Clone)]
+pub enum Asker {
+    /// For a call.
+    Call(CallTrace),
+    /// For nobody in particular: only counted.
+    Nobody(Arc<dyn Metrics>),
+}
+
+impl Asker {
+    /// A request to a language server goes out.
+    pub fn lsp(&self, method: &'static str, server: &ServerKind) -> LspCall {
+        let from = Instant::now();
+        if let Self::Call(call) = self {
+            let mut state = call.0.state.lock();
+            if state.asking == 0 {
+                state.asking_since = from;
+            }
+            state.asking += 1;
+        }
+        LspCall { asker: self.clone(), method, server: server.clone(), outcome: RpcOutcome::Cancelled, from }
+    }
+
+    /// Begins to make the canonical answer.
+    pub fn canonicalise(&self) -> Option<Timed> {
+        match self {
+            Self::Call(call) => Some(call.timed(Work::Canonicalise)),
+            Self::Nobody(_) => None,
+        }
+    }
+
+    /// A language server takes part in the answer.
+    pub fn takes_part(&self, server: &ServerKind) {
+        if let Self::Call(call) = self {
+            call.note(|record| {
+                if !record.servers.contains(server) {
+                    record.servers.push(server.clone());
+                }
+            });
+        }
+    }
+}
+
+impl OpenCall {
+    /// A call that has just come in.
+    pub fn begin(telemetry: &Telemetry, start: CallStart<'_>) -> Self {
+        let started = Instant::now();
+        let (parent, link) = start.context.parent_and_link();
+        let span = telemetry.identify(parent.as_ref());
+        let record = CallRecord {
+            tool: start.tool.unwrap_or_else(|| Arc::from(names::UNKNOWN_TOOL)),
+            catalog: start.catalog,
+            workspace: start.workspace,
+            principal: PrincipalHash::of(start.principal),
+            transport: start.transport,
+            request_id: unquoted(start.request_id),
+            session: start.session,
+            protocol_version: start.protocol_version,
+            language: None,
+            servers: Vec::new(),
+            epochs: None,
+            cache: None,
+            cursor: None,
+            waited_for: None,
+            repeats: 0,
+            outcome: Outcome::Cancelled,
+            rpc_code: None,
+            reason: None,
+            cap: None,
+            bytes: 0,
+            items: None,
+            items_total: None,
+            queue: Duration::ZERO,
+            wait: Duration::ZERO,
+            server: Duration::ZERO,
+            canonicalise: Duration::ZERO,
+            total: Duration::ZERO,
+            trace_id: span.as_ref().or(parent.as_ref()).map(SpanContext::trace_id),
+            span_id: span.as_ref().map(SpanContext::span_id),
+        };
+        let state = State {
+            record,
+            children: Vec::new(),
+            shared: None,
+            has_cursor: false,
+            taken_up: false,
+            ended: false,
+            asking: 0,
+            asking_since: started,
+        };
+        let call = Call {
+            telemetry: telemetry.clone(),
+            started,
+            wall: SystemTime::now(),
+            parent,
+            link,
+            span,
+            state: Mutex::new(state),
+        };
+        Self { trace: CallTrace(Arc::new(call)), ended: false }
+    }
+
+    /// The handle for the layers below.
+    pub fn trace(&self) -> &CallTrace {
+        &self.trace
+    }
+
+    /// Ends it with what it came to.
+    pub fn end(mut self, result: Result<(), &ToolError>, reply: Reply) {
+        self.ended = true;
+        self.trace.end(result.map_err(Some), reply);
+    }
+}
+
+impl Drop for OpenCall {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.trace.end(Err(None), Reply::default());
+        }
+    }
+}
+
+impl CallTrace {
+    /// Notes something about the call. Once the call has ended nothing is noted.
+    pub fn note(&self, fact: impl FnOnce(&mut CallRecord)) {
+        let mut state = self.0.state.lock();
+        if !state.ended {
+            fact(&mut state.record);
+        }
+    }
+
+    /// The call brought a cursor: what becomes of it is told.
+    pub fn has_cursor(&self) {
+        self.0.state.lock().has_cursor = true;
+    }
+
+    /// The workspace has taken the call up; only the first time counts.
+    pub fn taken_up(&self) {
+        let mut state = self.0.state.lock();
+        if !std::mem::replace(&mut state.taken_up, true) {
+            let (from, to) = (self.0.started, Instant::now());
+            state.record.queue = to - from;
+            self.keep(&mut state, ChildSpan { work: Work::Queue, from, to });
+        }
+    }
+
+    /// The answer comes from an execution that `other` has started.
+    pub fn shares(&self, other: &CallTrace) {
+        let mut state = self.0.state.lock();
+        state.record.cache = Some(CacheUse::Shared);
+        if self.is_recorded() {
+            state.shared = other.0.span.clone();
+        }
+    }
+
+    /// Begins to wait for a language server that is in the state of `phase`.
+    pub fn wait(&self, phase: Phase) -> Timed {
+        self.timed(Work::Wait(phase))
+    }
+
+    /// Begins to wait for another call's execution.
+    pub fn wait_for_shared(&self) -> SharedWait {
+        SharedWait { trace: self.clone(), from: Instant::now() }
+    }
+
+    /// Whether spans are made of it.
+    fn is_recorded(&self) -> bool {
+        self.0.span.as_ref().is_some_and(SpanContext::is_sampled)
+    }
+
+    fn timed(&self, work: Work) -> Timed {
+        Timed { trace: self.clone(), work, from: Instant::now() }
+    }
+
+    /// Keeps a child until the call ends, or sends it if it has.
+    fn keep(&self, state: &mut State, child: ChildSpan) {
+        if !self.is_recorded() {
+            return;
+        }
+        if state.ended {
+            self.0.telemetry.late_child(self, child);
+        } else if state.children.len() < limits::MAX_CHILD_SPANS {
+            state.children.push(child);
+        } else {
+            self.0.telemetry.child_dropped();
+        }
+    }
+
+    fn end(&self, result: Result<(), Option<&ToolError>>, reply: Reply) {
+        let mut guard = self.0.state.lock();
+        let state = &mut *guard;
+        let now = Instant::now();
+        if !state.taken_up {
+            let child = ChildSpan { work: Work::Queue, from: self.0.started, to: now };
+            state.record.queue = now - self.0.started;
+            self.keep(state, child);
+        }
+        if state.asking > 0 {
+            state.record.server += now - state.asking_since;
+        }
+        let record = &mut state.record;
+        record.total = now - self.0.started;
+        record.bytes = reply.bytes;
+        record.rpc_code = reply.rpc_code;
+        (record.items, record.items_total) = (reply.items.map(|items| items.0), reply.items.map(|items| items.1));
+        record.outcome = match result {
+            Ok(()) => Outcome::Ok,
+            Err(Some(error)) => Outcome::Failed(error.code),
+            Err(None) => Outcome::Cancelled,
+        };
+        if let Err(Some(error)) = result {
+            record.reason = error.details.get("reason").and_then(|reason| reason.as_str()).map(names::reason);
+        }
+        record.cap = cap(record);
+        record.cursor = state.has_cursor.then(|| CursorOutcome::of(record.outcome));
+        state.ended = true;
+        drop(guard);
+        self.0.telemetry.ended(self);
+    }
+}
+
+/// Which cap a call hit.
+fn cap(record: &CallRecord) -> Option<&'static str> {
+    match record.outcome {
+        Outcome::Failed(ErrorCode::CapExceeded) => record.reason.or(Some(names::OTHER)),
+        Outcome::Failed(ErrorCode::SnapshotTooLarge) => Some(names::CAP_SNAPSHOT),
+        Outcome::Ok => record.cap,
+        _ => None,
+    }
+}
+
+impl Drop for Timed {
+    fn drop(&mut self) {
+        let to = Instant::now();
+        let mut state = self.trace.0.state.lock();
+        if !state.ended {
+            match self.work {
+                Work::Wait(phase) => {
+                    state.record.wait += to - self.from;
+                    state.record.waited_for.get_or_insert(phase);
+                }
+                Work::Canonicalise => state.record.canonicalise += to - self.from,
+                Work::Queue | Work::Lsp { .. } => {}
+            }
+        }
+        self.trace.keep(&mut state, ChildSpan { work: self.work.clone(), from: self.from, to });
+    }
+}
+
+impl LspCall {
+    /// Ends it.
+    pub fn end(mut self, outcome: RpcOutcome) {
+        self.outcome = outcome;
+    }
+}
+
+impl Drop for LspCall {
+    fn drop(&mut self) {
+        let to = Instant::now();
+        let (method, server, outcome) = (self.method, self.server.clone(), self.outcome);
+        let rpc = RpcRecord { method, server: server.clone(), outcome, duration: to - self.from };
+        let call = match &self.asker {
+            Asker::Nobody(metrics) => return metrics.rpc(&rpc),
+            Asker::Call(call) => call,
+        };
+        call.0.telemetry.metrics().rpc(&rpc);
+        let mut state = call.0.state.lock();
+        state.asking -= 1;
+        if state.asking == 0 && !state.ended {
+            let since = state.asking_since;
+            state.record.server += to - since;
+        }
+        let child = ChildSpan { work: Work::Lsp { method, server, outcome }, from: self.from, to };
+        call.keep(&mut state, child);
+    }
+}
+
+impl Drop for SharedWait {
+    fn drop(&mut self) {
+        let waited = self.from.elapsed();
+        self.trace.note(|record| record.server += waited);
+    }
+}
+
+/// A JSON-RPC id as text: a string without its quotes.
+fn unquoted(json: &str) -> String {
+    if json.starts_with('"') { serde_json::from_str(json).unwrap_or_default() } else { json.to_owned() }
+}
+
+/// A finished call, as its consumers see it.
+pub(super) struct Finished<'a> {
+    pub(super) record: &'a CallRecord,
+    pub(super) children: &'a [ChildSpan],
+    /// The span of the call whose execution this one has shared.
+    pub(super) shared: Option<&'a SpanContext>,
+}
+
+impl CallTrace {
+    /// The record and the children of a call that has ended.
+    pub(super) fn read<T>(&self, read: impl FnOnce(Finished<'_>) -> T) -> T {
+        let state = self.0.state.lock();
+        read(Finished { record: &state.record, children: &state.children, shared: state.shared.as_ref() })
+    }
+
+    /// The identity of its span, if spans are made.
+    pub(super) fn span(&self) -> Option<&SpanContext> {
+        self.0.span.as_ref()
+    }
+
+    /// The parent of its span.
+    pub(super) fn parent(&self) -> Option<&SpanContext> {
+        self.0.parent.as_ref()
+    }
+
+    /// The span of the HTTP request, if it isn't the parent.
+    pub(super) fn link(&self) -> Option<&SpanContext> {
+        self.0.link.as_ref()
+    }
+
+    /// The wall time of an instant of the call.
+    pub(super) fn wall(&self, at: Instant) -> SystemTime {
+        self.0.wall + at.saturating_duration_since(self.0.started)
+    }
+
+    /// When it began.
+    pub(super) fn started(&self) -> Instant {
+        self.0.started
+    }
+}

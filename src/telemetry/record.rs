@@ -1,0 +1,250 @@
+//! Everything that is told of one finished tool call. Span attributes, the log line and the metrics are made of it and of
+//! nothing else.
+//!
+//! Invariants: nothing here is an argument, a path, a token or source text; every text is a name of ours, of the
+//! configuration or of the registry, but for the request's and the session's id, which are bounded.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use opentelemetry::trace::{SpanId, TraceId};
+
+use crate::base::digest;
+use crate::base::ids::{LanguageId, PrincipalId, ServerKind, WorkspaceName};
+use crate::model::epoch::Epochs;
+use crate::model::error::{ErrorCode, Phase};
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Outcome {
+    /// With a result.
+    Ok,
+    /// With this error.
+    Failed(ErrorCode),
+    /// Its client went away or took it back.
+    Cancelled,
+}
+
+/// The way a call came in, in OpenTelemetry's words for `network.transport`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TransportKind {
+    /// Standard input and output, or the local socket that stands for them.
+    Pipe,
+    /// HTTP.
+    Tcp,
+}
+
+/// Where a result came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CacheUse {
+    /// It was retained from an earlier call.
+    Retained,
+    /// From an execution that another call had started.
+    Shared,
+    /// From an execution of its own.
+    Fresh,
+}
+
+/// What became of a cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CursorOutcome {
+    /// It continued its result.
+    Continued,
+    /// It is none of ours, or of another request.
+    Invalid,
+    /// The workspace has changed since.
+    Stale,
+    /// Its result is no longer retained.
+    Expired,
+    /// The call ended before or beside it: a deadline, a cancellation.
+    Undecided,
+}
+
+/// A principal that can be told from others without being named: the first 8 bytes of the SHA-256 of its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PrincipalHash([u8; 8]);
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct CallRecord {
+    /// The tool's name as its catalog spells it; `unknown` if no catalog has it.
+    pub tool: Arc<str>,
+    /// The catalog that holds the tool; empty if none does.
+    pub catalog: &'static str,
+    /// The workspace; `None` where none is configured.
+    pub workspace: Option<WorkspaceName>,
+    /// Who called.
+    pub principal: PrincipalHash,
+    /// The way the call came in.
+    pub transport: TransportKind,
+    /// The JSON-RPC id as text, a string without its quotes.
+    pub request_id: String,
+    /// The MCP session's id.
+    pub session: Option<String>,
+    /// The revision of MCP.
+    pub protocol_version: &'static str,
+    /// The language of the document asked about.
+    pub language: Option<LanguageId>,
+    /// The kinds of the language servers that took part, in the order they were asked.
+    pub servers: Vec<ServerKind>,
+    /// The workspace's epochs when the answer was computed or found.
+    pub epochs: Option<Epochs>,
+    /// Where the result came from; `None` if the call ended before that was known.
+    pub cache: Option<CacheUse>,
+    /// What became of the cursor; `None` if there was none.
+    pub cursor: Option<CursorOutcome>,
+    /// The least ready state of a language server that the call had to wait for; `None` if it waited for none.
+    pub waited_for: Option<Phase>,
+    /// How often the question was begun anew because the workspace had changed meanwhile.
+    pub repeats: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The number of the JSON-RPC error.
+    pub rpc_code: Option<i32>,
+    /// `details.reason` of the error, one of `names::REASONS`.
+    pub reason: Option<&'static str>,
+    /// Which cap was hit: the reason of a CAP_EXCEEDED or SNAPSHOT_TOO_LARGE, `items_nonpaged` for a list that was cut.
+    pub cap: Option<&'static str>,
+    /// Bytes of the result's JSON text, or of the error's data.
+    pub bytes: usize,
+    /// Entries in the answer; `None` where an answer has none to count.
+    pub items: Option<usize>,
+    /// Entries of the whole list that the answer is a part of.
+    pub items_total: Option<usize>,
+    /// Until its workspace took it up.
+    pub queue: Duration,
+    /// Waiting for language servers to start and to have read the workspace.
+    pub wait: Duration,
+    /// While at least one request was under way at a language server; for a shared execution, the wait for its end.
+    pub server: Duration,
+    /// Making the canonical answer of the raw ones.
+    pub canonicalise: Duration,
+    /// From the call's arrival to its reply.
+    pub total: Duration,
+    /// The trace it belongs to, if its client named one or spans are made.
+    pub trace_id: Option<TraceId>,
+    /// Its span, if spans are made.
+    pub span_id: Option<SpanId>,
+}
+
+/// What is told of one request to a language server.
+#[derive(Debug, Clone)]
+pub struct RpcRecord {
+    /// The LSP method.
+    pub method: &'static str,
+    /// The language server's kind.
+    pub server: ServerKind,
+    /// How it ended.
+    pub outcome: RpcOutcome,
+    /// From sending to the reply.
+    pub duration: Duration,
+}
+
+/// How a request to a language server ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RpcOutcome {
+    /// With a result.
+    Ok,
+    /// With this JSON-RPC error.
+    Error(i64),
+    /// The language server went away.
+    Lost,
+    /// Nobody waited for it any more.
+    Cancelled,
+}
+
+impl Outcome {
+    /// The word in spans, logs and metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed(code) => code.as_str(),
+            Self::Cancelled => "CANCELLED",
+        }
+    }
+}
+
+impl TransportKind {
+    /// OpenTelemetry's word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pipe => "pipe",
+            Self::Tcp => "tcp",
+        }
+    }
+}
+
+impl CacheUse {
+    /// The word in spans, logs and metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Retained => "retained",
+            Self::Shared => "shared",
+            Self::Fresh => "fresh",
+        }
+    }
+}
+
+impl CursorOutcome {
+    /// What became of a cursor in a call that ended so.
+    pub fn of(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Ok => Self::Continued,
+            Outcome::Failed(ErrorCode::CursorInvalid) => Self::Invalid,
+            Outcome::Failed(ErrorCode::CursorStale) => Self::Stale,
+            Outcome::Failed(ErrorCode::CursorExpired) => Self::Expired,
+            _ => Self::Undecided,
+        }
+    }
+
+    /// The word in spans, logs and metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Continued => "continued",
+            Self::Invalid => "invalid",
+            Self::Stale => "stale",
+            Self::Expired => "expired",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+impl RpcOutcome {
+    /// The class of the error, as in `error.type`; `None` for a result. A number stands for itself.
+    pub fn error_type(self) -> Option<String> {
+        match self {
+            Self::Ok => None,
+            Self::Error(code) => Some(code.to_string()),
+            Self::Lost => Some("lost".to_owned()),
+            Self::Cancelled => Some("cancelled".to_owned()),
+        }
+    }
+}
+
+impl PrincipalHash {
+    /// The hash of a principal's name.
+    pub fn of(principal: &PrincipalId) -> Self {
+        let mut short = [0; 8];
+        short.copy_from_slice(&digest::sha256(principal.as_str())[..8]);
+        Self(short)
+    }
+}
+
+impl fmt::Display for PrincipalHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl CallRecord {
+    /// How ready the language servers were: `ready`, or the state that had to be waited for.
+    pub fn readiness(&self) -> &'static str {
+        self.waited_for.map_or("ready", Phase::as_str)
+    }
+
+    /// Whether the result was retained or came from another call's execution.
+    pub fn is_cache_hit(&self) -> bool {
+        matches!(self.cache, Some(CacheUse::Retained | CacheUse::Shared))
+    }
+}

@@ -1,0 +1,487 @@
+//! What the standard `OTEL_*` variables ask for.
+//!
+//! It reads no environment itself: variables come through a function. Invariants: a value that can't be used gives a
+//! warning that names its variable, and the default in its place; no warning repeats a header.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::sampler::Sampler;
+use crate::base::limits;
+
+/// Longest part of a wrong value that a warning repeats, in characters.
+const SHOWN_VALUE: usize = 64;
+
+/// Everything the environment says about telemetry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Where traces go; `None` is nowhere.
+    pub traces: Option<Destination>,
+    /// Where metrics go; `None` is nowhere.
+    pub metrics: Option<Destination>,
+    /// Which calls are traced.
+    pub sampler: Sampler,
+    /// Attributes of the resource, the service's name among them.
+    pub resource: Vec<(String, String)>,
+    /// How spans are batched.
+    pub batch: Batch,
+    /// Time between two exports of metrics.
+    pub metric_interval: Duration,
+    /// Longest time one export of metrics may take.
+    pub metric_timeout: Duration,
+}
+
+/// An OTLP receiver.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// How it is spoken to.
+    pub protocol: Protocol,
+    /// Its URL; for HTTP with the path of the signal.
+    pub endpoint: String,
+    /// Headers of every request; they may be secrets.
+    pub headers: Vec<(String, String)>,
+    /// Longest time one request may take, with its retries.
+    pub timeout: Duration,
+    /// A PEM file with the certificates that are trusted.
+    pub certificate: Option<PathBuf>,
+}
+
+/// How OTLP is carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// `http/protobuf`
+    Http,
+    /// `grpc`
+    Grpc,
+}
+
+/// How spans are gathered before they are sent (`OTEL_BSP_*`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Batch {
+    /// Longest time a span waits for others.
+    pub delay: Duration,
+    /// Spans that may wait; further ones are dropped and counted.
+    pub queue: usize,
+    /// Spans sent at once.
+    pub size: usize,
+    /// Longest time one export may take.
+    pub timeout: Duration,
+}
+
+/// A signal, as it is spelt in variables and paths.
+#[derive(Clone, Copy)]
+struct Signal {
+    name: &'static str,
+    path: &'static str,
+}
+
+const TRACES: Signal = Signal { name: "TRACES", path: "v1/traces" };
+const METRICS: Signal = Signal { name: "METRICS", path: "v1/metrics" };
+
+impl std::fmt::Debug for Destination {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Destination").field("protocol", &self.protocol).finish_non_exhaustive()
+    }
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self {
+            delay: Duration::from_millis(limits::SPAN_BATCH_DELAY_MS),
+            queue: limits::SPAN_QUEUE,
+            size: limits::SPAN_BATCH,
+            timeout: Duration::from_millis(limits::SPAN_EXPORT_TIMEOUT_MS),
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            traces: None,
+            metrics: None,
+            sampler: Sampler::default(),
+            resource: vec![("service.name".to_owned(), "codeyard".to_owned())],
+            batch: Batch::default(),
+            metric_interval: Duration::from_millis(limits::METRIC_INTERVAL_MS),
+            metric_timeout: Duration::from_millis(limits::METRIC_EXPORT_TIMEOUT_MS),
+        }
+    }
+}
+
+impl Settings {
+    /// What `variable` says, and what there is to warn of.
+    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> (Self, Vec<String>) {
+        let mut reader = Reader { variable: &variable, warnings: Vec::new() };
+        let settings = reader.settings();
+        (settings, reader.warnings)
+    }
+}
+
+struct Reader<'a> {
+    variable: &'a dyn Fn(&str) -> Option<String>,
+    warnings: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn settings(&mut self) -> Settings {
+        let resource = self.resource();
+        if self.is_disabled() {
+            return Settings { resource, ..Settings::default() };
+        }
+        let (traces, metrics) = (self.destination(TRACES), self.destination(METRICS));
+        Settings {
+            traces,
+            metrics,
+            sampler: self.sampler(),
+            resource,
+            batch: self.batch(),
+            metric_interval: self.duration(&["OTEL_METRIC_EXPORT_INTERVAL"], limits::METRIC_INTERVAL_MS),
+            metric_timeout: self.duration(&["OTEL_METRIC_EXPORT_TIMEOUT"], limits::METRIC_EXPORT_TIMEOUT_MS),
+        }
+    }
+
+    /// The value of a variable; an empty one counts as unset.
+    fn get(&self, name: &str) -> Option<String> {
+        (self.variable)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    }
+
+    /// The first of these variables that is set, with its name.
+    fn first(&self, names: &[String]) -> Option<(String, String)> {
+        names.iter().find_map(|name| Some((name.clone(), self.get(name)?)))
+    }
+
+    fn warn(&mut self, name: &str, value: &str, expected: &str) {
+        let shown: String = value.chars().take(SHOWN_VALUE).collect();
+        self.warnings.push(format!("{name}={shown:?} is ignored: {expected}"));
+    }
+
+    fn is_disabled(&mut self) -> bool {
+        let name = "OTEL_SDK_DISABLED";
+        let Some(value) = self.get(name) else { return false };
+        if !value.eq_ignore_ascii_case("true") && !value.eq_ignore_ascii_case("false") {
+            self.warn(name, &value, "it must be true or false");
+        }
+        value.eq_ignore_ascii_case("true")
+    }
+
+    /// Off, unless the exporter is chosen or an endpoint is named.
+    fn destination(&mut self, signal: Signal) -> Option<Destination> {
+        let of_signal = of_signal(signal, "ENDPOINT");
+        let endpoint = self.first(&of_signal);
+        let chooser = format!("OTEL_{}_EXPORTER", signal.name);
+        match self.get(&chooser).as_deref() {
+            Some("otlp") => {}
+            Some("none") => return None,
+            None => _ = endpoint.as_ref()?,
+            Some(other) => {
+                self.warn(&chooser, other, "it must be otlp or none; nothing is exported");
+                return None;
+            }
+        }
+        let protocol = self.protocol(signal);
+        let endpoint = match endpoint {
+            Some((name, url)) => self.endpoint(signal, protocol, &name, &url)?,
+            None if protocol == Protocol::Grpc => "http://localhost:4317".to_owned(),
+            None => format!("http://localhost:4318/{}", signal.path),
+        };
+        self.not_supported(signal);
+        let certificate = self.first(&self::of_signal(signal, "CERTIFICATE")).map(|(_, path)| PathBuf::from(path));
+        let names = self::of_signal(signal, "TIMEOUT");
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let timeout = self.duration(&names, limits::OTLP_TIMEOUT_MS);
+        Some(Destination { protocol, endpoint, headers: self.headers(signal), timeout, certificate })
+    }
+
+    fn protocol(&mut self, signal: Signal) -> Protocol {
+        match self.first(&of_signal(signal, "PROTOCOL")) {
+            Some((_, value)) if value == "grpc" => Protocol::Grpc,
+            Some((name, value)) if value != "http/protobuf" => {
+                self.warn(&name, &value, "it must be http/protobuf or grpc; http/protobuf is used");
+                Protocol::Http
+            }
+            _ => Protocol::Http,
+        }
+    }
+
+    /// The URL to send to: for HTTP the common endpoint is a base that the signal's path is appended to, its own is used as is.
+    fn endpoint(&mut self, signal: Signal, protocol: Protocol, name: &str, url: &str) -> Option<String> {
+        let has_scheme = url.starts_with("http://") || url.starts_with("https://");
+        let host_only = protocol == Protocol::Grpc && !url.contains("://") && !url.contains('/');
+        if !has_scheme && !host_only {
+            self.warnings
+                .push(format!("{name} is ignored: it must be an http:// or https:// URL; nothing is exported"));
+            return None;
+        }
+        if host_only {
+            let insecure = self.first(&of_signal(signal, "INSECURE"));
+            let is_insecure = insecure.is_some_and(|(_, value)| value.eq_ignore_ascii_case("true"));
+            return Some(format!("{}://{url}", if is_insecure { "http" } else { "https" }));
+        }
+        let is_base = name == "OTEL_EXPORTER_OTLP_ENDPOINT" && protocol == Protocol::Http;
+        Some(if is_base { format!("{}/{}", url.trim_end_matches('/'), signal.path) } else { url.to_owned() })
+    }
+
+    fn not_supported(&mut self, signal: Signal) {
+        if let Some((name, value)) = self.first(&of_signal(signal, "COMPRESSION")).filter(|(_, value)| value != "none")
+        {
+            self.warn(&name, &value, "compression isn't built in; requests are sent as they are");
+        }
+        for what in ["CLIENT_KEY", "CLIENT_CERTIFICATE"] {
+            if let Some((name, _)) = self.first(&of_signal(signal, what)) {
+                self.warnings.push(format!("{name} is ignored: client certificates aren't built in"));
+            }
+        }
+    }
+
+    fn headers(&mut self, signal: Signal) -> Vec<(String, String)> {
+        let Some((name, text)) = self.first(&of_signal(signal, "HEADERS")) else { return Vec::new() };
+        let (pairs, wrong) = pairs(&text);
+        if wrong > 0 {
+            self.warnings.push(format!("{name}: {wrong} entries are ignored: each must be key=value"));
+        }
+        pairs
+    }
+
+    fn resource(&mut self) -> Vec<(String, String)> {
+        let name = "OTEL_RESOURCE_ATTRIBUTES";
+        let (mut attributes, wrong) = self.get(name).map(|text| pairs(&text)).unwrap_or_default();
+        if wrong > 0 {
+            self.warnings.push(format!("{name}: {wrong} entries are ignored: each must be key=value"));
+        }
+        let service = self.get("OTEL_SERVICE_NAME");
+        let named = attributes.iter().position(|(key, _)| key == "service.name").map(|at| attributes.remove(at).1);
+        let service = service.or(named).unwrap_or_else(|| "codeyard".to_owned());
+        attributes.retain(|(key, _)| key != "service.name");
+        attributes.insert(0, ("service.name".to_owned(), service));
+        attributes
+    }
+
+    fn sampler(&mut self) -> Sampler {
+        let name = "OTEL_TRACES_SAMPLER";
+        let Some(kind) = self.get(name) else { return Sampler::default() };
+        let ratio = if kind.ends_with("traceidratio") { self.ratio() } else { 1.0 };
+        Sampler::named(&kind, ratio).unwrap_or_else(|| {
+            self.warn(
+                name,
+                &kind,
+                "it must be always_on, always_off or traceidratio, or one of these after parentbased_; \
+                 parentbased_always_on is used",
+            );
+            Sampler::default()
+        })
+    }
+
+    fn ratio(&mut self) -> f64 {
+        let name = "OTEL_TRACES_SAMPLER_ARG";
+        let Some(text) = self.get(name) else { return 1.0 };
+        match text.parse::<f64>() {
+            Ok(ratio) if (0.0..=1.0).contains(&ratio) => ratio,
+            _ => {
+                self.warn(name, &text, "it must be a number from 0 to 1; 1 is used");
+                1.0
+            }
+        }
+    }
+
+    fn batch(&mut self) -> Batch {
+        let queue = self.whole("OTEL_BSP_MAX_QUEUE_SIZE", limits::SPAN_QUEUE, limits::MAX_SPAN_QUEUE);
+        let size = self.whole("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", limits::SPAN_BATCH.min(queue), queue);
+        Batch {
+            delay: self.duration(&["OTEL_BSP_SCHEDULE_DELAY"], limits::SPAN_BATCH_DELAY_MS),
+            queue,
+            size,
+            timeout: self.duration(&["OTEL_BSP_EXPORT_TIMEOUT"], limits::SPAN_EXPORT_TIMEOUT_MS),
+        }
+    }
+
+    /// A number from 1 to `most`.
+    fn whole(&mut self, name: &str, default: usize, most: usize) -> usize {
+        let Some(text) = self.get(name) else { return default };
+        match text.parse::<usize>() {
+            Ok(number) if (1..=most).contains(&number) => number,
+            Ok(number) if number > most => {
+                self.warn(name, &text, &format!("{most} is the most, and is used"));
+                most
+            }
+            _ => {
+                self.warn(name, &text, &format!("it must be a number from 1 to {most}; {default} is used"));
+                default
+            }
+        }
+    }
+
+    /// Milliseconds, from the first of these variables that is set.
+    fn duration(&mut self, names: &[&str], default: u64) -> Duration {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let Some((name, text)) = self.first(&names) else { return Duration::from_millis(default) };
+        match text.parse::<u64>() {
+            Ok(ms) if (1..=limits::MAX_TELEMETRY_MS).contains(&ms) => Duration::from_millis(ms),
+            _ => {
+                let most = limits::MAX_TELEMETRY_MS;
+                self.warn(&name, &text, &format!("it must be milliseconds from 1 to {most}; {default} is used"));
+                Duration::from_millis(default)
+            }
+        }
+    }
+}
+
+/// The variables of one thing: the signal's own before the common one.
+fn of_signal(signal: Signal, what: &str) -> Vec<String> {
+    vec![format!("OTEL_EXPORTER_OTLP_{}_{what}", signal.name), format!("OTEL_EXPORTER_OTLP_{what}")]
+}
+
+/// `key=value,key=value`, values percent-decoded; and how many entries aren't of that form.
+fn pairs(text: &str) -> (Vec<(String, String)>, usize) {
+    let mut wrong = 0;
+    let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).filter_map(|entry| {
+        let pair = entry.split_once('=').filter(|(key, _)| !key.trim().is_empty());
+        let decoded = pair.and_then(|(key, value)| Some((key.trim().to_owned(), percent_decoded(value.trim())?)));
+        wrong += usize::from(decoded.is_none());
+        decoded
+    });
+    (entries.collect(), wrong)
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digits = [rest.next()?, rest.next()?];
+        let digits = std::str::from_utf8(&digits).ok().filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> (Settings, Vec<String>) {
+        Settings::from_variables(|name| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    fn quiet(variables: &[(&str, &str)]) -> Settings {
+        let (settings, warnings) = read(variables);
+        assert_eq!(warnings, Vec::<String>::new());
+        settings
+    }
+
+    #[test]
+    fn off_by_default_and_on_by_an_endpoint_or_by_choice() {
+        assert_eq!(quiet(&[]), Settings::default());
+        let by_endpoint = quiet(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:1/base/")]);
+        assert_eq!(by_endpoint.traces.unwrap().endpoint, "http://c:1/base/v1/traces");
+        assert_eq!(by_endpoint.metrics.unwrap().endpoint, "http://c:1/base/v1/metrics");
+        let own = quiet(&[("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://c:1/in")]);
+        assert_eq!((own.traces.unwrap().endpoint.as_str(), own.metrics), ("https://c:1/in", None));
+        let chosen = quiet(&[("OTEL_METRICS_EXPORTER", "otlp")]);
+        assert_eq!(chosen.metrics.unwrap().endpoint, "http://localhost:4318/v1/metrics");
+        let grpc = quiet(&[("OTEL_TRACES_EXPORTER", "otlp"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]);
+        assert_eq!(grpc.traces.unwrap().endpoint, "http://localhost:4317");
+        let refused = quiet(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:1"), ("OTEL_TRACES_EXPORTER", "none")]);
+        assert!(refused.traces.is_none() && refused.metrics.is_some());
+        for disabled in ["true", "TRUE"] {
+            let off = quiet(&[("OTEL_SDK_DISABLED", disabled), ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:1")]);
+            assert!(off.traces.is_none() && off.metrics.is_none());
+        }
+        assert!(quiet(&[("OTEL_EXPORTER_OTLP_ENDPOINT", " ")]).traces.is_none(), "empty is unset");
+    }
+
+    #[test]
+    fn the_signals_own_variable_comes_first() {
+        let settings = quiet(&[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:1"),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+            ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "a=1"),
+            ("OTEL_EXPORTER_OTLP_METRICS_HEADERS", "b=x%20y, c=2"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "100"),
+            ("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", "200"),
+            ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/c.pem"),
+        ]);
+        let (traces, metrics) = (settings.traces.unwrap(), settings.metrics.unwrap());
+        assert_eq!((traces.protocol, metrics.protocol), (Protocol::Http, Protocol::Grpc));
+        assert_eq!((traces.endpoint.as_str(), metrics.endpoint.as_str()), ("http://c:1/v1/traces", "http://c:1"));
+        assert_eq!(traces.headers, [("a".to_owned(), "1".to_owned())]);
+        assert_eq!(metrics.headers, [("b".to_owned(), "x y".to_owned()), ("c".to_owned(), "2".to_owned())]);
+        assert_eq!((traces.timeout.as_millis(), metrics.timeout.as_millis()), (100, 200));
+        assert_eq!(traces.certificate, Some(PathBuf::from("/c.pem")));
+    }
+
+    #[test]
+    fn a_grpc_endpoint_may_be_a_host_and_a_port() {
+        let of = |more: &[(&str, &str)]| {
+            let mut all = vec![("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"), ("OTEL_EXPORTER_OTLP_ENDPOINT", "c:4317")];
+            all.extend(more);
+            quiet(&all).traces.unwrap().endpoint
+        };
+        assert_eq!(of(&[]), "https://c:4317");
+        assert_eq!(of(&[("OTEL_EXPORTER_OTLP_INSECURE", "true")]), "http://c:4317");
+    }
+
+    #[test]
+    fn a_wrong_value_is_named_and_its_default_used() {
+        let wrong = [
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:1"),
+            ("OTEL_SDK_DISABLED", "maybe"),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "soon"),
+            ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
+            ("OTEL_EXPORTER_OTLP_CLIENT_KEY", "/k"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer s3cret,s3cret,a=%zz"),
+            ("OTEL_RESOURCE_ATTRIBUTES", "k"),
+            ("OTEL_TRACES_SAMPLER", "traceidratio"),
+            ("OTEL_TRACES_SAMPLER_ARG", "2"),
+            ("OTEL_BSP_SCHEDULE_DELAY", "-1"),
+            ("OTEL_BSP_MAX_QUEUE_SIZE", "0"),
+            ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "100000000"),
+            ("OTEL_BSP_EXPORT_TIMEOUT", ""),
+            ("OTEL_METRIC_EXPORT_INTERVAL", "x"),
+            ("OTEL_METRIC_EXPORT_TIMEOUT", "0"),
+        ];
+        let (settings, warnings) = read(&wrong);
+        let all = warnings.join("\n");
+        let unnamed = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_TRACES_SAMPLER", "OTEL_BSP_EXPORT_TIMEOUT"];
+        for (name, _) in wrong.iter().filter(|(name, _)| !unnamed.contains(name)) {
+            assert!(all.contains(name), "{name} is not named in\n{all}");
+        }
+        assert!(!all.contains("s3cret"), "{all}");
+        let expected = Settings::default();
+        assert_eq!(
+            (settings.metric_interval, settings.metric_timeout),
+            (expected.metric_interval, expected.metric_timeout)
+        );
+        assert_eq!((settings.batch.delay, settings.batch.queue), (expected.batch.delay, expected.batch.queue));
+        assert_eq!(settings.batch.size, expected.batch.queue, "no batch is larger than the queue");
+        assert_eq!(settings.traces.unwrap().headers, [("authorization".to_owned(), "Bearer s3cret".to_owned())]);
+        for (name, value) in [
+            ("OTEL_TRACES_EXPORTER", "jaeger"),
+            ("OTEL_METRICS_EXPORTER", "prometheus"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "c:4318"),
+            ("OTEL_TRACES_SAMPLER", "xray"),
+        ] {
+            let (settings, warnings) = read(&[(name, value)]);
+            assert!(warnings.iter().any(|warning| warning.contains(name)), "{name}: {warnings:?}");
+            assert!(settings.traces.is_none() && settings.metrics.is_none());
+        }
+    }
+
+    #[test]
+    fn the_service_has_a_name() {
+        let names = |variables: &[(&str, &str)]| quiet(variables).resource;
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        assert_eq!(names(&[]), [pair("service.name", "codeyard")]);
+        let attributes = ("OTEL_RESOURCE_ATTRIBUTES", "service.name=a,deployment.environment.name=b%2Cc");
+        let environment = pair("deployment.environment.name", "b,c");
+        assert_eq!(names(&[attributes]), [pair("service.name", "a"), environment.clone()]);
+        assert_eq!(names(&[attributes, ("OTEL_SERVICE_NAME", "x")]), [pair("service.name", "x"), environment]);
+    }
+}

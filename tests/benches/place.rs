@@ -1,0 +1,55 @@
+//! Files on disk that the path gate has let in, so that the benchmarks have true canonical URIs.
+
+use std::collections::HashMap;
+
+use codeyard::canon::{Admission, UriGate};
+use codeyard::gate::{Admitted, Gate};
+use codeyard::model::uri::CanonicalUri;
+use tempfile::TempDir;
+
+/// A folder of `part_<n>.py`, and what the gate said of them.
+pub struct Place {
+    _folder: TempDir,
+    uris: Vec<CanonicalUri>,
+    admitted: HashMap<String, CanonicalUri>,
+}
+
+impl Place {
+    /// A folder with `files` files.
+    pub fn new(files: usize) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let names = (0..files).map(|index| root.join(format!("part_{index}.py")));
+        for path in names.clone() {
+            std::fs::write(path, "pass\n").unwrap();
+        }
+        let gate = Gate::open(std::slice::from_ref(&root), &[]).unwrap();
+        let uris: Vec<CanonicalUri> = names
+            .map(|path| match gate.admit(&format!("file://{}", path.display())) {
+                Admitted::Inside(uri) => uri,
+                _ => panic!("not inside"),
+            })
+            .collect();
+        let admitted = uris.iter().map(|uri| (uri.as_str().to_owned(), uri.clone())).collect();
+        Self { _folder: folder, uris, admitted }
+    }
+
+    /// The URI of the file `index`.
+    pub fn uri(&self, index: usize) -> &CanonicalUri {
+        &self.uris[index]
+    }
+
+    /// What the gate said, said again without asking the kernel, which is measured with the whole path.
+    pub fn gate(&self) -> Remembered<'_> {
+        Remembered(&self.admitted)
+    }
+}
+
+/// Answers of the path gate, remembered.
+pub struct Remembered<'a>(&'a HashMap<String, CanonicalUri>);
+
+impl UriGate for Remembered<'_> {
+    fn admit(&mut self, uri: &str) -> Admission {
+        self.0.get(uri).map_or(Admission::Outside, |uri| Admission::Inside(uri.clone()))
+    }
+}
