@@ -66,7 +66,12 @@ impl AdminClient {
     ///
     /// # Errors
     /// All of them.
-    pub async fn send<T: DeserializeOwned>(&self, method: Method, path: &str, body: Option<&Value>) -> Result<T, Error> {
+    pub async fn send<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<T, Error> {
         let (_, bytes) = self.exchange(method, path, body).await?;
         serde_json::from_slice(&bytes).map_err(|_| Error::Broken("its answer is not of the expected form".to_owned()))
     }

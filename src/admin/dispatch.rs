@@ -148,7 +148,9 @@ mod tests {
         assert_eq!(route("/admin/v1/workspaces", Method::HEAD), Ok(("listWorkspaces", vec![])));
         assert_eq!(route("/admin/v1/workspaces/a%2eb", Method::PUT), Ok(("putWorkspace", owned(&["a.b"]))));
         assert_eq!(route("/admin/v1/servers/a/ty-1/stop", Method::POST), Ok(("stopServer", owned(&["a", "ty-1"]))));
-        for missing in ["/", "", "/admin", "/admin/v1/workspaces/", "/admin/v1/workspaces/a/b", "/admin/v1//servers", "/mcp"] {
+        for missing in
+            ["/", "", "/admin", "/admin/v1/workspaces/", "/admin/v1/workspaces/a/b", "/admin/v1//servers", "/mcp"]
+        {
             assert_eq!(route(missing, Method::GET), Err(404), "{missing}");
         }
         assert_eq!(route("/admin/v1/servers/a/b/stop", Method::GET), Err(405));

@@ -22,30 +22,35 @@ use crate::transport::http::connection::serve_connection;
 /// Serves operators on the local socket until `shutdown`. Bind it with [`listen`](crate::transport::attach::listen).
 pub async fn serve_local(listener: UnixListener, api: Arc<Api>, shutdown: CancellationToken) {
     let router = router(api, Entrance::Local);
-    accept(&shutdown, || listener.accept(), |(stream, _), connections: &mut JoinSet<()>| {
-        if is_ours(&stream).unwrap_or(false) {
-            connections.spawn(connection(stream, router.clone(), shutdown.clone()));
-        } else {
-            tracing::warn!("another user at the admin socket refused");
-        }
-    })
+    accept(
+        &shutdown,
+        || listener.accept(),
+        |(stream, _), connections: &mut JoinSet<()>| {
+            if is_ours(&stream).unwrap_or(false) {
+                connections.spawn(connection(stream, router.clone(), shutdown.clone()));
+            } else {
+                tracing::warn!("another user at the admin socket refused");
+            }
+        },
+    )
     .await;
 }
 
 /// Serves operators over TCP until `shutdown`; `entrance` says who may come in.
 pub async fn serve_tcp(listener: TcpListener, api: Arc<Api>, entrance: Entrance, shutdown: CancellationToken) {
     let router = router(api, entrance);
-    accept(&shutdown, || listener.accept(), |(stream, _), connections: &mut JoinSet<()>| {
-        connections.spawn(connection(stream, router.clone(), shutdown.clone()));
-    })
+    accept(
+        &shutdown,
+        || listener.accept(),
+        |(stream, _), connections: &mut JoinSet<()>| {
+            connections.spawn(connection(stream, router.clone(), shutdown.clone()));
+        },
+    )
     .await;
 }
 
-async fn accept<T, F>(
-    shutdown: &CancellationToken,
-    next: impl Fn() -> F,
-    mut take: impl FnMut(T, &mut JoinSet<()>),
-) where
+async fn accept<T, F>(shutdown: &CancellationToken, next: impl Fn() -> F, mut take: impl FnMut(T, &mut JoinSet<()>))
+where
     F: Future<Output = io::Result<T>>,
 {
     let mut connections = JoinSet::new();

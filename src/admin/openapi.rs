@@ -79,13 +79,10 @@ fn describe(route: &Route, generator: &mut SchemaGenerator) -> Value {
 
 fn parameters(route: &Route) -> Vec<Value> {
     let named = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-    let mut all: Vec<Value> = named
-        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
-        .collect();
+    let mut all: Vec<Value> =
+        named.map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}})).collect();
     if route.conditional {
-        let tag = |name: &str, about: &str| {
-            json!({"name": name, "in": "header", "required": false, "description": about, "schema": {"type": "string"}})
-        };
+        let tag = |name: &str, about: &str| json!({"name": name, "in": "header", "required": false, "description": about, "schema": {"type": "string"}});
         all.push(tag("If-Match", "Only if the workspace is at one of these ETags; `*`: only if it is there."));
         all.push(tag("If-None-Match", "`*`: only if it isn't there."));
     }

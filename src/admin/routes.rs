@@ -88,7 +88,13 @@ const fn answer(status: u16, about: &'static str, schema: SchemaOf) -> Answer {
     Answer { status, about, content: Content::Json(schema) }
 }
 
-const fn get(path: &'static str, id: &'static str, summary: &'static str, answers: &'static [Answer], run: Run) -> Route {
+const fn get(
+    path: &'static str,
+    id: &'static str,
+    summary: &'static str,
+    answers: &'static [Answer],
+    run: Run,
+) -> Route {
     let (body, conditional, open) = (None, false, false);
     Route { method: "GET", path, id, summary, body, conditional, open, answers, problems: &[], run }
 }

@@ -22,6 +22,7 @@ use crate::lsp::registry::{Registry, Server};
 use crate::lsp::spawn::ProcessLauncher;
 use crate::store::StateDir;
 use crate::telemetry::{Counts, Metrics, Telemetry};
+use crate::transport::http::probes::Exposition;
 use crate::watch::Watcher;
 
 /// A service that is put together, its workspaces open.
@@ -38,6 +39,8 @@ pub struct Service {
     pub configured: Configured,
     /// What is counted.
     pub counts: Arc<Counts>,
+    /// Writes the metrics.
+    pub exposition: Exposition,
 }
 
 /// Opens the state directory that the flags, the environment or the defaults name.
@@ -146,7 +149,8 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
         Engine::start(parts, threads).map_err(|error| Failure::new(format!("threads can't be started: {error}")))?;
     let configured = engine.configure(config.clone()).await.map_err(|error| Failure::new(error.to_string()))?;
     let gateway = Arc::new(Gateway::new(engine.directory(), Telemetry::new(metrics)));
-    Ok(Service { engine, gateway, state, config, configured, counts })
+    let exposition = super::operate::exposition(&counts);
+    Ok(Service { engine, gateway, state, config, configured, counts, exposition })
 }
 
 /// Says which workspaces couldn't be opened; fails if that leaves none.

@@ -24,7 +24,9 @@ mod tests;
 pub use change::{Changed, WorkspaceChange, diff, needs_restart};
 pub use error::{ConfigError, Place};
 pub use parse::{Source, parse, parse_source};
-pub use sections::{AdminSection, DiagnosticsSection, LogFormat, LogLevel, LogSection, ServerSection, SupervisionSection, Sweep};
+pub use sections::{
+    AdminSection, DiagnosticsSection, LogFormat, LogLevel, LogSection, ServerSection, SupervisionSection, Sweep,
+};
 pub use workspace::{Prewarm, ServerChoice, WorkspaceConfig};
 
 use serde::{Deserialize, Serialize};

@@ -10,5 +10,4 @@ pub mod http;
 pub mod inflight;
 pub mod lines;
 pub mod running;
-pub mod status;
 pub mod stdio;

@@ -75,7 +75,7 @@ fn snapshot(entry: &RosterEntry, stats: SnapshotStats) -> SnapshotDocument {
 
 /// Resident memory of this process.
 fn resident_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * u64::try_from(rustix::param::page_size()).ok()?)
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let kibibytes = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    kibibytes.split_whitespace().next()?.parse().ok().map(|kibibytes: u64| kibibytes * 1024)
 }

@@ -171,7 +171,9 @@ fn condition(headers: &HeaderMap) -> Condition {
     let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or_default().trim());
     match (text(header::IF_MATCH), text(header::IF_NONE_MATCH)) {
         (Some("*"), _) => Condition::Present,
-        (Some(tags), _) => Condition::Revision(tags.split(',').map(|tag| tag.trim().trim_matches('"').into()).collect()),
+        (Some(tags), _) => {
+            Condition::Revision(tags.split(',').map(|tag| tag.trim().trim_matches('"').into()).collect())
+        }
         (None, Some("*")) => Condition::Absent,
         (None, Some(_)) => Condition::Revision(Vec::new()),
         (None, None) => Condition::None,

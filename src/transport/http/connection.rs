@@ -51,10 +51,7 @@ pub async fn serve_connection<S>(
         .header_read_timeout(limits.head)
         .max_headers(MAX_HTTP_HEADERS)
         .max_buf_size(MAX_HTTP_HEAD_BYTES)
-        .serve_connection(
-            Socket::new(stream, limits.write),
-            Told { router: TowerToHyperService::new(router), peer },
-        );
+        .serve_connection(Socket::new(stream, limits.write), Told { router: TowerToHyperService::new(router), peer });
     tokio::pin!(connection);
     let ended = tokio::select! {
         biased;
