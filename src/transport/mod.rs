@@ -11,5 +11,4 @@ pub mod inflight;
 pub mod lines;
 pub mod running;
 mod session_timer;
-pub mod status;
 pub mod stdio;

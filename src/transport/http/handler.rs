@@ -1,6 +1,7 @@
 //! One HTTP request: the checks in their order, then the message.
 //!
-//! The order of `decisions` §2 is the order of the lines in [`Door::answer`]. Invariants: nothing is looked up before
+//! The order of `decisions` §2 is the order of the lines in [`Door::answer`]; only a probe of this machine's own comes before
+//! it, at a path that is no endpoint's. Invariants: nothing is looked up before
 //! authentication; a method that isn't served is answered before version and session are asked for; dropping the
 //! handler's future drops the call.
 
@@ -15,6 +16,7 @@ use axum::response::Response;
 
 use super::host::{AllowedHosts, AllowedOrigins, only};
 use super::path::EndpointPath;
+use super::probes::{Probe, Probes};
 use super::refusal::{Refusal, Refused};
 use super::session::{Session, Sessions};
 use super::{answer, body, media};
@@ -44,6 +46,7 @@ pub struct Door {
     pub(super) limits: Limits,
     pub(super) body_timeout: Duration,
     pub(super) sessions: Sessions,
+    pub(super) probes: Option<Probes>,
 }
 
 /// A caller that may come in.
@@ -67,6 +70,9 @@ pub async fn handle(State(door): State<Arc<Door>>, request: Request) -> Response
 
 impl Door {
     async fn answer(&self, parts: &Parts, body: Body) -> Result<Response, Refused> {
+        if let (Some(probes), Some(probe)) = (&self.probes, Probe::of(parts)) {
+            return Ok(probes.answer(probe).await);
+        }
         let path = EndpointPath::parse(parts.uri.path()).ok_or(Refusal::Path)?;
         let deleting = parts.method == HttpMethod::DELETE;
         if !deleting && parts.method != HttpMethod::POST {
