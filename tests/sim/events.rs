@@ -250,6 +250,7 @@ impl World {
                 page_cap: 200,
                 list_cap: 200,
                 snapshot_bytes: codeyard::base::limits::MAX_SNAPSHOT_BYTES,
+                snapshots_bytes: codeyard::base::limits::MAX_SNAPSHOTS_TOTAL_BYTES,
                 response_bytes: codeyard::base::limits::MAX_RESPONSE_BYTES,
                 ..stage.profile.clone()
             };

@@ -482,6 +482,8 @@ impl Server {
         }
         messages.push(json!({"method": "textDocument/publishDiagnostics", "params": params}));
         stage.cover("push: sent");
+        let digest = stage.digest(&params);
+        stage.note(format!("{} pushes {name} version {version} {digest}", self.name()));
         drop(stage);
         messages.iter().for_each(|message| self.send(message));
     }

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
+use parking_lot::Mutex;
+use tokio::time::Instant;
 use codeyard::telemetry::{Counts, Metrics, Outcome};
 
 /// See the module.
@@ -9,7 +11,8 @@ use codeyard::telemetry::{Counts, Metrics, Outcome};
 pub struct Trap {
     pub counts: Counts,
     pub armed: AtomicBool,
-    pub sprung: AtomicBool,
+    /// When workspaces panicked.
+    pub sprung: Mutex<Vec<Instant>>,
 }
 
 impl Metrics for Trap {
@@ -23,7 +26,7 @@ impl Metrics for Trap {
 
     fn retained_hit(&self) {
         if self.armed.swap(false, SeqCst) {
-            self.sprung.store(true, SeqCst);
+            self.sprung.lock().push(Instant::now());
             panic!("meant to panic");
         }
         self.counts.retained_hit();
