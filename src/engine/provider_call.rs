@@ -41,7 +41,7 @@ pub enum ProviderFailure {
     Unsupported,
     /// It isn't there.
     Unavailable(Unavailable),
-    /// It was stopped on purpose while it was asked: whoever asks again is given another one.
+    /// It was stopped on purpose while it was asked, or the question is about a text that is no longer on disk: begin again.
     Stopped,
     /// The call as a whole fails.
     Failed(ToolError),
@@ -147,6 +147,7 @@ impl<'a> Call<'a> {
         match asked {
             Asked::Unsupported => Err(ProviderFailure::Unsupported),
             Asked::Down(unavailable) => Err(ProviderFailure::Unavailable(unavailable)),
+            Asked::Outdated => Err(ProviderFailure::Stopped),
             Asked::NotReady => {
                 self.wait_for_change().await;
                 Box::pin(self.attempt()).await
@@ -171,6 +172,7 @@ impl<'a> Call<'a> {
         match pending.reply.await {
             Ok(reply) => {
                 pending.expiry.answered();
+                reply.in_its_turn().await;
                 // A server that went back to indexing meanwhile may have answered from half of what it knows.
                 if !matches!(*self.provider.state.borrow(), ServerState::Ready) {
                     return Ok(Attempt::Outdated);

@@ -265,6 +265,12 @@ impl World {
             }
         }
         self.configure().await;
+        for server in self.fleet.alive() {
+            let unable = self.stage.lock().lives[server.number].unable;
+            if unable {
+                server.finish(Exit { code: None, signal: Some(9) });
+            }
+        }
         sleep(Duration::from_secs(QUARANTINE_S + 15)).await;
         self.check();
         for workspace in 0..count {

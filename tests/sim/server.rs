@@ -392,7 +392,10 @@ impl Server {
             Fault::WrongShape => self.reply(id, json!({"range": 7, "kind": [], "items": "none"})),
             Fault::ContentModified => self.send_answer(id, &refuse(-32801, "content modified")),
             Fault::Refused => self.send_answer(id, &refuse(-32603, "internal error at /etc/passwd")),
-            Fault::Unimplemented => self.send_answer(id, &refuse(-32601, "method not found")),
+            Fault::Unimplemented => {
+                self.stage.lock().lives[self.number].unable = true;
+                self.send_answer(id, &refuse(-32601, "method not found"))
+            }
             Fault::BackToIndexing => {
                 self.index_again();
                 self.reply(id, compute(self));
