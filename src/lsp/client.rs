@@ -212,7 +212,7 @@ impl Shared {
             return;
         };
         let outcome = match outcome {
-            Ok(result) => Ok(Reply::new(result.to_owned(), permit.take())),
+            Ok(result) => Ok(Reply::new(result.to_owned(), self.events.mark(), permit.take())),
             Err(error) => Err(self.server_error(method, error)),
         };
         // The receiver may have been dropped just now.

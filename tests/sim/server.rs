@@ -393,7 +393,10 @@ impl Server {
             Fault::WrongShape => self.reply(id, json!({"range": 7, "kind": [], "items": "none"})),
             Fault::ContentModified => self.send_answer(id, &refuse(-32801, "content modified")),
             Fault::Refused => self.send_answer(id, &refuse(-32603, "internal error at /etc/passwd")),
-            Fault::Unimplemented => self.send_answer(id, &refuse(-32601, "method not found")),
+            Fault::Unimplemented => {
+                self.stage.lock().lives[self.number].unable = true;
+                self.send_answer(id, &refuse(-32601, "method not found"))
+            }
             Fault::BackToIndexing => {
                 self.index_again();
                 self.reply(id, compute(self));
@@ -483,6 +486,8 @@ impl Server {
         }
         messages.push(json!({"method": "textDocument/publishDiagnostics", "params": params}));
         stage.cover("push: sent");
+        let digest = stage.digest(&params);
+        stage.note(format!("{} pushes {name} version {version} {digest}", self.name()));
         drop(stage);
         messages.iter().for_each(|message| self.send(message));
     }

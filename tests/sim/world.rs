@@ -2,7 +2,7 @@
 //!
 //! A step is one event that chance chooses, then some time, then all checks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,6 +52,8 @@ pub struct World {
     pub eras: u64,
     done: Arc<Mutex<Vec<Done>>>,
     health: Arc<Mutex<Vec<WorkspaceHealth>>>,
+    /// Workspaces whose health is being asked for: one question at a time, so that answers come in order.
+    asking: Arc<Mutex<BTreeSet<String>>>,
     epochs: BTreeMap<String, [u64; 4]>,
     rules: Rules,
     started: u64,
@@ -109,6 +111,7 @@ impl World {
             eras: 0,
             done: Arc::default(),
             health: Arc::default(),
+            asking: Arc::default(),
             epochs: BTreeMap::new(),
             rules: Rules::default(),
             started: 0,
@@ -228,11 +231,11 @@ impl World {
         for panic in watchdog::unmeant() {
             self.stage.lock().wrong(format!("panicked: {panic}"));
         }
-        if self.trap.sprung.swap(false, std::sync::atomic::Ordering::SeqCst) {
+        for at in std::mem::take(&mut *self.trap.sprung.lock()) {
             self.note("a workspace panicked");
             self.cover("workspace: panicked");
-            self.panics.push(Instant::now());
-            self.upsets.push(Instant::now());
+            self.panics.push(at);
+            self.upsets.push(at);
         }
         self.take_answers();
         self.rules.check(&mut self.stage.lock(), &self.panics);
@@ -306,13 +309,17 @@ impl World {
             }
         }
         if let Some(engine) = &self.engine {
-            for handle in engine.directory().all() {
+            for handle in
+                engine.directory().all().into_iter().filter(|handle| self.asking.lock().insert(handle.name.to_string()))
+            {
+                let (asking, name) = (self.asking.clone(), handle.name.to_string());
                 let (asked, health) =
                     (handle.actor.send(codeyard::engine::workspace::GetWorkspaceHealth), self.health.clone());
                 tokio::spawn(async move {
                     if let Ok(Some(found)) = asked.await {
                         health.lock().push(found);
                     }
+                    asking.lock().remove(&name);
                 });
             }
         }

@@ -79,6 +79,8 @@ pub enum Asked {
     Push(PendingPush),
     /// What is reported, and the pulls that must come in before that is fresh.
     Project(ProjectReport),
+    /// The document isn't on disk any more as it was read for the question: begin anew.
+    Outdated,
     /// Wait for the state to change, then ask again.
     NotReady,
     /// The server can't do this.
