@@ -4,6 +4,7 @@
 
 pub mod args;
 pub mod assemble;
+pub mod bench;
 pub mod call;
 pub mod client;
 pub mod configuration;
@@ -73,6 +74,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Servers(command) => servers::run(command),
         Command::Doctor(args) => doctor::run(args),
         Command::Config(command) => configuration::run(command),
+        Command::Bench(args) => bench::run(args),
         Command::Token(command) => token::run(command),
         Command::Completions { shell } => documents::completions(shell),
         Command::Man { dir } => documents::man(dir.as_deref()),

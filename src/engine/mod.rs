@@ -21,6 +21,7 @@ pub mod restart;
 pub mod server_context;
 pub mod server_state;
 pub mod start;
+pub mod state_watch;
 pub mod supervisor;
 pub mod workspace;
 pub mod workspace_setup;

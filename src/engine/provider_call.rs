@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
+use crate::base::blocking;
 use crate::base::clock::Deadline;
 use crate::base::limits;
 use crate::engine::execution::Provider;
@@ -217,7 +218,7 @@ impl<'a> Call<'a> {
     async fn wait_for_change(&self) {
         let mut state = self.provider.state.clone();
         if state.borrow_and_update().is_pending() {
-            drop(state.changed().await);
+            state.changed().await.ok();
         } else {
             tokio::time::sleep(RETRY_FIRST).await;
         }
@@ -226,7 +227,7 @@ impl<'a> Call<'a> {
     async fn decode(&self, reply: Box<RawValue>, encoding: PositionEncoding) -> Result<RawAnswer, ProviderFailure> {
         let question = self.question.clone();
         let decoded = if reply.get().len() > limits::INLINE_DECODE_BYTES {
-            tokio::task::spawn_blocking(move || decode(&question, &reply)).await.map_err(|_| internal())?
+            blocking::spawn(move || decode(&question, &reply)).await.map_err(|_| internal())?
         } else {
             decode(&question, &reply)
         };
@@ -253,7 +254,7 @@ impl<'a> Call<'a> {
             encoding::answer_to_utf16(&mut answer, encoding, own.as_deref(), &mut texts);
             answer
         };
-        tokio::task::spawn_blocking(convert).await.map_err(|_| internal())
+        blocking::spawn(convert).await.map_err(|_| internal())
     }
 
     /// A document's diagnostics that were pulled count as reported from now on.

@@ -241,11 +241,12 @@ async fn read_task<R: AsyncRead + Unpin>(shared: Arc<Shared>, frames: FrameReade
     let _end = CloseAtEnd(shared.clone());
     let mut inbound = Inbound { shared: &shared, events };
     tokio::select! {
+        biased;
+        () = shared.closed.cancelled() => {}
         reason = inbound.run(frames) => {
             debug!(server = %shared.options.label, %reason, "language server connection ended");
             shared.close(reason);
         }
-        () = shared.closed.cancelled() => {}
     }
 }
 
@@ -253,8 +254,9 @@ async fn write_task<W: AsyncWrite + Unpin>(shared: Arc<Shared>, writer: W) {
     let _end = CloseAtEnd(shared.clone());
     let (outgoing, pending, meter) = (shared.outgoing.clone(), shared.pending.clone(), shared.meter.clone());
     tokio::select! {
-        error = write_frames(writer, outgoing, pending, meter) => shared.close(CloseReason::Write(error.kind())),
+        biased;
         () = shared.closed.cancelled() => {}
+        error = write_frames(writer, outgoing, pending, meter) => shared.close(CloseReason::Write(error.kind())),
     }
 }
 

@@ -165,6 +165,7 @@ impl EventSender {
                     Err(event) => event,
                 };
                 tokio::select! {
+                    biased;
                     () = room => {}
                     () = &mut patience => break,
                 }

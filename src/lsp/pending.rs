@@ -3,7 +3,7 @@
 //! It matches replies to ids and knows nothing of the wire. Invariants: ids are never used twice; at most
 //! `MAX_PENDING_REQUESTS` wait; a dropped request frees its slot at once; each request is completed at most once.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -119,7 +119,7 @@ pub(super) struct Pending {
 
 #[derive(Default)]
 struct Table {
-    entries: HashMap<u64, Entry>,
+    entries: BTreeMap<u64, Entry>,
     last_id: u64,
     closed: Option<CloseReason>,
 }

@@ -4,6 +4,7 @@ use actix::prelude::*;
 use serde::Serialize;
 
 use super::LanguageServer;
+use crate::base::blocking;
 use crate::base::clock::Instant;
 use crate::engine::providers::ChildKey;
 use crate::engine::server_state::ServerState;
@@ -57,7 +58,7 @@ impl Handler<GetHealth> for LanguageServer {
         Box::pin(async move {
             // Memory is read from every process of the tree, which takes milliseconds.
             let memory = match process {
-                Some(process) => tokio::task::spawn_blocking(move || process.memory_bytes()).await.ok().flatten(),
+                Some(process) => blocking::spawn(move || process.memory_bytes()).await.ok().flatten(),
                 None => None,
             };
             ServerHealth { memory_bytes: memory, ..health }

@@ -12,6 +12,8 @@ use tokio::time::timeout;
 
 use super::unread::is_beyond_showing;
 use super::*;
+use crate::base::blocking;
+use crate::base::digest::sha256;
 use crate::engine::anchors;
 use crate::engine::restart::Verdict;
 use crate::engine::server_state::{QUARANTINED, STOPPED};
@@ -197,7 +199,7 @@ impl LanguageServer {
             workspace = %self.context.workspace, server = %self.context.kind, reason, stderr = %last_line(&stderr),
             "language server ended"
         );
-        match self.history.on_death(Instant::now(), rand::random::<f64>()) {
+        match self.history.on_death(Instant::now(), self.jitter()) {
             Verdict::Restart(wait) => {
                 self.set_state(ServerState::Restarting(Down { reason: "crashed", message, stderr }));
                 self.restarts += 1;
@@ -218,6 +220,15 @@ impl LanguageServer {
                 }));
             }
         }
+    }
+
+    /// In [0, 1): spreads the restarts of many servers, and is the same for the same server each time.
+    fn jitter(&self) -> f64 {
+        let context = &self.context;
+        let within = context.gate.root_set().root_of(&context.root).and_then(|root| context.root.strip_prefix(root).ok());
+        let within = within.unwrap_or(Path::new("")).display();
+        let digest = sha256(format!("{}|{}|{within}|{}", context.workspace, context.kind, self.restarts));
+        f64::from(u16::from_be_bytes([digest[0], digest[1]])) / 65_536.0
     }
 
     fn on_closed(&mut self, ctx: &mut Context<Self>) {
@@ -270,7 +281,7 @@ impl LanguageServer {
         if self.cared.is_multiple_of(LEDGER_EVERY) {
             // Reading the memory also notes the child's descendants in the ledger, for the case that all of us are killed.
             let process = up.child.process().clone();
-            tokio::task::spawn_blocking(move || process.memory_bytes());
+            blocking::spawn(move || process.memory_bytes());
         }
         self.cared = self.cared.wrapping_add(1);
         if now.saturating_duration_since(up.born) >= self.history.rule().window {
@@ -333,7 +344,7 @@ impl Handler<StopServer> for LanguageServer {
 async fn give_birth(context: Arc<ServerContext>) -> Result<Born, StillBorn> {
     let failed = |message: String, stderr: String| StillBorn { message, stderr };
     let own = context.clone();
-    let prepared = match tokio::task::spawn_blocking(move || prepare::prepare(&own)).await {
+    let prepared = match blocking::spawn(move || prepare::prepare(&own)).await {
         Ok(Ok(prepared)) => prepared,
         Ok(Err(error)) => {
             return Err(failed(format!("the cache folder can't be used: {}", error.kind()), String::new()));

@@ -24,7 +24,6 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::time::Duration;
 
 use actix::prelude::*;
-use tokio::sync::watch;
 
 use crate::base::clock::{Deadline, Instant};
 use crate::engine::exit::{ExitGuard, ExitKind};
@@ -32,6 +31,7 @@ use crate::engine::providers::ChildKey;
 use crate::engine::restart::RestartHistory;
 use crate::engine::server_context::ServerContext;
 use crate::engine::server_state::{Down, ServerState, Unavailable};
+use crate::engine::state_watch;
 use crate::lsp::encoding::PositionEncoding;
 use crate::lsp::pending::PendingReply;
 use crate::model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
@@ -239,7 +239,7 @@ struct Poisoned {
 /// See the module.
 pub struct LanguageServer {
     context: Arc<ServerContext>,
-    state: watch::Sender<ServerState>,
+    state: state_watch::Sender,
     since: Instant,
     up: Option<Up>,
     incarnation: u64,
@@ -264,8 +264,8 @@ impl LanguageServer {
     pub fn new(
         context: Arc<ServerContext>,
         on_exit: impl FnOnce(ExitKind) + Send + 'static,
-    ) -> (Self, watch::Receiver<ServerState>) {
-        let (state, watcher) = watch::channel(ServerState::Starting);
+    ) -> (Self, state_watch::Receiver) {
+        let (state, watcher) = state_watch::channel(ServerState::Starting);
         let now = Instant::now();
         let history = RestartHistory::new(context.restart);
         let server = Self {

@@ -4,6 +4,7 @@ use actix::prelude::*;
 use futures::FutureExt;
 
 use super::*;
+use crate::base::blocking;
 use crate::engine::language_server::{FilesChanged, News, Restart, ServerNews};
 use crate::watch::{ChangeKind, Changes, FileChange, WatchSpec};
 
@@ -27,7 +28,7 @@ impl Workspace {
             on_change: Arc::new(move || drop(waker.try_send(Wake))),
         };
         let name = self.setup.name.clone();
-        let walk = tokio::task::spawn_blocking(move || watcher.subscribe(spec));
+        let walk = blocking::spawn(move || watcher.subscribe(spec));
         let task = tokio::spawn(async move {
             match walk.await {
                 Ok(Ok(subscription)) => slot.set(Some(Arc::new(subscription))),

@@ -20,7 +20,6 @@ use std::time::Duration;
 use actix::prelude::*;
 use futures::future::{BoxFuture, Shared};
 use serde::Serialize;
-use tokio::sync::watch;
 
 use crate::base::clock::{Deadline, Instant};
 use crate::engine::directory::WatchSlot;
@@ -30,6 +29,7 @@ use crate::engine::known_files::{KnownFiles, Observed};
 use crate::engine::language_server::{LanguageServer, ServerHealth};
 use crate::engine::providers::{ChildKey, Plan};
 use crate::engine::server_state::{QUARANTINED, ServerState};
+use crate::engine::state_watch;
 use crate::engine::workspace_setup::{Policy, WorkspaceSetup};
 use crate::model::epoch::Epochs;
 use crate::model::error::ToolError;
@@ -91,7 +91,7 @@ pub enum Wait {
     /// The watcher's first walk, or looks for programs.
     Preparing(Shared<BoxFuture<'static, ()>>),
     /// Language servers that start or index.
-    Servers(Vec<watch::Receiver<ServerState>>),
+    Servers(Vec<state_watch::Receiver>),
 }
 
 /// Row 10: an execution ends.
@@ -167,7 +167,7 @@ pub struct WorkspaceHealth {
 /// One child.
 struct Child {
     actor: Addr<LanguageServer>,
-    state: watch::Receiver<ServerState>,
+    state: state_watch::Receiver,
 }
 
 /// Where the watcher is.

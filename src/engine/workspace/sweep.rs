@@ -10,6 +10,7 @@ use std::path::Path;
 use actix::prelude::*;
 
 use super::*;
+use crate::base::blocking;
 use crate::base::digest::sha256;
 use crate::base::ids::{LanguageId, ServerKind};
 use crate::base::limits;
@@ -104,7 +105,7 @@ impl Workspace {
 
 async fn sweep_one(setup: Arc<WorkspaceSetup>, provider: Provider, path: PathBuf) {
     let (gate, asker) = (setup.gate.clone(), Asker::Nobody(setup.shared.metrics.clone()));
-    let Ok(Some(document)) = tokio::task::spawn_blocking(move || open(&setup, &path)).await else { return };
+    let Ok(Some(document)) = blocking::spawn(move || open(&setup, &path)).await else { return };
     let question = Question::DocumentDiagnostics(document);
     let asking = Asking { gate: &gate, deadline: Deadline::after(PER_DOCUMENT), asker: &asker };
     let asked = provider_call::ask(&provider, &question, asking);
