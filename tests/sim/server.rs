@@ -162,7 +162,8 @@ impl Server {
     }
 
     fn notified(self: &Arc<Self>, method: &str, params: &Value) {
-        let uri = params["textDocument"]["uri"].as_str().and_then(|uri| self.stage.lock().site(self.workspace).name_of(uri));
+        let uri =
+            params["textDocument"]["uri"].as_str().and_then(|uri| self.stage.lock().site(self.workspace).name_of(uri));
         match (method, uri) {
             ("initialized", _) => self.begin_indexing(true),
             ("exit", _) => self.finish(Exit { code: Some(0), signal: None }),

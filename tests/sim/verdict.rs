@@ -170,9 +170,7 @@ fn failed(stage: &mut Stage, call: &Call, done: &Done, known: Known, data: &[u8]
         ErrorCode::InvalidParams => call.bad == Some(Bad::Arguments),
         ErrorCode::WorkspaceDenied => matches!(call.bad, Some(Bad::Outside | Bad::Link)) || !known.configured,
         ErrorCode::UriInvalid => call.bad == Some(Bad::Uri),
-        ErrorCode::NotFound => {
-            call.bad == Some(Bad::Beyond) || trees().any(|tree| truth(tree, &call.asked).is_none())
-        }
+        ErrorCode::NotFound => call.bad == Some(Bad::Beyond) || trees().any(|tree| truth(tree, &call.asked).is_none()),
         ErrorCode::CursorInvalid => matches!(call.page, Page::Foreign(_) | Page::Forged(_)),
         ErrorCode::CursorStale | ErrorCode::CursorExpired => has_cursor,
         ErrorCode::SnapshotTooLarge => call.limits.snapshot_bytes < limits::MAX_SNAPSHOT_BYTES,

@@ -168,10 +168,18 @@ impl World {
         let (from, limits, key, call) = {
             let mut stage = self.stage.lock();
             let arguments = arguments(&stage.sites[workspace], &asked, size, &page, bad);
-            stage.note(format!("call {number} of client {client} to w{workspace}: {asked:?} {size} {} {bad:?}", page_name(&page)));
+            stage.note(format!(
+                "call {number} of client {client} to w{workspace}: {asked:?} {size} {} {bad:?}",
+                page_name(&page)
+            ));
             stage.cover(format!("asked: {tool}"));
             let key = format!("w{workspace} {tool} {}", stage.digest(&arguments));
-            (stage.sites[workspace].version(), stage.profile.clone(), key, to_tool_call(workspace, tool, &arguments, number))
+            (
+                stage.sites[workspace].version(),
+                stage.profile.clone(),
+                key,
+                to_tool_call(workspace, tool, &arguments, number),
+            )
         };
         let (reply, done, stage) = (self.gateway.call(call), self.done.clone(), self.stage.clone());
         let task = tokio::spawn(async move {
@@ -180,7 +188,8 @@ impl World {
             done.lock().push(Done { number, reply, at: Instant::now(), until });
         });
         let places = places.map(|handle| handle.places);
-        let call = Call { number, client, workspace, tool, asked, size, page, bad, from, began, limits, key, places, task };
+        let call =
+            Call { number, client, workspace, tool, asked, size, page, bad, from, began, limits, key, places, task };
         self.calls.push(call);
         if self.calls.len() > 200 {
             self.crowded = Some(began);
@@ -298,7 +307,8 @@ impl World {
         }
         if let Some(engine) = &self.engine {
             for handle in engine.directory().all() {
-                let (asked, health) = (handle.actor.send(codeyard::engine::workspace::GetWorkspaceHealth), self.health.clone());
+                let (asked, health) =
+                    (handle.actor.send(codeyard::engine::workspace::GetWorkspaceHealth), self.health.clone());
                 tokio::spawn(async move {
                     if let Ok(Some(found)) = asked.await {
                         health.lock().push(found);
@@ -311,7 +321,8 @@ impl World {
     fn check_places(&mut self) {
         let Some(engine) = &self.engine else { return };
         for handle in engine.directory().all() {
-            let own = self.calls.iter().filter(|call| call.places.as_ref().is_some_and(|of| Arc::ptr_eq(of, &handle.places)));
+            let own =
+                self.calls.iter().filter(|call| call.places.as_ref().is_some_and(|of| Arc::ptr_eq(of, &handle.places)));
             let held = limits::MAX_CALLS_PER_WORKSPACE - handle.places.available_permits();
             let quiet = self.restless.elapsed() >= Duration::from_millis(1);
             let own = own.count();
