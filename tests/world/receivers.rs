@@ -178,31 +178,33 @@ fn assert_trace(phoenix: &Service, trace: &str, log: &str) {
     }
 }
 
+/// One Phoenix for all of it: it takes long to start.
 #[test]
 #[ignore = "slow: fetches Phoenix from PyPI"]
-fn phoenix_shows_a_clients_trace_down_to_the_language_server() {
+fn phoenix_shows_whole_traces() {
     let folder = tempfile::tempdir().expect("a folder");
     let phoenix = phoenix(folder.path());
     let place = Place::new("python");
-    for (salt, protocol, port) in [(1, "http/protobuf", phoenix.port(0)), (2, "grpc", phoenix.port(1))] {
-        let yard = serve(&place, &format!("http://127.0.0.1:{port}"), protocol, "none");
-        let trace = traced_call(&place, &mut yard.client("python"), salt);
-        assert_trace(&phoenix, &trace, &yard.log());
-        yard.stop();
-    }
+    from_the_client_to_the_language_server(&phoenix, &place);
+    with_the_official_clients_own_spans(&phoenix, &place, folder.path());
+    with_what_is_left_at_the_end(&phoenix, &place);
     place.assert_untouched();
     phoenix.stop();
 }
 
+fn from_the_client_to_the_language_server(phoenix: &Service, place: &Place) {
+    for (salt, protocol, port) in [(1, "http/protobuf", phoenix.port(0)), (2, "grpc", phoenix.port(1))] {
+        let yard = serve(place, &format!("http://127.0.0.1:{port}"), protocol, "none");
+        let trace = traced_call(place, &mut yard.client("python"), salt);
+        assert_trace(phoenix, &trace, &yard.log());
+        yard.stop();
+    }
+}
+
 /// The official client makes spans of its own where OpenTelemetry is set up, and tells of them unasked.
-#[test]
-#[ignore = "slow: fetches Phoenix from PyPI"]
-fn phoenix_joins_the_official_clients_own_spans_with_ours() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let phoenix = phoenix(folder.path());
-    let place = Place::new("python");
+fn with_the_official_clients_own_spans(phoenix: &Service, place: &Place, folder: &Path) {
     let receiver = format!("http://127.0.0.1:{}", phoenix.port(0));
-    let yard = serve(&place, &receiver, "http/protobuf", "none");
+    let yard = serve(place, &receiver, "http/protobuf", "none");
     place.ask(&mut yard.client("python"));
     let plan = json!({
         "receiver": format!("{receiver}/v1/traces"),
@@ -211,16 +213,16 @@ fn phoenix_joins_the_official_clients_own_spans_with_ours() {
         "tool": "vscode.lsp.hover",
         "arguments": place.definition().0,
     });
-    let file = folder.path().join("plan.json");
+    let file = folder.join("plan.json");
     std::fs::write(&file, plan.to_string()).expect("a file");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/world/clients/traced.py");
     let printed = run_well(python_with_phoenix().arg(script).arg(file));
     let told: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
     let trace = told["trace"].as_str().expect("a trace");
-    let (_, call) = asked_and_call(&phoenix, trace, "textDocument/hover", &yard.log());
+    let (_, call) = asked_and_call(phoenix, trace, "textDocument/hover", &yard.log());
     assert_eq!(call.name, "tools/call vscode.lsp.hover");
     let mut above = vec![call.parent.expect("a parent")];
-    let spans = spans_of(&phoenix, trace);
+    let spans = spans_of(phoenix, trace);
     while let Some(span) = spans.iter().find(|span| Some(&span.id) == above.last()) {
         above.extend(span.parent.clone());
         if span.parent.is_none() {
@@ -229,15 +231,9 @@ fn phoenix_joins_the_official_clients_own_spans_with_ours() {
     }
     assert_eq!(above.last().map(String::as_str), told["span"].as_str(), "the agent's span is at the top: {spans:#?}");
     yard.stop();
-    phoenix.stop();
 }
 
-#[test]
-#[ignore = "slow: fetches Phoenix from PyPI"]
-fn phoenix_gets_what_is_left_when_the_server_ends() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let phoenix = phoenix(folder.path());
-    let place = Place::new("python");
+fn with_what_is_left_at_the_end(phoenix: &Service, place: &Place) {
     let environment = [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", &*format!("http://127.0.0.1:{}", phoenix.port(0))),
         ("OTEL_TRACES_EXPORTER", "otlp"),
@@ -245,12 +241,11 @@ fn phoenix_gets_what_is_left_when_the_server_ends() {
         ("OTEL_BSP_SCHEDULE_DELAY", "3600000"),
     ];
     let yard = Yard::serve_in(&place.workspace(), &[], &environment);
-    let trace = traced_call(&place, &mut yard.client("python"), 3);
-    assert!(spans_of(&phoenix, &trace).is_empty(), "nothing is sent yet");
+    let trace = traced_call(place, &mut yard.client("python"), 3);
+    assert!(spans_of(phoenix, &trace).is_empty(), "nothing is sent yet");
     let log = yard.log();
     yard.stop();
-    assert_trace(&phoenix, &trace, &log);
-    phoenix.stop();
+    assert_trace(phoenix, &trace, &log);
 }
 
 #[test]
