@@ -13,7 +13,7 @@ use super::client::{Client, Error};
 use super::render::Renderer;
 use super::{Failure, assemble, logging, output, survey};
 use crate::base::limits::{MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES};
-use crate::config::{LogLevel, LogSection};
+use crate::config::{LogFormat, LogLevel, LogSection};
 use crate::gateway::service::{Principal, Service as _};
 use crate::model::uri::{encode_path, percent_decode};
 use crate::store::StateDir;
@@ -23,7 +23,8 @@ use crate::transport::stdio::serve_stdio;
 
 /// Asks, and prints the answer.
 pub fn run(args: CallArgs) -> Result<(), Failure> {
-    logging::install(&LogSection { level: LogLevel::Error, ..LogSection::default() });
+    let log = LogSection { format: LogFormat::Text, level: LogLevel::Error, ..LogSection::default() };
+    let _flush = logging::install(&log);
     let arguments = arguments(&args.arguments)?;
     super::runtime()?.block_on(ask(&args, arguments))
 }
@@ -72,7 +73,7 @@ async fn own(state: StateDir, args: &CallArgs, arguments: &Value) -> Result<(), 
             }
         }
     };
-    service.engine.drain().await;
+    service.end().await;
     done
 }
 

@@ -23,7 +23,7 @@ use crate::transport::status;
 /// Serves until SIGTERM, SIGINT, or an error.
 pub fn run(args: ServeArgs) -> Result<(), Failure> {
     let config = assemble::load_config(&args.source)?;
-    logging::install(&config.log);
+    let _flush = logging::install(&config.log);
     super::runtime()?.block_on(serve(args, config))
 }
 
@@ -67,7 +67,7 @@ pub fn lock(state: &StateDir) -> Result<ServeLock, Failure> {
 /// Stops the language servers and the actors.
 pub async fn end(service: Arc<Service>) {
     match Arc::try_unwrap(service) {
-        Ok(service) => service.engine.drain().await,
+        Ok(service) => service.end().await,
         // The status socket's tasks have ended, and nothing else keeps one.
         Err(_) => tracing::warn!("the service is still in use at its end"),
     }

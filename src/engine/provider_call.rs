@@ -55,7 +55,7 @@ enum Attempt {
     Report(ProjectReport),
     Outdated,
     Died,
-    Refused(String),
+    Refused(i64),
 }
 
 /// Asks `provider` and decodes its answer.
@@ -128,8 +128,8 @@ impl<'a> Call<'a> {
                     return Err(self.unavailable("crashed", "the language server ended while it was answering"));
                 }
                 Attempt::Died => self.deaths += 1,
-                Attempt::Refused(message) if self.refusals >= 1 => {
-                    tracing::warn!(server = %self.provider.kind, message, "language server answered with an error");
+                Attempt::Refused(code) if self.refusals >= 1 => {
+                    tracing::warn!(server = %self.provider.kind, code, "language server answered with an error");
                     return Err(self.unavailable("server_error", "the language server answered with an error"));
                 }
                 Attempt::Refused(_) => self.refusals += 1,
@@ -198,9 +198,9 @@ impl<'a> Call<'a> {
                 self.provider.server.try_send(NotImplemented(method_of(self.question))).ok();
                 Err(ProviderFailure::Unsupported)
             }
-            Err(RequestError::Server { message, .. }) => {
+            Err(RequestError::Server { code, .. }) => {
                 pending.expiry.answered();
-                Ok(Attempt::Refused(message))
+                Ok(Attempt::Refused(code))
             }
             Err(RequestError::Broken) => {
                 pending.expiry.closed();
@@ -233,8 +233,9 @@ impl<'a> Call<'a> {
         };
         match decoded {
             Ok(answer) => self.to_utf16(answer, encoding).await,
-            Err(error) => {
-                tracing::warn!(server = %self.provider.kind, error = %error, "language server's answer is malformed");
+            // What is wrong with it would be told in its own words.
+            Err(_) => {
+                tracing::warn!(server = %self.provider.kind, "language server's answer is malformed");
                 Err(self.unavailable("server_error", "the language server gave a malformed answer"))
             }
         }
@@ -294,8 +295,8 @@ impl<'a> Call<'a> {
                 Attempt::Reply(reply, encoding, incarnation) => (reply, encoding, incarnation),
                 Attempt::Outdated if files.contains_key(&*uri) => continue,
                 Attempt::Outdated | Attempt::Died => return Ok(None),
-                Attempt::Refused(message) => {
-                    tracing::warn!(server = %self.provider.kind, message, "language server refused a document's diagnostics");
+                Attempt::Refused(code) => {
+                    tracing::warn!(server = %self.provider.kind, code, "language server refused a document's diagnostics");
                     return Err(self.unavailable("server_error", "a document's diagnostics could not be pulled"));
                 }
                 _ => return Err(internal()),

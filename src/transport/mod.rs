@@ -10,5 +10,6 @@ pub mod http;
 pub mod inflight;
 pub mod lines;
 pub mod running;
+mod session_timer;
 pub mod status;
 pub mod stdio;
