@@ -162,6 +162,9 @@ impl Entry {
     }
 }
 
+/// What is added to where calls are told.
+type Tell = Arc<dyn Fn(Telemetry) -> Telemetry + Send + Sync>;
+
 /// What a service is to be made from.
 pub struct Plan {
     site: Site,
@@ -169,12 +172,21 @@ pub struct Plan {
     kinds: Vec<Entry>,
     watched: bool,
     metrics: Option<Arc<dyn Metrics>>,
+    tell: Tell,
     tune: Box<dyn FnOnce(&mut Config)>,
 }
 
 impl Plan {
     pub fn new(site: Site) -> Self {
-        Self { site, more: vec![], kinds: vec![], watched: true, metrics: None, tune: Box::new(|_| {}) }
+        Self {
+            site,
+            more: vec![],
+            kinds: vec![],
+            watched: true,
+            metrics: None,
+            tell: Arc::new(|told| told),
+            tune: Box::new(|_| {}),
+        }
     }
 
     /// A service with one kind of server.
@@ -203,6 +215,12 @@ impl Plan {
         self
     }
 
+    /// Adds to where calls are told.
+    pub fn tell(mut self, tell: impl Fn(Telemetry) -> Telemetry + Send + Sync + 'static) -> Self {
+        self.tell = Arc::new(tell);
+        self
+    }
+
     pub fn tune(mut self, tune: impl FnOnce(&mut Config) + 'static) -> Self {
         self.tune = Box::new(tune);
         self
@@ -219,7 +237,7 @@ impl Plan {
         let counts = Arc::new(Counts::default());
         let metrics = self.metrics.unwrap_or_else(|| counts.clone());
         let kinds = Arc::new(Kinds { kinds: self.kinds });
-        Yard::open(sites, config, kinds, self.watched, metrics, counts).await
+        Yard::open(sites, config, kinds, self.watched, (metrics, self.tell), counts).await
     }
 }
 
@@ -285,6 +303,7 @@ pub struct Yard {
     kinds: Arc<Kinds>,
     watched: bool,
     metrics: Arc<dyn Metrics>,
+    tell: Tell,
 }
 
 impl Yard {
@@ -293,7 +312,7 @@ impl Yard {
         config: Config,
         kinds: Arc<Kinds>,
         watched: bool,
-        metrics: Arc<dyn Metrics>,
+        (metrics, tell): (Arc<dyn Metrics>, Tell),
         counts: Arc<Counts>,
     ) -> Self {
         let state = StateDir::open(&sites[0].base().join("state")).unwrap();
@@ -316,14 +335,14 @@ impl Yard {
         let engine = Engine::start_here(parts);
         let done = engine.configure(config.clone()).await.unwrap();
         assert_eq!(done.failed, [], "workspaces must open");
-        let gateway = Arc::new(Gateway::new(engine.directory(), Telemetry::new(metrics.clone())));
-        Self { sites, config, counts, gateway, watcher, engine: Some(engine), kinds, watched, metrics }
+        let gateway = Arc::new(Gateway::new(engine.directory(), tell(Telemetry::new(metrics.clone()))));
+        Self { sites, config, counts, gateway, watcher, engine: Some(engine), kinds, watched, metrics, tell }
     }
 
     /// Ends the service and starts another one with the same state directory.
     pub async fn reopen(mut self) -> Self {
         self.engine.take().unwrap().drain().await;
-        Self::open(self.sites, self.config, self.kinds, self.watched, self.metrics, self.counts).await
+        Self::open(self.sites, self.config, self.kinds, self.watched, (self.metrics, self.tell), self.counts).await
     }
 
     pub fn engine(&self) -> &Engine {
@@ -367,8 +386,12 @@ impl Yard {
 
     /// A call that is under way; dropping it takes it back.
     pub fn start(&self, workspace: &str, tool: &str, arguments: Value) -> BoxFuture<'static, Called> {
-        let began = Instant::now();
-        let call = ToolCall {
+        self.run(self.tool_call(workspace, tool, arguments))
+    }
+
+    /// A call as a transport makes it, for tests that change it before it runs.
+    pub fn tool_call(&self, workspace: &str, tool: &str, arguments: Value) -> ToolCall {
+        ToolCall {
             endpoint: Endpoint { workspace: WorkspaceName::new(workspace), catalogs: Arc::from(["lsp-v1".to_owned()]) },
             principal: Principal::local(),
             tool: tool.to_owned(),
@@ -378,7 +401,12 @@ impl Yard {
             request_id_text: "1".into(),
             session: None,
             transport: TransportKind::Pipe,
-        };
+        }
+    }
+
+    /// The same with a call of the test's own.
+    pub fn run(&self, call: ToolCall) -> BoxFuture<'static, Called> {
+        let began = Instant::now();
         let reply = self.gateway.call(call);
         async move { Called { reply: reply.await, took: began.elapsed() } }.boxed()
     }
