@@ -8,6 +8,7 @@ use super::Failure;
 use super::args::SourceArgs;
 use super::logging;
 use crate::config::{Config, Source};
+use crate::engine::observed;
 use crate::engine::programs::{Locate, Programs};
 use crate::engine::server_context::Program;
 use crate::engine::server_state::Unavailable;
@@ -21,9 +22,10 @@ use crate::lsp::install::{Installer, Located};
 use crate::lsp::ledger::{self, Ledger};
 use crate::lsp::registry::{Registry, Server};
 use crate::lsp::spawn::ProcessLauncher;
+use crate::protocol::names::SERVER_VERSION;
 use crate::store::StateDir;
 use crate::telemetry::settings::Settings;
-use crate::telemetry::{Counts, Metrics, Pipeline, Telemetry};
+use crate::telemetry::{Counts, Meters, Metrics, Observers, Pipeline, Prometheus, Telemetry};
 use crate::watch::Watcher;
 
 /// A service that is put together, its workspaces open.
@@ -40,6 +42,8 @@ pub struct Service {
     pub configured: Configured,
     /// What is counted.
     pub counts: Arc<Counts>,
+    /// What Prometheus scrapes.
+    pub prometheus: Prometheus,
     /// What leaves the process by OTLP.
     pub pipeline: Arc<Pipeline>,
 }
@@ -139,7 +143,9 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
         }
     };
     let counts = Arc::new(Counts::default());
-    let metrics: Arc<dyn Metrics> = counts.clone();
+    let (pipeline, prometheus) = pipeline();
+    let meter = pipeline.meter();
+    let metrics: Arc<dyn Metrics> = Arc::new(Meters::new(&meter, counts.clone(), SERVER_VERSION));
     let shared = Shared {
         programs: Programs::new(Arc::new(Installed(installer(&state)))),
         launcher: Arc::new(launcher),
@@ -148,6 +154,7 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
         environment: Arc::new(allowed_environment()),
         metrics: metrics.clone(),
     };
+    let (frames, watcher) = (shared.frames.clone(), shared.watcher.clone());
     let parts = EngineParts {
         shared,
         epochs: Arc::new(state.roots_epochs()),
@@ -159,24 +166,28 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
     let engine =
         Engine::start(parts, threads).map_err(|error| Failure::new(format!("threads can't be started: {error}")))?;
     let configured = engine.configure(config.clone()).await.map_err(|error| Failure::new(error.to_string()))?;
-    let pipeline = pipeline();
     let mut telemetry = Telemetry::new(metrics).with_spans(&pipeline);
-    if let Some(log) = logging::calls() {
+    let log = logging::calls();
+    if let Some(log) = log.clone() {
         telemetry = telemetry.with_log(log);
     }
+    let observers = Observers::new(&meter);
+    telemetry.observed_by(&observers);
+    observed::observe(&observers, &engine.directory(), &frames, watcher.as_ref());
+    pipeline.losses().observed_by(&observers, log);
     let gateway = Arc::new(Gateway::new(engine.directory(), telemetry));
-    Ok(Service { engine, gateway, state, config, configured, counts, pipeline })
+    Ok(Service { engine, gateway, state, config, configured, counts, prometheus, pipeline })
 }
 
 /// Telemetry as the environment asks for it. What is wrong with it is logged; the service runs all the same.
-fn pipeline() -> Arc<Pipeline> {
+fn pipeline() -> (Arc<Pipeline>, Prometheus) {
     let variable = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
     let (settings, wrong) = Settings::from_variables(variable);
-    let (pipeline, failed) = Pipeline::start(&settings, |builder| builder);
+    let (pipeline, prometheus, failed) = Prometheus::beside(&settings);
     for warning in wrong.into_iter().chain(failed) {
         tracing::warn!("{warning}");
     }
-    Arc::new(pipeline)
+    (Arc::new(pipeline), prometheus)
 }
 
 /// Says which workspaces couldn't be opened; fails if that leaves none.

@@ -60,7 +60,7 @@ async fn serve_and_ask(args: &QuickstartArgs, samples: &Path, state: StateDir) -
     let chosen = WORKSPACES.iter().map(|(_, kind)| (*kind).to_owned()).collect();
     let service = Arc::new(assemble::assemble(state, configuration(samples), chosen).await?);
     assemble::report_failures(&service.configured)?;
-    let running = Running::start(&service, listener, options)?;
+    let running = Running::start(&service, listener, options, None)?;
     say(format_args!("\n2. Serving the sample workspaces of {}\nlistening {}", samples.display(), running.url));
     let asked = tokio::select! {
         right = ask_all(samples, &running.url, token.reveal()) => Some(right),
@@ -85,8 +85,7 @@ async fn serve_and_ask(args: &QuickstartArgs, samples: &Path, state: StateDir) -
             }
         }
     };
-    running.stop().await;
-    serve::end(service).await;
+    running.end(service).await;
     result
 }
 

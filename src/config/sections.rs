@@ -33,6 +33,16 @@ impl ServerSection {
     }
 }
 
+/// `[admin]`: where operators may reach the service beside the local socket of the state directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdminSection {
+    /// Address and port for operators, with tokens of their own (`codeyard token add --admin NAME`). Without it, only the
+    /// local socket. `allowed_hosts` and `allowed_origins` of `[server]` hold here, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen: Option<String>,
+}
+
 /// Which files are opened so that a workspace's diagnostics are known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -4,15 +4,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use actix::Addr;
+use actix::dev::ToEnvelope;
+use actix::{Addr, Handler, Message};
 use actix_rt::ArbiterHandle;
 use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 
 use crate::base::ids::{TenantId, WorkspaceName};
 use crate::base::limits::{self, Limits};
-use crate::engine::workspace::Workspace;
+use crate::engine::census::{Census, WorkspaceCell};
+use crate::engine::workspace::{GetWorkspaceHealth, Workspace, WorkspaceHealth};
 use crate::gate::Gate;
 use crate::watch::Subscription;
 
@@ -51,6 +54,8 @@ pub struct WorkspaceHandle {
     pub places: Arc<Semaphore>,
     /// Its subscription to file changes.
     pub watch: WatchSlot,
+    /// Where its state can be read.
+    pub cell: Arc<WorkspaceCell>,
 }
 
 impl WorkspaceHandle {
@@ -58,11 +63,36 @@ impl WorkspaceHandle {
     pub fn new_places() -> Arc<Semaphore> {
         Arc::new(Semaphore::new(limits::MAX_CALLS_PER_WORKSPACE))
     }
+
+    /// Calls in flight.
+    pub fn calls(&self) -> usize {
+        limits::MAX_CALLS_PER_WORKSPACE.saturating_sub(self.places.available_permits())
+    }
+
+    /// Its answer to an operator's message; `None` if it doesn't answer in time, or is gone.
+    pub async fn ask<M>(&self, message: M) -> Option<M::Result>
+    where
+        M: Message + Send + 'static,
+        M::Result: Send,
+        Workspace: Handler<M>,
+        <Workspace as actix::Actor>::Context: ToEnvelope<Workspace, M>,
+    {
+        let limit = Duration::from_millis(limits::OPERATOR_PATIENCE_MS);
+        tokio::time::timeout(limit, self.actor.send(message)).await.ok()?.ok()
+    }
+
+    /// Its health; `None` if it doesn't answer in time, or is gone.
+    pub async fn health(&self) -> Option<WorkspaceHealth> {
+        self.ask(GetWorkspaceHealth).await.flatten()
+    }
 }
 
 /// See the module.
 #[derive(Default)]
-pub struct Directory(RwLock<Table>);
+pub struct Directory {
+    table: RwLock<Table>,
+    census: Census,
+}
 
 #[derive(Default)]
 struct Table {
@@ -73,28 +103,33 @@ struct Table {
 impl Directory {
     /// The workspace of this name.
     pub fn get(&self, name: &WorkspaceName) -> Option<WorkspaceHandle> {
-        self.0.read().workspaces.get(name).cloned()
+        self.table.read().workspaces.get(name).cloned()
     }
 
     /// The workspace that an endpoint without a name means.
     pub fn default_name(&self) -> Option<WorkspaceName> {
-        self.0.read().default.clone()
+        self.table.read().default.clone()
     }
 
     /// All workspaces.
     pub fn all(&self) -> Vec<WorkspaceHandle> {
-        self.0.read().workspaces.values().cloned().collect()
+        self.table.read().workspaces.values().cloned().collect()
+    }
+
+    /// What runs, in numbers.
+    pub fn census(&self) -> &Census {
+        &self.census
     }
 
     pub(super) fn put(&self, handle: WorkspaceHandle) {
-        self.0.write().workspaces.insert(handle.name.clone(), handle);
+        self.table.write().workspaces.insert(handle.name.clone(), handle);
     }
 
     pub(super) fn remove(&self, name: &WorkspaceName) -> Option<WorkspaceHandle> {
-        self.0.write().workspaces.remove(name)
+        self.table.write().workspaces.remove(name)
     }
 
     pub(super) fn set_default(&self, name: Option<WorkspaceName>) {
-        self.0.write().default = name;
+        self.table.write().default = name;
     }
 }

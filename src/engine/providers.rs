@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::base::digest::sha256hex;
 use crate::engine::programs::Looking;
 use crate::engine::server_context::Program;
 use crate::engine::server_state::Unavailable;
@@ -22,6 +23,14 @@ pub struct ChildKey {
     pub kind: String,
     /// The project root.
     pub root: PathBuf,
+}
+
+impl ChildKey {
+    /// A short name for it that is the same for every child of this kind at this root: `ty-1a2b3c4d`.
+    pub fn id(&self) -> String {
+        use std::os::unix::ffi::OsStrExt;
+        format!("{}-{}", self.kind, &sha256hex(self.root.as_os_str().as_bytes())[..8])
+    }
 }
 
 /// A child that should take part, not yet started perhaps.
@@ -163,6 +172,11 @@ fn choose(setup: &WorkspaceSetup, kind: &str, path: &Path) -> Chosen {
             program,
         })),
     }
+}
+
+/// Whether `path` belongs to the child `key`: not to one of a project nested in its own.
+pub fn is_own(setup: &WorkspaceSetup, server: &Server, key: &ChildKey, path: &Path) -> bool {
+    project_root_of(setup.gate.root_set(), server, path).is_some_and(|root| root == key.root)
 }
 
 /// The project root of `path` for `server`; `None` if another server is meant, or a needed marker is missing. A file in an

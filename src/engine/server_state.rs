@@ -1,6 +1,6 @@
 //! What the world may know of a language server: where it is in its life, and what to say when it can't answer.
 //!
-//! The state is published on a watch channel, so that a request can wait for it without holding an actor.
+//! The state is published by [`state_watch`](super::state_watch), so that a request can wait for it without holding an actor.
 
 use serde::Serialize;
 
@@ -8,6 +8,8 @@ use crate::model::error::{Phase, ToolError};
 
 /// The reason of a server that was stopped on purpose.
 pub const STOPPED: &str = "stopped";
+/// The reason of a server that failed too often.
+pub const QUARANTINED: &str = "quarantined";
 
 /// Where a language server is in its life.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

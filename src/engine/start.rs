@@ -9,10 +9,9 @@ use actix::prelude::*;
 use actix_rt::{Arbiter, System};
 
 use crate::config::Config;
+use crate::engine::control::Control;
 use crate::engine::directory::Directory;
-use crate::engine::supervisor::{
-    Configure, ConfigureError, Configured, DrainAll, GetHealth, Supervisor, SupervisorParts,
-};
+use crate::engine::supervisor::{Configure, ConfigureError, Configured, DrainAll, Supervisor, SupervisorParts};
 use crate::engine::workspace::WorkspaceHealth;
 use crate::engine::workspace_setup::Shared;
 use crate::store::RootsEpochs;
@@ -50,15 +49,14 @@ pub enum Error {
 }
 
 impl Engine {
-    /// Starts the actors on `threads` threads of their own.
+    /// Starts the workspaces on `threads` threads, and the supervisor on one of its own, which no workspace can hold up.
     pub fn start(parts: EngineParts, threads: usize) -> io::Result<Self> {
         let (ready, started) = std::sync::mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name("codeyard-engine".into()).spawn(move || {
             let system = System::new();
             let engine = system.block_on(async move {
-                let arbiters = (1..threads.max(1)).map(|_| Arbiter::new().handle());
-                let arbiters = arbiters.chain([Arbiter::current()]).collect();
-                Self::start_on(parts, arbiters)
+                let arbiters = (0..threads.max(1)).map(|_| Arbiter::new().handle());
+                Self::start_on(parts, arbiters.collect())
             });
             drop(ready.send((engine, System::current())));
             if let Err(error) = system.run() {
@@ -99,9 +97,15 @@ impl Engine {
         Ok(asked?)
     }
 
-    /// The health of all workspaces.
+    /// What operators do with it.
+    pub fn control(&self) -> Control {
+        Control::new(self.directory.clone(), self.supervisor.clone())
+    }
+
+    /// The health of all workspaces that answer.
     pub async fn health(&self) -> Vec<WorkspaceHealth> {
-        self.supervisor.send(GetHealth).await.unwrap_or_default()
+        let overview = self.control().overview(None).await;
+        overview.map(|overview| overview.healths.into_iter().flatten().collect()).unwrap_or_default()
     }
 
     /// Lets calls end, stops all language servers, then the actors and their threads.

@@ -23,7 +23,7 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::query::{GatedQuery, Query};
 use crate::protocol::error::Fault;
 use crate::protocol::names::REVISION;
-use crate::telemetry::{self, CallStart, OpenCall, Telemetry};
+use crate::telemetry::{self, CallStart, Metrics, OpenCall, Telemetry};
 
 /// Catalog joins that are remembered with their tool lists.
 const MAX_REMEMBERED_SETS: usize = 64;
@@ -108,7 +108,10 @@ impl Gateway {
             open.trace().has_cursor();
         }
         let Some(workspace) = workspace else { return Err(fail(no_workspace())) };
-        let place = self.admission.enter(&workspace).map_err(fail)?;
+        let place = self.admission.enter(&workspace).map_err(|full| {
+            self.telemetry.metrics().shed(full.as_str());
+            fail(ToolError::overloaded(limits::RETRY_AFTER_MS))
+        })?;
         let query = Arc::new(gated(&workspace, query).map_err(fail)?);
         let (reply, answer) = oneshot::channel();
         let (progress, call) = (call.progress.clone(), open.trace().clone());
@@ -177,6 +180,10 @@ impl Service for Gateway {
                 futures::future::ready(reply).boxed()
             }
         }
+    }
+
+    fn metrics(&self) -> Arc<dyn Metrics> {
+        self.telemetry.metrics().clone()
     }
 
     fn overloaded(&self, call: &ToolCall) -> Reply {

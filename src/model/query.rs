@@ -5,6 +5,24 @@ use super::epoch::EpochMask;
 use super::position::Position;
 use super::uri::CanonicalUri;
 
+/// The canonical names of the tools.
+pub mod tools {
+    /// `Definition`.
+    pub const DEFINITION: &str = "vscode.lsp.definition";
+    /// `References`.
+    pub const REFERENCES: &str = "vscode.lsp.references";
+    /// `Hover`.
+    pub const HOVER: &str = "vscode.lsp.hover";
+    /// `DocumentSymbols`.
+    pub const DOCUMENT_SYMBOLS: &str = "vscode.lsp.documentSymbols";
+    /// `WorkspaceSymbols`.
+    pub const WORKSPACE_SYMBOLS: &str = "vscode.lsp.workspaceSymbols";
+    /// `DocumentDiagnostics`.
+    pub const DOCUMENT_DIAGNOSTICS: &str = "vscode.lsp.diagnostics.document";
+    /// `WorkspaceDiagnostics`.
+    pub const WORKSPACE_DIAGNOSTICS: &str = "vscode.lsp.diagnostics.workspace";
+}
+
 /// Which page of a paged answer is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRequest {
@@ -37,13 +55,13 @@ impl<U> Query<U> {
     /// The canonical tool name, which request keys are made with.
     pub fn tool(&self) -> &'static str {
         match self {
-            Query::Definition { .. } => "vscode.lsp.definition",
-            Query::References { .. } => "vscode.lsp.references",
-            Query::Hover { .. } => "vscode.lsp.hover",
-            Query::DocumentSymbols { .. } => "vscode.lsp.documentSymbols",
-            Query::WorkspaceSymbols { .. } => "vscode.lsp.workspaceSymbols",
-            Query::DocumentDiagnostics { .. } => "vscode.lsp.diagnostics.document",
-            Query::WorkspaceDiagnostics { .. } => "vscode.lsp.diagnostics.workspace",
+            Query::Definition { .. } => tools::DEFINITION,
+            Query::References { .. } => tools::REFERENCES,
+            Query::Hover { .. } => tools::HOVER,
+            Query::DocumentSymbols { .. } => tools::DOCUMENT_SYMBOLS,
+            Query::WorkspaceSymbols { .. } => tools::WORKSPACE_SYMBOLS,
+            Query::DocumentDiagnostics { .. } => tools::DOCUMENT_DIAGNOSTICS,
+            Query::WorkspaceDiagnostics { .. } => tools::WORKSPACE_DIAGNOSTICS,
         }
     }
 

@@ -15,4 +15,4 @@ pub use cursor::{CursorToken, decode, mint, request_key, snapshot_key};
 pub use page::page;
 pub use result::{CanonicalResult, Full};
 pub use snapshot::Snapshot;
-pub use store::SnapshotStore;
+pub use store::{SnapshotStats, SnapshotStore};

@@ -8,6 +8,7 @@ use crate::model::answer::{List, Notes};
 use crate::model::diagnostic::{Diagnostic, FileDiagnostics};
 use crate::model::hover::Hover;
 use crate::model::position::Location;
+use crate::model::query::tools;
 use crate::model::symbol::{DocumentSymbol, InFile, WorkspaceSymbol};
 use crate::model::uri::CanonicalUri;
 
@@ -79,6 +80,19 @@ impl CanonicalResult {
     /// The workspace's diagnostics as [`crate::canon::workspace_diagnostics`] gives them, with the number of files cut.
     pub fn workspace_diagnostics((found, cut): (Canonical<FileDiagnostics>, usize), notes: Notes) -> Self {
         Self::WorkspaceDiagnostics(full(found, Notes { truncated_files: cut, ..notes }))
+    }
+
+    /// The canonical name of the tool whose result it is.
+    pub fn tool(&self) -> &'static str {
+        match self {
+            Self::Definition(_) => tools::DEFINITION,
+            Self::References(_) => tools::REFERENCES,
+            Self::Hover(..) => tools::HOVER,
+            Self::DocumentSymbols(_) => tools::DOCUMENT_SYMBOLS,
+            Self::WorkspaceSymbols(_) => tools::WORKSPACE_SYMBOLS,
+            Self::DocumentDiagnostics(..) => tools::DOCUMENT_DIAGNOSTICS,
+            Self::WorkspaceDiagnostics(_) => tools::WORKSPACE_DIAGNOSTICS,
+        }
     }
 
     /// Whether answers are pages of this result.

@@ -3,6 +3,7 @@
 //! Invariants: `bytes` is the sum of what is held and never above the cap; an expired snapshot is never given out; the
 //! order of the list is the order of last use, so expiry stops at the first one that is young enough.
 
+use std::collections::BTreeMap;
 use std::mem::size_of;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,11 +28,30 @@ pub struct SnapshotStore {
     ttl: Duration,
     bytes: usize,
     evictions: u64,
+    expiries: u64,
+}
+
+/// What a store holds, without any of its content.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SnapshotStats {
+    /// How many snapshots are kept.
+    pub count: usize,
+    /// Their bytes, with what keeping costs.
+    pub bytes: usize,
+    /// The most bytes there may be.
+    pub limit_bytes: usize,
+    /// The age of the oldest one.
+    pub oldest: Option<Duration>,
+    /// How many were dropped to make room.
+    pub evictions: u64,
+    /// How many are kept of each tool's results.
+    pub by_tool: BTreeMap<&'static str, usize>,
 }
 
 #[derive(Debug)]
 struct Entry {
     snapshot: Arc<Snapshot>,
+    made: Instant,
     used: Instant,
     bytes: usize,
 }
@@ -42,7 +62,15 @@ impl SnapshotStore {
     pub fn new(max_entry_bytes: usize, max_total_bytes: usize, ttl: Duration) -> Self {
         let max_entry_bytes = max_entry_bytes.min(max_total_bytes);
         // Entries cost at least their overhead, so the byte cap also bounds their number.
-        Self { entries: LruCache::unbounded(), max_entry_bytes, max_total_bytes, ttl, bytes: 0, evictions: 0 }
+        Self {
+            entries: LruCache::unbounded(),
+            max_entry_bytes,
+            max_total_bytes,
+            ttl,
+            bytes: 0,
+            evictions: 0,
+            expiries: 0,
+        }
     }
 
     /// Keeps `result` under its snapshot key and gives it back as a snapshot. A paged result above the entry cap is
@@ -57,7 +85,7 @@ impl SnapshotStore {
         }
         self.make_room(bytes);
         self.bytes += bytes;
-        self.entries.put(key, Entry { snapshot: snapshot.clone(), used: now, bytes });
+        self.entries.put(key, Entry { snapshot: snapshot.clone(), made: now, used: now, bytes });
         Ok(snapshot)
     }
 
@@ -65,6 +93,7 @@ impl SnapshotStore {
     pub fn get(&mut self, key: &str, now: Instant) -> Option<Arc<Snapshot>> {
         if self.entries.peek(key).is_some_and(|entry| self.is_expired(entry, now)) {
             self.remove(key);
+            self.expiries += 1;
             return None;
         }
         let entry = self.entries.get_mut(key)?;
@@ -78,7 +107,9 @@ impl SnapshotStore {
         while self.entries.peek_lru().is_some_and(|(_, entry)| self.is_expired(entry, now)) {
             self.pop();
         }
-        before - self.entries.len()
+        let dropped = before - self.entries.len();
+        self.expiries += dropped as u64;
+        dropped
     }
 
     /// Drops everything.
@@ -105,6 +136,29 @@ impl SnapshotStore {
     /// How many were dropped to make room; expiry and `clear` don't count.
     pub fn evictions(&self) -> u64 {
         self.evictions
+    }
+
+    /// What is held, for operators. Looks at every entry.
+    pub fn stats(&self, now: Instant) -> SnapshotStats {
+        let mut by_tool = BTreeMap::new();
+        let mut oldest = None;
+        for (_, entry) in &self.entries {
+            *by_tool.entry(entry.snapshot.result().tool()).or_default() += 1;
+            oldest = oldest.max(Some(now.saturating_duration_since(entry.made)));
+        }
+        SnapshotStats {
+            count: self.entries.len(),
+            bytes: self.bytes,
+            limit_bytes: self.max_total_bytes,
+            oldest,
+            evictions: self.evictions,
+            by_tool,
+        }
+    }
+
+    /// How many were dropped because they weren't used for the store's time to live.
+    pub fn expiries(&self) -> u64 {
+        self.expiries
     }
 
     fn is_expired(&self, entry: &Entry, now: Instant) -> bool {
@@ -212,7 +266,7 @@ mod tests {
         assert_eq!(store.expire(start + TTL), 1, "b is dropped, a was used");
         assert!(store.get("b", start).is_none());
         assert!(store.get("a", start + TTL * 2).is_none(), "expired without a sweep");
-        assert_eq!((store.len(), store.bytes(), store.evictions()), (0, 0, 0));
+        assert_eq!((store.len(), store.bytes(), store.evictions(), store.expiries()), (0, 0, 0, 2));
     }
 
     #[test]

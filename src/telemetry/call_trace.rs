@@ -166,6 +166,13 @@ impl Asker {
         }
     }
 
+    /// So many places of the answer lie outside the roots and are left out.
+    pub fn left_out(&self, outside: usize) {
+        if let Self::Call(call) = self {
+            call.note(|record| record.outside = outside);
+        }
+    }
+
     /// A language server takes part in the answer.
     pub fn takes_part(&self, server: &ServerKind) {
         if let Self::Call(call) = self {
@@ -211,6 +218,7 @@ impl OpenCall {
             wait: Duration::ZERO,
             server: Duration::ZERO,
             canonicalise: Duration::ZERO,
+            outside: 0,
             total: Duration::ZERO,
             trace_id: span.as_ref().or(parent.as_ref()).map(SpanContext::trace_id),
             span_id: span.as_ref().map(SpanContext::span_id),
@@ -225,6 +233,7 @@ impl OpenCall {
             asking: 0,
             asking_since: started,
         };
+        telemetry.0.flow.arrived();
         let call = Call {
             telemetry: telemetry.clone(),
             started,
@@ -277,6 +286,7 @@ impl CallTrace {
         if !std::mem::replace(&mut state.taken_up, true) {
             let (from, to) = (self.0.started, Instant::now());
             state.record.queue = to - from;
+            self.0.telemetry.0.flow.taken_up();
             self.keep(&mut state, ChildSpan { work: Work::Queue, from, to });
         }
     }
@@ -327,7 +337,9 @@ impl CallTrace {
         let mut guard = self.0.state.lock();
         let state = &mut *guard;
         let now = Instant::now();
-        if !state.taken_up {
+        self.0.telemetry.0.flow.left();
+        if !std::mem::replace(&mut state.taken_up, true) {
+            self.0.telemetry.0.flow.taken_up();
             let child = ChildSpan { work: Work::Queue, from: self.0.started, to: now };
             state.record.queue = now - self.0.started;
             self.keep(state, child);

@@ -149,6 +149,10 @@ impl LogQueue {
 }
 
 impl CallLog for LogQueue {
+    fn dropped(&self) -> u64 {
+        Self::dropped(self)
+    }
+
     fn call(&self, call: &CallTrace) {
         let wanted = if call.read(|finished| call_line::is_warning(finished.record)) {
             tracing::enabled!(target: CALL_TARGET, Level::WARN)

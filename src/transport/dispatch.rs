@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::base::clock::Instant;
 use crate::gateway::service::progress_channel;
 use crate::gateway::service::{Endpoint, Principal, Reply, Service, ToolCall, TraceContext, TransportKind};
 use crate::protocol::error::{Error, Fault};
@@ -12,6 +13,8 @@ use crate::protocol::id::RequestId;
 use crate::protocol::message::Request;
 use crate::protocol::names::Method;
 use crate::protocol::{initialize, tools, write};
+use crate::telemetry::RequestRecord;
+use crate::telemetry::names::instruments::OTHER_METHOD;
 
 use super::inflight::InFlight;
 use super::running::{Running, Telling};
@@ -50,8 +53,12 @@ pub enum Outcome {
 ///
 /// # Errors
 /// [`Fault::UnknownMethod`].
-pub fn method(request: &Request<'_>) -> Result<Method, Error> {
-    Method::of(&request.method).ok_or_else(|| Fault::UnknownMethod.of(&request.id))
+pub fn method(service: &dyn Service, transport: TransportKind, request: &Request<'_>) -> Result<Method, Error> {
+    Method::of(&request.method).ok_or_else(|| {
+        let unknown = Fault::UnknownMethod.of(&request.id);
+        tell(service, OTHER_METHOD, transport, Some(&unknown), Instant::now());
+        unknown
+    })
 }
 
 /// The result of `initialize` at `endpoint`, as JSON text.
@@ -69,22 +76,38 @@ pub fn initialize(service: &dyn Service, endpoint: &Endpoint, request: &Request<
 /// If the parameters don't fit the method.
 pub fn serve(caller: &Caller<'_>, method: Method, request: &Request<'_>) -> Result<Outcome, Error> {
     let fail = |fault: Fault| fault.of(&request.id);
-    match method {
+    let began = Instant::now();
+    let served = match method {
         Method::Initialize => initialize(caller.service, caller.endpoint, request).map(Outcome::Ready),
         Method::Ping => Ok(Outcome::Ready(b"{}".to_vec())),
-        Method::ToolsList => {
-            tools::list(request.params).map_err(fail)?;
+        Method::ToolsList => tools::list(request.params).map_err(fail).map(|_| {
             let list = caller.service.tools(caller.endpoint);
-            Ok(Outcome::Ready([b"{\"tools\":", list.get().as_bytes(), b"}"].concat()))
+            Outcome::Ready([b"{\"tools\":", list.get().as_bytes(), b"}"].concat())
+        }),
+        Method::ToolsCall => {
+            return match tools::call(request.params) {
+                Ok(call) => Ok(start(caller, &request.id, call)),
+                Err(fault) => {
+                    caller.service.malformed(&caller.call(&request.id, String::new(), tools::meta(request.params)));
+                    Err(fail(fault))
+                }
+            };
         }
-        Method::ToolsCall => match tools::call(request.params) {
-            Ok(call) => Ok(start(caller, &request.id, call)),
-            Err(fault) => {
-                caller.service.malformed(&caller.call(&request.id, String::new(), tools::meta(request.params)));
-                Err(fail(fault))
-            }
-        },
-    }
+    };
+    tell(caller.service, method.as_str(), caller.transport, served.as_ref().err(), began);
+    served
+}
+
+/// Counts a request that has become no tool call.
+pub fn tell(
+    service: &dyn Service,
+    method: &'static str,
+    transport: TransportKind,
+    failed: Option<&Error>,
+    began: Instant,
+) {
+    let error = failed.map(|error| error.fault.code());
+    service.metrics().request(&RequestRecord { method, transport, error, total: began.elapsed() });
 }
 
 /// The bytes of `reply` to the request `id`, at most `cap`.
@@ -124,6 +147,7 @@ impl Caller<'_> {
 fn start(caller: &Caller<'_>, id: &RequestId, call: tools::Call<'_>) -> Outcome {
     let mut wanted = caller.call(id, call.name.into_owned(), call.trace);
     let Some(place) = caller.in_flight.enter(id) else {
+        caller.service.metrics().shed("session");
         return Outcome::Refused(caller.service.overloaded(&wanted));
     };
     let (progress, telling) = match call.progress_token {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use codeyard::base::ids::WorkspaceName;
 use codeyard::config::{Config, WorkspaceConfig};
+use codeyard::engine::observed;
 use codeyard::engine::programs::{Locate, Programs};
 use codeyard::engine::server_context::Program;
 use codeyard::engine::server_state::Unavailable;
@@ -20,7 +21,7 @@ use codeyard::lsp::launch::{Connection, LaunchError, LaunchSpec, Launcher};
 use codeyard::lsp::registry::Server;
 use codeyard::model::uri::encode_path;
 use codeyard::store::StateDir;
-use codeyard::telemetry::{Counts, Metrics, Telemetry};
+use codeyard::telemetry::{Counts, Metrics, Observers, Telemetry};
 use codeyard::watch::Watcher;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -304,6 +305,8 @@ pub struct Yard {
     watched: bool,
     metrics: Arc<dyn Metrics>,
     tell: Tell,
+    telemetry: Telemetry,
+    frames: Arc<FrameBudget>,
 }
 
 impl Yard {
@@ -317,10 +320,11 @@ impl Yard {
     ) -> Self {
         let state = StateDir::open(&sites[0].base().join("state")).unwrap();
         let watcher = watched.then(|| Watcher::new(state.path()).unwrap());
+        let frames = Arc::new(FrameBudget::default());
         let shared = Shared {
             programs: Programs::new(kinds.clone()),
             launcher: kinds.clone(),
-            frames: Arc::new(FrameBudget::default()),
+            frames: frames.clone(),
             watcher: watcher.clone(),
             environment: Arc::default(),
             metrics: metrics.clone(),
@@ -335,14 +339,34 @@ impl Yard {
         let engine = Engine::start_here(parts);
         let done = engine.configure(config.clone()).await.unwrap();
         assert_eq!(done.failed, [], "workspaces must open");
-        let gateway = Arc::new(Gateway::new(engine.directory(), tell(Telemetry::new(metrics.clone()))));
-        Self { sites, config, counts, gateway, watcher, engine: Some(engine), kinds, watched, metrics, tell }
+        let telemetry = tell(Telemetry::new(metrics.clone()));
+        let gateway = Arc::new(Gateway::new(engine.directory(), telemetry.clone()));
+        Self {
+            tell,
+            telemetry,
+            frames,
+            sites,
+            config,
+            counts,
+            gateway,
+            watcher,
+            engine: Some(engine),
+            kinds,
+            watched,
+            metrics,
+        }
     }
 
     /// Ends the service and starts another one with the same state directory.
     pub async fn reopen(mut self) -> Self {
         self.engine.take().unwrap().drain().await;
         Self::open(self.sites, self.config, self.kinds, self.watched, (self.metrics, self.tell), self.counts).await
+    }
+
+    /// Has everything observed that the binary has observed.
+    pub fn observed_by(&self, observers: &Observers<'_>) {
+        self.telemetry.observed_by(observers);
+        observed::observe(observers, &self.engine().directory(), &self.frames, self.watcher.as_ref());
     }
 
     pub fn engine(&self) -> &Engine {

@@ -12,13 +12,15 @@ use tokio::time::timeout;
 
 use super::unread::is_beyond_showing;
 use super::*;
+use crate::base::blocking;
+use crate::base::digest::sha256;
 use crate::engine::anchors;
 use crate::engine::restart::Verdict;
-use crate::engine::server_state::STOPPED;
+use crate::engine::server_state::{QUARANTINED, STOPPED};
 use crate::lsp::client::{Client, ClientOptions};
 use crate::lsp::events::{Event, Events};
 use crate::lsp::launch::Process;
-use crate::lsp::lifecycle::{self, Initialized};
+use crate::lsp::lifecycle::{self, Initialized, StopReport};
 use crate::lsp::pending::RequestError;
 use crate::watch::Changes;
 
@@ -74,22 +76,25 @@ struct Tagged {
 impl LanguageServer {
     /// Starts the child in the background; the state says `Starting` until it's up.
     pub(super) fn launch(&mut self, ctx: &mut Context<Self>) {
+        self.retry = None;
         if self.stopping || self.up.is_some() {
             return;
         }
         self.incarnation += 1;
         let incarnation = self.incarnation;
+        self.launched = Some(Instant::now());
         if !matches!(*self.state.borrow(), ServerState::Restarting(_)) {
             self.set_state(ServerState::Starting);
         }
         let birth = give_birth(self.context.clone()).into_actor(self);
-        ctx.spawn(birth.map(move |result, server, ctx| server.on_born(incarnation, result, ctx)));
+        self.birth = Some(ctx.spawn(birth.map(move |result, server, ctx| server.on_born(incarnation, result, ctx))));
     }
 
     fn on_born(&mut self, incarnation: u64, result: Result<Born, StillBorn>, ctx: &mut Context<Self>) {
         if self.stopping || incarnation != self.incarnation {
             return;
         }
+        self.birth = None;
         match result {
             Err(still) => self.after_death("start_failed", still.message, still.stderr, ctx),
             Ok(born) => {
@@ -121,6 +126,9 @@ impl LanguageServer {
         let is_ready = matches!(next, ServerState::Ready);
         self.set_state(next);
         if is_ready && !was_ready {
+            if let Some(launched) = self.launched.take() {
+                self.context.metrics.ready(self.context.kind.as_str(), now.saturating_duration_since(launched));
+            }
             self.tell(News::AnswersMayDiffer, ctx);
         }
         if let Some(timer) = self.timer.take() {
@@ -162,7 +170,7 @@ impl LanguageServer {
             drop(up);
             self.tell(News::AnswersMayDiffer, ctx);
             self.restarts += 1;
-            self.context.metrics.restart("configuration_changed");
+            self.context.metrics.restart(self.context.kind.as_str(), "configuration_changed");
             self.launch(ctx);
         }
     }
@@ -190,32 +198,42 @@ impl LanguageServer {
         if self.stopping {
             return self.down(STOPPED, message, stderr);
         }
-        self.context.metrics.restart(reason);
+        self.context.metrics.restart(self.context.kind.as_str(), reason);
         tracing::warn!(
             workspace = %self.context.workspace, server = %self.context.kind, reason,
             "language server ended; `codeyard doctor` shows what it wrote last"
         );
-        match self.history.on_death(Instant::now(), rand::random::<f64>()) {
+        match self.history.on_death(Instant::now(), self.jitter()) {
             Verdict::Restart(wait) => {
                 self.set_state(ServerState::Restarting(Down { reason: "crashed", message, stderr }));
                 self.restarts += 1;
-                ctx.run_later(wait, |server, ctx| server.launch(ctx));
+                self.retry = Some(ctx.run_later(wait, |server, ctx| server.launch(ctx)));
             }
             Verdict::Quarantine(wait) => {
                 self.down(
-                    "quarantined",
+                    QUARANTINED,
                     format!(
                         "the language server failed too often ({reason}); it is tried again in {} s",
                         wait.as_secs()
                     ),
                     stderr,
                 );
-                ctx.run_later(wait, |server, ctx| {
+                self.retry = Some(ctx.run_later(wait, |server, ctx| {
                     server.restarts += 1;
                     server.launch(ctx);
-                });
+                }));
             }
         }
+    }
+
+    /// In [0, 1): spreads the restarts of many servers, and is the same for the same server each time.
+    fn jitter(&self) -> f64 {
+        let context = &self.context;
+        let within =
+            context.gate.root_set().root_of(&context.root).and_then(|root| context.root.strip_prefix(root).ok());
+        let within = within.unwrap_or(Path::new("")).display();
+        let digest = sha256(format!("{}|{}|{within}|{}", context.workspace, context.kind, self.restarts));
+        f64::from(u16::from_be_bytes([digest[0], digest[1]])) / 65_536.0
     }
 
     fn on_closed(&mut self, ctx: &mut Context<Self>) {
@@ -244,7 +262,7 @@ impl LanguageServer {
     }
 
     /// What was open at a server whose answers hang on it is opened again at the next one.
-    fn remember_open(&mut self, up: &Up) {
+    pub(super) fn remember_open(&mut self, up: &Up) {
         let quirks = &self.context.server.quirks;
         if quirks.open_set_matters || quirks.index_follows_open {
             self.reopen = up.open_paths(&self.context);
@@ -267,8 +285,8 @@ impl LanguageServer {
         }
         if self.cared.is_multiple_of(LEDGER_EVERY) {
             // Reading the memory also notes the child's descendants in the ledger, for the case that all of us are killed.
-            let process = up.child.process().clone();
-            tokio::task::spawn_blocking(move || process.memory_bytes());
+            let (process, cell) = (up.child.process().clone(), self.context.cell.clone());
+            blocking::spawn(move || cell.set_memory(process.memory_bytes().unwrap_or(0)));
         }
         self.cared = self.cared.wrapping_add(1);
         if now.saturating_duration_since(up.born) >= self.history.rule().window {
@@ -307,29 +325,31 @@ impl Handler<Restart> for LanguageServer {
 }
 
 impl Handler<StopServer> for LanguageServer {
-    type Result = ResponseActFuture<Self, ()>;
+    type Result = ResponseActFuture<Self, Option<StopReport>>;
 
     fn handle(&mut self, _: StopServer, _: &mut Self::Context) -> Self::Result {
         self.stopping = true;
         self.down(STOPPED, "the language server has been stopped".into(), String::new());
         let up = self.up.take();
         let stopped = async move {
-            if let Some(up) = up {
-                let (client, child) = up.into_parts();
-                let report = lifecycle::stop(&client, child.process().as_ref()).await;
-                tracing::info!(report = ?report, "language server stopped");
-                drop(child.disarm());
-            }
+            let (client, child) = up?.into_parts();
+            let report = lifecycle::stop(&client, child.process().as_ref()).await;
+            tracing::info!(report = ?report, "language server stopped");
+            drop(child.disarm());
+            Some(report)
         };
         // An actor with timers doesn't end by itself, not even when nobody knows it any more.
-        Box::pin(stopped.into_actor(self).map(|(), _, ctx| ctx.stop()))
+        Box::pin(stopped.into_actor(self).map(|report, _, ctx| {
+            ctx.stop();
+            report
+        }))
     }
 }
 
 async fn give_birth(context: Arc<ServerContext>) -> Result<Born, StillBorn> {
     let failed = |message: String, stderr: String| StillBorn { message, stderr };
     let own = context.clone();
-    let prepared = match tokio::task::spawn_blocking(move || prepare::prepare(&own)).await {
+    let prepared = match blocking::spawn(move || prepare::prepare(&own)).await {
         Ok(Ok(prepared)) => prepared,
         Ok(Err(error)) => {
             return Err(failed(format!("the cache folder can't be used: {}", error.kind()), String::new()));

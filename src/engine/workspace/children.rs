@@ -61,6 +61,7 @@ impl Workspace {
             restart: self.policy.restart,
             times: self.policy.times,
             tell: ctx.address().recipient(),
+            cell: setup.cell.server(ServerKind::new(&key.kind)),
             metrics: setup.shared.metrics.clone(),
             state: setup.state.clone(),
             cache,
@@ -139,16 +140,20 @@ impl Handler<Warm> for Workspace {
 }
 
 impl Handler<Drain> for Workspace {
-    type Result = ResponseActFuture<Self, ()>;
+    type Result = ResponseActFuture<Self, Vec<StoppedServer>>;
 
     fn handle(&mut self, _: Drain, _: &mut Self::Context) -> Self::Result {
         self.draining = true;
         self.slot.set(None);
-        let children: Vec<Child> = std::mem::take(&mut self.children).into_values().collect();
-        let stopped = async move {
-            futures::future::join_all(children.iter().map(|child| child.actor.send(StopServer))).await;
-        };
-        Box::pin(stopped.into_actor(self).map(|(), _, ctx| ctx.stop()))
+        let stops = std::mem::take(&mut self.children).into_iter().map(|(key, child)| async move {
+            let report = child.actor.send(StopServer).await.ok().flatten();
+            operate::stopped(&key, report.as_ref())
+        });
+        let all = futures::future::join_all(stops);
+        Box::pin(all.into_actor(self).map(|stopped, _, ctx| {
+            ctx.stop();
+            stopped
+        }))
     }
 }
 

@@ -9,6 +9,8 @@ mod begin;
 mod changes;
 mod children;
 mod finish;
+mod gauge;
+mod operate;
 mod sweep;
 
 use std::collections::{BTreeMap, HashMap};
@@ -19,7 +21,6 @@ use std::time::Duration;
 use actix::prelude::*;
 use futures::future::{BoxFuture, Shared};
 use serde::Serialize;
-use tokio::sync::watch;
 
 use crate::base::clock::{Deadline, Instant};
 use crate::engine::directory::WatchSlot;
@@ -28,7 +29,8 @@ use crate::engine::exit::{ExitGuard, ExitKind};
 use crate::engine::known_files::{KnownFiles, Observed};
 use crate::engine::language_server::{LanguageServer, ServerHealth};
 use crate::engine::providers::{ChildKey, Plan};
-use crate::engine::server_state::ServerState;
+use crate::engine::server_state::{QUARANTINED, ServerState};
+use crate::engine::state_watch;
 use crate::engine::workspace_setup::{Policy, WorkspaceSetup};
 use crate::model::epoch::Epochs;
 use crate::model::error::ToolError;
@@ -36,6 +38,8 @@ use crate::model::query::GatedQuery;
 use crate::model::uri::CanonicalUri;
 use crate::paging::{CanonicalResult, Snapshot, SnapshotStore};
 use crate::telemetry::CallTrace;
+
+pub use operate::{GetSnapshots, GetTroubles, HaltChild, RestartChild, StoppedServer, Trouble};
 
 /// Messages that may wait for a workspace. Beyond it senders wait, and their calls' deadlines with them.
 const MAILBOX: usize = 4_096;
@@ -88,7 +92,7 @@ pub enum Wait {
     /// The watcher's first walk, or looks for programs.
     Preparing(Shared<BoxFuture<'static, ()>>),
     /// Language servers that start or index.
-    Servers(Vec<watch::Receiver<ServerState>>),
+    Servers(Vec<state_watch::Receiver>),
 }
 
 /// Row 10: an execution ends.
@@ -127,9 +131,9 @@ pub struct Warm;
 #[rtype(result = "()")]
 pub struct Wake;
 
-/// Stops all children, then the actor.
+/// Stops all children, then the actor; says how each ended.
 #[derive(Message)]
-#[rtype(result = "()")]
+#[rtype(result = "Vec<StoppedServer>")]
 pub struct Drain;
 
 /// Stops the child that was longest unused, because memory is short.
@@ -164,7 +168,7 @@ pub struct WorkspaceHealth {
 /// One child.
 struct Child {
     actor: Addr<LanguageServer>,
-    state: watch::Receiver<ServerState>,
+    state: state_watch::Receiver,
 }
 
 /// Where the watcher is.
@@ -185,6 +189,8 @@ pub struct Workspace {
     /// Children whose actors panicked, and until when they are left alone.
     resting: HashMap<ChildKey, Instant>,
     snapshots: SnapshotStore,
+    /// Evictions and expiries of the store that are counted already.
+    told: (u64, u64),
     known: KnownFiles,
     watching: Watching,
     slot: WatchSlot,
@@ -206,6 +212,7 @@ impl Workspace {
             seen: Epochs::default(),
             resting: HashMap::new(),
             snapshots: snapshot_store(&policy),
+            told: (0, 0),
             known: KnownFiles::new(setup.gate.clone()),
             watching: Watching::Idle,
             slot,
@@ -235,6 +242,7 @@ impl Actor for Workspace {
         ctx.set_mailbox_capacity(MAILBOX);
         ctx.run_interval(EXPIRY_INTERVAL, |workspace, _| {
             workspace.snapshots.expire(Instant::now());
+            workspace.tell_snapshots();
             workspace.runs.retain(|_, (run, _)| run.upgrade().is_some());
         });
     }
@@ -245,7 +253,7 @@ impl Handler<Retune> for Workspace {
 
     fn handle(&mut self, message: Retune, _: &mut Self::Context) {
         if message.0.limits != self.policy.limits {
-            self.snapshots = snapshot_store(&message.0);
+            self.replace_snapshots(&message.0);
         }
         self.policy = message.0;
     }
@@ -263,10 +271,7 @@ impl Handler<GetWorkspaceHealth> for Workspace {
             watching: match &self.watching {
                 Watching::Idle => "idle".into(),
                 Watching::Starting(_) => "starting".into(),
-                Watching::Done => {
-                    subscription.as_ref().and_then(|sub| sub.degraded()).unwrap_or_else(|| "watching".into())
-                }
-                Watching::Failed(why) => why.clone(),
+                Watching::Done | Watching::Failed(_) => self.unwatched().unwrap_or_else(|| "watching".into()),
             },
             source_files: subscription.map(|sub| sub.source_files().len()),
             snapshots: (self.snapshots.len(), self.snapshots.bytes()),

@@ -1,11 +1,15 @@
 //! The supervisor: spawns one workspace actor per root set, rebuilds one that panicked, adds, changes and removes them when
-//! the configuration is reloaded, and drains them all at the end.
+//! the configuration is reloaded or an operator says so, and drains them all at the end.
 //!
 //! It is on no call's way: calls find their workspace in the directory, which only the supervisor writes.
 //! Invariants: a workspace that can't be opened doesn't keep the others from running; removal drains; a rebuilt workspace
-//! starts above every epoch its predecessor had.
+//! starts above every epoch its predecessor had; changes come one after the other, each whole.
 
-use std::collections::BTreeMap;
+mod departure;
+mod memory;
+mod roster;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,22 +19,25 @@ use actix_rt::ArbiterHandle;
 
 use crate::base::ids::WorkspaceName;
 use crate::base::limits;
-use crate::config::{Config, WorkspaceChange, WorkspaceConfig};
+use crate::config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig};
 use crate::engine::directory::{Directory, WatchSlot, WorkspaceHandle};
 use crate::engine::exit::ExitKind;
 use crate::engine::restart::RestartRule;
 use crate::engine::server_context::ServerTimes;
-use crate::engine::workspace::{Drain, GetWorkspaceHealth, Retune, StopChild, Warm, Workspace, WorkspaceHealth};
+use crate::engine::workspace::{Retune, Warm, Workspace};
 use crate::engine::workspace_setup::{Policy, Servers, Shared, WorkspaceSetup};
 use crate::gate::Gate;
 use crate::lsp::registry::Registry;
 use crate::lsp::registry::matching::Selection;
 use crate::store::RootsEpochs;
 
-/// How long calls in flight have when their workspace is removed.
-const DRAIN_CALLS: Duration = Duration::from_millis(limits::REQUEST_TIMEOUT_MS + 500);
 /// How often memory is compared with the budget.
 const MEMORY_INTERVAL: Duration = Duration::from_secs(10);
+
+pub use departure::{Departing, Departure, Leaving};
+pub use roster::{
+    Condition, GetRoster, PutChange, PutDone, PutError, PutWorkspace, RemoveError, RemoveWorkspace, Roster, RosterEntry,
+};
 
 /// What a supervisor is made from.
 pub struct SupervisorParts {
@@ -74,17 +81,15 @@ pub enum ConfigureError {
     /// The server entries don't fit the registry.
     #[error("the configuration's language servers are wrong: {0}")]
     Registry(String),
+    /// With the workspaces that were made at run time it doesn't hold together.
+    #[error("with the workspaces made at run time, {0}")]
+    Together(#[from] ConfigError),
 }
 
 /// Drains every workspace and stops.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct DrainAll;
-
-/// Asks for the health of all workspaces.
-#[derive(Message)]
-#[rtype(result = "Vec<WorkspaceHealth>")]
-pub struct GetHealth;
 
 /// A workspace's actor panicked.
 #[derive(Message)]
@@ -102,33 +107,65 @@ struct Running {
 /// See the module.
 pub struct Supervisor {
     parts: SupervisorParts,
+    /// The configuration in force: the file's, and over it what was changed at run time.
     config: Config,
     servers: Option<Arc<Servers>>,
     running: BTreeMap<WorkspaceName, Running>,
+    /// Those of the configuration that were put there at run time.
+    put: BTreeSet<WorkspaceName>,
+    /// Those that couldn't be opened, and why.
+    failed: BTreeMap<WorkspaceName, String>,
+    leaving: Vec<Leaving>,
+    stopping: bool,
     generation: u64,
 }
 
 impl Supervisor {
     /// A supervisor without workspaces; send it [`Configure`].
     pub fn new(parts: SupervisorParts) -> Self {
-        Self { parts, config: Config::default(), servers: None, running: BTreeMap::new(), generation: 0 }
+        Self {
+            parts,
+            config: Config::default(),
+            servers: None,
+            running: BTreeMap::new(),
+            put: BTreeSet::new(),
+            failed: BTreeMap::new(),
+            leaving: Vec::new(),
+            stopping: false,
+            generation: 0,
+        }
     }
 
-    fn configure(&mut self, new: Config, ctx: &mut Context<Self>) -> Result<Configured, ConfigureError> {
+    /// Takes a file over. What it defines, it defines anew; workspaces put at run time under other names stay.
+    fn configure(&mut self, mut new: Config, ctx: &mut Context<Self>) -> Result<Configured, ConfigureError> {
         let mut tables = toml::Table::new();
         tables.insert("servers".into(), new.servers.clone().into());
         tables.insert("languages".into(), new.languages.clone().into());
         let registry = Registry::merged(&tables).map_err(|error| ConfigureError::Registry(error.to_string()))?;
-        let servers = Arc::new(Servers::new(registry));
-        let changes = crate::config::diff(&self.config, &new);
+        let kept = self.keep_put(&mut new)?;
+        self.servers = Some(Arc::new(Servers::new(registry)));
+        self.put = kept;
+        let failed: Vec<WorkspaceName> = self.failed.keys().cloned().collect();
+        Ok(self.take_over(new, &failed, ctx))
+    }
+
+    /// Brings what runs to what `new` says. Those of `again` that couldn't be opened before are tried again.
+    fn take_over(&mut self, new: Config, again: &[WorkspaceName], ctx: &mut Context<Self>) -> Configured {
+        let mut changes = crate::config::diff(&self.config, &new);
+        let failed = |name: &&WorkspaceName| self.failed.contains_key(*name) && new.workspace(name.as_str()).is_some();
+        for name in again.iter().filter(failed) {
+            if !changes.iter().any(|change| change.name() == name) {
+                changes.push(WorkspaceChange::Added(name.clone()));
+            }
+        }
         self.config = new;
-        self.servers = Some(servers);
         let mut done = Configured::default();
         for change in changes {
             self.carry_out(change, &mut done, ctx);
         }
         self.parts.directory.set_default(self.config.default_name().cloned());
-        Ok(done)
+        self.parts.directory.census().set_memory_budget(self.memory_budget());
+        done
     }
 
     fn carry_out(&mut self, change: WorkspaceChange, done: &mut Configured, ctx: &mut Context<Self>) {
@@ -137,7 +174,9 @@ impl Supervisor {
                 self.remove(&name, ctx);
                 done.removed.push(name);
             }
-            WorkspaceChange::Changed(name, changed) if !changed.roots && !changed.servers => {
+            WorkspaceChange::Changed(name, changed)
+                if !changed.roots && !changed.servers && self.running.contains_key(&name) =>
+            {
                 self.retune(&name);
                 done.retuned.push(name);
             }
@@ -155,6 +194,15 @@ impl Supervisor {
     }
 
     fn start_workspace(&mut self, name: &WorkspaceName, ctx: &mut Context<Self>) -> Result<(), String> {
+        let started = self.try_start(name, ctx);
+        if let Err(why) = &started {
+            self.failed.insert(name.clone(), why.clone());
+            self.parts.directory.census().set_failed(self.failed.len());
+        }
+        started
+    }
+
+    fn try_start(&mut self, name: &WorkspaceName, ctx: &mut Context<Self>) -> Result<(), String> {
         let (Some(config), Some(servers)) = (self.config.workspace(name.as_str()), self.servers.clone()) else {
             return Err("it is not configured".into());
         };
@@ -162,6 +210,7 @@ impl Supervisor {
         self.generation += 1;
         let generation = self.generation;
         let policy = self.policy(config);
+        let cell = self.parts.directory.census().workspace();
         let setup = Arc::new(WorkspaceSetup {
             name: name.clone(),
             tenant: config.tenant.clone(),
@@ -173,6 +222,7 @@ impl Supervisor {
             servers,
             state: self.parts.state.clone(),
             cache: self.parts.cache.join(name.as_str()),
+            cell: cell.clone(),
             shared: self.parts.shared.clone(),
             policy: policy.clone(),
         });
@@ -198,8 +248,11 @@ impl Supervisor {
             arbiter,
             places: WorkspaceHandle::new_places(),
             watch,
+            cell,
         };
         self.parts.directory.put(handle.clone());
+        self.failed.remove(name);
+        self.parts.directory.census().set_failed(self.failed.len());
         self.running.insert(name.clone(), Running { handle, generation });
         Ok(())
     }
@@ -220,8 +273,10 @@ impl Supervisor {
 
     fn remove(&mut self, name: &WorkspaceName, ctx: &mut Context<Self>) {
         self.parts.directory.remove(name);
+        self.failed.remove(name);
+        self.parts.directory.census().set_failed(self.failed.len());
         if let Some(running) = self.running.remove(name) {
-            ctx.spawn(drain(running.handle).into_actor(self));
+            self.see_off(running, ctx);
         }
     }
 
@@ -245,23 +300,6 @@ impl Supervisor {
                 idle: Duration::from_secs(rule.idle_stop_s),
             },
         }
-    }
-
-    /// Over the memory budget, the child that was longest unused is stopped.
-    fn keep_memory_budget(&mut self, ctx: &mut Context<Self>) {
-        let budget = self.config.supervision.memory_budget_mib.saturating_mul(1024 * 1024);
-        if budget == 0 {
-            return;
-        }
-        let handles: Vec<WorkspaceHandle> = self.running.values().map(|running| running.handle.clone()).collect();
-        ctx.spawn(
-            async move {
-                let asked = handles.iter().map(|handle| handle.actor.send(GetWorkspaceHealth));
-                let healths = futures::future::join_all(asked).await;
-                evict_longest_idle(&handles, healths.into_iter().map(|health| health.ok().flatten()), budget);
-            }
-            .into_actor(self),
-        );
     }
 }
 
@@ -300,73 +338,7 @@ impl Handler<WorkspaceEnded> for Supervisor {
     }
 }
 
-impl Handler<DrainAll> for Supervisor {
-    type Result = ResponseActFuture<Self, ()>;
-
-    fn handle(&mut self, _: DrainAll, _: &mut Self::Context) -> Self::Result {
-        let running = std::mem::take(&mut self.running);
-        for name in running.keys() {
-            self.parts.directory.remove(name);
-        }
-        let drains = running.into_values().map(|running| drain(running.handle));
-        let all = futures::future::join_all(drains);
-        Box::pin(all.into_actor(self).map(|_, _, ctx| ctx.stop()))
-    }
-}
-
-impl Handler<GetHealth> for Supervisor {
-    type Result = ResponseFuture<Vec<WorkspaceHealth>>;
-
-    fn handle(&mut self, _: GetHealth, _: &mut Self::Context) -> Self::Result {
-        let actors: Vec<_> = self.running.values().map(|running| running.handle.actor.clone()).collect();
-        Box::pin(async move {
-            let asked = actors.iter().map(|actor| actor.send(GetWorkspaceHealth));
-            let healths = futures::future::join_all(asked).await;
-            healths.into_iter().filter_map(|health| health.ok().flatten()).collect()
-        })
-    }
-}
-
-/// Lets calls in flight end, then stops the children and the actor.
-async fn drain(handle: WorkspaceHandle) {
-    let all = u32::try_from(limits::MAX_CALLS_PER_WORKSPACE).unwrap_or(u32::MAX);
-    drop(tokio::time::timeout(DRAIN_CALLS, handle.places.acquire_many(all)).await);
-    handle.places.close();
-    if handle.actor.send(Drain).await.is_err() {
-        tracing::warn!(workspace = %handle.name, "workspace was gone before it could drain");
-    }
-    tracing::info!(workspace = %handle.name, "workspace drained");
-}
-
 fn selection(config: &WorkspaceConfig, chosen: &[String]) -> Selection {
     let preferred = chosen.iter().chain(&config.servers.prefer);
     Selection { chosen: preferred.cloned().collect(), disabled: config.servers.disable.iter().cloned().collect() }
-}
-
-fn evict_longest_idle(
-    handles: &[WorkspaceHandle],
-    healths: impl Iterator<Item = Option<WorkspaceHealth>>,
-    budget: u64,
-) {
-    let mut children: Vec<(u64, u64, usize, crate::engine::providers::ChildKey)> = Vec::new();
-    let mut total: u64 = 0;
-    for (index, health) in healths.enumerate() {
-        for server in health.into_iter().flat_map(|health| health.servers) {
-            let bytes = server.memory_bytes.unwrap_or(0);
-            total += bytes;
-            // One that is at work isn't idle, and stopping one without memory frees none.
-            if server.pending == 0 && bytes > 0 {
-                children.push((server.unused_s, bytes, index, server.key));
-            }
-        }
-    }
-    children.sort_by_key(|child| std::cmp::Reverse(child.0));
-    for (_, bytes, index, key) in children {
-        if total <= budget {
-            break;
-        }
-        tracing::warn!(workspace = %handles[index].name, server = %key.kind, "over the memory budget, stopping an idle language server");
-        drop(handles[index].actor.try_send(StopChild(key)));
-        total = total.saturating_sub(bytes);
-    }
 }
