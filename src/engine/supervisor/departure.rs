@@ -53,6 +53,11 @@ pub struct Leaving {
 }
 
 impl Leaving {
+    /// Whether the report is still to come.
+    pub fn goes_on(&self) -> bool {
+        self.departing.peek().is_none()
+    }
+
     /// Calls that are still in flight.
     pub fn calls(&self) -> usize {
         in_flight(&self.places)

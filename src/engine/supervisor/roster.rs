@@ -214,7 +214,7 @@ impl Supervisor {
     fn take_out(&mut self, name: &WorkspaceName, wanted: &Condition, ctx: &mut Context<Self>) -> Removed {
         if self.config.workspace(name.as_str()).is_none() {
             // Asked again while it leaves: the same departure.
-            let leaving = self.leaving.iter().rev().find(|leaving| leaving.name == *name);
+            let leaving = self.leaving.iter().rev().find(|leaving| leaving.name == *name && leaving.goes_on());
             return leaving.map(|leaving| leaving.departing.clone()).ok_or(RemoveError::Unknown);
         }
         self.check_change(name, wanted)?;
@@ -255,7 +255,12 @@ impl Supervisor {
         });
         Roster {
             entries: entries.collect(),
-            leaving: self.leaving.iter().filter(|leaving| wanted(&leaving.name)).cloned().collect(),
+            leaving: self
+                .leaving
+                .iter()
+                .filter(|leaving| wanted(&leaving.name) && leaving.goes_on())
+                .cloned()
+                .collect(),
             default: self.config.default_name().cloned(),
             stopping: self.stopping,
         }
