@@ -169,6 +169,8 @@ pub const MAX_PROGRESS_MESSAGE_BYTES: usize = 512;
 pub const PROGRESS_AFTER_MS: u64 = 1_000;
 /// Time between two progress notifications of a call, in milliseconds.
 pub const PROGRESS_INTERVAL_MS: u64 = 750;
+/// Series of one metric; what comes beyond them is summed up in one more.
+pub const MAX_SERIES: usize = 1_024;
 /// Spans below the one of a call; further ones are left out and counted.
 pub const MAX_CHILD_SPANS: usize = 128;
 /// Spans that may wait to be exported, unless the environment says otherwise; further ones are dropped and counted.
@@ -193,6 +195,14 @@ pub const MAX_TELEMETRY_MS: u64 = 3_600_000;
 pub const TELEMETRY_FLUSH_MS: u64 = 1_500;
 /// The telemetry thread may take this long to end after that, in milliseconds.
 pub const TELEMETRY_END_MS: u64 = 500;
+/// Log lines that may wait to be written; further ones are dropped and counted.
+pub const MAX_LOG_QUEUE: usize = 8_192;
+/// The same, in bytes of finished lines.
+pub const MAX_LOG_QUEUE_BYTES: usize = 4 * 1024 * 1024;
+/// A log line waits this long for others, in milliseconds, to be written with them.
+pub const LOG_GATHER_MS: u64 = 5;
+/// At the end what is left of the log may be written for this long, in milliseconds.
+pub const LOG_FLUSH_MS: u64 = 500;
 /// Failing exports are complained of at most this often, in milliseconds.
 pub const TELEMETRY_COMPLAINT_MS: u64 = 60_000;
 /// Longest trace parent taken from a request, in bytes.

@@ -3,6 +3,7 @@
 //! Nothing here knows what a tool, a language server or a workspace is, and nothing here does I/O.
 
 pub mod base64url;
+pub mod blocking;
 pub mod budget;
 pub mod clock;
 pub mod digest;

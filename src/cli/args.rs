@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::bench::args::BenchArgs;
+
 /// One server that supervises language servers for many repositories and serves exact, bounded, reproducible code
 /// intelligence to agents over MCP.
 #[derive(Debug, Parser)]
@@ -86,6 +88,14 @@ pub enum Command {
     /// A running server of the same state directory follows within a second.
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Measure a bare language server and codeyard on a repository, in the same run.
+    ///
+    /// Both are asked the same questions in turn, by 1, 4 and 16 clients; every answer is compared. Beside each figure
+    /// stands its target. Nothing is written into the repository, and no language server is left running.
+    #[command(
+        after_help = "Examples:\n  codeyard bench\n  codeyard bench ~/src/redis --scenario latency,mix --seconds 10\n  codeyard bench --corpus django --clients 1,16\n  codeyard bench --all --write-docs docs/benchmarks.md --check"
+    )]
+    Bench(BenchArgs),
     /// Print completions for a shell.
     #[command(
         after_help = "Example:\n  codeyard completions bash > ~/.local/share/bash-completion/completions/codeyard"

@@ -15,7 +15,7 @@ use super::{Failure, assemble, logging, output, survey};
 use crate::admin::client::AdminClient;
 use crate::admin::documents::WorkspaceList;
 use crate::base::limits::{MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES};
-use crate::config::{LogLevel, LogSection};
+use crate::config::{LogFormat, LogLevel, LogSection};
 use crate::gateway::service::{Principal, Service as _};
 use crate::model::uri::{encode_path, percent_decode};
 use crate::store::StateDir;
@@ -24,7 +24,8 @@ use crate::transport::stdio::serve_stdio;
 
 /// Asks, and prints the answer.
 pub fn run(args: CallArgs) -> Result<(), Failure> {
-    logging::install(&LogSection { level: LogLevel::Error, ..LogSection::default() });
+    let log = LogSection { format: LogFormat::Text, level: LogLevel::Error, ..LogSection::default() };
+    let _flush = logging::install(&log);
     let arguments = arguments(&args.arguments)?;
     super::runtime()?.block_on(ask(&args, arguments))
 }
@@ -73,7 +74,7 @@ async fn own(state: StateDir, args: &CallArgs, arguments: &Value) -> Result<(), 
             }
         }
     };
-    service.engine.drain().await;
+    service.end().await;
     done
 }
 
@@ -88,7 +89,12 @@ async fn attached(state: &StateDir, args: &CallArgs, arguments: &Value) -> Resul
         Some(name) => Some(name.clone()),
         None if roots.is_empty() => {
             match AdminClient::new(&state.admin_socket()).get::<WorkspaceList>("/admin/v1/workspaces").await {
-                Ok(list) => holding(&list, arguments),
+                Ok(list) => {
+                    let default = list.workspaces.iter().find(|workspace| workspace.default);
+                    let default = default.map_or("none".to_owned(), |workspace| workspace.name.clone());
+                    let all = list.workspaces.into_iter().map(|workspace| (workspace.name, workspace.roots));
+                    holding(&all.collect::<Vec<_>>(), &default, arguments)
+                }
                 Err(_) => None,
             }
         }
@@ -100,22 +106,20 @@ async fn attached(state: &StateDir, args: &CallArgs, arguments: &Value) -> Resul
 }
 
 /// The workspace that holds the file asked about, or the present folder.
-fn holding(list: &WorkspaceList, arguments: &Value) -> Option<String> {
+fn holding(workspaces: &[(String, Vec<String>)], default: &str, arguments: &Value) -> Option<String> {
     let here = || std::env::current_dir().ok();
     let path = file_of(arguments).or_else(here)?;
     let path = path.canonicalize().unwrap_or(path);
     let mut found: Option<(usize, String)> = None;
-    for workspace in &list.workspaces {
-        let deepest = workspace.roots.iter().filter(|root| path.starts_with(root)).map(String::len).max();
+    for (name, roots) in workspaces {
+        let deepest = roots.iter().filter(|root| path.starts_with(root)).map(String::len).max();
         if let Some(depth) = deepest
             && found.as_ref().is_none_or(|(best, _)| depth > *best)
         {
-            found = Some((depth, workspace.name.clone()));
+            found = Some((depth, name.clone()));
         }
     }
     if found.is_none() {
-        let default = list.workspaces.iter().find(|workspace| workspace.default);
-        let default = default.map_or("none", |workspace| workspace.name.as_str());
         eprintln!(
             "codeyard: asking the running server's default workspace ({default}); --root or --workspace name another"
         );
@@ -234,9 +238,9 @@ mod tests {
 
     #[test]
     fn the_workspace_that_holds_the_file_is_the_deepest() {
-        let status = json!({"default_workspace": "a", "workspaces": [
-            {"name": "a", "roots": ["/a"]}, {"name": "b", "roots": ["/x", "/a/b"]}, {"name": "c", "roots": ["/ab"]}]});
-        let of = |uri: &str| holding(&status, &json!({ "uri": uri }));
+        let all = [("a", &["/a"][..]), ("b", &["/x", "/a/b"]), ("c", &["/ab"])];
+        let all = all.map(|(name, roots)| (name.to_owned(), roots.iter().map(|root| (*root).to_owned()).collect()));
+        let of = |uri: &str| holding(&all, "a", &json!({ "uri": uri }));
         assert_eq!(of("file:///a/c.py").as_deref(), Some("a"));
         assert_eq!(of("file:///a/b/c.py").as_deref(), Some("b"));
         assert_eq!(of("file:///abc/c.py"), None);

@@ -4,6 +4,7 @@
 
 pub mod args;
 pub mod assemble;
+pub mod bench;
 pub mod call;
 pub mod client;
 pub mod configuration;
@@ -78,6 +79,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Top(args) => top::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Config(command) => configuration::run(command),
+        Command::Bench(args) => bench::run(args),
         Command::Token(command) => token::run(command),
         Command::Completions { shell } => documents::completions(shell),
         Command::Man { dir } => documents::man(dir.as_deref()),

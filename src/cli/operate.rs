@@ -20,7 +20,7 @@ use crate::protocol::names::SERVER_VERSION;
 use crate::store::StateDir;
 use crate::telemetry::Counts;
 use crate::transport::http::HttpOptions;
-use crate::transport::http::probes::{Exposition, Probes};
+use crate::transport::http::probes::Probes;
 
 /// A TCP listener for operators.
 pub struct Door {
@@ -54,7 +54,8 @@ pub async fn door(config: &Config, state: &StateDir, options: &HttpOptions) -> R
 
 /// The probes of a service.
 pub fn probes_of(service: &Service) -> Probes {
-    probes(&service.engine.control(), service.exposition.clone())
+    let prometheus = service.prometheus.clone();
+    probes(&service.engine.control(), Arc::new(move || prometheus.render()))
 }
 
 impl Operating {
@@ -87,18 +88,6 @@ impl Operating {
             }
         }
     }
-}
-
-/// What `/metrics` tells of what was counted.
-pub fn exposition(counts: &Arc<Counts>) -> Exposition {
-    let counts = counts.clone();
-    Arc::new(move || {
-        let mut text = String::from("# TYPE codeyard_calls_total counter\n");
-        for CallCount { tool, outcome, count } in calls(&counts) {
-            text.push_str(&format!("codeyard_calls_total{{tool=\"{tool}\",outcome=\"{outcome}\"}} {count}\n"));
-        }
-        text
-    })
 }
 
 fn calls(counts: &Counts) -> Vec<CallCount> {

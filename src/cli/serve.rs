@@ -23,7 +23,7 @@ use crate::transport::http::{self, HttpOptions};
 /// Serves until SIGTERM, SIGINT, or an error.
 pub fn run(args: ServeArgs) -> Result<(), Failure> {
     let config = assemble::load_config(&args.source)?;
-    logging::install(&config.log);
+    let _flush = logging::install(&config.log);
     super::runtime()?.block_on(serve(args, config))
 }
 
@@ -117,7 +117,7 @@ impl Running {
             }
         }
         match Arc::try_unwrap(service) {
-            Ok(service) => service.engine.drain().await,
+            Ok(service) => service.end().await,
             // The listeners' tasks have ended, and nothing else keeps one.
             Err(_) => tracing::warn!("the service is still in use at its end"),
         }

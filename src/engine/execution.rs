@@ -9,17 +9,18 @@ use std::sync::Arc;
 
 use actix::Addr;
 use futures::future::{BoxFuture, FutureExt, Shared, WeakShared};
-use tokio::sync::watch;
 
+use crate::base::blocking;
 use crate::base::clock::Deadline;
 use crate::base::ids::ServerKind;
 use crate::base::limits::Limits;
-use crate::engine::canonicalise::{Collected, canonicalise};
+use crate::engine::canonicalise::{Canonicalised, Collected, canonicalise};
 use crate::engine::known_files::Observed;
 use crate::engine::language_server::LanguageServer;
 use crate::engine::provider_call::{self, Asking, ProviderFailure};
 use crate::engine::question::{DocumentInput, Question};
-use crate::engine::server_state::{ServerState, Unavailable};
+use crate::engine::server_state::Unavailable;
+use crate::engine::state_watch;
 use crate::engine::workspace::{Finish, Workspace};
 use crate::gate::Gate;
 use crate::lsp::convert::RawAnswer;
@@ -63,7 +64,7 @@ pub struct Provider {
     /// Its actor.
     pub server: Addr<LanguageServer>,
     /// Its state.
-    pub state: watch::Receiver<ServerState>,
+    pub state: state_watch::Receiver,
     /// Whether it only adds to another one.
     pub is_linter: bool,
 }
@@ -135,13 +136,16 @@ impl Execution {
         let canonical = if entries <= INLINE_ENTRIES {
             work()
         } else {
-            match tokio::task::spawn_blocking(work).await {
+            match blocking::spawn(work).await {
                 Ok(result) => result,
                 Err(_) => return Outcome::Failed(ToolError::internal()),
             }
         };
         match canonical {
-            Ok((result, observed)) => self.finish(result, observed).await,
+            Ok(Canonicalised { result, observed, outside }) => {
+                self.asker.left_out(outside);
+                self.finish(result, observed).await
+            }
             Err(error) => Outcome::Failed(error),
         }
     }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use futures::future::{BoxFuture, FutureExt, Shared};
 use parking_lot::Mutex;
 
+use crate::base::blocking;
 use crate::base::clock::Instant;
 use crate::engine::server_context::Program;
 use crate::engine::server_state::Unavailable;
@@ -77,7 +78,7 @@ impl Programs {
         let (locate, known) = (self.locate.clone(), self.known.clone());
         let task = tokio::spawn(async move {
             let (kind, root) = key.clone();
-            let looked = tokio::task::spawn_blocking(move || locate.locate(&kind, &server, &root)).await;
+            let looked = blocking::spawn(move || locate.locate(&kind, &server, &root)).await;
             let found = looked.unwrap_or_else(|_| {
                 Err(Unavailable::new(&key.0, "crashed", "looking for the language server failed", "codeyard doctor"))
             });

@@ -1,6 +1,6 @@
 //! What the world may know of a language server: where it is in its life, and what to say when it can't answer.
 //!
-//! The state is published on a watch channel, so that a request can wait for it without holding an actor.
+//! The state is published by [`state_watch`](super::state_watch), so that a request can wait for it without holding an actor.
 
 use serde::Serialize;
 

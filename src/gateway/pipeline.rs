@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::watch;
 
 use crate::base::clock::Deadline;
 use crate::base::limits;
 use crate::engine::directory::WorkspaceHandle;
 use crate::engine::execution::Outcome;
 use crate::engine::server_state::{Down, ServerState, Unavailable};
+use crate::engine::state_watch;
 use crate::engine::workspace::{Begin, Begun, Wait};
 use crate::model::answer::Answer;
 use crate::model::error::{Phase, ToolError};
@@ -28,7 +28,7 @@ pub enum Waiting {
     /// The workspace's first look at its files, or for its programs.
     Preparing,
     /// Language servers that aren't ready.
-    Servers(Vec<watch::Receiver<ServerState>>),
+    Servers(Vec<state_watch::Receiver>),
     /// An answer.
     Answer,
 }
@@ -128,7 +128,7 @@ async fn wait_for(wait: Wait, board: &Board, call: &CallTrace) {
                 // means that the server's actor is gone; beginning again finds out why.
                 let starting = matches!(*state.borrow(), ServerState::Starting);
                 let goes_on = |now: &ServerState| !now.is_pending() || starting && *now != ServerState::Starting;
-                drop(state.wait_for(goes_on).await);
+                state.wait_for(goes_on).await.ok();
             }
         }
     }

@@ -212,7 +212,7 @@ impl Shared {
             return;
         };
         let outcome = match outcome {
-            Ok(result) => Ok(Reply::new(result.to_owned(), permit.take())),
+            Ok(result) => Ok(Reply::new(result.to_owned(), self.events.mark(), permit.take())),
             Err(error) => Err(self.server_error(method, error)),
         };
         // The receiver may have been dropped just now.
@@ -241,11 +241,12 @@ async fn read_task<R: AsyncRead + Unpin>(shared: Arc<Shared>, frames: FrameReade
     let _end = CloseAtEnd(shared.clone());
     let mut inbound = Inbound { shared: &shared, events };
     tokio::select! {
+        biased;
+        () = shared.closed.cancelled() => {}
         reason = inbound.run(frames) => {
             debug!(server = %shared.options.label, %reason, "language server connection ended");
             shared.close(reason);
         }
-        () = shared.closed.cancelled() => {}
     }
 }
 
@@ -253,8 +254,9 @@ async fn write_task<W: AsyncWrite + Unpin>(shared: Arc<Shared>, writer: W) {
     let _end = CloseAtEnd(shared.clone());
     let (outgoing, pending, meter) = (shared.outgoing.clone(), shared.pending.clone(), shared.meter.clone());
     tokio::select! {
-        error = write_frames(writer, outgoing, pending, meter) => shared.close(CloseReason::Write(error.kind())),
+        biased;
         () = shared.closed.cancelled() => {}
+        error = write_frames(writer, outgoing, pending, meter) => shared.close(CloseReason::Write(error.kind())),
     }
 }
 
@@ -271,7 +273,10 @@ impl Inbound<'_> {
             let mut frame = match frames.next().await {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return CloseReason::EndOfOutput,
-                Err(error) => return CloseReason::Frame(error),
+                Err(error) => {
+                    self.shared.options.frames.reject(Some(error));
+                    return CloseReason::Frame(error);
+                }
             };
             let mut permit = frame.take_permit();
             // Text that isn't UTF-8 is a server's slip with some file: it must not cost the connection.
@@ -293,10 +298,12 @@ impl Inbound<'_> {
             }
             Ok(Message::Request { id, method, params }) => self.answer(id, &method, params).await?,
             Ok(Message::Notification { method, params }) => self.notified(&method, params).await,
-            Err(_) if count(&self.shared.meter.malformed) >= limits::MAX_MALFORMED_MESSAGES => {
-                return Err(CloseReason::Malformed);
+            Err(_) => {
+                self.shared.options.frames.reject(None);
+                if count(&self.shared.meter.malformed) >= limits::MAX_MALFORMED_MESSAGES {
+                    return Err(CloseReason::Malformed);
+                }
             }
-            Err(_) => {}
         }
         Ok(())
     }

@@ -158,6 +158,7 @@ async fn shutdown(client: &Client, process: &dyn Process) -> bool {
     let Ok(reply) = client.request("shutdown", &Value::Null) else { return false };
     let limit = Duration::from_millis(limits::STOP_SHUTDOWN_MS);
     tokio::select! {
+        biased;
         answered = timeout(limit, reply) => matches!(answered, Ok(Ok(_) | Err(RequestError::Server { .. }))),
         _ = process.exited() => false,
     }

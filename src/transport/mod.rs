@@ -10,4 +10,5 @@ pub mod http;
 pub mod inflight;
 pub mod lines;
 pub mod running;
+mod session_timer;
 pub mod stdio;

@@ -20,6 +20,7 @@ use super::queue::{Happened, WatchId};
 use super::routes::{Role, Route};
 use super::table::{Seen, Table};
 use super::watcher::{Shared, WatchSpec, Watcher};
+use crate::base::blocking;
 use crate::base::limits::{MAX_WATCH_INBOX, WATCH_BARRIER_MS};
 
 /// A workspace being watched. Dropping it removes its watches, in the dropping thread.
@@ -81,7 +82,7 @@ impl Subscription {
                 subscriber.look();
                 drop(turn);
             };
-            if tokio::task::spawn_blocking(work).await.is_err() {
+            if blocking::spawn(work).await.is_err() {
                 self.subscriber.lose();
             }
         };

@@ -2,7 +2,7 @@
 //!
 //! The thread only moves events from the kernel's queue to inboxes and calls wake-ups; it never touches the disk.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use super::queue::{Happened, Queue, WatchId};
 use super::routes::Routes;
 use super::subscription::{Subscriber, Subscription};
+use super::traffic::Traffic;
 
 /// The one watcher of the process. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -47,10 +48,11 @@ pub enum WatchError {
 pub(super) struct Shared {
     pub queue: Queue,
     pub routes: Routes,
-    subscribers: Mutex<HashMap<u64, Weak<Subscriber>>>,
+    subscribers: Mutex<BTreeMap<u64, Weak<Subscriber>>>,
     /// Held while the queue is emptied, so that whoever finds it empty also finds the events delivered.
     pump: Mutex<()>,
     next_id: AtomicU64,
+    traffic: Arc<Traffic>,
 }
 
 /// Ends the thread with the last clone.
@@ -61,6 +63,20 @@ impl Watcher {
     /// A watcher without watches, and its thread. `cookie_dir`, a directory of ours outside all roots, is for systems
     /// whose queue can't be read empty at will; Linux doesn't need it.
     pub fn new(cookie_dir: &Path) -> Result<Self, WatchError> {
+        let watcher = Self::unattended(cookie_dir)?;
+        let waking = watcher.0.0.clone();
+        let run = move || {
+            while waking.queue.wait() {
+                waking.pump(None);
+            }
+        };
+        std::thread::Builder::new().name("watcher".into()).spawn(run).map_err(WatchError::Unavailable)?;
+        Ok(watcher)
+    }
+
+    /// A watcher without its thread: nobody is woken unless [`Watcher::attend`] is called. For simulations, which decide
+    /// themselves when the thread would have had its turn.
+    pub fn unattended(cookie_dir: &Path) -> Result<Self, WatchError> {
         let _ = cookie_dir;
         let shared = Arc::new(Shared {
             queue: Queue::open().map_err(WatchError::Unavailable)?,
@@ -68,15 +84,14 @@ impl Watcher {
             subscribers: Mutex::default(),
             pump: Mutex::default(),
             next_id: AtomicU64::new(1),
+            traffic: Arc::default(),
         });
-        let waking = shared.clone();
-        let run = move || {
-            while waking.queue.wait() {
-                waking.pump(None);
-            }
-        };
-        std::thread::Builder::new().name("watcher".into()).spawn(run).map_err(WatchError::Unavailable)?;
         Ok(Self(Arc::new(Running(shared))))
+    }
+
+    /// One turn of the watcher's thread: what waits in the queue goes to the inboxes, and who has mail is woken.
+    pub fn attend(&self) {
+        self.0.0.pump(None);
     }
 
     /// Walks the roots and watches them. Blocks for the walk (about a second for 100,000 files): call it where blocking
@@ -94,6 +109,11 @@ impl Watcher {
         let subscription = Subscription { subscriber, watcher: self.clone() };
         subscription.subscriber.walk();
         Ok(subscription)
+    }
+
+    /// What came out of the kernel's queue so far.
+    pub fn traffic(&self) -> Arc<Traffic> {
+        self.0.0.traffic.clone()
     }
 
     /// Watches set in the kernel.
@@ -117,7 +137,7 @@ impl Drop for Running {
 impl Shared {
     /// Moves everything from the queue to the inboxes, and wakes whose inbox isn't empty, except `own`.
     pub fn pump(&self, own: Option<u64>) {
-        let mut reached: HashMap<u64, Arc<Subscriber>> = HashMap::new();
+        let mut reached: BTreeMap<u64, Arc<Subscriber>> = BTreeMap::new();
         {
             let _alone = self.pump.lock();
             if self.queue.waiting_bytes() == 0 {
@@ -135,10 +155,12 @@ impl Shared {
         id: WatchId,
         name: Option<&OsStr>,
         happened: Happened,
-        reached: &mut HashMap<u64, Arc<Subscriber>>,
+        reached: &mut BTreeMap<u64, Arc<Subscriber>>,
     ) {
         let subscribers = self.subscribers.lock();
+        self.traffic.event();
         if happened == Happened::Overflow {
+            self.traffic.overflow();
             tracing::warn!("file events were lost; everything watched is compared with disk");
             for subscriber in subscribers.values().filter_map(Weak::upgrade) {
                 subscriber.lose_events();

@@ -45,11 +45,17 @@ impl Yard {
 
     /// The same with further flags.
     pub fn serve_with(configuration: &str, flags: &[&str]) -> Self {
+        Self::serve_in(configuration, flags, &[])
+    }
+
+    /// The same with further environment variables.
+    pub fn serve_in(configuration: &str, flags: &[&str], environment: &[(&str, &str)]) -> Self {
         let state = Arc::new(tempfile::Builder::new().prefix("yard").tempdir().expect("a folder"));
         let file = state.path().join("test.toml");
         fs::write(&file, configuration).expect("a file");
         let mut command = codeyard("serve", state.path());
         command.arg("--config").arg(&file).args(["--listen", "127.0.0.1:0"]).args(flags);
+        command.envs(environment.iter().copied());
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts");
         let stderr: Arc<Mutex<String>> = Arc::default();
         let (lines, shared) = (BufReader::new(child.stderr.take().expect("a pipe")), stderr.clone());

@@ -75,7 +75,11 @@ impl Mcp {
 
     /// The body of the answer to a call, as it came. All calls have the id 1.
     pub fn call_text(&mut self, tool: &str, arguments: &Value) -> String {
-        let params = json!({"name": tool, "arguments": arguments});
+        self.call_params(&json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// The same, for these parameters of `tools/call`.
+    pub fn call_params(&mut self, params: &Value) -> String {
         let (_, body) = self.post(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
         body
     }

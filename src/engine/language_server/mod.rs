@@ -24,14 +24,15 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::time::Duration;
 
 use actix::prelude::*;
-use tokio::sync::watch;
 
 use crate::base::clock::{Deadline, Instant};
+use crate::engine::census::ServerPhase;
 use crate::engine::exit::{ExitGuard, ExitKind};
 use crate::engine::providers::ChildKey;
 use crate::engine::restart::RestartHistory;
 use crate::engine::server_context::ServerContext;
 use crate::engine::server_state::{Down, ServerState, Unavailable};
+use crate::engine::state_watch;
 use crate::lsp::encoding::PositionEncoding;
 use crate::lsp::pending::PendingReply;
 use crate::model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
@@ -49,8 +50,8 @@ use up::Up;
 const MAILBOX: usize = 4_096;
 /// How often a running server is looked after.
 const CARE_INTERVAL: Duration = Duration::from_secs(1);
-/// Every so many looks the child's descendants are noted in the ledger.
-const LEDGER_EVERY: u32 = 30;
+/// Every so many looks the child's memory is read and its descendants are noted in the ledger.
+const LEDGER_EVERY: u32 = 15;
 /// Expired requests that, with silence, make a server count as hung.
 const HUNG_AFTER_EXPIRED: u32 = 3;
 /// Deaths a document may cause before it is refused until it changes.
@@ -78,6 +79,8 @@ pub enum Asked {
     Push(PendingPush),
     /// What is reported, and the pulls that must come in before that is fresh.
     Project(ProjectReport),
+    /// The document isn't on disk any more as it was read for the question: begin anew.
+    Outdated,
     /// Wait for the state to change, then ask again.
     NotReady,
     /// The server can't do this.
@@ -239,12 +242,14 @@ struct Poisoned {
 /// See the module.
 pub struct LanguageServer {
     context: Arc<ServerContext>,
-    state: watch::Sender<ServerState>,
+    state: state_watch::Sender,
     since: Instant,
     up: Option<Up>,
     incarnation: u64,
     history: RestartHistory,
     restarts: u64,
+    /// When the present child was started, until it is ready.
+    launched: Option<Instant>,
     poisoned: HashMap<CanonicalUri, Poisoned>,
     reopen: Vec<PathBuf>,
     last_used: Instant,
@@ -264,8 +269,8 @@ impl LanguageServer {
     pub fn new(
         context: Arc<ServerContext>,
         on_exit: impl FnOnce(ExitKind) + Send + 'static,
-    ) -> (Self, watch::Receiver<ServerState>) {
-        let (state, watcher) = watch::channel(ServerState::Starting);
+    ) -> (Self, state_watch::Receiver) {
+        let (state, watcher) = state_watch::channel(ServerState::Starting);
         let now = Instant::now();
         let history = RestartHistory::new(context.restart);
         let server = Self {
@@ -276,6 +281,7 @@ impl LanguageServer {
             incarnation: 0,
             history,
             restarts: 0,
+            launched: None,
             poisoned: HashMap::new(),
             reopen: Vec::new(),
             last_used: now,
@@ -308,6 +314,7 @@ impl LanguageServer {
                     ready = matches!(next, ServerState::Ready), "language server changed state"
                 );
             }
+            self.context.cell.set_phase(ServerPhase::from(&next));
             self.state.send_replace(next);
         }
     }

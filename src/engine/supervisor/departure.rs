@@ -16,6 +16,7 @@ use super::{DrainAll, Running, Supervisor};
 use crate::base::clock::Instant;
 use crate::base::ids::WorkspaceName;
 use crate::base::limits;
+use crate::engine::census::WorkspaceState;
 use crate::engine::directory::WorkspaceHandle;
 use crate::engine::workspace::{Drain, StoppedServer};
 
@@ -124,6 +125,7 @@ impl Handler<DrainAll> for Supervisor {
 
 /// Lets calls in flight end, then stops the children and the actor.
 async fn depart(handle: WorkspaceHandle, places: Places) -> Arc<Departure> {
+    handle.cell.set_state(WorkspaceState::Draining);
     let began = Instant::now();
     let calls = places.in_flight();
     let ended = tokio::time::timeout(DRAIN_CALLS, places.take()).await.is_ok();

@@ -4,6 +4,7 @@ use actix::prelude::*;
 use futures::FutureExt;
 
 use super::*;
+use crate::base::blocking;
 use crate::engine::language_server::{FilesChanged, News, Restart, ServerNews};
 use crate::watch::{ChangeKind, Changes, FileChange, WatchSpec};
 
@@ -17,6 +18,7 @@ impl Workspace {
         }
         let Some(watcher) = self.setup.shared.watcher.clone() else {
             self.watching = Watching::Failed("files are not watched".into());
+            self.tell_state();
             return None;
         };
         let (slot, actor, servers) = (self.slot.clone(), ctx.address(), self.setup.servers.clone());
@@ -27,7 +29,7 @@ impl Workspace {
             on_change: Arc::new(move || drop(waker.try_send(Wake))),
         };
         let name = self.setup.name.clone();
-        let walk = tokio::task::spawn_blocking(move || watcher.subscribe(spec));
+        let walk = blocking::spawn(move || watcher.subscribe(spec));
         let task = tokio::spawn(async move {
             match walk.await {
                 Ok(Ok(subscription)) => slot.set(Some(Arc::new(subscription))),
@@ -39,6 +41,7 @@ impl Workspace {
         });
         let preparing = async move { drop(task.await) }.boxed().shared();
         self.watching = Watching::Starting(preparing.clone());
+        self.tell_state();
         Some(preparing)
     }
 
@@ -133,6 +136,7 @@ impl Handler<Subscribed> for Workspace {
             Some(_) => Watching::Done,
             None => Watching::Failed("files can't be watched; every question compares with disk".into()),
         };
+        self.tell_state();
     }
 }
 
@@ -141,6 +145,7 @@ impl Handler<Wake> for Workspace {
 
     fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
         self.take_seen_changes();
+        self.tell_state();
         self.sweep_on(ctx);
     }
 }

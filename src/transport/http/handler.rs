@@ -21,6 +21,7 @@ use super::refusal::{Refusal, Refused};
 use super::session::{Session, Sessions};
 use super::{answer, body, media};
 use crate::auth::TokenStore;
+use crate::base::clock::Instant;
 use crate::base::limits::{Limits, MAX_CALLS_IN_FLIGHT, MAX_TRACEPARENT_BYTES, MAX_TRACESTATE_BYTES};
 use crate::gateway::service::{Endpoint, Principal, Service, TransportKind};
 use crate::protocol::message::{self, Message, Notification, Request as RpcRequest};
@@ -60,7 +61,10 @@ pub async fn handle(State(door): State<Arc<Door>>, request: Request) -> Response
     let (parts, body) = request.into_parts();
     match door.answer(&parts, body).await {
         Ok(response) => response,
-        Err(refused) => refused.response(),
+        Err(refused) => {
+            door.service.metrics().rejected(refused.reason());
+            refused.response()
+        }
     }
 }
 
@@ -109,7 +113,7 @@ impl Door {
 
     async fn request(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Result<Response, Refused> {
         let refuse = |refusal: Refusal| refusal.of(&request.id);
-        let method = match dispatch::method(request) {
+        let method = match dispatch::method(&*self.service, TransportKind::Tcp, request) {
             Ok(method) => method,
             Err(unknown) => return Ok(answer::json(write::fault(&unknown))),
         };
@@ -148,7 +152,11 @@ impl Door {
     }
 
     fn initialize(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Response {
-        let result = match dispatch::initialize(&*self.service, &visitor.endpoint, request) {
+        let began = Instant::now();
+        let result = dispatch::initialize(&*self.service, &visitor.endpoint, request);
+        let method = Method::Initialize.as_str();
+        dispatch::tell(&*self.service, method, TransportKind::Tcp, result.as_ref().err(), began);
+        let result = match result {
             Ok(result) => result,
             Err(error) => return answer::json(write::fault(&error)),
         };

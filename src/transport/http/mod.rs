@@ -122,6 +122,7 @@ pub async fn serve(
         return Err(Error::OpenWithoutToken);
     }
     let limits = options.connections.clone();
+    let metrics = service.metrics();
     let router = router(service, options);
     let places = Arc::new(Semaphore::new(limits.connections));
     let turned_away = Arc::new(Semaphore::new(MAX_HTTP_TURNED_AWAY));
@@ -148,7 +149,10 @@ pub async fn serve(
                 serve_connection(stream, Some(peer), router, &limits, shutdown).await;
             });
         } else if let Ok(place) = Arc::clone(&turned_away).try_acquire_owned() {
+            metrics.shed("connection");
             connections.spawn(turn_away(stream, place));
+        } else {
+            metrics.shed("connection");
         }
     }
     drop(listener);
@@ -159,6 +163,7 @@ pub async fn serve(
 }
 
 fn router(service: Arc<dyn Service>, options: HttpOptions) -> Router {
+    let sessions = Sessions::new(options.connections.sessions, service.metrics());
     let door = Door {
         service,
         auth: options.auth,
@@ -166,7 +171,7 @@ fn router(service: Arc<dyn Service>, options: HttpOptions) -> Router {
         origins: options.allowed_origins,
         limits: options.limits.clamped(),
         body_timeout: options.connections.body,
-        sessions: Sessions::new(options.connections.sessions),
+        sessions,
         probes: options.probes,
     };
     // The checks have an order of their own, so no route and no layer comes before them.

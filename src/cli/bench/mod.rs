@@ -1,0 +1,179 @@
+//! `codeyard bench`: drives a bare language server and codeyard in the same run on a real repository, and prints what it
+//! measured beside the targets.
+//!
+//! Both sides are asked the same questions in turn by clients of the same thread. Every answer is compared. Invariants:
+//! nothing is written into a repository of the user's; every process it started has ended when it ends.
+
+pub mod args;
+pub mod bare;
+pub mod canonical;
+pub mod corpus;
+pub mod pair;
+pub mod process;
+pub mod questions;
+pub mod report;
+pub mod served;
+pub mod stats;
+
+mod freshness;
+mod leak;
+mod references;
+mod sharing;
+mod speed;
+mod starts;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use self::args::{BenchArgs, CorpusName, Scenario};
+use self::corpus::Corpus;
+use self::pair::Pair;
+use self::process::Scratch;
+use self::report::{Figure, Report, Target};
+use super::{Failure, assemble, output};
+use crate::base::clock::Instant;
+use crate::lsp::install::Installer;
+use crate::lsp::registry::Registry;
+
+/// What all scenarios share.
+pub struct Bench {
+    /// The flags.
+    pub args: BenchArgs,
+    /// Finds language servers.
+    pub installer: Installer,
+    /// Everything the run writes.
+    pub scratch: Scratch,
+    /// Where fetched repositories are kept.
+    kept: PathBuf,
+}
+
+/// Runs all of it.
+pub fn run(args: BenchArgs) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::new(format!("the runtime can't be started: {error}")))?;
+    let state = assemble::open_state(args.state.state_dir.as_deref())?;
+    let installer = assemble::installer(&state);
+    let bench = Bench { installer, scratch: Scratch::new()?, kept: state.path().join("corpora"), args };
+    let local = tokio::task::LocalSet::new();
+    let result = local.block_on(&runtime, async {
+        tokio::select! {
+            result = measure(&bench) => result,
+            _ = tokio::signal::ctrl_c() => Err(Failure::new("interrupted; nothing is left running")),
+        }
+    });
+    // Only now are the tasks dropped that hold the processes' streams.
+    let family = process::family();
+    drop(local);
+    runtime.block_on(process::gone(family));
+    result
+}
+
+async fn measure(bench: &Bench) -> Result<(), Failure> {
+    let began = Instant::now();
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut report = Report { seed: bench.args.seed, processors, ..Report::default() };
+    eprintln!("seed {}", bench.args.seed);
+    for corpus in bench.corpora().await? {
+        eprintln!("{}: {} files for {}", corpus.name, corpus.files.len(), corpus.language.kind);
+        corpus::installed(&bench.installer, &Registry::builtin(), corpus.language.kind)?;
+        bench.measure(&corpus, &mut report).await?;
+    }
+    eprintln!("took {:.0} s", began.elapsed().as_secs_f64());
+    bench.publish(&report)
+}
+
+impl Bench {
+    async fn corpora(&self) -> Result<Vec<Corpus>, Failure> {
+        let names = match (self.args.all, self.args.corpus.as_slice()) {
+            (true, []) => vec![CorpusName::Django, CorpusName::Rxjs, CorpusName::Zstd],
+            (_, names) => names.to_vec(),
+        };
+        if names.is_empty() {
+            let here = PathBuf::from(".");
+            let path = self.args.path.as_ref().unwrap_or(&here);
+            return Ok(vec![Corpus::of_path(path, self.args.server.as_deref())?]);
+        }
+        let mut all = Vec::new();
+        for name in names {
+            all.push(Corpus::fetch(name, &self.kept, &self.scratch).await?);
+        }
+        Ok(all)
+    }
+
+    fn scenarios(&self) -> Vec<Scenario> {
+        if self.args.scenario.is_empty() { Scenario::usual() } else { self.args.scenario.clone() }
+    }
+
+    async fn measure(&self, corpus: &Corpus, report: &mut Report) -> Result<(), Failure> {
+        let wanted = self.scenarios();
+        let wants = |scenario: &Scenario| wanted.contains(scenario);
+        let warm = [Scenario::Latency, Scenario::Mix, Scenario::Retained, Scenario::References];
+        if warm.iter().any(wants) {
+            eprintln!("  both read the project");
+            let mut pair = Pair::start(self, corpus).await?;
+            for scenario in warm.iter().copied().filter(wants) {
+                match scenario {
+                    Scenario::Latency => speed::latency(self, &mut pair, report).await?,
+                    Scenario::Mix => speed::mix(self, &mut pair, report).await?,
+                    Scenario::Retained => speed::retained(self, &mut pair, report).await?,
+                    _ => references::pages(self, &mut pair, report).await?,
+                }
+            }
+            pair.stop().await;
+        }
+        for scenario in wanted.iter().copied() {
+            match scenario {
+                Scenario::Snapshots => references::snapshots(self, corpus, report).await?,
+                Scenario::Cold => starts::cold(self, corpus, report).await?,
+                Scenario::Recovery => starts::recovery(self, corpus, report).await?,
+                Scenario::Sharing => sharing::sharing(self, corpus, report).await?,
+                Scenario::Repositories => sharing::repositories(self, corpus, report).await?,
+                Scenario::Freshness => freshness::freshness(self, corpus, report).await?,
+                Scenario::Leak => leak::leak(self, corpus, report).await?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Longest time of one side of one figure.
+    pub fn time(&self) -> Duration {
+        Duration::from_secs(self.args.seconds)
+    }
+
+    fn publish(&self, report: &Report) -> Result<(), Failure> {
+        if let Some(file) = &self.args.json {
+            let text = serde_json::to_string_pretty(report).map_err(|error| Failure::new(error.to_string()))?;
+            corpus::write(file, &text)?;
+        }
+        if let Some(file) = &self.args.write_docs {
+            report.write_into(file)?;
+        }
+        output::print(if self.args.markdown { report.markdown() } else { report.text() })?;
+        match report.missed() {
+            missed @ 1.. if self.args.check => Err(Failure::new(format!("{missed} targets missed; see the table"))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A figure without notes.
+pub fn figure(
+    corpus: &Corpus,
+    scenario: Scenario,
+    what: impl Into<String>,
+    (bare, codeyard): (Option<f64>, f64),
+    target: Option<Target>,
+    notes: impl Into<String>,
+) -> Figure {
+    Figure {
+        corpus: corpus.name.clone(),
+        scenario: scenario.name(),
+        what: what.into(),
+        bare,
+        codeyard,
+        target,
+        met: None,
+        notes: notes.into(),
+    }
+}

@@ -1,0 +1,216 @@
+//! A bare server and a codeyard side by side on one repository, asked the same questions block by block in turn, so that
+//! whatever else the machine does hits both.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::time::Duration;
+
+use super::Bench;
+use super::bare::Bare;
+use super::canonical::{Judge, Verdict};
+use super::corpus::Corpus;
+use super::questions::{Ask, At, Deck};
+use super::served::{Client, Served};
+use super::stats::{Times, precise};
+use crate::base::clock::Instant;
+use crate::cli::Failure;
+
+/// Examples of wrong answers kept of one figure.
+const EXAMPLES: usize = 3;
+
+/// Both sides.
+pub struct Pair {
+    /// The bare server.
+    pub bare: Bare,
+    /// The codeyard.
+    pub served: Served,
+    /// Compares their answers.
+    pub judge: Judge,
+    /// The repository.
+    pub corpus: Corpus,
+    /// The questions not yet asked.
+    pub deck: Deck,
+}
+
+/// One answered question.
+pub struct Sample {
+    took: Duration,
+    body: Result<Vec<u8>, String>,
+}
+
+/// What both sides did with the same questions.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// The bare server's times.
+    pub bare: Times,
+    /// Codeyard's.
+    pub ours: Times,
+    /// Answers that could be compared.
+    pub compared: u64,
+    /// Wrong answers.
+    pub wrong: u64,
+    /// Questions that codeyard answered with an error, by its code.
+    pub errors: std::collections::BTreeMap<String, u64>,
+    /// Questions that codeyard answered from what it retained.
+    pub retained: u64,
+    /// What was wrong, the first few.
+    pub examples: Vec<String>,
+}
+
+impl Outcome {
+    /// Counts for the table.
+    pub fn notes(&self) -> String {
+        let mut notes = vec![format!("{} calls", self.ours.len())];
+        if self.wrong > 0 {
+            notes.push(format!("{} wrong", self.wrong));
+        }
+        notes.extend(self.errors.iter().map(|(code, count)| format!("{count} {code}")));
+        if self.retained > 0 {
+            let share = 100.0 * precise(self.retained) / precise(self.ours.len().max(1));
+            notes.push(format!("{share:.0} % from retained results"));
+        }
+        notes.join(", ")
+    }
+}
+
+impl Pair {
+    /// Starts both, lets them read the project and the files of the deck.
+    pub async fn start(bench: &Bench, corpus: &Corpus) -> Result<Self, Failure> {
+        let (cache, folder) = (bench.scratch.folder("bare")?, bench.scratch.folder("served")?);
+        let deck = Deck::new(corpus, bench.args.seed);
+        if deck.warm.is_empty() {
+            return Err(Failure::missing(format!("{}: no file is of a size to ask about", corpus.name)));
+        }
+        let bare = Bare::start(corpus.language, &corpus.root, &bench.installer, &cache).await?;
+        let served = Served::start(&[corpus], &bench.installer, &folder, "", &[]).await?;
+        let pair = Self { bare, served, judge: Judge::new(&corpus.root), corpus: corpus.clone(), deck };
+        pair.warm().await?;
+        Ok(pair)
+    }
+
+    /// Has both read the files that are asked about.
+    async fn warm(&self) -> Result<(), Failure> {
+        let mut client = self.served.client(&self.corpus).await?;
+        let failed = |path: &Path, why: String| Failure::new(format!("{}: {why}", path.display()));
+        for path in &self.deck.warm {
+            let ask = first_place(path);
+            self.bare.ask(&ask).await.map_err(|why| failed(path, why))?;
+            client.ask_patiently(&ask).await.map_err(|why| failed(path, why))?;
+        }
+        self.bare.settle().await;
+        Ok(())
+    }
+
+    /// Asks both the same questions, in blocks and in turn, `clients` at a time, until the questions or the time are used up.
+    pub async fn run(&self, bench: &Bench, clients: usize, asks: &[Ask]) -> Result<Outcome, Failure> {
+        let mut outcome = Outcome::default();
+        let mut connections = self.served.clients(&self.corpus, clients).await?;
+        let hits = self.served.retained_hits().await;
+        let block = (asks.len() / 40).clamp(clients * 4, 200.max(clients * 8));
+        for (number, asks) in asks.chunks(block).enumerate() {
+            if outcome.bare.span.max(outcome.ours.span) > Duration::from_secs(bench.args.seconds) {
+                break;
+            }
+            let (bare, ours) = if number % 2 == 0 {
+                let bare = self.ask_bare(asks, clients, &mut outcome.bare.span).await;
+                (bare, ask_served(&mut connections, asks, &mut outcome.ours.span).await)
+            } else {
+                let ours = ask_served(&mut connections, asks, &mut outcome.ours.span).await;
+                (self.ask_bare(asks, clients, &mut outcome.bare.span).await, ours)
+            };
+            for ((ask, bare), ours) in asks.iter().zip(bare).zip(ours) {
+                self.take(&mut outcome, ask, bare, ours);
+            }
+        }
+        outcome.retained = self.served.retained_hits().await.saturating_sub(hits);
+        Ok(outcome)
+    }
+
+    async fn ask_bare(&self, asks: &[Ask], clients: usize, span: &mut Duration) -> Vec<Sample> {
+        let next = Cell::new(0);
+        let began = Instant::now();
+        let asking = (0..clients).map(|_| async {
+            let mut samples = Vec::new();
+            while let Some((at, ask)) = take_next(&next, asks) {
+                let asked = Instant::now();
+                let body = self.bare.ask(ask).await;
+                samples.push((at, Sample { took: asked.elapsed(), body }));
+            }
+            samples
+        });
+        let samples = futures::future::join_all(asking).await;
+        *span += began.elapsed();
+        in_order(samples)
+    }
+
+    fn take(&self, outcome: &mut Outcome, ask: &Ask, bare: Sample, ours: Sample) {
+        outcome.bare.add(bare.took);
+        outcome.ours.add(ours.took);
+        let verdict = match (&bare.body, &ours.body) {
+            (_, Err(why)) => Verdict::Failed(why.clone()),
+            (Err(_), _) => Verdict::Incomparable,
+            (Ok(bare), Ok(ours)) => self.judge.compare(ask, bare, ours),
+        };
+        match verdict {
+            Verdict::Same => outcome.compared += 1,
+            Verdict::Failed(code) => *outcome.errors.entry(code).or_default() += 1,
+            Verdict::Incomparable => {}
+            Verdict::Different(how) => {
+                outcome.compared += 1;
+                outcome.wrong += 1;
+                if outcome.examples.len() < EXAMPLES {
+                    outcome.examples.push(format!("{ask:?}: {how}"));
+                }
+            }
+        }
+    }
+
+    /// Ends both.
+    pub async fn stop(self) {
+        tokio::join!(self.bare.stop(), self.served.stop());
+    }
+}
+
+/// Asks with all connections at once, each one question at a time.
+pub async fn ask_served(clients: &mut [Client], asks: &[Ask], span: &mut Duration) -> Vec<Sample> {
+    let next = Cell::new(0);
+    let began = Instant::now();
+    let asking = clients.iter_mut().map(|client| async {
+        let mut samples = Vec::new();
+        while let Some((at, ask)) = take_next(&next, asks) {
+            let asked = Instant::now();
+            let body = client.ask(ask).await;
+            samples.push((at, Sample { took: asked.elapsed(), body }));
+        }
+        samples
+    });
+    let samples = futures::future::join_all(asking).await;
+    *span += began.elapsed();
+    in_order(samples)
+}
+
+impl Sample {
+    /// Adds its time, if it is an answer; else its error counts.
+    pub fn add_to(&self, times: &mut Times, errors: &mut u64) {
+        times.add(self.took);
+        let is_answer = |body: &Vec<u8>| !body.windows(8).take(200).any(|window| window == b"\"error\":");
+        *errors += u64::from(!self.body.as_ref().is_ok_and(is_answer));
+    }
+}
+
+/// A question about the first place of a file; no deck holds it.
+pub fn first_place(path: &Path) -> Ask {
+    Ask::Hover(At { path: path.into(), line: 0, character: 0 })
+}
+
+fn take_next<'a>(next: &Cell<usize>, asks: &'a [Ask]) -> Option<(usize, &'a Ask)> {
+    let at = next.get();
+    next.set(at + 1);
+    asks.get(at).map(|ask| (at, ask))
+}
+
+fn in_order(samples: Vec<Vec<(usize, Sample)>>) -> Vec<Sample> {
+    let mut all: Vec<(usize, Sample)> = samples.into_iter().flatten().collect();
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, sample)| sample).collect()
+}

@@ -1,0 +1,313 @@
+//! What happens in a world: the events that chance chooses from, and the healing at the end.
+
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use codeyard::lsp::launch::Exit;
+use tokio::time::{Instant, sleep};
+
+use crate::call::{Bad, Page, is_paged, tool_of};
+use crate::language::{Asked, NAMES, truth};
+use crate::profile::{HANG_S, Profile, QUARANTINE_S};
+use crate::world::World;
+
+/// How often each event happens.
+const EVENTS: [(u64, Event); 13] = [
+    (46, Event::Call),
+    (9, Event::Page),
+    (3, Event::BadCall),
+    (8, Event::Cancel),
+    (2, Event::Disconnect),
+    (16, Event::Edit),
+    (5, Event::Attend),
+    (3, Event::Kill),
+    (3, Event::Upset),
+    (3, Event::Reconfigure),
+    (1, Event::Trap),
+    (1, Event::Uninstall),
+    (1, Event::Crowd),
+];
+
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    Call,
+    Page,
+    BadCall,
+    Cancel,
+    Disconnect,
+    Edit,
+    Attend,
+    Kill,
+    Upset,
+    Reconfigure,
+    Trap,
+    Uninstall,
+    Crowd,
+}
+
+impl World {
+    /// One event.
+    pub async fn happen(&mut self) {
+        match self.dice.weighted(&EVENTS) {
+            Event::Call => {
+                let (workspace, asked) = self.question();
+                let size = self.page_size();
+                self.call(workspace, asked.clone(), size, Page::First, None);
+                if self.dice.chance(25) {
+                    self.call(workspace, asked, size, Page::First, None);
+                }
+            }
+            Event::Page => self.page(),
+            Event::BadCall => self.bad_call(),
+            Event::Cancel if !self.calls.is_empty() => {
+                let index = self.dice.below(self.calls.len());
+                self.cancel(index);
+            }
+            Event::Disconnect if !self.calls.is_empty() => {
+                let client = self.dice.pick(&self.calls).client;
+                self.note(format!("client {client} goes away"));
+                while let Some(index) = self.calls.iter().position(|call| call.client == client) {
+                    self.cancel(index);
+                }
+            }
+            Event::Cancel | Event::Disconnect | Event::Attend => {
+                self.note("the watcher's turn");
+                self.watcher.attend();
+            }
+            Event::Edit => self.edit(),
+            Event::Kill => self.hit_a_server(|server| {
+                server.finish(Exit { code: None, signal: Some(if server.number % 2 == 0 { 9 } else { 11 }) })
+            }),
+            Event::Upset => {
+                let again = self.dice.chance(60);
+                self.hit_a_server(move |server| if again { server.index_again() } else { server.refresh() });
+            }
+            Event::Reconfigure => self.reconfigure().await,
+            Event::Trap => {
+                self.note("the trap is set");
+                self.trap.armed.store(true, SeqCst);
+            }
+            Event::Uninstall => {
+                let mut stage = self.stage.lock();
+                if !stage.missing.remove("first") {
+                    stage.missing.insert("first".into());
+                }
+                let now = format!("missing: {:?}", stage.missing);
+                stage.note(now);
+                stage.cover("program: comes or goes");
+            }
+            Event::Crowd => {
+                let (workspace, asked) = self.question();
+                let count = self.dice.range(2, 300);
+                self.note(format!("a crowd of {count}"));
+                for _ in 0..count {
+                    self.call(workspace, asked.clone(), 100, Page::First, None);
+                }
+            }
+        }
+    }
+
+    fn page_size(&mut self) -> usize {
+        *self.dice.pick(&[1, 2, 3, 7, 100, 200, 500])
+    }
+
+    fn question(&mut self) -> (usize, Asked) {
+        let (workspace, tree) = {
+            let stage = self.stage.lock();
+            let workspace = self.dice.below(stage.sites.len());
+            (workspace, stage.sites[workspace].tree())
+        };
+        let sources: Vec<&String> = tree.keys().filter(|path| !path.ends_with(".mod")).collect();
+        let file = if sources.is_empty() || self.dice.chance(3) {
+            "gone.fake".to_owned()
+        } else {
+            (*self.dice.pick(&sources)).clone()
+        };
+        let count = tree.get(&file).map_or(1, |text| text.lines().count());
+        let line = self.dice.below(count);
+        let asked = match self.dice.below(8) {
+            0 => Asked::Definition { file, line },
+            1 | 2 => Asked::References { file, line, declaration: self.dice.chance(50) },
+            3 => Asked::Hover { file, line },
+            4 => Asked::Symbols { file },
+            5 => {
+                let query = *self.dice.pick(&["a", "eta", "zzz", NAMES[0]]);
+                Asked::WorkspaceSymbols { query: query.into() }
+            }
+            6 => Asked::Diagnostics { file },
+            _ => Asked::WorkspaceDiagnostics,
+        };
+        (workspace, asked)
+    }
+
+    /// A page by cursor: the next one mostly, sometimes one that nobody was promised.
+    fn page(&mut self) {
+        if self.chains.is_empty() {
+            return;
+        }
+        let index = self.dice.below(self.chains.len());
+        let chain = self.chains[index].clone();
+        let size = self.page_size();
+        let (workspace, asked) = (chain.workspace, chain.asked.clone());
+        let kind = self.dice.weighted(&[(70, 0), (10, 1), (10, 2), (10, 3)]);
+        self.cover(format!("page: {}", ["next", "moved", "foreign", "forged"][kind]));
+        match kind {
+            0 => {
+                self.chains.remove(index);
+                self.call(workspace, asked, size, Page::Next(chain), None);
+            }
+            1 => {
+                let offset = self.dice.below(90);
+                self.call(workspace, asked, size, Page::Moved(chain, offset), None);
+            }
+            2 => {
+                let (other, asked) = self.question();
+                if is_paged(&asked) && asked != chain.asked {
+                    self.call(other, asked, size, Page::Foreign(chain.cursor), None);
+                }
+            }
+            _ => {
+                let length = self.dice.below(2_000);
+                let text = if self.dice.chance(50) { "e30".into() } else { "A".repeat(length) };
+                self.call(workspace, asked, size, Page::Forged(text), None);
+            }
+        }
+    }
+
+    fn bad_call(&mut self) {
+        let (workspace, asked) = self.question();
+        let has_place = matches!(asked, Asked::Definition { .. } | Asked::References { .. } | Asked::Hover { .. });
+        let has_file = has_place || matches!(asked, Asked::Symbols { .. } | Asked::Diagnostics { .. });
+        let bad = match self.dice.below(5) {
+            0 => Bad::Arguments,
+            1 if has_file => Bad::Outside,
+            2 if has_file => Bad::Link,
+            3 if has_file => Bad::Uri,
+            4 if has_place => Bad::Beyond,
+            _ => Bad::Arguments,
+        };
+        self.call(workspace, asked, 10, Page::First, Some(bad));
+    }
+
+    fn edit(&mut self) {
+        let mut stage = self.stage.lock();
+        let workspace = self.dice.below(stage.sites.len());
+        for _ in 0..self.dice.weighted(&[(80, 1), (15, 2), (5, 9)]) {
+            let what = stage.site(workspace).change(&mut self.dice);
+            stage.note(format!("w{workspace}: {what}"));
+            stage.cover(format!("edit: {}", what.split(' ').next().unwrap_or_default()));
+        }
+    }
+
+    fn hit_a_server(&mut self, hit: impl FnOnce(&std::sync::Arc<crate::server::Server>)) {
+        let alive = self.fleet.alive();
+        let up: Vec<_> = alive.into_iter().filter(|server| self.stage.lock().lives[server.number].up).collect();
+        if !up.is_empty() {
+            hit(self.dice.pick(&up));
+        }
+    }
+
+    async fn reconfigure(&mut self) {
+        let count = self.stage.lock().sites.len();
+        let number = self.dice.below(count);
+        let at = self.config.workspaces.iter().position(|workspace| workspace.name.as_str() == format!("w{number}"));
+        let what = match (at, self.dice.below(4)) {
+            (None, _) => {
+                self.add_workspace(number);
+                "add"
+            }
+            (Some(at), 0) => {
+                self.config.workspaces.remove(at);
+                "remove"
+            }
+            (Some(at), 1) => {
+                self.config.workspaces.remove(at);
+                self.add_workspace(number);
+                "change"
+            }
+            (Some(_), _) => {
+                let mut stage = self.stage.lock();
+                stage.profile.timeout_ms = *self.dice.pick(&[400, 700, 2_000]);
+                stage.profile.page_cap = *self.dice.pick(&[5, 50, 200]);
+                stage.profile.configure(&mut self.config);
+                "retune"
+            }
+        };
+        self.note(format!("reconfigure w{number}: {what}"));
+        self.cover(format!("reconfigure: {what}"));
+        self.configure().await;
+    }
+
+    /// Nothing goes wrong any more: after a while every question is answered, and rightly.
+    pub async fn heal(&mut self) {
+        self.note("heals");
+        {
+            let mut stage = self.stage.lock();
+            stage.healthy = true;
+            stage.missing.clear();
+            let roomy = Profile {
+                timeout_ms: 2_000,
+                page_cap: 200,
+                list_cap: 200,
+                snapshot_bytes: codeyard::base::limits::MAX_SNAPSHOT_BYTES,
+                snapshots_bytes: codeyard::base::limits::MAX_SNAPSHOTS_TOTAL_BYTES,
+                response_bytes: codeyard::base::limits::MAX_RESPONSE_BYTES,
+                ..stage.profile.clone()
+            };
+            stage.profile = roomy.clone();
+            roomy.configure(&mut self.config);
+        }
+        self.trap.armed.store(false, SeqCst);
+        let count = self.stage.lock().sites.len();
+        for number in 0..count {
+            if !self.config.workspaces.iter().any(|workspace| workspace.name.as_str() == format!("w{number}")) {
+                self.add_workspace(number);
+            }
+        }
+        self.configure().await;
+        for server in self.fleet.alive() {
+            let unable = self.stage.lock().lives[server.number].unable;
+            if unable {
+                server.finish(Exit { code: None, signal: Some(9) });
+            }
+        }
+        sleep(Duration::from_secs(QUARANTINE_S + 15)).await;
+        self.check();
+        for workspace in 0..count {
+            let tree = self.stage.lock().sites[workspace].tree();
+            let Some(file) = tree.keys().find(|path| path.ends_with(".fake")).cloned() else { continue };
+            for asked in [
+                Asked::Definition { file: file.clone(), line: 1 },
+                Asked::References { file: file.clone(), line: 1, declaration: true },
+                Asked::Hover { file: file.clone(), line: 1 },
+                Asked::Symbols { file: file.clone() },
+                Asked::WorkspaceSymbols { query: "a".into() },
+                Asked::Diagnostics { file: file.clone() },
+                Asked::WorkspaceDiagnostics,
+            ] {
+                if truth(&tree, &asked).is_some() {
+                    self.must_answer(workspace, asked).await;
+                }
+            }
+        }
+    }
+
+    /// Asks until there is an answer, which must come before long.
+    async fn must_answer(&mut self, workspace: usize, asked: Asked) {
+        let until = Instant::now() + Duration::from_secs(4 * HANG_S + QUARANTINE_S);
+        loop {
+            let before = self.stage.lock().seen.get(&format!("ok: {}", tool_of(&asked))).copied();
+            self.call(workspace, asked.clone(), 100, Page::First, None);
+            sleep(Duration::from_millis(2_100)).await;
+            self.check();
+            let after = self.stage.lock().seen.get(&format!("ok: {}", tool_of(&asked))).copied();
+            if after != before || !self.stage.lock().wrong.is_empty() {
+                return;
+            }
+            if Instant::now() > until {
+                self.stage.lock().wrong(format!("w{workspace} {asked:?} is not answered any more"));
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The language of the simulated projects, and what is true of it.
+//!
+//! A file is lines of `def NAME`, `use NAME`, `bad NAME` and `todo NAME`. Both the fake servers, from what they know of the
+//! files, and the checks, from what is on disk, ask this module. A server that wasn't told of a change gives another answer
+//! than the disk does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The files of a workspace: path below the root, text.
+pub type Tree = BTreeMap<String, Arc<str>>;
+
+/// All names there are.
+pub const NAMES: [&str; 5] = ["alpha", "beta", "gamma", "delta", "omega"];
+
+/// The folder that may be a project of its own, and the file that makes it one.
+pub const NESTED: &str = "sub/";
+/// See [`NESTED`].
+pub const MARKER: &str = "sub/project.mod";
+
+/// What one server answers for: files of one ending below one folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Project {
+    /// `""`, or a folder with a slash behind it.
+    pub folder: String,
+    /// `fake` or `other`.
+    pub ending: &'static str,
+    /// A folder below it that is a project of its own, or `""`.
+    pub without: &'static str,
+}
+
+/// A question, with paths below the root.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Asked {
+    Definition { file: String, line: usize },
+    References { file: String, line: usize, declaration: bool },
+    Hover { file: String, line: usize },
+    Symbols { file: String },
+    WorkspaceSymbols { query: String },
+    Diagnostics { file: String },
+    WorkspaceDiagnostics,
+}
+
+/// A finding in a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    pub line: usize,
+    pub severity: u8,
+    pub source: &'static str,
+    pub message: String,
+}
+
+/// Line number, verb and name of each line that has both.
+pub fn words(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
+    text.lines().enumerate().filter_map(|(number, line)| {
+        let (verb, name) = line.split_once(' ')?;
+        Some((number, verb, name))
+    })
+}
+
+/// The name on a line.
+pub fn name_at(text: &str, line: usize) -> Option<&str> {
+    words(text).find(|(number, verb, _)| *number == line && *verb != "#").map(|(_, _, name)| name)
+}
+
+impl Project {
+    /// Whether a file is one of its own.
+    pub fn holds(&self, path: &str) -> bool {
+        let below_another = !self.without.is_empty() && path.starts_with(self.without);
+        path.starts_with(&self.folder) && !below_another && path.rsplit('.').next() == Some(self.ending)
+    }
+
+    fn lines<'a>(&'a self, tree: &'a Tree) -> impl Iterator<Item = (&'a str, usize, &'a str, &'a str)> {
+        let own = tree.iter().filter(|(path, _)| self.holds(path));
+        own.flat_map(|(path, text)| words(text).map(|(line, verb, name)| (path.as_str(), line, verb, name)))
+    }
+
+    /// Places of `name`, in order: where it is defined, used, or both.
+    pub fn places(&self, tree: &Tree, name: &str, definitions: bool, uses: bool) -> Vec<(String, usize)> {
+        let fits = |verb: &str| definitions && verb == "def" || uses && verb == "use";
+        let all = self.lines(tree).filter(|(_, _, verb, of)| fits(verb) && *of == name);
+        all.map(|(path, line, _, _)| (path.to_owned(), line)).collect()
+    }
+
+    /// What a hover over `name` says in a document.
+    pub fn hover(&self, tree: &Tree, document: &str, name: &str) -> String {
+        let (defined, used) = (self.places(tree, name, true, false).len(), self.places(tree, name, false, true).len());
+        let revision = tree.get(document).and_then(|text| text.lines().next()).unwrap_or_default();
+        format!("{name}: {defined} defined, {used} used, {revision}")
+    }
+
+    /// Definitions whose names contain `query`: path, line, name.
+    pub fn symbols(&self, tree: &Tree, query: &str) -> Vec<(String, usize, String)> {
+        let all = self.lines(tree).filter(|(_, _, verb, name)| *verb == "def" && name.contains(query));
+        all.map(|(path, line, _, name)| (path.to_owned(), line, name.to_owned())).collect()
+    }
+
+    /// What is wrong with a file.
+    pub fn findings(&self, tree: &Tree, document: &str) -> Vec<Finding> {
+        let Some(text) = tree.get(document) else { return vec![] };
+        let wrong = words(text).filter_map(|(line, verb, name)| match verb {
+            "bad" => Some(Finding { line, severity: 1, source: "check", message: format!("bad {name}") }),
+            "use" if self.places(tree, name, true, false).is_empty() => {
+                Some(Finding { line, severity: 2, source: "check", message: format!("{name} is nowhere defined") })
+            }
+            _ => None,
+        });
+        wrong.collect()
+    }
+}
+
+/// What the linter says of a file.
+pub fn lint(tree: &Tree, document: &str) -> Vec<Finding> {
+    let Some(text) = tree.get(document) else { return vec![] };
+    let todo = words(text).filter(|(_, verb, _)| *verb == "todo");
+    todo.map(|(line, _, name)| Finding { line, severity: 3, source: "lint", message: format!("todo {name}") }).collect()
+}
+
+/// The project that a file belongs to, if the workspace's files are these.
+pub fn project_of(tree: &Tree, path: &str) -> Project {
+    if path.ends_with(".other") {
+        return project_at(tree, "other", "");
+    }
+    let is_nested = path.starts_with(NESTED) && tree.contains_key(MARKER);
+    project_at(tree, "fake", if is_nested { NESTED } else { "" })
+}
+
+/// The project of a server for one ending that was started in a folder.
+pub fn project_at(tree: &Tree, ending: &'static str, folder: &str) -> Project {
+    let parts = ending == "fake" && folder.is_empty() && tree.contains_key(MARKER);
+    Project { folder: folder.to_owned(), ending, without: if parts { NESTED } else { "" } }
+}
+
+/// The true answer, as comparable lines in the order of the contract; `None` if the document isn't there or the line isn't.
+pub fn truth(tree: &Tree, asked: &Asked) -> Option<Vec<String>> {
+    let named = |file: &str, line: usize| {
+        let text = tree.get(file)?;
+        (line <= text.lines().count()).then(|| (project_of(tree, file), name_at(text, line).unwrap_or("").to_owned()))
+    };
+    let places = |found: Vec<(String, usize)>| found.into_iter().map(|(path, line)| format!("{path}:{line}")).collect();
+    Some(match asked {
+        Asked::Definition { file, line } => {
+            let (project, name) = named(file, *line)?;
+            places(project.places(tree, &name, true, false))
+        }
+        Asked::References { file, line, declaration } => {
+            let (project, name) = named(file, *line)?;
+            places(project.places(tree, &name, *declaration, true))
+        }
+        Asked::Hover { file, line } => {
+            let (project, name) = named(file, *line)?;
+            if name.is_empty() { vec![] } else { vec![project.hover(tree, file, &name)] }
+        }
+        Asked::Symbols { file } => {
+            let text = tree.get(file)?;
+            words(text).filter(|(_, verb, _)| *verb == "def").map(|(line, _, name)| format!("{line} {name}")).collect()
+        }
+        Asked::WorkspaceSymbols { query } => {
+            let mut all: Vec<_> = ["fake", "other"]
+                .into_iter()
+                .flat_map(|ending| Project { folder: String::new(), ending, without: "" }.symbols(tree, query))
+                .collect();
+            all.sort();
+            all.into_iter().map(|(path, line, name)| format!("{path}:{line} {name}")).collect()
+        }
+        Asked::Diagnostics { file } => {
+            tree.get(file)?;
+            let mut all = project_of(tree, file).findings(tree, file);
+            if file.ends_with(".fake") {
+                all.extend(lint(tree, file));
+            }
+            all.sort();
+            all.iter().map(said).collect()
+        }
+        Asked::WorkspaceDiagnostics => vec![],
+    })
+}
+
+/// A finding as a line.
+pub fn said(finding: &Finding) -> String {
+    format!("{} {} {} {}", finding.line, finding.severity, finding.source, finding.message)
+}

@@ -1,0 +1,108 @@
+//! The simulation: supervisor, workspaces, language servers and clients in one thread on paused time, with a seed.
+//!
+//! See docs/simulation.md. A seed that fails prints itself, and replays to the same bytes.
+
+mod answers;
+mod call;
+mod dice;
+mod events;
+mod faults;
+mod fleet;
+mod language;
+mod profile;
+mod rules;
+mod run;
+mod server;
+mod site;
+mod stage;
+mod trap;
+mod verdict;
+mod watchdog;
+mod world;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use run::{Ran, run};
+
+/// Worlds at a time, each on a thread of its own.
+const AT_ONCE: u64 = 2;
+/// Real time after which a world that doesn't end is told of.
+const STUCK: Duration = Duration::from_secs(300);
+
+/// Runs these seeds and adds up what they covered.
+#[track_caller]
+fn run_all(seeds: std::ops::Range<u64>) -> BTreeMap<String, u64> {
+    let next = Arc::new(AtomicU64::new(seeds.start));
+    let (tell, told) = mpsc::channel::<(u64, Option<Ran>)>();
+    for _ in 0..AT_ONCE {
+        let (next, tell, end) = (next.clone(), tell.clone(), seeds.end);
+        std::thread::spawn(move || {
+            loop {
+                let seed = next.fetch_add(1, SeqCst);
+                if seed >= end || tell.send((seed, None)).is_err() {
+                    return;
+                }
+                drop(tell.send((seed, Some(run(seed)))));
+            }
+        });
+    }
+    drop(tell);
+    let (mut running, mut seen, mut failed) = (std::collections::BTreeSet::new(), BTreeMap::new(), vec![]);
+    loop {
+        match told.recv_timeout(STUCK) {
+            Ok((seed, None)) => drop(running.insert(seed)),
+            Ok((seed, Some(ran))) => {
+                running.remove(&seed);
+                if !ran.wrong.is_empty() {
+                    println!("{}", ran.report());
+                    failed.push(seed);
+                }
+                ran.seen.into_iter().for_each(|(what, count)| *seen.entry(what).or_insert(0) += count);
+                if failed.len() >= 5 {
+                    next.store(seeds.end, SeqCst);
+                }
+            }
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            Err(mpsc::RecvTimeoutError::Timeout) => panic!("these seeds don't end: {running:?}"),
+        }
+    }
+    assert!(failed.is_empty(), "these seeds failed: {failed:?}");
+    seen
+}
+
+#[test]
+fn one_seed() {
+    let Ok(seed) = std::env::var("CODEYARD_SIM_SEED") else { return };
+    let ran = run(seed.parse().expect("a number"));
+    println!("{}", ran.transcript.join("\n"));
+    assert!(ran.wrong.is_empty(), "{}", ran.wrong.join("\n"));
+}
+
+#[test]
+fn two_hundred_seeds() {
+    let seen = run_all(0..200);
+    for (what, count) in &seen {
+        println!("{count:>8} {what}");
+    }
+}
+
+#[test]
+#[ignore = "the slow command runs it"]
+fn ten_thousand_seeds() {
+    run_all(0..10_000);
+}
+
+#[test]
+fn a_seed_replays_to_the_same_bytes() {
+    for seed in 1_000..1_008 {
+        let (first, second) = (run(seed).transcript, run(seed).transcript);
+        let differs = first.iter().zip(&second).position(|(a, b)| a != b);
+        if let Some(at) = differs {
+            panic!("seed {seed} differs at line {at}:\n  {}\n  {}", first[at], second[at]);
+        }
+        assert_eq!(first.len(), second.len(), "seed {seed}");
+    }
+}

@@ -1,0 +1,111 @@
+//! What must hold of the servers' lives: one at a time, restarts by rule, nothing left open.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::profile::{BACKOFF_MAX_MS, BACKOFF_MS, MAX_RESTARTS, QUARANTINE_S, WINDOW_S};
+use crate::stage::{Life, Stage};
+
+/// After a panic of a workspace its children are noticed as orphans within this time.
+const ORPHAN: Duration = Duration::from_millis(1_100);
+
+/// The deaths of one server that the rule counts.
+#[derive(Default)]
+struct History {
+    last: Option<usize>,
+    deaths: VecDeque<Instant>,
+    on_probation: bool,
+}
+
+/// Follows the lives as they begin.
+#[derive(Default)]
+pub struct Rules {
+    checked: usize,
+    histories: BTreeMap<(String, String, String), History>,
+}
+
+impl Rules {
+    /// Checks the lives that have begun since the last look. `panics` are the times at which workspaces panicked.
+    pub fn check(&mut self, stage: &mut Stage, panics: &[Instant]) {
+        while self.checked < stage.lives.len() {
+            let number = self.checked;
+            self.checked += 1;
+            let life = &stage.lives[number];
+            let key = (life.label.clone(), life.folder.clone(), life.era.clone());
+            let history = self.histories.entry(key).or_default();
+            let wrong = history
+                .last
+                .replace(number)
+                .and_then(|before| history.successor(number, &stage.lives[before], life, panics));
+            if let Some(why) = wrong {
+                stage.wrong(why);
+            }
+        }
+    }
+}
+
+impl History {
+    fn successor(&mut self, number: usize, before: &Life, now: &Life, panics: &[Instant]) -> Option<String> {
+        let rebuilt = panics.iter().any(|at| *at >= before.began && *at <= now.began);
+        let was_reset = rebuilt || before.stopping || before.silent || before.panicked;
+        let Some(ended) = before.ended else {
+            let orphaned = panics.iter().any(|at| now.began.saturating_duration_since(*at) <= ORPHAN);
+            let excused = orphaned || before.stopping;
+            return (!excused).then(|| format!("launch #{number}: its predecessor still runs"));
+        };
+        if was_reset {
+            *self = Self { last: self.last, ..Self::default() };
+            return None;
+        }
+        if before.up && ended.saturating_duration_since(before.began) >= Duration::from_secs(WINDOW_S) {
+            self.deaths.clear();
+            self.on_probation = false;
+        }
+        let window = Duration::from_secs(WINDOW_S);
+        while self.deaths.front().is_some_and(|first| ended.saturating_duration_since(*first) > window) {
+            self.deaths.pop_front();
+        }
+        self.deaths.push_back(ended);
+        let wait = if self.on_probation || self.deaths.len() as u64 > MAX_RESTARTS {
+            self.on_probation = true;
+            self.deaths.clear();
+            Duration::from_secs(QUARANTINE_S)
+        } else {
+            let doubled = BACKOFF_MS << (self.deaths.len() - 1);
+            Duration::from_millis(doubled.min(BACKOFF_MAX_MS))
+        };
+        let waited = now.began.saturating_duration_since(ended);
+        (waited + Duration::from_millis(2) < wait).then(|| {
+            format!(
+                "launch #{number} came {} ms after its predecessor ended, not {}",
+                waited.as_millis(),
+                wait.as_millis()
+            )
+        })
+    }
+}
+
+/// When no call is under way, no request may be open at a server that listens.
+pub fn nothing_open(stage: &mut Stage) {
+    let (sweeps, keeps_hovers) = (stage.profile.sweep == codeyard::config::Sweep::All, stage.profile.keeps_hovers);
+    let excused = |method: &str| {
+        sweeps && method == "textDocument/diagnostic"
+            || keeps_hovers && method == "textDocument/hover"
+            || method == "initialize"
+            || method == "shutdown"
+    };
+    let left: Vec<String> = stage
+        .lives
+        .iter()
+        .enumerate()
+        .filter(|(_, life)| life.ended.is_none() && !life.silent)
+        .flat_map(|(number, life)| life.open.iter().map(move |(id, method)| (number, id, method)))
+        .filter(|(_, _, method)| !excused(method))
+        .map(|(number, id, method)| format!("#{number}: {method} {id}"))
+        .collect();
+    if !left.is_empty() {
+        stage.wrong(format!("no call is under way, but these are open at servers: {}", left.join(", ")));
+    }
+}

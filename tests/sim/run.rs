@@ -1,0 +1,82 @@
+//! Runs seeds: one world after the other on this thread, and tells of those that fail.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use codeyard::base::blocking;
+
+use crate::dice::Dice;
+use crate::profile::Profile;
+use crate::watchdog;
+use crate::world::World;
+
+/// Lines of the transcript that a failing seed prints.
+const TAIL: usize = 80;
+
+/// What a seed came to.
+pub struct Ran {
+    pub seed: u64,
+    pub transcript: Vec<String>,
+    pub seen: BTreeMap<String, u64>,
+    pub wrong: Vec<String>,
+}
+
+impl Ran {
+    /// What is printed of a seed that failed.
+    pub fn report(&self) -> String {
+        let from = self.transcript.len().saturating_sub(TAIL);
+        format!(
+            "seed {} failed:\n  {}\n\nthe end of its transcript:\n{}\n\nreplay it:\n  CODEYARD_SIM_SEED={} cargo test --test sim one_seed -- --nocapture\n",
+            self.seed,
+            self.wrong.join("\n  "),
+            self.transcript[from..].join("\n"),
+            self.seed
+        )
+    }
+}
+
+/// Runs one seed.
+pub fn run(seed: u64) -> Ran {
+    // The folder's name has the same length on every machine, because sizes are part of what is answered.
+    let folder = tempfile::Builder::new().prefix("sim-").rand_bytes(8).tempdir().unwrap();
+    let path = folder.path().canonicalize().unwrap();
+    let padding = 60_usize.saturating_sub(path.as_os_str().len());
+    let path = path.join("p".repeat(padding.max(1)));
+    watchdog::listen();
+    let longest = Profile::of(seed).slow_disk_ms;
+    let chance = std::cell::RefCell::new(Dice::new(seed, 4));
+    let guard = blocking::on_this_thread(move || {
+        let mut dice = chance.borrow_mut();
+        let slow = longest > 0 && dice.chance(50);
+        Duration::from_millis(if slow { dice.range(0, longest) } else { 0 })
+    });
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    let stage = actix_rt::System::with_tokio_rt(runtime).block_on(async move {
+        let mut world = World::open(seed, path).await;
+        let steps = world.stage.lock().profile.steps;
+        for step in 0..steps {
+            world.note(format!("step {step}"));
+            world.happen().await;
+            world.pass().await;
+            world.check();
+            if !world.stage.lock().wrong.is_empty() {
+                break;
+            }
+        }
+        if world.stage.lock().wrong.is_empty() {
+            world.heal().await;
+        }
+        world.close().await
+    });
+    drop(guard);
+    let mut stage = stage.lock();
+    for panic in watchdog::deaf() {
+        stage.wrong(format!("panicked at the end: {panic}"));
+    }
+    Ran {
+        seed,
+        transcript: stage.transcript().to_vec(),
+        seen: std::mem::take(&mut stage.seen),
+        wrong: std::mem::take(&mut stage.wrong),
+    }
+}

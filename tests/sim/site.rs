@@ -1,0 +1,182 @@
+//! A folder of files on disk, everything it ever held, and how it is changed.
+//!
+//! Each text begins with a line of its own number, so that no two texts are ever equal and no change can hide.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use codeyard::model::uri::encode_path;
+
+use crate::dice::Dice;
+use crate::language::{NAMES, Tree};
+
+/// See the module.
+pub struct Site {
+    pub root: PathBuf,
+    history: Vec<Arc<Tree>>,
+    revision: u64,
+}
+
+impl Site {
+    /// An empty folder, made here.
+    pub fn new(root: PathBuf) -> Self {
+        fs::create_dir_all(&root).unwrap();
+        Self { root, history: vec![Arc::new(Tree::new())], revision: 0 }
+    }
+
+    /// The number of the present state.
+    pub fn version(&self) -> usize {
+        self.history.len() - 1
+    }
+
+    /// The present files.
+    pub fn tree(&self) -> Arc<Tree> {
+        self.history[self.version()].clone()
+    }
+
+    /// The files as they were.
+    pub fn tree_at(&self, version: usize) -> &Arc<Tree> {
+        &self.history[version]
+    }
+
+    /// The URI of a path below the root.
+    pub fn uri(&self, name: &str) -> String {
+        encode_path(&self.root.join(name))
+    }
+
+    /// The path below the root that a URI names.
+    pub fn name_of(&self, uri: &str) -> Option<String> {
+        let root = format!("{}/", encode_path(&self.root));
+        uri.strip_prefix(&root).map(str::to_owned)
+    }
+
+    /// What is on disk below `folder`, as a server reads it: sources only, no links.
+    pub fn read(&self, folder: &str) -> Tree {
+        let mut found = Tree::new();
+        walk(&self.root, &self.root.join(folder), &mut found);
+        found
+    }
+
+    /// One file as it is on disk.
+    pub fn read_one(&self, name: &str) -> Option<Arc<str>> {
+        let path = self.root.join(name);
+        let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+        is_file.then(|| fs::read_to_string(&path).ok().map(Arc::from)).flatten()
+    }
+
+    /// Writes a file. `atomically`: a new one takes its place, as editors do.
+    pub fn write(&mut self, name: &str, lines: &str, atomically: bool) {
+        self.revision += 1;
+        let text = format!("# rev {}\n{lines}", self.revision);
+        let path = self.root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        if atomically {
+            let beside = path.with_extension("tmp");
+            fs::write(&beside, &text).unwrap();
+            fs::rename(&beside, &path).unwrap();
+        } else {
+            fs::write(&path, &text).unwrap();
+        }
+        self.note(|tree| drop(tree.insert(name.to_owned(), text.into())));
+    }
+
+    /// Deletes a file.
+    pub fn remove(&mut self, name: &str) {
+        fs::remove_file(self.root.join(name)).unwrap();
+        self.note(|tree| drop(tree.remove(name)));
+    }
+
+    /// Gives a file another name, whatever had it before.
+    pub fn rename(&mut self, from: &str, to: &str) {
+        let target = self.root.join(to);
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        fs::rename(self.root.join(from), &target).unwrap();
+        self.note(|tree| {
+            if let Some(text) = tree.remove(from) {
+                tree.insert(to.to_owned(), text);
+            }
+        });
+    }
+
+    /// Deletes a folder with everything in it.
+    pub fn remove_folder(&mut self, folder: &str) {
+        fs::remove_dir_all(self.root.join(folder)).unwrap();
+        let below = format!("{folder}/");
+        self.note(|tree| tree.retain(|path, _| !path.starts_with(&below)));
+    }
+
+    fn note(&mut self, change: impl FnOnce(&mut Tree)) {
+        let mut next = self.tree().as_ref().clone();
+        change(&mut next);
+        self.history.push(Arc::new(next));
+    }
+
+    /// One change that chance chooses; what was done, for the transcript.
+    pub fn change(&mut self, dice: &mut Dice) -> String {
+        let tree = self.tree();
+        let sources: Vec<String> = tree.keys().filter(|path| !path.ends_with(".mod")).cloned().collect();
+        let fresh =
+            format!("{}{}", dice.pick(&["", "sub/", "deep/er/"]), dice.pick(&["new.fake", "b.fake", "x.other"]));
+        if sources.len() < 3 {
+            self.write(&fresh, &lines(dice), false);
+            return format!("write {fresh}");
+        }
+        let name = dice.pick(&sources).clone();
+        match dice.weighted(&[(60, 0), (14, 1), (10, 2), (10, 3), (3, 4)]) {
+            0 => {
+                let atomically = dice.chance(30);
+                self.write(&name, &lines(dice), atomically);
+                format!("edit {name}{}", if atomically { " atomically" } else { "" })
+            }
+            1 => {
+                self.write(&fresh, &lines(dice), false);
+                format!("write {fresh}")
+            }
+            2 => {
+                self.remove(&name);
+                format!("remove {name}")
+            }
+            3 => {
+                let to = match name.rsplit_once('.') {
+                    Some((_, ending)) => format!("{}.{ending}", dice.pick(&["moved", "sub/moved", "deep/er/moved"])),
+                    None => name.clone(),
+                };
+                if to != name {
+                    self.rename(&name, &to);
+                }
+                format!("rename {name} to {to}")
+            }
+            _ if tree.keys().any(|path| path.starts_with("deep/")) => {
+                self.remove_folder("deep");
+                "remove folder deep".into()
+            }
+            _ => {
+                self.write("deep/er/new.fake", &lines(dice), false);
+                "write deep/er/new.fake".into()
+            }
+        }
+    }
+}
+
+/// Lines of a source file.
+pub fn lines(dice: &mut Dice) -> String {
+    let count = if dice.chance(6) { 60 } else { dice.range(2, 12) };
+    let verbs = [(30, "def"), (45, "use"), (10, "bad"), (10, "todo"), (5, "just")];
+    (0..count).map(|_| format!("{} {}\n", dice.weighted(&verbs), dice.pick(&NAMES))).collect()
+}
+
+fn walk(root: &Path, folder: &Path, found: &mut Tree) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        if kind.is_dir() {
+            walk(root, &path, found);
+        } else if kind.is_file()
+            && path.extension().is_some_and(|ending| ending == "fake" || ending == "other")
+            && let Ok(text) = fs::read_to_string(&path)
+        {
+            found.insert(path.strip_prefix(root).unwrap().to_string_lossy().into_owned(), text.into());
+        }
+    }
+}

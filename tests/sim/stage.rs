@@ -1,0 +1,127 @@
+//! What the parts of one simulated world share: files, chance, the transcript, what was covered, what went wrong.
+//!
+//! One lock around all of it; it is held for no longer than a look or a note takes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use codeyard::base::digest::sha256hex;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::dice::Dice;
+use crate::profile::Profile;
+use crate::site::Site;
+
+/// Everybody's hold on the stage.
+pub type Shared = Arc<Mutex<Stage>>;
+
+/// One life of a fake server.
+#[derive(Debug)]
+pub struct Life {
+    /// Workspace and kind.
+    pub label: String,
+    /// Project folder below the root, and which life of the workspace's configuration it belongs to.
+    pub folder: String,
+    pub era: String,
+    pub began: Instant,
+    pub ended: Option<Instant>,
+    /// It was asked to shut down.
+    pub stopping: bool,
+    /// It neither reads nor writes any more.
+    pub silent: bool,
+    /// Our own code panicked when it was started.
+    pub panicked: bool,
+    /// It said of a method that it has none.
+    pub unable: bool,
+    /// It has been initialised.
+    pub up: bool,
+    /// Requests without an answer, by id.
+    pub open: BTreeMap<u64, String>,
+}
+
+/// See the module.
+pub struct Stage {
+    pub sites: Vec<Site>,
+    pub profile: Profile,
+    /// Chance of the servers' faults.
+    pub dice: Dice,
+    /// Servers behave well from now on.
+    pub healthy: bool,
+    /// Kinds whose programs aren't there at the moment.
+    pub missing: BTreeSet<String>,
+    pub lives: Vec<Life>,
+    /// Requests that servers received, by workspace, method and parameters.
+    pub requests: BTreeMap<String, u64>,
+    pub seen: BTreeMap<String, u64>,
+    pub wrong: Vec<String>,
+    transcript: Vec<String>,
+    began: Instant,
+    base: String,
+}
+
+impl Stage {
+    /// An empty stage; `base` is the text that differs between two runs of one seed.
+    pub fn new(seed: u64, profile: Profile, base: String) -> Self {
+        Self {
+            sites: vec![],
+            profile,
+            dice: Dice::new(seed, 2),
+            healthy: false,
+            missing: BTreeSet::new(),
+            lives: vec![],
+            requests: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            wrong: vec![],
+            transcript: vec![],
+            began: Instant::now(),
+            base,
+        }
+    }
+
+    /// Notes an event in the transcript.
+    pub fn note(&mut self, event: impl AsRef<str>) {
+        let at = self.began.elapsed();
+        let text = event.as_ref().replace(&self.base, "<base>");
+        self.transcript.push(format!("{:>12.3} {text}", at.as_secs_f64() * 1000.0));
+    }
+
+    /// Notes that something was covered.
+    pub fn cover(&mut self, what: impl Into<String>) {
+        *self.seen.entry(what.into()).or_default() += 1;
+    }
+
+    /// Something that must never be.
+    pub fn wrong(&mut self, what: impl Into<String>) {
+        let what = what.into();
+        self.note(format!("WRONG {what}"));
+        self.wrong.push(what.replace(&self.base, "<base>"));
+    }
+
+    /// A short digest of a message, the same in each run.
+    pub fn digest(&self, value: &Value) -> String {
+        let text = value.to_string().replace(&self.base, "<base>");
+        sha256hex(text)[..10].to_owned()
+    }
+
+    /// The transcript so far.
+    pub fn transcript(&self) -> &[String] {
+        &self.transcript
+    }
+
+    /// The folder that everything of this world is in.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// The site of a workspace.
+    pub fn site(&mut self, workspace: usize) -> &mut Site {
+        &mut self.sites[workspace]
+    }
+}
+
+/// The number in a workspace's name.
+pub fn number_of(name: &str) -> usize {
+    name.trim_start_matches('w').chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0)
+}

@@ -1,0 +1,45 @@
+//! Counts as the service does, and panics in the workspace's actor when told to: the one place where it calls what it is given.
+
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+use codeyard::telemetry::{Counts, Metrics, Outcome};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// See the module.
+#[derive(Default)]
+pub struct Trap {
+    pub counts: Counts,
+    pub armed: AtomicBool,
+    /// When workspaces panicked.
+    pub sprung: Mutex<Vec<Instant>>,
+}
+
+impl Metrics for Trap {
+    fn call(&self, tool: &'static str, outcome: Outcome) {
+        self.counts.call(tool, outcome);
+    }
+
+    fn restart(&self, reason: &'static str) {
+        self.counts.restart(reason);
+    }
+
+    fn retained_hit(&self) {
+        if self.armed.swap(false, SeqCst) {
+            self.sprung.lock().push(Instant::now());
+            panic!("meant to panic");
+        }
+        self.counts.retained_hit();
+    }
+
+    fn cancel(&self) {
+        self.counts.cancel();
+    }
+}
+
+impl Trap {
+    /// Calls that were counted as ended.
+    pub fn ended(&self) -> u64 {
+        self.counts.calls().values().sum()
+    }
+}

@@ -1,0 +1,220 @@
+//! Whether an answer may be what it is: in time, small enough, about the workspace's own files, and true.
+
+use std::time::Duration;
+
+use codeyard::base::limits;
+use codeyard::gateway::service::Reply;
+use codeyard::model::error::ErrorCode;
+use serde_json::Value;
+
+use crate::call::{Bad, Call, Chain, Done, Page, entries, error_of, offset_of};
+use crate::language::{Asked, Tree, lint, project_of, said, truth};
+use crate::profile::Diagnosing;
+use crate::stage::Stage;
+
+/// How late an answer may be, in ms.
+const GRACE_MS: u64 = 10;
+
+/// What happened in the world that explains an error.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known {
+    /// Something panicked while the call was under way, or the workspace was taken away.
+    pub upset: bool,
+    /// The workspace was configured when it was asked.
+    pub configured: bool,
+    /// It was asked while hundreds of others were under way.
+    pub crowded: bool,
+}
+
+/// What a good answer leaves behind.
+pub struct Judged {
+    /// For the transcript.
+    pub said: String,
+    /// More pages can be asked for.
+    pub chain: Option<Chain>,
+    pub ok: bool,
+}
+
+/// Judges one answer; what is wrong goes to the stage.
+pub fn judge(stage: &mut Stage, call: &Call, done: &Done, known: Known) -> Judged {
+    let took = done.at.saturating_duration_since(call.began);
+    if took > Duration::from_millis(call.limits.timeout_ms + GRACE_MS) {
+        stage.wrong(format!("call {} took {} ms", call.number, took.as_millis()));
+    }
+    let bytes = match &done.reply {
+        Reply::Result(bytes) => bytes.clone(),
+        Reply::Error { data, .. } => data.clone().unwrap_or_default(),
+    };
+    if bytes.len() > call.limits.response_bytes - limits::RESPONSE_ENVELOPE_BYTES {
+        stage.wrong(format!("call {} was answered with {} bytes", call.number, bytes.len()));
+    }
+    outside(stage, call, &String::from_utf8_lossy(&bytes));
+    match &done.reply {
+        Reply::Result(_) => answered(stage, call, done, &serde_json::from_slice(&bytes).unwrap()),
+        Reply::Error { .. } => failed(stage, call, done, known, &bytes),
+    }
+}
+
+/// No byte names a path that isn't the workspace's own.
+fn outside(stage: &mut Stage, call: &Call, text: &str) {
+    let base = stage.base().to_owned();
+    let own = format!("/w{}/", call.workspace);
+    let foreign = text.match_indices(&base).any(|(at, _)| !text[at + base.len()..].starts_with(&own));
+    if foreign || text.contains("/etc/") || text.contains("secret") {
+        stage.wrong(format!("call {} was answered with a path outside the roots: {text}", call.number));
+    }
+}
+
+fn answered(stage: &mut Stage, call: &Call, done: &Done, whole: &Value) -> Judged {
+    let payload = &whole["structuredContent"];
+    stage.cover(format!("ok: {}", call.tool));
+    if call.bad.is_some() {
+        stage.wrong(format!("call {} was answered although {:?}", call.number, call.bad));
+    }
+    let given = match entries(&stage.sites[call.workspace], &call.asked, payload) {
+        Ok(given) => given,
+        Err(why) => {
+            stage.wrong(format!("call {}: {why}", call.number));
+            vec![]
+        }
+    };
+    let next = payload["nextCursor"].as_str().map(str::to_owned);
+    let said = format!("{} entries, next {:?}: {}", given.len(), next.as_deref().map(offset_of), given.join(", "));
+    let summary = payload["summary"].as_str().unwrap_or_default();
+    let (offset, before) = match &call.page {
+        Page::First => (0, vec![]),
+        Page::Next(chain) => (chain.so_far.len(), chain.so_far.clone()),
+        Page::Moved(_, offset) => (*offset, vec![]),
+        Page::Foreign(cursor) | Page::Forged(cursor) => {
+            stage.wrong(format!("call {} was answered with cursor {cursor}", call.number));
+            (0, vec![])
+        }
+    };
+    let size = call.size.min(call.limits.page_cap);
+    let fits = |stage: &Stage, version: usize| {
+        let tree = stage.sites[call.workspace].tree_at(version);
+        if call.asked == Asked::WorkspaceDiagnostics {
+            let whole = next.is_none() && offset == 0 && !summary.contains("Passed over");
+            return workspace_findings_fit(stage, call, tree, &given, whole);
+        }
+        let Some(mut all) = truth(tree, &call.asked) else { return false };
+        if summary.contains("Passed over") {
+            // It says that it isn't whole; what it holds is true nevertheless.
+            return given.iter().all(|entry| all.contains(entry));
+        }
+        if !crate::call::is_paged(&call.asked) {
+            all.truncate(call.limits.list_cap);
+            return all == given;
+        }
+        let page: Vec<String> = all.iter().skip(offset).take(size).cloned().collect();
+        let chained = before.is_empty() || all.starts_with(&before);
+        page == given && chained && next.is_some() == (offset + size < all.len())
+    };
+    if !(call.from..=done.until).any(|version| fits(stage, version)) {
+        let tree = stage.sites[call.workspace].tree();
+        let present = match &call.asked {
+            Asked::WorkspaceDiagnostics => Some(unfit_files(stage, call, &tree, &given, false)),
+            asked => truth(&tree, asked),
+        };
+        stage.wrong(format!(
+            "call {} {:?} {:?} is answered by what was never true from version {} to {}: {given:?}, but now {present:?}",
+            call.number, call.asked, call.page, call.from, done.until
+        ));
+    }
+    if next.is_none() && matches!(call.page, Page::Next(_)) {
+        stage.cover("pages: to the end");
+    }
+    let so_far = before.into_iter().chain(given).collect();
+    let is_chain = !matches!(call.page, Page::Moved(..));
+    let chain = next.filter(|_| is_chain).map(|cursor| Chain {
+        workspace: call.workspace,
+        asked: call.asked.clone(),
+        so_far,
+        cursor,
+    });
+    Judged { said, chain, ok: true }
+}
+
+/// The workspace's diagnostics tell of the files that servers have reported on; each list was true at some time, and where the
+/// server reports on the whole project, at this one.
+fn workspace_findings_fit(stage: &Stage, call: &Call, tree: &Tree, given: &[String], whole: bool) -> bool {
+    let profile = &call.limits;
+    let exact = profile.diagnosing == Diagnosing::Pulled && profile.reports_workspace;
+    unfit_files(stage, call, tree, given, exact).is_empty() && !(exact && whole && some_missing(tree, given))
+}
+
+/// Whether a file with findings isn't in the answer.
+fn some_missing(tree: &Tree, given: &[String]) -> bool {
+    let is_there = |name: &str| given.iter().any(|entry| entry.split('|').next() == Some(name));
+    tree.keys().any(|name| !project_of(tree, name).findings(tree, name).is_empty() && !is_there(name))
+}
+
+/// The files whose lists don't fit.
+fn unfit_files(stage: &Stage, call: &Call, tree: &Tree, given: &[String], exact: bool) -> Vec<String> {
+    let profile = &call.limits;
+    let unfit = given.iter().filter(|entry| {
+        let mut parts = entry.split('|');
+        let name = parts.next().unwrap_or_default();
+        let told: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        let of = |tree: &Tree| -> Vec<String> {
+            let all = project_of(tree, name).findings(tree, name);
+            all.iter().map(said).collect()
+        };
+        let linted = |tree: &Tree| -> Vec<String> { lint(tree, name).iter().map(said).collect() };
+        let checks: Vec<&str> = told.iter().copied().filter(|one| one.contains(" check ")).collect();
+        let lints: Vec<&str> = told.iter().copied().filter(|one| one.contains(" lint ")).collect();
+        let site = &stage.sites[call.workspace];
+        // A file's list is cut to the cap: then what is left is the beginning of what is true.
+        let is_cut = told.len() >= profile.list_cap;
+        let fits =
+            |all: &[String], found: &[&str]| all == found || is_cut && all.iter().zip(found).all(|(a, b)| a == b);
+        let ever = |want: &dyn Fn(&Tree) -> Vec<String>, found: &[&str]| {
+            found.is_empty() || (0..=site.version()).any(|version| fits(&want(site.tree_at(version)), found))
+        };
+        let checked = if exact { fits(&of(tree), &checks) } else { ever(&of, &checks) };
+        !(checked && ever(&linted, &lints) && checks.len() + lints.len() == told.len())
+    });
+    unfit.cloned().collect()
+}
+
+fn failed(stage: &mut Stage, call: &Call, done: &Done, known: Known, data: &[u8]) -> Judged {
+    let (code, details) = error_of(data);
+    let reason = details["reason"].as_str().unwrap_or_default().to_owned();
+    stage.cover(format!("code: {}", code.as_str()));
+    stage.cover(format!("error: {} {reason}", code.as_str()));
+    let took = done.at.saturating_duration_since(call.began).as_millis() as u64;
+    let has_cursor = !matches!(call.page, Page::First);
+    let versions = call.from..=done.until;
+    let trees = || versions.clone().map(|version| stage.sites[call.workspace].tree_at(version));
+    let allowed = match code {
+        ErrorCode::InvalidParams => call.bad == Some(Bad::Arguments),
+        ErrorCode::WorkspaceDenied => matches!(call.bad, Some(Bad::Outside | Bad::Link)) || !known.configured,
+        ErrorCode::UriInvalid => call.bad == Some(Bad::Uri),
+        ErrorCode::NotFound => call.bad == Some(Bad::Beyond) || trees().any(|tree| truth(tree, &call.asked).is_none()),
+        ErrorCode::CursorInvalid => matches!(call.page, Page::Foreign(_) | Page::Forged(_)),
+        ErrorCode::CursorStale | ErrorCode::CursorExpired => has_cursor,
+        ErrorCode::SnapshotTooLarge => {
+            call.limits.snapshot_bytes < limits::MAX_SNAPSHOT_BYTES
+                || call.limits.snapshots_bytes < limits::MAX_SNAPSHOTS_TOTAL_BYTES
+        }
+        ErrorCode::CapExceeded => match reason.as_str() {
+            "timeout" => took + 1 >= call.limits.timeout_ms,
+            "overloaded" => known.crowded || known.upset,
+            "response_too_large" => call.limits.response_bytes < limits::MAX_RESPONSE_BYTES,
+            _ => false,
+        },
+        ErrorCode::ProviderUnavailable => call.bad.is_none() || call.bad == Some(Bad::Beyond),
+        ErrorCode::Internal => known.upset,
+    };
+    if !allowed {
+        let page = format!("{:?}", call.page);
+        stage.wrong(format!(
+            "call {} {:?} {page} bad {:?} must not fail with {} {details} after {took} ms",
+            call.number,
+            call.asked,
+            call.bad,
+            code.as_str()
+        ));
+    }
+    Judged { said: format!("{} {details}", code.as_str()), chain: None, ok: false }
+}

@@ -1,0 +1,43 @@
+//! Panics of the product are noticed, wherever they are caught; those that were meant are quiet.
+
+use std::cell::RefCell;
+use std::sync::Once;
+
+thread_local! {
+    static HEARD: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+/// From now on panics on this thread are gathered instead of printed.
+pub fn listen() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let heard = HEARD.with(|heard| match heard.borrow_mut().as_mut() {
+                Some(list) => {
+                    let text = info.payload_as_str().unwrap_or("?");
+                    list.push(format!("{text} at {}", info.location().map(ToString::to_string).unwrap_or_default()));
+                    true
+                }
+                None => false,
+            });
+            if !heard {
+                before(info);
+            }
+        }));
+    });
+    HEARD.with(|heard| *heard.borrow_mut() = Some(vec![]));
+}
+
+/// The panics since the last look that weren't meant.
+pub fn unmeant() -> Vec<String> {
+    let all = HEARD.with(|heard| heard.borrow_mut().as_mut().map(std::mem::take).unwrap_or_default());
+    all.into_iter().filter(|text| !text.starts_with("meant to panic")).collect()
+}
+
+/// Panics are printed again; those that weren't looked at yet.
+pub fn deaf() -> Vec<String> {
+    let left = unmeant();
+    HEARD.with(|heard| *heard.borrow_mut() = None);
+    left
+}

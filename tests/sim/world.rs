@@ -1,0 +1,422 @@
+//! One simulated world: a service, its workspaces, servers and clients on one thread, with a seed.
+//!
+//! A step is one event that chance chooses, then some time, then all checks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use codeyard::base::ids::WorkspaceName;
+use codeyard::base::limits;
+use codeyard::config::{Config, Prewarm, WorkspaceConfig};
+use codeyard::engine::programs::Programs;
+use codeyard::engine::start::{Engine, EngineParts};
+use codeyard::engine::workspace::WorkspaceHealth;
+use codeyard::engine::workspace_setup::Shared as EngineShared;
+use codeyard::gateway::router::Gateway;
+use codeyard::gateway::service::Service;
+use codeyard::lsp::frame::FrameBudget;
+use codeyard::store::StateDir;
+use codeyard::watch::Watcher;
+use parking_lot::Mutex;
+use tokio::time::{Instant, sleep};
+
+use crate::call::{Bad, Call, Chain, Done, Page, arguments, to_tool_call, tool_of};
+use crate::dice::Dice;
+use crate::fleet::{ERA, Fleet};
+use crate::language::Asked;
+use crate::profile::{Diagnosing, Profile};
+use crate::rules::{self, Rules};
+use crate::site::{Site, lines};
+use crate::stage::{Shared, Stage};
+use crate::trap::Trap;
+use crate::verdict::{self, Known};
+use crate::watchdog;
+
+/// See the module.
+pub struct World {
+    pub stage: Shared,
+    pub dice: Dice,
+    pub fleet: Arc<Fleet>,
+    pub trap: Arc<Trap>,
+    pub watcher: Watcher,
+    pub config: Config,
+    pub engine: Option<Engine>,
+    pub gateway: Arc<Gateway>,
+    pub calls: Vec<Call>,
+    pub chains: Vec<Chain>,
+    /// When a workspace or a server's actor panicked, or the configuration took a workspace away.
+    pub upsets: Vec<Instant>,
+    pub panics: Vec<Instant>,
+    pub eras: u64,
+    done: Arc<Mutex<Vec<Done>>>,
+    health: Arc<Mutex<Vec<WorkspaceHealth>>>,
+    /// Workspaces whose health is being asked for: one question at a time, so that answers come in order.
+    asking: Arc<Mutex<BTreeSet<String>>>,
+    epochs: BTreeMap<String, [u64; 4]>,
+    rules: Rules,
+    started: u64,
+    crowded: Option<Instant>,
+    /// When the last call was answered or taken back.
+    restless: Instant,
+    folder: PathBuf,
+}
+
+impl World {
+    /// A world with its service running. `folder` is its own.
+    pub async fn open(seed: u64, folder: PathBuf) -> Self {
+        let profile = Profile::of(seed);
+        let mut dice = Dice::new(seed, 3);
+        let mut stage = Stage::new(seed, profile.clone(), folder.to_string_lossy().into_owned());
+        stage.note(format!("seed {seed} {profile:?}"));
+        std::fs::create_dir_all(folder.join("elsewhere")).unwrap();
+        std::fs::write(folder.join("elsewhere/secret.fake"), "def alpha\n").unwrap();
+        for number in 0..profile.workspaces {
+            stage.sites.push(site(&folder.join(format!("w{number}")), number, &mut dice));
+        }
+        let stage = Arc::new(Mutex::new(stage));
+        let (fleet, trap) = (Fleet::new(stage.clone()), Arc::new(Trap::default()));
+        let state = StateDir::open(&folder.join("state")).unwrap();
+        let watcher = Watcher::unattended(state.path()).unwrap();
+        let shared = EngineShared {
+            programs: Programs::new(fleet.clone()),
+            launcher: fleet.clone(),
+            frames: Arc::new(FrameBudget::default()),
+            watcher: Some(watcher.clone()),
+            environment: Arc::default(),
+            metrics: trap.clone(),
+        };
+        let engine = Engine::start_here(EngineParts {
+            shared,
+            epochs: Arc::new(state.roots_epochs()),
+            state: state.path().to_path_buf(),
+            cache: folder.join("cache"),
+            chosen: vec![],
+        });
+        let gateway = Arc::new(Gateway::new(engine.directory(), trap.clone()));
+        let mut world = Self {
+            stage,
+            dice,
+            fleet,
+            trap,
+            watcher,
+            config: configuration(&profile),
+            engine: Some(engine),
+            gateway,
+            calls: vec![],
+            chains: vec![],
+            upsets: vec![],
+            panics: vec![],
+            eras: 0,
+            done: Arc::default(),
+            health: Arc::default(),
+            asking: Arc::default(),
+            epochs: BTreeMap::new(),
+            rules: Rules::default(),
+            started: 0,
+            crowded: None,
+            restless: Instant::now(),
+            folder,
+        };
+        for number in 0..profile.workspaces {
+            world.add_workspace(number);
+        }
+        world.configure().await;
+        world
+    }
+
+    pub fn engine(&self) -> &Engine {
+        self.engine.as_ref().unwrap()
+    }
+
+    pub fn note(&self, event: impl AsRef<str>) {
+        self.stage.lock().note(event);
+    }
+
+    pub fn cover(&self, what: impl Into<String>) {
+        self.stage.lock().cover(what);
+    }
+
+    /// Puts a workspace into the configuration.
+    pub fn add_workspace(&mut self, number: usize) {
+        let stage = self.stage.lock();
+        let name = WorkspaceName::new(&format!("w{number}")).unwrap();
+        let mut workspace = WorkspaceConfig::new(name, vec![stage.sites[number].root.clone()]);
+        self.eras += 1;
+        workspace.env.insert(ERA.into(), self.eras.to_string());
+        workspace.prewarm = Prewarm::All(stage.profile.prewarm);
+        self.config.workspaces.push(workspace);
+    }
+
+    /// Takes the configuration over.
+    pub async fn configure(&mut self) {
+        let done = self.engine().configure(self.config.clone()).await.unwrap();
+        self.note(format!("configured: {done:?}"));
+        if !done.failed.is_empty() {
+            self.stage.lock().wrong("a workspace could not be opened");
+        }
+        if !done.removed.is_empty() || !done.started.is_empty() {
+            self.upsets.push(Instant::now());
+        }
+    }
+
+    /// Begins a call.
+    pub fn call(&mut self, workspace: usize, asked: Asked, size: usize, page: Page, bad: Option<Bad>) {
+        let number = self.started as usize;
+        self.started += 1;
+        let (began, tool) = (Instant::now(), tool_of(&asked));
+        let client = self.dice.below(self.stage.lock().profile.clients);
+        let places = WorkspaceName::new(&format!("w{workspace}")).and_then(|name| self.engine().directory().get(&name));
+        let (from, limits, key, call) = {
+            let mut stage = self.stage.lock();
+            let arguments = arguments(&stage.sites[workspace], &asked, size, &page, bad);
+            stage.note(format!(
+                "call {number} of client {client} to w{workspace}: {asked:?} {size} {} {bad:?}",
+                page_name(&page)
+            ));
+            stage.cover(format!("asked: {tool}"));
+            let key = format!("w{workspace} {tool} {}", stage.digest(&arguments));
+            (
+                stage.sites[workspace].version(),
+                stage.profile.clone(),
+                key,
+                to_tool_call(workspace, tool, &arguments, number),
+            )
+        };
+        let (reply, done, stage) = (self.gateway.call(call), self.done.clone(), self.stage.clone());
+        let task = tokio::spawn(async move {
+            let reply = reply.await;
+            let until = stage.lock().sites[workspace].version();
+            done.lock().push(Done { number, reply, at: Instant::now(), until });
+        });
+        let places = places.map(|handle| handle.places);
+        let call =
+            Call { number, client, workspace, tool, asked, size, page, bad, from, began, limits, key, places, task };
+        self.calls.push(call);
+        if self.calls.len() > 200 {
+            self.crowded = Some(began);
+        }
+    }
+
+    /// Takes a call back.
+    pub fn cancel(&mut self, index: usize) {
+        let call = self.calls.remove(index);
+        self.restless = Instant::now();
+        let is_done = self.done.lock().iter().any(|done| done.number == call.number);
+        self.note(format!("cancel {}{}", call.number, if is_done { ", too late" } else { "" }));
+        self.cover("call: cancelled");
+        call.task.abort();
+        self.done.lock().retain(|done| done.number != call.number);
+    }
+
+    /// Lets time pass.
+    pub async fn pass(&mut self) {
+        match self.dice.weighted(&[(32, 0), (34, 1), (18, 2), (10, 3), (5, 4), (1, 5)]) {
+            0 => {
+                for _ in 0..self.dice.below(60) {
+                    tokio::task::yield_now().await;
+                }
+            }
+            1 => sleep(Duration::from_millis(self.dice.range(1, 30))).await,
+            2 => sleep(Duration::from_millis(self.dice.range(31, 800))).await,
+            3 => sleep(Duration::from_millis(self.dice.range(801, 4_000))).await,
+            4 => sleep(Duration::from_secs(self.dice.range(5, 30))).await,
+            _ => sleep(Duration::from_secs(self.dice.range(60, 200))).await,
+        }
+    }
+
+    /// Everything that must hold now.
+    pub fn check(&mut self) {
+        for panic in watchdog::unmeant() {
+            self.stage.lock().wrong(format!("panicked: {panic}"));
+        }
+        for at in std::mem::take(&mut *self.trap.sprung.lock()) {
+            self.note("a workspace panicked");
+            self.cover("workspace: panicked");
+            self.panics.push(at);
+            self.upsets.push(at);
+        }
+        self.take_answers();
+        self.rules.check(&mut self.stage.lock(), &self.panics);
+        self.check_epochs();
+        self.check_places();
+        if self.trap.ended() > self.started {
+            self.stage.lock().wrong("more calls were counted than made");
+        }
+        if self.calls.is_empty() && self.restless.elapsed() >= Duration::from_millis(200) {
+            self.check_quiet();
+        }
+    }
+
+    fn check_quiet(&mut self) {
+        let (ended, started) = (self.trap.ended(), self.started);
+        let mut stage = self.stage.lock();
+        stage.cover("checked: quiet");
+        if ended != started {
+            stage.wrong(format!("{started} calls were made, {ended} were counted"));
+        }
+        rules::nothing_open(&mut stage);
+    }
+
+    fn take_answers(&mut self) {
+        let answered = std::mem::take(&mut *self.done.lock());
+        for done in answered {
+            let Some(index) = self.calls.iter().position(|call| call.number == done.number) else {
+                self.stage.lock().wrong(format!("call {} was answered twice, or after it was taken back", done.number));
+                continue;
+            };
+            let call = self.calls.remove(index);
+            self.restless = self.restless.max(done.at);
+            let known = self.known(&call);
+            let mut stage = self.stage.lock();
+            let judged = verdict::judge(&mut stage, &call, &done, known);
+            let took = done.at.saturating_duration_since(call.began).as_millis();
+            stage.note(format!("call {} answered after {took} ms: {}", call.number, judged.said));
+            let asked = stage.requests.get(&call.key).copied().unwrap_or(0);
+            if judged.ok && self.calls.iter().any(|other| other.key == call.key) && asked <= 1 {
+                stage.cover("answer: shared");
+            }
+            drop(stage);
+            if judged.ok && matches!(call.page, Page::First) {
+                self.cover("answer: first page");
+            }
+            self.chains.extend(judged.chain);
+        }
+    }
+
+    fn known(&self, call: &Call) -> Known {
+        Known {
+            upset: self.upsets.iter().any(|at| *at + Duration::from_secs(3) >= call.began),
+            configured: call.places.is_some(),
+            crowded: self.crowded.is_some_and(|at| at + Duration::from_secs(3) >= call.began),
+        }
+    }
+
+    /// Looks at the health that came, and asks for the next.
+    fn check_epochs(&mut self) {
+        let came = std::mem::take(&mut *self.health.lock());
+        for health in came {
+            let now = health.epochs;
+            let before = self.epochs.insert(health.name.clone(), now).unwrap_or_default();
+            let fell = now[0] < before[0] || now[0] == before[0] && (1..4).any(|one| now[one] < before[one]);
+            let mut stage = self.stage.lock();
+            if fell {
+                stage.wrong(format!("epochs of {} fell from {before:?} to {now:?}", health.name));
+            }
+            if health.servers.iter().any(|server| server.pending > limits::MAX_PENDING_REQUESTS) {
+                stage.wrong("too many requests are pending");
+            }
+        }
+        if let Some(engine) = &self.engine {
+            for handle in
+                engine.directory().all().into_iter().filter(|handle| self.asking.lock().insert(handle.name.to_string()))
+            {
+                let (asking, name) = (self.asking.clone(), handle.name.to_string());
+                let (asked, health) =
+                    (handle.actor.send(codeyard::engine::workspace::GetWorkspaceHealth), self.health.clone());
+                tokio::spawn(async move {
+                    if let Ok(Some(found)) = asked.await {
+                        health.lock().push(found);
+                    }
+                    asking.lock().remove(&name);
+                });
+            }
+        }
+    }
+
+    fn check_places(&mut self) {
+        let Some(engine) = &self.engine else { return };
+        for handle in engine.directory().all() {
+            let own =
+                self.calls.iter().filter(|call| call.places.as_ref().is_some_and(|of| Arc::ptr_eq(of, &handle.places)));
+            let held = limits::MAX_CALLS_PER_WORKSPACE - handle.places.available_permits();
+            let quiet = self.restless.elapsed() >= Duration::from_millis(1);
+            let own = own.count();
+            if held > own && quiet && !handle.places.is_closed() {
+                self.stage.lock().wrong(format!("{held} places of {} are held for {own} calls", handle.name));
+            }
+        }
+    }
+
+    /// Ends the world: nothing may be left.
+    pub async fn close(mut self) -> Shared {
+        while !self.calls.is_empty() {
+            self.cancel(0);
+        }
+        let engine = self.engine.take().unwrap();
+        if tokio::time::timeout(Duration::from_secs(60), engine.drain()).await.is_err() {
+            self.stage.lock().wrong("the service did not drain");
+        }
+        sleep(Duration::from_secs(3)).await;
+        self.check();
+        for (reason, count) in self.trap.counts.restarts() {
+            *self.stage.lock().seen.entry(format!("restart: {reason}")).or_default() += count;
+        }
+        *self.stage.lock().seen.entry("answer: retained".into()).or_default() += self.trap.counts.retained_hits();
+        let alive = self.fleet.alive().len();
+        if alive > 0 {
+            self.stage.lock().wrong(format!("{alive} servers are left"));
+        }
+        if self.watcher.watch_count() > 0 {
+            self.stage.lock().wrong(format!("{} watches are left", self.watcher.watch_count()));
+        }
+        self.note("closed");
+        drop(std::fs::remove_dir_all(&self.folder));
+        self.stage
+    }
+}
+
+fn page_name(page: &Page) -> String {
+    match page {
+        Page::First => "first".into(),
+        Page::Next(chain) => format!("next at {}", chain.so_far.len()),
+        Page::Moved(_, offset) => format!("moved to {offset}"),
+        Page::Foreign(_) => "foreign".into(),
+        Page::Forged(text) => format!("forged of {} bytes", text.len()),
+    }
+}
+
+fn site(root: &std::path::Path, number: usize, dice: &mut Dice) -> Site {
+    let mut site = Site::new(root.to_path_buf());
+    if number == 0 {
+        site.write("sub/project.mod", "", false);
+    }
+    for name in ["a.fake", "b.fake", "sub/c.fake", "x.other"] {
+        site.write(name, &lines(dice), false);
+    }
+    std::os::unix::fs::symlink(root.join("../elsewhere/secret.fake"), root.join("leak.fake")).unwrap();
+    site
+}
+
+fn configuration(profile: &Profile) -> Config {
+    let mut config = Config {
+        languages: "fake = { extensions = [\"fake\"] }\nother = { extensions = [\"other\"] }".parse().unwrap(),
+        ..Config::default()
+    };
+    profile.configure(&mut config);
+    let quirks = |style: Diagnosing| match style {
+        Diagnosing::Pulled => "",
+        Diagnosing::Versioned => "quirks.push_versioned = true\n",
+        Diagnosing::Settled => "quirks.push_settle_ms = 60\n",
+    };
+    let hovers = if profile.keeps_hovers { "quirks.no_cancel = [\"textDocument/hover\"]\n" } else { "" };
+    let readiness = "readiness.progress = [\"index\"]\nreadiness.expect_within_ms = 500\n";
+    let nested = "root = { markers = [\"project.mod\"], pick = \"nearest\" }\n";
+    let kinds = [
+        ("first", "fake", "fake", "primary", 0, nested, profile.diagnosing),
+        ("spare", "fake", "fake", "primary", 1, nested, profile.diagnosing),
+        ("second", "other", "other", "primary", 0, "", profile.diagnosing),
+        ("lint", "fake", "lint", "linter", 0, "", profile.linter),
+    ];
+    for (kind, language, group, role, priority, root, style) in kinds {
+        let text = format!(
+            "languages = [\"{language}\"]\ngroup = \"{group}\"\nrole = \"{role}\"\npriority = {priority}\n\
+             command = [\"{kind}\"]\n{root}{readiness}{hovers}{}",
+            quirks(style)
+        );
+        let entry: toml::Table = text.parse().unwrap();
+        config.servers.insert(kind.to_owned(), entry.into());
+    }
+    config
+}

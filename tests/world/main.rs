@@ -1,0 +1,26 @@
+//! The world's own parts against the real binary: the protocol's conformance suite, official clients, the Inspector's
+//! command line, Prometheus, receivers of OpenTelemetry.
+//!
+//! They come from the package registries, so all of it is `#[ignore]`d: `cargo test --release -- --ignored` runs it.
+
+#[path = "../support/e2e.rs"]
+#[expect(dead_code, reason = "shared with the tests of the binary")]
+mod e2e;
+#[path = "../support/mcp.rs"]
+#[expect(dead_code, reason = "shared with the tests of answers")]
+mod mcp;
+#[path = "../e2e/place.rs"]
+mod place;
+#[path = "../support/real_servers.rs"]
+#[expect(dead_code, reason = "shared with the tests of answers")]
+mod real_servers;
+
+mod clients;
+mod conformance;
+mod http;
+mod inspector;
+mod parts;
+mod program;
+mod prometheus;
+mod receivers;
+mod sample;
