@@ -296,9 +296,16 @@ impl<'a> Call<'a> {
                 files.insert(uri.to_string(), file);
             }
         }
-        if let Some(pending) = report.workspace
-            && let Attempt::Reply(reply, encoding, _) = self.await_reply(pending).await?
-        {
+        if let Some(pending) = report.workspace {
+            let (reply, encoding) = match self.await_reply(pending).await? {
+                Attempt::Reply(reply, encoding, _) => (reply, encoding),
+                Attempt::Outdated | Attempt::Died => return Ok(None),
+                Attempt::Refused(message) => {
+                    tracing::warn!(server = %self.provider.kind, message, "language server refused its report");
+                    return Err(self.unavailable("server_error", "the project's diagnostics could not be pulled"));
+                }
+                _ => return Err(internal()),
+            };
             let reports = convert::workspace_diagnostic_report(&reply).map_err(|error| self.malformed(&error))?;
             let whole = reports.into_iter().filter_map(|entry| match entry.report {
                 convert::FileReport::Full { items, .. } => {

@@ -71,6 +71,12 @@ impl Request {
         ctx.stop();
     }
 
+    fn cancelled(&mut self, ctx: &mut Context<Self>) {
+        self.metrics.cancel();
+        self.close(Outcome::Cancelled);
+        ctx.stop();
+    }
+
     fn close(&mut self, outcome: Outcome) {
         if let Some(span) = self.span.take() {
             span.finish(outcome);
@@ -85,11 +91,10 @@ impl Actor for Request {
     fn started(&mut self, ctx: &mut Self::Context) {
         let Some(job) = self.job.take() else { return ctx.stop() };
         let Job { query, workspace, deadline, place, progress, span, mut reply, .. } = job;
-        if reply.is_closed() {
-            drop(span);
-            return ctx.stop();
-        }
         self.span = Some(span);
+        if reply.is_closed() {
+            return self.cancelled(ctx);
+        }
         let (gone_tx, gone_rx) = oneshot::channel::<()>();
         let (answer_tx, answer_rx) = oneshot::channel();
         self.reply = Some(answer_tx);
@@ -104,9 +109,7 @@ impl Actor for Request {
         tokio::spawn(forward);
         ctx.spawn(gone_rx.into_actor(self).map(|gone, request, ctx| {
             if gone.is_ok() {
-                request.metrics.cancel();
-                request.close(Outcome::Cancelled);
-                ctx.stop();
+                request.cancelled(ctx);
             }
         }));
         let board = self.board.clone();
