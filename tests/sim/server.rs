@@ -19,7 +19,7 @@ use crate::answers;
 use crate::faults::{self, Fault, StartFault};
 use crate::language::{Project, Tree};
 use crate::profile::Diagnosing;
-use crate::stage::Shared;
+use crate::stage::{Sabotage, Shared};
 
 /// What goes out, or the end after all of that went out.
 pub enum Out {
@@ -103,6 +103,10 @@ impl Server {
         format!("w{}/{}#{}", self.workspace, self.kind, self.number)
     }
 
+    fn is_sabotaged(&self, how: Sabotage) -> bool {
+        self.stage.lock().sabotage == how
+    }
+
     fn note(&self, what: impl std::fmt::Display) {
         let text = format!("{} {what}", self.name());
         self.stage.lock().note(text);
@@ -164,6 +168,8 @@ impl Server {
     fn notified(self: &Arc<Self>, method: &str, params: &Value) {
         let uri = params["textDocument"]["uri"].as_str().and_then(|uri| self.stage.lock().site(self.workspace).name_of(uri));
         match (method, uri) {
+            ("workspace/didChangeWatchedFiles", _) if self.is_sabotaged(Sabotage::DeafToChanges) => {}
+            ("$/cancelRequest", _) if self.is_sabotaged(Sabotage::DeafToCancels) => {}
             ("initialized", _) => self.begin_indexing(true),
             ("exit", _) => self.finish(Exit { code: Some(0), signal: None }),
             ("$/cancelRequest", _) => self.cancelled(params["id"].as_u64().unwrap()),
@@ -256,6 +262,9 @@ impl Server {
             let mut mind = self.mind.lock();
             mind.indexing = true;
             mind.bouts += 1;
+        }
+        if !at_start && self.is_sabotaged(Sabotage::QuietIndexing) {
+            return self.end_indexing_later();
         }
         let value = json!({"kind": "begin", "title": "Indexing", "percentage": 0});
         self.send(&json!({"method": "$/progress", "params": {"token": "index", "value": value}}));

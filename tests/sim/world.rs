@@ -29,7 +29,7 @@ use crate::language::Asked;
 use crate::profile::{Diagnosing, Profile};
 use crate::rules::{self, Rules};
 use crate::site::{Site, lines};
-use crate::stage::{Shared, Stage};
+use crate::stage::{Sabotage, Shared, Stage};
 use crate::trap::Trap;
 use crate::verdict::{self, Known};
 use crate::watchdog;
@@ -179,6 +179,14 @@ impl World {
         let (reply, done, stage) = (self.gateway.call(call), self.done.clone(), self.stage.clone());
         let task = tokio::spawn(async move {
             let reply = reply.await;
+            let sabotage = stage.lock().sabotage;
+            if sabotage == Sabotage::LateAnswers {
+                sleep(Duration::from_millis(2_500)).await;
+            }
+            if sabotage == Sabotage::DoubleAnswers {
+                let until = stage.lock().sites[workspace].version();
+                done.lock().push(Done { number, reply: reply.clone(), at: Instant::now(), until });
+            }
             let until = stage.lock().sites[workspace].version();
             done.lock().push(Done { number, reply, at: Instant::now(), until });
         });
