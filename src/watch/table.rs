@@ -169,7 +169,7 @@ impl Table {
                 self.forget(path, ground, pending, true);
                 let ignored = inside == Role::Ignored || rules.ignores(path, false);
                 let file = found.filter(|found| Stamp::is_file(found) && (!ignored || ground.follows_ignored(path)));
-                let known = file.map(|found| Known { stamp: Stamp::of(&found), ignored });
+                let known = file.map(|found| Known::of(&found, ignored));
                 self.look_at_file(dir, name.to_owned(), known, seen, ground, pending);
             }
         }
@@ -250,7 +250,7 @@ impl Table {
                 listing.left_out.insert(name);
             } else if let Some(found) = entry.metadata().ok().filter(Stamp::is_file) {
                 if listing.files.len() < room {
-                    listing.files.insert(name, Known { stamp: Stamp::of(&found), ignored });
+                    listing.files.insert(name, Known::of(&found, ignored));
                 } else {
                     listing.full = true;
                 }
@@ -316,7 +316,7 @@ impl Table {
         let Some(parent) = self.dirs.get_mut(dir) else { return };
         let before = parent.files.get(&name).copied();
         // A second write within the clock's grain leaves the same stamp.
-        let hidden = now.is_some_and(|now| seen.written && now.stamp.is_fresh());
+        let hidden = before.is_some_and(|before| before.may_hide(seen.written));
         if before.is_none() && now.is_none() {
             // It came and went. A language server may have read it in between, and must hear that it's gone.
             if seen.replaced && (ground.is_source)(&dir.join(&name)) {

@@ -18,3 +18,4 @@ mod isolation;
 mod overload;
 mod paging;
 mod readiness;
+mod simulated;

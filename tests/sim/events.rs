@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::call::{Bad, Page, is_paged, tool_of};
 use crate::language::{Asked, NAMES, truth};
-use crate::profile::{HANG_S, QUARANTINE_S, Profile};
+use crate::profile::{HANG_S, Profile, QUARANTINE_S};
 use crate::world::World;
 
 /// How often each event happens.

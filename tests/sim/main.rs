@@ -10,15 +10,18 @@ mod events;
 mod faults;
 mod fleet;
 mod language;
+mod misdeeds;
 mod profile;
 mod rules;
 mod run;
 mod server;
+mod setting;
 mod site;
 mod stage;
 mod trap;
 mod verdict;
 mod watchdog;
+mod wire;
 mod world;
 
 use std::collections::BTreeMap;

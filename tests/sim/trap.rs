@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
+use codeyard::telemetry::{Counts, Metrics, Outcome};
 use parking_lot::Mutex;
 use tokio::time::Instant;
-use codeyard::telemetry::{Counts, Metrics, Outcome};
 
 /// See the module.
 #[derive(Default)]

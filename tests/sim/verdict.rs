@@ -166,7 +166,8 @@ fn unfit_files(stage: &Stage, call: &Call, tree: &Tree, given: &[String], exact:
         let site = &stage.sites[call.workspace];
         // A file's list is cut to the cap: then what is left is the beginning of what is true.
         let is_cut = told.len() >= profile.list_cap;
-        let fits = |all: &[String], found: &[&str]| all == found || is_cut && all.iter().zip(found).all(|(a, b)| a == b);
+        let fits =
+            |all: &[String], found: &[&str]| all == found || is_cut && all.iter().zip(found).all(|(a, b)| a == b);
         let ever = |want: &dyn Fn(&Tree) -> Vec<String>, found: &[&str]| {
             found.is_empty() || (0..=site.version()).any(|version| fits(&want(site.tree_at(version)), found))
         };
@@ -189,9 +190,7 @@ fn failed(stage: &mut Stage, call: &Call, done: &Done, known: Known, data: &[u8]
         ErrorCode::InvalidParams => call.bad == Some(Bad::Arguments),
         ErrorCode::WorkspaceDenied => matches!(call.bad, Some(Bad::Outside | Bad::Link)) || !known.configured,
         ErrorCode::UriInvalid => call.bad == Some(Bad::Uri),
-        ErrorCode::NotFound => {
-            call.bad == Some(Bad::Beyond) || trees().any(|tree| truth(tree, &call.asked).is_none())
-        }
+        ErrorCode::NotFound => call.bad == Some(Bad::Beyond) || trees().any(|tree| truth(tree, &call.asked).is_none()),
         ErrorCode::CursorInvalid => matches!(call.page, Page::Foreign(_) | Page::Forged(_)),
         ErrorCode::CursorStale | ErrorCode::CursorExpired => has_cursor,
         ErrorCode::SnapshotTooLarge => {

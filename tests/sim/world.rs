@@ -26,9 +26,9 @@ use crate::call::{Bad, Call, Chain, Done, Page, arguments, to_tool_call, tool_of
 use crate::dice::Dice;
 use crate::fleet::{ERA, Fleet};
 use crate::language::Asked;
-use crate::profile::{Diagnosing, Profile};
+use crate::profile::Profile;
 use crate::rules::{self, Rules};
-use crate::site::{Site, lines};
+use crate::setting::{configuration, site};
 use crate::stage::{Sabotage, Shared, Stage};
 use crate::trap::Trap;
 use crate::verdict::{self, Known};
@@ -171,10 +171,18 @@ impl World {
         let (from, limits, key, call) = {
             let mut stage = self.stage.lock();
             let arguments = arguments(&stage.sites[workspace], &asked, size, &page, bad);
-            stage.note(format!("call {number} of client {client} to w{workspace}: {asked:?} {size} {} {bad:?}", page_name(&page)));
+            stage.note(format!(
+                "call {number} of client {client} to w{workspace}: {asked:?} {size} {} {bad:?}",
+                page_name(&page)
+            ));
             stage.cover(format!("asked: {tool}"));
             let key = format!("w{workspace} {tool} {}", stage.digest(&arguments));
-            (stage.sites[workspace].version(), stage.profile.clone(), key, to_tool_call(workspace, tool, &arguments, number))
+            (
+                stage.sites[workspace].version(),
+                stage.profile.clone(),
+                key,
+                to_tool_call(workspace, tool, &arguments, number),
+            )
         };
         let (reply, done, stage) = (self.gateway.call(call), self.done.clone(), self.stage.clone());
         let task = tokio::spawn(async move {
@@ -191,7 +199,8 @@ impl World {
             done.lock().push(Done { number, reply, at: Instant::now(), until });
         });
         let places = places.map(|handle| handle.places);
-        let call = Call { number, client, workspace, tool, asked, size, page, bad, from, began, limits, key, places, task };
+        let call =
+            Call { number, client, workspace, tool, asked, size, page, bad, from, began, limits, key, places, task };
         self.calls.push(call);
         if self.calls.len() > 200 {
             self.crowded = Some(began);
@@ -308,9 +317,12 @@ impl World {
             }
         }
         if let Some(engine) = &self.engine {
-            for handle in engine.directory().all().into_iter().filter(|handle| self.asking.lock().insert(handle.name.to_string())) {
+            for handle in
+                engine.directory().all().into_iter().filter(|handle| self.asking.lock().insert(handle.name.to_string()))
+            {
                 let (asking, name) = (self.asking.clone(), handle.name.to_string());
-                let (asked, health) = (handle.actor.send(codeyard::engine::workspace::GetWorkspaceHealth), self.health.clone());
+                let (asked, health) =
+                    (handle.actor.send(codeyard::engine::workspace::GetWorkspaceHealth), self.health.clone());
                 tokio::spawn(async move {
                     if let Ok(Some(found)) = asked.await {
                         health.lock().push(found);
@@ -324,7 +336,8 @@ impl World {
     fn check_places(&mut self) {
         let Some(engine) = &self.engine else { return };
         for handle in engine.directory().all() {
-            let own = self.calls.iter().filter(|call| call.places.as_ref().is_some_and(|of| Arc::ptr_eq(of, &handle.places)));
+            let own =
+                self.calls.iter().filter(|call| call.places.as_ref().is_some_and(|of| Arc::ptr_eq(of, &handle.places)));
             let held = limits::MAX_CALLS_PER_WORKSPACE - handle.places.available_permits();
             let quiet = self.restless.elapsed() >= Duration::from_millis(1);
             let own = own.count();
@@ -370,48 +383,4 @@ fn page_name(page: &Page) -> String {
         Page::Foreign(_) => "foreign".into(),
         Page::Forged(text) => format!("forged of {} bytes", text.len()),
     }
-}
-
-fn site(root: &std::path::Path, number: usize, dice: &mut Dice) -> Site {
-    let mut site = Site::new(root.to_path_buf());
-    if number == 0 {
-        site.write("sub/project.mod", "", false);
-    }
-    for name in ["a.fake", "b.fake", "sub/c.fake", "x.other"] {
-        site.write(name, &lines(dice), false);
-    }
-    std::os::unix::fs::symlink(root.join("../elsewhere/secret.fake"), root.join("leak.fake")).unwrap();
-    site
-}
-
-fn configuration(profile: &Profile) -> Config {
-    let mut config = Config {
-        languages: "fake = { extensions = [\"fake\"] }\nother = { extensions = [\"other\"] }".parse().unwrap(),
-        ..Config::default()
-    };
-    profile.configure(&mut config);
-    let quirks = |style: Diagnosing| match style {
-        Diagnosing::Pulled => "",
-        Diagnosing::Versioned => "quirks.push_versioned = true\n",
-        Diagnosing::Settled => "quirks.push_settle_ms = 60\n",
-    };
-    let hovers = if profile.keeps_hovers { "quirks.no_cancel = [\"textDocument/hover\"]\n" } else { "" };
-    let readiness = "readiness.progress = [\"index\"]\nreadiness.expect_within_ms = 500\n";
-    let nested = "root = { markers = [\"project.mod\"], pick = \"nearest\" }\n";
-    let kinds = [
-        ("first", "fake", "fake", "primary", 0, nested, profile.diagnosing),
-        ("spare", "fake", "fake", "primary", 1, nested, profile.diagnosing),
-        ("second", "other", "other", "primary", 0, "", profile.diagnosing),
-        ("lint", "fake", "lint", "linter", 0, "", profile.linter),
-    ];
-    for (kind, language, group, role, priority, root, style) in kinds {
-        let text = format!(
-            "languages = [\"{language}\"]\ngroup = \"{group}\"\nrole = \"{role}\"\npriority = {priority}\n\
-             command = [\"{kind}\"]\n{root}{readiness}{hovers}{}",
-            quirks(style)
-        );
-        let entry: toml::Table = text.parse().unwrap();
-        config.servers.insert(kind.to_owned(), entry.into());
-    }
-    config
 }
