@@ -223,7 +223,8 @@ impl LanguageServer {
     /// In [0, 1): spreads the restarts of many servers, and is the same for the same server each time.
     fn jitter(&self) -> f64 {
         let context = &self.context;
-        let within = context.gate.root_set().root_of(&context.root).and_then(|root| context.root.strip_prefix(root).ok());
+        let within =
+            context.gate.root_set().root_of(&context.root).and_then(|root| context.root.strip_prefix(root).ok());
         let within = within.unwrap_or(Path::new("")).display();
         let digest = sha256(format!("{}|{}|{within}|{}", context.workspace, context.kind, self.restarts));
         f64::from(u16::from_be_bytes([digest[0], digest[1]])) / 65_536.0
