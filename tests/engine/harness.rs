@@ -354,7 +354,6 @@ impl Yard {
             kinds,
             watched,
             metrics,
-            tell,
         }
     }
 

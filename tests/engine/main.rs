@@ -20,3 +20,4 @@ mod operators;
 mod overload;
 mod paging;
 mod readiness;
+mod simulated;
