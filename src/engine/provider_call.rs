@@ -30,6 +30,10 @@ use crate::telemetry::{Asker, LspCall, RpcOutcome};
 const RETRY_FIRST: Duration = Duration::from_millis(5);
 /// Longest such wait.
 const RETRY_MAX: Duration = Duration::from_millis(200);
+/// So many files are read for a conversion without going to the blocking pool.
+const INLINE_FILES: usize = 4;
+/// So many symbols of the document asked about are converted without going there.
+const INLINE_SYMBOLS: usize = 200;
 /// JSON-RPC: the method isn't implemented.
 const METHOD_NOT_FOUND: i64 = -32601;
 /// LSP: the content changed, the server cancelled, the request was cancelled.
@@ -250,10 +254,14 @@ impl<'a> Call<'a> {
             texts.read.insert(source.uri.as_str().to_owned(), Some(source.document.clone()));
         }
         let own = self.question.document().map(|document| document.source.document.clone());
+        let quick = reads_little(&answer);
         let convert = move || {
             encoding::answer_to_utf16(&mut answer, encoding, own.as_deref(), &mut texts);
             answer
         };
+        if quick {
+            return Ok(convert());
+        }
         blocking::spawn(convert).await.map_err(|_| internal())
     }
 
@@ -366,6 +374,16 @@ impl Texts for GatedTexts {
         };
         self.read.insert(uri.to_owned(), document.clone());
         document
+    }
+}
+
+/// Whether converting an answer takes less than the way to another thread and back: it has few entries in few files.
+fn reads_little(answer: &RawAnswer) -> bool {
+    match answer {
+        RawAnswer::Locations(list) => list.len() <= INLINE_FILES,
+        RawAnswer::Hover(_) => true,
+        RawAnswer::DocumentSymbols(list) => list.len() <= INLINE_SYMBOLS,
+        RawAnswer::WorkspaceSymbols(_) | RawAnswer::Diagnostics(_) => false,
     }
 }
 

@@ -190,6 +190,7 @@ impl LanguageServer {
         if let Some(timer) = self.timer.take() {
             ctx.cancel_future(timer);
         }
+        let was_ready = matches!(*self.state.borrow(), ServerState::Ready);
         self.tell(News::AnswersMayDiffer, ctx);
         if self.stopping {
             return self.down(STOPPED, message, stderr);
@@ -199,7 +200,7 @@ impl LanguageServer {
             workspace = %self.context.workspace, server = %self.context.kind, reason, stderr = %last_line(&stderr),
             "language server ended"
         );
-        match self.history.on_death(Instant::now(), self.jitter()) {
+        match self.history.on_death(Instant::now(), was_ready, self.jitter()) {
             Verdict::Restart(wait) => {
                 self.set_state(ServerState::Restarting(Down { reason: "crashed", message, stderr }));
                 self.restarts += 1;
