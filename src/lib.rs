@@ -1,6 +1,7 @@
 //! codeyard: one server that supervises language servers for many repositories and serves exact, bounded, reproducible
 //! code intelligence over MCP. Modules are ranked; each imports only lower ranks (see `docs/architecture.md`).
 
+pub mod admin;
 pub mod auth;
 pub mod base;
 pub mod canon;

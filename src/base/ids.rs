@@ -95,6 +95,11 @@ impl ServerKind {
     pub fn new(key: &str) -> Self {
         Self(key.into())
     }
+
+    /// The text, shared rather than copied.
+    pub fn shared(&self) -> Arc<str> {
+        self.0.clone()
+    }
 }
 
 impl LanguageId {

@@ -169,6 +169,8 @@ pub const MAX_PROGRESS_MESSAGE_BYTES: usize = 512;
 pub const PROGRESS_AFTER_MS: u64 = 1_000;
 /// Time between two progress notifications of a call, in milliseconds.
 pub const PROGRESS_INTERVAL_MS: u64 = 750;
+/// Series of one metric; what comes beyond them is summed up in one more.
+pub const MAX_SERIES: usize = 1_024;
 /// Spans below the one of a call; further ones are left out and counted.
 pub const MAX_CHILD_SPANS: usize = 128;
 /// Spans that may wait to be exported, unless the environment says otherwise; further ones are dropped and counted.
@@ -193,6 +195,14 @@ pub const MAX_TELEMETRY_MS: u64 = 3_600_000;
 pub const TELEMETRY_FLUSH_MS: u64 = 1_500;
 /// The telemetry thread may take this long to end after that, in milliseconds.
 pub const TELEMETRY_END_MS: u64 = 500;
+/// Log lines that may wait to be written; further ones are dropped and counted.
+pub const MAX_LOG_QUEUE: usize = 8_192;
+/// The same, in bytes of finished lines.
+pub const MAX_LOG_QUEUE_BYTES: usize = 4 * 1024 * 1024;
+/// A log line waits this long for others, in milliseconds, to be written with them.
+pub const LOG_GATHER_MS: u64 = 5;
+/// At the end what is left of the log may be written for this long, in milliseconds.
+pub const LOG_FLUSH_MS: u64 = 500;
 /// Failing exports are complained of at most this often, in milliseconds.
 pub const TELEMETRY_COMPLAINT_MS: u64 = 60_000;
 /// Longest trace parent taken from a request, in bytes.
@@ -227,12 +237,16 @@ pub const STDIO_FLUSH_MS: u64 = 2_000;
 pub const MAX_ATTACH_HELLO_BYTES: usize = 64 * 1024;
 /// Time for the handshake on the local attach socket, in milliseconds.
 pub const ATTACH_HELLO_TIMEOUT_MS: u64 = 2_000;
-/// Connections to the local status socket.
-pub const MAX_STATUS_CONNECTIONS: usize = 16;
-/// Largest document the local status socket gives, in bytes.
-pub const MAX_STATUS_BYTES: u64 = 64 * 1024 * 1024;
-/// Time for one connection to the local status socket, in milliseconds.
-pub const STATUS_TIMEOUT_MS: u64 = 5_000;
+/// Operators' connections to the local socket, and as many over TCP.
+pub const MAX_ADMIN_CONNECTIONS: usize = 64;
+/// Largest answer of the admin API that our own commands take, in bytes.
+pub const MAX_ADMIN_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// Longest time one request of an operator may take, in milliseconds.
+pub const ADMIN_REQUEST_TIMEOUT_MS: u64 = 15_000;
+/// An operator who removes a workspace waits this long for its end, in milliseconds; the removal goes on without him.
+pub const ADMIN_REMOVAL_WAIT_MS: u64 = 12_000;
+/// Standard error of a language server in a list of all, in bytes.
+pub const MAX_LISTED_STDERR_BYTES: usize = 2 * 1024;
 /// An operator's question waits this long for an actor, in milliseconds; then it is reported as not answering.
 pub const OPERATOR_PATIENCE_MS: u64 = 1_000;
 /// Workspaces on their way out while operators may change more.

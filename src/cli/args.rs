@@ -56,9 +56,22 @@ pub enum Command {
         after_help = "Examples:\n  codeyard call workspaceSymbols '{\"query\": \"Order\"}'\n  codeyard call hover '{\"uri\": \"src/main.c\", \"position\": {\"line\": 4, \"character\": 7}}'\n  codeyard call diagnostics.document '{\"uri\": \"src/main.c\"}' --json | jq .diagnostics"
     )]
     Call(CallArgs),
-    /// List, install, remove and find language servers.
+    /// List, install, remove and find language servers; restart and stop those that run.
     #[command(subcommand)]
     Servers(ServersCommand),
+    /// List, put and delete workspaces of the running server.
+    ///
+    /// What is put holds until the server ends; reading the configuration file again keeps it, unless the file defines the
+    /// same name.
+    #[command(
+        after_help = "Examples:\n  codeyard workspaces\n  codeyard workspaces put redis --root ~/src/redis\n  codeyard workspaces delete redis"
+    )]
+    Workspaces(WorkspacesArgs),
+    /// Watch the running server: workspaces, language servers, calls, memory.
+    ///
+    /// Keys: arrows choose a language server, r starts it anew, s sorts, q ends.
+    #[command(after_help = "Examples:\n  codeyard top\n  codeyard top --once")]
+    Top(TopArgs),
     /// Say what would serve the files here, what this machine allows, and how the running server is.
     ///
     /// For each language found below PATH: which language server would serve it, from which project root, and why not the
@@ -240,6 +253,20 @@ pub enum ServersCommand {
         #[command(flatten)]
         state: StateArgs,
     },
+    /// List those of the running server: state, process, memory, restarts.
+    Running {
+        /// State.
+        #[command(flatten)]
+        state: StateArgs,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Start language servers of the running server anew.
+    #[command(after_help = "Example:\n  codeyard servers restart redis clangd")]
+    Restart(PickArgs),
+    /// Stop language servers of the running server; the next question starts them.
+    Stop(PickArgs),
     /// Print where a language server's program is, or where servers are installed.
     Path {
         /// The kind.
@@ -256,6 +283,100 @@ pub struct RegistryArgs {
     /// Configuration file whose entries add to the registry.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// State.
+    #[command(flatten)]
+    pub state: StateArgs,
+}
+
+/// Which language servers of the running server.
+#[derive(Debug, Clone, Args)]
+pub struct PickArgs {
+    /// The workspace.
+    pub workspace: String,
+    /// The kind, or the id of one server.
+    #[arg(value_name = "KIND|ID")]
+    pub server: String,
+    /// State.
+    #[command(flatten)]
+    pub state: StateArgs,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `workspaces`.
+#[derive(Debug, Clone, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct WorkspacesArgs {
+    /// What to do; without it, list.
+    #[command(subcommand)]
+    pub command: Option<WorkspacesCommand>,
+    /// State.
+    #[command(flatten)]
+    pub state: StateArgs,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `workspaces` can do.
+#[derive(Debug, Clone, Subcommand)]
+pub enum WorkspacesCommand {
+    /// List all: how they are, what they hold.
+    List {
+        /// State.
+        #[command(flatten)]
+        state: StateArgs,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Create a workspace, or put another in its place.
+    Put(PutArgs),
+    /// Remove a workspace: its calls end, its language servers stop.
+    Delete {
+        /// Its name.
+        name: String,
+        /// State.
+        #[command(flatten)]
+        state: StateArgs,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Flags of `workspaces put`.
+#[derive(Debug, Clone, Args)]
+pub struct PutArgs {
+    /// Its name.
+    pub name: String,
+    /// A folder that servers are started in; may be given more than once.
+    #[arg(long, value_name = "PATH", required_unless_present = "file")]
+    pub root: Vec<PathBuf>,
+    /// A further folder that may be read; may be given more than once.
+    #[arg(long, value_name = "PATH")]
+    pub extra_root: Vec<PathBuf>,
+    /// Start its language servers now.
+    #[arg(long)]
+    pub prewarm: bool,
+    /// All keys of a [[workspace]] as JSON; `-` reads standard input.
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// State.
+    #[command(flatten)]
+    pub state: StateArgs,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `top`.
+#[derive(Debug, Clone, Args)]
+pub struct TopArgs {
+    /// Print one frame as text and end.
+    #[arg(long)]
+    pub once: bool,
     /// State.
     #[command(flatten)]
     pub state: StateArgs,
@@ -308,12 +429,18 @@ pub enum TokenCommand {
     Add {
         /// Whom it names.
         name: String,
+        /// For operators, at the address of `[admin]`, and not for /mcp.
+        #[arg(long)]
+        admin: bool,
         /// State.
         #[command(flatten)]
         state: StateArgs,
     },
     /// List whom the tokens name.
     List {
+        /// Those of operators.
+        #[arg(long)]
+        admin: bool,
         /// State.
         #[command(flatten)]
         state: StateArgs,
@@ -325,6 +452,9 @@ pub enum TokenCommand {
     Remove {
         /// Whom they name.
         name: String,
+        /// Those of operators.
+        #[arg(long)]
+        admin: bool,
         /// State.
         #[command(flatten)]
         state: StateArgs,

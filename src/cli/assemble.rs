@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use super::Failure;
 use super::args::SourceArgs;
+use super::logging;
 use crate::config::{Config, Source};
+use crate::engine::observed;
 use crate::engine::programs::{Locate, Programs};
 use crate::engine::server_context::Program;
 use crate::engine::server_state::Unavailable;
@@ -20,8 +22,10 @@ use crate::lsp::install::{Installer, Located};
 use crate::lsp::ledger::{self, Ledger};
 use crate::lsp::registry::{Registry, Server};
 use crate::lsp::spawn::ProcessLauncher;
+use crate::protocol::names::SERVER_VERSION;
 use crate::store::StateDir;
-use crate::telemetry::{Counts, Metrics, Telemetry};
+use crate::telemetry::settings::Settings;
+use crate::telemetry::{Counts, Meters, Metrics, Observers, Pipeline, Prometheus, Telemetry};
 use crate::watch::Watcher;
 
 /// A service that is put together, its workspaces open.
@@ -38,6 +42,20 @@ pub struct Service {
     pub configured: Configured,
     /// What is counted.
     pub counts: Arc<Counts>,
+    /// What Prometheus scrapes.
+    pub prometheus: Prometheus,
+    /// What leaves the process by OTLP.
+    pub pipeline: Arc<Pipeline>,
+}
+
+impl Service {
+    /// Stops the language servers and the actors, then sends what telemetry is left.
+    pub async fn end(self) {
+        self.engine.drain().await;
+        let pipeline = self.pipeline;
+        // It blocks, and not for long.
+        drop(tokio::task::spawn_blocking(move || pipeline.shutdown()).await);
+    }
 }
 
 /// Opens the state directory that the flags, the environment or the defaults name.
@@ -125,7 +143,9 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
         }
     };
     let counts = Arc::new(Counts::default());
-    let metrics: Arc<dyn Metrics> = counts.clone();
+    let (pipeline, prometheus) = pipeline();
+    let meter = pipeline.meter();
+    let metrics: Arc<dyn Metrics> = Arc::new(Meters::new(&meter, counts.clone(), SERVER_VERSION));
     let shared = Shared {
         programs: Programs::new(Arc::new(Installed(installer(&state)))),
         launcher: Arc::new(launcher),
@@ -134,6 +154,7 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
         environment: Arc::new(allowed_environment()),
         metrics: metrics.clone(),
     };
+    let (frames, watcher) = (shared.frames.clone(), shared.watcher.clone());
     let parts = EngineParts {
         shared,
         epochs: Arc::new(state.roots_epochs()),
@@ -145,8 +166,28 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
     let engine =
         Engine::start(parts, threads).map_err(|error| Failure::new(format!("threads can't be started: {error}")))?;
     let configured = engine.configure(config.clone()).await.map_err(|error| Failure::new(error.to_string()))?;
-    let gateway = Arc::new(Gateway::new(engine.directory(), Telemetry::new(metrics)));
-    Ok(Service { engine, gateway, state, config, configured, counts })
+    let mut telemetry = Telemetry::new(metrics).with_spans(&pipeline);
+    let log = logging::calls();
+    if let Some(log) = log.clone() {
+        telemetry = telemetry.with_log(log);
+    }
+    let observers = Observers::new(&meter);
+    telemetry.observed_by(&observers);
+    observed::observe(&observers, &engine.directory(), &frames, watcher.as_ref());
+    pipeline.losses().observed_by(&observers, log);
+    let gateway = Arc::new(Gateway::new(engine.directory(), telemetry));
+    Ok(Service { engine, gateway, state, config, configured, counts, prometheus, pipeline })
+}
+
+/// Telemetry as the environment asks for it. What is wrong with it is logged; the service runs all the same.
+fn pipeline() -> (Arc<Pipeline>, Prometheus) {
+    let variable = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+    let (settings, wrong) = Settings::from_variables(variable);
+    let (pipeline, prometheus, failed) = Prometheus::beside(&settings);
+    for warning in wrong.into_iter().chain(failed) {
+        tracing::warn!("{warning}");
+    }
+    (Arc::new(pipeline), prometheus)
 }
 
 /// Says which workspaces couldn't be opened; fails if that leaves none.

@@ -12,18 +12,20 @@ use super::args::{CallArgs, SourceArgs};
 use super::client::{Client, Error};
 use super::render::Renderer;
 use super::{Failure, assemble, logging, output, survey};
+use crate::admin::client::AdminClient;
+use crate::admin::documents::WorkspaceList;
 use crate::base::limits::{MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES};
-use crate::config::{LogLevel, LogSection};
+use crate::config::{LogFormat, LogLevel, LogSection};
 use crate::gateway::service::{Principal, Service as _};
 use crate::model::uri::{encode_path, percent_decode};
 use crate::store::StateDir;
 use crate::transport::attach::{self, Hello};
-use crate::transport::status;
 use crate::transport::stdio::serve_stdio;
 
 /// Asks, and prints the answer.
 pub fn run(args: CallArgs) -> Result<(), Failure> {
-    logging::install(&LogSection { level: LogLevel::Error, ..LogSection::default() });
+    let log = LogSection { format: LogFormat::Text, level: LogLevel::Error, ..LogSection::default() };
+    let _flush = logging::install(&log);
     let arguments = arguments(&args.arguments)?;
     super::runtime()?.block_on(ask(&args, arguments))
 }
@@ -72,7 +74,7 @@ async fn own(state: StateDir, args: &CallArgs, arguments: &Value) -> Result<(), 
             }
         }
     };
-    service.engine.drain().await;
+    service.end().await;
     done
 }
 
@@ -85,10 +87,12 @@ async fn attached(state: &StateDir, args: &CallArgs, arguments: &Value) -> Resul
     let roots = roots.map_err(|error| Failure::usage(format!("--root is no usable path: {error}")))?;
     let workspace = match &args.workspace {
         Some(name) => Some(name.clone()),
-        None if roots.is_empty() => match status::ask(&state.status_socket()).await {
-            Ok(Some(status)) => holding(&status, arguments),
-            _ => None,
-        },
+        None if roots.is_empty() => {
+            match AdminClient::new(&state.admin_socket()).get::<WorkspaceList>("/admin/v1/workspaces").await {
+                Ok(list) => holding(&list, arguments),
+                Err(_) => None,
+            }
+        }
         None => None,
     };
     let hello = Hello { version: attach::VERSION, roots, workspace, catalogs: None };
@@ -97,22 +101,22 @@ async fn attached(state: &StateDir, args: &CallArgs, arguments: &Value) -> Resul
 }
 
 /// The workspace that holds the file asked about, or the present folder.
-fn holding(status: &Value, arguments: &Value) -> Option<String> {
+fn holding(list: &WorkspaceList, arguments: &Value) -> Option<String> {
     let here = || std::env::current_dir().ok();
     let path = file_of(arguments).or_else(here)?;
     let path = path.canonicalize().unwrap_or(path);
     let mut found: Option<(usize, String)> = None;
-    for workspace in status["workspaces"].as_array()? {
-        let roots = workspace["roots"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let deepest = roots.filter(|root| path.starts_with(root)).map(str::len).max();
-        if let (Some(depth), Some(name)) = (deepest, workspace["name"].as_str())
+    for workspace in &list.workspaces {
+        let deepest = workspace.roots.iter().filter(|root| path.starts_with(root)).map(String::len).max();
+        if let Some(depth) = deepest
             && found.as_ref().is_none_or(|(best, _)| depth > *best)
         {
-            found = Some((depth, name.to_owned()));
+            found = Some((depth, workspace.name.clone()));
         }
     }
     if found.is_none() {
-        let default = status["default_workspace"].as_str().unwrap_or("none");
+        let default = list.workspaces.iter().find(|workspace| workspace.default);
+        let default = default.map_or("none", |workspace| workspace.name.as_str());
         eprintln!(
             "codeyard: asking the running server's default workspace ({default}); --root or --workspace name another"
         );

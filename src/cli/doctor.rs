@@ -8,9 +8,9 @@ use serde_json::json;
 use super::args::DoctorArgs;
 use super::survey::{self, Survey, Surveyor, Verdict};
 use super::{Failure, assemble, output, servers};
+use crate::admin::client::{AdminClient, Error};
 use crate::lsp::registry::Selection;
 use crate::protocol::names::SERVER_VERSION;
-use crate::transport::status;
 
 /// Looks, and tells.
 pub fn run(args: DoctorArgs) -> Result<(), Failure> {
@@ -29,8 +29,10 @@ pub fn run(args: DoctorArgs) -> Result<(), Failure> {
         if path.is_dir() { surveyor.folder(&root) } else { surveyor.files(&root, std::slice::from_ref(&path), false) };
     let limits = kernel::limits();
     let state = assemble::open_state(args.registry.state.state_dir.as_deref())?;
-    let (status, problem) = match super::runtime()?.block_on(status::ask(&state.status_socket())) {
-        Ok(status) => (status, None),
+    let client = AdminClient::new(&state.admin_socket());
+    let (status, problem) = match super::runtime()?.block_on(running::ask(&client)) {
+        Ok(status) => (Some(status), None),
+        Err(Error::Nobody) => (None, None),
         Err(error) => (None, Some(error.to_string())),
     };
     let document = json!({
@@ -45,7 +47,7 @@ pub fn run(args: DoctorArgs) -> Result<(), Failure> {
         lines.push(String::new());
         match (&status, &problem) {
             (Some(status), _) => running::lines(status, &mut lines),
-            (None, Some(problem)) => lines.push(format!("the running server can't be asked: {problem}")),
+            (None, Some(problem)) => lines.push(problem.clone()),
             (None, None) => lines.push("no server runs here; `codeyard serve --root .` starts one".to_owned()),
         }
         lines.join("\n") + "\n"

@@ -11,16 +11,19 @@ pub mod configuration;
 pub mod doctor;
 pub mod documents;
 pub mod logging;
+pub mod operate;
 pub mod output;
 pub mod quickstart;
 pub mod render;
-pub mod report;
+pub mod running;
 pub mod serve;
 pub mod servers;
 pub mod signals;
 pub mod stdio;
 pub mod survey;
 pub mod token;
+pub mod top;
+pub mod workspaces;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -72,6 +75,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Quickstart(args) => quickstart::run(args),
         Command::Call(args) => call::run(args),
         Command::Servers(command) => servers::run(command),
+        Command::Workspaces(args) => workspaces::run(args),
+        Command::Top(args) => top::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Config(command) => configuration::run(command),
         Command::Bench(args) => bench::run(args),

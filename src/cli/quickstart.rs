@@ -23,7 +23,7 @@ use super::{Failure, logging};
 use crate::auth::{Token, TokenStore};
 use crate::base::clock::Instant;
 use crate::base::limits::RETRY_AFTER_MS;
-use crate::config::{Config, LogLevel, LogSection, Prewarm, Sweep};
+use crate::config::{Config, LogFormat, LogLevel, LogSection, Prewarm, Sweep};
 use crate::lsp::install::{Error as InstallError, Located};
 use crate::lsp::registry::Registry;
 use crate::store::StateDir;
@@ -40,7 +40,8 @@ const SHOWN_LINES: usize = 14;
 
 /// Runs all of it.
 pub fn run(args: QuickstartArgs) -> Result<(), Failure> {
-    logging::install(&LogSection { level: LogLevel::Warn, ..LogSection::default() });
+    let log = LogSection { format: LogFormat::Text, level: LogLevel::Warn, ..LogSection::default() };
+    let _flush = logging::install(&log);
     let samples = samples()?;
     let state = assemble::open_state(args.state.state_dir.as_deref())?;
     let _lock = serve::lock(&state)?;
@@ -59,7 +60,7 @@ async fn serve_and_ask(args: &QuickstartArgs, samples: &Path, state: StateDir) -
     let chosen = WORKSPACES.iter().map(|(_, kind)| (*kind).to_owned()).collect();
     let service = Arc::new(assemble::assemble(state, configuration(samples), chosen).await?);
     assemble::report_failures(&service.configured)?;
-    let running = Running::start(&service, listener, options)?;
+    let running = Running::start(&service, listener, options, None)?;
     say(format_args!("\n2. Serving the sample workspaces of {}\nlistening {}", samples.display(), running.url));
     let asked = tokio::select! {
         right = ask_all(samples, &running.url, token.reveal()) => Some(right),
@@ -84,8 +85,7 @@ async fn serve_and_ask(args: &QuickstartArgs, samples: &Path, state: StateDir) -
             }
         }
     };
-    running.stop().await;
-    serve::end(service).await;
+    running.end(service).await;
     result
 }
 

@@ -9,8 +9,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::ServeArgs;
 use super::assemble::{self, Service, chain};
+use super::operate::{self, Door, Operating};
 use super::signals::{Signal, Signals};
-use super::{Failure, logging, report};
+use super::{Failure, logging};
 use crate::auth::TokenStore;
 use crate::config::Config;
 use crate::engine::directory::Directory;
@@ -18,12 +19,11 @@ use crate::gateway::service::{Endpoint, Principal, Service as _};
 use crate::store::{LockError, ServeLock, StateDir};
 use crate::transport::attach::{self, Hello, Resolve};
 use crate::transport::http::{self, HttpOptions};
-use crate::transport::status;
 
 /// Serves until SIGTERM, SIGINT, or an error.
 pub fn run(args: ServeArgs) -> Result<(), Failure> {
     let config = assemble::load_config(&args.source)?;
-    logging::install(&config.log);
+    let _flush = logging::install(&config.log);
     super::runtime()?.block_on(serve(args, config))
 }
 
@@ -39,17 +39,17 @@ async fn serve(args: ServeArgs, config: Config) -> Result<(), Failure> {
         Failure::new(format!("{address} can't be listened on: {error}; choose another with --listen ADDR:PORT"))
     })?;
     let options = http_options(&config, &state.tokens(), no_auth)?;
+    let door = operate::door(&config, &state, &options).await?;
     let service = assemble::assemble(state, config, args.source.server.clone()).await?;
     assemble::report_failures(&service.configured)?;
     let service = Arc::new(service);
-    let running = Running::start(&service, listener, options)?;
+    let running = Running::start(&service, listener, options, door)?;
     eprintln!("listening {}", running.url);
     let mut in_force = service.config.clone();
     while signals.next(&running).await == Signal::Reload {
         reload(&service, args.source.config.as_deref(), &mut in_force).await;
     }
-    running.stop().await;
-    end(service).await;
+    running.end(service).await;
     Ok(())
 }
 
@@ -64,15 +64,6 @@ pub fn lock(state: &StateDir) -> Result<ServeLock, Failure> {
     })
 }
 
-/// Stops the language servers and the actors.
-pub async fn end(service: Arc<Service>) {
-    match Arc::try_unwrap(service) {
-        Ok(service) => service.engine.drain().await,
-        // The status socket's tasks have ended, and nothing else keeps one.
-        Err(_) => tracing::warn!("the service is still in use at its end"),
-    }
-}
-
 /// The parts that accept clients.
 pub struct Running {
     /// The endpoint of the default workspace.
@@ -80,12 +71,17 @@ pub struct Running {
     shutdown: CancellationToken,
     http: tokio::task::JoinHandle<Result<(), http::Error>>,
     attach: tokio::task::JoinHandle<std::io::Result<()>>,
-    status: tokio::task::JoinHandle<()>,
+    operating: Operating,
 }
 
 impl Running {
-    /// Starts accepting on `listener` and on the state directory's attach socket.
-    pub fn start(service: &Arc<Service>, listener: TcpListener, options: HttpOptions) -> Result<Self, Failure> {
+    /// Starts accepting on `listener`, on the state directory's sockets, and operators at the door.
+    pub fn start(
+        service: &Arc<Service>,
+        listener: TcpListener,
+        mut options: HttpOptions,
+        door: Option<Door>,
+    ) -> Result<Self, Failure> {
         let bound = listener.local_addr().map_err(|error| Failure::new(error.to_string()))?;
         let url = format!("http://{bound}/mcp");
         let shutdown = CancellationToken::new();
@@ -95,14 +91,15 @@ impl Running {
                 Failure::new(format!("{} can't be made: {error}; use a shorter --state-dir", path.display()))
             })
         };
-        let (socket, health) = (bind(service.state.attach_socket())?, bind(service.state.status_socket())?);
+        let (socket, admin) = (bind(service.state.attach_socket())?, bind(service.state.admin_socket())?);
+        options.probes = Some(operate::probes_of(service));
         let resolve = resolver(service);
         let limits = service.config.limits.clone().clamped();
         let attached = attach::serve_attach(socket, gateway.clone(), resolve, limits, shutdown.clone());
         let http = http::serve(listener, gateway, options, shutdown.clone());
-        let status = status::serve_status(health, report::of(service, &url), shutdown.clone());
-        let (http, attach, status) = (tokio::spawn(http), tokio::spawn(attached), tokio::spawn(status));
-        Ok(Self { url, http, attach, status, shutdown })
+        let operating = Operating::start(service, admin, door, &url);
+        let (http, attach) = (tokio::spawn(http), tokio::spawn(attached));
+        Ok(Self { url, http, attach, operating, shutdown })
     }
 
     /// Ends when it was stopped.
@@ -110,15 +107,21 @@ impl Running {
         self.shutdown.cancelled().await;
     }
 
-    /// Stops accepting, and lets what is in flight end.
-    pub async fn stop(self) {
+    /// Stops accepting, lets what is in flight end, stops the language servers and the actors. Operators may look on to the
+    /// end.
+    pub async fn end(self, service: Arc<Service>) {
         self.shutdown.cancel();
-        drop(self.status.await);
         for ended in [self.http.await.map(|done| done.is_ok()), self.attach.await.map(|done| done.is_ok())] {
             if !matches!(ended, Ok(true)) {
                 tracing::warn!("a listener ended with an error");
             }
         }
+        match Arc::try_unwrap(service) {
+            Ok(service) => service.end().await,
+            // The listeners' tasks have ended, and nothing else keeps one.
+            Err(_) => tracing::warn!("the service is still in use at its end"),
+        }
+        self.operating.stop().await;
     }
 }
 

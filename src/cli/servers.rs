@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::args::{RegistryArgs, ServersCommand};
 use super::survey::{self, Surveyor};
-use super::{Failure, assemble, output};
+use super::{Failure, assemble, output, running};
 use crate::lsp::install::{Error, Installer, Located, Progress, Step};
 use crate::lsp::registry::{Registry, Role, Selection};
 
@@ -23,6 +23,9 @@ pub fn run(command: ServersCommand) -> Result<(), Failure> {
             install(&open(&registry)?, kinds, for_path.as_deref(), json)
         }
         ServersCommand::Uninstall { kinds, state } => uninstall(&open(&RegistryArgs { config: None, state })?, &kinds),
+        ServersCommand::Running { state, json } => running::list(&state, json),
+        ServersCommand::Restart(args) => running::restart(&args),
+        ServersCommand::Stop(args) => running::stop(&args),
         ServersCommand::Path { kind, registry } => path(&open(&registry)?, kind.as_deref()),
     }
 }

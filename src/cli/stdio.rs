@@ -15,7 +15,7 @@ pub fn run(mut args: StdioArgs) -> Result<(), Failure> {
         args.source.root.push(".".into());
     }
     let config = assemble::load_config(&args.source)?;
-    logging::install(&config.log);
+    let _flush = logging::install(&config.log);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(format!("threads can't be started: {error}")))?;
     let done = runtime.block_on(serve(args, config));
@@ -43,7 +43,7 @@ async fn serve(args: StdioArgs, config: Config) -> Result<(), Failure> {
     assemble::report_failures(&service.configured)?;
     let endpoint = service.gateway.endpoint(&Principal::local(), args.workspace.as_deref(), Some(&args.catalog));
     let Some(endpoint) = endpoint else {
-        service.engine.drain().await;
+        service.end().await;
         return Err(Failure::new(format!(
             "there is no such workspace or catalog (workspace {}, catalog {}); try `codeyard stdio --help`",
             args.workspace.as_deref().unwrap_or("by default"),
@@ -66,7 +66,7 @@ async fn serve(args: StdioArgs, config: Config) -> Result<(), Failure> {
         serve_stdio(tokio::io::stdin(), tokio::io::stdout(), service.gateway.clone(), endpoint, &limits, shutdown)
             .await;
     signals.abort();
-    service.engine.drain().await;
+    service.end().await;
     served.map_err(|error| Failure::new(format!("standard input or output broke: {error}")))
 }
 

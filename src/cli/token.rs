@@ -1,22 +1,29 @@
 //! `codeyard token`: who may call. The file holds hashes; a token is printed once, when it is made.
 
-use super::args::TokenCommand;
+use std::path::{Path, PathBuf};
+
+use super::args::{StateArgs, TokenCommand};
 use super::{Failure, assemble, output};
 use crate::auth::TokenStore;
 use crate::base::ids::PrincipalId;
-use crate::store::StateDir;
 
 /// Adds, lists or removes.
 pub fn run(command: TokenCommand) -> Result<(), Failure> {
     match command {
-        TokenCommand::Add { name, state } => add(&assemble::open_state(state.state_dir.as_deref())?, &name),
-        TokenCommand::List { state, json } => list(&assemble::open_state(state.state_dir.as_deref())?, json),
-        TokenCommand::Remove { name, state } => remove(&assemble::open_state(state.state_dir.as_deref())?, &name),
+        TokenCommand::Add { name, admin, state } => add(&file(&state, admin)?, &name),
+        TokenCommand::List { admin, state, json } => list(&file(&state, admin)?, admin, json),
+        TokenCommand::Remove { name, admin, state } => remove(&file(&state, admin)?, &name),
     }
 }
 
-fn add(state: &StateDir, name: &str) -> Result<(), Failure> {
-    let (store, made) = open(state)?;
+/// The file of the callers' tokens, or of the operators'.
+fn file(args: &StateArgs, admin: bool) -> Result<PathBuf, Failure> {
+    let state = assemble::open_state(args.state_dir.as_deref())?;
+    Ok(if admin { state.admin_tokens() } else { state.tokens() })
+}
+
+fn add(file: &Path, name: &str) -> Result<(), Failure> {
+    let (store, made) = open(file)?;
     let token = store.add(name).map_err(|error| Failure::new(format!("no token was made: {error}")));
     if made {
         // Nobody has seen the token that a new file begins with, so it is of no use.
@@ -28,22 +35,23 @@ fn add(state: &StateDir, name: &str) -> Result<(), Failure> {
     output::print(format_args!("{}\n", token?.reveal()))
 }
 
-fn list(state: &StateDir, json: bool) -> Result<(), Failure> {
-    let names: Vec<String> = if state.tokens().exists() {
-        open(state)?.0.principals().iter().map(ToString::to_string).collect()
-    } else {
-        Vec::new()
-    };
+fn list(file: &Path, admin: bool, json: bool) -> Result<(), Failure> {
+    let names: Vec<String> =
+        if file.exists() { open(file)?.0.principals().iter().map(ToString::to_string).collect() } else { Vec::new() };
     output::print_either(json, &names, || {
-        if names.is_empty() {
-            return "no tokens; the first `codeyard serve` makes one, or `codeyard token add NAME`\n".to_owned();
+        match (names.is_empty(), admin) {
+            (true, true) => return "no operators' tokens; `codeyard token add --admin NAME` makes one\n".to_owned(),
+            (true, false) => {
+                return "no tokens; the first `codeyard serve` makes one, or `codeyard token add NAME`\n".to_owned();
+            }
+            (false, _) => {}
         }
         names.iter().map(|name| format!("{name}\n")).collect()
     })
 }
 
-fn remove(state: &StateDir, name: &str) -> Result<(), Failure> {
-    let removed = if state.tokens().exists() { remove_from(&open(state)?.0, name)? } else { 0 };
+fn remove(file: &Path, name: &str) -> Result<(), Failure> {
+    let removed = if file.exists() { remove_from(&open(file)?.0, name)? } else { 0 };
     if removed == 0 {
         return Err(Failure::missing(format!(
             "nobody called `{name}` has a token; `codeyard token list` shows who has"
@@ -57,9 +65,9 @@ fn remove_from(store: &TokenStore, name: &str) -> Result<usize, Failure> {
 }
 
 /// The tokens, and whether the file was made just now.
-fn open(state: &StateDir) -> Result<(TokenStore, bool), Failure> {
-    let (store, made) = TokenStore::open_or_create(&state.tokens()).map_err(|error| {
-        Failure::new(format!("{error}; look at {}, and take it away to begin anew", state.tokens().display()))
+fn open(file: &Path) -> Result<(TokenStore, bool), Failure> {
+    let (store, made) = TokenStore::open_or_create(file).map_err(|error| {
+        Failure::new(format!("{error}; look at {}, and take it away to begin anew", file.display()))
     })?;
     Ok((store, made.is_some()))
 }

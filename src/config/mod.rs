@@ -11,6 +11,7 @@ mod folders;
 mod locate;
 mod parse;
 mod reference;
+mod request;
 mod sections;
 mod show;
 mod strict;
@@ -23,7 +24,9 @@ mod tests;
 pub use change::{Changed, WorkspaceChange, diff, needs_restart};
 pub use error::{ConfigError, Place};
 pub use parse::{Source, parse, parse_source};
-pub use sections::{DiagnosticsSection, LogFormat, LogLevel, LogSection, ServerSection, SupervisionSection, Sweep};
+pub use sections::{
+    AdminSection, DiagnosticsSection, LogFormat, LogLevel, LogSection, ServerSection, SupervisionSection, Sweep,
+};
 pub use workspace::{Prewarm, ServerChoice, WorkspaceConfig};
 
 use serde::{Deserialize, Serialize};
@@ -42,6 +45,8 @@ pub struct Config {
     pub default_workspace: Option<WorkspaceName>,
     /// Where the service listens, and to whom.
     pub server: ServerSection,
+    /// Where operators may reach the service beside the local socket.
+    pub admin: AdminSection,
     /// Limits of answers. Only lower values take effect; larger ones are lowered to the default.
     pub limits: Limits,
     /// Diagnostics of whole workspaces.

@@ -33,6 +33,16 @@ impl ServerSection {
     }
 }
 
+/// `[admin]`: where operators may reach the service beside the local socket of the state directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdminSection {
+    /// Address and port for operators, with tokens of their own (`codeyard token add --admin NAME`). Without it, only the
+    /// local socket. `allowed_hosts` and `allowed_origins` of `[server]` hold here, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen: Option<String>,
+}
+
 /// Which files are opened so that a workspace's diagnostics are known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -102,8 +112,10 @@ impl Default for SupervisionSection {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// For people.
+    /// Text on a terminal, JSON elsewhere.
     #[default]
+    Auto,
+    /// For people.
     Text,
     /// One JSON object a line.
     Json,
@@ -117,10 +129,10 @@ pub enum LogLevel {
     Error,
     /// Also what may need a look.
     Warn,
-    /// Also starts, stops and reloads.
+    /// Also each call, starts, stops and reloads.
     #[default]
     Info,
-    /// Also each call.
+    /// Also details of connections.
     Debug,
     /// Also each message to and from a language server, without its texts.
     Trace,
@@ -143,8 +155,10 @@ impl LogLevel {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogSection {
-    /// How a line is written: `text` for people, `json` one object a line.
+    /// How a line is written: `text` for people, `json` one object a line, `auto` text on a terminal and JSON elsewhere.
     pub format: LogFormat,
     /// The least severe line that is written.
     pub level: LogLevel,
+    /// What differs from the level, such as `codeyard::call=off,codeyard::engine=debug`.
+    pub filter: String,
 }

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use crate::config::Config;
 
 /// What stands in place of a hidden value.
-const HIDDEN: &str = "(hidden)";
+pub(super) const HIDDEN: &str = "(hidden)";
 /// A value is hidden if its key, in lower case and without `_` and `-`, ends in one of these.
 const SECRET_ENDINGS: [&str; 9] =
     ["token", "secret", "password", "passphrase", "passwd", "credential", "credentials", "key", "authorization"];
@@ -30,7 +30,7 @@ impl Config {
     }
 }
 
-fn hide_in(table: &mut Table) {
+pub(super) fn hide_in(table: &mut Table) {
     for (key, value) in table.iter_mut() {
         match value {
             Value::Table(variables) if key == "env" => {

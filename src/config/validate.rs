@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::base::limits::{MAX_ROOTS, MAX_WORKSPACES};
 use crate::config::error::ConfigError;
 use crate::config::workspace::Prewarm;
-use crate::config::{Config, ServerSection, SupervisionSection, WorkspaceConfig, locate};
+use crate::config::{AdminSection, Config, ServerSection, SupervisionSection, WorkspaceConfig, locate};
 
 type Checked = Result<(), ConfigError>;
 
@@ -15,6 +15,7 @@ impl Config {
     /// Checks everything that a type doesn't; the error has no place in a file.
     pub fn validate(&self) -> Checked {
         check_server(&self.server)?;
+        check_admin(&self.admin)?;
         check_supervision(&self.supervision)?;
         check_tables("servers", &self.servers)?;
         check_tables("languages", &self.languages)?;
@@ -51,6 +52,16 @@ fn check_server(server: &ServerSection) -> Checked {
         }
     }
     Ok(())
+}
+
+fn check_admin(admin: &AdminSection) -> Checked {
+    match &admin.listen {
+        Some(listen) if listen.parse::<std::net::SocketAddr>().is_err() => {
+            let problem = format!("`{listen}` is no address with a port");
+            Err(ConfigError::at("admin.listen", problem, "write it like 127.0.0.1:3940 or [::1]:3940"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A host name, address or bracketed address, with or without a port.

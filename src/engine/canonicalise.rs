@@ -27,15 +27,25 @@ pub struct Collected {
     pub passed_over: Vec<Unavailable>,
 }
 
-/// Row 9: gate, normalise, sort, dedup, cap. Also says how each file in the result looked on disk.
+/// A canonical result, and what was seen while it was made.
+pub struct Canonicalised {
+    /// The result.
+    pub result: CanonicalResult,
+    /// How each file in it looked on disk.
+    pub observed: Vec<(CanonicalUri, Observed)>,
+    /// Files that the gate left out because they lie outside the roots.
+    pub outside: usize,
+}
+
+/// Row 9: gate, normalise, sort, dedup, cap.
 pub fn canonicalise(
     query: &GatedQuery,
     gate: &Gate,
     limits: &Limits,
     collected: Collected,
     source_files: usize,
-) -> Result<(CanonicalResult, Vec<(CanonicalUri, Observed)>), ToolError> {
-    let mut door = Door { gate, observed: Vec::new() };
+) -> Result<Canonicalised, ToolError> {
+    let mut door = Door { gate, observed: Vec::new(), outside: 0 };
     let mut passed_over: Vec<String> = collected.passed_over.iter().map(Unavailable::to_note).collect();
     passed_over.sort_unstable();
     passed_over.dedup();
@@ -94,7 +104,7 @@ pub fn canonicalise(
             CanonicalResult::workspace_diagnostics(found, notes)
         }
     };
-    Ok((result, door.observed))
+    Ok(Canonicalised { result, observed: door.observed, outside: door.outside })
 }
 
 fn concealed(mut file: RawFileDiagnostics, gate: &Gate) -> RawFileDiagnostics {
@@ -110,12 +120,16 @@ fn concealed(mut file: RawFileDiagnostics, gate: &Gate) -> RawFileDiagnostics {
 struct Door<'a> {
     gate: &'a Gate,
     observed: Vec<(CanonicalUri, Observed)>,
+    outside: usize,
 }
 
 impl UriGate for Door<'_> {
     fn admit(&mut self, uri: &str) -> Admission {
         match self.gate.admit(uri) {
-            Admitted::Outside => Admission::Outside,
+            Admitted::Outside => {
+                self.outside += 1;
+                Admission::Outside
+            }
             Admitted::Missing => Admission::Missing,
             Admitted::Inside(uri) => match known_files::observe(self.gate, &uri) {
                 Ok(observed) => {

@@ -15,8 +15,7 @@ use crate::base::limits::OPERATOR_PATIENCE_MS;
 use crate::config::WorkspaceConfig;
 use crate::engine::directory::{Directory, WorkspaceHandle};
 use crate::engine::supervisor::{
-    Condition, Departing, GetRoster, PutDone, PutError, PutWorkspace, RemoveError, RemoveWorkspace, Roster,
-    Supervisor,
+    Condition, Departing, GetRoster, PutDone, PutError, PutWorkspace, RemoveError, RemoveWorkspace, Roster, Supervisor,
 };
 use crate::engine::workspace::{
     GetSnapshots, GetTroubles, HaltChild, RestartChild, StoppedServer, Trouble, WorkspaceHealth,
@@ -99,7 +98,11 @@ impl Control {
     }
 
     /// Creates or changes a workspace.
-    pub async fn put(&self, config: WorkspaceConfig, condition: Condition) -> Result<Result<PutDone, PutError>, Silent> {
+    pub async fn put(
+        &self,
+        config: WorkspaceConfig,
+        condition: Condition,
+    ) -> Result<Result<PutDone, PutError>, Silent> {
         self.ask(PutWorkspace { config: Box::new(config), condition }).await
     }
 

@@ -14,6 +14,7 @@ use tokio::sync::Semaphore;
 
 use crate::base::ids::{TenantId, WorkspaceName};
 use crate::base::limits::{self, Limits};
+use crate::engine::census::{Census, WorkspaceCell};
 use crate::engine::workspace::{GetWorkspaceHealth, Workspace, WorkspaceHealth};
 use crate::gate::Gate;
 use crate::watch::Subscription;
@@ -53,6 +54,8 @@ pub struct WorkspaceHandle {
     pub places: Arc<Semaphore>,
     /// Its subscription to file changes.
     pub watch: WatchSlot,
+    /// Where its state can be read.
+    pub cell: Arc<WorkspaceCell>,
 }
 
 impl WorkspaceHandle {
@@ -86,7 +89,10 @@ impl WorkspaceHandle {
 
 /// See the module.
 #[derive(Default)]
-pub struct Directory(RwLock<Table>);
+pub struct Directory {
+    table: RwLock<Table>,
+    census: Census,
+}
 
 #[derive(Default)]
 struct Table {
@@ -97,28 +103,33 @@ struct Table {
 impl Directory {
     /// The workspace of this name.
     pub fn get(&self, name: &WorkspaceName) -> Option<WorkspaceHandle> {
-        self.0.read().workspaces.get(name).cloned()
+        self.table.read().workspaces.get(name).cloned()
     }
 
     /// The workspace that an endpoint without a name means.
     pub fn default_name(&self) -> Option<WorkspaceName> {
-        self.0.read().default.clone()
+        self.table.read().default.clone()
     }
 
     /// All workspaces.
     pub fn all(&self) -> Vec<WorkspaceHandle> {
-        self.0.read().workspaces.values().cloned().collect()
+        self.table.read().workspaces.values().cloned().collect()
+    }
+
+    /// What runs, in numbers.
+    pub fn census(&self) -> &Census {
+        &self.census
     }
 
     pub(super) fn put(&self, handle: WorkspaceHandle) {
-        self.0.write().workspaces.insert(handle.name.clone(), handle);
+        self.table.write().workspaces.insert(handle.name.clone(), handle);
     }
 
     pub(super) fn remove(&self, name: &WorkspaceName) -> Option<WorkspaceHandle> {
-        self.0.write().workspaces.remove(name)
+        self.table.write().workspaces.remove(name)
     }
 
     pub(super) fn set_default(&self, name: Option<WorkspaceName>) {
-        self.0.write().default = name;
+        self.table.write().default = name;
     }
 }

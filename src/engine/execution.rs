@@ -14,7 +14,7 @@ use crate::base::blocking;
 use crate::base::clock::Deadline;
 use crate::base::ids::ServerKind;
 use crate::base::limits::Limits;
-use crate::engine::canonicalise::{Collected, canonicalise};
+use crate::engine::canonicalise::{Canonicalised, Collected, canonicalise};
 use crate::engine::known_files::Observed;
 use crate::engine::language_server::LanguageServer;
 use crate::engine::provider_call::{self, Asking, ProviderFailure};
@@ -142,7 +142,10 @@ impl Execution {
             }
         };
         match canonical {
-            Ok((result, observed)) => self.finish(result, observed).await,
+            Ok(Canonicalised { result, observed, outside }) => {
+                self.asker.left_out(outside);
+                self.finish(result, observed).await
+            }
             Err(error) => Outcome::Failed(error),
         }
     }

@@ -6,6 +6,7 @@
 
 pub mod anchors;
 pub mod canonicalise;
+pub mod census;
 pub mod conceal;
 pub mod control;
 pub mod directory;
@@ -13,6 +14,7 @@ pub mod execution;
 pub mod exit;
 pub mod known_files;
 pub mod language_server;
+pub mod observed;
 pub mod programs;
 pub mod provider_call;
 pub mod providers;

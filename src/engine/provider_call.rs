@@ -46,7 +46,7 @@ pub enum ProviderFailure {
     Unsupported,
     /// It isn't there.
     Unavailable(Unavailable),
-    /// It was stopped on purpose while it was asked: whoever asks again is given another one.
+    /// It was stopped on purpose while it was asked, or the question is about a text that is no longer on disk: begin again.
     Stopped,
     /// The call as a whole fails.
     Failed(ToolError),
@@ -59,7 +59,7 @@ enum Attempt {
     Report(ProjectReport),
     Outdated,
     Died,
-    Refused(String),
+    Refused(i64),
 }
 
 /// Asks `provider` and decodes its answer.
@@ -132,8 +132,8 @@ impl<'a> Call<'a> {
                     return Err(self.unavailable("crashed", "the language server ended while it was answering"));
                 }
                 Attempt::Died => self.deaths += 1,
-                Attempt::Refused(message) if self.refusals >= 1 => {
-                    tracing::warn!(server = %self.provider.kind, message, "language server answered with an error");
+                Attempt::Refused(code) if self.refusals >= 1 => {
+                    tracing::warn!(server = %self.provider.kind, code, "language server answered with an error");
                     return Err(self.unavailable("server_error", "the language server answered with an error"));
                 }
                 Attempt::Refused(_) => self.refusals += 1,
@@ -160,6 +160,7 @@ impl<'a> Call<'a> {
         match asked {
             Asked::Unsupported => Err(ProviderFailure::Unsupported),
             Asked::Down(unavailable) => Err(ProviderFailure::Unavailable(unavailable)),
+            Asked::Outdated => Err(ProviderFailure::Stopped),
             Asked::NotReady => {
                 self.wait_for_change().await;
                 Box::pin(self.attempt()).await
@@ -187,6 +188,7 @@ impl<'a> Call<'a> {
         match reply {
             Ok(reply) => {
                 pending.expiry.answered();
+                reply.in_its_turn().await;
                 // A server that went back to indexing meanwhile may have answered from half of what it knows.
                 if !matches!(*self.provider.state.borrow(), ServerState::Ready) {
                     return Ok(Attempt::Outdated);
@@ -202,9 +204,9 @@ impl<'a> Call<'a> {
                 self.provider.server.try_send(NotImplemented(method_of(self.question))).ok();
                 Err(ProviderFailure::Unsupported)
             }
-            Err(RequestError::Server { message, .. }) => {
+            Err(RequestError::Server { code, .. }) => {
                 pending.expiry.answered();
-                Ok(Attempt::Refused(message))
+                Ok(Attempt::Refused(code))
             }
             Err(RequestError::Broken) => {
                 pending.expiry.closed();
@@ -237,10 +239,7 @@ impl<'a> Call<'a> {
         };
         match decoded {
             Ok(answer) => self.to_utf16(answer, encoding).await,
-            Err(error) => {
-                tracing::warn!(server = %self.provider.kind, error = %error, "language server's answer is malformed");
-                Err(self.unavailable("server_error", "the language server gave a malformed answer"))
-            }
+            Err(error) => Err(self.malformed(&error)),
         }
     }
 
@@ -302,13 +301,14 @@ impl<'a> Call<'a> {
                 Attempt::Reply(reply, encoding, incarnation) => (reply, encoding, incarnation),
                 Attempt::Outdated if files.contains_key(&*uri) => continue,
                 Attempt::Outdated | Attempt::Died => return Ok(None),
-                Attempt::Refused(message) => {
-                    tracing::warn!(server = %self.provider.kind, message, "language server refused a document's diagnostics");
+                Attempt::Refused(code) => {
+                    tracing::warn!(server = %self.provider.kind, code, "language server refused a document's diagnostics");
                     return Err(self.unavailable("server_error", "a document's diagnostics could not be pulled"));
                 }
                 _ => return Err(internal()),
             };
-            let Some(file) = pulled_file(&uri, &reply)? else { continue };
+            let pulled = pulled_file(&uri, &reply).map_err(|error| self.malformed(&error))?;
+            let Some(file) = pulled else { continue };
             let RawAnswer::Diagnostics(converted) = self.to_utf16(RawAnswer::Diagnostics(vec![file]), encoding).await?
             else {
                 continue;
@@ -321,7 +321,7 @@ impl<'a> Call<'a> {
         if let Some(pending) = report.workspace
             && let Attempt::Reply(reply, encoding, _) = self.await_reply(pending, methods::WORKSPACE_DIAGNOSTIC).await?
         {
-            let reports = convert::workspace_diagnostic_report(&reply).map_err(|_| internal())?;
+            let reports = convert::workspace_diagnostic_report(&reply).map_err(|error| self.malformed(&error))?;
             let whole = reports.into_iter().filter_map(|entry| match entry.report {
                 convert::FileReport::Full { items, .. } => {
                     Some(RawFileDiagnostics { uri: entry.uri, diagnostics: items })
@@ -339,6 +339,11 @@ impl<'a> Call<'a> {
         let mut all: Vec<RawFileDiagnostics> = files.into_values().collect();
         all.sort_by(|a, b| a.uri.cmp(&b.uri));
         Ok(Some(RawAnswer::Diagnostics(all)))
+    }
+
+    fn malformed(&self, error: &convert::ConvertError) -> ProviderFailure {
+        tracing::warn!(server = %self.provider.kind, error = %error, "language server's answer is malformed");
+        self.unavailable("server_error", "the language server gave a malformed answer")
     }
 
     fn unavailable(&self, reason: &'static str, message: &str) -> ProviderFailure {
@@ -387,12 +392,11 @@ fn reads_little(answer: &RawAnswer) -> bool {
     }
 }
 
-fn pulled_file(uri: &Arc<str>, reply: &RawValue) -> Result<Option<RawFileDiagnostics>, ProviderFailure> {
-    match convert::document_diagnostic_report(reply) {
-        Ok(Report::Full { items, .. }) => Ok(Some(RawFileDiagnostics { uri: uri.clone(), diagnostics: items })),
-        Ok(Report::Unchanged { .. }) => Ok(None),
-        Err(_) => Err(internal()),
-    }
+fn pulled_file(uri: &Arc<str>, reply: &RawValue) -> Result<Option<RawFileDiagnostics>, convert::ConvertError> {
+    Ok(match convert::document_diagnostic_report(reply)? {
+        Report::Full { items, .. } => Some(RawFileDiagnostics { uri: uri.clone(), diagnostics: items }),
+        Report::Unchanged { .. } => None,
+    })
 }
 
 fn decode(question: &Question, reply: &RawValue) -> Result<RawAnswer, convert::ConvertError> {

@@ -174,6 +174,11 @@ fn choose(setup: &WorkspaceSetup, kind: &str, path: &Path) -> Chosen {
     }
 }
 
+/// Whether `path` belongs to the child `key`: not to one of a project nested in its own.
+pub fn is_own(setup: &WorkspaceSetup, server: &Server, key: &ChildKey, path: &Path) -> bool {
+    project_root_of(setup.gate.root_set(), server, path).is_some_and(|root| root == key.root)
+}
+
 /// The project root of `path` for `server`; `None` if another server is meant, or a needed marker is missing. A file in an
 /// extra root belongs to the first root: no server is started in extra roots.
 fn project_root_of(roots: &RootSet, server: &Server, path: &Path) -> Option<PathBuf> {

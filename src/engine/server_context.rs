@@ -10,6 +10,7 @@ use std::time::Duration;
 use actix::Recipient;
 
 use crate::base::ids::{ServerKind, WorkspaceName};
+use crate::engine::census::ServerCell;
 use crate::engine::providers::ChildKey;
 use crate::engine::restart::RestartRule;
 use crate::engine::workspace_setup::Servers;
@@ -94,6 +95,8 @@ pub struct ServerContext {
     pub times: ServerTimes,
     /// Told of everything that changes answers.
     pub tell: Recipient<crate::engine::language_server::ServerNews>,
+    /// Where it says how it is.
+    pub cell: Arc<ServerCell>,
     /// Counted.
     pub metrics: Arc<dyn Metrics>,
     /// The state directory.

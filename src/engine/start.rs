@@ -9,8 +9,8 @@ use actix::prelude::*;
 use actix_rt::{Arbiter, System};
 
 use crate::config::Config;
-use crate::engine::directory::Directory;
 use crate::engine::control::Control;
+use crate::engine::directory::Directory;
 use crate::engine::supervisor::{Configure, ConfigureError, Configured, DrainAll, Supervisor, SupervisorParts};
 use crate::engine::workspace::WorkspaceHealth;
 use crate::engine::workspace_setup::Shared;

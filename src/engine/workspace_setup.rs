@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::base::ids::{TenantId, WorkspaceName};
 use crate::base::limits::Limits;
 use crate::config::{Prewarm, Sweep};
+use crate::engine::census::WorkspaceCell;
 use crate::engine::programs::Programs;
 use crate::engine::restart::RestartRule;
 use crate::engine::server_context::ServerTimes;
@@ -104,6 +105,8 @@ pub struct WorkspaceSetup {
     pub state: PathBuf,
     /// Where its servers may write: a folder of its own in the state directory.
     pub cache: PathBuf,
+    /// Where it says how it is.
+    pub cell: Arc<WorkspaceCell>,
     /// What it shares with others.
     pub shared: Shared,
 }

@@ -8,7 +8,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::base::limits;
 use crate::engine::directory::WorkspaceHandle;
-use crate::model::error::ToolError;
 
 /// The places of the whole process.
 #[derive(Clone)]
@@ -23,6 +22,15 @@ pub struct Place {
     _workspace: OwnedSemaphorePermit,
 }
 
+/// Why a call finds no place: it is to be answered with CAP_EXCEEDED and reason `overloaded`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Full {
+    /// As many calls are in flight as the process takes.
+    Process,
+    /// As many as the workspace takes.
+    Workspace,
+}
+
 impl Default for Admission {
     fn default() -> Self {
         Self::with_places(limits::MAX_CALLS_IN_FLIGHT)
@@ -35,11 +43,20 @@ impl Admission {
         Self { places: Arc::new(Semaphore::new(places)) }
     }
 
-    /// A place for a call to `workspace`, or CAP_EXCEEDED with reason `overloaded`. A workspace that drains has none.
-    pub fn enter(&self, workspace: &WorkspaceHandle) -> Result<Place, ToolError> {
-        let overloaded = || ToolError::overloaded(limits::RETRY_AFTER_MS);
-        let process = self.places.clone().try_acquire_owned().map_err(|_| overloaded())?;
-        let workspace = workspace.places.clone().try_acquire_owned().map_err(|_| overloaded())?;
+    /// A place for a call to `workspace`, or what is full. A workspace that drains has none.
+    pub fn enter(&self, workspace: &WorkspaceHandle) -> Result<Place, Full> {
+        let process = self.places.clone().try_acquire_owned().map_err(|_| Full::Process)?;
+        let workspace = workspace.places.clone().try_acquire_owned().map_err(|_| Full::Workspace)?;
         Ok(Place { _process: process, _workspace: workspace })
+    }
+}
+
+impl Full {
+    /// The word in metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Process => "process",
+            Self::Workspace => "workspace",
+        }
     }
 }

@@ -21,8 +21,9 @@ use crate::engine::directory::{Directory, WorkspaceHandle};
 use crate::model::answer::Answer;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::query::{GatedQuery, Query};
+use crate::protocol::error::Fault;
 use crate::protocol::names::REVISION;
-use crate::telemetry::{self, CallStart, OpenCall, Telemetry};
+use crate::telemetry::{self, CallStart, Metrics, OpenCall, Telemetry};
 
 /// Catalog joins that are remembered with their tool lists.
 const MAX_REMEMBERED_SETS: usize = 64;
@@ -33,6 +34,13 @@ pub struct Gateway {
     admission: Admission,
     telemetry: Telemetry,
     sets: RwLock<HashMap<String, Arc<Served>>>,
+}
+
+impl Served {
+    /// The catalog that holds `tool`, and the tool's name.
+    fn find(&self, tool: &str) -> Option<(&'static dyn Catalog, Arc<str>)> {
+        Some((self.set.find(tool)?, self.tools.get(tool)?.clone()))
+    }
 }
 
 /// A join of catalogs, ready to be served.
@@ -100,7 +108,10 @@ impl Gateway {
             open.trace().has_cursor();
         }
         let Some(workspace) = workspace else { return Err(fail(no_workspace())) };
-        let place = self.admission.enter(&workspace).map_err(fail)?;
+        let place = self.admission.enter(&workspace).map_err(|full| {
+            self.telemetry.metrics().shed(full.as_str());
+            fail(ToolError::overloaded(limits::RETRY_AFTER_MS))
+        })?;
         let query = Arc::new(gated(&workspace, query).map_err(fail)?);
         let (reply, answer) = oneshot::channel();
         let (progress, call) = (call.progress.clone(), open.trace().clone());
@@ -146,8 +157,7 @@ impl Service for Gateway {
 
     fn call(&self, call: ToolCall) -> BoxFuture<'static, Reply> {
         let served = self.served_at(&call.endpoint);
-        let found =
-            served.as_ref().and_then(|served| Some((served.set.find(&call.tool)?, served.tools.get(&call.tool)?)));
+        let found = served.as_ref().and_then(|served| served.find(&call.tool));
         let Some((catalog, tool)) = found else {
             let open = self.open(&call, None, "");
             let error = catalog::unknown_tool(&call.tool);
@@ -155,7 +165,7 @@ impl Service for Gateway {
             close(open, Err(&error), &reply);
             return futures::future::ready(reply).boxed();
         };
-        let open = self.open(&call, Some(tool.clone()), catalog.id().as_str());
+        let open = self.open(&call, Some(tool), catalog.id().as_str());
         match self.start(&call, catalog, &open) {
             Ok(started) => async move {
                 let result = started.answer.await.unwrap_or_else(|_| Err(ToolError::internal()));
@@ -170,6 +180,29 @@ impl Service for Gateway {
                 futures::future::ready(reply).boxed()
             }
         }
+    }
+
+    fn metrics(&self) -> Arc<dyn Metrics> {
+        self.telemetry.metrics().clone()
+    }
+
+    fn overloaded(&self, call: &ToolCall) -> Reply {
+        let error = ToolError::overloaded(limits::RETRY_AFTER_MS);
+        let served = self.served_at(&call.endpoint);
+        let (catalog, tool) = served.as_ref().and_then(|served| served.find(&call.tool)).unzip();
+        let open = self.open(call, tool, catalog.map_or("", |catalog| catalog.id().as_str()));
+        let reply = match catalog {
+            Some(catalog) => encode(catalog, Err(&error), &Limits::default()),
+            None => Reply::overloaded(),
+        };
+        close(open, Err(&error), &reply);
+        reply
+    }
+
+    fn malformed(&self, call: &ToolCall) {
+        let error = ToolError::new(ErrorCode::InvalidParams, "the parameters name no tool").with("reason", "malformed");
+        let reply = telemetry::Reply { rpc_code: Some(Fault::BadParams.code()), ..telemetry::Reply::default() };
+        self.open(call, None, "").end(Err(&error), reply);
     }
 
     fn instructions(&self, endpoint: &Endpoint) -> Option<String> {
@@ -206,24 +239,31 @@ fn encode(catalog: &dyn Catalog, result: Result<&Answer, &ToolError>, limits: &L
 
 /// Tells what a call came to. An answer that didn't fit is the error that its reply is.
 fn close(open: OpenCall, result: Result<&Answer, &ToolError>, reply: &Reply) {
-    let items = result.ok().and_then(count);
     let (bytes, rpc_code) = match reply {
         Reply::Result(json) => (json.len(), None),
         Reply::Error { code, data, .. } => (data.as_ref().map_or(0, Bytes::len), Some(*code)),
     };
-    open.end(result.map(|_| ()), telemetry::Reply { bytes, rpc_code, items });
+    let too_large = ToolError::new(ErrorCode::CapExceeded, "").with("reason", "response_too_large");
+    let (ended, items) = match result {
+        Ok(_) if rpc_code.is_some() => (Err(&too_large), None),
+        Ok(answer) => (Ok(()), count(answer)),
+        Err(error) => (Err(error), None),
+    };
+    let is_cut = items.is_some_and(|(items, total, paged)| items < total && !paged);
+    let items = items.map(|(items, total, _)| (items, total));
+    open.end(ended, telemetry::Reply { bytes, rpc_code, items, is_cut });
 }
 
-/// Entries in an answer, and in the whole list it is a part of.
-fn count(answer: &Answer) -> Option<(usize, usize)> {
+/// Entries in an answer, and in the whole list it is a part of; and whether there are pages for the rest.
+fn count(answer: &Answer) -> Option<(usize, usize, bool)> {
     Some(match answer {
-        Answer::Definition(list) => (list.items.len(), list.total),
-        Answer::References(page) => (page.items.len(), page.total),
+        Answer::Definition(list) => (list.items.len(), list.total, false),
+        Answer::References(page) => (page.items.len(), page.total, true),
         Answer::Hover(..) => return None,
-        Answer::DocumentSymbols(list) => (list.items.len(), list.total),
-        Answer::WorkspaceSymbols(page) => (page.items.len(), page.total),
-        Answer::DocumentDiagnostics(_, list) => (list.items.len(), list.total),
-        Answer::WorkspaceDiagnostics(page) => (page.items.len(), page.total),
+        Answer::DocumentSymbols(list) => (list.items.len(), list.total, false),
+        Answer::WorkspaceSymbols(page) => (page.items.len(), page.total, true),
+        Answer::DocumentDiagnostics(_, list) => (list.items.len(), list.total, false),
+        Answer::WorkspaceDiagnostics(page) => (page.items.len(), page.total, true),
     })
 }
 

@@ -14,6 +14,8 @@ use tokio::sync::watch;
 use crate::base::ids::{PrincipalId, TenantId, WorkspaceName};
 use crate::base::limits::{MAX_PROGRESS_MESSAGE_BYTES, RETRY_AFTER_MS};
 
+use crate::telemetry::{Metrics, NoMetrics};
+
 pub use crate::telemetry::{TraceContext, TransportKind};
 
 /// What a transport needs of the gateway. Held as `Arc<dyn Service>`.
@@ -36,11 +38,19 @@ pub trait Service: Send + Sync + 'static {
     /// The text of `instructions` in the answer to `initialize`.
     fn instructions(&self, endpoint: &Endpoint) -> Option<String>;
 
+    /// Where transports count what never becomes a call.
+    fn metrics(&self) -> Arc<dyn Metrics> {
+        Arc::new(NoMetrics)
+    }
+
     /// The error of a call that a transport turns away because too many are in flight, in the dialect of the tool's
     /// catalog. The default is that of `lsp-v1`.
-    fn overloaded(&self, _endpoint: &Endpoint, _tool: &str) -> Reply {
+    fn overloaded(&self, _call: &ToolCall) -> Reply {
         Reply::overloaded()
     }
+
+    /// Hears of a call whose parameters name no tool; the transport answers it.
+    fn malformed(&self, _call: &ToolCall) {}
 }
 
 /// Who calls, and for which tenant.

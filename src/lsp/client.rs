@@ -212,7 +212,7 @@ impl Shared {
             return;
         };
         let outcome = match outcome {
-            Ok(result) => Ok(Reply::new(result.to_owned(), permit.take())),
+            Ok(result) => Ok(Reply::new(result.to_owned(), self.events.mark(), permit.take())),
             Err(error) => Err(self.server_error(method, error)),
         };
         // The receiver may have been dropped just now.
@@ -273,7 +273,10 @@ impl Inbound<'_> {
             let mut frame = match frames.next().await {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return CloseReason::EndOfOutput,
-                Err(error) => return CloseReason::Frame(error),
+                Err(error) => {
+                    self.shared.options.frames.reject(Some(error));
+                    return CloseReason::Frame(error);
+                }
             };
             let mut permit = frame.take_permit();
             // Text that isn't UTF-8 is a server's slip with some file: it must not cost the connection.
@@ -295,10 +298,12 @@ impl Inbound<'_> {
             }
             Ok(Message::Request { id, method, params }) => self.answer(id, &method, params).await?,
             Ok(Message::Notification { method, params }) => self.notified(&method, params).await,
-            Err(_) if count(&self.shared.meter.malformed) >= limits::MAX_MALFORMED_MESSAGES => {
-                return Err(CloseReason::Malformed);
+            Err(_) => {
+                self.shared.options.frames.reject(None);
+                if count(&self.shared.meter.malformed) >= limits::MAX_MALFORMED_MESSAGES {
+                    return Err(CloseReason::Malformed);
+                }
             }
-            Err(_) => {}
         }
         Ok(())
     }

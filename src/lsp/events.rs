@@ -85,6 +85,10 @@ struct Queue {
     closed: Option<CloseReason>,
     finished: bool,
     receiver_gone: bool,
+    /// Events ever put in, ever taken out, and those of the latter that their consumer is done with.
+    pushed: u64,
+    taken: u64,
+    handled: u64,
 }
 
 #[derive(Default)]
@@ -92,6 +96,37 @@ struct Inner {
     queue: Mutex<Queue>,
     readable: Notify,
     writable: Notify,
+    handled: Notify,
+}
+
+impl std::fmt::Debug for EventMark {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EventMark").field("after", &self.after).finish_non_exhaustive()
+    }
+}
+
+/// A point in the stream of events: after all that came before something else, such as a reply.
+#[derive(Clone)]
+pub(super) struct EventMark {
+    inner: Arc<Inner>,
+    after: u64,
+}
+
+impl EventMark {
+    /// Waits until the consumer is done with all events before this point, or takes none any more.
+    pub(super) async fn reached(&self) {
+        loop {
+            let mut handled = pin!(self.inner.handled.notified());
+            handled.as_mut().enable();
+            {
+                let queue = self.inner.queue.lock();
+                if queue.handled >= self.after || queue.finished || queue.receiver_gone {
+                    return;
+                }
+            }
+            handled.await;
+        }
+    }
 }
 
 /// The reader's end.
@@ -125,8 +160,10 @@ impl Queue {
     fn push(&mut self, event: Event, size: usize) {
         if self.lost > 0 {
             self.events.push_back((Event::Lost { count: std::mem::take(&mut self.lost) }, 0));
+            self.pushed += 1;
         }
         self.bytes += size;
+        self.pushed += 1;
         self.events.push_back((event, size));
     }
 }
@@ -180,6 +217,11 @@ impl EventSender {
 }
 
 impl EventCloser {
+    /// The point behind everything that came so far.
+    pub(super) fn mark(&self) -> EventMark {
+        EventMark { after: self.0.queue.lock().pushed, inner: self.0.clone() }
+    }
+
     pub(super) fn close(&self, reason: CloseReason) {
         self.0.queue.lock().closed.get_or_insert(reason);
         self.0.readable.notify_one();
@@ -189,6 +231,7 @@ impl EventCloser {
 impl Events {
     /// The next event; `None` after [`Event::Closed`]. Safe to cancel.
     pub async fn recv(&mut self) -> Option<Event> {
+        self.done_with_taken();
         loop {
             if let Some(taken) = self.take() {
                 return taken;
@@ -200,7 +243,18 @@ impl Events {
 
     /// The next event if there is one now; `None` when there is none, or after the end.
     pub fn try_recv(&mut self) -> Option<Event> {
+        self.done_with_taken();
         self.take().flatten()
+    }
+
+    /// Who asks for another event is done with the ones before.
+    fn done_with_taken(&mut self) {
+        let mut queue = self.inner.queue.lock();
+        if queue.handled != queue.taken {
+            queue.handled = queue.taken;
+            drop(queue);
+            self.inner.handled.notify_waiters();
+        }
     }
 
     /// `None`: nothing now. `Some(None)`: the end.
@@ -208,6 +262,7 @@ impl Events {
         let mut queue = self.inner.queue.lock();
         if let Some((event, size)) = queue.events.pop_front() {
             queue.bytes -= size;
+            queue.taken += 1;
             drop(queue);
             self.inner.writable.notify_one();
             return Some(Some(event));
@@ -219,6 +274,7 @@ impl Events {
             Some(_) if queue.finished => Some(None),
             Some(reason) => {
                 queue.finished = true;
+                self.inner.handled.notify_waiters();
                 Some(Some(Event::Closed(reason)))
             }
             None => None,
@@ -234,5 +290,6 @@ impl Drop for Events {
         queue.bytes = 0;
         drop(queue);
         self.inner.writable.notify_one();
+        self.inner.handled.notify_waiters();
     }
 }

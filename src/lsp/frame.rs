@@ -8,7 +8,7 @@
 use std::io;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use bytes::BufMut;
@@ -53,12 +53,28 @@ pub enum FrameError {
     Io(io::ErrorKind),
 }
 
-/// The bytes of large frames in flight over all connections.
+/// The bytes of large frames in flight over all connections, and what was rejected there.
 #[derive(Debug, Clone)]
 pub struct FrameBudget {
     room: Arc<Semaphore>,
     total: usize,
+    rejected: Arc<[AtomicU64; REJECTIONS.len()]>,
 }
+
+/// Why frames are rejected, as [`FrameBudget::rejected`] names it.
+const REJECTIONS: [&str; 11] = [
+    "garbage",
+    "header_too_long",
+    "length_missing",
+    "length_repeated",
+    "length_invalid",
+    "too_large",
+    "truncated",
+    "no_room",
+    "stalled",
+    "io",
+    "malformed",
+];
 
 /// A part of the budget, given back on drop.
 #[derive(Debug)]
@@ -74,7 +90,17 @@ impl FrameBudget {
     /// A budget of `bytes`, at most `MAX_FRAMES_IN_FLIGHT_BYTES`.
     pub fn new(bytes: usize) -> Self {
         let total = bytes.min(limits::MAX_FRAMES_IN_FLIGHT_BYTES);
-        Self { room: Arc::new(Semaphore::new(total)), total }
+        Self { room: Arc::new(Semaphore::new(total)), total, rejected: Arc::default() }
+    }
+
+    /// How many frames were rejected so far, by reason: a [`FrameError`], or `malformed` for a body that is no message.
+    pub fn rejected(&self) -> Vec<(&'static str, u64)> {
+        REJECTIONS.iter().zip(&*self.rejected).map(|(reason, count)| (*reason, count.load(Relaxed))).collect()
+    }
+
+    /// Counts a frame that ended its connection, or `None` for one that is no message.
+    pub(super) fn reject(&self, error: Option<FrameError>) {
+        count(&self.rejected[error.map_or(REJECTIONS.len() - 1, FrameError::index)]);
     }
 
     /// Bytes in flight now.
@@ -101,6 +127,24 @@ impl FrameBudget {
             None => *permit = Some(FramePermit(acquired)),
         }
         Ok(())
+    }
+}
+
+impl FrameError {
+    /// Its place in [`REJECTIONS`].
+    fn index(self) -> usize {
+        match self {
+            Self::Garbage => 0,
+            Self::HeaderTooLong => 1,
+            Self::LengthMissing => 2,
+            Self::LengthRepeated => 3,
+            Self::LengthInvalid => 4,
+            Self::TooLarge => 5,
+            Self::Truncated => 6,
+            Self::NoRoom => 7,
+            Self::Stalled => 8,
+            Self::Io(_) => 9,
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::client::Shared;
-use super::events::CloseReason;
+use super::events::{CloseReason, EventMark};
 use super::frame::FramePermit;
 use crate::base::limits;
 
@@ -23,6 +23,7 @@ use crate::base::limits;
 #[derive(Debug)]
 pub struct Reply {
     raw: Box<RawValue>,
+    mark: EventMark,
     _permit: Option<FramePermit>,
 }
 
@@ -55,8 +56,13 @@ pub enum RequestError {
 }
 
 impl Reply {
-    pub(super) fn new(raw: Box<RawValue>, permit: Option<FramePermit>) -> Self {
-        Self { raw, _permit: permit }
+    pub(super) fn new(raw: Box<RawValue>, mark: EventMark, permit: Option<FramePermit>) -> Self {
+        Self { raw, mark, _permit: permit }
+    }
+
+    /// Waits until everything that the server said before this reply has been heard: it may say how the reply is meant.
+    pub async fn in_its_turn(&self) {
+        self.mark.reached().await;
     }
 
     /// The text of the result.

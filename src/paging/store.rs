@@ -28,6 +28,7 @@ pub struct SnapshotStore {
     ttl: Duration,
     bytes: usize,
     evictions: u64,
+    expiries: u64,
 }
 
 /// What a store holds, without any of its content.
@@ -61,7 +62,15 @@ impl SnapshotStore {
     pub fn new(max_entry_bytes: usize, max_total_bytes: usize, ttl: Duration) -> Self {
         let max_entry_bytes = max_entry_bytes.min(max_total_bytes);
         // Entries cost at least their overhead, so the byte cap also bounds their number.
-        Self { entries: LruCache::unbounded(), max_entry_bytes, max_total_bytes, ttl, bytes: 0, evictions: 0 }
+        Self {
+            entries: LruCache::unbounded(),
+            max_entry_bytes,
+            max_total_bytes,
+            ttl,
+            bytes: 0,
+            evictions: 0,
+            expiries: 0,
+        }
     }
 
     /// Keeps `result` under its snapshot key and gives it back as a snapshot. A paged result above the entry cap is
@@ -84,6 +93,7 @@ impl SnapshotStore {
     pub fn get(&mut self, key: &str, now: Instant) -> Option<Arc<Snapshot>> {
         if self.entries.peek(key).is_some_and(|entry| self.is_expired(entry, now)) {
             self.remove(key);
+            self.expiries += 1;
             return None;
         }
         let entry = self.entries.get_mut(key)?;
@@ -97,7 +107,9 @@ impl SnapshotStore {
         while self.entries.peek_lru().is_some_and(|(_, entry)| self.is_expired(entry, now)) {
             self.pop();
         }
-        before - self.entries.len()
+        let dropped = before - self.entries.len();
+        self.expiries += dropped as u64;
+        dropped
     }
 
     /// Drops everything.
@@ -142,6 +154,11 @@ impl SnapshotStore {
             evictions: self.evictions,
             by_tool,
         }
+    }
+
+    /// How many were dropped because they weren't used for the store's time to live.
+    pub fn expiries(&self) -> u64 {
+        self.expiries
     }
 
     fn is_expired(&self, entry: &Entry, now: Instant) -> bool {
@@ -249,7 +266,7 @@ mod tests {
         assert_eq!(store.expire(start + TTL), 1, "b is dropped, a was used");
         assert!(store.get("b", start).is_none());
         assert!(store.get("a", start + TTL * 2).is_none(), "expired without a sweep");
-        assert_eq!((store.len(), store.bytes(), store.evictions()), (0, 0, 0));
+        assert_eq!((store.len(), store.bytes(), store.evictions(), store.expiries()), (0, 0, 0, 2));
     }
 
     #[test]

@@ -22,10 +22,17 @@ pub struct Call<'a> {
     pub arguments: Option<&'a RawValue>,
     /// The token to tell progress under.
     pub progress_token: Option<RequestId>,
-    /// The client's trace parent, if it isn't overlong.
-    pub traceparent: Option<String>,
-    /// The client's trace state, if it isn't overlong.
-    pub tracestate: Option<String>,
+    /// The client's trace.
+    pub trace: Trace,
+}
+
+/// The trace that `_meta` names, unchecked; what is overlong is left out.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// `traceparent`
+    pub parent: Option<String>,
+    /// `tracestate`
+    pub state: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -63,9 +70,24 @@ pub fn call(params: Option<&RawValue>) -> Result<Call<'_>, Fault> {
     let meta = meta.map(|meta| message::params::<Meta<'_>>(Some(meta))).transpose()?;
     let token = meta.as_ref().and_then(|meta| meta.progress_token);
     let progress_token = token.map(RequestId::parse).transpose().map_err(|_| Fault::BadParams)?;
-    let traceparent = meta.as_ref().and_then(|meta| text(meta.traceparent?, MAX_TRACEPARENT_BYTES));
-    let tracestate = meta.as_ref().and_then(|meta| text(meta.tracestate?, MAX_TRACESTATE_BYTES));
-    Ok(Call { name, arguments, progress_token, traceparent, tracestate })
+    Ok(Call { name, arguments, progress_token, trace: meta.as_ref().map(trace).unwrap_or_default() })
+}
+
+/// The trace of a call whose parameters are wrong otherwise.
+pub fn meta(params: Option<&RawValue>) -> Trace {
+    #[derive(Deserialize)]
+    struct MetaOnly<'a> {
+        #[serde(borrow, default, rename = "_meta")]
+        meta: Option<Meta<'a>>,
+    }
+    let read = params.and_then(|params| serde_json::from_str::<MetaOnly<'_>>(params.get()).ok());
+    read.and_then(|read| read.meta).as_ref().map(trace).unwrap_or_default()
+}
+
+fn trace(meta: &Meta<'_>) -> Trace {
+    let parent = meta.traceparent.and_then(|raw| text(raw, MAX_TRACEPARENT_BYTES));
+    let state = meta.tracestate.and_then(|raw| text(raw, MAX_TRACESTATE_BYTES));
+    Trace { parent, state }
 }
 
 /// Checks the parameters of `tools/list`.
@@ -93,12 +115,13 @@ mod tests {
     #[test]
     fn a_whole_call() {
         let params = raw(
-            r#"{"name":"a.b","arguments":{"x":1},"_meta":{"progressToken":"t","traceparent":"00-1","y":[]},"task":{}}"#,
+            r#"{"name":"a.b","arguments":{"x":1},"_meta":{"progressToken":"t","traceparent":"00-1","tracestate":"a=b","y":[]},"task":{}}"#,
         );
         let call = call(Some(&params)).unwrap();
         assert_eq!((&*call.name, call.arguments.unwrap().get()), ("a.b", r#"{"x":1}"#));
         assert_eq!(call.progress_token.unwrap().as_json(), "\"t\"");
-        assert_eq!(call.traceparent.as_deref(), Some("00-1"));
+        assert_eq!(call.trace, Trace { parent: Some("00-1".into()), state: Some("a=b".into()) });
+        assert_eq!(meta(Some(&params)), call.trace);
     }
 
     #[test]
@@ -124,7 +147,7 @@ mod tests {
         for text in [r#"{"name":"a","_meta":{"traceparent":7}}"#, &long, r#"{"name":"a","arguments":null}"#] {
             let params = raw(text);
             let call = call(Some(&params)).unwrap();
-            assert!(call.traceparent.is_none() && call.arguments.is_none());
+            assert!(call.trace == Trace::default() && call.arguments.is_none());
         }
     }
 

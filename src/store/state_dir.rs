@@ -109,14 +109,19 @@ impl StateDir {
         self.run().join("attach.sock")
     }
 
-    /// The socket at which a running server tells how it is.
-    pub fn status_socket(&self) -> PathBuf {
-        self.run().join("status.sock")
+    /// The socket at which operators reach a running server.
+    pub fn admin_socket(&self) -> PathBuf {
+        self.run().join("admin.sock")
     }
 
     /// The hashes of bearer tokens.
     pub fn tokens(&self) -> PathBuf {
         self.0.join("tokens")
+    }
+
+    /// The hashes of operators' bearer tokens.
+    pub fn admin_tokens(&self) -> PathBuf {
+        self.0.join("admin-tokens")
     }
 
     /// Makes one of the folders above, for the owner only.

@@ -53,6 +53,8 @@ pub struct Reply {
     pub rpc_code: Option<i32>,
     /// Entries in the answer, and in the whole list it is a part of.
     pub items: Option<(usize, usize)>,
+    /// Whether the rest of the list is given nowhere.
+    pub is_cut: bool,
 }
 
 /// See the module. Clones are handles of the same call.
@@ -164,6 +166,13 @@ impl Asker {
         }
     }
 
+    /// So many places of the answer lie outside the roots and are left out.
+    pub fn left_out(&self, outside: usize) {
+        if let Self::Call(call) = self {
+            call.note(|record| record.outside = outside);
+        }
+    }
+
     /// A language server takes part in the answer.
     pub fn takes_part(&self, server: &ServerKind) {
         if let Self::Call(call) = self {
@@ -209,6 +218,7 @@ impl OpenCall {
             wait: Duration::ZERO,
             server: Duration::ZERO,
             canonicalise: Duration::ZERO,
+            outside: 0,
             total: Duration::ZERO,
             trace_id: span.as_ref().or(parent.as_ref()).map(SpanContext::trace_id),
             span_id: span.as_ref().map(SpanContext::span_id),
@@ -223,6 +233,7 @@ impl OpenCall {
             asking: 0,
             asking_since: started,
         };
+        telemetry.0.flow.arrived();
         let call = Call {
             telemetry: telemetry.clone(),
             started,
@@ -275,6 +286,7 @@ impl CallTrace {
         if !std::mem::replace(&mut state.taken_up, true) {
             let (from, to) = (self.0.started, Instant::now());
             state.record.queue = to - from;
+            self.0.telemetry.0.flow.taken_up();
             self.keep(&mut state, ChildSpan { work: Work::Queue, from, to });
         }
     }
@@ -325,7 +337,9 @@ impl CallTrace {
         let mut guard = self.0.state.lock();
         let state = &mut *guard;
         let now = Instant::now();
-        if !state.taken_up {
+        self.0.telemetry.0.flow.left();
+        if !std::mem::replace(&mut state.taken_up, true) {
+            self.0.telemetry.0.flow.taken_up();
             let child = ChildSpan { work: Work::Queue, from: self.0.started, to: now };
             state.record.queue = now - self.0.started;
             self.keep(state, child);
@@ -346,7 +360,7 @@ impl CallTrace {
         if let Err(Some(error)) = result {
             record.reason = error.details.get("reason").and_then(|reason| reason.as_str()).map(names::reason);
         }
-        record.cap = cap(record);
+        record.cap = cap(record, reply.is_cut);
         record.cursor = state.has_cursor.then(|| CursorOutcome::of(record.outcome));
         state.ended = true;
         drop(guard);
@@ -355,11 +369,11 @@ impl CallTrace {
 }
 
 /// Which cap a call hit.
-fn cap(record: &CallRecord) -> Option<&'static str> {
+fn cap(record: &CallRecord, is_cut: bool) -> Option<&'static str> {
     match record.outcome {
         Outcome::Failed(ErrorCode::CapExceeded) => record.reason.or(Some(names::OTHER)),
         Outcome::Failed(ErrorCode::SnapshotTooLarge) => Some(names::CAP_SNAPSHOT),
-        Outcome::Ok => record.cap,
+        Outcome::Ok if is_cut => Some(names::CAP_ITEMS),
         _ => None,
     }
 }

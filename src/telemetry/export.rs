@@ -23,7 +23,7 @@ use super::metric_pump::{self, SharedReader};
 use super::settings::Settings;
 use super::span_pump;
 use super::span_queue::SpanQueue;
-use super::{names, otlp};
+use super::{CallLog, Observers, names, otlp};
 use crate::base::limits;
 
 /// What was lost on the way out, and what wasn't.
@@ -54,6 +54,16 @@ impl Losses {
     /// Exports of metrics that failed.
     pub fn metric_exports_failed(&self) -> u64 {
         self.metric_exports_failed.load(Relaxed)
+    }
+
+    /// Has the losses exported, with the lines that `log` had to drop.
+    pub fn observed_by(self: &Arc<Self>, observers: &Observers<'_>, log: Option<Arc<dyn CallLog>>) {
+        let losses = self.clone();
+        observers.observe(&names::instruments::TELEMETRY_DROPPED, move |sink| {
+            sink.tell(losses.spans_dropped(), &["traces"]);
+            sink.tell(losses.metric_exports_failed(), &["metrics"]);
+            sink.tell(log.as_ref().map_or(0, |log| log.dropped()), &["logs"]);
+        });
     }
 }
 

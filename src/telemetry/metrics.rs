@@ -1,82 +1,67 @@
-//! Counters behind a facade, and the simple implementation that the doctor and tests read.
+//! What is counted and measured, behind a facade that the other layers hold.
 //!
-//! Invariant: labels are names of ours (tools, outcomes, reasons), so their number is bounded by the program, not by
-//! its callers.
+//! [`Counts`] counts in memory; [`Meters`] also measures times with OpenTelemetry; [`Observers`] has values read that
+//! others keep. Invariants: recording never waits for an export; labels are names of ours, of a catalog or of the
+//! registry, so their number is bounded by the program and its configuration, not by its callers.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+mod counts;
+mod meters;
+mod observers;
+mod process;
+mod tally;
 
-use parking_lot::Mutex;
+use std::time::Duration;
 
-use super::record::{CallRecord, Outcome, RpcRecord};
+use super::record::{CallRecord, RpcRecord, TransportKind};
+
+pub use counts::Counts;
+pub use meters::Meters;
+pub use observers::{Observers, Sink};
+pub use tally::Tally;
 
 /// What is counted.
 pub trait Metrics: Send + Sync {
     /// A call ended.
     fn call(&self, record: &CallRecord);
+    /// An MCP request other than a tool call was answered.
+    fn request(&self, _: &RequestRecord) {}
     /// A request to a language server ended; a request that several calls share is told once.
     fn rpc(&self, _: &RpcRecord) {}
-    /// A language server was started anew.
-    fn restart(&self, reason: &'static str);
+    /// An MCP session ended.
+    fn session(&self, _: TransportKind, _: Duration) {}
+    /// A client's message was refused before it was served; one of the words of `names::instruments`.
+    fn rejected(&self, _reason: &str) {}
+    /// A call or a connection was turned away because something was full; one of the words of `names::instruments`.
+    fn shed(&self, _full: &str) {}
+    /// A language server of this kind was started anew.
+    fn restart(&self, kind: &str, reason: &'static str);
+    /// The answers of a language server of this kind are to be believed, so long after its start.
+    fn ready(&self, _kind: &str, _after: Duration) {}
     /// A retained result answered.
     fn retained_hit(&self);
+    /// Retained results were dropped; one of the words of `names::instruments`.
+    fn evicted(&self, _reason: &str, _count: u64) {}
+}
+
+/// What is told of an MCP request that is no tool call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestRecord {
+    /// The method; `_OTHER` for one that isn't served.
+    pub method: &'static str,
+    /// The way it came in.
+    pub transport: TransportKind,
+    /// The number of its JSON-RPC error, if it failed.
+    pub error: Option<i32>,
+    /// From its arrival to its reply.
+    pub total: Duration,
 }
 
 /// Counts nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoMetrics;
 
-/// Counts in memory.
-#[derive(Debug, Default)]
-pub struct Counts {
-    calls: Mutex<BTreeMap<(Arc<str>, Outcome), u64>>,
-    restarts: Mutex<BTreeMap<&'static str, u64>>,
-    retained_hits: AtomicU64,
-    cancels: AtomicU64,
-}
-
 impl Metrics for NoMetrics {
     fn call(&self, _: &CallRecord) {}
-    fn restart(&self, _: &'static str) {}
+    fn restart(&self, _: &str, _: &'static str) {}
     fn retained_hit(&self) {}
-}
-
-impl Metrics for Counts {
-    fn call(&self, record: &CallRecord) {
-        *self.calls.lock().entry((record.tool.clone(), record.outcome)).or_default() += 1;
-        if record.outcome == Outcome::Cancelled {
-            self.cancels.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    fn restart(&self, reason: &'static str) {
-        *self.restarts.lock().entry(reason).or_default() += 1;
-    }
-
-    fn retained_hit(&self) {
-        self.retained_hits.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-impl Counts {
-    /// Calls so far by tool and outcome.
-    pub fn calls(&self) -> BTreeMap<(Arc<str>, Outcome), u64> {
-        self.calls.lock().clone()
-    }
-
-    /// Restarts so far by reason.
-    pub fn restarts(&self) -> BTreeMap<&'static str, u64> {
-        self.restarts.lock().clone()
-    }
-
-    /// Answers from retained results so far.
-    pub fn retained_hits(&self) -> u64 {
-        self.retained_hits.load(Ordering::Relaxed)
-    }
-
-    /// Cancelled calls so far.
-    pub fn cancels(&self) -> u64 {
-        self.cancels.load(Ordering::Relaxed)
-    }
 }

@@ -3,13 +3,16 @@
 //! All of it is made of one value, [`CallRecord`]. Invariants: span, attribute and metric names come from [`names`] only;
 //! nothing that is told holds an argument, a path, a token or source text; telling never makes a call wait.
 
+mod call_line;
 mod call_trace;
 mod complaint;
 mod export;
+mod log_queue;
 mod metric_pump;
 mod metrics;
 pub mod names;
 mod otlp;
+mod prometheus;
 mod record;
 mod sampler;
 pub mod settings;
@@ -19,15 +22,19 @@ mod span_queue;
 mod trace_context;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use opentelemetry::trace::{SpanContext, TraceFlags, TraceId};
 use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator};
 
 use call_trace::ChildSpan;
 
+pub use call_line::{CALL_TARGET, LineFormat};
 pub use call_trace::{Asker, CallStart, CallTrace, LspCall, OpenCall, Reply, SharedWait, Timed};
 pub use export::{Losses, Pipeline};
-pub use metrics::{Counts, Metrics, NoMetrics};
+pub use log_queue::{LineWriter, LogQueue};
+pub use metrics::{Counts, Meters, Metrics, NoMetrics, Observers, RequestRecord, Sink, Tally};
+pub use prometheus::Prometheus;
 pub use record::{CacheUse, CallRecord, CursorOutcome, Outcome, PrincipalHash, RpcOutcome, RpcRecord, TransportKind};
 pub use trace_context::TraceContext;
 
@@ -41,6 +48,29 @@ struct Parts {
     spans: Option<Arc<dyn Spans>>,
     log: Option<Arc<dyn CallLog>>,
     ids: RandomIdGenerator,
+    flow: Arc<Flow>,
+}
+
+/// How many calls have no reply yet, and how many of them no workspace has taken up.
+#[derive(Debug, Default)]
+struct Flow {
+    open: AtomicU64,
+    queued: AtomicU64,
+}
+
+impl Flow {
+    fn arrived(&self) {
+        self.open.fetch_add(1, Relaxed);
+        self.queued.fetch_add(1, Relaxed);
+    }
+
+    fn taken_up(&self) {
+        self.queued.fetch_sub(1, Relaxed);
+    }
+
+    fn left(&self) {
+        self.open.fetch_sub(1, Relaxed);
+    }
 }
 
 /// Takes what becomes spans. Never waits.
@@ -59,12 +89,20 @@ trait Spans: Send + Sync {
 pub trait CallLog: Send + Sync {
     /// A call has ended.
     fn call(&self, call: &CallTrace);
+    /// Lines dropped so far.
+    fn dropped(&self) -> u64;
 }
 
 impl Telemetry {
     /// Counters only.
     pub fn new(metrics: Arc<dyn Metrics>) -> Self {
-        Self(Arc::new(Parts { metrics, spans: None, log: None, ids: RandomIdGenerator::default() }))
+        Self(Arc::new(Parts {
+            metrics,
+            spans: None,
+            log: None,
+            ids: RandomIdGenerator::default(),
+            flow: Arc::default(),
+        }))
     }
 
     /// With spans, if `pipeline` exports them.
@@ -81,6 +119,14 @@ impl Telemetry {
     /// The counters.
     pub fn metrics(&self) -> &Arc<dyn Metrics> {
         &self.0.metrics
+    }
+
+    /// Has the numbers of calls in flight and in queues exported.
+    pub fn observed_by(&self, observers: &Observers<'_>) {
+        let flow = self.0.flow.clone();
+        observers.observe(&names::instruments::IN_FLIGHT, move |sink| sink.tell(flow.open.load(Relaxed), &[]));
+        let flow = self.0.flow.clone();
+        observers.observe(&names::instruments::QUEUE_DEPTH, move |sink| sink.tell(flow.queued.load(Relaxed), &[]));
     }
 
     /// The identity of a new span below `parent`; `None` where no spans are made.

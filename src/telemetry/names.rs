@@ -1,5 +1,7 @@
 //! Every span, attribute and metric name, on one page. Attributes follow OpenTelemetry's conventions where they have one.
 
+pub mod instruments;
+
 /// The instrumentation scope.
 pub const SCOPE: &str = "codeyard";
 /// The MCP method of every call; with the tool's name it names the span.
@@ -114,13 +116,6 @@ pub const SPAN_ATTRIBUTES: &[&str] = &[
     CAP,
 ];
 
-/// Counter: calls by tool and outcome.
-pub const CALLS: &str = "codeyard.calls";
-/// Counter: language servers started anew, by reason.
-pub const RESTARTS: &str = "codeyard.restarts";
-/// Counter: answers from a retained result.
-pub const RETAINED_HITS: &str = "codeyard.retained_hits";
-
 /// The tool of a call that no catalog knows: what the caller wrote is never repeated.
 pub const UNKNOWN_TOOL: &str = "unknown";
 /// Reasons that a failed call's `details.reason` may give. Whatever else there is counts as [`OTHER`].
@@ -134,6 +129,7 @@ pub const REASONS: &[&str] = &[
     "forbidden_escape",
     "fragment",
     "host",
+    "malformed",
     "malformed_escape",
     "missing",
     "no_path",

@@ -120,6 +120,8 @@ pub struct CallRecord {
     pub server: Duration,
     /// Making the canonical answer of the raw ones.
     pub canonicalise: Duration,
+    /// Files that language servers named and that lie outside the roots.
+    pub outside: usize,
     /// From the call's arrival to its reply.
     pub total: Duration,
     /// The trace it belongs to, if its client named one or spans are made.

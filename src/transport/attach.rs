@@ -192,6 +192,6 @@ async fn connection(
 }
 
 /// Whether the other end is a process of our own user.
-pub(super) fn is_ours(stream: &UnixStream) -> io::Result<bool> {
+pub fn is_ours(stream: &UnixStream) -> io::Result<bool> {
     Ok(stream.peer_cred()?.uid() == rustix::process::geteuid().as_raw())
 }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::base::clock::Instant;
 use crate::gateway::service::progress_channel;
 use crate::gateway::service::{Endpoint, Principal, Reply, Service, ToolCall, TraceContext, TransportKind};
 use crate::protocol::error::{Error, Fault};
@@ -12,6 +13,8 @@ use crate::protocol::id::RequestId;
 use crate::protocol::message::Request;
 use crate::protocol::names::Method;
 use crate::protocol::{initialize, tools, write};
+use crate::telemetry::RequestRecord;
+use crate::telemetry::names::instruments::OTHER_METHOD;
 
 use super::inflight::InFlight;
 use super::running::{Running, Telling};
@@ -50,8 +53,12 @@ pub enum Outcome {
 ///
 /// # Errors
 /// [`Fault::UnknownMethod`].
-pub fn method(request: &Request<'_>) -> Result<Method, Error> {
-    Method::of(&request.method).ok_or_else(|| Fault::UnknownMethod.of(&request.id))
+pub fn method(service: &dyn Service, transport: TransportKind, request: &Request<'_>) -> Result<Method, Error> {
+    Method::of(&request.method).ok_or_else(|| {
+        let unknown = Fault::UnknownMethod.of(&request.id);
+        tell(service, OTHER_METHOD, transport, Some(&unknown), Instant::now());
+        unknown
+    })
 }
 
 /// The result of `initialize` at `endpoint`, as JSON text.
@@ -69,16 +76,38 @@ pub fn initialize(service: &dyn Service, endpoint: &Endpoint, request: &Request<
 /// If the parameters don't fit the method.
 pub fn serve(caller: &Caller<'_>, method: Method, request: &Request<'_>) -> Result<Outcome, Error> {
     let fail = |fault: Fault| fault.of(&request.id);
-    match method {
+    let began = Instant::now();
+    let served = match method {
         Method::Initialize => initialize(caller.service, caller.endpoint, request).map(Outcome::Ready),
         Method::Ping => Ok(Outcome::Ready(b"{}".to_vec())),
-        Method::ToolsList => {
-            tools::list(request.params).map_err(fail)?;
+        Method::ToolsList => tools::list(request.params).map_err(fail).map(|_| {
             let list = caller.service.tools(caller.endpoint);
-            Ok(Outcome::Ready([b"{\"tools\":", list.get().as_bytes(), b"}"].concat()))
+            Outcome::Ready([b"{\"tools\":", list.get().as_bytes(), b"}"].concat())
+        }),
+        Method::ToolsCall => {
+            return match tools::call(request.params) {
+                Ok(call) => Ok(start(caller, &request.id, call)),
+                Err(fault) => {
+                    caller.service.malformed(&caller.call(&request.id, String::new(), tools::meta(request.params)));
+                    Err(fail(fault))
+                }
+            };
         }
-        Method::ToolsCall => tools::call(request.params).map(|call| start(caller, &request.id, call)).map_err(fail),
-    }
+    };
+    tell(caller.service, method.as_str(), caller.transport, served.as_ref().err(), began);
+    served
+}
+
+/// Counts a request that has become no tool call.
+pub fn tell(
+    service: &dyn Service,
+    method: &'static str,
+    transport: TransportKind,
+    failed: Option<&Error>,
+    began: Instant,
+) {
+    let error = failed.map(|error| error.fault.code());
+    service.metrics().request(&RequestRecord { method, transport, error, total: began.elapsed() });
 }
 
 /// The bytes of `reply` to the request `id`, at most `cap`.
@@ -93,9 +122,33 @@ pub fn reply(id: &RequestId, reply: &Reply, cap: usize) -> Vec<u8> {
     write::bounded(message, id, cap)
 }
 
+impl Caller<'_> {
+    /// A call of `tool` by this caller, without arguments.
+    fn call(&self, id: &RequestId, tool: String, trace: tools::Trace) -> ToolCall {
+        ToolCall {
+            endpoint: self.endpoint.clone(),
+            principal: self.principal.clone(),
+            tool,
+            arguments: None,
+            progress: None,
+            trace: TraceContext {
+                traceparent: trace.parent,
+                tracestate: trace.state,
+                header_traceparent: self.header_traceparent.map(str::to_owned),
+                header_tracestate: self.header_tracestate.map(str::to_owned),
+            },
+            request_id_text: id.as_json().to_owned(),
+            session: self.session.map(str::to_owned),
+            transport: self.transport,
+        }
+    }
+}
+
 fn start(caller: &Caller<'_>, id: &RequestId, call: tools::Call<'_>) -> Outcome {
+    let mut wanted = caller.call(id, call.name.into_owned(), call.trace);
     let Some(place) = caller.in_flight.enter(id) else {
-        return Outcome::Refused(caller.service.overloaded(caller.endpoint, &call.name));
+        caller.service.metrics().shed("session");
+        return Outcome::Refused(caller.service.overloaded(&wanted));
     };
     let (progress, telling) = match call.progress_token {
         Some(token) => {
@@ -104,24 +157,9 @@ fn start(caller: &Caller<'_>, id: &RequestId, call: tools::Call<'_>) -> Outcome 
         }
         None => (None, None),
     };
-    let trace = TraceContext {
-        traceparent: call.traceparent,
-        tracestate: call.tracestate,
-        header_traceparent: caller.header_traceparent.map(str::to_owned),
-        header_tracestate: caller.header_tracestate.map(str::to_owned),
-    };
-    let running = caller.service.call(ToolCall {
-        endpoint: caller.endpoint.clone(),
-        principal: caller.principal.clone(),
-        tool: call.name.into_owned(),
-        arguments: call.arguments.map(ToOwned::to_owned),
-        progress,
-        trace,
-        request_id_text: id.as_json().to_owned(),
-        session: caller.session.map(str::to_owned),
-        transport: caller.transport,
-    });
-    Outcome::Started(Running::new(running, place, telling))
+    wanted.arguments = call.arguments.map(ToOwned::to_owned);
+    wanted.progress = progress;
+    Outcome::Started(Running::new(caller.service.call(wanted), place, telling))
 }
 
 fn hint(retry_after_ms: Option<u64>, overloaded: bool) -> Option<Vec<u8>> {

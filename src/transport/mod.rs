@@ -10,5 +10,5 @@ pub mod http;
 pub mod inflight;
 pub mod lines;
 pub mod running;
-pub mod status;
+mod session_timer;
 pub mod stdio;

@@ -20,6 +20,7 @@ use super::dispatch::{self, Caller, Outcome};
 use super::inflight::InFlight;
 use super::lines::{Line, Lines};
 use super::running::{Running, Step};
+use super::session_timer::SessionTimer;
 use crate::base::limits::{DRAIN_MS, Limits, MAX_STDIO_IN_FLIGHT, MAX_STDIO_QUEUED_BYTES, STDIO_FLUSH_MS};
 use crate::gateway::service::{Endpoint, Principal, Service, TransportKind};
 use crate::protocol::error::{Error, Fault};
@@ -71,7 +72,7 @@ where
             Some(step) = connection.calls.next(), if room => connection.step(step),
             line = lines.next(), if room => match line? {
                 Line::Text(line) => connection.line(&line),
-                Line::TooLong => connection.out.push(write::fault(&Fault::TooLong.unnamed())),
+                Line::TooLong => connection.reject(&Fault::TooLong.unnamed()),
                 Line::End => break,
             },
         }
@@ -91,6 +92,7 @@ struct Connection {
     calls: FuturesUnordered<BoxFuture<'static, Stepped>>,
     out: Outgoing,
     cap: usize,
+    _timer: SessionTimer,
 }
 
 /// Messages waiting to be written.
@@ -104,6 +106,7 @@ struct Outgoing {
 impl Connection {
     fn new(service: Arc<dyn Service>, endpoint: Endpoint, limits: &Limits) -> Self {
         Self {
+            _timer: SessionTimer::start(service.metrics(), TransportKind::Pipe),
             service,
             endpoint,
             principal: Principal::local(),
@@ -126,15 +129,21 @@ impl Connection {
                 Ok(())
             }
             Ok(Message::Response(_)) => Ok(()),
-            Err(error) => Err(error),
+            Err(error) => return self.reject(&error),
         };
         if let Err(error) = served {
             self.out.push(write::fault(&error));
         }
     }
 
+    /// Answers a line that is no message.
+    fn reject(&mut self, error: &Error) {
+        self.service.metrics().rejected(error.fault.reason());
+        self.out.push(write::fault(error));
+    }
+
     fn request(&mut self, request: &Request<'_>) -> Result<(), Error> {
-        let method = dispatch::method(request)?;
+        let method = dispatch::method(&*self.service, TransportKind::Pipe, request)?;
         let caller = Caller {
             service: &*self.service,
             endpoint: &self.endpoint,

@@ -28,6 +28,7 @@ mod routes;
 mod stamp;
 mod subscription;
 mod table;
+mod traffic;
 mod watcher;
 
 #[cfg(test)]
@@ -35,4 +36,5 @@ mod tests;
 
 pub use changes::{ChangeKind, Changes, FileChange};
 pub use subscription::Subscription;
+pub use traffic::Traffic;
 pub use watcher::{WatchError, WatchSpec, Watcher};

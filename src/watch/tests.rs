@@ -444,6 +444,8 @@ async fn lost_events_are_bulk_and_the_table_is_right_again() {
         place.write("new/folder/b.py", "");
     }
     let changes = place.expect_bulk(&subscription).await;
+    let traffic = place.watcher.traffic();
+    assert!(traffic.overflows() == 1 && traffic.events() > 5_000, "{traffic:?}");
     assert!(place.told(&changes).contains(&("a.py".into(), Deleted)));
     assert_eq!(place.sources(&subscription), ["new/folder/b.py"]);
     place.write("new/folder/c.py", "");

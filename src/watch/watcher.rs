@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use super::queue::{Happened, Queue, WatchId};
 use super::routes::Routes;
 use super::subscription::{Subscriber, Subscription};
+use super::traffic::Traffic;
 
 /// The one watcher of the process. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -51,6 +52,7 @@ pub(super) struct Shared {
     /// Held while the queue is emptied, so that whoever finds it empty also finds the events delivered.
     pump: Mutex<()>,
     next_id: AtomicU64,
+    traffic: Arc<Traffic>,
 }
 
 /// Ends the thread with the last clone.
@@ -82,6 +84,7 @@ impl Watcher {
             subscribers: Mutex::default(),
             pump: Mutex::default(),
             next_id: AtomicU64::new(1),
+            traffic: Arc::default(),
         });
         Ok(Self(Arc::new(Running(shared))))
     }
@@ -106,6 +109,11 @@ impl Watcher {
         let subscription = Subscription { subscriber, watcher: self.clone() };
         subscription.subscriber.walk();
         Ok(subscription)
+    }
+
+    /// What came out of the kernel's queue so far.
+    pub fn traffic(&self) -> Arc<Traffic> {
+        self.0.0.traffic.clone()
     }
 
     /// Watches set in the kernel.
@@ -150,7 +158,9 @@ impl Shared {
         reached: &mut BTreeMap<u64, Arc<Subscriber>>,
     ) {
         let subscribers = self.subscribers.lock();
+        self.traffic.event();
         if happened == Happened::Overflow {
+            self.traffic.overflow();
             tracing::warn!("file events were lost; everything watched is compared with disk");
             for subscriber in subscribers.values().filter_map(Weak::upgrade) {
                 subscriber.lose_events();

@@ -16,7 +16,7 @@ struct Trap(AtomicBool);
 
 impl Metrics for Trap {
     fn call(&self, _: &CallRecord) {}
-    fn restart(&self, _: &'static str) {}
+    fn restart(&self, _: &str, _: &'static str) {}
     fn retained_hit(&self) {
         assert!(!self.0.swap(false, SeqCst), "meant to panic");
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use codeyard::base::ids::WorkspaceName;
 use codeyard::config::{Config, WorkspaceConfig};
+use codeyard::engine::observed;
 use codeyard::engine::programs::{Locate, Programs};
 use codeyard::engine::server_context::Program;
 use codeyard::engine::server_state::Unavailable;
@@ -20,7 +21,7 @@ use codeyard::lsp::launch::{Connection, LaunchError, LaunchSpec, Launcher};
 use codeyard::lsp::registry::Server;
 use codeyard::model::uri::encode_path;
 use codeyard::store::StateDir;
-use codeyard::telemetry::{Counts, Metrics, Telemetry};
+use codeyard::telemetry::{Counts, Metrics, Observers, Telemetry};
 use codeyard::watch::Watcher;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -162,6 +163,9 @@ impl Entry {
     }
 }
 
+/// What is added to where calls are told.
+type Tell = Arc<dyn Fn(Telemetry) -> Telemetry + Send + Sync>;
+
 /// What a service is to be made from.
 pub struct Plan {
     site: Site,
@@ -169,12 +173,21 @@ pub struct Plan {
     kinds: Vec<Entry>,
     watched: bool,
     metrics: Option<Arc<dyn Metrics>>,
+    tell: Tell,
     tune: Box<dyn FnOnce(&mut Config)>,
 }
 
 impl Plan {
     pub fn new(site: Site) -> Self {
-        Self { site, more: vec![], kinds: vec![], watched: true, metrics: None, tune: Box::new(|_| {}) }
+        Self {
+            site,
+            more: vec![],
+            kinds: vec![],
+            watched: true,
+            metrics: None,
+            tell: Arc::new(|told| told),
+            tune: Box::new(|_| {}),
+        }
     }
 
     /// A service with one kind of server.
@@ -203,6 +216,12 @@ impl Plan {
         self
     }
 
+    /// Adds to where calls are told.
+    pub fn tell(mut self, tell: impl Fn(Telemetry) -> Telemetry + Send + Sync + 'static) -> Self {
+        self.tell = Arc::new(tell);
+        self
+    }
+
     pub fn tune(mut self, tune: impl FnOnce(&mut Config) + 'static) -> Self {
         self.tune = Box::new(tune);
         self
@@ -219,7 +238,7 @@ impl Plan {
         let counts = Arc::new(Counts::default());
         let metrics = self.metrics.unwrap_or_else(|| counts.clone());
         let kinds = Arc::new(Kinds { kinds: self.kinds });
-        Yard::open(sites, config, kinds, self.watched, metrics, counts).await
+        Yard::open(sites, config, kinds, self.watched, (metrics, self.tell), counts).await
     }
 }
 
@@ -285,6 +304,9 @@ pub struct Yard {
     kinds: Arc<Kinds>,
     watched: bool,
     metrics: Arc<dyn Metrics>,
+    telemetry: Telemetry,
+    frames: Arc<FrameBudget>,
+    tell: Tell,
 }
 
 impl Yard {
@@ -293,15 +315,16 @@ impl Yard {
         config: Config,
         kinds: Arc<Kinds>,
         watched: bool,
-        metrics: Arc<dyn Metrics>,
+        (metrics, tell): (Arc<dyn Metrics>, Tell),
         counts: Arc<Counts>,
     ) -> Self {
         let state = StateDir::open(&sites[0].base().join("state")).unwrap();
         let watcher = watched.then(|| Watcher::new(state.path()).unwrap());
+        let frames = Arc::new(FrameBudget::default());
         let shared = Shared {
             programs: Programs::new(kinds.clone()),
             launcher: kinds.clone(),
-            frames: Arc::new(FrameBudget::default()),
+            frames: frames.clone(),
             watcher: watcher.clone(),
             environment: Arc::default(),
             metrics: metrics.clone(),
@@ -316,14 +339,34 @@ impl Yard {
         let engine = Engine::start_here(parts);
         let done = engine.configure(config.clone()).await.unwrap();
         assert_eq!(done.failed, [], "workspaces must open");
-        let gateway = Arc::new(Gateway::new(engine.directory(), Telemetry::new(metrics.clone())));
-        Self { sites, config, counts, gateway, watcher, engine: Some(engine), kinds, watched, metrics }
+        let telemetry = tell(Telemetry::new(metrics.clone()));
+        let gateway = Arc::new(Gateway::new(engine.directory(), telemetry.clone()));
+        Self {
+            telemetry,
+            frames,
+            sites,
+            config,
+            counts,
+            gateway,
+            watcher,
+            engine: Some(engine),
+            kinds,
+            watched,
+            metrics,
+            tell,
+        }
     }
 
     /// Ends the service and starts another one with the same state directory.
     pub async fn reopen(mut self) -> Self {
         self.engine.take().unwrap().drain().await;
-        Self::open(self.sites, self.config, self.kinds, self.watched, self.metrics, self.counts).await
+        Self::open(self.sites, self.config, self.kinds, self.watched, (self.metrics, self.tell), self.counts).await
+    }
+
+    /// Has everything observed that the binary has observed.
+    pub fn observed_by(&self, observers: &Observers<'_>) {
+        self.telemetry.observed_by(observers);
+        observed::observe(observers, &self.engine().directory(), &self.frames, self.watcher.as_ref());
     }
 
     pub fn engine(&self) -> &Engine {
@@ -367,8 +410,12 @@ impl Yard {
 
     /// A call that is under way; dropping it takes it back.
     pub fn start(&self, workspace: &str, tool: &str, arguments: Value) -> BoxFuture<'static, Called> {
-        let began = Instant::now();
-        let call = ToolCall {
+        self.run(self.tool_call(workspace, tool, arguments))
+    }
+
+    /// A call as a transport makes it, for tests that change it before it runs.
+    pub fn tool_call(&self, workspace: &str, tool: &str, arguments: Value) -> ToolCall {
+        ToolCall {
             endpoint: Endpoint { workspace: WorkspaceName::new(workspace), catalogs: Arc::from(["lsp-v1".to_owned()]) },
             principal: Principal::local(),
             tool: tool.to_owned(),
@@ -378,7 +425,12 @@ impl Yard {
             request_id_text: "1".into(),
             session: None,
             transport: TransportKind::Pipe,
-        };
+        }
+    }
+
+    /// The same with a call of the test's own.
+    pub fn run(&self, call: ToolCall) -> BoxFuture<'static, Called> {
+        let began = Instant::now();
         let reply = self.gateway.call(call);
         async move { Called { reply: reply.await, took: began.elapsed() } }.boxed()
     }

@@ -89,7 +89,7 @@ struct Trap {
 
 impl Metrics for Trap {
     fn call(&self, _: &CallRecord) {}
-    fn restart(&self, _: &'static str) {}
+    fn restart(&self, _: &str, _: &'static str) {}
     fn retained_hit(&self) {
         assert!(!self.armed.swap(false, SeqCst), "meant to panic");
     }

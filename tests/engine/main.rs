@@ -15,6 +15,7 @@ mod flights;
 mod groups;
 mod hangs;
 mod isolation;
+mod metrics;
 mod overload;
 mod paging;
 mod readiness;

@@ -97,9 +97,7 @@ pub fn is_paged(asked: &Asked) -> bool {
 
 /// The arguments of a call.
 pub fn arguments(site: &Site, asked: &Asked, size: usize, page: &Page, bad: Option<Bad>) -> Value {
-    let at = |file: &str, line: usize| {
-        json!({"uri": site.uri(file), "position": {"line": line, "character": 0}})
-    };
+    let at = |file: &str, line: usize| json!({"uri": site.uri(file), "position": {"line": line, "character": 0}});
     let mut arguments = match asked {
         Asked::Definition { file, line } | Asked::Hover { file, line } => at(file, *line),
         Asked::References { file, line, declaration } => {
@@ -190,9 +188,9 @@ pub fn entries(site: &Site, asked: &Asked, payload: &Value) -> Result<Vec<String
         Asked::Definition { .. } => list("locations").map(place).collect(),
         Asked::References { .. } => list("items").map(place).collect(),
         Asked::Hover { .. } => Ok(list("contents").map(|one| one["value"].as_str().unwrap().to_owned()).collect()),
-        Asked::Symbols { .. } => {
-            Ok(list("symbols").map(|one| format!("{} {}", line(&one["range"]), one["name"].as_str().unwrap())).collect())
-        }
+        Asked::Symbols { .. } => Ok(list("symbols")
+            .map(|one| format!("{} {}", line(&one["range"]), one["name"].as_str().unwrap()))
+            .collect()),
         Asked::WorkspaceSymbols { .. } => list("items")
             .map(|one| {
                 let (at, symbol) = (&one["location"], one["name"].as_str().unwrap());

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::call::{Bad, Page, is_paged, tool_of};
 use crate::language::{Asked, NAMES, truth};
-use crate::profile::{HANG_S, QUARANTINE_S, Profile};
+use crate::profile::{HANG_S, Profile, QUARANTINE_S};
 use crate::world::World;
 
 /// How often each event happens.
@@ -250,6 +250,7 @@ impl World {
                 page_cap: 200,
                 list_cap: 200,
                 snapshot_bytes: codeyard::base::limits::MAX_SNAPSHOT_BYTES,
+                snapshots_bytes: codeyard::base::limits::MAX_SNAPSHOTS_TOTAL_BYTES,
                 response_bytes: codeyard::base::limits::MAX_RESPONSE_BYTES,
                 ..stage.profile.clone()
             };
@@ -264,6 +265,12 @@ impl World {
             }
         }
         self.configure().await;
+        for server in self.fleet.alive() {
+            let unable = self.stage.lock().lives[server.number].unable;
+            if unable {
+                server.finish(Exit { code: None, signal: Some(9) });
+            }
+        }
         sleep(Duration::from_secs(QUARANTINE_S + 15)).await;
         self.check();
         for workspace in 0..count {

@@ -60,6 +60,7 @@ impl Fleet {
             stopping: false,
             silent: false,
             panicked: fault == StartFault::Panics,
+            unable: false,
             up: false,
             open: Default::default(),
         });

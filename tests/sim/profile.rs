@@ -1,7 +1,7 @@
 //! What kind of world a seed makes: how its servers report, how often they fail, how tight the limits are.
 
-use codeyard::config::{Config, Sweep};
 use codeyard::base::limits;
+use codeyard::config::{Config, Sweep};
 
 use crate::dice::Dice;
 

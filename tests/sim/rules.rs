@@ -35,9 +35,10 @@ impl Rules {
             let life = &stage.lives[number];
             let key = (life.label.clone(), life.folder.clone(), life.era.clone());
             let history = self.histories.entry(key).or_default();
-            let wrong = history.last.replace(number).and_then(|before| {
-                history.successor(number, &stage.lives[before], life, panics)
-            });
+            let wrong = history
+                .last
+                .replace(number)
+                .and_then(|before| history.successor(number, &stage.lives[before], life, panics));
             if let Some(why) = wrong {
                 stage.wrong(why);
             }
@@ -77,7 +78,11 @@ impl History {
         };
         let waited = now.began.saturating_duration_since(ended);
         (waited + Duration::from_millis(2) < wait).then(|| {
-            format!("launch #{number} came {} ms after its predecessor ended, not {}", waited.as_millis(), wait.as_millis())
+            format!(
+                "launch #{number} came {} ms after its predecessor ended, not {}",
+                waited.as_millis(),
+                wait.as_millis()
+            )
         })
     }
 }
@@ -86,8 +91,10 @@ impl History {
 pub fn nothing_open(stage: &mut Stage) {
     let (sweeps, keeps_hovers) = (stage.profile.sweep == codeyard::config::Sweep::All, stage.profile.keeps_hovers);
     let excused = |method: &str| {
-        sweeps && method == "textDocument/diagnostic" || keeps_hovers && method == "textDocument/hover"
-            || method == "initialize" || method == "shutdown"
+        sweeps && method == "textDocument/diagnostic"
+            || keeps_hovers && method == "textDocument/hover"
+            || method == "initialize"
+            || method == "shutdown"
     };
     let left: Vec<String> = stage
         .lives

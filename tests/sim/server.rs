@@ -162,7 +162,8 @@ impl Server {
     }
 
     fn notified(self: &Arc<Self>, method: &str, params: &Value) {
-        let uri = params["textDocument"]["uri"].as_str().and_then(|uri| self.stage.lock().site(self.workspace).name_of(uri));
+        let uri =
+            params["textDocument"]["uri"].as_str().and_then(|uri| self.stage.lock().site(self.workspace).name_of(uri));
         match (method, uri) {
             ("initialized", _) => self.begin_indexing(true),
             ("exit", _) => self.finish(Exit { code: Some(0), signal: None }),
@@ -392,7 +393,10 @@ impl Server {
             Fault::WrongShape => self.reply(id, json!({"range": 7, "kind": [], "items": "none"})),
             Fault::ContentModified => self.send_answer(id, &refuse(-32801, "content modified")),
             Fault::Refused => self.send_answer(id, &refuse(-32603, "internal error at /etc/passwd")),
-            Fault::Unimplemented => self.send_answer(id, &refuse(-32601, "method not found")),
+            Fault::Unimplemented => {
+                self.stage.lock().lives[self.number].unable = true;
+                self.send_answer(id, &refuse(-32601, "method not found"))
+            }
             Fault::BackToIndexing => {
                 self.index_again();
                 self.reply(id, compute(self));
@@ -482,6 +486,8 @@ impl Server {
         }
         messages.push(json!({"method": "textDocument/publishDiagnostics", "params": params}));
         stage.cover("push: sent");
+        let digest = stage.digest(&params);
+        stage.note(format!("{} pushes {name} version {version} {digest}", self.name()));
         drop(stage);
         messages.iter().for_each(|message| self.send(message));
     }

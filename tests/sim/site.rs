@@ -116,7 +116,8 @@ impl Site {
     pub fn change(&mut self, dice: &mut Dice) -> String {
         let tree = self.tree();
         let sources: Vec<String> = tree.keys().filter(|path| !path.ends_with(".mod")).cloned().collect();
-        let fresh = format!("{}{}", dice.pick(&["", "sub/", "deep/er/"]), dice.pick(&["new.fake", "b.fake", "x.other"]));
+        let fresh =
+            format!("{}{}", dice.pick(&["", "sub/", "deep/er/"]), dice.pick(&["new.fake", "b.fake", "x.other"]));
         if sources.len() < 3 {
             self.write(&fresh, &lines(dice), false);
             return format!("write {fresh}");

@@ -33,6 +33,8 @@ pub struct Life {
     pub silent: bool,
     /// Our own code panicked when it was started.
     pub panicked: bool,
+    /// It said of a method that it has none.
+    pub unable: bool,
     /// It has been initialised.
     pub up: bool,
     /// Requests without an answer, by id.

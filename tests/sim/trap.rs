@@ -3,13 +3,16 @@
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use codeyard::telemetry::{Counts, Metrics, Outcome};
+use parking_lot::Mutex;
+use tokio::time::Instant;
 
 /// See the module.
 #[derive(Default)]
 pub struct Trap {
     pub counts: Counts,
     pub armed: AtomicBool,
-    pub sprung: AtomicBool,
+    /// When workspaces panicked.
+    pub sprung: Mutex<Vec<Instant>>,
 }
 
 impl Metrics for Trap {
@@ -23,7 +26,7 @@ impl Metrics for Trap {
 
     fn retained_hit(&self) {
         if self.armed.swap(false, SeqCst) {
-            self.sprung.store(true, SeqCst);
+            self.sprung.lock().push(Instant::now());
             panic!("meant to panic");
         }
         self.counts.retained_hit();

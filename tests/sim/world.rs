@@ -2,7 +2,7 @@
 //!
 //! A step is one event that chance chooses, then some time, then all checks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,6 +52,8 @@ pub struct World {
     pub eras: u64,
     done: Arc<Mutex<Vec<Done>>>,
     health: Arc<Mutex<Vec<WorkspaceHealth>>>,
+    /// Workspaces whose health is being asked for: one question at a time, so that answers come in order.
+    asking: Arc<Mutex<BTreeSet<String>>>,
     epochs: BTreeMap<String, [u64; 4]>,
     rules: Rules,
     started: u64,
@@ -109,6 +111,7 @@ impl World {
             eras: 0,
             done: Arc::default(),
             health: Arc::default(),
+            asking: Arc::default(),
             epochs: BTreeMap::new(),
             rules: Rules::default(),
             started: 0,
@@ -168,10 +171,18 @@ impl World {
         let (from, limits, key, call) = {
             let mut stage = self.stage.lock();
             let arguments = arguments(&stage.sites[workspace], &asked, size, &page, bad);
-            stage.note(format!("call {number} of client {client} to w{workspace}: {asked:?} {size} {} {bad:?}", page_name(&page)));
+            stage.note(format!(
+                "call {number} of client {client} to w{workspace}: {asked:?} {size} {} {bad:?}",
+                page_name(&page)
+            ));
             stage.cover(format!("asked: {tool}"));
             let key = format!("w{workspace} {tool} {}", stage.digest(&arguments));
-            (stage.sites[workspace].version(), stage.profile.clone(), key, to_tool_call(workspace, tool, &arguments, number))
+            (
+                stage.sites[workspace].version(),
+                stage.profile.clone(),
+                key,
+                to_tool_call(workspace, tool, &arguments, number),
+            )
         };
         let (reply, done, stage) = (self.gateway.call(call), self.done.clone(), self.stage.clone());
         let task = tokio::spawn(async move {
@@ -180,7 +191,8 @@ impl World {
             done.lock().push(Done { number, reply, at: Instant::now(), until });
         });
         let places = places.map(|handle| handle.places);
-        let call = Call { number, client, workspace, tool, asked, size, page, bad, from, began, limits, key, places, task };
+        let call =
+            Call { number, client, workspace, tool, asked, size, page, bad, from, began, limits, key, places, task };
         self.calls.push(call);
         if self.calls.len() > 200 {
             self.crowded = Some(began);
@@ -219,11 +231,11 @@ impl World {
         for panic in watchdog::unmeant() {
             self.stage.lock().wrong(format!("panicked: {panic}"));
         }
-        if self.trap.sprung.swap(false, std::sync::atomic::Ordering::SeqCst) {
+        for at in std::mem::take(&mut *self.trap.sprung.lock()) {
             self.note("a workspace panicked");
             self.cover("workspace: panicked");
-            self.panics.push(Instant::now());
-            self.upsets.push(Instant::now());
+            self.panics.push(at);
+            self.upsets.push(at);
         }
         self.take_answers();
         self.rules.check(&mut self.stage.lock(), &self.panics);
@@ -297,12 +309,17 @@ impl World {
             }
         }
         if let Some(engine) = &self.engine {
-            for handle in engine.directory().all() {
-                let (asked, health) = (handle.actor.send(codeyard::engine::workspace::GetWorkspaceHealth), self.health.clone());
+            for handle in
+                engine.directory().all().into_iter().filter(|handle| self.asking.lock().insert(handle.name.to_string()))
+            {
+                let (asking, name) = (self.asking.clone(), handle.name.to_string());
+                let (asked, health) =
+                    (handle.actor.send(codeyard::engine::workspace::GetWorkspaceHealth), self.health.clone());
                 tokio::spawn(async move {
                     if let Ok(Some(found)) = asked.await {
                         health.lock().push(found);
                     }
+                    asking.lock().remove(&name);
                 });
             }
         }
@@ -311,7 +328,8 @@ impl World {
     fn check_places(&mut self) {
         let Some(engine) = &self.engine else { return };
         for handle in engine.directory().all() {
-            let own = self.calls.iter().filter(|call| call.places.as_ref().is_some_and(|of| Arc::ptr_eq(of, &handle.places)));
+            let own =
+                self.calls.iter().filter(|call| call.places.as_ref().is_some_and(|of| Arc::ptr_eq(of, &handle.places)));
             let held = limits::MAX_CALLS_PER_WORKSPACE - handle.places.available_permits();
             let quiet = self.restless.elapsed() >= Duration::from_millis(1);
             let own = own.count();

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use codeyard::base::ids::WorkspaceName;
 use codeyard::gateway::service::{Endpoint, Principal, Progress, Reply, Service, ToolCall};
+use codeyard::telemetry::{CallRecord, Metrics, RequestRecord, TransportKind};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -19,6 +20,44 @@ pub struct Fake {
     pub dropped: Arc<AtomicUsize>,
     /// Principal, workspace, id, session, and traces of each call.
     pub seen: Mutex<Vec<Value>>,
+    pub counted: Arc<Counted>,
+}
+
+/// What transports count, a word or two each.
+#[derive(Default)]
+pub struct Counted(Mutex<Vec<String>>);
+
+impl Counted {
+    pub fn times(&self, what: &str) -> usize {
+        self.0.lock().iter().filter(|counted| *counted == what).count()
+    }
+
+    pub fn all(&self) -> Vec<String> {
+        self.0.lock().clone()
+    }
+}
+
+impl Metrics for Counted {
+    fn call(&self, _: &CallRecord) {}
+    fn restart(&self, _: &str, _: &'static str) {}
+    fn retained_hit(&self) {}
+
+    fn request(&self, record: &RequestRecord) {
+        let RequestRecord { method, transport, error, .. } = record;
+        self.0.lock().push(format!("{method} {} {}", transport.as_str(), error.unwrap_or(0)));
+    }
+
+    fn session(&self, transport: TransportKind, _: Duration) {
+        self.0.lock().push(format!("session {}", transport.as_str()));
+    }
+
+    fn rejected(&self, reason: &str) {
+        self.0.lock().push(format!("rejected {reason}"));
+    }
+
+    fn shed(&self, full: &str) {
+        self.0.lock().push(format!("shed {full}"));
+    }
 }
 
 struct OnDrop(Arc<AtomicUsize>);
@@ -94,6 +133,10 @@ impl Service for Fake {
             reply
         }
         .boxed()
+    }
+
+    fn metrics(&self) -> Arc<dyn Metrics> {
+        self.counted.clone()
     }
 
     fn instructions(&self, _: &Endpoint) -> Option<String> {

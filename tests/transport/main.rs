@@ -4,6 +4,7 @@ mod attach;
 mod calls;
 mod docs;
 mod fake;
+mod metrics;
 mod refusals;
 mod sdk;
 mod sessions;

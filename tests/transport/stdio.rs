@@ -20,7 +20,7 @@ pub struct Pipe {
     task: JoinHandle<std::io::Result<()>>,
 }
 
-fn pipe() -> Pipe {
+pub fn pipe() -> Pipe {
     let fake = Arc::new(Fake::default());
     let (input, reader) = tokio::io::duplex(64 * 1024);
     let (writer, output) = tokio::io::duplex(64 * 1024);
@@ -33,7 +33,7 @@ fn pipe() -> Pipe {
 }
 
 impl Pipe {
-    async fn send(&mut self, text: impl AsRef<[u8]>) {
+    pub async fn send(&mut self, text: impl AsRef<[u8]>) {
         self.input.as_mut().unwrap().write_all(text.as_ref()).await.unwrap();
     }
 
@@ -43,14 +43,14 @@ impl Pipe {
         self.send(format!("{message}\n")).await;
     }
 
-    async fn next(&mut self) -> Value {
+    pub async fn next(&mut self) -> Value {
         let mut line = String::new();
         let read = tokio::time::timeout(Duration::from_secs(20), self.output.read_line(&mut line));
         read.await.expect("no answer").unwrap();
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("not one message a line: {line:?}"))
     }
 
-    async fn end(mut self) -> String {
+    pub async fn end(mut self) -> String {
         self.input.take();
         let mut rest = String::new();
         self.output.read_to_string(&mut rest).await.unwrap();

@@ -150,12 +150,23 @@ fn part(name: &str, pins: &[&str], build: impl FnOnce(&Path)) -> PathBuf {
     lock.lock().expect("a lock");
     if !done.exists() {
         tell(&format!("fetching {}", pins.join(", ")));
-        let fresh = tempfile::tempdir_in(&all).expect("a folder");
+        let prefix = format!(".{name}-fresh-");
+        remove_interrupted(&all, &prefix);
+        let fresh = tempfile::Builder::new().prefix(&prefix).tempdir_in(&all).expect("a folder");
         build(fresh.path());
         fs::rename(fresh.path(), &done).expect("one file system");
         tell(&format!("{name} is there"));
     }
     done
+}
+
+/// What a fetch left behind that was interrupted. The caller holds the part's lock.
+fn remove_interrupted(all: &Path, prefix: &str) {
+    for entry in fs::read_dir(all).expect("a folder").flatten() {
+        if entry.file_name().to_string_lossy().starts_with(prefix) {
+            fs::remove_dir_all(entry.path()).expect("the build folder can be written");
+        }
+    }
 }
 
 /// Runs a registry's client to its end.
@@ -167,19 +178,12 @@ fn fetch(command: &mut Command, needs: &str) {
     let child = command.spawn();
     let mut child =
         child.unwrap_or_else(|error| panic!("{program} can't be started ({error}); the slow suite needs {needs}"));
-    let mut status = None;
     let mut waited_s = 0;
-    while status.is_none() {
-        let ended = until(15_000, || {
-            status = child.try_wait().expect("our child");
-            status.is_some()
-        });
-        if !ended {
-            waited_s += 15;
-            tell(&format!("{program} has been at it for {waited_s} s"));
-        }
+    while !until(15_000, || child.try_wait().expect("our child").is_some()) {
+        waited_s += 15;
+        tell(&format!("{program} has been at it for {waited_s} s"));
     }
-    if !status.is_some_and(|status| status.success()) {
+    if !child.wait().expect("our child").success() {
         panic!("the slow suite needs {needs} and the package registries; this failed: {shown}\n{}", text_of(log));
     }
 }

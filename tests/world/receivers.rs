@@ -2,7 +2,6 @@
 //!
 //! Phoenix keeps traces and answers questions about them, but not a span's kind; the collector prints all that it takes.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -13,7 +12,7 @@ use crate::http::{get, post};
 use crate::mcp::{Mcp, pause, until};
 use crate::parts::{python_with_phoenix, rotel};
 use crate::place::Place;
-use crate::program::Service;
+use crate::program::{Service, run_well};
 
 /// The span that the client says it is in.
 const CLIENT_SPAN: &str = "00f067aa0ba902b7";
@@ -99,14 +98,15 @@ fn traced_call(place: &Place, client: &mut Mcp, salt: u8) -> String {
 /// A span as Phoenix has it.
 #[derive(Debug)]
 struct Span {
+    name: String,
     id: String,
     parent: Option<String>,
     status: String,
     attributes: Value,
 }
 
-/// The spans of a trace by name.
-fn spans_of(phoenix: &Service, trace: &str) -> BTreeMap<String, Span> {
+/// The spans of a trace.
+fn spans_of(phoenix: &Service, trace: &str) -> Vec<Span> {
     let query = "query($trace: ID!) { projects { edges { node { name trace(traceId: $trace) { spans(first: 100) { edges { \
                  node { name spanId parentId statusCode attributes } } } } } } } }";
     let url = format!("http://127.0.0.1:{}/graphql", phoenix.port(0));
@@ -119,7 +119,13 @@ fn spans_of(phoenix: &Service, trace: &str) -> BTreeMap<String, Span> {
         let node = &edge["node"];
         let attributes = serde_json::from_str(node["attributes"].as_str().expect("a text")).expect("JSON");
         let parent = node["parentId"].as_str().map(str::to_owned);
-        (text(&node["name"]), Span { id: text(&node["spanId"]), parent, status: text(&node["statusCode"]), attributes })
+        Span {
+            name: text(&node["name"]),
+            id: text(&node["spanId"]),
+            parent,
+            status: text(&node["statusCode"]),
+            attributes,
+        }
     };
     projects.iter().flat_map(of_project).map(span).collect()
 }
@@ -133,14 +139,25 @@ fn attribute<'a>(span: &'a Span, name: &str) -> &'a Value {
     value
 }
 
-fn assert_trace(phoenix: &Service, trace: &str, log: &str) {
-    let mut spans = BTreeMap::new();
+/// The span of a request at a language server and that of the call it was made for, once both have arrived.
+fn asked_and_call(phoenix: &Service, trace: &str, method: &str, log: &str) -> (Span, Span) {
+    let mut found = None;
     let complete = until(LIMIT_MS, || {
-        spans = spans_of(phoenix, trace);
-        spans.contains_key("tools/call vscode.lsp.definition") && spans.contains_key("textDocument/definition")
+        let mut spans = spans_of(phoenix, trace);
+        found = spans.iter().position(|span| span.name == method).and_then(|at| {
+            let asked = spans.swap_remove(at);
+            let call = spans.into_iter().find(|span| Some(&span.id) == asked.parent.as_ref())?;
+            Some((asked, call))
+        });
+        found.is_some()
     });
-    assert!(complete, "only {:?} arrived in {trace}\n{log}", spans.keys());
-    let call = &spans["tools/call vscode.lsp.definition"];
+    assert!(complete, "only {:#?} arrived\n{log}", spans_of(phoenix, trace));
+    found.expect("it is complete")
+}
+
+fn assert_trace(phoenix: &Service, trace: &str, log: &str) {
+    let (asked, call) = asked_and_call(phoenix, trace, "textDocument/definition", log);
+    assert_eq!(call.name, "tools/call vscode.lsp.definition");
     assert_eq!(call.parent.as_deref(), Some(CLIENT_SPAN), "the client's span is its parent");
     assert_eq!(call.status, "UNSET");
     for (name, value) in [
@@ -152,40 +169,71 @@ fn assert_trace(phoenix: &Service, trace: &str, log: &str) {
         ("codeyard.workspace", json!("python")),
         ("codeyard.language", json!("python")),
     ] {
-        assert_eq!(attribute(call, name), &value, "{name} in {call:?}");
+        assert_eq!(attribute(&call, name), &value, "{name} in {call:?}");
     }
-    assert!(attribute(call, "mcp.session.id").is_string(), "{call:?}");
-    let asked = &spans["textDocument/definition"];
-    assert_eq!(asked.parent.as_deref(), Some(call.id.as_str()), "the call is its parent");
-    assert_eq!(attribute(asked, "rpc.system.name"), "jsonrpc");
-    let others = spans.iter().filter(|(_, span)| span.id != call.id);
-    for (name, span) in others {
-        assert_eq!(span.parent.as_deref(), Some(call.id.as_str()), "{name} hangs below the call");
+    assert!(attribute(&call, "mcp.session.id").is_string(), "{call:?}");
+    assert_eq!(attribute(&asked, "rpc.system.name"), "jsonrpc");
+    for span in spans_of(phoenix, trace).iter().filter(|span| span.id != call.id) {
+        assert_eq!(span.parent.as_ref(), Some(&call.id), "{} hangs below the call", span.name);
     }
 }
 
+/// One Phoenix for all of it: it takes long to start.
 #[test]
 #[ignore = "slow: fetches Phoenix from PyPI"]
-fn phoenix_shows_a_clients_trace_down_to_the_language_server() {
+fn phoenix_shows_whole_traces() {
     let folder = tempfile::tempdir().expect("a folder");
     let phoenix = phoenix(folder.path());
     let place = Place::new("python");
-    for (salt, protocol, port) in [(1, "http/protobuf", phoenix.port(0)), (2, "grpc", phoenix.port(1))] {
-        let yard = serve(&place, &format!("http://127.0.0.1:{port}"), protocol, "none");
-        let trace = traced_call(&place, &mut yard.client("python"), salt);
-        assert_trace(&phoenix, &trace, &yard.log());
-        yard.stop();
-    }
+    from_the_client_to_the_language_server(&phoenix, &place);
+    with_the_official_clients_own_spans(&phoenix, &place, folder.path());
+    with_what_is_left_at_the_end(&phoenix, &place);
     place.assert_untouched();
     phoenix.stop();
 }
 
-#[test]
-#[ignore = "slow: fetches Phoenix from PyPI"]
-fn phoenix_gets_what_is_left_when_the_server_ends() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let phoenix = phoenix(folder.path());
-    let place = Place::new("python");
+fn from_the_client_to_the_language_server(phoenix: &Service, place: &Place) {
+    for (salt, protocol, port) in [(1, "http/protobuf", phoenix.port(0)), (2, "grpc", phoenix.port(1))] {
+        let yard = serve(place, &format!("http://127.0.0.1:{port}"), protocol, "none");
+        let trace = traced_call(place, &mut yard.client("python"), salt);
+        assert_trace(phoenix, &trace, &yard.log());
+        yard.stop();
+    }
+}
+
+/// The official client makes spans of its own where OpenTelemetry is set up, and tells of them unasked.
+fn with_the_official_clients_own_spans(phoenix: &Service, place: &Place, folder: &Path) {
+    let receiver = format!("http://127.0.0.1:{}", phoenix.port(0));
+    let yard = serve(place, &receiver, "http/protobuf", "none");
+    place.ask(&mut yard.client("python"));
+    let plan = json!({
+        "receiver": format!("{receiver}/v1/traces"),
+        "url": format!("http://{}/mcp/python", yard.address),
+        "token": yard.token,
+        "tool": "vscode.lsp.hover",
+        "arguments": place.definition().0,
+    });
+    let file = folder.join("plan.json");
+    std::fs::write(&file, plan.to_string()).expect("a file");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/world/clients/traced.py");
+    let printed = run_well(python_with_phoenix().arg(script).arg(file));
+    let told: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
+    let trace = told["trace"].as_str().expect("a trace");
+    let (_, call) = asked_and_call(phoenix, trace, "textDocument/hover", &yard.log());
+    assert_eq!(call.name, "tools/call vscode.lsp.hover");
+    let mut above = vec![call.parent.expect("a parent")];
+    let spans = spans_of(phoenix, trace);
+    while let Some(span) = spans.iter().find(|span| Some(&span.id) == above.last()) {
+        above.extend(span.parent.clone());
+        if span.parent.is_none() {
+            break;
+        }
+    }
+    assert_eq!(above.last().map(String::as_str), told["span"].as_str(), "the agent's span is at the top: {spans:#?}");
+    yard.stop();
+}
+
+fn with_what_is_left_at_the_end(phoenix: &Service, place: &Place) {
     let environment = [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", &*format!("http://127.0.0.1:{}", phoenix.port(0))),
         ("OTEL_TRACES_EXPORTER", "otlp"),
@@ -193,12 +241,11 @@ fn phoenix_gets_what_is_left_when_the_server_ends() {
         ("OTEL_BSP_SCHEDULE_DELAY", "3600000"),
     ];
     let yard = Yard::serve_in(&place.workspace(), &[], &environment);
-    let trace = traced_call(&place, &mut yard.client("python"), 3);
-    assert!(spans_of(&phoenix, &trace).is_empty(), "nothing is sent yet");
+    let trace = traced_call(place, &mut yard.client("python"), 3);
+    assert!(spans_of(phoenix, &trace).is_empty(), "nothing is sent yet");
     let log = yard.log();
     yard.stop();
-    assert_trace(&phoenix, &trace, &log);
-    phoenix.stop();
+    assert_trace(phoenix, &trace, &log);
 }
 
 #[test]

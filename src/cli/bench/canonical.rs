@@ -140,7 +140,9 @@ fn hover(raw: &Value) -> Vec<Value> {
         .iter()
         .map(|part| match (part.as_str(), part["language"].as_str()) {
             (Some(text), _) => ("markdown", text.to_owned()),
-            (_, Some(language)) => ("markdown", format!("```{language}\n{}\n```", part["value"].as_str().unwrap_or(""))),
+            (_, Some(language)) => {
+                ("markdown", format!("```{language}\n{}\n```", part["value"].as_str().unwrap_or("")))
+            }
             _ if part["kind"] == "plaintext" => ("plaintext", part["value"].as_str().unwrap_or("").to_owned()),
             _ => ("markdown", part["value"].as_str().unwrap_or("").to_owned()),
         })
@@ -236,7 +238,8 @@ mod tests {
         for wrong in [json!([one(1)]), json!([one(2), one(1)]), json!([one(1), one(2), one(3)])] {
             assert!(matches!(judged(&ask, &bare, &ours(wrong)), Verdict::Different(_)));
         }
-        let error = json!({"error": {"code": -32603, "data": {"code": "X/CAP_EXCEEDED", "details": {"reason": "timeout"}}}});
+        let error =
+            json!({"error": {"code": -32603, "data": {"code": "X/CAP_EXCEEDED", "details": {"reason": "timeout"}}}});
         assert_eq!(judged(&ask, &bare, &error), Verdict::Failed("CAP_EXCEEDED timeout".into()));
         assert_eq!(judged(&ask, &json!({"error": {}}), &ours(json!([]))), Verdict::Incomparable);
     }
@@ -245,7 +248,8 @@ mod tests {
     fn nested_symbols_are_flat() {
         let place = json!({"start": {"line": 1, "character": 0}, "end": {"line": 3, "character": 1}});
         let inner = json!({"name": "b", "kind": 6, "range": place, "selectionRange": place});
-        let bare = json!({"result": [{"name": "a", "kind": 5, "range": place, "selectionRange": place, "children": [inner]}]});
+        let bare =
+            json!({"result": [{"name": "a", "kind": 5, "range": place, "selectionRange": place, "children": [inner]}]});
         let flat = json!([
             {"name": "a", "kind": 5, "range": place, "selectionRange": place},
             {"name": "b", "kind": 6, "range": place, "selectionRange": place, "containerName": "a"},

@@ -184,17 +184,18 @@ async fn fetch_into(name: CorpusName, fresh: &Path) -> Result<PathBuf, Failure> 
 
 fn generated_files(language: Language, users: usize, uses: usize) -> Vec<(String, String)> {
     let ending = language.endings[0];
-    let mut files: Vec<(String, String)> = (0..users)
-        .map(user_name)
-        .map(|name| (format!("{name}.{ending}"), user_text(language, &name, uses)))
-        .collect();
+    let mut files: Vec<(String, String)> =
+        (0..users).map(user_name).map(|name| (format!("{name}.{ending}"), user_text(language, &name, uses))).collect();
     match language.kind {
         "ty" => files.extend([
             ("hub.py".to_owned(), "def target(value: int) -> int:\n    return value + 1\n".to_owned()),
             ("pyproject.toml".to_owned(), "[project]\nname = \"generated\"\nversion = \"1.0.0\"\n".to_owned()),
         ]),
         "typescript" => files.extend([
-            ("hub.ts".to_owned(), "export function target(value: number): number {\n  return value + 1;\n}\n".to_owned()),
+            (
+                "hub.ts".to_owned(),
+                "export function target(value: number): number {\n  return value + 1;\n}\n".to_owned(),
+            ),
             ("tsconfig.json".to_owned(), TSCONFIG.to_owned()),
         ]),
         _ => files.extend([
@@ -282,5 +283,8 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("cannot {what} {}: {error}; see that there is room and the folder may be written", path.display()))
+    Failure::new(format!(
+        "cannot {what} {}: {error}; see that there is room and the folder may be written",
+        path.display()
+    ))
 }

@@ -101,7 +101,9 @@ fn total(body: &[u8]) -> usize {
     let said: Value = serde_json::from_slice(body).unwrap_or_default();
     let content = &said["result"]["structuredContent"];
     let summary = content["summary"].as_str().unwrap_or_default();
-    let told = summary.split(". ").find_map(|sentence| sentence.strip_suffix(" in total.").or(sentence.strip_suffix(" in total")));
+    let told = summary
+        .split(". ")
+        .find_map(|sentence| sentence.strip_suffix(" in total.").or(sentence.strip_suffix(" in total")));
     let page = content["items"].as_array().map_or(0, Vec::len);
     told.and_then(|number| number.parse().ok()).unwrap_or(page)
 }

@@ -138,9 +138,7 @@ pub async fn pages(bench: &Bench, pair: &mut Pair, report: &mut Report) -> Resul
             }
             began += asked.elapsed();
         }
-        lists.tell(&pair.corpus, Scenario::References, report, |bare| {
-            Target::at_most(bare * 1.1, "≤ 1.1 × bare")
-        });
+        lists.tell(&pair.corpus, Scenario::References, report, |bare| Target::at_most(bare * 1.1, "≤ 1.1 × bare"));
     }
     Ok(())
 }

@@ -14,13 +14,13 @@ use tokio::net::TcpStream;
 use super::corpus::{self, Corpus};
 use super::process::{self, Tree};
 use super::questions::Ask;
+use crate::admin::client::AdminClient;
 use crate::base::clock::Instant;
 use crate::base::limits::RETRY_AFTER_MS;
 use crate::cli::Failure;
 use crate::lsp::install::{Installer, SERVERS_DIR_VARIABLE};
 use crate::lsp::launch::Process;
 use crate::protocol::names::{REVISION, SERVER_VERSION};
-use crate::transport::status;
 
 /// Longest wait for the address.
 const STARTS_WITHIN: Duration = Duration::from_secs(30);
@@ -28,6 +28,9 @@ const STARTS_WITHIN: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Bytes read at once.
 const READ_BYTES: usize = 64 * 1024;
+
+/// How the counter of answers from retained results begins.
+const RETAINED_SERIES: &str = "codeyard_cache_answers_total{codeyard_cache=\"retained\"";
 
 /// A serving codeyard.
 pub struct Served {
@@ -92,9 +95,10 @@ impl Served {
 
     /// Answers from retained results so far.
     pub async fn retained_hits(&self) -> u64 {
-        let socket = self.state.join("run").join("status.sock");
-        let told = status::ask(&socket).await.ok().flatten().unwrap_or_default();
-        told["counts"]["retained_hits"].as_u64().unwrap_or(0)
+        let socket = self.state.join("run").join("admin.sock");
+        let series = AdminClient::new(&socket).text("/metrics").await.unwrap_or_default();
+        let retained = series.lines().filter(|line| line.starts_with(RETAINED_SERIES));
+        retained.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
     }
 
     /// Its processes.

@@ -124,7 +124,8 @@ async fn cold_bare(
     let cache = bench.scratch.folder("bare")?;
     let began = Instant::now();
     let bare = Bare::start(corpus.language, &corpus.root, &bench.installer, &cache).await?;
-    for ((ask, right), times) in [definition, &known.references].into_iter().zip([&mut starts.definition, &mut starts.references])
+    for ((ask, right), times) in
+        [definition, &known.references].into_iter().zip([&mut starts.definition, &mut starts.references])
     {
         while began.elapsed() < PATIENCE {
             let said = bare.ask(ask).await.map_err(Failure::new)?;

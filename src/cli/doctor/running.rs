@@ -1,9 +1,30 @@
 //! The running server's own report as lines: its workspaces, their language servers, and what was counted.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::admin::client::{AdminClient, Error};
+use crate::admin::documents::{ServerList, ServiceDocument, WorkspaceList};
 
 /// Last lines of standard error that are shown of a server.
 const STDERR_LINES: usize = 3;
+
+/// How the running server is, as one document: its workspaces, each with its language servers.
+pub async fn ask(client: &AdminClient) -> Result<Value, Error> {
+    let service: ServiceDocument = client.get("/admin/v1/service").await?;
+    let workspaces: WorkspaceList = client.get("/admin/v1/workspaces").await?;
+    let servers: ServerList = client.get("/admin/v1/servers").await?;
+    let mut all = Vec::new();
+    for workspace in &workspaces.workspaces {
+        let own: Vec<_> = servers.servers.iter().filter(|server| server.workspace == workspace.name).collect();
+        let mut document = json!(workspace);
+        document["servers"] = json!(own);
+        all.push(document);
+    }
+    let mut document = json!(service);
+    document["workspaces"] = all.into();
+    document["counts"] = json!({"calls": service.calls});
+    Ok(document)
+}
 
 /// Adds the report.
 pub fn lines(status: &Value, lines: &mut Vec<String>) {
@@ -18,9 +39,13 @@ pub fn lines(status: &Value, lines: &mut Vec<String>) {
         let roots: Vec<String> = workspace["roots"].as_array().into_iter().flatten().map(shown).collect();
         let default = if workspace["name"] == status["default_workspace"] { " (default)" } else { "" };
         let files = workspace["source_files"].as_u64().map(|count| format!(", {count} files")).unwrap_or_default();
-        let watching = shown(&workspace["watching"]);
+        let watching = match workspace["watching"].as_str() {
+            Some(watching) => watching.to_owned(),
+            None => shown(&workspace["state"]).replace('_', " "),
+        };
+        let problem = workspace["problem"].as_str().map(|problem| format!(" ({problem})")).unwrap_or_default();
         lines.push(format!(
-            "  workspace {}{default}: {}; {watching}{files}",
+            "  workspace {}{default}: {}; {watching}{problem}{files}",
             shown(&workspace["name"]),
             roots.join(", ")
         ));

@@ -44,10 +44,13 @@ impl LanguageServer {
         if let Some(refused) = self.poisoned_by(&ask.question) {
             return Asked::Down(refused);
         }
-        if let Some(document) = ask.question.document().cloned()
-            && let Err(()) = self.sync(&document, ctx)
-        {
-            return Asked::NotReady;
+        if let Some(document) = ask.question.document().cloned() {
+            if self.is_outdated(&document) {
+                return Asked::Outdated;
+            }
+            if let Err(()) = self.sync(&document, ctx) {
+                return Asked::NotReady;
+            }
         }
         let ready = matches!(*self.state.borrow(), ServerState::Ready);
         let Some(up) = self.up.as_mut().filter(|_| ready) else { return Asked::NotReady };
@@ -73,6 +76,15 @@ impl LanguageServer {
             )),
             Err(_) => Asked::NotReady,
         }
+    }
+
+    /// Whether a question comes too late with its text: the file has changed since it was read. A server that was given such a
+    /// text would answer everybody from it.
+    fn is_outdated(&self, document: &DocumentInput) -> bool {
+        let source = &document.source;
+        let Some(up) = &self.up else { return false };
+        let has_it = up.documents.get(source.uri.as_str()).is_some_and(|open| open.hash == source.hash);
+        !has_it && disk::hash(&self.context, &source.uri) != Some(source.hash)
     }
 
     /// Makes the server's text of a document that of the disk. `Err`: the child isn't there or doesn't listen.

@@ -27,6 +27,12 @@ pub fn load(context: &ServerContext, path: &Path) -> Option<(CanonicalUri, Strin
     Some((uri, language, Arc::new(Document::new(text)), hash))
 }
 
+/// The SHA-256 of a document's bytes as they are now; nothing for what isn't there.
+pub fn hash(context: &ServerContext, uri: &CanonicalUri) -> Option<[u8; 32]> {
+    let (bytes, _) = context.gate.read(uri, limits::MAX_DOCUMENT_BYTES).ok()?;
+    Some(sha256(&bytes))
+}
+
 impl Up {
     /// Opens the anchor documents and keeps them open.
     pub(super) fn open_anchors(&mut self, context: &ServerContext) -> Result<(), RequestError> {

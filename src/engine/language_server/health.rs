@@ -55,12 +55,16 @@ impl Handler<GetHealth> for LanguageServer {
     fn handle(&mut self, _: GetHealth, _: &mut Self::Context) -> Self::Result {
         let health = self.health();
         let process = self.up.as_ref().map(|up| up.child.process().clone());
+        let cell = self.context.cell.clone();
         Box::pin(async move {
             // Memory is read from every process of the tree, which takes milliseconds.
             let memory = match process {
                 Some(process) => blocking::spawn(move || process.memory_bytes()).await.ok().flatten(),
                 None => None,
             };
+            if let Some(bytes) = memory {
+                cell.set_memory(bytes);
+            }
             ServerHealth { memory_bytes: memory, ..health }
         })
     }

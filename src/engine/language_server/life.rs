@@ -82,6 +82,7 @@ impl LanguageServer {
         }
         self.incarnation += 1;
         let incarnation = self.incarnation;
+        self.launched = Some(Instant::now());
         if !matches!(*self.state.borrow(), ServerState::Restarting(_)) {
             self.set_state(ServerState::Starting);
         }
@@ -125,6 +126,9 @@ impl LanguageServer {
         let is_ready = matches!(next, ServerState::Ready);
         self.set_state(next);
         if is_ready && !was_ready {
+            if let Some(launched) = self.launched.take() {
+                self.context.metrics.ready(self.context.kind.as_str(), now.saturating_duration_since(launched));
+            }
             self.tell(News::AnswersMayDiffer, ctx);
         }
         if let Some(timer) = self.timer.take() {
@@ -166,7 +170,7 @@ impl LanguageServer {
             drop(up);
             self.tell(News::AnswersMayDiffer, ctx);
             self.restarts += 1;
-            self.context.metrics.restart("configuration_changed");
+            self.context.metrics.restart(self.context.kind.as_str(), "configuration_changed");
             self.launch(ctx);
         }
     }
@@ -195,10 +199,10 @@ impl LanguageServer {
         if self.stopping {
             return self.down(STOPPED, message, stderr);
         }
-        self.context.metrics.restart(reason);
+        self.context.metrics.restart(self.context.kind.as_str(), reason);
         tracing::warn!(
-            workspace = %self.context.workspace, server = %self.context.kind, reason, stderr = %last_line(&stderr),
-            "language server ended"
+            workspace = %self.context.workspace, server = %self.context.kind, reason,
+            "language server ended; `codeyard doctor` shows what it wrote last"
         );
         match self.history.on_death(Instant::now(), was_ready, self.jitter()) {
             Verdict::Restart(wait) => {
@@ -226,7 +230,8 @@ impl LanguageServer {
     /// In [0, 1): spreads the restarts of many servers, and is the same for the same server each time.
     fn jitter(&self) -> f64 {
         let context = &self.context;
-        let within = context.gate.root_set().root_of(&context.root).and_then(|root| context.root.strip_prefix(root).ok());
+        let within =
+            context.gate.root_set().root_of(&context.root).and_then(|root| context.root.strip_prefix(root).ok());
         let within = within.unwrap_or(Path::new("")).display();
         let digest = sha256(format!("{}|{}|{within}|{}", context.workspace, context.kind, self.restarts));
         f64::from(u16::from_be_bytes([digest[0], digest[1]])) / 65_536.0
@@ -281,8 +286,8 @@ impl LanguageServer {
         }
         if self.cared.is_multiple_of(LEDGER_EVERY) {
             // Reading the memory also notes the child's descendants in the ledger, for the case that all of us are killed.
-            let process = up.child.process().clone();
-            blocking::spawn(move || process.memory_bytes());
+            let (process, cell) = (up.child.process().clone(), self.context.cell.clone());
+            blocking::spawn(move || cell.set_memory(process.memory_bytes().unwrap_or(0)));
         }
         self.cared = self.cared.wrapping_add(1);
         if now.saturating_duration_since(up.born) >= self.history.rule().window {
@@ -370,8 +375,4 @@ async fn give_birth(context: Arc<ServerContext>) -> Result<Born, StillBorn> {
         Ok(Err(error)) => Err(failed(error.to_string(), child.process().stderr_tail())),
         Err(_) => Err(failed("the language server did not start in time".into(), child.process().stderr_tail())),
     }
-}
-
-fn last_line(text: &str) -> &str {
-    text.trim_end().rsplit('\n').next().unwrap_or("")
 }

@@ -26,6 +26,7 @@ use std::time::Duration;
 use actix::prelude::*;
 
 use crate::base::clock::{Deadline, Instant};
+use crate::engine::census::ServerPhase;
 use crate::engine::exit::{ExitGuard, ExitKind};
 use crate::engine::providers::ChildKey;
 use crate::engine::restart::RestartHistory;
@@ -49,8 +50,8 @@ use up::Up;
 const MAILBOX: usize = 4_096;
 /// How often a running server is looked after.
 const CARE_INTERVAL: Duration = Duration::from_secs(1);
-/// Every so many looks the child's descendants are noted in the ledger.
-const LEDGER_EVERY: u32 = 30;
+/// Every so many looks the child's memory is read and its descendants are noted in the ledger.
+const LEDGER_EVERY: u32 = 15;
 /// Expired requests that, with silence, make a server count as hung.
 const HUNG_AFTER_EXPIRED: u32 = 3;
 /// Deaths a document may cause before it is refused until it changes.
@@ -78,6 +79,8 @@ pub enum Asked {
     Push(PendingPush),
     /// What is reported, and the pulls that must come in before that is fresh.
     Project(ProjectReport),
+    /// The document isn't on disk any more as it was read for the question: begin anew.
+    Outdated,
     /// Wait for the state to change, then ask again.
     NotReady,
     /// The server can't do this.
@@ -245,6 +248,8 @@ pub struct LanguageServer {
     incarnation: u64,
     history: RestartHistory,
     restarts: u64,
+    /// When the present child was started, until it is ready.
+    launched: Option<Instant>,
     poisoned: HashMap<CanonicalUri, Poisoned>,
     reopen: Vec<PathBuf>,
     last_used: Instant,
@@ -276,6 +281,7 @@ impl LanguageServer {
             incarnation: 0,
             history,
             restarts: 0,
+            launched: None,
             poisoned: HashMap::new(),
             reopen: Vec::new(),
             last_used: now,
@@ -308,6 +314,7 @@ impl LanguageServer {
                     ready = matches!(next, ServerState::Ready), "language server changed state"
                 );
             }
+            self.context.cell.set_phase(ServerPhase::from(&next));
             self.state.send_replace(next);
         }
     }

@@ -26,7 +26,7 @@ impl Handler<StartAnew> for LanguageServer {
         self.history.on_stable();
         self.poisoned.clear();
         self.restarts += 1;
-        self.context.metrics.restart("operator");
+        self.context.metrics.restart(self.context.kind.as_str(), "operator");
         tracing::info!(workspace = %self.context.workspace, server = %self.context.kind, "language server is started anew by an operator");
         self.tell(News::AnswersMayDiffer, ctx);
         self.set_state(ServerState::Starting);

@@ -15,6 +15,7 @@ use super::{DrainAll, Running, Supervisor};
 use crate::base::clock::Instant;
 use crate::base::ids::WorkspaceName;
 use crate::base::limits;
+use crate::engine::census::WorkspaceState;
 use crate::engine::directory::WorkspaceHandle;
 use crate::engine::workspace::{Drain, StoppedServer};
 
@@ -90,6 +91,7 @@ impl Handler<DrainAll> for Supervisor {
 
 /// Lets calls in flight end, then stops the children and the actor.
 async fn depart(handle: WorkspaceHandle) -> Arc<Departure> {
+    handle.cell.set_state(WorkspaceState::Draining);
     let began = Instant::now();
     let calls = in_flight(&handle.places);
     let all = u32::try_from(limits::MAX_CALLS_PER_WORKSPACE).unwrap_or(u32::MAX);

@@ -7,9 +7,14 @@ use crate::engine::directory::WorkspaceHandle;
 use crate::engine::workspace::{StopChild, WorkspaceHealth};
 
 impl Supervisor {
+    /// In bytes; 0 is none.
+    pub(super) fn memory_budget(&self) -> u64 {
+        self.config.supervision.memory_budget_mib.saturating_mul(1024 * 1024)
+    }
+
     /// Over the memory budget, the child that was longest unused is stopped.
     pub(super) fn keep_memory_budget(&mut self, ctx: &mut Context<Self>) {
-        let budget = self.config.supervision.memory_budget_mib.saturating_mul(1024 * 1024);
+        let budget = self.memory_budget();
         if budget == 0 {
             return;
         }

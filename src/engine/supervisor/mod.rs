@@ -164,6 +164,7 @@ impl Supervisor {
             self.carry_out(change, &mut done, ctx);
         }
         self.parts.directory.set_default(self.config.default_name().cloned());
+        self.parts.directory.census().set_memory_budget(self.memory_budget());
         done
     }
 
@@ -196,6 +197,7 @@ impl Supervisor {
         let started = self.try_start(name, ctx);
         if let Err(why) = &started {
             self.failed.insert(name.clone(), why.clone());
+            self.parts.directory.census().set_failed(self.failed.len());
         }
         started
     }
@@ -208,6 +210,7 @@ impl Supervisor {
         self.generation += 1;
         let generation = self.generation;
         let policy = self.policy(config);
+        let cell = self.parts.directory.census().workspace();
         let setup = Arc::new(WorkspaceSetup {
             name: name.clone(),
             tenant: config.tenant.clone(),
@@ -219,6 +222,7 @@ impl Supervisor {
             servers,
             state: self.parts.state.clone(),
             cache: self.parts.cache.join(name.as_str()),
+            cell: cell.clone(),
             shared: self.parts.shared.clone(),
             policy: policy.clone(),
         });
@@ -244,9 +248,11 @@ impl Supervisor {
             arbiter,
             places: WorkspaceHandle::new_places(),
             watch,
+            cell,
         };
         self.parts.directory.put(handle.clone());
         self.failed.remove(name);
+        self.parts.directory.census().set_failed(self.failed.len());
         self.running.insert(name.clone(), Running { handle, generation });
         Ok(())
     }
@@ -268,6 +274,7 @@ impl Supervisor {
     fn remove(&mut self, name: &WorkspaceName, ctx: &mut Context<Self>) {
         self.parts.directory.remove(name);
         self.failed.remove(name);
+        self.parts.directory.census().set_failed(self.failed.len());
         if let Some(running) = self.running.remove(name) {
             self.see_off(running, ctx);
         }

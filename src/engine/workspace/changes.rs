@@ -18,6 +18,7 @@ impl Workspace {
         }
         let Some(watcher) = self.setup.shared.watcher.clone() else {
             self.watching = Watching::Failed("files are not watched".into());
+            self.tell_state();
             return None;
         };
         let (slot, actor, servers) = (self.slot.clone(), ctx.address(), self.setup.servers.clone());
@@ -40,6 +41,7 @@ impl Workspace {
         });
         let preparing = async move { drop(task.await) }.boxed().shared();
         self.watching = Watching::Starting(preparing.clone());
+        self.tell_state();
         Some(preparing)
     }
 
@@ -134,6 +136,7 @@ impl Handler<Subscribed> for Workspace {
             Some(_) => Watching::Done,
             None => Watching::Failed("files can't be watched; every question compares with disk".into()),
         };
+        self.tell_state();
     }
 }
 
@@ -142,6 +145,7 @@ impl Handler<Wake> for Workspace {
 
     fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
         self.take_seen_changes();
+        self.tell_state();
         self.sweep_on(ctx);
     }
 }

@@ -61,6 +61,7 @@ impl Workspace {
             restart: self.policy.restart,
             times: self.policy.times,
             tell: ctx.address().recipient(),
+            cell: setup.cell.server(ServerKind::new(&key.kind)),
             metrics: setup.shared.metrics.clone(),
             state: setup.state.clone(),
             cache,

@@ -29,7 +29,9 @@ impl Workspace {
             return Outcome::Changed;
         }
         let key = finish.snapshot_key;
-        match self.snapshots.insert(key.clone(), finish.result, Instant::now()) {
+        let kept = self.snapshots.insert(key.clone(), finish.result, Instant::now());
+        self.tell_snapshots();
+        match kept {
             Ok(snapshot) => Outcome::Done { snapshot, key },
             Err(error) => Outcome::Failed(error),
         }

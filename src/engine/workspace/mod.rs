@@ -9,6 +9,7 @@ mod begin;
 mod changes;
 mod children;
 mod finish;
+mod gauge;
 mod operate;
 mod sweep;
 
@@ -188,6 +189,8 @@ pub struct Workspace {
     /// Children whose actors panicked, and until when they are left alone.
     resting: HashMap<ChildKey, Instant>,
     snapshots: SnapshotStore,
+    /// Evictions and expiries of the store that are counted already.
+    told: (u64, u64),
     known: KnownFiles,
     watching: Watching,
     slot: WatchSlot,
@@ -209,6 +212,7 @@ impl Workspace {
             seen: Epochs::default(),
             resting: HashMap::new(),
             snapshots: snapshot_store(&policy),
+            told: (0, 0),
             known: KnownFiles::new(setup.gate.clone()),
             watching: Watching::Idle,
             slot,
@@ -238,6 +242,7 @@ impl Actor for Workspace {
         ctx.set_mailbox_capacity(MAILBOX);
         ctx.run_interval(EXPIRY_INTERVAL, |workspace, _| {
             workspace.snapshots.expire(Instant::now());
+            workspace.tell_snapshots();
             workspace.runs.retain(|_, (run, _)| run.upgrade().is_some());
         });
     }
@@ -248,7 +253,7 @@ impl Handler<Retune> for Workspace {
 
     fn handle(&mut self, message: Retune, _: &mut Self::Context) {
         if message.0.limits != self.policy.limits {
-            self.snapshots = snapshot_store(&message.0);
+            self.replace_snapshots(&message.0);
         }
         self.policy = message.0;
     }

@@ -113,7 +113,8 @@ impl Handler<GetTroubles> for Workspace {
     type Result = Vec<Trouble>;
 
     fn handle(&mut self, _: GetTroubles, _: &mut Self::Context) -> Self::Result {
-        let quarantined = |child: &Child| matches!(&*child.state.borrow(), ServerState::Down(down) if down.reason == QUARANTINED);
+        let quarantined =
+            |child: &Child| matches!(&*child.state.borrow(), ServerState::Down(down) if down.reason == QUARANTINED);
         let servers = self.children.iter().filter(|(_, child)| quarantined(child));
         let servers = servers.map(|(key, _)| Trouble::Quarantined(key.kind.clone()));
         self.unwatched().map(|_| Trouble::Unwatched).into_iter().chain(servers).collect()

@@ -18,6 +18,7 @@ use crate::config::Sweep as Reach;
 use crate::engine::execution::Provider;
 use crate::engine::known_files::Source;
 use crate::engine::provider_call::{self, Asking};
+use crate::engine::providers;
 use crate::engine::question::{DocumentInput, Question};
 use crate::lsp::text::Document;
 use crate::telemetry::Asker;
@@ -57,7 +58,12 @@ impl Workspace {
     pub(super) fn sweep_child(&mut self, key: &ChildKey) {
         let Some(server) = self.setup.servers.by_kind.get(&key.kind).filter(|_| self.sweeping.begun) else { return };
         let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
-        let own = files.iter().filter(|path| path.starts_with(&key.root) && self.setup.servers.serves(server, path));
+        let setup = &self.setup;
+        let mut folders: BTreeMap<&Path, bool> = BTreeMap::new();
+        let own = files.iter().filter(|path| {
+            let Some(folder) = path.parent().filter(|_| setup.servers.serves(server, path)) else { return false };
+            *folders.entry(folder).or_insert_with(|| providers::is_own(setup, server, key, path))
+        });
         self.sweeping.pending.extend(own.map(|path| (key.clone(), path.clone())));
     }
 
@@ -70,9 +76,10 @@ impl Workspace {
         if listed.binary_search_by(|file| file.as_os_str().cmp(path.as_os_str())).is_err() {
             return;
         }
-        for key in self.children.keys().filter(|key| path.starts_with(&key.root)) {
+        for key in self.children.keys() {
             let server = self.setup.servers.by_kind.get(&key.kind);
-            if server.is_some_and(|server| self.setup.servers.serves(server, path)) {
+            let server = server.filter(|server| self.setup.servers.serves(server, path));
+            if server.is_some_and(|server| providers::is_own(&self.setup, server, key, path)) {
                 self.sweeping.pending.insert((key.clone(), path.to_path_buf()));
             }
         }

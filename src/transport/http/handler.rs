@@ -1,6 +1,7 @@
 //! One HTTP request: the checks in their order, then the message.
 //!
-//! The order of `decisions` §2 is the order of the lines in [`Door::answer`]. Invariants: nothing is looked up before
+//! The order of `decisions` §2 is the order of the lines in [`Door::answer`]; only a probe of this machine's own comes before
+//! it, at a path that is no endpoint's. Invariants: nothing is looked up before
 //! authentication; a method that isn't served is answered before version and session are asked for; dropping the
 //! handler's future drops the call.
 
@@ -15,10 +16,12 @@ use axum::response::Response;
 
 use super::host::{AllowedHosts, AllowedOrigins, only};
 use super::path::EndpointPath;
+use super::probes::{Probe, Probes};
 use super::refusal::{Refusal, Refused};
 use super::session::{Session, Sessions};
 use super::{answer, body, media};
 use crate::auth::TokenStore;
+use crate::base::clock::Instant;
 use crate::base::limits::{Limits, MAX_CALLS_IN_FLIGHT, MAX_TRACEPARENT_BYTES, MAX_TRACESTATE_BYTES};
 use crate::gateway::service::{Endpoint, Principal, Service, TransportKind};
 use crate::protocol::message::{self, Message, Notification, Request as RpcRequest};
@@ -43,6 +46,7 @@ pub struct Door {
     pub(super) limits: Limits,
     pub(super) body_timeout: Duration,
     pub(super) sessions: Sessions,
+    pub(super) probes: Option<Probes>,
 }
 
 /// A caller that may come in.
@@ -57,12 +61,18 @@ pub async fn handle(State(door): State<Arc<Door>>, request: Request) -> Response
     let (parts, body) = request.into_parts();
     match door.answer(&parts, body).await {
         Ok(response) => response,
-        Err(refused) => refused.response(),
+        Err(refused) => {
+            door.service.metrics().rejected(refused.reason());
+            refused.response()
+        }
     }
 }
 
 impl Door {
     async fn answer(&self, parts: &Parts, body: Body) -> Result<Response, Refused> {
+        if let (Some(probes), Some(probe)) = (&self.probes, Probe::of(parts)) {
+            return Ok(probes.answer(probe).await);
+        }
         let path = EndpointPath::parse(parts.uri.path()).ok_or(Refusal::Path)?;
         let deleting = parts.method == HttpMethod::DELETE;
         if !deleting && parts.method != HttpMethod::POST {
@@ -103,7 +113,7 @@ impl Door {
 
     async fn request(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Result<Response, Refused> {
         let refuse = |refusal: Refusal| refusal.of(&request.id);
-        let method = match dispatch::method(request) {
+        let method = match dispatch::method(&*self.service, TransportKind::Tcp, request) {
             Ok(method) => method,
             Err(unknown) => return Ok(answer::json(write::fault(&unknown))),
         };
@@ -142,7 +152,11 @@ impl Door {
     }
 
     fn initialize(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Response {
-        let result = match dispatch::initialize(&*self.service, &visitor.endpoint, request) {
+        let began = Instant::now();
+        let result = dispatch::initialize(&*self.service, &visitor.endpoint, request);
+        let method = Method::Initialize.as_str();
+        dispatch::tell(&*self.service, method, TransportKind::Tcp, result.as_ref().err(), began);
+        let result = match result {
             Ok(result) => result,
             Err(error) => return answer::json(write::fault(&error)),
         };

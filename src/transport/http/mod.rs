@@ -5,10 +5,12 @@
 
 pub mod answer;
 pub mod body;
+pub mod connection;
 pub mod handler;
 pub mod host;
 pub mod media;
 pub mod path;
+pub mod probes;
 pub mod refusal;
 pub mod session;
 pub mod socket;
@@ -18,23 +20,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioTimer;
-use hyper_util::service::TowerToHyperService;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use self::connection::serve_connection;
 use self::handler::Door;
 pub use self::host::{AllowedHosts, AllowedOrigins};
+use self::probes::Probes;
 use self::session::Sessions;
 use self::socket::Socket;
 use crate::auth::TokenStore;
 use crate::base::limits::{
     DRAIN_MS, HTTP_BODY_TIMEOUT_MS, HTTP_HEAD_TIMEOUT_MS, HTTP_WRITE_TIMEOUT_MS, Limits, MAX_HTTP_CONNECTIONS,
-    MAX_HTTP_HEAD_BYTES, MAX_HTTP_HEADERS, MAX_HTTP_TURNED_AWAY, MAX_SESSIONS,
+    MAX_HTTP_TURNED_AWAY, MAX_SESSIONS,
 };
 use crate::gateway::service::Service;
 
@@ -50,7 +51,7 @@ pub enum Error {
 }
 
 /// How to serve.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct HttpOptions {
     /// The valid tokens; `None` asks for none and allows loopback only.
     pub auth: Option<Arc<TokenStore>>,
@@ -62,6 +63,8 @@ pub struct HttpOptions {
     pub limits: Limits,
     /// Limits of connections.
     pub connections: ConnectionLimits,
+    /// What `/livez`, `/readyz` and `/metrics` stand on; `None`: they aren't served.
+    pub probes: Option<Probes>,
 }
 
 /// Limits of connections; the defaults are the named limits, tests tighten them.
@@ -88,6 +91,7 @@ impl HttpOptions {
             allowed_origins: AllowedOrigins::default(),
             limits: Limits::default(),
             connections: ConnectionLimits::default(),
+            probes: None,
         }
     }
 }
@@ -118,17 +122,18 @@ pub async fn serve(
         return Err(Error::OpenWithoutToken);
     }
     let limits = options.connections.clone();
+    let metrics = service.metrics();
     let router = router(service, options);
     let places = Arc::new(Semaphore::new(limits.connections));
     let turned_away = Arc::new(Semaphore::new(MAX_HTTP_TURNED_AWAY));
     let mut connections = JoinSet::new();
     loop {
-        let stream = tokio::select! {
+        let (stream, peer) = tokio::select! {
             biased;
             () = shutdown.cancelled() => break,
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::warn!(%error, "connection can't be accepted");
                     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -137,9 +142,17 @@ pub async fn serve(
             },
         };
         if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-            connections.spawn(connection(stream, router.clone(), limits.clone(), shutdown.clone(), place));
+            let (router, limits, shutdown) = (router.clone(), limits.clone(), shutdown.clone());
+            connections.spawn(async move {
+                let _place = place;
+                let _ = stream.set_nodelay(true);
+                serve_connection(stream, Some(peer), router, &limits, shutdown).await;
+            });
         } else if let Ok(place) = Arc::clone(&turned_away).try_acquire_owned() {
+            metrics.shed("connection");
             connections.spawn(turn_away(stream, place));
+        } else {
+            metrics.shed("connection");
         }
     }
     drop(listener);
@@ -150,6 +163,7 @@ pub async fn serve(
 }
 
 fn router(service: Arc<dyn Service>, options: HttpOptions) -> Router {
+    let sessions = Sessions::new(options.connections.sessions, service.metrics());
     let door = Door {
         service,
         auth: options.auth,
@@ -157,38 +171,11 @@ fn router(service: Arc<dyn Service>, options: HttpOptions) -> Router {
         origins: options.allowed_origins,
         limits: options.limits.clamped(),
         body_timeout: options.connections.body,
-        sessions: Sessions::new(options.connections.sessions),
+        sessions,
+        probes: options.probes,
     };
     // The checks have an order of their own, so no route and no layer comes before them.
     Router::new().fallback(handler::handle).with_state(Arc::new(door))
-}
-
-async fn connection(
-    stream: TcpStream,
-    router: Router,
-    limits: ConnectionLimits,
-    shutdown: CancellationToken,
-    _place: OwnedSemaphorePermit,
-) {
-    let _ = stream.set_nodelay(true);
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head)
-        .max_headers(MAX_HTTP_HEADERS)
-        .max_buf_size(MAX_HTTP_HEAD_BYTES)
-        .serve_connection(Socket::new(stream, limits.write), TowerToHyperService::new(router));
-    tokio::pin!(connection);
-    let ended = tokio::select! {
-        biased;
-        ended = connection.as_mut() => ended,
-        () = shutdown.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "connection ended early");
-    }
 }
 
 /// Tells a connection beyond the cap to come back, and closes it.

@@ -157,6 +157,11 @@ impl From<Error> for Refused {
 }
 
 impl Refused {
+    /// The word in `error.data.reason`.
+    pub fn reason(&self) -> &'static str {
+        self.message.as_ref().map_or(self.refusal.reason(), |error| error.fault.reason())
+    }
+
     /// The HTTP response.
     pub fn response(&self) -> Response {
         let body = match &self.message {

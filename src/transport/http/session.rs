@@ -12,8 +12,10 @@ use parking_lot::RwLock;
 
 use crate::base::base64url;
 use crate::base::limits::MAX_CALLS_IN_FLIGHT;
-use crate::gateway::service::Principal;
+use crate::gateway::service::{Principal, TransportKind};
+use crate::telemetry::Metrics;
 use crate::transport::inflight::InFlight;
+use crate::transport::session_timer::SessionTimer;
 
 /// One client's session.
 #[derive(Debug)]
@@ -24,11 +26,12 @@ pub struct Session {
     pub in_flight: Arc<InFlight>,
     principal: Principal,
     used: AtomicU64,
+    _timer: SessionTimer,
 }
 
 /// The sessions of one server.
-#[derive(Debug)]
 pub struct Sessions {
+    metrics: Arc<dyn Metrics>,
     cap: usize,
     /// Counts uses: the order of time without a clock.
     uses: AtomicU64,
@@ -37,8 +40,8 @@ pub struct Sessions {
 
 impl Sessions {
     /// None yet, and never more than `cap`.
-    pub fn new(cap: usize) -> Self {
-        Self { cap: cap.max(1), uses: AtomicU64::new(0), known: RwLock::default() }
+    pub fn new(cap: usize, metrics: Arc<dyn Metrics>) -> Self {
+        Self { metrics, cap: cap.max(1), uses: AtomicU64::new(0), known: RwLock::default() }
     }
 
     /// A new session of `principal`.
@@ -49,6 +52,7 @@ impl Sessions {
             in_flight: InFlight::new(MAX_CALLS_IN_FLIGHT),
             principal: principal.clone(),
             used: AtomicU64::new(self.now()),
+            _timer: SessionTimer::start(self.metrics.clone(), TransportKind::Tcp),
         });
         let mut known = self.known.write();
         if known.len() >= self.cap {
@@ -96,10 +100,11 @@ impl Sessions {
 mod tests {
     use super::*;
     use crate::base::ids::PrincipalId;
+    use crate::telemetry::NoMetrics;
 
     #[test]
     fn bounded_by_the_longest_unused_and_private() {
-        let sessions = Sessions::new(3);
+        let sessions = Sessions::new(3, Arc::new(NoMetrics));
         let (ann, bob) = (Principal::local(), Principal::of_token(PrincipalId::new("bob")));
         let made: Vec<_> = (0..3).map(|_| sessions.start(&ann)).collect();
         assert!(sessions.find(&made[0].id, &ann).is_some() && sessions.find(&made[0].id, &bob).is_none());

@@ -1,4 +1,4 @@
-//! A TCP connection that neither waits for ever on a client that doesn't read, nor cuts an answer short.
+//! A connection that neither waits for ever on a client that doesn't read, nor cuts an answer short.
 //!
 //! Invariants: a write that makes no progress for its timeout fails; after our side is closed, what the client still
 //! sends is read and thrown away, within bounds, so that the answer isn't lost to a reset.
@@ -10,15 +10,14 @@ use std::time::Duration;
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 use crate::base::limits::{HTTP_LINGER_BYTES, HTTP_LINGER_MS};
 
 /// A connection with a clock on its writes.
-pub struct Socket {
-    io: TokioIo<TcpStream>,
+pub struct Socket<S> {
+    io: TokioIo<S>,
     write_timeout: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
     linger: Option<Linger>,
@@ -29,9 +28,9 @@ struct Linger {
     until: Pin<Box<Sleep>>,
 }
 
-impl Socket {
+impl<S> Socket<S> {
     /// Wraps `stream`.
-    pub fn new(stream: TcpStream, write_timeout: Duration) -> Self {
+    pub fn new(stream: S, write_timeout: Duration) -> Self {
         Self { io: TokioIo::new(stream), write_timeout, stalled: None, linger: None }
     }
 
@@ -49,7 +48,7 @@ impl Socket {
 
 impl Linger {
     /// Ready when the client is done, or the patience is.
-    fn poll(&mut self, stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll<S: AsyncRead + Unpin>(&mut self, stream: &mut S, cx: &mut Context<'_>) -> Poll<()> {
         let mut space = [0_u8; 8 * 1024];
         while self.until.as_mut().poll(cx).is_pending() {
             let mut buffer = ReadBuf::new(&mut space);
@@ -64,13 +63,13 @@ impl Linger {
     }
 }
 
-impl Read for Socket {
+impl<S: AsyncRead + Unpin> Read for Socket<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.io).poll_read(cx, buf)
     }
 }
 
-impl Write for Socket {
+impl<S: AsyncRead + AsyncWrite + Unpin> Write for Socket<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write(cx, buf);
         self.timed(cx, written)

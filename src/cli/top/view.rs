@@ -1,0 +1,166 @@
+//! The picture of what `top` knows.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Line;
+use ratatui::widgets::{Paragraph, Row, Table, TableState};
+
+use super::model::{Model, Sort};
+use crate::admin::documents::{ServerDocument, WorkspaceDocument, WorkspaceState};
+use crate::cli::workspaces::state_word;
+
+/// Rows of the list of workspaces at most, with its head.
+const WORKSPACE_ROWS: usize = 12;
+
+/// Draws all of it.
+pub fn draw(frame: &mut Frame<'_>, model: &Model) {
+    let workspaces = u16::try_from(model.sample.workspaces.workspaces.len().min(WORKSPACE_ROWS) + 2).unwrap_or(2);
+    let rows = [Constraint::Length(3), Constraint::Length(workspaces), Constraint::Min(2), Constraint::Length(1)];
+    let [head, upper, lower, foot] = Layout::vertical(rows).areas(frame.area());
+    frame.render_widget(Paragraph::new(summary(model)), head);
+    draw_workspaces(frame, model, upper);
+    draw_servers(frame, model, lower);
+    frame.render_widget(Paragraph::new(footer(model)).style(Style::new().add_modifier(Modifier::DIM)), foot);
+}
+
+fn summary(model: &Model) -> Vec<Line<'static>> {
+    let service = &model.sample.service;
+    let draining = if service.draining { "  DRAINING" } else { "" };
+    let first = format!(
+        "codeyard {}  process {}  up {}  {}{draining}",
+        service.version,
+        service.pid,
+        duration(service.uptime_s),
+        service.listen
+    );
+    let in_flight: usize = model.sample.workspaces.workspaces.iter().map(|one| one.calls_in_flight).sum();
+    let servers: u64 = model.sample.servers.servers.iter().filter_map(|server| server.memory_bytes).sum();
+    let rates = match (&model.lost, &model.rates) {
+        (Some(why), _) => return vec![Line::from(first), Line::from(why.clone()).style(Style::new().fg(Color::Red))],
+        (None, None) => "calls/s -  failed/s -  p50 -  p99 -".to_owned(),
+        (None, Some(rates)) => format!(
+            "calls/s {:.1}  failed/s {:.1}  p50 {}  p99 {}",
+            rates.calls_s,
+            rates.failures_s,
+            milliseconds(rates.p50_ms),
+            milliseconds(rates.p99_ms)
+        ),
+    };
+    let second = format!(
+        "{rates}  in flight {in_flight}  calls {}  memory {} + {} MiB",
+        model.sample.calls(),
+        mebibytes(service.memory_bytes),
+        servers >> 20
+    );
+    vec![Line::from(first).style(Style::new().add_modifier(Modifier::BOLD)), Line::from(second)]
+}
+
+fn draw_workspaces(frame: &mut Frame<'_>, model: &Model, area: Rect) {
+    let widths = [
+        Constraint::Length(24),
+        Constraint::Length(14),
+        Constraint::Length(7),
+        Constraint::Length(8),
+        Constraint::Length(14),
+        Constraint::Fill(1),
+    ];
+    let rows = model.sample.workspaces.workspaces.iter().map(workspace_row);
+    let head = Row::new(["WORKSPACE", "STATE", "CALLS", "SERVERS", "RETAINED", "ROOTS"]).style(heading());
+    frame.render_widget(Table::new(rows, widths).header(head), area);
+}
+
+fn workspace_row(workspace: &WorkspaceDocument) -> Row<'static> {
+    let default = if workspace.default { "*" } else { "" };
+    let retained = match (workspace.snapshots, workspace.snapshot_bytes) {
+        (Some(count), Some(bytes)) => format!("{count}, {} KiB", bytes >> 10),
+        _ => "-".to_owned(),
+    };
+    let row = Row::new([
+        format!("{}{default}", workspace.name),
+        state_word(workspace.state).to_owned(),
+        workspace.calls_in_flight.to_string(),
+        workspace.servers.map_or("-".to_owned(), |count| count.to_string()),
+        retained,
+        workspace.problem.clone().unwrap_or_else(|| workspace.roots.join(", ")),
+    ]);
+    match workspace.state {
+        WorkspaceState::Open => row,
+        WorkspaceState::Draining => row.style(Style::new().fg(Color::Yellow)),
+        WorkspaceState::Failed | WorkspaceState::NotAnswering => row.style(Style::new().fg(Color::Red)),
+    }
+}
+
+fn draw_servers(frame: &mut Frame<'_>, model: &Model, area: Rect) {
+    let widths = [
+        Constraint::Length(16),
+        Constraint::Length(24),
+        Constraint::Length(24),
+        Constraint::Length(9),
+        Constraint::Length(8),
+        Constraint::Length(9),
+        Constraint::Length(8),
+        Constraint::Length(5),
+        Constraint::Fill(1),
+    ];
+    let head = ["WORKSPACE", "SERVER", "STATE", "FOR", "MIB", "RESTARTS", "PENDING", "DOCS", "ROOT"];
+    let table = Table::new(model.servers().into_iter().map(server_row), widths)
+        .header(Row::new(head).style(heading()))
+        .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+    let mut state = TableState::new().with_selected(model.chosen());
+    frame.render_stateful_widget(table, area, &mut state);
+}
+
+fn server_row(server: &ServerDocument) -> Row<'static> {
+    let detail = server.reason.as_deref().or(server.progress.as_deref());
+    let detail = detail.map(|detail| format!(" {detail}")).unwrap_or_default();
+    let row = Row::new([
+        server.workspace.clone(),
+        server.id.clone(),
+        format!("{}{detail}", server.state),
+        duration(server.since_s),
+        mebibytes(server.memory_bytes),
+        server.restarts.to_string(),
+        server.pending.to_string(),
+        server.open_documents.to_string(),
+        server.root.clone(),
+    ]);
+    match server.state.as_str() {
+        "ready" => row.style(Style::new().fg(Color::Green)),
+        "down" => row.style(Style::new().fg(Color::Red)),
+        _ => row.style(Style::new().fg(Color::Yellow)),
+    }
+}
+
+fn footer(model: &Model) -> String {
+    let sort = match model.sort {
+        Sort::Name => "name",
+        Sort::Memory => "memory",
+        Sort::Restarts => "restarts",
+        Sort::Pending => "pending",
+    };
+    let keys = format!("q end  s sort ({sort})  arrows choose  r restart");
+    if model.message.is_empty() { keys } else { model.message.clone() }
+}
+
+fn heading() -> Style {
+    Style::new().add_modifier(Modifier::UNDERLINED)
+}
+
+fn mebibytes(bytes: Option<u64>) -> String {
+    bytes.map_or("-".to_owned(), |bytes| (bytes >> 20).to_string())
+}
+
+fn milliseconds(ms: Option<f64>) -> String {
+    ms.map_or("-".to_owned(), |ms| if ms < 10.0 { format!("{ms:.2} ms") } else { format!("{ms:.0} ms") })
+}
+
+/// Seconds in the largest two units.
+fn duration(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} m {} s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{} h {} m", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
+    }
+}

@@ -1,0 +1,169 @@
+//! `codeyard workspaces`: those of the running server: list, put, delete.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use hyper::Method;
+use serde_json::{Map, Value, json};
+
+use super::args::{PutArgs, WorkspacesArgs, WorkspacesCommand};
+use super::{Failure, assemble, output};
+use crate::admin::client::{AdminClient, Error};
+use crate::admin::documents::{Change, PutDocument, RemovalDocument, WorkspaceDocument, WorkspaceList, WorkspaceState};
+use crate::base::ids::WorkspaceName;
+use crate::base::limits::MAX_REQUEST_BYTES;
+
+/// Lists, puts or deletes.
+pub fn run(args: WorkspacesArgs) -> Result<(), Failure> {
+    let state = match &args.command {
+        None => &args.state,
+        Some(WorkspacesCommand::List { state, .. } | WorkspacesCommand::Delete { state, .. }) => state,
+        Some(WorkspacesCommand::Put(put)) => &put.state,
+    };
+    let name = match &args.command {
+        Some(WorkspacesCommand::Put(put)) => Some(&put.name),
+        Some(WorkspacesCommand::Delete { name, .. }) => Some(name),
+        _ => None,
+    };
+    if let Some(name) = name.filter(|name| WorkspaceName::new(name).is_none()) {
+        let form = "1 to 64 of a-z, 0-9, '.', '_', '-', the first a letter or digit";
+        return Err(Failure::usage(format!("`{name}` is no name of a workspace: {form}")));
+    }
+    let client = client(state.state_dir.as_deref())?;
+    let runtime = super::runtime()?;
+    match &args.command {
+        None => runtime.block_on(list(&client, args.json)),
+        Some(WorkspacesCommand::List { json, .. }) => runtime.block_on(list(&client, *json)),
+        Some(WorkspacesCommand::Put(put)) => runtime.block_on(self::put(&client, put)),
+        Some(WorkspacesCommand::Delete { name, json, .. }) => runtime.block_on(delete(&client, name, *json)),
+    }
+}
+
+/// A way to the running server of a state directory.
+pub fn client(state_dir: Option<&Path>) -> Result<AdminClient, Failure> {
+    Ok(AdminClient::new(&assemble::open_state(state_dir)?.admin_socket()))
+}
+
+/// An error as a failure of a command.
+pub fn failure(error: Error) -> Failure {
+    match &error {
+        Error::Nobody => Failure::missing(error.to_string()),
+        Error::Refused(problem) if problem.status == 404 => {
+            Failure::missing(problem.detail.clone() + &next(&problem.remedy))
+        }
+        Error::Refused(problem) => {
+            let key = problem.key.as_deref().map(|key| format!("{key}: ")).unwrap_or_default();
+            Failure::new(format!("{key}{}{}", problem.detail, next(&problem.remedy)))
+        }
+        Error::Broken(_) => Failure::new(error.to_string()),
+    }
+}
+
+/// What the API says to do, in the words of the command line.
+fn next(remedy: &str) -> String {
+    match remedy {
+        remedy if remedy.contains("/admin/v1/workspaces lists") => {
+            "; `codeyard workspaces` lists those there are".into()
+        }
+        remedy if remedy.contains("/admin/v1/servers lists") => {
+            "; `codeyard servers running` lists those that run".into()
+        }
+        remedy => format!("; {remedy}"),
+    }
+}
+
+async fn list(client: &AdminClient, json: bool) -> Result<(), Failure> {
+    let list: WorkspaceList = client.get("/admin/v1/workspaces").await.map_err(failure)?;
+    output::print_either(json, &list, || {
+        if list.workspaces.is_empty() {
+            return "no workspaces; `codeyard workspaces put NAME --root PATH` makes one\n".to_owned();
+        }
+        let head = ["NAME", "STATE", "SERVERS", "CALLS", "ROOTS"].map(str::to_owned).to_vec();
+        output::columns(&std::iter::once(head).chain(list.workspaces.iter().map(row)).collect::<Vec<_>>())
+    })
+}
+
+fn row(workspace: &WorkspaceDocument) -> Vec<String> {
+    let default = if workspace.default { " (default)" } else { "" };
+    let problem = workspace.problem.as_deref().map(|problem| format!(" ({problem})")).unwrap_or_default();
+    vec![
+        format!("{}{default}", workspace.name),
+        state_word(workspace.state).to_owned(),
+        workspace.servers.map(|count| count.to_string()).unwrap_or_default(),
+        workspace.calls_in_flight.to_string(),
+        workspace.roots.join(", ") + &problem,
+    ]
+}
+
+/// A workspace's state in words.
+pub fn state_word(state: WorkspaceState) -> &'static str {
+    match state {
+        WorkspaceState::Open => "open",
+        WorkspaceState::Failed => "failed",
+        WorkspaceState::NotAnswering => "not answering",
+        WorkspaceState::Draining => "draining",
+    }
+}
+
+async fn put(client: &AdminClient, args: &PutArgs) -> Result<(), Failure> {
+    let body = body(args)?;
+    let path = format!("/admin/v1/workspaces/{}", args.name);
+    let done: PutDocument = client.send(Method::PUT, &path, Some(&body)).await.map_err(failure)?;
+    output::print_either(args.json, &done, || {
+        let what = match done.change {
+            Change::Created => "created",
+            Change::Replaced => "opened anew; older cursors are stale, language servers start anew",
+            Change::Retuned => "changed as it runs",
+            Change::Unchanged => "already like this",
+        };
+        format!("workspace {}: {what}; it holds until the server ends\n", args.name)
+    })
+}
+
+fn body(args: &PutArgs) -> Result<Value, Failure> {
+    let mut keys = match &args.file {
+        Some(file) => read(file)?,
+        None => Map::new(),
+    };
+    for (key, paths) in [("roots", &args.root), ("extra_roots", &args.extra_root)] {
+        if !paths.is_empty() {
+            let absolute: Result<Vec<PathBuf>, _> = paths.iter().map(std::path::absolute).collect();
+            let absolute = absolute.map_err(|error| Failure::usage(format!("{key}: {error}")))?;
+            let texts: Vec<String> = absolute.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+            keys.insert(key.to_owned(), json!(texts));
+        }
+    }
+    if args.prewarm {
+        keys.insert("prewarm".to_owned(), true.into());
+    }
+    Ok(Value::Object(keys))
+}
+
+fn read(file: &Path) -> Result<Map<String, Value>, Failure> {
+    let mut text = String::new();
+    let failed = |error: std::io::Error| Failure::usage(format!("--file {}: {error}", file.display()));
+    let source: Box<dyn Read> = match file.to_str() {
+        Some("-") => Box::new(std::io::stdin()),
+        _ => Box::new(std::fs::File::open(file).map_err(failed)?),
+    };
+    source.take(MAX_REQUEST_BYTES as u64).read_to_string(&mut text).map_err(failed)?;
+    serde_json::from_str(&text).map_err(|error| Failure::usage(format!("--file {}: {error}", file.display())))
+}
+
+async fn delete(client: &AdminClient, name: &str, json: bool) -> Result<(), Failure> {
+    let path = format!("/admin/v1/workspaces/{name}");
+    let done: RemovalDocument = client.send(Method::DELETE, &path, None).await.map_err(failure)?;
+    output::print_either(json, &done, || match done.finished {
+        true => {
+            let cut = done.calls_cut.filter(|cut| *cut > 0).map(|cut| format!(", {cut} cut off")).unwrap_or_default();
+            let servers: Vec<String> =
+                done.servers.iter().map(|server| format!("{} ({})", server.kind, server.ended_by)).collect();
+            let servers = if servers.is_empty() { "none ran".to_owned() } else { servers.join(", ") };
+            format!(
+                "workspace {name} removed; calls that ended: {}{cut}; language servers: {servers}\n",
+                done.calls.unwrap_or(0)
+            )
+        }
+        false => format!("workspace {name} takes no new call; what is left of it goes on ending\n"),
+    })
+}

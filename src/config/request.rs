@@ -1,0 +1,147 @@
+//! One workspace as JSON, the way operators put it while the service runs: the same keys and rules as `[[workspace]]`.
+//!
+//! It goes through the parser of the file, so that the two can't drift apart. Invariants: what is shown holds no secret;
+//! what is shown may be sent back: a hidden value stands for the one there is.
+
+use serde_json::Value;
+
+use super::show::{HIDDEN, hide_in};
+use crate::base::ids::WorkspaceName;
+use crate::config::error::ConfigError;
+use crate::config::{Config, Source, WorkspaceConfig};
+
+/// Where the file's parser sees the workspace.
+const PLACE: &str = "workspace[0].";
+
+impl WorkspaceConfig {
+    /// Reads the workspace `name`; `before` is what it is now, for values that come back hidden.
+    ///
+    /// # Errors
+    /// As for a file, the key counted from the workspace; also a relative path, and a name that isn't `name`.
+    pub fn from_json(name: &WorkspaceName, body: Value, before: Option<&Self>) -> Result<Self, ConfigError> {
+        let Value::Object(mut keys) = body else {
+            return Err(ConfigError::at("", "no JSON object", "send one such as {\"roots\": [\"/home/me/src/shop\"]}"));
+        };
+        keys.retain(|_, value| !value.is_null());
+        match keys.insert("name".to_owned(), name.as_str().into()) {
+            Some(other) if other != name.as_str() => {
+                return Err(ConfigError::at("name", format!("{other} is not the name in the path"), "leave it out"));
+            }
+            _ => {}
+        }
+        for key in ["roots", "extra_roots"] {
+            check_absolute(key, keys.get(key))?;
+        }
+        let mut value = Value::Object(keys);
+        let known = before.and_then(|before| serde_json::to_value(before).ok()).unwrap_or_default();
+        reveal(&mut value, &known, "")?;
+        parse(value)
+    }
+
+    /// As JSON, without secrets; values of environments are always hidden.
+    pub fn shown(&self) -> Value {
+        // What was read from TOML, or through it, has a form in TOML.
+        let mut table = toml::Table::try_from(self).unwrap_or_default();
+        hide_in(&mut table);
+        serde_json::to_value(table).unwrap_or_default()
+    }
+
+    /// The JSON schema of what [`Self::from_json`] takes.
+    pub fn body_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = <Self as schemars::JsonSchema>::json_schema(generator);
+        if let Some(Value::Array(required)) = schema.get_mut("required") {
+            required.retain(|key| key != "name");
+        }
+        schema
+    }
+}
+
+fn parse(value: Value) -> Result<WorkspaceConfig, ConfigError> {
+    let table = toml::Value::try_from(value).map_err(|_| {
+        ConfigError::at("", "a value that the configuration has no form for", "leave out null and numbers above 2^63")
+    })?;
+    let mut file = toml::Table::new();
+    file.insert("workspace".to_owned(), toml::Value::Array(vec![table]));
+    let source = Source { file: "", base_dir: std::path::Path::new("/"), home: None };
+    let parsed = crate::config::parse_source(&file.to_string(), source).map_err(|error| {
+        let key = error.key.strip_prefix(PLACE).unwrap_or(&error.key).to_owned();
+        ConfigError { key, place: None, file: String::new(), ..error }
+    })?;
+    let Config { workspaces, .. } = parsed;
+    workspaces.into_iter().next().ok_or_else(|| ConfigError::at("", "no workspace", "send one"))
+}
+
+fn check_absolute(key: &str, paths: Option<&Value>) -> Result<(), ConfigError> {
+    let paths = paths.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    match paths.enumerate().find(|(_, path)| !path.starts_with('/')) {
+        Some((index, _)) => Err(ConfigError::at(
+            format!("{key}[{index}]"),
+            "no absolute path",
+            "write the whole path: there is no file that it could count from",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Puts what is known in place of hidden values.
+fn reveal(value: &mut Value, known: &Value, key: &str) -> Result<(), ConfigError> {
+    match value {
+        Value::String(text) if text == HIDDEN => match known {
+            Value::Null => Err(ConfigError::at(key, "is hidden, and there is no value yet", "give the value")),
+            known => {
+                *value = known.clone();
+                Ok(())
+            }
+        },
+        Value::Object(keys) => {
+            keys.iter_mut().try_for_each(|(name, inner)| reveal(inner, &known[name], &super::locate::join(key, name)))
+        }
+        Value::Array(items) => items
+            .iter_mut()
+            .enumerate()
+            .try_for_each(|(index, inner)| reveal(inner, &known[index], &format!("{key}[{index}]"))),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(body: Value, before: Option<&WorkspaceConfig>) -> Result<WorkspaceConfig, ConfigError> {
+        WorkspaceConfig::from_json(&WorkspaceName::new("shop").unwrap(), body, before)
+    }
+
+    #[test]
+    fn it_has_the_keys_and_rules_of_the_file() {
+        let body = json!({"roots": ["/srv/shop"], "servers": {"prefer": ["ty"]}, "limits": null, "prewarm": ["ty"]});
+        let shop = read(body, None).unwrap();
+        assert_eq!((shop.name.as_str(), shop.roots[0].to_str()), ("shop", Some("/srv/shop")));
+        for (body, key, word) in [
+            (json!([]), "", "object"),
+            (json!({}), "", "roots"),
+            (json!({"roots": []}), "roots", "no roots"),
+            (json!({"roots": ["src"]}), "roots[0]", "absolute"),
+            (json!({"roots": ["/a"], "root": 1}), "root", "roots"),
+            (json!({"roots": ["/a"], "name": "other"}), "name", "not the name"),
+            (json!({"roots": ["/a"], "servers": {"prefer": ["x"], "disable": ["x"]}}), "servers.prefer", "disabled"),
+            (json!({"roots": ["/a"], "settings": {"ty": {"a": null}}}), "", "null"),
+            (json!({"roots": ["/a"], "tenant": "else"}), "tenant", "tenant"),
+            (json!({"roots": ["/a"], "env": {"A": "(hidden)"}}), "env.A", "hidden"),
+        ] {
+            let error = read(body.clone(), None).unwrap_err();
+            assert!(error.key == key && error.to_string().contains(word), "{body}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_holds_no_secret_and_may_be_sent_back() {
+        let settings = json!({"ty": {"apiKey": "s3cret", "list": [{"password": "s3cret"}], "plain": 1}});
+        let shop = read(json!({"roots": ["/a"], "env": {"A": "s3cret"}, "settings": settings}), None).unwrap();
+        let shown = shop.shown();
+        assert!(!shown.to_string().contains("s3cret") && shown["settings"]["ty"]["plain"] == 1, "{shown}");
+        assert_eq!(read(shown, Some(&shop)).unwrap(), shop);
+    }
+}

@@ -1,0 +1,75 @@
+//! What the system says of this process: processor time, memory, descriptors, threads.
+//!
+//! Read from `/proc/self` at each export, which takes well below a millisecond; elsewhere than on Linux it tells nothing.
+
+use std::fs;
+
+use super::Observers;
+use crate::base::clock::Instant;
+use crate::telemetry::names::instruments as known;
+
+/// Ticks a second in `/proc`: a constant of Linux's interface to programs, whatever the kernel counts in.
+const USER_HZ: f64 = 100.0;
+
+/// Has the process's own figures exported; `version` is the program's.
+pub(super) fn observe(observers: &Observers<'_>, version: &'static str) {
+    let started = Instant::now();
+    observers.observe(&known::BUILD, move |sink| sink.tell(1, &[version]));
+    observers.observe(&known::UPTIME, move |sink| sink.tell_real(started.elapsed().as_secs_f64(), &[]));
+    observers.observe(&known::CPU, |sink| {
+        if let Some((user, system)) = cpu_seconds() {
+            sink.tell_real(user, &["user"]);
+            sink.tell_real(system, &["system"]);
+        }
+    });
+    observers.observe(&known::RESIDENT, |sink| {
+        if let Some(bytes) = resident_bytes() {
+            sink.tell(bytes, &[]);
+        }
+    });
+    observers.observe(&known::DESCRIPTORS, |sink| {
+        if let Some(count) = entries("/proc/self/fd") {
+            sink.tell(count, &[]);
+        }
+    });
+    observers.observe(&known::THREADS, |sink| {
+        if let Some(count) = entries("/proc/self/task") {
+            sink.tell(count, &[]);
+        }
+    });
+}
+
+/// Resident memory of this process in bytes.
+pub(super) fn resident_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(kib * 1_024)
+}
+
+/// Processor time of this process in user and in system mode, in seconds.
+fn cpu_seconds() -> Option<(f64, f64)> {
+    let text = fs::read_to_string("/proc/self/stat").ok()?;
+    // The program's name stands in brackets and may hold blanks: the last bracket ends it.
+    let mut fields = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().skip(11);
+    let user: f64 = fields.next()?.parse().ok()?;
+    let system: f64 = fields.next()?.parse().ok()?;
+    Some((user / USER_HZ, system / USER_HZ))
+}
+
+fn entries(folder: &str) -> Option<u64> {
+    Some(fs::read_dir(folder).ok()?.count() as u64)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_tells_of_this_process() {
+        assert!(resident_bytes().unwrap() > 1_000_000);
+        let (user, system) = cpu_seconds().unwrap();
+        assert!(user >= 0.0 && system >= 0.0 && user + system < 1e6);
+        assert!(entries("/proc/self/fd").unwrap() >= 3 && entries("/proc/self/task").unwrap() >= 1);
+    }
+}

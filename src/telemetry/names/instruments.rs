@@ -1,0 +1,214 @@
+//! Every instrument: its name, kind, unit, what it tells and the labels it has; and every word that a label may hold.
+//!
+//! The page `docs/metrics.md` is made of this table. Invariants: a label holds a name of ours, of a catalog or of the
+//! registry, never a caller's text; what isn't in a list of words counts as [`OTHER`](super::OTHER).
+
+use super::{
+    CACHE, CAP, CURSOR, ERROR_TYPE, METHOD, REASON, RPC_METHOD, RPC_STATUS, RPC_SYSTEM, SERVER_KIND, SERVICE_VERSION,
+    TOOL, TRANSPORT,
+};
+
+/// One instrument.
+#[derive(Debug, PartialEq)]
+pub struct Instrument {
+    /// Its name in OpenTelemetry.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// Its unit in UCUM; one in braces only says what is counted.
+    pub unit: &'static str,
+    /// What it tells.
+    pub about: &'static str,
+    /// Keys of its attributes, in the order in which they are given.
+    pub labels: &'static [&'static str],
+}
+
+/// The kind of an instrument.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// A distribution, with the upper bounds of its buckets.
+    Histogram(&'static [f64]),
+    /// What only grows.
+    Counter,
+    /// The same in fractions.
+    RealCounter,
+    /// What may grow and shrink, and can be summed.
+    UpDown,
+    /// What is as it is now.
+    Gauge,
+}
+
+/// The state of a workspace or language server.
+pub const STATE: &str = "codeyard.state";
+/// `codeyard` itself, or a language server's kind.
+pub const COMPONENT: &str = "codeyard.component";
+/// Who named a path: `call` or `server`.
+pub const NAMED_BY: &str = "codeyard.named_by";
+/// A kind of telemetry: `traces`, `metrics` or `logs`.
+pub const SIGNAL: &str = "codeyard.signal";
+/// Where processor time went: `user` or `system`.
+pub const CPU_MODE: &str = "cpu.mode";
+
+/// From a tenth of a millisecond to ten seconds: most calls end below ten milliseconds, none after three seconds.
+const CALL_BUCKETS: &[f64] = &[
+    0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 2.5, 5.0,
+    10.0,
+];
+const QUEUE_BUCKETS: &[f64] = &[0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.2, 1.0, 2.5];
+const READY_BUCKETS: &[f64] = &[0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0];
+const SESSION_BUCKETS: &[f64] =
+    &[1.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0, 7_200.0, 21_600.0, 86_400.0];
+
+macro_rules! instruments {
+    ($($id:ident = $name:literal, $kind:expr, $unit:literal, [$($label:expr),*], $about:literal;)*) => {
+        $(#[doc = concat!("`", $name, "`: ", $about)]
+        pub static $id: Instrument =
+            Instrument { name: $name, kind: $kind, unit: $unit, about: $about, labels: &[$($label),*] };)*
+
+        /// All of them, in the order of the page.
+        pub static INSTRUMENTS: &[&Instrument] = &[$(&$id),*];
+    };
+}
+
+instruments! {
+    OPERATION = "mcp.server.operation.duration", Kind::Histogram(CALL_BUCKETS), "s",
+        [METHOD, TOOL, ERROR_TYPE, RPC_STATUS, TRANSPORT],
+        "Time from an MCP request's arrival to its reply.";
+    SESSION = "mcp.server.session.duration", Kind::Histogram(SESSION_BUCKETS), "s", [TRANSPORT],
+        "Length of MCP sessions that have ended.";
+    RPC_CALL = "rpc.client.call.duration", Kind::Histogram(CALL_BUCKETS), "s",
+        [RPC_SYSTEM, RPC_METHOD, SERVER_KIND, ERROR_TYPE],
+        "Time from sending a request to a language server to its reply.";
+    IN_FLIGHT = "codeyard.calls.in_flight", Kind::UpDown, "{call}", [], "Tool calls that have no reply yet.";
+    SHED = "codeyard.calls.shed", Kind::Counter, "{call}", [REASON],
+        "Tool calls and connections turned away because too much is going on, by what was full.";
+    QUEUE_DEPTH = "codeyard.queue.depth", Kind::UpDown, "{call}", [],
+        "Tool calls that their workspace hasn't taken up yet.";
+    QUEUE_WAIT = "codeyard.queue.wait", Kind::Histogram(QUEUE_BUCKETS), "s", [],
+        "Time until a tool call was taken up by its workspace.";
+    CAPS = "codeyard.caps.hit", Kind::Counter, "{hit}", [CAP], "Tool calls that hit a cap, by the cap.";
+    ANSWERS = "codeyard.cache.answers", Kind::Counter, "{answer}", [CACHE],
+        "Tool calls by where their result came from: retained, shared with another call, or fresh.";
+    CURSORS = "codeyard.cursors", Kind::Counter, "{cursor}", [CURSOR],
+        "Cursors that calls brought, by what became of them.";
+    PATH_DENIALS = "codeyard.path.denials", Kind::Counter, "{path}", [NAMED_BY, REASON],
+        "Paths the gate didn't let through: of calls, and of language servers' answers.";
+    REQUESTS_REJECTED = "codeyard.requests.rejected", Kind::Counter, "{request}", [REASON],
+        "Messages of clients that were refused before they were served.";
+    WORKSPACES = "codeyard.workspaces", Kind::UpDown, "{workspace}", [STATE], "Workspaces by state.";
+    SERVERS = "codeyard.servers", Kind::UpDown, "{server}", [SERVER_KIND, STATE],
+        "Language servers by kind and state.";
+    RESTARTS = "codeyard.server.restarts", Kind::Counter, "{restart}", [SERVER_KIND, REASON],
+        "Ends of language servers that call for a restart, by reason.";
+    READINESS = "codeyard.server.readiness.duration", Kind::Histogram(READY_BUCKETS), "s", [SERVER_KIND],
+        "Time from a language server's start until its answers are to be believed.";
+    FRAMES_REJECTED = "codeyard.frames.rejected", Kind::Counter, "{frame}", [REASON],
+        "Frames of language servers that weren't taken.";
+    MEMORY = "codeyard.memory.usage", Kind::UpDown, "By", [COMPONENT],
+        "Memory of codeyard itself, and of the process trees of language servers by kind.";
+    MEMORY_BUDGET = "codeyard.memory.budget", Kind::Gauge, "By", [],
+        "Memory that all language servers together may take; 0 is no budget.";
+    SNAPSHOTS = "codeyard.snapshots", Kind::UpDown, "{snapshot}", [], "Retained results.";
+    SNAPSHOT_BYTES = "codeyard.snapshots.size", Kind::UpDown, "By", [], "Bytes of retained results.";
+    EVICTED = "codeyard.snapshots.evicted", Kind::Counter, "{snapshot}", [REASON],
+        "Retained results that were dropped, by reason.";
+    WATCH_EVENTS = "codeyard.watch.events", Kind::Counter, "{event}", [], "File events read from the kernel.";
+    WATCH_OVERFLOWS = "codeyard.watch.overflows", Kind::Counter, "{overflow}", [],
+        "Times file events were lost, so that everything was compared with disk.";
+    TELEMETRY_DROPPED = "codeyard.telemetry.dropped", Kind::Counter, "{item}", [SIGNAL],
+        "Telemetry that was dropped rather than let a call wait.";
+    BUILD = "codeyard.build.info", Kind::Gauge, "", [SERVICE_VERSION], "Always 1; the labels tell what runs.";
+    CPU = "process.cpu.time", Kind::RealCounter, "s", [CPU_MODE], "Processor time of codeyard itself.";
+    RESIDENT = "process.memory.usage", Kind::UpDown, "By", [], "Resident memory of codeyard itself.";
+    DESCRIPTORS = "process.unix.file_descriptor.count", Kind::UpDown, "{file_descriptor}", [],
+        "File descriptors that codeyard itself has open.";
+    THREADS = "process.thread.count", Kind::UpDown, "{thread}", [], "Threads of codeyard itself.";
+    UPTIME = "process.uptime", Kind::Gauge, "s", [], "Time since codeyard was started.";
+}
+
+/// What was full when a call was turned away.
+pub const SHED_BY: &[&str] = &["connection", "process", "session", "workspace"];
+/// Caps that a call may hit.
+pub const CAP_WORDS: &[&str] = &[
+    "document_too_large",
+    "items_nonpaged",
+    "overloaded",
+    "response_too_large",
+    "snapshot_too_large",
+    "timeout",
+    "too_many_raw_items",
+    "too_many_results",
+    "too_much_text",
+    "other",
+];
+/// Where results come from.
+pub const CACHE_WORDS: &[&str] = &["fresh", "retained", "shared"];
+/// What becomes of cursors.
+pub const CURSOR_WORDS: &[&str] = &["continued", "expired", "invalid", "stale", "undecided"];
+/// Why a call's path is denied: it lies outside, there is no root at all, or its text names no file.
+pub const DENIAL_WORDS: &[&str] = &[
+    "forbidden_character",
+    "forbidden_escape",
+    "fragment",
+    "host",
+    "malformed_escape",
+    "no_path",
+    "no_workspace",
+    "not_absolute",
+    "not_utf8",
+    "outside",
+    "query",
+    "real_path",
+    "scheme",
+    "too_long",
+    "other",
+];
+/// Why retained results are dropped: for lack of room, unused for too long, or because limits changed.
+pub const EVICTION_WORDS: &[&str] = &["expired", "reconfigured", "room"];
+/// Why a client's message is refused.
+pub const REJECTION_WORDS: &[&str] = &[
+    "bad_id",
+    "bad_params",
+    "batch",
+    "bearer_required",
+    "body_incomplete",
+    "body_too_large",
+    "body_too_slow",
+    "foreign_cursor",
+    "host_not_allowed",
+    "long_id",
+    "method_not_allowed",
+    "missing_protocol_version",
+    "not_a_message",
+    "not_acceptable",
+    "not_json",
+    "origin_not_allowed",
+    "path_not_served",
+    "session_required",
+    "too_long",
+    "unknown_endpoint",
+    "unknown_method",
+    "unknown_session",
+    "unsupported_content_type",
+    "wrong_jsonrpc",
+    "wrong_protocol_version",
+    "other",
+];
+/// Why language servers are started anew.
+pub const RESTART_WORDS: &[&str] = &[
+    "broken",
+    "configuration_changed",
+    "crashed",
+    "hung",
+    "missed_change",
+    "operator",
+    "queue_full",
+    "start_failed",
+    "other",
+];
+/// Kinds of telemetry.
+pub const SIGNAL_WORDS: &[&str] = &["logs", "metrics", "traces"];
+/// Requests that clients make; any other is `_OTHER`.
+pub const METHOD_WORDS: &[&str] = &["initialize", "ping", "tools/call", "tools/list", OTHER_METHOD];
+/// A method that isn't served.
+pub const OTHER_METHOD: &str = "_OTHER";

@@ -1,0 +1,64 @@
+//! The same metrics as text for Prometheus.
+//!
+//! A reader of its own beside those that push: looking here takes nothing from them. Invariant: what is rendered was
+//! gathered without waiting for any actor, so a hung workspace never keeps a scrape waiting.
+
+use opentelemetry_sdk::metrics::{Instrument, MeterProviderBuilder, Stream};
+use prometheus::{Registry, TextEncoder};
+
+use super::Pipeline;
+use super::settings::Settings;
+use crate::base::limits::MAX_SERIES;
+
+/// What Prometheus scrapes. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Prometheus(Registry);
+
+impl Prometheus {
+    /// The content type of [`Prometheus::render`].
+    pub const CONTENT_TYPE: &'static str = "text/plain; version=0.0.4; charset=utf-8";
+
+    /// Adds a reader for Prometheus to a provider of meters, and bounds the series of each instrument for all readers.
+    fn attach(builder: MeterProviderBuilder) -> (MeterProviderBuilder, Self) {
+        let registry = Registry::new();
+        let exporter = opentelemetry_prometheus::exporter()
+            .with_registry(registry.clone())
+            .scope_info_enabled(false)
+            .without_target_info()
+            .build();
+        let builder = builder.with_view(bounded);
+        match exporter {
+            Ok(exporter) => (builder.with_reader(exporter), Self(registry)),
+            Err(error) => {
+                tracing::error!(%error, "metrics for Prometheus can't be made; /metrics will be empty");
+                (builder, Self(registry))
+            }
+        }
+    }
+
+    /// A pipeline as `settings` asks for, with a reader for Prometheus; and what of it can't be set up.
+    pub fn beside(settings: &Settings) -> (Pipeline, Self, Vec<String>) {
+        let mut prometheus = None;
+        let (pipeline, warnings) = Pipeline::start(settings, |builder| {
+            let (builder, attached) = Self::attach(builder);
+            prometheus = Some(attached);
+            builder
+        });
+        (pipeline, prometheus.unwrap_or_else(|| Self(Registry::new())), warnings)
+    }
+
+    /// All series as they are now, in Prometheus's text format. Takes a millisecond or so of processor time and blocks
+    /// nobody; call it on a thread that may work so long.
+    pub fn render(&self) -> String {
+        let mut text = String::new();
+        if let Err(error) = TextEncoder::new().encode_utf8(&self.0.gather(), &mut text) {
+            tracing::error!(%error, "metrics can't be rendered");
+        }
+        text
+    }
+}
+
+/// Beyond so many series of one instrument further ones are summed up under `otel.metric.overflow`.
+fn bounded(_: &Instrument) -> Option<Stream> {
+    Stream::builder().with_cardinality_limit(MAX_SERIES).build().ok()
+}

@@ -1,0 +1,89 @@
+//! What transports count: requests that are no tool calls, sessions, refusals, and who is turned away.
+
+use serde_json::json;
+
+use crate::fake::until;
+use crate::wire::{initialize, server, server_with};
+
+#[tokio::test]
+async fn requests_sessions_and_refusals_over_http() {
+    let server = server().await;
+    let session = server.session().await;
+    let send = async |method: &str| {
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"cursor": "mine"}});
+        server.send(&server.post(&message).in_session(&session)).await
+    };
+    send("ping").await;
+    send("tools/list").await;
+    send("odd/one").await;
+    send("odd/two").await;
+    server.send(&server.post(&initialize()).without("authorization")).await;
+    server.send(&server.post(&initialize()).body("nonsense")).await;
+    let counted = server.fake.counted.clone();
+    for (what, times) in [
+        ("initialize tcp 0", 1),
+        ("ping tcp 0", 1),
+        ("tools/list tcp -32602", 1),
+        ("_OTHER tcp -32601", 2),
+        ("rejected bearer_required", 1),
+        ("rejected not_json", 1),
+        ("session tcp", 0),
+    ] {
+        assert_eq!(counted.times(what), times, "{what}: {:?}", counted.all());
+    }
+    let ended = server.send(&server.post(&json!(null)).method("DELETE").in_session(&session)).await;
+    assert_eq!(ended.status, 204);
+    assert_eq!(counted.times("session tcp"), 1);
+    server.call(&json!(1), "echo", &json!({}));
+    assert!(!counted.all().iter().any(|counted| counted.starts_with("tools/call")), "calls are told of by the gateway");
+}
+
+#[tokio::test]
+async fn sessions_that_are_forgotten_and_connections_that_are_too_many() {
+    let server = server_with(|options| {
+        options.connections.sessions = 1;
+        options.connections.connections = 1;
+    })
+    .await;
+    server.session().await;
+    until(|| server.fake.counted.times("initialize tcp 0") == 1).await;
+    // The first connection may still be on its way out.
+    let counted = server.fake.counted.clone();
+    let second = async {
+        loop {
+            let answer = server.send(&server.post(&initialize())).await;
+            if answer.status == 200 {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(10), second).await.unwrap();
+    assert_eq!(counted.times("session tcp"), 1, "the older session was forgotten");
+    let before = counted.times("shed connection");
+    let whole = server.post(&initialize()).bytes();
+    let held = loop {
+        let held = server.open(&whole[..10]).await;
+        tokio::task::yield_now().await;
+        let other = server.send(&server.post(&initialize())).await;
+        if other.status == 503 {
+            break held;
+        }
+    };
+    assert!(counted.times("shed connection") > before);
+    drop(held);
+}
+
+#[tokio::test]
+async fn lines_that_are_no_messages_and_the_length_of_a_pipe() {
+    let mut pipe = crate::stdio::pipe();
+    let counted = pipe.fake.counted.clone();
+    pipe.send("nonsense\n[]\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").await;
+    for _ in 0..3 {
+        pipe.next().await;
+    }
+    pipe.send("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"odd\"}\n").await;
+    pipe.next().await;
+    assert_eq!(counted.all(), ["rejected not_json", "rejected batch", "ping pipe 0", "_OTHER pipe -32601"]);
+    pipe.end().await;
+    assert_eq!(counted.times("session pipe"), 1);
+}
