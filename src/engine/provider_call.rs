@@ -12,15 +12,15 @@ use serde_json::value::RawValue;
 use crate::base::blocking;
 use crate::base::clock::Deadline;
 use crate::base::limits;
+use crate::engine::columns;
 use crate::engine::execution::Provider;
 use crate::engine::language_server::{Ask, Asked, NotImplemented, PendingAnswer, ProjectReport, Pulled, Restart};
 use crate::engine::question::Question;
 use crate::engine::server_state::{STOPPED, ServerState, Unavailable};
 use crate::gate::{Admitted, Gate};
 use crate::lsp::convert::{self, RawAnswer, Report};
-use crate::lsp::encoding::{self, PositionEncoding, Texts};
+use crate::lsp::encoding::PositionEncoding;
 use crate::lsp::pending::RequestError;
-use crate::lsp::text::Document;
 use crate::lsp::{self, methods};
 use crate::model::diagnostic::RawFileDiagnostics;
 use crate::model::error::{ErrorCode, ToolError};
@@ -30,10 +30,6 @@ use crate::telemetry::{Asker, LspCall, RpcOutcome};
 const RETRY_FIRST: Duration = Duration::from_millis(5);
 /// Longest such wait.
 const RETRY_MAX: Duration = Duration::from_millis(200);
-/// So many files are read for a conversion without going to the blocking pool.
-const INLINE_FILES: usize = 4;
-/// So many symbols of the document asked about are converted without going there.
-const INLINE_SYMBOLS: usize = 200;
 /// JSON-RPC: the method isn't implemented.
 const METHOD_NOT_FOUND: i64 = -32601;
 /// LSP: the content changed, the server cancelled, the request was cancelled.
@@ -243,25 +239,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    async fn to_utf16(&self, mut answer: RawAnswer, encoding: PositionEncoding) -> Result<RawAnswer, ProviderFailure> {
-        if encoding == PositionEncoding::Utf16 {
-            return Ok(answer);
-        }
-        let mut texts = GatedTexts { gate: self.gate.clone(), read: HashMap::new() };
-        if let Some(document) = self.question.document() {
-            let source = &document.source;
-            texts.read.insert(source.uri.as_str().to_owned(), Some(source.document.clone()));
-        }
-        let own = self.question.document().map(|document| document.source.document.clone());
-        let quick = reads_little(&answer);
-        let convert = move || {
-            encoding::answer_to_utf16(&mut answer, encoding, own.as_deref(), &mut texts);
-            answer
-        };
-        if quick {
-            return Ok(convert());
-        }
-        blocking::spawn(convert).await.map_err(|_| internal())
+    async fn to_utf16(&self, answer: RawAnswer, encoding: PositionEncoding) -> Result<RawAnswer, ProviderFailure> {
+        columns::to_utf16(answer, encoding, self.gate, self.question.document()).await.map_err(|_| internal())
     }
 
     /// A document's diagnostics that were pulled count as reported from now on.
@@ -350,45 +329,6 @@ impl<'a> Call<'a> {
         let last = matches!(&*self.provider.state.borrow(), ServerState::Down(_));
         let command = if last { "codeyard servers list" } else { "codeyard doctor" };
         ProviderFailure::Unavailable(Unavailable::new(self.provider.kind.as_str(), reason, message, command))
-    }
-}
-
-/// Texts of files inside the roots, for converting columns.
-struct GatedTexts {
-    gate: Gate,
-    read: HashMap<String, Option<Arc<Document>>>,
-}
-
-impl Texts for GatedTexts {
-    fn outside(&mut self, uri: &str) -> bool {
-        matches!(self.gate.admit(uri), Admitted::Outside)
-    }
-
-    fn document(&mut self, uri: &str) -> Option<Arc<Document>> {
-        if let Some(known) = self.read.get(uri) {
-            return known.clone();
-        }
-        let document = match self.gate.admit(uri) {
-            Admitted::Inside(inside) => self
-                .gate
-                .read(&inside, limits::MAX_DOCUMENT_BYTES)
-                .ok()
-                .and_then(|(bytes, _)| String::from_utf8(bytes).ok())
-                .map(|text| Arc::new(Document::new(text))),
-            _ => None,
-        };
-        self.read.insert(uri.to_owned(), document.clone());
-        document
-    }
-}
-
-/// Whether converting an answer takes less than the way to another thread and back: it has few entries in few files.
-fn reads_little(answer: &RawAnswer) -> bool {
-    match answer {
-        RawAnswer::Locations(list) => list.len() <= INLINE_FILES,
-        RawAnswer::Hover(_) => true,
-        RawAnswer::DocumentSymbols(list) => list.len() <= INLINE_SYMBOLS,
-        RawAnswer::WorkspaceSymbols(_) | RawAnswer::Diagnostics(_) => false,
     }
 }
 
