@@ -7,6 +7,7 @@
 pub mod anchors;
 pub mod canonicalise;
 pub mod census;
+mod columns;
 pub mod conceal;
 pub mod control;
 pub mod directory;

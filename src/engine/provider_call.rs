@@ -4,7 +4,6 @@
 //! It has no deadline of its own: whoever holds the future drops it, and with it the request at the server.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -12,15 +11,15 @@ use serde_json::value::RawValue;
 use crate::base::blocking;
 use crate::base::clock::Deadline;
 use crate::base::limits;
+use crate::engine::columns;
 use crate::engine::execution::Provider;
 use crate::engine::language_server::{Ask, Asked, NotImplemented, PendingAnswer, ProjectReport, Pulled, Restart};
 use crate::engine::question::{Question, decode, pulled_file};
 use crate::engine::server_state::{STOPPED, ServerState, Unavailable};
 use crate::gate::{Admitted, Gate};
 use crate::lsp::convert::{self, RawAnswer};
-use crate::lsp::encoding::{self, PositionEncoding, Texts};
+use crate::lsp::encoding::PositionEncoding;
 use crate::lsp::pending::RequestError;
-use crate::lsp::text::Document;
 use crate::lsp::{self, methods};
 use crate::model::diagnostic::RawFileDiagnostics;
 use crate::model::error::{ErrorCode, ToolError};
@@ -239,21 +238,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    async fn to_utf16(&self, mut answer: RawAnswer, encoding: PositionEncoding) -> Result<RawAnswer, ProviderFailure> {
-        if encoding == PositionEncoding::Utf16 {
-            return Ok(answer);
-        }
-        let mut texts = GatedTexts { gate: self.gate.clone(), read: HashMap::new() };
-        if let Some(document) = self.question.document() {
-            let source = &document.source;
-            texts.read.insert(source.uri.as_str().to_owned(), Some(source.document.clone()));
-        }
-        let own = self.question.document().map(|document| document.source.document.clone());
-        let convert = move || {
-            encoding::answer_to_utf16(&mut answer, encoding, own.as_deref(), &mut texts);
-            answer
-        };
-        blocking::spawn(convert).await.map_err(|_| internal())
+    async fn to_utf16(&self, answer: RawAnswer, encoding: PositionEncoding) -> Result<RawAnswer, ProviderFailure> {
+        columns::to_utf16(answer, encoding, self.gate, self.question.document()).await.map_err(|_| internal())
     }
 
     /// A document's diagnostics that were pulled count as reported from now on.
@@ -349,35 +335,6 @@ impl<'a> Call<'a> {
         let last = matches!(&*self.provider.state.borrow(), ServerState::Down(_));
         let command = if last { "codeyard servers list" } else { "codeyard doctor" };
         ProviderFailure::Unavailable(Unavailable::new(self.provider.kind.as_str(), reason, message, command))
-    }
-}
-
-/// Texts of files inside the roots, for converting columns.
-struct GatedTexts {
-    gate: Gate,
-    read: HashMap<String, Option<Arc<Document>>>,
-}
-
-impl Texts for GatedTexts {
-    fn outside(&mut self, uri: &str) -> bool {
-        matches!(self.gate.admit(uri), Admitted::Outside)
-    }
-
-    fn document(&mut self, uri: &str) -> Option<Arc<Document>> {
-        if let Some(known) = self.read.get(uri) {
-            return known.clone();
-        }
-        let document = match self.gate.admit(uri) {
-            Admitted::Inside(inside) => self
-                .gate
-                .read(&inside, limits::MAX_DOCUMENT_BYTES)
-                .ok()
-                .and_then(|(bytes, _)| String::from_utf8(bytes).ok())
-                .map(|text| Arc::new(Document::new(text))),
-            _ => None,
-        };
-        self.read.insert(uri.to_owned(), document.clone());
-        document
     }
 }
 
