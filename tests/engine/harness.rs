@@ -163,6 +163,9 @@ impl Entry {
     }
 }
 
+/// What is added to where calls are told.
+type Tell = Arc<dyn Fn(Telemetry) -> Telemetry + Send + Sync>;
+
 /// What a service is to be made from.
 pub struct Plan {
     site: Site,
@@ -170,12 +173,21 @@ pub struct Plan {
     kinds: Vec<Entry>,
     watched: bool,
     metrics: Option<Arc<dyn Metrics>>,
+    tell: Tell,
     tune: Box<dyn FnOnce(&mut Config)>,
 }
 
 impl Plan {
     pub fn new(site: Site) -> Self {
-        Self { site, more: vec![], kinds: vec![], watched: true, metrics: None, tune: Box::new(|_| {}) }
+        Self {
+            site,
+            more: vec![],
+            kinds: vec![],
+            watched: true,
+            metrics: None,
+            tell: Arc::new(|told| told),
+            tune: Box::new(|_| {}),
+        }
     }
 
     /// A service with one kind of server.
@@ -204,6 +216,12 @@ impl Plan {
         self
     }
 
+    /// Adds to where calls are told.
+    pub fn tell(mut self, tell: impl Fn(Telemetry) -> Telemetry + Send + Sync + 'static) -> Self {
+        self.tell = Arc::new(tell);
+        self
+    }
+
     pub fn tune(mut self, tune: impl FnOnce(&mut Config) + 'static) -> Self {
         self.tune = Box::new(tune);
         self
@@ -220,7 +238,7 @@ impl Plan {
         let counts = Arc::new(Counts::default());
         let metrics = self.metrics.unwrap_or_else(|| counts.clone());
         let kinds = Arc::new(Kinds { kinds: self.kinds });
-        Yard::open(sites, config, kinds, self.watched, metrics, counts).await
+        Yard::open(sites, config, kinds, self.watched, (metrics, self.tell), counts).await
     }
 }
 
@@ -288,6 +306,7 @@ pub struct Yard {
     metrics: Arc<dyn Metrics>,
     telemetry: Telemetry,
     frames: Arc<FrameBudget>,
+    tell: Tell,
 }
 
 impl Yard {
@@ -296,7 +315,7 @@ impl Yard {
         config: Config,
         kinds: Arc<Kinds>,
         watched: bool,
-        metrics: Arc<dyn Metrics>,
+        (metrics, tell): (Arc<dyn Metrics>, Tell),
         counts: Arc<Counts>,
     ) -> Self {
         let state = StateDir::open(&sites[0].base().join("state")).unwrap();
@@ -320,7 +339,7 @@ impl Yard {
         let engine = Engine::start_here(parts);
         let done = engine.configure(config.clone()).await.unwrap();
         assert_eq!(done.failed, [], "workspaces must open");
-        let telemetry = Telemetry::new(metrics.clone());
+        let telemetry = tell(Telemetry::new(metrics.clone()));
         let gateway = Arc::new(Gateway::new(engine.directory(), telemetry.clone()));
         Self {
             telemetry,
@@ -334,13 +353,14 @@ impl Yard {
             kinds,
             watched,
             metrics,
+            tell,
         }
     }
 
     /// Ends the service and starts another one with the same state directory.
     pub async fn reopen(mut self) -> Self {
         self.engine.take().unwrap().drain().await;
-        Self::open(self.sites, self.config, self.kinds, self.watched, self.metrics, self.counts).await
+        Self::open(self.sites, self.config, self.kinds, self.watched, (self.metrics, self.tell), self.counts).await
     }
 
     /// Has everything observed that the binary has observed.
@@ -390,8 +410,12 @@ impl Yard {
 
     /// A call that is under way; dropping it takes it back.
     pub fn start(&self, workspace: &str, tool: &str, arguments: Value) -> BoxFuture<'static, Called> {
-        let began = Instant::now();
-        let call = ToolCall {
+        self.run(self.tool_call(workspace, tool, arguments))
+    }
+
+    /// A call as a transport makes it, for tests that change it before it runs.
+    pub fn tool_call(&self, workspace: &str, tool: &str, arguments: Value) -> ToolCall {
+        ToolCall {
             endpoint: Endpoint { workspace: WorkspaceName::new(workspace), catalogs: Arc::from(["lsp-v1".to_owned()]) },
             principal: Principal::local(),
             tool: tool.to_owned(),
@@ -401,7 +425,12 @@ impl Yard {
             request_id_text: "1".into(),
             session: None,
             transport: TransportKind::Pipe,
-        };
+        }
+    }
+
+    /// The same with a call of the test's own.
+    pub fn run(&self, call: ToolCall) -> BoxFuture<'static, Called> {
+        let began = Instant::now();
         let reply = self.gateway.call(call);
         async move { Called { reply: reply.await, took: began.elapsed() } }.boxed()
     }

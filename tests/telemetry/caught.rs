@@ -1,0 +1,117 @@
+//! An exporter that keeps what it gets, and a way to write spans down.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use codeyard::telemetry::Pipeline;
+use codeyard::telemetry::settings::Settings;
+use opentelemetry::trace::{SpanId, Status};
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{SpanData, SpanExporter};
+use parking_lot::Mutex;
+
+use crate::harness::{Plan, Yard};
+
+/// Attributes whose values differ from run to run.
+const VOLATILE: [&str; 3] = ["codeyard.queue_ms", "codeyard.server_ms", "codeyard.bytes"];
+
+#[derive(Debug, Clone, Default)]
+pub struct Caught(Arc<Mutex<Vec<SpanData>>>);
+
+impl SpanExporter for Caught {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        self.0.lock().extend(batch);
+        Ok(())
+    }
+}
+
+/// A service whose spans are caught.
+pub struct Watched {
+    pub yard: Yard,
+    pub pipeline: Arc<Pipeline>,
+    caught: Caught,
+}
+
+impl Watched {
+    pub async fn open(plan: Plan, settings: Settings) -> Self {
+        let caught = Caught::default();
+        let (pipeline, warnings) = Pipeline::start_with(&settings, caught.clone(), |builder| builder);
+        assert_eq!(warnings, Vec::<String>::new());
+        let pipeline = Arc::new(pipeline);
+        let for_calls = pipeline.clone();
+        let yard = plan.tell(move |told| told.with_spans(&for_calls)).open().await;
+        Self { yard, pipeline, caught }
+    }
+
+    /// Ends the service and gives all spans.
+    pub async fn spans(self) -> Vec<SpanData> {
+        let Self { yard, pipeline, caught } = self;
+        yard.drain().await;
+        pipeline.shutdown();
+        assert_eq!(pipeline.losses().spans_dropped(), 0);
+        caught.0.lock().clone()
+    }
+}
+
+/// Everything but times and random ids, as text: a call's span, below it its children in the order they began.
+pub fn written(spans: &[SpanData]) -> String {
+    let mut text = String::new();
+    let calls: BTreeMap<SpanId, usize> =
+        spans.iter().enumerate().map(|(number, span)| (span.span_context.span_id(), number)).collect();
+    let roots = spans.iter().filter(|span| !calls.contains_key(&span.parent_span_id));
+    for root in roots {
+        write_span(&mut text, root, "", spans);
+        let mut children: Vec<&SpanData> =
+            spans.iter().filter(|span| span.parent_span_id == root.span_context.span_id()).collect();
+        children.sort_by_key(|span| span.start_time);
+        for child in children {
+            assert_eq!(child.span_context.trace_id(), root.span_context.trace_id());
+            assert!(child.start_time >= root.start_time && child.end_time >= child.start_time);
+            write_span(&mut text, child, "  ", spans);
+        }
+    }
+    text
+}
+
+fn write_span(text: &mut String, span: &SpanData, indent: &str, all: &[SpanData]) {
+    let status = match &span.status {
+        Status::Unset => "unset".to_owned(),
+        Status::Ok => "ok".to_owned(),
+        Status::Error { description } => format!("error {description}").trim_end().to_owned(),
+    };
+    let parent = if span.parent_span_is_remote { " remote-parent" } else { "" };
+    writeln!(text, "{indent}{:?} {} [{status}]{parent}", span.span_kind, span.name).unwrap();
+    let mut attributes: Vec<String> = span
+        .attributes
+        .iter()
+        .map(|pair| {
+            let value = if VOLATILE.contains(&pair.key.as_str()) { "*".into() } else { pair.value.as_str() };
+            format!("{indent}    {} = {value}", pair.key)
+        })
+        .collect();
+    attributes.sort();
+    for attribute in attributes {
+        writeln!(text, "{attribute}").unwrap();
+    }
+    for link in &span.links.links {
+        let to = all.iter().find(|other| other.span_context.span_id() == link.span_context.span_id());
+        writeln!(text, "{indent}    link to {}", to.map_or("a span of the client", |span| &*span.name)).unwrap();
+    }
+}
+
+/// How long a span took.
+pub fn took(span: &SpanData) -> Duration {
+    span.end_time.duration_since(span.start_time).unwrap()
+}
+
+/// The spans of kind SERVER.
+pub fn servers(spans: &[SpanData]) -> Vec<&SpanData> {
+    spans.iter().filter(|span| span.span_kind == opentelemetry::trace::SpanKind::Server).collect()
+}
+
+/// The value of an attribute.
+pub fn attribute(span: &SpanData, name: &str) -> Option<String> {
+    span.attributes.iter().find(|pair| pair.key.as_str() == name).map(|pair| pair.value.as_str().into_owned())
+}

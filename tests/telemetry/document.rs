@@ -1,0 +1,39 @@
+//! `docs/observability.md` names every span and attribute there is, and no other.
+
+use std::collections::BTreeSet;
+
+use codeyard::telemetry::names;
+
+const PAGE: &str = include_str!("../../docs/observability.md");
+
+/// The names in code marks that begin the rows of the table below `heading`.
+fn rows(heading: &str) -> BTreeSet<String> {
+    let below = PAGE.split_once(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("no {heading}")).1;
+    let table = below.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    table.filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(name, _)| name.to_owned()).collect()
+}
+
+fn set(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn the_tables_of_spans_and_attributes_are_true() {
+    assert_eq!(rows("### Attributes"), set(names::SPAN_ATTRIBUTES));
+    let spans = [
+        "tools/call <tool>",
+        names::TOOLS_CALL,
+        names::SPAN_QUEUE,
+        names::SPAN_WAIT,
+        "<LSP method>",
+        names::SPAN_CANONICALISE,
+    ];
+    assert_eq!(rows("### Spans"), set(&spans));
+}
+
+#[test]
+fn reasons_are_sorted_so_that_they_are_found() {
+    assert!(names::REASONS.is_sorted());
+    assert!(names::REASONS.iter().all(|reason| names::reason(reason) == *reason));
+    assert_eq!(names::reason("a caller's text"), names::OTHER);
+}

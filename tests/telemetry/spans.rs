@@ -1,0 +1,229 @@
+//! The spans of calls, ended in every way there is. The golden file holds names, kinds, attributes, links and status.
+
+use std::path::Path;
+use std::time::Duration;
+
+use codeyard::gateway::admission::Admission;
+use codeyard::gateway::router::Gateway;
+use codeyard::gateway::service::{Service as _, TransportKind};
+use codeyard::telemetry::settings::Settings;
+use codeyard::telemetry::{NoMetrics, Telemetry, names};
+use serde_json::json;
+
+use crate::caught::{Watched, attribute, servers, took, written};
+use crate::fake_server::*;
+use crate::harness::*;
+
+fn fake(site: &Site) -> FakeServer {
+    FakeServer::new()
+        .capabilities(json!({"definitionProvider": true, "referencesProvider": true, "textDocumentSync": 1}))
+        .answer("textDocument/definition", json!([site.location("a.fake", 1)]))
+}
+
+async fn watched(site: Site, fake: FakeServer) -> Watched {
+    Watched::open(Plan::one(site, fake.launcher()), Settings::default()).await
+}
+
+fn golden(name: &str, found: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/telemetry/golden").join(name);
+    if std::env::var_os("CODEYARD_UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, found).unwrap();
+    }
+    let wanted = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(found, wanted, "{name}; CODEYARD_UPDATE_GOLDEN=1 rewrites");
+}
+
+#[test]
+fn a_fresh_answer_a_retained_one_and_a_page() {
+    paused(|| async {
+        let site = Site::usual();
+        let some: Vec<_> = (0..3).map(|line| site.location("a.fake", line)).collect();
+        let fake = fake(&site).on("textDocument/references", [wait_ms(30), reply(json!(some))]);
+        let told = watched(site, fake).await;
+        let yard = &told.yard;
+        // Warm, so that nothing waits for the start.
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        let mut fresh = yard.tool_call(
+            "w0",
+            REFERENCES,
+            json!({
+                "uri": yard.site().uri("a.fake"), "position": {"line": 0, "character": 0}, "pageSize": 2
+            }),
+        );
+        fresh.session = Some("the-session".into());
+        fresh.transport = TransportKind::Tcp;
+        fresh.request_id_text = "\"seven\"".into();
+        let first = yard.run(fresh).await.ok();
+        let cursor = first["nextCursor"].as_str().unwrap();
+        yard.call(REFERENCES, json!({
+            "uri": yard.site().uri("a.fake"), "position": {"line": 0, "character": 0}, "pageSize": 2, "cursor": cursor
+        })).await.ok();
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        let spans = told.spans().await;
+        let calls = servers(&spans);
+        assert_eq!(calls.len(), 4);
+        let lsp = spans.iter().find(|span| span.name == "textDocument/references").unwrap();
+        assert_eq!(took(lsp), Duration::from_millis(30));
+        assert!(took(calls[1]) >= took(lsp));
+        assert_eq!(attribute(calls[1], names::SERVER_MS).unwrap().parse::<f64>().unwrap().round(), 30.0);
+        let warm: Vec<_> = spans
+            .iter()
+            .filter(|span| {
+                let first = calls[0].span_context.span_id();
+                span.span_context.span_id() != first && span.parent_span_id != first
+            })
+            .cloned()
+            .collect();
+        golden("answers.txt", &written(&warm));
+    });
+}
+
+#[test]
+fn the_start_of_a_server_is_waited_for_in_a_span_of_its_own() {
+    paused(|| async {
+        let site = Site::usual();
+        let slow = fake(&site).on(
+            "initialize",
+            [wait_ms(300), reply(json!({"capabilities": {"definitionProvider": true, "textDocumentSync": 1}}))],
+        );
+        let told = watched(site, slow).await;
+        told.yard.call(DEFINITION, told.yard.site().at("a.fake", 0, 0)).await.ok();
+        let spans = told.spans().await;
+        let waited: Vec<_> = spans.iter().filter(|span| span.name == names::SPAN_WAIT).collect();
+        assert!(waited.iter().any(|span| took(span) >= Duration::from_millis(300)), "{waited:?}");
+        assert_eq!(attribute(servers(&spans)[0], names::READINESS).unwrap(), "starting");
+    });
+}
+
+#[test]
+fn each_error_has_a_span_with_its_code() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = fake(&site).on("textDocument/references", [fail(-32603, "secret words of the server")]);
+        let told = watched(site, fake).await;
+        let yard = &told.yard;
+        yard.call(DEFINITION, json!({"uri": 7})).await.failed("INVALID_PARAMS");
+        yard.call("no.such.tool", json!({})).await.failed("INVALID_PARAMS");
+        yard.call(DEFINITION, json!({"uri": "file:///etc/passwd", "position": {"line": 0, "character": 0}}))
+            .await
+            .failed("WORKSPACE_DENIED");
+        yard.call(DEFINITION, yard.site().at("gone.fake", 0, 0)).await.failed("NOT_FOUND");
+        let refused = json!({"uri": yard.site().uri("a.fake"), "position": {"line": 0, "character": 0}, "cursor": "x"});
+        yard.call(REFERENCES, refused).await.failed("CURSOR_INVALID");
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        yard.call(REFERENCES, yard.site().at("a.fake", 0, 0)).await.failed("PROVIDER_UNAVAILABLE");
+        let mut none = yard.tool_call("w0", DEFINITION, json!({}));
+        none.tool = String::new();
+        yard.gateway.malformed(&none);
+        let full = Gateway::new(yard.engine().directory(), {
+            Telemetry::new(std::sync::Arc::new(NoMetrics)).with_spans(&told.pipeline)
+        })
+        .with_admission(Admission::with_places(0));
+        let call = |tool: &str| yard.tool_call("w0", tool, yard.site().at("a.fake", 0, 0));
+        drop(full.call(call(DEFINITION)).await);
+        drop(full.overloaded(&call(REFERENCES)));
+        let spans = told.spans().await;
+        let failed: Vec<_> =
+            spans.iter().filter(|span| attribute(span, names::OUTCOME).is_some_and(|is| is != "ok")).cloned().collect();
+        assert_eq!(failed.len(), 9, "one span each");
+        golden("errors.txt", &written(&failed));
+    });
+}
+
+#[test]
+fn a_cancelled_call_ends_at_once_and_its_request_with_it() {
+    paused(|| async {
+        let site = Site::usual();
+        let launcher =
+            fake(&site).on("textDocument/definition", [until_cancelled(), fail(-32800, "cancelled")]).launcher();
+        let told = Watched::open(Plan::one(site, launcher.clone()), Settings::default()).await;
+        let call = told.yard.spawn(DEFINITION, told.yard.site().at("a.fake", 0, 0));
+        launcher.wait_for("textDocument/definition", 1).await;
+        call.abort();
+        launcher.wait_for("$/cancelRequest", 1).await;
+        assert_eq!(told.yard.counts.cancels(), 1);
+        let spans = told.spans().await;
+        let call = servers(&spans)[0];
+        assert_eq!(attribute(call, names::ERROR_TYPE).unwrap(), "CANCELLED");
+        let lsp: Vec<_> = spans.iter().filter(|span| span.name == "textDocument/definition").collect();
+        assert_eq!(lsp.len(), 1);
+        assert_eq!(attribute(lsp[0], names::ERROR_TYPE).unwrap(), "cancelled");
+        assert_eq!(lsp[0].parent_span_id, call.span_context.span_id());
+    });
+}
+
+#[test]
+fn a_deadline_is_told_with_what_was_waited_for() {
+    paused(|| async {
+        let site = Site::usual();
+        let told = watched(
+            site,
+            FakeServer::new()
+                .capabilities(json!({"definitionProvider": true, "textDocumentSync": 1}))
+                .on("textDocument/definition", []),
+        )
+        .await;
+        told.yard.call(DEFINITION, told.yard.site().at("a.fake", 0, 0)).await.timed_out("answering");
+        let spans = told.spans().await;
+        let call = servers(&spans)[0];
+        assert_eq!(attribute(call, names::REASON).unwrap(), "timeout");
+        assert_eq!(attribute(call, names::CAP).unwrap(), "timeout");
+        assert_eq!(attribute(call, names::RPC_STATUS).unwrap(), "-32603");
+        assert!(took(call) >= Duration::from_secs(2));
+        assert!(attribute(call, names::SERVER_MS).unwrap().parse::<f64>().unwrap() > 1_900.0);
+    });
+}
+
+#[test]
+fn a_shared_request_belongs_to_the_call_that_began_it_and_the_others_link_it() {
+    paused(|| async {
+        let site = Site::usual();
+        let slow =
+            fake(&site).on("textDocument/references", [wait_ms(100), reply(json!([site.location("a.fake", 1)]))]);
+        let told = watched(site, slow).await;
+        told.yard.call(DEFINITION, told.yard.site().at("a.fake", 0, 0)).await.ok();
+        let calls: Vec<_> = (0..3).map(|_| told.yard.spawn(REFERENCES, told.yard.site().at("a.fake", 0, 0))).collect();
+        for call in calls {
+            call.await.unwrap().ok();
+        }
+        let spans = told.spans().await;
+        let lsp: Vec<_> = spans.iter().filter(|span| span.name == "textDocument/references").collect();
+        assert_eq!(lsp.len(), 1);
+        let (mut shared, mut fresh) = (0, 0);
+        for call in &servers(&spans)[1..] {
+            match attribute(call, names::CACHE).unwrap().as_str() {
+                "shared" => {
+                    shared += 1;
+                    assert_eq!(call.links.links[0].span_context.span_id(), lsp[0].parent_span_id);
+                    assert_eq!(attribute(call, names::CACHE_HIT).unwrap(), "true");
+                }
+                _ => {
+                    fresh += 1;
+                    assert_eq!(call.span_context.span_id(), lsp[0].parent_span_id);
+                }
+            }
+        }
+        assert_eq!((fresh, shared), (1, 2));
+    });
+}
+
+#[test]
+fn a_request_that_others_still_wait_for_is_told_when_it_ends() {
+    paused(|| async {
+        let site = Site::usual();
+        let launcher = fake(&site).on("textDocument/references", [wait_ms(500), reply(json!([]))]).launcher();
+        let told = Watched::open(Plan::one(site, launcher.clone()), Settings::default()).await;
+        let first = told.yard.spawn(REFERENCES, told.yard.site().at("a.fake", 0, 0));
+        launcher.wait_for("textDocument/references", 1).await;
+        let other = told.yard.spawn(REFERENCES, told.yard.site().at("a.fake", 0, 0));
+        settle().await;
+        first.abort();
+        other.await.unwrap().ok();
+        let spans = told.spans().await;
+        let lsp = spans.iter().find(|span| span.name == "textDocument/references").unwrap();
+        let first = servers(&spans).into_iter().find(|span| span.span_context.span_id() == lsp.parent_span_id).unwrap();
+        assert_eq!(attribute(first, names::OUTCOME).unwrap(), "CANCELLED");
+        assert!(lsp.end_time > first.end_time, "the request outlives the call that began it");
+        assert_eq!((attribute(lsp, names::ERROR_TYPE), took(lsp)), (None, Duration::from_millis(500)));
+    });
+}
