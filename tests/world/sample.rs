@@ -64,10 +64,7 @@ impl Sample {
                 question("diagnostics.workspace", json!({})),
             ],
             "paged": {"tool": tool("references"), "arguments": money, "pageSize": 7},
-            "silent": {
-                "tool": tool("hover"),
-                "arguments": {"uri": format!("file://{}/quiet.mute", self.quiet_root().display()), "position": {"line": 0, "character": 1}},
-            },
+            "silent": {"tool": tool("hover"), "arguments": self.silent()},
             "refused": [
                 refused("hover", unknown),
                 refused("hover", json!({"uri": "file:///etc/hostname", "position": {"line": 0, "character": 0}})),
@@ -76,6 +73,12 @@ impl Sample {
                 refused("rename", json!({})),
             ],
         })
+    }
+
+    /// Arguments of a hover that nobody answers.
+    pub fn silent(&self) -> Value {
+        let uri = format!("file://{}/quiet.mute", self.quiet_root().display());
+        json!({"uri": uri, "position": {"line": 0, "character": 1}})
     }
 
     /// Fails unless the report of a client that did [`Sample::plan`] is right.
