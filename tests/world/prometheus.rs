@@ -22,11 +22,8 @@ const LIMIT_MS: u64 = 120_000;
 const CALLS: &str =
     "sum by (gen_ai_tool_name) (mcp_server_operation_duration_seconds_count{mcp_method_name=\"tools/call\"})";
 
-/// What its checker says of two gauges: it would keep the ending for histograms, OpenTelemetry's conventions give it to them.
-const COMPLAINTS: [&str; 2] = [
-    "process_thread_count non-histogram and non-summary metrics should not have \"_count\" suffix",
-    "process_unix_file_descriptor_count non-histogram and non-summary metrics should not have \"_count\" suffix",
-];
+/// The gauges that its checker objects to: it would keep their ending for histograms, OpenTelemetry's conventions give it to them.
+const COMPLAINTS: [&str; 2] = ["process_thread_count", "process_unix_file_descriptor_count"];
 
 /// Prometheus at work on one target.
 struct Scraping {
@@ -240,7 +237,7 @@ fn dashboards_find_their_series(scraping: &Scraping) {
         |text: &String| !scraping.ask("query", &[("query", text)])["result"].as_array().expect("series").is_empty();
     let mut empty = all;
     // Rates want two scrapes.
-    until(10_000, || {
+    until(LIMIT_MS, || {
         empty.retain(|text| !found(text));
         empty.is_empty()
     });
@@ -268,7 +265,8 @@ fn its_checker_objects_to_nothing() {
     fs::write(file.path(), &text).expect("a file");
     let mut check = programs.promtool();
     let checked = run(check.args(["check", "metrics"]).stdin(fs::File::open(file.path()).expect("a file")));
-    let complaints: Vec<&str> = checked.stderr.lines().filter(|line| !line.is_empty()).collect();
-    assert_eq!(complaints, COMPLAINTS, "{}\n{text}", checked.stdout);
+    let complaints: Vec<&str> =
+        checked.stderr.lines().filter_map(|line| line.split(' ').next()).filter(|name| !name.is_empty()).collect();
+    assert_eq!(complaints, COMPLAINTS, "{}\n{text}", checked.stderr);
     yard.stop();
 }
