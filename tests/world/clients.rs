@@ -70,7 +70,7 @@ fn report(sample: &Sample, script: &mut Command, catalog: Catalog, connection: &
         assert_eq!(report["protocol"], "2025-11-25");
     }
     sample.assert_right(&report);
-    sample.assert_cancelled();
+    sample.assert_cancelled(&report);
     report
 }
 
