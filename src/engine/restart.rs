@@ -105,7 +105,8 @@ mod tests {
     fn four_restarts_then_quarantine_then_one_try() {
         let mut history = RestartHistory::new(RestartRule::default());
         let start = Instant::now();
-        let waits: Vec<Verdict> = (0..5).map(|n| history.on_death(start + Duration::from_secs(n), false, 0.0)).collect();
+        let waits: Vec<Verdict> =
+            (0..5).map(|n| history.on_death(start + Duration::from_secs(n), false, 0.0)).collect();
         let ms = |ms| Verdict::Restart(Duration::from_millis(ms));
         assert_eq!(waits[..4], [ms(500), ms(1_000), ms(2_000), ms(4_000)]);
         assert_eq!(waits[4], Verdict::Quarantine(Duration::from_secs(300)));

@@ -30,9 +30,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Bytes read at once.
 const READ_BYTES: usize = 64 * 1024;
 
-/// How the counter of answers from retained results begins.
-const RETAINED_SERIES: &str = "codeyard_cache_answers_total{codeyard_cache=\"retained\"";
-
 /// A serving codeyard.
 pub struct Served {
     process: Arc<dyn Process>,

@@ -89,7 +89,8 @@ pub async fn telemetry(bench: &Bench, corpus: &Corpus, report: &mut Report) -> R
 }
 
 fn tell(corpus: &Corpus, off: &Side, on: &Side, report: &mut Report) {
-    let notes = format!("{} calls each, {} errors; first column: telemetry off", on.times.len(), off.errors + on.errors);
+    let notes =
+        format!("{} calls each, {} errors; first column: telemetry off", on.times.len(), off.errors + on.errors);
     let rate = off.times.rate();
     let target = Target::at_least(rate * KEPT, "≥ 0.97 × without");
     let what = format!("exporting, {CLIENTS} clients, calls/s");

@@ -129,13 +129,7 @@ impl Workspace {
     }
 
     /// Whether the files on the page to be served are as they were when the result was computed.
-    fn page_is_true(
-        &mut self,
-        snapshot: &Snapshot,
-        query: &GatedQuery,
-        asked: Option<Look>,
-        offset: u64,
-    ) -> bool {
+    fn page_is_true(&mut self, snapshot: &Snapshot, query: &GatedQuery, asked: Option<Look>, offset: u64) -> bool {
         let size = query.page().map(|page| page.size).unwrap_or(usize::MAX);
         let mut is_true = true;
         let mut edited = Vec::new();
