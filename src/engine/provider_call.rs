@@ -15,10 +15,10 @@ use crate::base::limits;
 use crate::engine::columns;
 use crate::engine::execution::Provider;
 use crate::engine::language_server::{Ask, Asked, NotImplemented, PendingAnswer, ProjectReport, Pulled, Restart};
-use crate::engine::question::Question;
+use crate::engine::question::{Question, decode, pulled_file};
 use crate::engine::server_state::{STOPPED, ServerState, Unavailable};
 use crate::gate::{Admitted, Gate};
-use crate::lsp::convert::{self, RawAnswer, Report};
+use crate::lsp::convert::{self, RawAnswer};
 use crate::lsp::encoding::PositionEncoding;
 use crate::lsp::pending::RequestError;
 use crate::lsp::{self, methods};
@@ -297,9 +297,16 @@ impl<'a> Call<'a> {
                 files.insert(uri.to_string(), file);
             }
         }
-        if let Some(pending) = report.workspace
-            && let Attempt::Reply(reply, encoding, _) = self.await_reply(pending, methods::WORKSPACE_DIAGNOSTIC).await?
-        {
+        if let Some(pending) = report.workspace {
+            let (reply, encoding) = match self.await_reply(pending, methods::WORKSPACE_DIAGNOSTIC).await? {
+                Attempt::Reply(reply, encoding, _) => (reply, encoding),
+                Attempt::Outdated | Attempt::Died => return Ok(None),
+                Attempt::Refused(message) => {
+                    tracing::warn!(server = %self.provider.kind, message, "language server refused its report");
+                    return Err(self.unavailable("server_error", "the project's diagnostics could not be pulled"));
+                }
+                _ => return Err(internal()),
+            };
             let reports = convert::workspace_diagnostic_report(&reply).map_err(|error| self.malformed(&error))?;
             let whole = reports.into_iter().filter_map(|entry| match entry.report {
                 convert::FileReport::Full { items, .. } => {
@@ -330,33 +337,6 @@ impl<'a> Call<'a> {
         let command = if last { "codeyard servers list" } else { "codeyard doctor" };
         ProviderFailure::Unavailable(Unavailable::new(self.provider.kind.as_str(), reason, message, command))
     }
-}
-
-fn pulled_file(uri: &Arc<str>, reply: &RawValue) -> Result<Option<RawFileDiagnostics>, convert::ConvertError> {
-    Ok(match convert::document_diagnostic_report(reply)? {
-        Report::Full { items, .. } => Some(RawFileDiagnostics { uri: uri.clone(), diagnostics: items }),
-        Report::Unchanged { .. } => None,
-    })
-}
-
-fn decode(question: &Question, reply: &RawValue) -> Result<RawAnswer, convert::ConvertError> {
-    Ok(match question {
-        Question::Definition(..) => RawAnswer::Locations(convert::definition(reply)?),
-        Question::References(..) => RawAnswer::Locations(convert::references(reply)?),
-        Question::Hover(..) => RawAnswer::Hover(convert::hover(reply)?),
-        Question::DocumentSymbols(document) => {
-            RawAnswer::DocumentSymbols(convert::document_symbols(reply, document.source.uri.as_str())?)
-        }
-        Question::WorkspaceSymbols(_) => RawAnswer::WorkspaceSymbols(convert::workspace_symbols(reply)?),
-        Question::DocumentDiagnostics(document) => {
-            let items = match convert::document_diagnostic_report(reply)? {
-                Report::Full { items, .. } => items,
-                Report::Unchanged { .. } => vec![],
-            };
-            RawAnswer::Diagnostics(vec![RawFileDiagnostics { uri: document.source.uri.text(), diagnostics: items }])
-        }
-        Question::WorkspaceDiagnostics => RawAnswer::Diagnostics(vec![]),
-    })
 }
 
 /// Tells how a request ended.

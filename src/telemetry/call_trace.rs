@@ -296,7 +296,7 @@ impl CallTrace {
         let mut state = self.0.state.lock();
         state.record.cache = Some(CacheUse::Shared);
         if self.is_recorded() {
-            state.shared = other.0.span.clone();
+            state.shared = other.0.span.clone().filter(SpanContext::is_sampled);
         }
     }
 

@@ -7,6 +7,7 @@
 mod answers;
 mod place;
 mod requests;
+mod telling;
 mod texts;
 
 use std::time::Duration;
@@ -21,5 +22,6 @@ fn main() {
     requests::all(&mut criterion);
     texts::all(&mut criterion);
     answers::all(&mut criterion);
+    telling::all(&mut criterion);
     criterion.final_summary();
 }

@@ -304,9 +304,9 @@ pub struct Yard {
     kinds: Arc<Kinds>,
     watched: bool,
     metrics: Arc<dyn Metrics>,
+    tell: Tell,
     telemetry: Telemetry,
     frames: Arc<FrameBudget>,
-    tell: Tell,
 }
 
 impl Yard {
@@ -342,6 +342,7 @@ impl Yard {
         let telemetry = tell(Telemetry::new(metrics.clone()));
         let gateway = Arc::new(Gateway::new(engine.directory(), telemetry.clone()));
         Self {
+            tell,
             telemetry,
             frames,
             sites,
@@ -353,7 +354,6 @@ impl Yard {
             kinds,
             watched,
             metrics,
-            tell,
         }
     }
 

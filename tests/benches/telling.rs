@@ -1,0 +1,87 @@
+//! What telling of one call costs the call itself: its record, two child spans, a request to a language server. Making spans
+//! and writing lines is other threads' work, which competes for the processor all the same.
+
+use std::sync::Arc;
+
+use codeyard::base::ids::{PrincipalId, ServerKind, WorkspaceName};
+use codeyard::telemetry::settings::Settings;
+use codeyard::telemetry::{
+    Asker, CallStart, CallTrace, LineFormat, LogQueue, NoMetrics, OpenCall, Pipeline, Reply, RpcOutcome, Telemetry,
+    TraceContext, TransportKind,
+};
+use criterion::Criterion;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{SpanData, SpanExporter};
+
+/// Takes spans and forgets them.
+#[derive(Debug)]
+struct Nowhere;
+
+impl SpanExporter for Nowhere {
+    async fn export(&self, _: Vec<SpanData>) -> OTelSdkResult {
+        Ok(())
+    }
+}
+
+pub fn all(criterion: &mut Criterion) {
+    let (pipeline, _) = Pipeline::start_with(&Settings::default(), Nowhere, |builder| builder);
+    let log = LogQueue::start(LineFormat::Json, std::io::sink()).unwrap();
+    // Without a subscriber no line is wanted.
+    drop(tracing_subscriber::fmt().with_writer(std::io::sink).try_init());
+    let off = || Telemetry::new(Arc::new(NoMetrics));
+    let ways = [
+        ("off", off()),
+        ("spans", off().with_spans(&pipeline)),
+        ("log", off().with_log(log.clone())),
+        ("spans and log", off().with_spans(&pipeline).with_log(log)),
+    ];
+    let mut group = criterion.benchmark_group("telling of a call");
+    for (name, telemetry) in ways {
+        let call = Call::new();
+        group.bench_function(name, |bencher| bencher.iter(|| call.tell(&telemetry)));
+    }
+    group.finish();
+    pipeline.shutdown();
+}
+
+struct Call {
+    tool: Arc<str>,
+    workspace: WorkspaceName,
+    principal: PrincipalId,
+    server: ServerKind,
+    context: TraceContext,
+}
+
+impl Call {
+    fn new() -> Self {
+        Self {
+            tool: Arc::from("vscode.lsp.hover"),
+            workspace: WorkspaceName::from_folder("repo"),
+            principal: PrincipalId::local(),
+            server: ServerKind::new("ty"),
+            context: TraceContext::default(),
+        }
+    }
+
+    fn tell(&self, telemetry: &Telemetry) {
+        let start = CallStart {
+            tool: Some(self.tool.clone()),
+            catalog: "lsp-v1",
+            workspace: Some(self.workspace.clone()),
+            principal: &self.principal,
+            transport: TransportKind::Tcp,
+            request_id: "7",
+            session: None,
+            protocol_version: "2025-11-25",
+            context: &self.context,
+        };
+        let open = OpenCall::begin(telemetry, start);
+        let trace: CallTrace = open.trace().clone();
+        trace.taken_up();
+        let asker = Asker::Call(trace);
+        asker.takes_part(&self.server);
+        asker.lsp("textDocument/hover", &self.server).end(RpcOutcome::Ok);
+        drop(asker.canonicalise());
+        open.end(Ok(()), Reply { bytes: 400, ..Reply::default() });
+    }
+}
