@@ -4,7 +4,6 @@
 //! It has no deadline of its own: whoever holds the future drops it, and with it the request at the server.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
