@@ -120,7 +120,7 @@ impl Lists {
 pub async fn pages(bench: &Bench, pair: &mut Pair, report: &mut Report) -> Result<(), Failure> {
     let mut client = pair.served.client(&pair.corpus).await?;
     for (wanted, range) in SIZES {
-        let Some((at, hits)) = find(pair, wanted, &range).await else {
+        let Some((at, hits)) = find(bench, pair, wanted, &range).await else {
             report.left_out(format!("references with about {wanted} hits: the repository has no such symbol"));
             continue;
         };
@@ -144,8 +144,12 @@ pub async fn pages(bench: &Bench, pair: &mut Pair, report: &mut Report) -> Resul
 }
 
 /// The first symbol whose references are so many, and their number.
-async fn find(pair: &Pair, wanted: usize, range: &std::ops::Range<usize>) -> Option<(At, usize)> {
+async fn find(bench: &Bench, pair: &Pair, wanted: usize, range: &std::ops::Range<usize>) -> Option<(At, usize)> {
+    let began = Instant::now();
     for at in words_near(&pair.corpus.files, wanted).into_iter().take(TRIES) {
+        if began.elapsed() > bench.time() * 8 {
+            break;
+        }
         let answer = pair.bare.ask(&Ask::References(at.clone())).await.ok()?;
         let hits = pair.judge.count(&answer);
         if range.contains(&hits) {

@@ -107,7 +107,7 @@ pub async fn retained(bench: &Bench, pair: &mut Pair, report: &mut Report) -> Re
             }
             times.span = span;
         }
-        let hits = pair.served.retained_hits().await - hits;
+        let hits = pair.served.retained_hits().await.saturating_sub(hits);
         let notes = format!("{} calls, {hits} from retained results, {errors} errors", times.len());
         let add = |what: &str, value: f64, target, notes: String| {
             let what = format!("retained, {clients} clients, {what}");
