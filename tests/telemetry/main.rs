@@ -10,5 +10,4 @@ mod caught;
 mod document;
 mod parents;
 mod receivers;
-mod secrets;
 mod spans;
