@@ -10,4 +10,5 @@ mod caught;
 mod document;
 mod parents;
 mod receivers;
+mod secrets;
 mod spans;
