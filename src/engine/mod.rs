@@ -12,6 +12,7 @@ pub mod control;
 pub mod directory;
 pub mod execution;
 pub mod exit;
+mod gated_texts;
 pub mod known_files;
 pub mod language_server;
 pub mod observed;

@@ -13,14 +13,14 @@ use crate::base::blocking;
 use crate::base::clock::Deadline;
 use crate::base::limits;
 use crate::engine::execution::Provider;
+use crate::engine::gated_texts::GatedTexts;
 use crate::engine::language_server::{Ask, Asked, NotImplemented, PendingAnswer, ProjectReport, Pulled, Restart};
 use crate::engine::question::Question;
 use crate::engine::server_state::{STOPPED, ServerState, Unavailable};
 use crate::gate::{Admitted, Gate};
 use crate::lsp::convert::{self, RawAnswer, Report};
-use crate::lsp::encoding::{self, PositionEncoding, Texts};
+use crate::lsp::encoding::{self, PositionEncoding};
 use crate::lsp::pending::RequestError;
-use crate::lsp::text::Document;
 use crate::lsp::{self, methods};
 use crate::model::diagnostic::RawFileDiagnostics;
 use crate::model::error::{ErrorCode, ToolError};
@@ -243,7 +243,7 @@ impl<'a> Call<'a> {
         if encoding == PositionEncoding::Utf16 {
             return Ok(answer);
         }
-        let mut texts = GatedTexts { gate: self.gate.clone(), read: HashMap::new() };
+        let mut texts = GatedTexts::new(self.gate.clone());
         if let Some(document) = self.question.document() {
             let source = &document.source;
             texts.read.insert(source.uri.as_str().to_owned(), Some(source.document.clone()));
@@ -342,35 +342,6 @@ impl<'a> Call<'a> {
         let last = matches!(&*self.provider.state.borrow(), ServerState::Down(_));
         let command = if last { "codeyard servers list" } else { "codeyard doctor" };
         ProviderFailure::Unavailable(Unavailable::new(self.provider.kind.as_str(), reason, message, command))
-    }
-}
-
-/// Texts of files inside the roots, for converting columns.
-struct GatedTexts {
-    gate: Gate,
-    read: HashMap<String, Option<Arc<Document>>>,
-}
-
-impl Texts for GatedTexts {
-    fn outside(&mut self, uri: &str) -> bool {
-        matches!(self.gate.admit(uri), Admitted::Outside)
-    }
-
-    fn document(&mut self, uri: &str) -> Option<Arc<Document>> {
-        if let Some(known) = self.read.get(uri) {
-            return known.clone();
-        }
-        let document = match self.gate.admit(uri) {
-            Admitted::Inside(inside) => self
-                .gate
-                .read(&inside, limits::MAX_DOCUMENT_BYTES)
-                .ok()
-                .and_then(|(bytes, _)| String::from_utf8(bytes).ok())
-                .map(|text| Arc::new(Document::new(text))),
-            _ => None,
-        };
-        self.read.insert(uri.to_owned(), document.clone());
-        document
     }
 }
 
