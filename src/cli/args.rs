@@ -1,8 +1,12 @@
 //! The commands and their flags, declared once: help, completions and the man page come from here.
 
+mod operating;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+
+pub use operating::{PickArgs, PutArgs, TokenCommand, TopArgs, WorkspacesArgs, WorkspacesCommand};
 
 use super::bench::args::BenchArgs;
 
@@ -288,100 +292,6 @@ pub struct RegistryArgs {
     pub state: StateArgs,
 }
 
-/// Which language servers of the running server.
-#[derive(Debug, Clone, Args)]
-pub struct PickArgs {
-    /// The workspace.
-    pub workspace: String,
-    /// The kind, or the id of one server.
-    #[arg(value_name = "KIND|ID")]
-    pub server: String,
-    /// State.
-    #[command(flatten)]
-    pub state: StateArgs,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Flags of `workspaces`.
-#[derive(Debug, Clone, Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub struct WorkspacesArgs {
-    /// What to do; without it, list.
-    #[command(subcommand)]
-    pub command: Option<WorkspacesCommand>,
-    /// State.
-    #[command(flatten)]
-    pub state: StateArgs,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// What `workspaces` can do.
-#[derive(Debug, Clone, Subcommand)]
-pub enum WorkspacesCommand {
-    /// List all: how they are, what they hold.
-    List {
-        /// State.
-        #[command(flatten)]
-        state: StateArgs,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Create a workspace, or put another in its place.
-    Put(PutArgs),
-    /// Remove a workspace: its calls end, its language servers stop.
-    Delete {
-        /// Its name.
-        name: String,
-        /// State.
-        #[command(flatten)]
-        state: StateArgs,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-/// Flags of `workspaces put`.
-#[derive(Debug, Clone, Args)]
-pub struct PutArgs {
-    /// Its name.
-    pub name: String,
-    /// A folder that servers are started in; may be given more than once.
-    #[arg(long, value_name = "PATH", required_unless_present = "file")]
-    pub root: Vec<PathBuf>,
-    /// A further folder that may be read; may be given more than once.
-    #[arg(long, value_name = "PATH")]
-    pub extra_root: Vec<PathBuf>,
-    /// Start its language servers now.
-    #[arg(long)]
-    pub prewarm: bool,
-    /// All keys of a [[workspace]] as JSON; `-` reads standard input.
-    #[arg(long, value_name = "FILE")]
-    pub file: Option<PathBuf>,
-    /// State.
-    #[command(flatten)]
-    pub state: StateArgs,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Flags of `top`.
-#[derive(Debug, Clone, Args)]
-pub struct TopArgs {
-    /// Print one frame as text and end.
-    #[arg(long)]
-    pub once: bool,
-    /// State.
-    #[command(flatten)]
-    pub state: StateArgs,
-}
-
 /// Flags of `doctor`.
 #[derive(Debug, Clone, Args)]
 pub struct DoctorArgs {
@@ -419,44 +329,4 @@ pub enum ConfigCommand {
     },
     /// Print the JSON schema of configuration files.
     Schema,
-}
-
-/// What `token` can do.
-#[derive(Debug, Subcommand)]
-pub enum TokenCommand {
-    /// Make a token and print it; it can't be read again.
-    #[command(after_help = "Example:\n  export CODEYARD_TOKEN=$(codeyard token add ci)")]
-    Add {
-        /// Whom it names.
-        name: String,
-        /// For operators, at the address of `[admin]`, and not for /mcp.
-        #[arg(long)]
-        admin: bool,
-        /// State.
-        #[command(flatten)]
-        state: StateArgs,
-    },
-    /// List whom the tokens name.
-    List {
-        /// Those of operators.
-        #[arg(long)]
-        admin: bool,
-        /// State.
-        #[command(flatten)]
-        state: StateArgs,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Remove all tokens of a name.
-    Remove {
-        /// Whom they name.
-        name: String,
-        /// Those of operators.
-        #[arg(long)]
-        admin: bool,
-        /// State.
-        #[command(flatten)]
-        state: StateArgs,
-    },
 }

@@ -89,7 +89,12 @@ async fn attached(state: &StateDir, args: &CallArgs, arguments: &Value) -> Resul
         Some(name) => Some(name.clone()),
         None if roots.is_empty() => {
             match AdminClient::new(&state.admin_socket()).get::<WorkspaceList>("/admin/v1/workspaces").await {
-                Ok(list) => holding(&list, arguments),
+                Ok(list) => {
+                    let default = list.workspaces.iter().find(|workspace| workspace.default);
+                    let default = default.map_or("none".to_owned(), |workspace| workspace.name.clone());
+                    let all = list.workspaces.into_iter().map(|workspace| (workspace.name, workspace.roots));
+                    holding(&all.collect::<Vec<_>>(), &default, arguments)
+                }
                 Err(_) => None,
             }
         }
@@ -101,22 +106,20 @@ async fn attached(state: &StateDir, args: &CallArgs, arguments: &Value) -> Resul
 }
 
 /// The workspace that holds the file asked about, or the present folder.
-fn holding(list: &WorkspaceList, arguments: &Value) -> Option<String> {
+fn holding(workspaces: &[(String, Vec<String>)], default: &str, arguments: &Value) -> Option<String> {
     let here = || std::env::current_dir().ok();
     let path = file_of(arguments).or_else(here)?;
     let path = path.canonicalize().unwrap_or(path);
     let mut found: Option<(usize, String)> = None;
-    for workspace in &list.workspaces {
-        let deepest = workspace.roots.iter().filter(|root| path.starts_with(root)).map(String::len).max();
+    for (name, roots) in workspaces {
+        let deepest = roots.iter().filter(|root| path.starts_with(root)).map(String::len).max();
         if let Some(depth) = deepest
             && found.as_ref().is_none_or(|(best, _)| depth > *best)
         {
-            found = Some((depth, workspace.name.clone()));
+            found = Some((depth, name.clone()));
         }
     }
     if found.is_none() {
-        let default = list.workspaces.iter().find(|workspace| workspace.default);
-        let default = default.map_or("none", |workspace| workspace.name.as_str());
         eprintln!(
             "codeyard: asking the running server's default workspace ({default}); --root or --workspace name another"
         );
@@ -235,9 +238,9 @@ mod tests {
 
     #[test]
     fn the_workspace_that_holds_the_file_is_the_deepest() {
-        let status = json!({"default_workspace": "a", "workspaces": [
-            {"name": "a", "roots": ["/a"]}, {"name": "b", "roots": ["/x", "/a/b"]}, {"name": "c", "roots": ["/ab"]}]});
-        let of = |uri: &str| holding(&status, &json!({ "uri": uri }));
+        let all = [("a", &["/a"][..]), ("b", &["/x", "/a/b"]), ("c", &["/ab"])];
+        let all = all.map(|(name, roots)| (name.to_owned(), roots.iter().map(|root| (*root).to_owned()).collect()));
+        let of = |uri: &str| holding(&all, "a", &json!({ "uri": uri }));
         assert_eq!(of("file:///a/c.py").as_deref(), Some("a"));
         assert_eq!(of("file:///a/b/c.py").as_deref(), Some("b"));
         assert_eq!(of("file:///abc/c.py"), None);

@@ -127,7 +127,8 @@ fn body(args: &PutArgs) -> Result<Value, Failure> {
     };
     for (key, paths) in [("roots", &args.root), ("extra_roots", &args.extra_root)] {
         if !paths.is_empty() {
-            let absolute: Result<Vec<PathBuf>, _> = paths.iter().map(std::path::absolute).collect();
+            let absolute: Result<Vec<PathBuf>, _> =
+                paths.iter().map(|path| path.canonicalize().or_else(|_| std::path::absolute(path))).collect();
             let absolute = absolute.map_err(|error| Failure::usage(format!("{key}: {error}")))?;
             let texts: Vec<String> = absolute.iter().map(|path| path.to_string_lossy().into_owned()).collect();
             keys.insert(key.to_owned(), json!(texts));

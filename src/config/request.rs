@@ -64,7 +64,8 @@ fn parse(value: Value) -> Result<WorkspaceConfig, ConfigError> {
     file.insert("workspace".to_owned(), toml::Value::Array(vec![table]));
     let source = Source { file: "", base_dir: std::path::Path::new("/"), home: None };
     let parsed = crate::config::parse_source(&file.to_string(), source).map_err(|error| {
-        let key = error.key.strip_prefix(PLACE).unwrap_or(&error.key).to_owned();
+        let missing = error.problem.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+        let key = missing.unwrap_or_else(|| error.key.strip_prefix(PLACE).unwrap_or_default()).to_owned();
         ConfigError { key, place: None, file: String::new(), ..error }
     })?;
     let Config { workspaces, .. } = parsed;
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!((shop.name.as_str(), shop.roots[0].to_str()), ("shop", Some("/srv/shop")));
         for (body, key, word) in [
             (json!([]), "", "object"),
-            (json!({}), "", "roots"),
+            (json!({}), "roots", "roots"),
             (json!({"roots": []}), "roots", "no roots"),
             (json!({"roots": ["src"]}), "roots[0]", "absolute"),
             (json!({"roots": ["/a"], "root": 1}), "root", "roots"),

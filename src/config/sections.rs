@@ -75,7 +75,7 @@ pub struct SupervisionSection {
     pub memory_budget_mib: u64,
     /// A language server must have answered `initialize` after this many seconds.
     pub start_timeout_s: u64,
-    /// Wait before the first restart in milliseconds. It doubles with each further one.
+    /// Wait before a restart in milliseconds; the first of a server that was ready has none. It doubles with each further one.
     pub backoff_initial_ms: u64,
     /// Longest wait before a restart in milliseconds.
     pub backoff_max_ms: u64,

@@ -7,12 +7,12 @@
 pub mod anchors;
 pub mod canonicalise;
 pub mod census;
+mod columns;
 pub mod conceal;
 pub mod control;
 pub mod directory;
 pub mod execution;
 pub mod exit;
-mod gated_texts;
 pub mod known_files;
 pub mod language_server;
 pub mod observed;

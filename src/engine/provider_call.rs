@@ -4,7 +4,6 @@
 //! It has no deadline of its own: whoever holds the future drops it, and with it the request at the server.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -12,14 +11,14 @@ use serde_json::value::RawValue;
 use crate::base::blocking;
 use crate::base::clock::Deadline;
 use crate::base::limits;
+use crate::engine::columns;
 use crate::engine::execution::Provider;
-use crate::engine::gated_texts::GatedTexts;
 use crate::engine::language_server::{Ask, Asked, NotImplemented, PendingAnswer, ProjectReport, Pulled, Restart};
-use crate::engine::question::Question;
+use crate::engine::question::{Question, decode, pulled_file};
 use crate::engine::server_state::{STOPPED, ServerState, Unavailable};
 use crate::gate::{Admitted, Gate};
-use crate::lsp::convert::{self, RawAnswer, Report};
-use crate::lsp::encoding::{self, PositionEncoding};
+use crate::lsp::convert::{self, RawAnswer};
+use crate::lsp::encoding::PositionEncoding;
 use crate::lsp::pending::RequestError;
 use crate::lsp::{self, methods};
 use crate::model::diagnostic::RawFileDiagnostics;
@@ -235,25 +234,12 @@ impl<'a> Call<'a> {
         };
         match decoded {
             Ok(answer) => self.to_utf16(answer, encoding).await,
-            Err(error) => Err(self.malformed(&error)),
+            Err(_) => Err(self.malformed()),
         }
     }
 
-    async fn to_utf16(&self, mut answer: RawAnswer, encoding: PositionEncoding) -> Result<RawAnswer, ProviderFailure> {
-        if encoding == PositionEncoding::Utf16 {
-            return Ok(answer);
-        }
-        let mut texts = GatedTexts::new(self.gate.clone());
-        if let Some(document) = self.question.document() {
-            let source = &document.source;
-            texts.read.insert(source.uri.as_str().to_owned(), Some(source.document.clone()));
-        }
-        let own = self.question.document().map(|document| document.source.document.clone());
-        let convert = move || {
-            encoding::answer_to_utf16(&mut answer, encoding, own.as_deref(), &mut texts);
-            answer
-        };
-        blocking::spawn(convert).await.map_err(|_| internal())
+    async fn to_utf16(&self, answer: RawAnswer, encoding: PositionEncoding) -> Result<RawAnswer, ProviderFailure> {
+        columns::to_utf16(answer, encoding, self.gate, self.question.document()).await.map_err(|_| internal())
     }
 
     /// A document's diagnostics that were pulled count as reported from now on.
@@ -299,7 +285,7 @@ impl<'a> Call<'a> {
                 }
                 _ => return Err(internal()),
             };
-            let pulled = pulled_file(&uri, &reply).map_err(|error| self.malformed(&error))?;
+            let pulled = pulled_file(&uri, &reply).map_err(|_| self.malformed())?;
             let Some(file) = pulled else { continue };
             let RawAnswer::Diagnostics(converted) = self.to_utf16(RawAnswer::Diagnostics(vec![file]), encoding).await?
             else {
@@ -310,10 +296,17 @@ impl<'a> Call<'a> {
                 files.insert(uri.to_string(), file);
             }
         }
-        if let Some(pending) = report.workspace
-            && let Attempt::Reply(reply, encoding, _) = self.await_reply(pending, methods::WORKSPACE_DIAGNOSTIC).await?
-        {
-            let reports = convert::workspace_diagnostic_report(&reply).map_err(|error| self.malformed(&error))?;
+        if let Some(pending) = report.workspace {
+            let (reply, encoding) = match self.await_reply(pending, methods::WORKSPACE_DIAGNOSTIC).await? {
+                Attempt::Reply(reply, encoding, _) => (reply, encoding),
+                Attempt::Outdated | Attempt::Died => return Ok(None),
+                Attempt::Refused(code) => {
+                    tracing::warn!(server = %self.provider.kind, code, "language server refused its report");
+                    return Err(self.unavailable("server_error", "the project's diagnostics could not be pulled"));
+                }
+                _ => return Err(internal()),
+            };
+            let reports = convert::workspace_diagnostic_report(&reply).map_err(|_| self.malformed())?;
             let whole = reports.into_iter().filter_map(|entry| match entry.report {
                 convert::FileReport::Full { items, .. } => {
                     Some(RawFileDiagnostics { uri: entry.uri, diagnostics: items })
@@ -333,8 +326,9 @@ impl<'a> Call<'a> {
         Ok(Some(RawAnswer::Diagnostics(all)))
     }
 
-    fn malformed(&self, error: &convert::ConvertError) -> ProviderFailure {
-        tracing::warn!(server = %self.provider.kind, error = %error, "language server's answer is malformed");
+    fn malformed(&self) -> ProviderFailure {
+        // What is wrong with it would be told in its own words.
+        tracing::warn!(server = %self.provider.kind, "language server's answer is malformed");
         self.unavailable("server_error", "the language server gave a malformed answer")
     }
 
@@ -343,33 +337,6 @@ impl<'a> Call<'a> {
         let command = if last { "codeyard servers list" } else { "codeyard doctor" };
         ProviderFailure::Unavailable(Unavailable::new(self.provider.kind.as_str(), reason, message, command))
     }
-}
-
-fn pulled_file(uri: &Arc<str>, reply: &RawValue) -> Result<Option<RawFileDiagnostics>, convert::ConvertError> {
-    Ok(match convert::document_diagnostic_report(reply)? {
-        Report::Full { items, .. } => Some(RawFileDiagnostics { uri: uri.clone(), diagnostics: items }),
-        Report::Unchanged { .. } => None,
-    })
-}
-
-fn decode(question: &Question, reply: &RawValue) -> Result<RawAnswer, convert::ConvertError> {
-    Ok(match question {
-        Question::Definition(..) => RawAnswer::Locations(convert::definition(reply)?),
-        Question::References(..) => RawAnswer::Locations(convert::references(reply)?),
-        Question::Hover(..) => RawAnswer::Hover(convert::hover(reply)?),
-        Question::DocumentSymbols(document) => {
-            RawAnswer::DocumentSymbols(convert::document_symbols(reply, document.source.uri.as_str())?)
-        }
-        Question::WorkspaceSymbols(_) => RawAnswer::WorkspaceSymbols(convert::workspace_symbols(reply)?),
-        Question::DocumentDiagnostics(document) => {
-            let items = match convert::document_diagnostic_report(reply)? {
-                Report::Full { items, .. } => items,
-                Report::Unchanged { .. } => vec![],
-            };
-            RawAnswer::Diagnostics(vec![RawFileDiagnostics { uri: document.source.uri.text(), diagnostics: items }])
-        }
-        Question::WorkspaceDiagnostics => RawAnswer::Diagnostics(vec![]),
-    })
 }
 
 /// Tells how a request ended.

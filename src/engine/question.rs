@@ -5,8 +5,11 @@
 
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
+
 use crate::base::ids::LanguageId;
 use crate::engine::known_files::Source;
+use crate::lsp::convert::{self, RawAnswer, Report};
 use crate::model::diagnostic::RawFileDiagnostics;
 use crate::model::position::Position;
 use crate::model::query::{GatedQuery, Query};
@@ -81,4 +84,33 @@ pub struct Reported {
     pub files: Vec<RawFileDiagnostics>,
     /// How many source files they cover.
     pub covered: usize,
+}
+
+/// What a pull of one document brought; nothing if that is what is known already.
+pub fn pulled_file(uri: &Arc<str>, reply: &RawValue) -> Result<Option<RawFileDiagnostics>, convert::ConvertError> {
+    Ok(match convert::document_diagnostic_report(reply)? {
+        Report::Full { items, .. } => Some(RawFileDiagnostics { uri: uri.clone(), diagnostics: items }),
+        Report::Unchanged { .. } => None,
+    })
+}
+
+/// The raw values in the reply to a question.
+pub fn decode(question: &Question, reply: &RawValue) -> Result<RawAnswer, convert::ConvertError> {
+    Ok(match question {
+        Question::Definition(..) => RawAnswer::Locations(convert::definition(reply)?),
+        Question::References(..) => RawAnswer::Locations(convert::references(reply)?),
+        Question::Hover(..) => RawAnswer::Hover(convert::hover(reply)?),
+        Question::DocumentSymbols(document) => {
+            RawAnswer::DocumentSymbols(convert::document_symbols(reply, document.source.uri.as_str())?)
+        }
+        Question::WorkspaceSymbols(_) => RawAnswer::WorkspaceSymbols(convert::workspace_symbols(reply)?),
+        Question::DocumentDiagnostics(document) => {
+            let items = match convert::document_diagnostic_report(reply)? {
+                Report::Full { items, .. } => items,
+                Report::Unchanged { .. } => vec![],
+            };
+            RawAnswer::Diagnostics(vec![RawFileDiagnostics { uri: document.source.uri.text(), diagnostics: items }])
+        }
+        Question::WorkspaceDiagnostics => RawAnswer::Diagnostics(vec![]),
+    })
 }

@@ -1,4 +1,5 @@
-//! When a language server that died may be started again: back-off, then quarantine, then one try. Pure; time is passed in.
+//! When a language server that died may be started again: at once if it was ready and this is the first death in a while,
+//! else after a back-off, then quarantine, then one try. Pure; time is passed in.
 //!
 //! Invariant: never more than `max_restarts` starts within `window`, whatever the server does.
 
@@ -48,19 +49,23 @@ pub enum Verdict {
 pub struct RestartHistory {
     rule: RestartRule,
     deaths: VecDeque<Instant>,
+    /// The first of them cost no wait.
+    forgiven: bool,
     on_probation: bool,
 }
 
 impl RestartHistory {
     /// No deaths yet.
     pub fn new(rule: RestartRule) -> Self {
-        Self { rule, deaths: VecDeque::new(), on_probation: false }
+        Self { rule, deaths: VecDeque::new(), forgiven: false, on_probation: false }
     }
 
-    /// Notes a death. `jitter` in [0, 1) spreads restarts of many servers over a tenth of the wait.
-    pub fn on_death(&mut self, now: Instant, jitter: f64) -> Verdict {
+    /// Notes a death. `was_ready` says that it could answer before. `jitter` in [0, 1) spreads restarts of many servers over
+    /// a tenth of the wait.
+    pub fn on_death(&mut self, now: Instant, was_ready: bool, jitter: f64) -> Verdict {
         while self.deaths.front().is_some_and(|first| now.duration_since(*first) > self.rule.window) {
             self.deaths.pop_front();
+            self.forgiven = false;
         }
         self.deaths.push_back(now);
         if self.on_probation || self.deaths.len() > self.rule.max_restarts {
@@ -68,7 +73,14 @@ impl RestartHistory {
             self.deaths.clear();
             return Verdict::Quarantine(self.rule.quarantine);
         }
-        let doublings = u32::try_from(self.deaths.len() - 1).unwrap_or(u32::MAX).min(16);
+        if self.deaths.len() == 1 {
+            self.forgiven = was_ready;
+            if was_ready {
+                return Verdict::Restart(Duration::ZERO);
+            }
+        }
+        let waited = self.deaths.len() - 1 - usize::from(self.forgiven).min(self.deaths.len() - 1);
+        let doublings = u32::try_from(waited).unwrap_or(u32::MAX).min(16);
         let wait = self.rule.backoff_first.saturating_mul(1 << doublings).min(self.rule.backoff_max);
         Verdict::Restart(wait.mul_f64(1.0 + jitter.clamp(0.0, 1.0) / 10.0))
     }
@@ -93,14 +105,25 @@ mod tests {
     fn four_restarts_then_quarantine_then_one_try() {
         let mut history = RestartHistory::new(RestartRule::default());
         let start = Instant::now();
-        let waits: Vec<Verdict> = (0..5).map(|n| history.on_death(start + Duration::from_secs(n), 0.0)).collect();
+        let waits: Vec<Verdict> =
+            (0..5).map(|n| history.on_death(start + Duration::from_secs(n), false, 0.0)).collect();
         let ms = |ms| Verdict::Restart(Duration::from_millis(ms));
         assert_eq!(waits[..4], [ms(500), ms(1_000), ms(2_000), ms(4_000)]);
         assert_eq!(waits[4], Verdict::Quarantine(Duration::from_secs(300)));
-        let again = history.on_death(start + Duration::from_secs(400), 0.0);
+        let again = history.on_death(start + Duration::from_secs(400), true, 0.0);
         assert_eq!(again, Verdict::Quarantine(Duration::from_secs(300)), "after quarantine there is one try");
         history.on_stable();
-        assert_eq!(history.on_death(start + Duration::from_secs(900), 0.0), ms(500));
+        assert_eq!(history.on_death(start + Duration::from_secs(900), false, 0.0), ms(500));
+    }
+
+    #[test]
+    fn the_first_death_of_one_that_was_ready_costs_no_wait() {
+        let mut history = RestartHistory::new(RestartRule::default());
+        let start = Instant::now();
+        let waits: Vec<Verdict> = (0..5).map(|n| history.on_death(start + Duration::from_secs(n), true, 0.0)).collect();
+        let ms = |ms| Verdict::Restart(Duration::from_millis(ms));
+        assert_eq!(waits[..4], [ms(0), ms(500), ms(1_000), ms(2_000)]);
+        assert_eq!(waits[4], Verdict::Quarantine(Duration::from_secs(300)));
     }
 
     #[test]
@@ -110,10 +133,10 @@ mod tests {
         let start = Instant::now();
         let mut last = Verdict::Restart(Duration::ZERO);
         for n in 0..20 {
-            last = history.on_death(start + Duration::from_secs(n), 0.0);
+            last = history.on_death(start + Duration::from_secs(n), false, 0.0);
         }
         assert_eq!(last, Verdict::Restart(Duration::from_secs(60)));
-        let later = history.on_death(start + Duration::from_secs(1_000), 0.999);
+        let later = history.on_death(start + Duration::from_secs(1_000), false, 0.999);
         assert!(matches!(later, Verdict::Restart(wait) if wait < Duration::from_millis(551)));
     }
 }

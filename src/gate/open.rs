@@ -1,12 +1,13 @@
 //! Opening a file by its real path so that no link is followed on the way, whatever others do to the tree meanwhile.
 //!
-//! Linux: two `openat2` calls, the root without links, then the rest beneath it. Elsewhere, and where `openat2` is
-//! missing or forbidden: one `openat` with `O_NOFOLLOW` for each segment, each relative to the directory just opened.
+//! Linux: one `openat2` of the whole path that follows no link; a rest that isn't plain names takes two, the root, then the
+//! rest beneath it. Elsewhere, and where `openat2` is missing or forbidden: one `openat` with `O_NOFOLLOW` for each
+//! segment, each relative to the directory just opened.
 //! Both never block: a FIFO, socket or device is recognised before it is opened for reading.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -82,6 +83,10 @@ const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY
 fn beneath(root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::{ResolveFlags, openat2};
     let no_links = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    // Without links and without `..` there is no way up: one call says the same.
+    if !rest.as_os_str().is_empty() && rest.components().all(|part| matches!(part, Component::Normal(_))) {
+        return openat2(CWD, root.join(rest), flags, Mode::empty(), no_links);
+    }
     let root = openat2(CWD, root, DIRECTORY, Mode::empty(), no_links)?;
     if rest.as_os_str().is_empty() {
         return Ok(root);

@@ -43,7 +43,6 @@ pub struct Job {
 /// See the module.
 pub struct Request {
     job: Option<Job>,
-    reply: Option<oneshot::Sender<Result<Answer, ToolError>>>,
     board: Board,
 }
 
@@ -51,15 +50,8 @@ impl Request {
     /// Starts an actor for `job` on the thread of its workspace. If that thread is gone, the reply's other end hears so.
     pub fn start_for(job: Job) {
         let arbiter = job.workspace.arbiter.clone();
-        let request = Self { job: Some(job), reply: None, board: Board::default() };
+        let request = Self { job: Some(job), board: Board::default() };
         arbiter.spawn_fn(move || drop(request.start()));
-    }
-
-    fn finish(&mut self, result: Result<Answer, ToolError>, ctx: &mut Context<Self>) {
-        if let Some(reply) = self.reply.take() {
-            drop(reply.send(result));
-        }
-        ctx.stop();
     }
 }
 
@@ -72,34 +64,19 @@ impl Actor for Request {
         if reply.is_closed() {
             return ctx.stop();
         }
-        let (gone_tx, gone_rx) = oneshot::channel::<()>();
-        let (answer_tx, answer_rx) = oneshot::channel();
-        self.reply = Some(answer_tx);
-        // The caller's end is watched by the future that forwards the answer, so that its drop is seen at once.
-        let forward = async move {
-            tokio::select! {
-                biased;
-                result = answer_rx => { if let Ok(result) = result { drop(reply.send(result)); } }
-                () = reply.closed() => drop(gone_tx.send(())),
-            }
-        };
-        tokio::spawn(forward);
-        ctx.spawn(gone_rx.into_actor(self).map(|gone, _, ctx| {
-            if gone.is_ok() {
-                ctx.stop();
-            }
-        }));
         let board = self.board.clone();
+        // One future that waits for the answer, the caller's leaving and the deadline: whatever comes first drops the rest.
         let work = async move {
-            let result = pipeline::answer(&workspace, query, deadline, &board, &call).await;
+            let result = tokio::select! {
+                biased;
+                result = pipeline::answer(&workspace, query, deadline, &board, &call) => result,
+                () = reply.closed() => return,
+                () = tokio::time::sleep_until(deadline.instant()) => Err(board.timeout()),
+            };
             drop(place);
-            result
+            drop(reply.send(result));
         };
-        ctx.spawn(work.into_actor(self).map(|result, request, ctx| request.finish(result, ctx)));
-        ctx.run_later(deadline.left(), |request, ctx| {
-            let error = request.board.timeout();
-            request.finish(Err(error), ctx);
-        });
+        ctx.spawn(work.into_actor(self).map(|(), _, ctx| ctx.stop()));
         if let Some(sink) = progress {
             let mut told = 0.0;
             ctx.run_interval(PROGRESS_INTERVAL, move |request, _| {

@@ -293,3 +293,33 @@ impl Drop for Events {
         self.inner.handled.notify_waiters();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    fn event(method: &str) -> Event {
+        Event::Refresh { method: method.into() }
+    }
+
+    #[test]
+    fn a_mark_is_reached_once_the_events_before_it_are_done_with() {
+        let (mut sender, closer, mut events) = channel();
+        let mut send = |method: &str| sender.send(event(method), 1, false).now_or_never();
+        assert!(closer.mark().reached().now_or_never().is_some(), "nothing came before");
+        assert_eq!(send("one"), Some(true));
+        let mark = closer.mark();
+        assert_eq!(send("two"), Some(true));
+        assert!(mark.reached().now_or_never().is_none(), "not taken");
+        assert!(events.recv().now_or_never().is_some());
+        assert!(mark.reached().now_or_never().is_none(), "taken, but perhaps not done with");
+        assert!(events.recv().now_or_never().is_some());
+        assert!(mark.reached().now_or_never().is_some(), "who takes the next is done with the first");
+        let last = closer.mark();
+        assert!(last.reached().now_or_never().is_none());
+        drop(events);
+        assert!(last.reached().now_or_never().is_some(), "nobody takes any more");
+    }
+}

@@ -62,3 +62,33 @@ impl Prometheus {
 fn bounded(_: &Instrument) -> Option<Stream> {
     Stream::builder().with_cardinality_limit(MAX_SERIES).build().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use super::*;
+    use crate::telemetry::Observers;
+
+    #[test]
+    fn losses_are_told_by_signal() {
+        let (pipeline, prometheus, warnings) = Prometheus::beside(&Settings::default());
+        assert_eq!(warnings, [""; 0]);
+        let losses = pipeline.losses();
+        losses.observed_by(&Observers::new(&pipeline.meter()), None);
+        losses.spans.fetch_add(3, Relaxed);
+        losses.metric_exports_failed.fetch_add(2, Relaxed);
+        let text = prometheus.render();
+        for (signal, count) in [("traces", 3), ("metrics", 2), ("logs", 0)] {
+            let line = format!("codeyard_telemetry_dropped_total{{codeyard_signal=\"{signal}\"}} {count}\n");
+            assert!(text.contains(&line), "{line}{text}");
+        }
+    }
+
+    #[test]
+    fn without_its_pipeline_nothing_is_rendered() {
+        let (pipeline, prometheus, _) = Prometheus::beside(&Settings::default());
+        drop(pipeline);
+        assert_eq!(prometheus.render(), "");
+    }
+}

@@ -1,7 +1,7 @@
 //! What has changed between two looks, each path once.
 //!
-//! Invariant: a path's kind is the difference between the last look and this one: a file that came and went in between
-//! isn't there at all, one that was deleted and made again is `Changed`.
+//! Invariant: a path's kind is the difference between the last look and this one: a file that came and went in between is
+//! `Deleted`, because a language server may have read it, one that was deleted and made again is `Changed`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -105,14 +105,14 @@ impl Pending {
     /// What was gathered; begins anew.
     pub fn take(&mut self) -> Changes {
         let gathered = std::mem::take(self);
-        let kind = |(before, now)| match (before, now) {
-            (false, true) => Some(ChangeKind::Created),
-            (true, true) => Some(ChangeKind::Changed),
-            (true, false) => Some(ChangeKind::Deleted),
-            (false, false) => None,
+        let kind = |state| match state {
+            (false, true) => ChangeKind::Created,
+            (true, true) => ChangeKind::Changed,
+            // What came and went is told as gone: who reads the disk himself may have seen it in between.
+            (_, false) => ChangeKind::Deleted,
         };
         let files = gathered.files.into_iter();
-        let files = files.filter_map(|(path, state)| Some(FileChange { path, kind: kind(state)? }));
+        let files = files.map(|(path, state)| FileChange { path, kind: kind(state) });
         Changes {
             files: files.collect(),
             bulk: gathered.bulk,
@@ -143,7 +143,12 @@ mod tests {
         }
         let changes = pending.take();
         let told: Vec<_> = changes.files.iter().map(|change| (change.path.to_str().unwrap(), change.kind)).collect();
-        let expected = [("gone", ChangeKind::Deleted), ("made", ChangeKind::Created), ("remade", ChangeKind::Changed)];
+        let expected = [
+            ("came-and-went", ChangeKind::Deleted),
+            ("gone", ChangeKind::Deleted),
+            ("made", ChangeKind::Created),
+            ("remade", ChangeKind::Changed),
+        ];
         assert_eq!(told, expected);
         assert!(!changes.bulk && pending.is_empty() && pending.take().is_empty());
     }

@@ -25,6 +25,8 @@ pub(super) struct Known {
     pub stamp: Stamp,
     /// It is told of, but not listed.
     pub ignored: bool,
+    /// The stamp was taken so shortly after a change that another one may hide behind it.
+    young: bool,
 }
 
 impl Stamp {
@@ -46,14 +48,40 @@ impl Stamp {
     }
 
     /// Whether the file may change again behind this stamp.
-    pub fn is_fresh(&self) -> bool {
+    fn is_fresh(&self) -> bool {
         self.ctime_ns + i128::from(FRESH_STAMP_MS) * 1_000_000 > wall_ns()
     }
 }
 
 impl Known {
+    /// What `metadata` shows of a file now.
+    pub fn of(metadata: &Metadata, ignored: bool) -> Self {
+        let stamp = Stamp::of(metadata);
+        Self { stamp, ignored, young: stamp.is_fresh() }
+    }
+
+    /// Whether a write that was heard of may have left the same stamp, however long ago it was.
+    pub fn may_hide(&self, written: bool) -> bool {
+        written && self.young
+    }
+
     /// Whether it belongs into the list, if it is a source.
     pub fn is_listed(&self) -> bool {
         !self.ignored && !self.stamp.link
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_behind_a_young_stamp_is_believed_also_when_the_stamp_has_aged() {
+        let old = Stamp { size: 1, mtime_ns: 0, ctime_ns: 0, inode: 1, link: false };
+        assert!(!old.is_fresh(), "by now it is old");
+        let known = |young| Known { stamp: old, ignored: false, young };
+        assert!(known(true).may_hide(true), "but it was taken while it was young");
+        assert!(!known(true).may_hide(false), "nothing was written");
+        assert!(!known(false).may_hide(true), "an old stamp shows every change");
     }
 }

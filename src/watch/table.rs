@@ -149,7 +149,7 @@ impl Table {
         let (rules, inside) = (parent.rules.clone(), parent.role);
         match path.symlink_metadata().ok() {
             Some(found) if found.is_dir() => {
-                self.look_at_file(dir, name.to_owned(), None, seen, pending);
+                self.look_at_file(dir, name.to_owned(), None, seen, ground, pending);
                 match rules.judge(path, inside == Role::Ignored) {
                     verdict @ (Verdict::Enter | Verdict::EnterIgnored) => {
                         if seen.replaced || !self.dirs.contains_key(path) {
@@ -169,8 +169,8 @@ impl Table {
                 self.forget(path, ground, pending, true);
                 let ignored = inside == Role::Ignored || rules.ignores(path, false);
                 let file = found.filter(|found| Stamp::is_file(found) && (!ignored || ground.follows_ignored(path)));
-                let known = file.map(|found| Known { stamp: Stamp::of(&found), ignored });
-                self.look_at_file(dir, name.to_owned(), known, seen, pending);
+                let known = file.map(|found| Known::of(&found, ignored));
+                self.look_at_file(dir, name.to_owned(), known, seen, ground, pending);
             }
         }
     }
@@ -250,7 +250,7 @@ impl Table {
                 listing.left_out.insert(name);
             } else if let Some(found) = entry.metadata().ok().filter(Stamp::is_file) {
                 if listing.files.len() < room {
-                    listing.files.insert(name, Known { stamp: Stamp::of(&found), ignored });
+                    listing.files.insert(name, Known::of(&found, ignored));
                 } else {
                     listing.full = true;
                 }
@@ -304,11 +304,26 @@ impl Table {
         Some((old.files, old.children))
     }
 
-    fn look_at_file(&mut self, dir: &Path, name: OsString, now: Option<Known>, seen: Seen, pending: &mut Pending) {
+    fn look_at_file(
+        &mut self,
+        dir: &Path,
+        name: OsString,
+        now: Option<Known>,
+        seen: Seen,
+        ground: &Ground<'_>,
+        pending: &mut Pending,
+    ) {
         let Some(parent) = self.dirs.get_mut(dir) else { return };
         let before = parent.files.get(&name).copied();
         // A second write within the clock's grain leaves the same stamp.
-        let hidden = now.is_some_and(|now| seen.written && now.stamp.is_fresh());
+        let hidden = before.is_some_and(|before| before.may_hide(seen.written));
+        if before.is_none() && now.is_none() {
+            // It came and went. A language server may have read it in between, and must hear that it's gone.
+            if seen.replaced && (ground.is_source)(&dir.join(&name)) {
+                pending.note(dir.join(&name), true, false);
+            }
+            return;
+        }
         if before.map(|before| before.stamp) == now.map(|now| now.stamp) && !hidden {
             return;
         }

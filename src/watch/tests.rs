@@ -151,7 +151,7 @@ async fn single_files() {
     place.expect(&subscription, &[("sub/c.py", Changed)]).await;
     place.write("gone.py", "");
     std::fs::remove_file(place.path("gone.py")).unwrap();
-    place.expect(&subscription, &[]).await;
+    place.expect(&subscription, &[("gone.py", ChangeKind::Deleted)]).await;
     std::fs::remove_file(place.path("sub/c.py")).unwrap();
     place.write("sub/c.py", "again");
     place.expect(&subscription, &[("sub/c.py", Changed)]).await;

@@ -64,13 +64,13 @@ fn a_token_added_before_the_first_start_is_the_only_one() {
 }
 
 #[test]
-fn the_status_socket_and_the_doctor_tell_how_it_is() {
+fn the_admin_socket_and_the_doctor_tell_how_it_is() {
     let place = Place::new();
     let config = place.configured();
     let nobody = place.run(&["doctor", "--config", &config]).code(0).stdout;
     assert!(nobody.contains("no server runs here; `codeyard serve --root .`"), "{nobody}");
     let serving = place.serve(&["--config", &config]);
-    let mode = std::fs::metadata(place.path("state/run/status.sock")).unwrap().permissions().mode();
+    let mode = std::fs::metadata(place.path("state/run/admin.sock")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     serving.client("repo").ask("vscode.lsp.documentSymbols", &uri(&place)).unwrap();
     let whole = place.run(&["doctor", "--config", &config, "--json"]).code(0).json();

@@ -26,7 +26,7 @@ fn a_death_in_mid_reply_is_forgiven_once() {
         assert_eq!(called.ok()["locations"].as_array().unwrap().len(), 1);
         assert_eq!(fake.launches(), 2);
         let took = called.took.as_millis();
-        assert!((500..=560).contains(&took), "the first back-off is half a second, and a tenth of jitter: {took}");
+        assert!(took < 100, "one that was ready is started again at once: {took}");
         assert_eq!(yard.counts.restarts()["crashed"], 1);
     });
 }

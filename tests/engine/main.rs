@@ -16,6 +16,8 @@ mod groups;
 mod hangs;
 mod isolation;
 mod metrics;
+mod operators;
 mod overload;
 mod paging;
 mod readiness;
+mod simulated;

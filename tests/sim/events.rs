@@ -241,6 +241,9 @@ impl World {
     /// Nothing goes wrong any more: after a while every question is answered, and rightly.
     pub async fn heal(&mut self) {
         self.note("heals");
+        // What is under way ends under the limits it began with.
+        sleep(Duration::from_secs(3)).await;
+        self.check();
         {
             let mut stage = self.stage.lock();
             stage.healthy = true;

@@ -4,20 +4,24 @@
 
 mod answers;
 mod call;
+mod coverage;
 mod dice;
 mod events;
 mod faults;
 mod fleet;
 mod language;
+mod misdeeds;
 mod profile;
 mod rules;
 mod run;
 mod server;
+mod setting;
 mod site;
 mod stage;
 mod trap;
 mod verdict;
 mod watchdog;
+mod wire;
 mod world;
 
 use std::collections::BTreeMap;
@@ -25,7 +29,8 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use run::{Ran, run};
+use run::{Ran, run, run_with};
+use stage::Sabotage;
 
 /// Worlds at a time, each on a thread of its own.
 const AT_ONCE: u64 = 2;
@@ -87,12 +92,31 @@ fn two_hundred_seeds() {
     for (what, count) in &seen {
         println!("{count:>8} {what}");
     }
+    let blind = coverage::missing(&seen);
+    assert!(blind.is_empty(), "the simulation has gone blind: none of its 200 seeds saw {blind:#?}");
 }
 
 #[test]
 #[ignore = "the slow command runs it"]
 fn ten_thousand_seeds() {
     run_all(0..10_000);
+}
+
+/// Worlds that are wrong on purpose, and what is said of them.
+const SABOTAGES: [(Sabotage, &str); 5] = [
+    (Sabotage::DeafToChanges, "never true"),
+    (Sabotage::QuietIndexing, "never true"),
+    (Sabotage::DoubleAnswers, "answered twice"),
+    (Sabotage::DeafToCancels, "open at servers"),
+    (Sabotage::LateAnswers, "took"),
+];
+
+#[test]
+fn what_is_wrong_on_purpose_is_caught() {
+    for (sabotage, said) in SABOTAGES {
+        let caught = (0..60).any(|seed| run_with(seed, sabotage).wrong.iter().any(|wrong| wrong.contains(said)));
+        assert!(caught, "{sabotage:?} isn't noticed");
+    }
 }
 
 #[test]

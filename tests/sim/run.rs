@@ -7,6 +7,7 @@ use codeyard::base::blocking;
 
 use crate::dice::Dice;
 use crate::profile::Profile;
+use crate::stage::Sabotage;
 use crate::watchdog;
 use crate::world::World;
 
@@ -37,6 +38,11 @@ impl Ran {
 
 /// Runs one seed.
 pub fn run(seed: u64) -> Ran {
+    run_with(seed, Sabotage::Nothing)
+}
+
+/// Runs one seed in a world that is wrong on purpose.
+pub fn run_with(seed: u64, sabotage: Sabotage) -> Ran {
     // The folder's name has the same length on every machine, because sizes are part of what is answered.
     let folder = tempfile::Builder::new().prefix("sim-").rand_bytes(8).tempdir().unwrap();
     let path = folder.path().canonicalize().unwrap();
@@ -53,6 +59,7 @@ pub fn run(seed: u64) -> Ran {
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     let stage = actix_rt::System::with_tokio_rt(runtime).block_on(async move {
         let mut world = World::open(seed, path).await;
+        world.stage.lock().sabotage = sabotage;
         let steps = world.stage.lock().profile.steps;
         for step in 0..steps {
             world.note(format!("step {step}"));

@@ -10,16 +10,17 @@ use std::time::Duration;
 use codeyard::lsp::launch::Exit;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::io::{AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::answers;
-use crate::faults::{self, Fault, StartFault};
+use crate::faults::StartFault;
 use crate::language::{Project, Tree};
 use crate::profile::Diagnosing;
-use crate::stage::Shared;
+use crate::stage::{Sabotage, Shared};
+use crate::wire::{framed, read_message};
 
 /// What goes out, or the end after all of that went out.
 pub enum Out {
@@ -29,7 +30,7 @@ pub enum Out {
 
 /// What a server knows.
 #[derive(Default)]
-struct Mind {
+pub struct Mind {
     index: Tree,
     /// Open documents: version and text.
     open: BTreeMap<String, (i64, Arc<str>)>,
@@ -37,8 +38,8 @@ struct Mind {
     /// Bouts of indexing so far.
     bouts: u64,
     asked: BTreeMap<i64, &'static str>,
-    held: Vec<Value>,
-    cancels: BTreeMap<u64, CancellationToken>,
+    pub held: Vec<Value>,
+    pub cancels: BTreeMap<u64, CancellationToken>,
 }
 
 /// See the module.
@@ -52,7 +53,7 @@ pub struct Server {
     pub out: mpsc::UnboundedSender<Out>,
     pub stopped: CancellationToken,
     pub silent: CancellationToken,
-    mind: Mutex<Mind>,
+    pub mind: Mutex<Mind>,
     exit: Mutex<Option<Exit>>,
 }
 
@@ -103,7 +104,11 @@ impl Server {
         format!("w{}/{}#{}", self.workspace, self.kind, self.number)
     }
 
-    fn note(&self, what: impl std::fmt::Display) {
+    fn is_sabotaged(&self, how: Sabotage) -> bool {
+        self.stage.lock().sabotage == how
+    }
+
+    pub fn note(&self, what: impl std::fmt::Display) {
         let text = format!("{} {what}", self.name());
         self.stage.lock().note(text);
     }
@@ -165,6 +170,8 @@ impl Server {
         let uri =
             params["textDocument"]["uri"].as_str().and_then(|uri| self.stage.lock().site(self.workspace).name_of(uri));
         match (method, uri) {
+            ("workspace/didChangeWatchedFiles", _) if self.is_sabotaged(Sabotage::DeafToChanges) => {}
+            ("$/cancelRequest", _) if self.is_sabotaged(Sabotage::DeafToCancels) => {}
             ("initialized", _) => self.begin_indexing(true),
             ("exit", _) => self.finish(Exit { code: Some(0), signal: None }),
             ("$/cancelRequest", _) => self.cancelled(params["id"].as_u64().unwrap()),
@@ -258,6 +265,9 @@ impl Server {
             mind.indexing = true;
             mind.bouts += 1;
         }
+        if !at_start && self.is_sabotaged(Sabotage::QuietIndexing) {
+            return self.end_indexing_later();
+        }
         let value = json!({"kind": "begin", "title": "Indexing", "percentage": 0});
         self.send(&json!({"method": "$/progress", "params": {"token": "index", "value": value}}));
         if at_start {
@@ -321,110 +331,8 @@ impl Server {
         }
     }
 
-    fn request(self: &Arc<Self>, id: u64, method: &str, params: Value) {
-        let fault = {
-            let mut stage = self.stage.lock();
-            stage.lives[self.number].open.insert(id, method.to_owned());
-            let key = format!("w{} {method} {}", self.workspace, stage.digest(&params));
-            *stage.requests.entry(key).or_default() += 1;
-            let percent = if stage.healthy { 0 } else { stage.profile.faults };
-            let fault = faults::draw(&mut stage.dice, percent);
-            stage.cover(format!("fault: {fault:?}"));
-            fault
-        };
-        self.note(format!("{id} {fault:?}"));
-        self.carry_out(fault, id, method.to_owned(), params);
-    }
-
-    fn carry_out(self: &Arc<Self>, fault: Fault, id: u64, method: String, params: Value) {
-        let ms = self.stage.lock().dice.weighted(&[(60, 7), (25, 120), (10, 900), (5, 2_600)]);
-        let wait = self.stage.lock().dice.range(1, ms);
-        let compute = |server: &Self| server.compute(&method, &params);
-        let refuse = |code: i64, text: &str| json!({"id": id, "error": {"code": code, "message": text}});
-        match fault {
-            Fault::Prompt => self.reply(id, compute(self)),
-            Fault::Delay => {
-                let (server, result) = (self.clone(), compute(self));
-                self.later(wait, async move { server.reply(id, result) });
-            }
-            Fault::Late => {
-                let server = self.clone();
-                self.later(wait, async move { server.reply(id, server.compute(&method, &params)) });
-            }
-            Fault::Reorder => {
-                let held = json!({"id": id, "result": compute(self)});
-                self.mind.lock().held.push(held);
-                let server = self.clone();
-                self.later(wait, async move { server.release() });
-            }
-            Fault::Duplicate => {
-                let result = compute(self);
-                self.reply(id, result.clone());
-                self.reply(id, result);
-            }
-            Fault::Contradict => {
-                self.reply(id, compute(self));
-                self.reply(id, json!([]));
-            }
-            Fault::Oversize => self.bytes(format!("Content-Length: {}\r\n\r\n[[[", 40 * 1024 * 1024).into_bytes()),
-            Fault::CrashMidReply => {
-                let whole = framed(&json!({"jsonrpc": "2.0", "id": id, "result": "x".repeat(2_000)}));
-                self.bytes(whole[..whole.len() / 2].to_vec());
-                self.end(Exit { code: None, signal: Some(11) });
-            }
-            Fault::Crash => self.end(Exit { code: Some(3), signal: None }),
-            Fault::Never => {}
-            Fault::AfterCancel => {
-                let token = self.mind.lock().cancels.entry(id).or_default().clone();
-                let server = self.clone();
-                tokio::spawn(async move {
-                    tokio::select! {
-                        biased;
-                        () = server.stopped.cancelled() => {}
-                        () = token.cancelled() => server.reply(id, server.compute(&method, &params)),
-                    }
-                });
-            }
-            Fault::Garbage => self.bytes(b"Segmentation fault (core dumped)\n".to_vec()),
-            Fault::BadJson => {
-                self.bytes(b"Content-Length: 7\r\n\r\n{\"id\":,".to_vec());
-                self.reply(id, compute(self));
-            }
-            Fault::WrongShape => self.reply(id, json!({"range": 7, "kind": [], "items": "none"})),
-            Fault::ContentModified => self.send_answer(id, &refuse(-32801, "content modified")),
-            Fault::Refused => self.send_answer(id, &refuse(-32603, "internal error at /etc/passwd")),
-            Fault::Unimplemented => {
-                self.stage.lock().lives[self.number].unable = true;
-                self.send_answer(id, &refuse(-32601, "method not found"))
-            }
-            Fault::BackToIndexing => {
-                self.index_again();
-                self.reply(id, compute(self));
-            }
-            Fault::EditMeanwhile => {
-                let result = compute(self);
-                let mut stage = self.stage.lock();
-                let mut dice = stage.dice.clone();
-                let what = stage.site(self.workspace).change(&mut dice);
-                stage.dice = dice;
-                stage.note(format!("meanwhile {what}"));
-                drop(stage);
-                self.reply(id, result);
-            }
-            Fault::Silence => {
-                self.stage.lock().lives[self.number].silent = true;
-                self.silent.cancel();
-            }
-            Fault::Stray => {
-                self.send(&json!({"id": id + 5_000, "result": []}));
-                self.send(&json!({"id": null, "error": {"code": -32700, "message": "parse error"}}));
-                self.reply(id, compute(self));
-            }
-        }
-    }
-
     /// What it answers from what it knows; half of that while it indexes.
-    fn compute(&self, method: &str, params: &Value) -> Value {
+    pub fn compute(&self, method: &str, params: &Value) -> Value {
         let tree = self.known();
         let mut stage = self.stage.lock();
         answers::answer(self, &mut stage, &tree, method, params)
@@ -492,40 +400,40 @@ impl Server {
         messages.iter().for_each(|message| self.send(message));
     }
 
-    fn release(&self) {
+    pub fn release(&self) {
         let held = std::mem::take(&mut self.mind.lock().held);
         for message in held.iter().rev() {
             self.send_answer(message["id"].as_u64().unwrap(), message);
         }
     }
 
-    fn reply(&self, id: u64, result: Value) {
+    pub fn reply(&self, id: u64, result: Value) {
         self.send_answer(id, &json!({"id": id, "result": result}));
         if !self.mind.lock().held.is_empty() {
             self.release();
         }
     }
 
-    fn send_answer(&self, id: u64, message: &Value) {
+    pub fn send_answer(&self, id: u64, message: &Value) {
         self.stage.lock().lives[self.number].open.remove(&id);
         self.send(message);
     }
 
-    fn send(&self, message: &Value) {
+    pub fn send(&self, message: &Value) {
         let mut message = message.clone();
         message["jsonrpc"] = "2.0".into();
         self.bytes(framed(&message));
     }
 
-    fn bytes(&self, bytes: Vec<u8>) {
+    pub fn bytes(&self, bytes: Vec<u8>) {
         self.out.send(Out::Bytes(bytes)).ok();
     }
 
-    fn end(&self, exit: Exit) {
+    pub fn end(&self, exit: Exit) {
         self.out.send(Out::End(exit)).ok();
     }
 
-    fn later(self: &Arc<Self>, ms: u64, work: impl Future<Output = ()> + Send + 'static) {
+    pub fn later(self: &Arc<Self>, ms: u64, work: impl Future<Output = ()> + Send + 'static) {
         let server = self.clone();
         tokio::spawn(async move {
             let work = async {
@@ -541,27 +449,4 @@ impl Server {
             }
         });
     }
-}
-
-fn framed(message: &Value) -> Vec<u8> {
-    let body = message.to_string();
-    format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
-}
-
-async fn read_message(reader: &mut BufReader<ReadHalf<DuplexStream>>) -> Option<Value> {
-    let mut length = None;
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).await.ok()? == 0 {
-            return None;
-        }
-        match line.trim_end().split_once(": ") {
-            Some(("Content-Length", digits)) => length = Some(digits.parse().unwrap()),
-            Some(_) => {}
-            None => break,
-        }
-    }
-    let mut body = vec![0; length.unwrap()];
-    reader.read_exact(&mut body).await.ok()?;
-    Some(serde_json::from_slice(&body).unwrap())
 }

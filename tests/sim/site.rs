@@ -21,7 +21,9 @@ pub struct Site {
 impl Site {
     /// An empty folder, made here.
     pub fn new(root: PathBuf) -> Self {
-        fs::create_dir_all(&root).unwrap();
+        for folder in ["sub", "deep/er"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
         Self { root, history: vec![Arc::new(Tree::new())], revision: 0 }
     }
 
@@ -99,10 +101,12 @@ impl Site {
         });
     }
 
-    /// Deletes a folder with everything in it.
-    pub fn remove_folder(&mut self, folder: &str) {
-        fs::remove_dir_all(self.root.join(folder)).unwrap();
+    /// Deletes all files below a folder; the folder stays.
+    pub fn clear_folder(&mut self, folder: &str) {
         let below = format!("{folder}/");
+        for name in self.tree().keys().filter(|path| path.starts_with(&below)) {
+            fs::remove_file(self.root.join(name)).unwrap();
+        }
         self.note(|tree| tree.retain(|path, _| !path.starts_with(&below)));
     }
 
@@ -148,8 +152,8 @@ impl Site {
                 format!("rename {name} to {to}")
             }
             _ if tree.keys().any(|path| path.starts_with("deep/")) => {
-                self.remove_folder("deep");
-                "remove folder deep".into()
+                self.clear_folder("deep");
+                "clear folder deep".into()
             }
             _ => {
                 self.write("deep/er/new.fake", &lines(dice), false);

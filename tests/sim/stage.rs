@@ -17,6 +17,22 @@ use crate::site::Site;
 /// Everybody's hold on the stage.
 pub type Shared = Arc<Mutex<Stage>>;
 
+/// What a world does wrong on purpose, to prove that it would be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sabotage {
+    Nothing,
+    /// Servers don't hear of changes: as if they weren't told.
+    DeafToChanges,
+    /// Servers index without saying so: as if what they say of it were ignored.
+    QuietIndexing,
+    /// Every answer comes twice.
+    DoubleAnswers,
+    /// Requests stay open at the servers: as if cancellations weren't sent.
+    DeafToCancels,
+    /// Answers come late: as if deadlines weren't kept.
+    LateAnswers,
+}
+
 /// One life of a fake server.
 #[derive(Debug)]
 pub struct Life {
@@ -49,6 +65,7 @@ pub struct Stage {
     pub dice: Dice,
     /// Servers behave well from now on.
     pub healthy: bool,
+    pub sabotage: Sabotage,
     /// Kinds whose programs aren't there at the moment.
     pub missing: BTreeSet<String>,
     pub lives: Vec<Life>,
@@ -69,6 +86,7 @@ impl Stage {
             profile,
             dice: Dice::new(seed, 2),
             healthy: false,
+            sabotage: Sabotage::Nothing,
             missing: BTreeSet::new(),
             lives: vec![],
             requests: BTreeMap::new(),

@@ -18,6 +18,7 @@ use codeyard::gateway::router::Gateway;
 use codeyard::gateway::service::Service;
 use codeyard::lsp::frame::FrameBudget;
 use codeyard::store::StateDir;
+use codeyard::telemetry::Telemetry;
 use codeyard::watch::Watcher;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
@@ -26,10 +27,10 @@ use crate::call::{Bad, Call, Chain, Done, Page, arguments, to_tool_call, tool_of
 use crate::dice::Dice;
 use crate::fleet::{ERA, Fleet};
 use crate::language::Asked;
-use crate::profile::{Diagnosing, Profile};
+use crate::profile::Profile;
 use crate::rules::{self, Rules};
-use crate::site::{Site, lines};
-use crate::stage::{Shared, Stage};
+use crate::setting::{configuration, site};
+use crate::stage::{Sabotage, Shared, Stage};
 use crate::trap::Trap;
 use crate::verdict::{self, Known};
 use crate::watchdog;
@@ -94,7 +95,7 @@ impl World {
             cache: folder.join("cache"),
             chosen: vec![],
         });
-        let gateway = Arc::new(Gateway::new(engine.directory(), trap.clone()));
+        let gateway = Arc::new(Gateway::new(engine.directory(), Telemetry::new(trap.clone())));
         let mut world = Self {
             stage,
             dice,
@@ -187,6 +188,14 @@ impl World {
         let (reply, done, stage) = (self.gateway.call(call), self.done.clone(), self.stage.clone());
         let task = tokio::spawn(async move {
             let reply = reply.await;
+            let sabotage = stage.lock().sabotage;
+            if sabotage == Sabotage::LateAnswers {
+                sleep(Duration::from_millis(2_500)).await;
+            }
+            if sabotage == Sabotage::DoubleAnswers {
+                let until = stage.lock().sites[workspace].version();
+                done.lock().push(Done { number, reply: reply.clone(), at: Instant::now(), until });
+            }
             let until = stage.lock().sites[workspace].version();
             done.lock().push(Done { number, reply, at: Instant::now(), until });
         });
@@ -375,48 +384,4 @@ fn page_name(page: &Page) -> String {
         Page::Foreign(_) => "foreign".into(),
         Page::Forged(text) => format!("forged of {} bytes", text.len()),
     }
-}
-
-fn site(root: &std::path::Path, number: usize, dice: &mut Dice) -> Site {
-    let mut site = Site::new(root.to_path_buf());
-    if number == 0 {
-        site.write("sub/project.mod", "", false);
-    }
-    for name in ["a.fake", "b.fake", "sub/c.fake", "x.other"] {
-        site.write(name, &lines(dice), false);
-    }
-    std::os::unix::fs::symlink(root.join("../elsewhere/secret.fake"), root.join("leak.fake")).unwrap();
-    site
-}
-
-fn configuration(profile: &Profile) -> Config {
-    let mut config = Config {
-        languages: "fake = { extensions = [\"fake\"] }\nother = { extensions = [\"other\"] }".parse().unwrap(),
-        ..Config::default()
-    };
-    profile.configure(&mut config);
-    let quirks = |style: Diagnosing| match style {
-        Diagnosing::Pulled => "",
-        Diagnosing::Versioned => "quirks.push_versioned = true\n",
-        Diagnosing::Settled => "quirks.push_settle_ms = 60\n",
-    };
-    let hovers = if profile.keeps_hovers { "quirks.no_cancel = [\"textDocument/hover\"]\n" } else { "" };
-    let readiness = "readiness.progress = [\"index\"]\nreadiness.expect_within_ms = 500\n";
-    let nested = "root = { markers = [\"project.mod\"], pick = \"nearest\" }\n";
-    let kinds = [
-        ("first", "fake", "fake", "primary", 0, nested, profile.diagnosing),
-        ("spare", "fake", "fake", "primary", 1, nested, profile.diagnosing),
-        ("second", "other", "other", "primary", 0, "", profile.diagnosing),
-        ("lint", "fake", "lint", "linter", 0, "", profile.linter),
-    ];
-    for (kind, language, group, role, priority, root, style) in kinds {
-        let text = format!(
-            "languages = [\"{language}\"]\ngroup = \"{group}\"\nrole = \"{role}\"\npriority = {priority}\n\
-             command = [\"{kind}\"]\n{root}{readiness}{hovers}{}",
-            quirks(style)
-        );
-        let entry: toml::Table = text.parse().unwrap();
-        config.servers.insert(kind.to_owned(), entry.into());
-    }
-    config
 }

@@ -21,6 +21,7 @@ mod references;
 mod sharing;
 mod speed;
 mod starts;
+mod telemetry;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,7 +59,7 @@ pub fn run(args: BenchArgs) -> Result<(), Failure> {
     let result = local.block_on(&runtime, async {
         tokio::select! {
             result = measure(&bench) => result,
-            _ = tokio::signal::ctrl_c() => Err(Failure::new("interrupted; nothing is left running")),
+            why = told_to_end() => Err(why),
         }
     });
     // Only now are the tasks dropped that hold the processes' streams.
@@ -66,6 +67,18 @@ pub fn run(args: BenchArgs) -> Result<(), Failure> {
     drop(local);
     runtime.block_on(process::gone(family));
     result
+}
+
+/// Ends when the user or the system wants no more of it.
+async fn told_to_end() -> Failure {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (term, int) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    let (Ok(mut term), Ok(mut int)) = (term, int) else { return Failure::new("signals can't be received") };
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+    Failure::new("interrupted; nothing is left running")
 }
 
 async fn measure(bench: &Bench) -> Result<(), Failure> {
@@ -100,12 +113,17 @@ impl Bench {
         Ok(all)
     }
 
-    fn scenarios(&self) -> Vec<Scenario> {
-        if self.args.scenario.is_empty() { Scenario::usual() } else { self.args.scenario.clone() }
+    /// What is measured on a corpus. Of all corpora one is enough for the long run.
+    fn scenarios(&self, corpus: &Corpus) -> Vec<Scenario> {
+        let mut wanted = if self.args.scenario.is_empty() { Scenario::usual() } else { self.args.scenario.clone() };
+        if self.args.all && self.args.scenario.is_empty() && corpus.language.kind == "typescript" {
+            wanted.push(Scenario::Leak);
+        }
+        wanted
     }
 
     async fn measure(&self, corpus: &Corpus, report: &mut Report) -> Result<(), Failure> {
-        let wanted = self.scenarios();
+        let wanted = self.scenarios(corpus);
         let wants = |scenario: &Scenario| wanted.contains(scenario);
         let warm = [Scenario::Latency, Scenario::Mix, Scenario::Retained, Scenario::References];
         if warm.iter().any(wants) {
@@ -130,6 +148,7 @@ impl Bench {
                 Scenario::Repositories => sharing::repositories(self, corpus, report).await?,
                 Scenario::Freshness => freshness::freshness(self, corpus, report).await?,
                 Scenario::Leak => leak::leak(self, corpus, report).await?,
+                Scenario::Telemetry => telemetry::telemetry(self, corpus, report).await?,
                 _ => {}
             }
         }

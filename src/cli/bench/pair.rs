@@ -15,6 +15,8 @@ use super::stats::{Times, precise};
 use crate::base::clock::Instant;
 use crate::cli::Failure;
 
+/// How often a bare server is asked again whose answer differs.
+const AGAIN: usize = 8;
 /// Examples of wrong answers kept of one figure.
 const EXAMPLES: usize = 3;
 
@@ -49,6 +51,8 @@ pub struct Outcome {
     pub compared: u64,
     /// Wrong answers.
     pub wrong: u64,
+    /// Questions to which the bare server itself gives now this answer, now that.
+    pub unsteady: u64,
     /// Questions that codeyard answered with an error, by its code.
     pub errors: std::collections::BTreeMap<String, u64>,
     /// Questions that codeyard answered from what it retained.
@@ -63,6 +67,9 @@ impl Outcome {
         let mut notes = vec![format!("{} calls", self.ours.len())];
         if self.wrong > 0 {
             notes.push(format!("{} wrong", self.wrong));
+        }
+        if self.unsteady > 0 {
+            notes.push(format!("{} where the bare server's own answers differ", self.unsteady));
         }
         notes.extend(self.errors.iter().map(|(code, count)| format!("{count} {code}")));
         if self.retained > 0 {
@@ -119,7 +126,7 @@ impl Pair {
                 (self.ask_bare(asks, clients, &mut outcome.bare.span).await, ours)
             };
             for ((ask, bare), ours) in asks.iter().zip(bare).zip(ours) {
-                self.take(&mut outcome, ask, bare, ours);
+                self.take(&mut outcome, ask, bare, ours).await;
             }
         }
         outcome.retained = self.served.retained_hits().await.saturating_sub(hits);
@@ -143,7 +150,7 @@ impl Pair {
         in_order(samples)
     }
 
-    fn take(&self, outcome: &mut Outcome, ask: &Ask, bare: Sample, ours: Sample) {
+    async fn take(&self, outcome: &mut Outcome, ask: &Ask, bare: Sample, ours: Sample) {
         outcome.bare.add(bare.took);
         outcome.ours.add(ours.took);
         let verdict = match (&bare.body, &ours.body) {
@@ -155,6 +162,7 @@ impl Pair {
             Verdict::Same => outcome.compared += 1,
             Verdict::Failed(code) => *outcome.errors.entry(code).or_default() += 1,
             Verdict::Incomparable => {}
+            Verdict::Different(_) if self.is_unsteady(ask, &ours.body).await => outcome.unsteady += 1,
             Verdict::Different(how) => {
                 outcome.compared += 1;
                 outcome.wrong += 1;
@@ -163,6 +171,18 @@ impl Pair {
                 }
             }
         }
+    }
+
+    /// Whether the bare server itself, asked again, sometimes says what codeyard said: then neither is wrong.
+    async fn is_unsteady(&self, ask: &Ask, ours: &Result<Vec<u8>, String>) -> bool {
+        let Ok(ours) = ours else { return false };
+        for _ in 0..AGAIN {
+            let again = self.bare.ask(ask).await;
+            if again.is_ok_and(|again| self.judge.compare(ask, &again, ours) == Verdict::Same) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Ends both.

@@ -10,7 +10,7 @@ use super::corpus::Corpus;
 use crate::model::uri::encode_path;
 
 /// Files whose identifiers are asked about; they are read by the server before the clock runs.
-const WARM_FILES: usize = 60;
+const WARM_FILES: usize = 90;
 /// Sizes of files to draw from, in bytes.
 const FILE_BYTES: std::ops::Range<u64> = 200..120_000;
 /// Entries on the first page of a paged answer.
@@ -144,6 +144,11 @@ impl Deck {
         files.rotate_left(warm.len());
         files.reverse();
         Self { warm, definitions, hovers, references, symbols: files }
+    }
+
+    /// Places whose definition hasn't been asked for.
+    pub fn places(&self) -> usize {
+        self.definitions.len()
     }
 
     /// The next definition.

@@ -38,7 +38,7 @@ pub struct Figure {
 /// A target: in words, and as a bound.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Target {
-    /// As the issue has it.
+    /// For a person.
     pub words: String,
     /// The bound.
     pub bound: f64,

@@ -27,9 +27,11 @@ const RETAINED_RATE: f64 = 20_000.0;
 
 /// Definitions and hovers.
 pub async fn latency(bench: &Bench, pair: &mut Pair, report: &mut Report) -> Result<(), Failure> {
+    let places = pair.deck.places();
     for clients in bench.args.clients.clone() {
         for what in ["definition", "hover"] {
-            let share = bench.args.calls;
+            // The scenarios that follow need positions too.
+            let share = bench.args.calls.min(places / (bench.args.clients.len() + 1));
             let mut next = || if what == "hover" { pair.deck.hover() } else { pair.deck.definition() };
             let asks: Vec<Ask> = (0..share).map_while(|_| next()).collect();
             let outcome = pair.run(bench, clients, &asks).await?;
@@ -105,7 +107,7 @@ pub async fn retained(bench: &Bench, pair: &mut Pair, report: &mut Report) -> Re
             }
             times.span = span;
         }
-        let hits = pair.served.retained_hits().await - hits;
+        let hits = pair.served.retained_hits().await.saturating_sub(hits);
         let notes = format!("{} calls, {hits} from retained results, {errors} errors", times.len());
         let add = |what: &str, value: f64, target, notes: String| {
             let what = format!("retained, {clients} clients, {what}");

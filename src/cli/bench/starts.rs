@@ -200,21 +200,10 @@ pub async fn recovery(bench: &Bench, corpus: &Corpus, report: &mut Report) -> Re
         let definition = &known.definitions[number % known.definitions.len()];
         cold_bare(bench, corpus, &known, definition, &mut bare).await?;
     }
-    let folder = bench.scratch.folder("served")?;
-    let served = Served::start(&[corpus], &bench.installer, &folder, "", &[]).await?;
-    let mut client = served.client(corpus).await?;
     let mut ours = Starts::default();
-    let mut asks = known.definitions.iter();
-    let Some(first) = asks.next() else { return Ok(()) };
-    until_right(&mut client, &known, first, &mut Starts::default()).await?;
-    for asked in asks.take(STARTS) {
-        let Some(server) = served.tree()?.servers.first().copied() else { break };
-        process::kill(server);
-        let began = Instant::now();
-        until_right(&mut client, &known, asked, &mut ours).await?;
-        ours.definition.push(began.elapsed().as_secs_f64() * 1e3);
+    for asked in known.definitions.windows(2).take(STARTS) {
+        killed(bench, corpus, &known, asked, &mut ours).await?;
     }
-    served.stop().await;
     if ours.definition.is_empty() {
         report.left_out("recovery: too few definitions in other files".to_owned());
         return Ok(());
@@ -227,5 +216,28 @@ pub async fn recovery(bench: &Bench, corpus: &Corpus, report: &mut Report) -> Re
     report.add(figure(corpus, Scenario::Recovery, what, (Some(cold), most), target, notes));
     let (target, what) = (Target::at_most(1.0, "≤ 1"), "killed: errors for each");
     report.add(figure(corpus, Scenario::Recovery, what, (None, per_kill as f64), target, ""));
+    Ok(())
+}
+
+/// One kill: the first question makes a server run, the second is asked when it is dead.
+async fn killed(
+    bench: &Bench,
+    corpus: &Corpus,
+    known: &Known,
+    asks: &[(Ask, Vec<u8>)],
+    starts: &mut Starts,
+) -> Result<(), Failure> {
+    let [first, second] = asks else { return Ok(()) };
+    let folder = bench.scratch.folder("served")?;
+    let served = Served::start(&[corpus], &bench.installer, &folder, "", &[]).await?;
+    let mut client = served.client(corpus).await?;
+    until_right(&mut client, known, first, &mut Starts::default()).await?;
+    if let Some(server) = served.tree()?.servers.first().copied() {
+        process::kill(server);
+        let began = Instant::now();
+        until_right(&mut client, known, second, starts).await?;
+        starts.definition.push(began.elapsed().as_secs_f64() * 1e3);
+    }
+    served.stop().await;
     Ok(())
 }

@@ -42,7 +42,7 @@ pub fn run(args: TopArgs) -> Result<(), Failure> {
     let mut model = Model::new(first);
     if args.once {
         // Rates need two looks.
-        runtime.block_on(tokio::time::sleep(INTERVAL));
+        runtime.block_on(async { tokio::time::sleep(INTERVAL).await });
         model.see(runtime.block_on(Sample::take(&client)).map_err(failure)?);
         return output::print(text(&model));
     }

@@ -194,6 +194,7 @@ impl LanguageServer {
         if let Some(timer) = self.timer.take() {
             ctx.cancel_future(timer);
         }
+        let was_ready = matches!(*self.state.borrow(), ServerState::Ready);
         self.tell(News::AnswersMayDiffer, ctx);
         if self.stopping {
             return self.down(STOPPED, message, stderr);
@@ -203,7 +204,7 @@ impl LanguageServer {
             workspace = %self.context.workspace, server = %self.context.kind, reason,
             "language server ended; `codeyard doctor` shows what it wrote last"
         );
-        match self.history.on_death(Instant::now(), self.jitter()) {
+        match self.history.on_death(Instant::now(), was_ready, self.jitter()) {
             Verdict::Restart(wait) => {
                 self.set_state(ServerState::Restarting(Down { reason: "crashed", message, stderr }));
                 self.restarts += 1;

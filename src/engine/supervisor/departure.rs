@@ -4,6 +4,7 @@
 //! everybody who asks about one departure gets the same report.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -49,14 +50,45 @@ pub struct Leaving {
     pub since: Instant,
     /// Its report to come.
     pub departing: Departing,
+    /// It was removed; otherwise another one stands in its place.
+    pub removed: bool,
     generation: u64,
-    places: Arc<Semaphore>,
+    places: Places,
+}
+
+/// The places for calls of a workspace that leaves.
+#[derive(Clone)]
+struct Places {
+    all: Arc<Semaphore>,
+    /// Those that were taken so that no call can have them.
+    taken: Arc<AtomicUsize>,
+}
+
+impl Places {
+    fn in_flight(&self) -> usize {
+        let free = self.all.available_permits() + self.taken.load(Ordering::Relaxed);
+        limits::MAX_CALLS_PER_WORKSPACE.saturating_sub(free)
+    }
+
+    /// Takes all places, each as soon as its call has ended.
+    async fn take(&self) {
+        for _ in 0..limits::MAX_CALLS_PER_WORKSPACE {
+            let Ok(place) = self.all.acquire().await else { return };
+            self.taken.fetch_add(1, Ordering::Relaxed);
+            place.forget();
+        }
+    }
 }
 
 impl Leaving {
+    /// Whether the report is still to come.
+    pub fn goes_on(&self) -> bool {
+        self.departing.peek().is_none()
+    }
+
     /// Calls that are still in flight.
     pub fn calls(&self) -> usize {
-        in_flight(&self.places)
+        self.places.in_flight()
     }
 }
 
@@ -64,9 +96,11 @@ impl Supervisor {
     /// Drains a workspace that is no longer in the directory.
     pub(super) fn see_off(&mut self, running: Running, ctx: &mut Context<Self>) {
         let Running { handle, generation } = running;
-        let (name, places) = (handle.name.clone(), handle.places.clone());
-        let departing = depart(handle).boxed().shared();
-        self.leaving.push(Leaving { name, since: Instant::now(), departing: departing.clone(), generation, places });
+        let name = handle.name.clone();
+        let places = Places { all: handle.places.clone(), taken: Arc::default() };
+        let departing = depart(handle, places.clone()).boxed().shared();
+        let (since, removed) = (Instant::now(), false);
+        self.leaving.push(Leaving { name, since, departing: departing.clone(), removed, generation, places });
         let gone = departing.clone().into_actor(self).map(move |_, supervisor, _| {
             supervisor.leaving.retain(|leaving| leaving.generation != generation);
         });
@@ -90,13 +124,12 @@ impl Handler<DrainAll> for Supervisor {
 }
 
 /// Lets calls in flight end, then stops the children and the actor.
-async fn depart(handle: WorkspaceHandle) -> Arc<Departure> {
+async fn depart(handle: WorkspaceHandle, places: Places) -> Arc<Departure> {
     handle.cell.set_state(WorkspaceState::Draining);
     let began = Instant::now();
-    let calls = in_flight(&handle.places);
-    let all = u32::try_from(limits::MAX_CALLS_PER_WORKSPACE).unwrap_or(u32::MAX);
-    let ended = tokio::time::timeout(DRAIN_CALLS, handle.places.acquire_many(all)).await.is_ok();
-    let calls_cut = if ended { 0 } else { in_flight(&handle.places) };
+    let calls = places.in_flight();
+    let ended = tokio::time::timeout(DRAIN_CALLS, places.take()).await.is_ok();
+    let calls_cut = if ended { 0 } else { places.in_flight() };
     handle.places.close();
     let servers = handle.actor.send(Drain).await.unwrap_or_else(|_| {
         tracing::warn!(workspace = %handle.name, "workspace was gone before it could drain");
@@ -104,8 +137,4 @@ async fn depart(handle: WorkspaceHandle) -> Arc<Departure> {
     });
     tracing::info!(workspace = %handle.name, calls, calls_cut, servers = servers.len(), "workspace drained");
     Arc::new(Departure { name: handle.name, calls, calls_cut, servers, took: began.elapsed() })
-}
-
-fn in_flight(places: &Semaphore) -> usize {
-    limits::MAX_CALLS_PER_WORKSPACE.saturating_sub(places.available_permits())
 }

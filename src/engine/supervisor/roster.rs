@@ -214,17 +214,24 @@ impl Supervisor {
     fn take_out(&mut self, name: &WorkspaceName, wanted: &Condition, ctx: &mut Context<Self>) -> Removed {
         if self.config.workspace(name.as_str()).is_none() {
             // Asked again while it leaves: the same departure.
-            let leaving = self.leaving.iter().rev().find(|leaving| leaving.name == *name);
+            let again = |leaving: &&Leaving| leaving.name == *name && leaving.removed && leaving.goes_on();
+            let leaving = self.leaving.iter().rev().find(again);
             return leaving.map(|leaving| leaving.departing.clone()).ok_or(RemoveError::Unknown);
         }
         self.check_change(name, wanted)?;
         let mut new = self.config.clone();
         new.workspaces.retain(|workspace| workspace.name != *name);
         self.put.remove(name);
+        let ran = self.running.contains_key(name);
         self.take_over(new, &[], ctx);
         tracing::info!(workspace = %name, "workspace removed by an operator");
-        let leaving = self.leaving.iter().rev().find(|leaving| leaving.name == *name);
-        Ok(leaving.map(|leaving| leaving.departing.clone()).unwrap_or_else(|| never_was(name)))
+        match self.leaving.last_mut().filter(|_| ran) {
+            Some(leaving) => {
+                leaving.removed = true;
+                Ok(leaving.departing.clone())
+            }
+            None => Ok(never_was(name)),
+        }
     }
 
     fn check_change(&self, name: &WorkspaceName, condition: &Condition) -> Result<(), Refused> {
@@ -255,7 +262,12 @@ impl Supervisor {
         });
         Roster {
             entries: entries.collect(),
-            leaving: self.leaving.iter().filter(|leaving| wanted(&leaving.name)).cloned().collect(),
+            leaving: self
+                .leaving
+                .iter()
+                .filter(|leaving| wanted(&leaving.name) && leaving.goes_on())
+                .cloned()
+                .collect(),
             default: self.config.default_name().cloned(),
             stopping: self.stopping,
         }

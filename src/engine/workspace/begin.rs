@@ -43,7 +43,7 @@ impl Workspace {
             None => None,
         };
         self.take_changes();
-        self.look_at_document(&query)?;
+        let asked = self.look_at_document(&query)?;
         let mut snapshot_key = self.snapshot_key(&query, &request_key);
         let epochs = self.epochs;
         call.note(|record| record.epochs = Some(epochs));
@@ -52,7 +52,7 @@ impl Workspace {
         }
         let swept = !(self.is_sweeping() && matches!(*query, Query::WorkspaceDiagnostics { .. }));
         if let Some(snapshot) = self.snapshots.get(&snapshot_key, Instant::now()).filter(|_| swept) {
-            if self.page_is_true(&snapshot, &query, 0) {
+            if self.page_is_true(&snapshot, &query, asked, 0) {
                 self.setup.shared.metrics.retained_hit();
                 call.note(|record| record.cache = Some(CacheUse::Retained));
                 return Ok(Begun::Hit { snapshot, offset: 0, request_key, snapshot_key });
@@ -86,7 +86,7 @@ impl Workspace {
                 "the result this cursor belongs to is no longer retained; start again without a cursor",
             ));
         };
-        if !self.page_is_true(&snapshot, query, cursor.offset) {
+        if !self.page_is_true(&snapshot, query, None, cursor.offset) {
             return Err(self.stale(query));
         }
         call.note(|record| record.cache = Some(CacheUse::Retained));
@@ -112,14 +112,15 @@ impl Workspace {
     }
 
     /// Compares the document asked about with the disk; a difference counts as the edit.
-    fn look_at_document(&mut self, query: &GatedQuery) -> Result<(), ToolError> {
-        let Some(uri) = query.uri() else { return Ok(()) };
+    fn look_at_document(&mut self, query: &GatedQuery) -> Result<Option<Look>, ToolError> {
+        let Some(uri) = query.uri() else { return Ok(None) };
         match self.known.look(uri) {
-            Ok(Look::Changed) => {
-                self.on_edit(uri);
-                Ok(())
+            Ok(look) => {
+                if look == Look::Changed {
+                    self.on_edit(uri);
+                }
+                Ok(Some(look))
             }
-            Ok(Look::Same | Look::New) => Ok(()),
             Err(error) => {
                 self.on_gone(uri);
                 Err(error)
@@ -128,11 +129,13 @@ impl Workspace {
     }
 
     /// Whether the files on the page to be served are as they were when the result was computed.
-    fn page_is_true(&mut self, snapshot: &Snapshot, query: &GatedQuery, offset: u64) -> bool {
+    fn page_is_true(&mut self, snapshot: &Snapshot, query: &GatedQuery, asked: Option<Look>, offset: u64) -> bool {
         let size = query.page().map(|page| page.size).unwrap_or(usize::MAX);
         let mut is_true = true;
         let mut edited = Vec::new();
-        for uri in snapshot.result().files_on_page(offset, size) {
+        // The document asked about was the same a moment ago, or it is looked at again.
+        let looked_at = query.uri().filter(|_| asked == Some(Look::Same));
+        for uri in snapshot.result().files_on_page(offset, size).into_iter().filter(|uri| Some(uri) != looked_at) {
             match self.known.look(&uri) {
                 Ok(Look::Same) => {}
                 Ok(Look::Changed | Look::New) => edited.push(uri),

@@ -9,8 +9,12 @@ use parking_lot::Mutex;
 use super::{Metrics, Observers, Tally};
 use crate::base::limits;
 use crate::model::error::ErrorCode;
-use crate::telemetry::names::{self, instruments as known};
+use crate::telemetry::names;
+use crate::telemetry::names::instruments::{self as known, Instrument};
 use crate::telemetry::record::{CallRecord, Outcome};
+
+/// One of the tallies.
+type Part = fn(&Counts) -> &Tally;
 
 /// Counts in memory.
 #[derive(Debug)]
@@ -133,7 +137,7 @@ impl Counts {
 
     /// Has the counters exported.
     pub(super) fn observed_by(self: &Arc<Self>, observers: &Observers) {
-        let tallies: [(_, fn(&Self) -> &Tally); 6] = [
+        let tallies: [(&'static Instrument, Part); 6] = [
             (&known::ANSWERS, |counts| &counts.answers),
             (&known::CURSORS, |counts| &counts.cursors),
             (&known::CAPS, |counts| &counts.caps),

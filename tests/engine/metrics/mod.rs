@@ -256,7 +256,13 @@ fn workspaces_that_drain_or_cannot_open_are_told_apart() {
         let call = measured.yard.start("w1", DEFINITION, measured.yard.sites[1].at("a.fake", 0, 0));
         let call = tokio::spawn(call);
         settle().await;
-        measured.yard.reconfigure(|config| drop(config.workspaces.pop())).await;
+        assert_eq!(measured.sum("codeyard_memory_budget_bytes", &[]), 0.0);
+        let change = |config: &mut codeyard::config::Config| {
+            config.workspaces.pop();
+            config.supervision.memory_budget_mib = 3;
+        };
+        measured.yard.reconfigure(change).await;
+        assert_eq!(measured.sum("codeyard_memory_budget_bytes", &[]), 3_145_728.0);
         settle().await;
         assert_eq!(measured.sum("codeyard_workspaces", &[("codeyard_state", "draining")]), 1.0);
         call.await.unwrap().timed_out("answering");

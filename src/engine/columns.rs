@@ -1,0 +1,83 @@
+//! Columns of an answer, from a server's encoding to ours. What takes long is done on the blocking pool.
+//!
+//! The rules of the conversion are `lsp::encoding`'s; here is where the texts come from: through the gate.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::base::{blocking, limits};
+use crate::engine::question::DocumentInput;
+use crate::gate::{Admitted, Gate};
+use crate::lsp::convert::RawAnswer;
+use crate::lsp::encoding::{self, PositionEncoding, Texts};
+use crate::lsp::text::Document;
+
+/// So many files are read for a conversion without going to the blocking pool.
+const INLINE_FILES: usize = 4;
+/// So many symbols of the document asked about are converted without going there.
+const INLINE_SYMBOLS: usize = 200;
+
+/// The answer with its columns in UTF-16. `asked` is the document the question was about.
+///
+/// # Errors
+/// If the blocking pool is gone, or the conversion panicked there.
+pub async fn to_utf16(
+    mut answer: RawAnswer,
+    encoding: PositionEncoding,
+    gate: &Gate,
+    asked: Option<&DocumentInput>,
+) -> Result<RawAnswer, tokio::task::JoinError> {
+    if encoding == PositionEncoding::Utf16 {
+        return Ok(answer);
+    }
+    let mut texts = GatedTexts { gate: gate.clone(), read: HashMap::new() };
+    if let Some(DocumentInput { source, .. }) = asked {
+        texts.read.insert(source.uri.as_str().to_owned(), Some(source.document.clone()));
+    }
+    let own = asked.map(|document| document.source.document.clone());
+    let quick = reads_little(&answer);
+    let convert = move || {
+        encoding::answer_to_utf16(&mut answer, encoding, own.as_deref(), &mut texts);
+        answer
+    };
+    if quick { Ok(convert()) } else { blocking::spawn(convert).await }
+}
+
+/// Whether converting an answer takes less than the way to another thread and back: it has few entries in few files.
+fn reads_little(answer: &RawAnswer) -> bool {
+    match answer {
+        RawAnswer::Locations(list) => list.len() <= INLINE_FILES,
+        RawAnswer::Hover(_) => true,
+        RawAnswer::DocumentSymbols(list) => list.len() <= INLINE_SYMBOLS,
+        RawAnswer::WorkspaceSymbols(_) | RawAnswer::Diagnostics(_) => false,
+    }
+}
+
+/// Texts of files inside the roots, for converting columns.
+struct GatedTexts {
+    gate: Gate,
+    read: HashMap<String, Option<Arc<Document>>>,
+}
+
+impl Texts for GatedTexts {
+    fn outside(&mut self, uri: &str) -> bool {
+        matches!(self.gate.admit(uri), Admitted::Outside)
+    }
+
+    fn document(&mut self, uri: &str) -> Option<Arc<Document>> {
+        if let Some(known) = self.read.get(uri) {
+            return known.clone();
+        }
+        let document = match self.gate.admit(uri) {
+            Admitted::Inside(inside) => self
+                .gate
+                .read(&inside, limits::MAX_DOCUMENT_BYTES)
+                .ok()
+                .and_then(|(bytes, _)| String::from_utf8(bytes).ok())
+                .map(|text| Arc::new(Document::new(text))),
+            _ => None,
+        };
+        self.read.insert(uri.to_owned(), document.clone());
+        document
+    }
+}

@@ -1,0 +1,56 @@
+//! Who may come in where: the socket's mode, tokens of each kind, hosts and origins.
+
+use std::os::unix::fs::PermissionsExt;
+
+use rustix::process::Signal;
+
+use crate::harness::Place;
+use crate::mcp::until;
+use crate::wire::Way;
+
+#[test]
+fn over_tcp_only_operators_tokens_count_and_only_there() {
+    let place = Place::new();
+    let rest = "[admin]\nlisten = \"127.0.0.1:0\"\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n";
+    let serving = place.serve(&["--config", &place.configure(rest)]);
+    let log = serving.log();
+    let after = |mark: &str| log.lines().find_map(|line| line.strip_prefix(mark)).unwrap_or_else(|| panic!("{log}"));
+    let first = after("operators' token ").split(' ').next().unwrap().to_owned();
+    let way = Way::Tcp(after("operators at http://").split('/').next().unwrap().to_owned());
+    let added = place.run(&["token", "add", "--admin", "ops"]).code(0).stdout.trim().to_owned();
+    assert_eq!(place.run(&["token", "list", "--admin"]).code(0).stdout, "local\nops\n");
+    let with = |token: &str| format!("Authorization: Bearer {token}");
+    let path = "/admin/v1/workspaces";
+    for token in [&first, &added] {
+        way.send("GET", path, &[&with(token)], "").is(200);
+        assert_eq!(serving.status("/mcp", token), 401, "an operator's token is none of /mcp");
+    }
+    let refused = way.send("GET", path, &[&with(&serving.token)], "").is(401);
+    assert!(refused.header("www-authenticate").is_some_and(|value| value.starts_with("Bearer")));
+    for path in [path, "/nowhere", "/readyz", "/metrics", "/admin/v1/openapi.json"] {
+        way.send("GET", path, &[], "").problem(401);
+    }
+    way.send("GET", "/livez", &[], "").is(200);
+    way.send("GET", "/readyz", &[&with(&first)], "").is(200);
+    way.send("GET", path, &[&with(&first), &with(&first)], "").problem(401);
+    way.send("GET", path, &[&with(&first), "Host: evil.example"], "").problem(403);
+    way.send("GET", path, &[&with(&first), "Origin: http://evil.example"], "").problem(403);
+    way.send("GET", path, &[&with(&first), "Origin: null"], "").problem(403);
+    place.run(&["token", "remove", "--admin", "ops"]).code(0);
+    assert!(until(5_000, || way.send("GET", path, &[&with(&added)], "").status == 401), "a removed token is refused");
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}
+
+#[test]
+fn the_local_socket_is_there_for_its_user_and_needs_no_token() {
+    let place = Place::new();
+    let serving = place.serve(&["--root", "."]);
+    let socket = place.path("state/run/admin.sock");
+    assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(!place.path("state/run/status.sock").exists());
+    assert!(!place.path("state/admin-tokens").exists(), "no token where nobody needs one");
+    let way = Way::local(&place);
+    let service = way.get("/admin/v1/service").is(200).json();
+    assert_eq!(service["pid"], serving.pid());
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}

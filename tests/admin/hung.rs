@@ -1,0 +1,73 @@
+//! A workspace whose thread hangs: the list says so, and the others answer.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use codeyard::base::ids::WorkspaceName;
+use codeyard::config::Config;
+use codeyard::engine::control::Failing;
+use codeyard::engine::programs::{Locate, Programs};
+use codeyard::engine::server_context::Program;
+use codeyard::engine::server_state::Unavailable;
+use codeyard::engine::start::{Engine, EngineParts};
+use codeyard::engine::workspace_setup::Shared;
+use codeyard::lsp::frame::FrameBudget;
+use codeyard::lsp::registry::Server;
+use codeyard::lsp::spawn::ProcessLauncher;
+use codeyard::store::StateDir;
+use codeyard::telemetry::NoMetrics;
+
+struct Nothing;
+
+impl Locate for Nothing {
+    fn locate(&self, kind: &str, _: &Server, _: &Path) -> Result<Program, Unavailable> {
+        Err(Unavailable::new(kind, "not_installed", "not installed", ""))
+    }
+}
+
+#[tokio::test]
+async fn it_does_not_answer_and_the_others_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = StateDir::open(&dir.path().join("state")).unwrap();
+    let parts = EngineParts {
+        shared: Shared {
+            programs: Programs::new(Arc::new(Nothing)),
+            launcher: Arc::new(ProcessLauncher::new(None).unwrap()),
+            frames: Arc::new(FrameBudget::default()),
+            watcher: None,
+            environment: Arc::default(),
+            metrics: Arc::new(NoMetrics),
+        },
+        epochs: Arc::new(state.roots_epochs()),
+        state: state.path().to_path_buf(),
+        cache: dir.path().join("cache"),
+        chosen: vec![],
+    };
+    let engine = Engine::start(parts, 2).unwrap();
+    let roots: Vec<PathBuf> = ["one", "two"].map(|name| dir.path().canonicalize().unwrap().join(name)).into();
+    roots.iter().for_each(|root| std::fs::create_dir(root).unwrap());
+    assert_eq!(engine.configure(Config::from_roots(&roots)).await.unwrap().failed, []);
+    let control = engine.control();
+    let one = WorkspaceName::new("one").unwrap();
+    // Its thread waits until we let it go.
+    let (release, wait) = std::sync::mpsc::channel::<()>();
+    let (hanging, hangs) = tokio::sync::oneshot::channel();
+    engine.directory().get(&one).unwrap().arbiter.spawn_fn(move || {
+        hanging.send(()).unwrap();
+        wait.recv().ok();
+    });
+    hangs.await.unwrap();
+    let overview = control.overview(None).await.unwrap();
+    let answering: Vec<bool> = overview.healths.iter().map(Option::is_some).collect();
+    assert_eq!(answering, [false, true]);
+    assert_eq!(control.failing().await.unwrap(), [Failing::NotAnswering(one.clone())]);
+    let (_, snapshots) = control.snapshots().await.unwrap();
+    assert!(snapshots[0].is_none() && snapshots[1].is_some());
+    drop(release);
+    // It goes on as if nothing had been.
+    let mut healed = false;
+    while !healed {
+        healed = control.failing().await.unwrap().is_empty();
+    }
+    engine.drain().await;
+}

@@ -1,0 +1,15 @@
+//! The admin API, the probes and the commands that stand on them: the real binary, its sockets, its answers.
+
+#[path = "../cli/harness.rs"]
+mod harness;
+#[path = "../support/mcp.rs"]
+#[expect(dead_code, reason = "this target asks few questions")]
+mod mcp;
+
+mod changes;
+mod commands;
+mod doors;
+mod hung;
+mod openapi;
+mod probes;
+mod wire;

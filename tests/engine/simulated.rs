@@ -1,0 +1,129 @@
+//! What the simulation has found, each by itself.
+
+use codeyard::config::Sweep;
+use serde_json::{Value, json};
+
+use crate::fake_server::*;
+use crate::harness::*;
+
+fn capable(site: &Site) -> FakeServer {
+    FakeServer::new()
+        .capabilities(json!({"definitionProvider": true, "textDocumentSync": 1}))
+        .answer("textDocument/definition", json!([site.location("a.fake", 0)]))
+}
+
+fn pulling(workspace: bool) -> FakeServer {
+    FakeServer::new()
+        .capabilities(json!({
+            "definitionProvider": true, "textDocumentSync": 1,
+            "diagnosticProvider": {"interFileDependencies": true, "workspaceDiagnostics": workspace}
+        }))
+        .answer("textDocument/definition", json!([]))
+        .answer("textDocument/diagnostic", json!({"kind": "full", "items": []}))
+}
+
+/// The texts that were opened, and how many changes of open ones were sent.
+fn told(fake: &FakeLauncher) -> (Vec<String>, usize) {
+    let opened = fake.record().params("textDocument/didOpen");
+    let texts = opened.iter().map(|params| params["textDocument"]["text"].as_str().unwrap().to_owned());
+    (texts.collect(), fake.record().count("textDocument/didChange"))
+}
+
+#[test]
+fn a_question_that_outlives_its_text_does_not_bring_it_to_the_next_server() {
+    paused(|| async {
+        let site = Site::usual();
+        let dies = capable(&site).on("textDocument/definition", [wait_ms(100), exit(3)]);
+        let fake = FakeLauncher::sequence([dies, capable(&site)]);
+        let yard = Plan::one(site, fake.clone()).open().await;
+        let call = yard.spawn(DEFINITION, yard.site().at("a.fake", 0, 0));
+        fake.wait_for("textDocument/definition", 1).await;
+        yard.site().write("a.fake", "newer\n");
+        call.await.unwrap().ok();
+        assert_eq!(told(&fake), (vec!["alpha\nbeta\ngamma\n".into(), "newer\n".into()], 0));
+    });
+}
+
+#[test]
+fn a_file_that_came_and_went_is_told_as_gone() {
+    paused(|| async {
+        let site = Site::usual();
+        let watchers = json!({"watchers": [{"globPattern": "**/*.fake"}]});
+        let fake = capable(&site)
+            .on("initialized", [register("watch", "workspace/didChangeWatchedFiles", watchers)])
+            .launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        let ask = || yard.call(DEFINITION, yard.site().at("a.fake", 0, 0));
+        ask().await.ok();
+        yard.site().write("b.fake", "a server may read it now\n");
+        yard.site().remove("b.fake");
+        ask().await.ok();
+        let changes = fake.record().params("workspace/didChangeWatchedFiles");
+        let gone: Vec<Value> = changes.iter().map(|params| params["changes"].clone()).collect();
+        assert_eq!(gone, [json!([{"uri": yard.site().uri("b.fake"), "type": 3}])]);
+    });
+}
+
+#[test]
+fn a_nested_projects_files_are_swept_by_its_own_server_only() {
+    paused(|| async {
+        let site = Site::new(&[("a.fake", "a\n"), ("sub/project.mod", ""), ("sub/b.fake", "b\n")]);
+        let fake = pulling(false).launcher();
+        let entry =
+            Entry::new("fake", fake.clone()).entry("root = { markers = [\"project.mod\"], pick = \"nearest\" }");
+        let yard = Plan::new(site).kind(entry).tune(|config| config.diagnostics.sweep = Sweep::All).open().await;
+        yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await.ok();
+        pass(1_000).await;
+        assert_eq!(fake.launches(), 2, "one for each project");
+        let mut texts = told(&fake).0;
+        texts.sort();
+        assert_eq!(texts, ["a\n", "b\n"], "each file at one server");
+    });
+}
+
+#[test]
+fn a_malformed_report_is_the_servers_fault() {
+    paused(|| async {
+        for (workspace, method) in [(false, "textDocument/diagnostic"), (true, "workspace/diagnostic")] {
+            let fake = pulling(workspace).answer(method, json!({"kind": [], "items": 7})).launcher();
+            let yard = Plan::one(Site::usual(), fake).open().await;
+            yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+            let called = yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await;
+            called.failed_as("PROVIDER_UNAVAILABLE", "server_error");
+        }
+    });
+}
+
+#[test]
+fn a_projects_report_that_failed_is_asked_for_again_and_never_left_out() {
+    paused(|| async {
+        let site = Site::usual();
+        let whole = json!({"items": [{
+            "kind": "full", "uri": site.uri("a.fake"), "version": null, "items": [finding(0, "a")]
+        }]});
+        let fake = pulling(true)
+            .answer("workspace/diagnostic", whole)
+            .on_nth("workspace/diagnostic", 1, [fail(-32801, "content modified")])
+            .launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        let called = yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await.ok();
+        assert_eq!(called["items"][0]["diagnostics"][0]["message"], "a");
+        assert_eq!(fake.record().count("workspace/diagnostic"), 2);
+        let refusing = pulling(true).on("workspace/diagnostic", [fail(-32603, "no")]).launcher();
+        let yard = Plan::one(Site::usual(), refusing).open().await;
+        yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await.failed_as("PROVIDER_UNAVAILABLE", "server_error");
+    });
+}
+
+#[test]
+fn a_call_that_is_taken_back_before_it_begins_is_counted() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = capable(&site).launcher();
+        let yard = Plan::one(site, fake.clone()).open().await;
+        drop(yard.start("w0", DEFINITION, yard.site().at("a.fake", 0, 0)));
+        settle().await;
+        assert_eq!(yard.counts.cancels(), 1);
+        assert_eq!(yard.counts.calls().values().sum::<u64>(), 1);
+    });
+}

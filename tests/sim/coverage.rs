@@ -1,0 +1,72 @@
+//! What 200 seeds must have seen, so that the simulation can't go blind without anybody noticing.
+
+use std::collections::BTreeMap;
+
+use codeyard::model::error::ErrorCode;
+
+use crate::call::tool_of;
+use crate::faults::{FAULTS, START_FAULTS};
+use crate::language::Asked;
+
+/// What happened beside faults, tools and codes.
+const OTHERS: [&str; 38] = [
+    "answer: first page",
+    "answer: names a path outside",
+    "answer: retained",
+    "answer: shared",
+    "call: cancelled",
+    "cancel: sent",
+    "checked: quiet",
+    "edit: clear",
+    "edit: edit",
+    "edit: remove",
+    "edit: rename",
+    "edit: write",
+    "error: CAP_EXCEEDED overloaded",
+    "error: CAP_EXCEEDED response_too_large",
+    "error: CAP_EXCEEDED timeout",
+    "error: CURSOR_INVALID request_key",
+    "error: CURSOR_INVALID undecodable",
+    "error: PROVIDER_UNAVAILABLE crashed",
+    "error: PROVIDER_UNAVAILABLE quarantined",
+    "error: PROVIDER_UNAVAILABLE server_error",
+    "error: PROVIDER_UNAVAILABLE unsupported",
+    "page: foreign",
+    "page: forged",
+    "page: moved",
+    "page: next",
+    "pages: to the end",
+    "program: comes or goes",
+    "push: of an older version",
+    "push: sent",
+    "reconfigure: add",
+    "reconfigure: change",
+    "reconfigure: remove",
+    "reconfigure: retune",
+    "restart: crashed",
+    "restart: hung",
+    "restart: start_failed",
+    "start: Fine",
+    "workspace: panicked",
+];
+
+/// What wasn't seen of what must be.
+pub fn missing(seen: &BTreeMap<String, u64>) -> Vec<String> {
+    let faults = FAULTS.iter().map(|(_, fault)| format!("fault: {fault:?}"));
+    let starts = START_FAULTS.iter().map(|(_, fault)| format!("start: {fault:?}"));
+    let codes = ErrorCode::ALL.iter().map(|code| format!("code: {}", code.as_str()));
+    let (file, line) = (String::new(), 0);
+    let tools = [
+        Asked::Definition { file: file.clone(), line },
+        Asked::References { file: file.clone(), line, declaration: false },
+        Asked::Hover { file: file.clone(), line },
+        Asked::Symbols { file: file.clone() },
+        Asked::WorkspaceSymbols { query: String::new() },
+        Asked::Diagnostics { file },
+        Asked::WorkspaceDiagnostics,
+    ];
+    let tools = tools.iter().map(|asked| format!("ok: {}", tool_of(asked)));
+    let others = OTHERS.iter().map(|what| (*what).to_owned());
+    let all = faults.chain(starts).chain(codes).chain(tools).chain(others);
+    all.filter(|what| !seen.contains_key(what)).collect()
+}

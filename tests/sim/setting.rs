@@ -1,0 +1,55 @@
+//! What a world begins with: the files of its workspaces and its configuration.
+
+use std::path::Path;
+
+use codeyard::config::Config;
+
+use crate::dice::Dice;
+use crate::profile::{Diagnosing, Profile};
+use crate::site::{Site, lines};
+
+/// The files of a workspace at the beginning.
+pub fn site(root: &Path, number: usize, dice: &mut Dice) -> Site {
+    let mut site = Site::new(root.to_path_buf());
+    if number == 0 {
+        site.write("sub/project.mod", "", false);
+    }
+    for name in ["a.fake", "b.fake", "sub/c.fake", "x.other"] {
+        site.write(name, &lines(dice), false);
+    }
+    std::os::unix::fs::symlink(root.join("../elsewhere/secret.fake"), root.join("leak.fake")).unwrap();
+    site
+}
+
+/// The kinds of servers, and what the profile says of the rest.
+pub fn configuration(profile: &Profile) -> Config {
+    let mut config = Config {
+        languages: "fake = { extensions = [\"fake\"] }\nother = { extensions = [\"other\"] }".parse().unwrap(),
+        ..Config::default()
+    };
+    profile.configure(&mut config);
+    let quirks = |style: Diagnosing| match style {
+        Diagnosing::Pulled => "",
+        Diagnosing::Versioned => "quirks.push_versioned = true\n",
+        Diagnosing::Settled => "quirks.push_settle_ms = 60\n",
+    };
+    let hovers = if profile.keeps_hovers { "quirks.no_cancel = [\"textDocument/hover\"]\n" } else { "" };
+    let readiness = "readiness.progress = [\"index\"]\nreadiness.expect_within_ms = 500\n";
+    let nested = "root = { markers = [\"project.mod\"], pick = \"nearest\" }\n";
+    let kinds = [
+        ("first", "fake", "fake", "primary", 0, nested, profile.diagnosing),
+        ("spare", "fake", "fake", "primary", 1, nested, profile.diagnosing),
+        ("second", "other", "other", "primary", 0, "", profile.diagnosing),
+        ("lint", "fake", "lint", "linter", 0, "", profile.linter),
+    ];
+    for (kind, language, group, role, priority, root, style) in kinds {
+        let text = format!(
+            "languages = [\"{language}\"]\ngroup = \"{group}\"\nrole = \"{role}\"\npriority = {priority}\n\
+             command = [\"{kind}\"]\n{root}{readiness}{hovers}{}",
+            quirks(style)
+        );
+        let entry: toml::Table = text.parse().unwrap();
+        config.servers.insert(kind.to_owned(), entry.into());
+    }
+    config
+}
