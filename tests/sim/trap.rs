@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-use codeyard::telemetry::{Counts, Metrics, Outcome};
+use codeyard::telemetry::{CallRecord, Counts, Metrics};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -16,12 +16,12 @@ pub struct Trap {
 }
 
 impl Metrics for Trap {
-    fn call(&self, tool: &'static str, outcome: Outcome) {
-        self.counts.call(tool, outcome);
+    fn call(&self, record: &CallRecord) {
+        self.counts.call(record);
     }
 
-    fn restart(&self, reason: &'static str) {
-        self.counts.restart(reason);
+    fn restart(&self, kind: &str, reason: &'static str) {
+        self.counts.restart(kind, reason);
     }
 
     fn retained_hit(&self) {
@@ -30,10 +30,6 @@ impl Metrics for Trap {
             panic!("meant to panic");
         }
         self.counts.retained_hit();
-    }
-
-    fn cancel(&self) {
-        self.counts.cancel();
     }
 }
 

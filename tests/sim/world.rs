@@ -18,6 +18,7 @@ use codeyard::gateway::router::Gateway;
 use codeyard::gateway::service::Service;
 use codeyard::lsp::frame::FrameBudget;
 use codeyard::store::StateDir;
+use codeyard::telemetry::Telemetry;
 use codeyard::watch::Watcher;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
@@ -94,7 +95,7 @@ impl World {
             cache: folder.join("cache"),
             chosen: vec![],
         });
-        let gateway = Arc::new(Gateway::new(engine.directory(), trap.clone()));
+        let gateway = Arc::new(Gateway::new(engine.directory(), Telemetry::new(trap.clone())));
         let mut world = Self {
             stage,
             dice,

@@ -115,6 +115,14 @@ impl Mcp {
         Ok(items)
     }
 
+    /// Ends the session.
+    pub fn end(mut self) {
+        let request = format!("DELETE {} HTTP/1.1\r\n{}\r\n", self.path, self.headers);
+        self.stream.get_mut().write_all(request.as_bytes()).expect("the server reads");
+        let (head, _) = self.read();
+        assert!(head.starts_with("HTTP/1.1 204"), "{head}");
+    }
+
     fn post(&mut self, message: &Value) -> (String, String) {
         self.next_id += 1;
         let body = message.to_string();

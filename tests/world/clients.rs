@@ -70,7 +70,7 @@ fn report(sample: &Sample, script: &mut Command, catalog: Catalog, connection: &
         assert_eq!(report["protocol"], "2025-11-25");
     }
     sample.assert_right(&report);
-    sample.assert_cancelled();
+    sample.assert_cancelled(&report);
     report
 }
 
@@ -82,6 +82,9 @@ fn over_http(script: &mut Command, catalog: Catalog, mode: &str) {
     let report = report(&sample, script, catalog, &connection);
     assert_eq!(report["continued"]["items"], report["pages"][1], "another session goes on where this one was");
     assert_eq!(report["endedStatus"], 404, "{report}");
+    let silent = catalog.tool("hover");
+    let cancelled = |line: &str| line.contains(&silent) && line.contains("\"outcome\":\"cancelled\"");
+    assert_eq!(yard.log().lines().filter(|line| cancelled(line)).count(), 1, "{}", yard.log());
     yard.stop();
 }
 
