@@ -17,6 +17,8 @@ struct History {
     last: Option<usize>,
     deaths: VecDeque<Instant>,
     on_probation: bool,
+    /// The first of the deaths cost no wait.
+    forgiven: bool,
 }
 
 /// Follows the lives as they begin.
@@ -66,6 +68,7 @@ impl History {
         let window = Duration::from_secs(WINDOW_S);
         while self.deaths.front().is_some_and(|first| ended.saturating_duration_since(*first) > window) {
             self.deaths.pop_front();
+            self.forgiven = false;
         }
         self.deaths.push_back(ended);
         let wait = if self.on_probation || self.deaths.len() as u64 > MAX_RESTARTS {
@@ -73,8 +76,19 @@ impl History {
             self.deaths.clear();
             Duration::from_secs(QUARANTINE_S)
         } else {
-            let doubled = BACKOFF_MS << (self.deaths.len() - 1);
-            Duration::from_millis(doubled.min(BACKOFF_MAX_MS))
+            let first = self.deaths.len() == 1;
+            if first {
+                // The first death of one that was up may cost no wait, and then the back-off begins one death later.
+                self.forgiven = before.up;
+            }
+            let waited = self.deaths.len() - 1;
+            match (first, self.forgiven) {
+                (true, true) => Duration::ZERO,
+                (_, forgiven) => {
+                    let doubled = BACKOFF_MS << waited.saturating_sub(usize::from(forgiven));
+                    Duration::from_millis(doubled.min(BACKOFF_MAX_MS))
+                }
+            }
         };
         let waited = now.began.saturating_duration_since(ended);
         (waited + Duration::from_millis(2) < wait).then(|| {
