@@ -62,6 +62,7 @@ impl Fleet {
             panicked: fault == StartFault::Panics,
             unable: false,
             up: false,
+            has_read: false,
             open: Default::default(),
         });
         number

@@ -16,6 +16,8 @@ const ORPHAN: Duration = Duration::from_millis(1_100);
 struct History {
     last: Option<usize>,
     deaths: VecDeque<Instant>,
+    /// The first of them cost no wait.
+    forgiven: bool,
     on_probation: bool,
 }
 
@@ -66,17 +68,23 @@ impl History {
         let window = Duration::from_secs(WINDOW_S);
         while self.deaths.front().is_some_and(|first| ended.saturating_duration_since(*first) > window) {
             self.deaths.pop_front();
+            self.forgiven = false;
         }
         self.deaths.push_back(ended);
+        let waited = now.began.saturating_duration_since(ended);
+        if self.deaths.len() == 1 {
+            // Whether it counted as ready is for the service to say; without having read its project it can't have.
+            self.forgiven = before.has_read && waited < Duration::from_millis(BACKOFF_MS);
+        }
         let wait = if self.on_probation || self.deaths.len() as u64 > MAX_RESTARTS {
             self.on_probation = true;
             self.deaths.clear();
             Duration::from_secs(QUARANTINE_S)
         } else {
-            let doubled = BACKOFF_MS << (self.deaths.len() - 1);
+            let counted = self.deaths.len() - usize::from(self.forgiven);
+            let doubled = if counted == 0 { 0 } else { BACKOFF_MS << (counted - 1) };
             Duration::from_millis(doubled.min(BACKOFF_MAX_MS))
         };
-        let waited = now.began.saturating_duration_since(ended);
         (waited + Duration::from_millis(2) < wait).then(|| {
             format!(
                 "launch #{number} came {} ms after its predecessor ended, not {}",

@@ -53,6 +53,8 @@ pub struct Life {
     pub unable: bool,
     /// It has been initialised.
     pub up: bool,
+    /// It has been through with indexing at least once.
+    pub has_read: bool,
     /// Requests without an answer, by id.
     pub open: BTreeMap<u64, String>,
 }
