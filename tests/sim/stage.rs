@@ -49,8 +49,8 @@ pub struct Life {
     pub silent: bool,
     /// Our own code panicked when it was started.
     pub panicked: bool,
-    /// It said of a method that it has none.
-    pub unable: bool,
+    /// Methods it said that it doesn't have after all.
+    pub unable: BTreeSet<String>,
     /// It has been initialised.
     pub up: bool,
     /// It has been through with indexing at least once.

@@ -149,7 +149,7 @@ fn workspace_findings_fit(stage: &Stage, call: &Call, tree: &Tree, given: &[Stri
     let (summary, whole) = told;
     let exact = is_exact(call);
     unfit_files(stage, call, tree, given, exact.then_some(summary)).is_empty()
-        && !(exact && whole && some_missing(tree, given))
+        && !(exact && whole && some_missing(stage, call, tree, given))
 }
 
 /// Whether the primary servers report on their whole projects whenever they are asked.
@@ -159,15 +159,30 @@ fn is_exact(call: &Call) -> bool {
 
 /// Whether a summary names the server of a file among those that gave no answer.
 fn is_passed_over(summary: &str, name: &str) -> bool {
-    let kinds = if name.ends_with(".other") { ["second", "second"] } else { ["first", "spare"] };
     let (_, passed) = summary.split_once("Passed over ").unwrap_or_default();
-    kinds.iter().any(|kind| passed.contains(&format!("{kind}: ")))
+    kinds_of(name).iter().any(|kind| passed.contains(&format!("{kind}: ")))
 }
 
-/// Whether a file with findings isn't in the answer.
-fn some_missing(tree: &Tree, given: &[String]) -> bool {
+/// Whether a server of a file, which ran after the call began, has said that it doesn't report on its whole project after all.
+fn is_unable(stage: &Stage, call: &Call, name: &str) -> bool {
+    let labels = kinds_of(name).map(|kind| format!("w{}/{kind}", call.workspace));
+    let ran = stage.lives.iter().filter(|life| life.ended.is_none_or(|ended| ended >= call.began));
+    let mut own = ran.filter(|life| labels.contains(&life.label));
+    own.any(|life| {
+        ["workspace/diagnostic", "textDocument/diagnostic"].iter().any(|method| life.unable.contains(*method))
+    })
+}
+
+/// The primary servers of a file.
+fn kinds_of(name: &str) -> [&'static str; 2] {
+    if name.ends_with(".other") { ["second", "second"] } else { ["first", "spare"] }
+}
+
+/// Whether a file with findings isn't in the answer, though its server reports on the whole project.
+fn some_missing(stage: &Stage, call: &Call, tree: &Tree, given: &[String]) -> bool {
     let is_there = |name: &str| given.iter().any(|entry| entry.split('|').next() == Some(name));
-    tree.keys().any(|name| !project_of(tree, name).findings(tree, name).is_empty() && !is_there(name))
+    let has_findings = |name: &str| !project_of(tree, name).findings(tree, name).is_empty();
+    tree.keys().any(|name| has_findings(name) && !is_there(name) && !is_unable(stage, call, name))
 }
 
 /// The files whose lists don't fit. `exact`: the servers' lists must be those of `tree`, but of servers that this summary names
@@ -193,7 +208,7 @@ fn unfit_files(stage: &Stage, call: &Call, tree: &Tree, given: &[String], exact:
         let ever = |want: &dyn Fn(&Tree) -> Vec<String>, found: &[&str]| {
             found.is_empty() || (0..=site.version()).any(|version| fits(&want(site.tree_at(version)), found))
         };
-        let checked = match exact {
+        let checked = match exact.filter(|_| !is_unable(stage, call, name)) {
             Some(summary) => fits(&of(tree), &checks) || checks.is_empty() && is_passed_over(summary, name),
             None => ever(&of, &checks),
         };
