@@ -249,7 +249,7 @@ impl Execution {
         for (provider, outcome) in futures::future::join_all(asked).await {
             match outcome {
                 Ok(answer) => collected.answers.push(answer),
-                Err(ProviderFailure::Unsupported) if provider.is_linter || diagnostics => {}
+                Err(ProviderFailure::Unsupported) if provider.is_linter => {}
                 Err(ProviderFailure::Unsupported) => collected.passed_over.push(unsupported(provider.kind.as_str())),
                 Err(ProviderFailure::Unavailable(unavailable)) => collected.passed_over.push(unavailable),
                 Err(ProviderFailure::Stopped) => return Err(NoResult::BeginAgain),

@@ -13,7 +13,7 @@ use crate::base::clock::Deadline;
 use crate::base::limits;
 use crate::engine::columns;
 use crate::engine::execution::Provider;
-use crate::engine::language_server::{Ask, Asked, NotImplemented, PendingAnswer, ProjectReport, Pulled, Restart};
+use crate::engine::language_server::{Ask, Asked, PendingAnswer, ProjectReport, Pulled, Restart};
 use crate::engine::question::{Question, decode, pulled_file};
 use crate::engine::server_state::{STOPPED, ServerState, Unavailable};
 use crate::gate::{Admitted, Gate};
@@ -53,6 +53,8 @@ enum Attempt {
     Pushed(RawFileDiagnostics, PositionEncoding),
     Report(ProjectReport),
     Outdated,
+    /// It has no such method after all, and diagnostics may come another way.
+    Unimplemented,
     Died,
     Refused(i64),
 }
@@ -122,7 +124,7 @@ impl<'a> Call<'a> {
     async fn settle(&mut self) -> Result<Attempt, ProviderFailure> {
         loop {
             match self.attempt().await? {
-                Attempt::Outdated => self.pause().await,
+                Attempt::Outdated | Attempt::Unimplemented => self.pause().await,
                 Attempt::Died if self.deaths >= 1 => {
                     return Err(self.unavailable("crashed", "the language server ended while it was answering"));
                 }
@@ -196,8 +198,9 @@ impl<'a> Call<'a> {
             }
             Err(RequestError::Server { code: METHOD_NOT_FOUND, .. }) => {
                 pending.expiry.answered();
-                self.provider.server.try_send(NotImplemented(method_of(self.question))).ok();
-                Err(ProviderFailure::Unsupported)
+                // The client remembers it: the next time nobody asks for this.
+                let is_diagnostic = [methods::DOCUMENT_DIAGNOSTIC, methods::WORKSPACE_DIAGNOSTIC].contains(&method);
+                if is_diagnostic { Ok(Attempt::Unimplemented) } else { Err(ProviderFailure::Unsupported) }
             }
             Err(RequestError::Server { code, .. }) => {
                 pending.expiry.answered();
@@ -278,7 +281,7 @@ impl<'a> Call<'a> {
             let (reply, encoding, incarnation) = match attempt? {
                 Attempt::Reply(reply, encoding, incarnation) => (reply, encoding, incarnation),
                 Attempt::Outdated if files.contains_key(&*uri) => continue,
-                Attempt::Outdated | Attempt::Died => return Ok(None),
+                Attempt::Outdated | Attempt::Unimplemented | Attempt::Died => return Ok(None),
                 Attempt::Refused(code) => {
                     tracing::warn!(server = %self.provider.kind, code, "language server refused a document's diagnostics");
                     return Err(self.unavailable("server_error", "a document's diagnostics could not be pulled"));
@@ -299,7 +302,7 @@ impl<'a> Call<'a> {
         if let Some(pending) = report.workspace {
             let (reply, encoding) = match self.await_reply(pending, methods::WORKSPACE_DIAGNOSTIC).await? {
                 Attempt::Reply(reply, encoding, _) => (reply, encoding),
-                Attempt::Outdated | Attempt::Died => return Ok(None),
+                Attempt::Outdated | Attempt::Unimplemented | Attempt::Died => return Ok(None),
                 Attempt::Refused(code) => {
                     tracing::warn!(server = %self.provider.kind, code, "language server refused its report");
                     return Err(self.unavailable("server_error", "the project's diagnostics could not be pulled"));

@@ -116,6 +116,38 @@ fn a_projects_report_that_failed_is_asked_for_again_and_never_left_out() {
 }
 
 #[test]
+fn a_report_that_turns_out_unimplemented_leaves_the_documents_reports() {
+    paused(|| async {
+        let fake = pulling(true)
+            .answer("textDocument/diagnostic", json!({"kind": "full", "items": [finding(0, "a")]}))
+            .on("workspace/diagnostic", [fail(-32601, "method not found")])
+            .launcher();
+        let yard = Plan::one(Site::usual(), fake.clone()).open().await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        for _ in 0..2 {
+            let called = yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await.ok();
+            assert_eq!(called["items"][0]["diagnostics"][0]["message"], "a");
+        }
+        assert_eq!(fake.record().count("workspace/diagnostic"), 1);
+    });
+}
+
+#[test]
+fn diagnostics_that_turn_out_not_to_be_pulled_are_waited_for_as_pushes() {
+    paused(|| async {
+        let site = Site::usual();
+        let pushed = json!({"uri": site.uri("a.fake"), "diagnostics": [finding(0, "pushed")]});
+        let fake = pulling(false)
+            .on("textDocument/diagnostic", [notify("textDocument/publishDiagnostics", pushed), fail(-32601, "no")])
+            .launcher();
+        let linter = Entry::new("lint", pulling(false).launcher()).linter();
+        let yard = Plan::one(site, fake).kind(linter).open().await;
+        let called = yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake")).await.ok();
+        assert_eq!(called["diagnostics"][0]["message"], "pushed");
+    });
+}
+
+#[test]
 fn a_call_that_is_taken_back_before_it_begins_is_counted() {
     paused(|| async {
         let site = Site::usual();

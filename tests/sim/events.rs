@@ -269,8 +269,8 @@ impl World {
         }
         self.configure().await;
         for server in self.fleet.alive() {
-            let unable = self.stage.lock().lives[server.number].unable;
-            if unable {
+            let is_unable = !self.stage.lock().lives[server.number].unable.is_empty();
+            if is_unable {
                 server.finish(Exit { code: None, signal: Some(9) });
             }
         }

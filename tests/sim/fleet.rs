@@ -60,8 +60,9 @@ impl Fleet {
             stopping: false,
             silent: false,
             panicked: fault == StartFault::Panics,
-            unable: false,
+            unable: Default::default(),
             up: false,
+            has_read: false,
             open: Default::default(),
         });
         number

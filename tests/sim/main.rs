@@ -99,7 +99,14 @@ fn two_hundred_seeds() {
 #[test]
 #[ignore = "the slow command runs it"]
 fn ten_thousand_seeds() {
-    run_all(0..10_000);
+    run_all(chosen_seeds().unwrap_or(0..10_000));
+}
+
+/// The seeds of `CODEYARD_SIM_SEEDS=FROM..TO`.
+fn chosen_seeds() -> Option<std::ops::Range<u64>> {
+    let text = std::env::var("CODEYARD_SIM_SEEDS").ok()?;
+    let (from, to) = text.split_once("..").expect("FROM..TO");
+    Some(from.parse().expect("a number")..to.parse().expect("a number"))
 }
 
 /// Worlds that are wrong on purpose, and what is said of them.

@@ -84,7 +84,7 @@ impl Server {
             Fault::ContentModified => self.send_answer(id, &refuse(-32801, "content modified")),
             Fault::Refused => self.send_answer(id, &refuse(-32603, "internal error at /etc/passwd")),
             Fault::Unimplemented => {
-                self.stage.lock().lives[self.number].unable = true;
+                self.stage.lock().lives[self.number].unable.insert(method);
                 self.send_answer(id, &refuse(-32601, "method not found"))
             }
             Fault::BackToIndexing => {

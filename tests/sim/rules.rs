@@ -16,9 +16,9 @@ const ORPHAN: Duration = Duration::from_millis(1_100);
 struct History {
     last: Option<usize>,
     deaths: VecDeque<Instant>,
-    on_probation: bool,
-    /// The first of the deaths cost no wait.
+    /// The first of them cost no wait.
     forgiven: bool,
+    on_probation: bool,
 }
 
 /// Follows the lives as they begin.
@@ -71,26 +71,20 @@ impl History {
             self.forgiven = false;
         }
         self.deaths.push_back(ended);
+        let waited = now.began.saturating_duration_since(ended);
+        if self.deaths.len() == 1 {
+            // Whether it counted as ready is for the service to say; without having read its project it can't have.
+            self.forgiven = before.has_read && waited < Duration::from_millis(BACKOFF_MS);
+        }
         let wait = if self.on_probation || self.deaths.len() as u64 > MAX_RESTARTS {
             self.on_probation = true;
             self.deaths.clear();
             Duration::from_secs(QUARANTINE_S)
         } else {
-            let first = self.deaths.len() == 1;
-            if first {
-                // The first death of one that was up may cost no wait, and then the back-off begins one death later.
-                self.forgiven = before.up;
-            }
-            let waited = self.deaths.len() - 1;
-            match (first, self.forgiven) {
-                (true, true) => Duration::ZERO,
-                (_, forgiven) => {
-                    let doubled = BACKOFF_MS << waited.saturating_sub(usize::from(forgiven));
-                    Duration::from_millis(doubled.min(BACKOFF_MAX_MS))
-                }
-            }
+            let counted = self.deaths.len() - usize::from(self.forgiven);
+            let doubled = if counted == 0 { 0 } else { BACKOFF_MS << (counted - 1) };
+            Duration::from_millis(doubled.min(BACKOFF_MAX_MS))
         };
-        let waited = now.began.saturating_duration_since(ended);
         (waited + Duration::from_millis(2) < wait).then(|| {
             format!(
                 "launch #{number} came {} ms after its predecessor ended, not {}",

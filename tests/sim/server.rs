@@ -292,6 +292,7 @@ impl Server {
             if mind.bouts == bout {
                 mind.indexing = false;
                 drop(mind);
+                server.stage.lock().lives[server.number].has_read = true;
                 server.note("has indexed");
                 server.send(&json!({"method": "$/progress", "params": {"token": "index", "value": {"kind": "end"}}}));
                 server.push_all();

@@ -49,10 +49,12 @@ pub struct Life {
     pub silent: bool,
     /// Our own code panicked when it was started.
     pub panicked: bool,
-    /// It said of a method that it has none.
-    pub unable: bool,
+    /// Methods it said that it doesn't have after all.
+    pub unable: BTreeSet<String>,
     /// It has been initialised.
     pub up: bool,
+    /// It has been through with indexing at least once.
+    pub has_read: bool,
     /// Requests without an answer, by id.
     pub open: BTreeMap<u64, String>,
 }

@@ -79,7 +79,13 @@ fn answered(stage: &mut Stage, call: &Call, done: &Done, whole: &Value) -> Judge
         }
     };
     let next = payload["nextCursor"].as_str().map(str::to_owned);
-    let said = format!("{} entries, next {:?}: {}", given.len(), next.as_deref().map(offset_of), given.join(", "));
+    let said = format!(
+        "{} entries, next {:?}: {} ({})",
+        given.len(),
+        next.as_deref().map(offset_of),
+        given.join(", "),
+        payload["summary"].as_str().unwrap_or_default()
+    );
     let summary = payload["summary"].as_str().unwrap_or_default();
     let (offset, before) = match &call.page {
         Page::First => (0, vec![]),
@@ -95,7 +101,7 @@ fn answered(stage: &mut Stage, call: &Call, done: &Done, whole: &Value) -> Judge
         let tree = stage.sites[call.workspace].tree_at(version);
         if call.asked == Asked::WorkspaceDiagnostics {
             let whole = next.is_none() && offset == 0 && !summary.contains("Passed over");
-            return workspace_findings_fit(stage, call, tree, &given, whole);
+            return workspace_findings_fit(stage, call, tree, &given, (summary, whole));
         }
         let Some(mut all) = truth(tree, &call.asked) else { return false };
         if summary.contains("Passed over") {
@@ -113,7 +119,9 @@ fn answered(stage: &mut Stage, call: &Call, done: &Done, whole: &Value) -> Judge
     if !(call.from..=done.until).any(|version| fits(stage, version)) {
         let tree = stage.sites[call.workspace].tree();
         let present = match &call.asked {
-            Asked::WorkspaceDiagnostics => Some(unfit_files(stage, call, &tree, &given, false)),
+            Asked::WorkspaceDiagnostics => {
+                Some(unfit_files(stage, call, &tree, &given, is_exact(call).then_some(summary)))
+            }
             asked => truth(&tree, asked),
         };
         stage.wrong(format!(
@@ -136,21 +144,50 @@ fn answered(stage: &mut Stage, call: &Call, done: &Done, whole: &Value) -> Judge
 }
 
 /// The workspace's diagnostics tell of the files that servers have reported on; each list was true at some time, and where the
-/// server reports on the whole project, at this one.
-fn workspace_findings_fit(stage: &Stage, call: &Call, tree: &Tree, given: &[String], whole: bool) -> bool {
-    let profile = &call.limits;
-    let exact = profile.diagnosing == Diagnosing::Pulled && profile.reports_workspace;
-    unfit_files(stage, call, tree, given, exact).is_empty() && !(exact && whole && some_missing(tree, given))
+/// server reports on the whole project, at this one. `told`: the summary, and whether the answer claims to be whole.
+fn workspace_findings_fit(stage: &Stage, call: &Call, tree: &Tree, given: &[String], told: (&str, bool)) -> bool {
+    let (summary, whole) = told;
+    let exact = is_exact(call);
+    unfit_files(stage, call, tree, given, exact.then_some(summary)).is_empty()
+        && !(exact && whole && some_missing(stage, call, tree, given))
 }
 
-/// Whether a file with findings isn't in the answer.
-fn some_missing(tree: &Tree, given: &[String]) -> bool {
+/// Whether the primary servers report on their whole projects whenever they are asked.
+fn is_exact(call: &Call) -> bool {
+    call.limits.diagnosing == Diagnosing::Pulled && call.limits.reports_workspace
+}
+
+/// Whether a summary names the server of a file among those that gave no answer.
+fn is_passed_over(summary: &str, name: &str) -> bool {
+    let (_, passed) = summary.split_once("Passed over ").unwrap_or_default();
+    kinds_of(name).iter().any(|kind| passed.contains(&format!("{kind}: ")))
+}
+
+/// Whether a server of a file, which ran after the call began, has said that it doesn't report on its whole project after all.
+fn is_unable(stage: &Stage, call: &Call, name: &str) -> bool {
+    let labels = kinds_of(name).map(|kind| format!("w{}/{kind}", call.workspace));
+    let ran = stage.lives.iter().filter(|life| life.ended.is_none_or(|ended| ended >= call.began));
+    let mut own = ran.filter(|life| labels.contains(&life.label));
+    own.any(|life| {
+        ["workspace/diagnostic", "textDocument/diagnostic"].iter().any(|method| life.unable.contains(*method))
+    })
+}
+
+/// The primary servers of a file.
+fn kinds_of(name: &str) -> [&'static str; 2] {
+    if name.ends_with(".other") { ["second", "second"] } else { ["first", "spare"] }
+}
+
+/// Whether a file with findings isn't in the answer, though its server reports on the whole project.
+fn some_missing(stage: &Stage, call: &Call, tree: &Tree, given: &[String]) -> bool {
     let is_there = |name: &str| given.iter().any(|entry| entry.split('|').next() == Some(name));
-    tree.keys().any(|name| !project_of(tree, name).findings(tree, name).is_empty() && !is_there(name))
+    let has_findings = |name: &str| !project_of(tree, name).findings(tree, name).is_empty();
+    tree.keys().any(|name| has_findings(name) && !is_there(name) && !is_unable(stage, call, name))
 }
 
-/// The files whose lists don't fit.
-fn unfit_files(stage: &Stage, call: &Call, tree: &Tree, given: &[String], exact: bool) -> Vec<String> {
+/// The files whose lists don't fit. `exact`: the servers' lists must be those of `tree`, but of servers that this summary names
+/// as passed over.
+fn unfit_files(stage: &Stage, call: &Call, tree: &Tree, given: &[String], exact: Option<&str>) -> Vec<String> {
     let profile = &call.limits;
     let unfit = given.iter().filter(|entry| {
         let mut parts = entry.split('|');
@@ -171,7 +208,10 @@ fn unfit_files(stage: &Stage, call: &Call, tree: &Tree, given: &[String], exact:
         let ever = |want: &dyn Fn(&Tree) -> Vec<String>, found: &[&str]| {
             found.is_empty() || (0..=site.version()).any(|version| fits(&want(site.tree_at(version)), found))
         };
-        let checked = if exact { fits(&of(tree), &checks) } else { ever(&of, &checks) };
+        let checked = match exact.filter(|_| !is_unable(stage, call, name)) {
+            Some(summary) => fits(&of(tree), &checks) || checks.is_empty() && is_passed_over(summary, name),
+            None => ever(&of, &checks),
+        };
         !(checked && ever(&linted, &lints) && checks.len() + lints.len() == told.len())
     });
     unfit.cloned().collect()

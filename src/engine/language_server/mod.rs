@@ -140,11 +140,6 @@ pub struct Pulled {
     pub incarnation: u64,
 }
 
-/// A method turned out not to be implemented.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub struct NotImplemented(pub &'static str);
-
 /// The server's answers can't be trusted any more: start it anew.
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -355,16 +350,6 @@ impl Handler<FilesChanged> for LanguageServer {
         match up.files_changed(&self.context, &message.0) {
             Ok(()) => self.refresh_state(ctx),
             Err(error) => self.lost(&error, ctx),
-        }
-    }
-}
-
-impl Handler<NotImplemented> for LanguageServer {
-    type Result = ();
-
-    fn handle(&mut self, message: NotImplemented, _: &mut Self::Context) {
-        if let Some(up) = &mut self.up {
-            up.capabilities.mark_unsupported(message.0);
         }
     }
 }
