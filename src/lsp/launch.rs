@@ -60,6 +60,10 @@ pub trait Process: Send + Sync {
     fn stderr_tail(&self) -> String;
     /// Memory of the whole process tree in bytes, if it can be known. Reads `/proc`: some ms for a large tree.
     fn memory_bytes(&self) -> Option<u64>;
+    /// The process id of the language server itself, below the group's leader. Reads `/proc`.
+    fn server_id(&self) -> Option<u32> {
+        self.id()
+    }
 }
 
 /// Why a server could not be started.

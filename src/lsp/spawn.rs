@@ -212,6 +212,10 @@ impl Process for RealProcess {
         }
         proc_tree::memory_bytes(self.guard.pid)
     }
+
+    fn server_id(&self) -> Option<u32> {
+        proc_tree::descendants(self.guard.pid).first().map(|process| process.pid)
+    }
 }
 
 /// Whether processes are left in the group of an ended guard. An id that another process has by now can't be the id of

@@ -88,6 +88,7 @@ pub fn serve(caller: &Caller<'_>, method: Method, request: &Request<'_>) -> Resu
             return match tools::call(request.params) {
                 Ok(call) => Ok(start(caller, &request.id, call)),
                 Err(fault) => {
+                    caller.service.metrics().rejected(fault.reason());
                     caller.service.malformed(&caller.call(&request.id, String::new(), tools::meta(request.params)));
                     Err(fail(fault))
                 }
@@ -106,6 +107,9 @@ pub fn tell(
     failed: Option<&Error>,
     began: Instant,
 ) {
+    if let Some(error) = failed {
+        service.metrics().rejected(error.fault.reason());
+    }
     let error = failed.map(|error| error.fault.code());
     service.metrics().request(&RequestRecord { method, transport, error, total: began.elapsed() });
 }

@@ -83,7 +83,10 @@ async fn lines_that_are_no_messages_and_the_length_of_a_pipe() {
     }
     pipe.send("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"odd\"}\n").await;
     pipe.next().await;
-    assert_eq!(counted.all(), ["rejected not_json", "rejected batch", "ping pipe 0", "_OTHER pipe -32601"]);
+    assert_eq!(
+        counted.all(),
+        ["rejected not_json", "rejected batch", "ping pipe 0", "rejected unknown_method", "_OTHER pipe -32601"]
+    );
     pipe.end().await;
     assert_eq!(counted.times("session pipe"), 1);
 }

@@ -57,15 +57,18 @@ impl Handler<GetHealth> for LanguageServer {
         let process = self.up.as_ref().map(|up| up.child.process().clone());
         let cell = self.context.cell.clone();
         Box::pin(async move {
-            // Memory is read from every process of the tree, which takes milliseconds.
-            let memory = match process {
-                Some(process) => blocking::spawn(move || process.memory_bytes()).await.ok().flatten(),
-                None => None,
+            // Every process of the tree is looked at, which takes milliseconds.
+            let (memory, pid) = match process {
+                Some(process) => {
+                    let looked = blocking::spawn(move || (process.memory_bytes(), process.server_id()));
+                    looked.await.unwrap_or_default()
+                }
+                None => (None, None),
             };
             if let Some(bytes) = memory {
                 cell.set_memory(bytes);
             }
-            ServerHealth { memory_bytes: memory, ..health }
+            ServerHealth { memory_bytes: memory, pid, ..health }
         })
     }
 }
@@ -88,7 +91,7 @@ impl LanguageServer {
             state,
             assumed_ready: up.is_some_and(|up| up.readiness.assumed(Instant::now())),
             since_s: self.since.elapsed().as_secs(),
-            pid: up.and_then(|up| up.child.process().id()),
+            pid: None,
             memory_bytes: None,
             restarts: self.restarts,
             open_documents: up.map(|up| up.documents.len()).unwrap_or(0),

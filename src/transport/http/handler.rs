@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, StatusCode, header};
@@ -59,11 +59,12 @@ struct Visitor<'a> {
 /// Answers one request.
 pub async fn handle(State(door): State<Arc<Door>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
+    let has_body = !HttpBody::is_end_stream(&body);
     match door.answer(&parts, body).await {
         Ok(response) => response,
         Err(refused) => {
             door.service.metrics().rejected(refused.reason());
-            refused.response()
+            refused.response(has_body)
         }
     }
 }

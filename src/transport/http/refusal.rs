@@ -144,6 +144,16 @@ impl Refusal {
     }
 }
 
+impl Refusal {
+    /// Whether it is decided while the body is still on its way.
+    fn comes_before_the_body_is_read(self) -> bool {
+        !matches!(
+            self,
+            Self::Message | Self::WrongVersion | Self::MissingVersion | Self::MissingSession | Self::UnknownSession
+        )
+    }
+}
+
 impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Self {
         Self { refusal, id: None, message: None }
@@ -162,8 +172,8 @@ impl Refused {
         self.message.as_ref().map_or(self.refusal.reason(), |error| error.fault.reason())
     }
 
-    /// The HTTP response.
-    pub fn response(&self) -> Response {
+    /// The HTTP response. `body_left`: the request has a body that wasn't read, so that the connection can't be used again.
+    pub fn response(&self, body_left: bool) -> Response {
         let body = match &self.message {
             Some(error) => write::fault(error),
             None => {
@@ -180,11 +190,26 @@ impl Refused {
             Refusal::Bearer => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"codeyard\""))
             }
-            Refusal::BodyTime | Refusal::BodyBroken => {
-                headers.insert(header::CONNECTION, HeaderValue::from_static("close"))
-            }
             _ => None,
         };
+        if body_left && self.refusal.comes_before_the_body_is_read() {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_with_an_unread_body_is_said_to_close() {
+        let closes = |refusal: Refusal, body_left| {
+            Refused::from(refusal).response(body_left).headers().contains_key(header::CONNECTION)
+        };
+        assert!(closes(Refusal::Bearer, true) && closes(Refusal::BodySize, true));
+        assert!(!closes(Refusal::Bearer, false), "there was no body");
+        assert!(!closes(Refusal::UnknownSession, true), "it was read");
     }
 }
