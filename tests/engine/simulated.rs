@@ -148,6 +148,24 @@ fn diagnostics_that_turn_out_not_to_be_pulled_are_waited_for_as_pushes() {
 }
 
 #[test]
+fn a_server_that_takes_its_time_to_stop_is_not_joined_by_another() {
+    paused(|| async {
+        let site = Site::usual();
+        let deaf = capable(&site).never("shutdown").never("exit").ignores_closed_input().ignores_terminate();
+        let fake = FakeLauncher::sequence([deaf, capable(&site)]);
+        let plan = Plan::one(site, fake.clone()).tune(|config| config.supervision.idle_stop_s = 20);
+        let yard = plan.open().await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        fake.wait_for("shutdown", 1).await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 1, 0)).await.timed_out("starting");
+        assert_eq!((fake.launches(), fake.alive()), (1, 1), "its caches are in use");
+        pass(10_000).await;
+        assert_eq!((fake.launches(), fake.alive()), (2, 1));
+        yard.call(DEFINITION, yard.site().at("a.fake", 1, 0)).await.ok();
+    });
+}
+
+#[test]
 fn a_call_that_is_taken_back_before_it_begins_is_counted() {
     paused(|| async {
         let site = Site::usual();
