@@ -138,7 +138,10 @@ fn diagnostics_that_turn_out_not_to_be_pulled_are_waited_for_as_pushes() {
         let site = Site::usual();
         let pushed = json!({"uri": site.uri("a.fake"), "diagnostics": [finding(0, "pushed")]});
         let fake = pulling(false)
-            .on("textDocument/diagnostic", [notify("textDocument/publishDiagnostics", pushed), fail(-32601, "no")])
+            .on(
+                "textDocument/diagnostic",
+                [fail(-32601, "no"), wait_ms(50), notify("textDocument/publishDiagnostics", pushed)],
+            )
             .launcher();
         let linter = Entry::new("lint", pulling(false).launcher()).linter();
         let yard = Plan::one(site, fake).kind(linter).open().await;
