@@ -82,6 +82,28 @@ fn a_nested_projects_files_are_swept_by_its_own_server_only() {
 }
 
 #[test]
+fn a_sweep_opens_no_text_that_is_newer_than_what_the_server_was_told() {
+    paused(|| async {
+        let names = ["a.fake", "b.fake", "c.fake", "d.fake", "e.fake"];
+        let site = Site::new(&names.map(|name| (name, "old\n")));
+        let answer = reply(json!({"kind": "full", "items": []}));
+        let fake = pulling(false).on("textDocument/diagnostic", [wait_ms(100), answer]).launcher();
+        let yard = Plan::one(site, fake.clone()).tune(|config| config.diagnostics.sweep = Sweep::All).open().await;
+        let call = yard.spawn(WORKSPACE_DIAGNOSTICS, json!({}));
+        fake.wait_for("textDocument/didOpen", 4).await;
+        yard.site().write("a.fake", "new\n");
+        yard.site().write("e.fake", "new\n");
+        fake.wait_for("textDocument/didOpen", 5).await;
+        drop(call.await);
+        let told = fake.record().methods();
+        let place = |method: &str| told.iter().rposition(|told| told == method);
+        let (change, open) = (place("textDocument/didChange"), place("textDocument/didOpen"));
+        assert!(change.is_some() && change < open, "{told:?}");
+        assert_eq!(yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await.ok()["items"], json!([]));
+    });
+}
+
+#[test]
 fn a_malformed_report_is_the_servers_fault() {
     paused(|| async {
         for (workspace, method) in [(false, "textDocument/diagnostic"), (true, "workspace/diagnostic")] {
