@@ -14,9 +14,12 @@ use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 use crate::base::ids::WorkspaceName;
 use crate::engine::providers::ChildKey;
 
+/// The seats that are held or waited for.
+type Taken = BTreeMap<(WorkspaceName, ChildKey), Weak<Turn<()>>>;
+
 /// All seats of a service.
 #[derive(Debug, Clone, Default)]
-pub struct Seats(Arc<Mutex<BTreeMap<(WorkspaceName, ChildKey), Weak<Turn<()>>>>>);
+pub struct Seats(Arc<Mutex<Taken>>);
 
 /// A seat that is held; dropping it makes room for the next one.
 #[derive(Debug)]
