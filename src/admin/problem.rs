@@ -91,7 +91,10 @@ pub struct ProblemDocument {
 
 /// A refusal.
 #[derive(Debug, Clone)]
-pub struct Problem {
+pub struct Problem(Box<Parts>);
+
+#[derive(Debug, Clone)]
+struct Parts {
     kind: Kind,
     detail: String,
     remedy: String,
@@ -104,24 +107,28 @@ impl Problem {
     /// What is wrong, and what to do.
     pub fn new(kind: Kind, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
         let (detail, remedy) = (detail.into(), remedy.into());
-        Self { kind, detail, remedy, key: None, revision: None, allow: None }
+        Self(Box::new(Parts { kind, detail, remedy, key: None, revision: None, allow: None }))
     }
 
     /// With the key of the body that is wrong.
-    pub fn at_key(self, key: String) -> Self {
-        Self { key: Some(key).filter(|key| !key.is_empty()), ..self }
+    pub fn at_key(mut self, key: String) -> Self {
+        self.0.key = Some(key).filter(|key| !key.is_empty());
+        self
     }
 
     /// With the revision there is.
-    pub fn with_revision(self, revision: Option<String>) -> Self {
-        Self { revision, ..self }
+    pub fn with_revision(mut self, revision: Option<String>) -> Self {
+        self.0.revision = revision;
+        self
     }
 
     /// The path takes other methods.
     pub fn method(allowed: &[&str]) -> Self {
         let allow = allowed.join(", ");
-        let problem = Self::new(Kind::MethodNotAllowed, "this path does not take this method", format!("use {allow}"));
-        Self { allow: Some(allow), ..problem }
+        let remedy = format!("use {allow}");
+        let mut problem = Self::new(Kind::MethodNotAllowed, "this path does not take this method", remedy);
+        problem.0.allow = Some(allow);
+        problem
     }
 
     /// No such workspace.
@@ -149,19 +156,19 @@ impl Problem {
     pub fn response(&self) -> Response {
         let document = ProblemDocument {
             kind: "about:blank".to_owned(),
-            title: self.kind.title().to_owned(),
-            status: self.kind.status().as_u16(),
-            detail: self.detail.clone(),
-            remedy: self.remedy.clone(),
-            key: self.key.clone(),
-            revision: self.revision.clone(),
+            title: self.0.kind.title().to_owned(),
+            status: self.0.kind.status().as_u16(),
+            detail: self.0.detail.clone(),
+            remedy: self.0.remedy.clone(),
+            key: self.0.key.clone(),
+            revision: self.0.revision.clone(),
         };
         let mut response = Response::new(Body::from(serde_json::to_vec(&document).unwrap_or_default()));
-        *response.status_mut() = self.kind.status();
+        *response.status_mut() = self.0.kind.status();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        match self.kind {
+        match self.0.kind {
             Kind::Unauthorized => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"codeyard admin\""));
             }
@@ -173,7 +180,7 @@ impl Problem {
             }
             _ => {}
         }
-        if let Some(allow) = self.allow.as_deref().and_then(|allow| HeaderValue::from_str(allow).ok()) {
+        if let Some(allow) = self.0.allow.as_deref().and_then(|allow| HeaderValue::from_str(allow).ok()) {
             headers.insert(header::ALLOW, allow);
         }
         response

@@ -50,7 +50,7 @@ pub fn install(log: &LogSection) -> Flush {
         drop(INSTALLED.set(queue));
     }
     if let Some(wrong) = wrong {
-        tracing::warn!("{wrong} is ignored: it must be directives such as info or codeyard::call=off,codeyard=debug");
+        tracing::warn!("{wrong} is ignored: it must be directives such as info or warn or codeyard=debug");
     }
     Flush
 }
@@ -91,9 +91,9 @@ mod tests {
         };
         let (plain, none) = read(&log(""), None);
         assert!(plain.contains("info") && plain.contains("tonic=warn") && none.is_none(), "{plain}");
-        assert!(read(&log("codeyard::call=off"), None).0.contains("codeyard::call=off"));
-        let both = read(&log("codeyard::call=off"), Some("codeyard::call=debug"));
-        assert!(both.0.contains("codeyard::call=debug") && !both.0.contains("off,codeyard"), "{both:?}");
+        assert!(read(&log("codeyard=off"), None).0.contains("codeyard=off"));
+        let both = read(&log("codeyard=off"), Some("codeyard=debug"));
+        assert!(both.0.contains("codeyard=debug") && !both.0.contains("codeyard=off"), "{both:?}");
         assert_eq!(read(&log(""), Some("a=b=c")).1, Some("CODEYARD_LOG"));
         assert_eq!(read(&log("codeyard=loud"), None).1, Some("log.filter"));
         let quiet = LogSection { level: LogLevel::Error, ..LogSection::default() };

@@ -98,7 +98,7 @@ fn errors_name_place_key_problem_and_remedy() {
         ("[server]\nlistne = \"x\"", "yard.toml:2:1: server.listne: unknown key; did you mean `listen`?"),
         ("[server]\nno-auth = true", "yard.toml:2:1: server.no-auth: unknown key; did you mean `no_auth`?"),
         ("workspaces = []", "yard.toml:1:1: workspaces: unknown key; did you mean `workspace`?"),
-        ("[log]\ncolour = 1", "yard.toml:2:1: log.colour: unknown key; known keys here are format, level"),
+        ("[log]\ncolour = 1", "yard.toml:2:1: log.colour: unknown key; known keys here are filter, format, level"),
         (
             &with("limits = { page = 1, max_page_sice = 2 }"),
             "yard.toml:4:22: workspace[0].limits.max_page_sice: unknown key; did you mean `max_page_size`?",

@@ -237,7 +237,7 @@ impl<'a> Call<'a> {
         };
         match decoded {
             Ok(answer) => self.to_utf16(answer, encoding).await,
-            Err(error) => Err(self.malformed(&error)),
+            Err(_) => Err(self.malformed()),
         }
     }
 
@@ -288,7 +288,7 @@ impl<'a> Call<'a> {
                 }
                 _ => return Err(internal()),
             };
-            let pulled = pulled_file(&uri, &reply).map_err(|error| self.malformed(&error))?;
+            let pulled = pulled_file(&uri, &reply).map_err(|_| self.malformed())?;
             let Some(file) = pulled else { continue };
             let RawAnswer::Diagnostics(converted) = self.to_utf16(RawAnswer::Diagnostics(vec![file]), encoding).await?
             else {
@@ -303,13 +303,13 @@ impl<'a> Call<'a> {
             let (reply, encoding) = match self.await_reply(pending, methods::WORKSPACE_DIAGNOSTIC).await? {
                 Attempt::Reply(reply, encoding, _) => (reply, encoding),
                 Attempt::Outdated | Attempt::Unimplemented | Attempt::Died => return Ok(None),
-                Attempt::Refused(message) => {
-                    tracing::warn!(server = %self.provider.kind, message, "language server refused its report");
+                Attempt::Refused(code) => {
+                    tracing::warn!(server = %self.provider.kind, code, "language server refused its report");
                     return Err(self.unavailable("server_error", "the project's diagnostics could not be pulled"));
                 }
                 _ => return Err(internal()),
             };
-            let reports = convert::workspace_diagnostic_report(&reply).map_err(|error| self.malformed(&error))?;
+            let reports = convert::workspace_diagnostic_report(&reply).map_err(|_| self.malformed())?;
             let whole = reports.into_iter().filter_map(|entry| match entry.report {
                 convert::FileReport::Full { items, .. } => {
                     Some(RawFileDiagnostics { uri: entry.uri, diagnostics: items })
@@ -329,8 +329,9 @@ impl<'a> Call<'a> {
         Ok(Some(RawAnswer::Diagnostics(all)))
     }
 
-    fn malformed(&self, error: &convert::ConvertError) -> ProviderFailure {
-        tracing::warn!(server = %self.provider.kind, error = %error, "language server's answer is malformed");
+    fn malformed(&self) -> ProviderFailure {
+        // What is wrong with it would be told in its own words.
+        tracing::warn!(server = %self.provider.kind, "language server's answer is malformed");
         self.unavailable("server_error", "the language server gave a malformed answer")
     }
 

@@ -6,21 +6,23 @@
 //! others wait for the same execution, is sent by itself; a child costs no allocation of its own, and nothing at all where
 //! no spans are made.
 
+mod work;
+
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use opentelemetry::trace::SpanContext;
 use parking_lot::Mutex;
 
-use super::record::{
-    CacheUse, CallRecord, CursorOutcome, Outcome, PrincipalHash, RpcOutcome, RpcRecord, TransportKind,
-};
+use super::record::{CacheUse, CallRecord, CursorOutcome, Outcome, PrincipalHash, RpcOutcome, TransportKind};
 use super::trace_context::TraceContext;
-use super::{Metrics, Telemetry, names};
+use super::{Telemetry, names};
 use crate::base::clock::Instant;
 use crate::base::ids::{PrincipalId, ServerKind, WorkspaceName};
 use crate::base::limits;
 use crate::model::error::{ErrorCode, Phase, ToolError};
+
+pub use work::{Asker, LspCall, SharedWait, Timed};
 
 /// What is known of a call when it comes in.
 pub struct CallStart<'a> {
@@ -108,81 +110,6 @@ pub(super) enum Work {
     Lsp { method: &'static str, server: ServerKind, outcome: RpcOutcome },
     /// Making the canonical answer.
     Canonicalise,
-}
-
-/// Measures a piece of a call's work until it is dropped.
-#[must_use = "dropping it ends the measurement"]
-pub struct Timed {
-    trace: CallTrace,
-    work: Work,
-    from: Instant,
-}
-
-/// A request to a language server that is under way. Dropped, it counts as cancelled.
-#[must_use = "dropping it ends the request"]
-pub struct LspCall {
-    asker: Asker,
-    method: &'static str,
-    server: ServerKind,
-    outcome: RpcOutcome,
-    from: Instant,
-}
-
-/// Waiting for an execution that another call has started, until it is dropped.
-#[must_use = "dropping it ends the wait"]
-pub struct SharedWait {
-    trace: CallTrace,
-    from: Instant,
-}
-
-/// For whom a language server is asked.
-#[derive(Clone)]
-pub enum Asker {
-    /// For a call.
-    Call(CallTrace),
-    /// For nobody in particular: only counted.
-    Nobody(Arc<dyn Metrics>),
-}
-
-impl Asker {
-    /// A request to a language server goes out.
-    pub fn lsp(&self, method: &'static str, server: &ServerKind) -> LspCall {
-        let from = Instant::now();
-        if let Self::Call(call) = self {
-            let mut state = call.0.state.lock();
-            if state.asking == 0 {
-                state.asking_since = from;
-            }
-            state.asking += 1;
-        }
-        LspCall { asker: self.clone(), method, server: server.clone(), outcome: RpcOutcome::Cancelled, from }
-    }
-
-    /// Begins to make the canonical answer.
-    pub fn canonicalise(&self) -> Option<Timed> {
-        match self {
-            Self::Call(call) => Some(call.timed(Work::Canonicalise)),
-            Self::Nobody(_) => None,
-        }
-    }
-
-    /// So many places of the answer lie outside the roots and are left out.
-    pub fn left_out(&self, outside: usize) {
-        if let Self::Call(call) = self {
-            call.note(|record| record.outside = outside);
-        }
-    }
-
-    /// A language server takes part in the answer.
-    pub fn takes_part(&self, server: &ServerKind) {
-        if let Self::Call(call) = self {
-            call.note(|record| {
-                if !record.servers.contains(server) {
-                    record.servers.push(server.clone());
-                }
-            });
-        }
-    }
 }
 
 impl OpenCall {
@@ -375,59 +302,6 @@ fn cap(record: &CallRecord, is_cut: bool) -> Option<&'static str> {
         Outcome::Failed(ErrorCode::SnapshotTooLarge) => Some(names::CAP_SNAPSHOT),
         Outcome::Ok if is_cut => Some(names::CAP_ITEMS),
         _ => None,
-    }
-}
-
-impl Drop for Timed {
-    fn drop(&mut self) {
-        let to = Instant::now();
-        let mut state = self.trace.0.state.lock();
-        if !state.ended {
-            match self.work {
-                Work::Wait(phase) => {
-                    state.record.wait += to - self.from;
-                    state.record.waited_for.get_or_insert(phase);
-                }
-                Work::Canonicalise => state.record.canonicalise += to - self.from,
-                Work::Queue | Work::Lsp { .. } => {}
-            }
-        }
-        self.trace.keep(&mut state, ChildSpan { work: self.work.clone(), from: self.from, to });
-    }
-}
-
-impl LspCall {
-    /// Ends it.
-    pub fn end(mut self, outcome: RpcOutcome) {
-        self.outcome = outcome;
-    }
-}
-
-impl Drop for LspCall {
-    fn drop(&mut self) {
-        let to = Instant::now();
-        let (method, server, outcome) = (self.method, self.server.clone(), self.outcome);
-        let rpc = RpcRecord { method, server: server.clone(), outcome, duration: to - self.from };
-        let call = match &self.asker {
-            Asker::Nobody(metrics) => return metrics.rpc(&rpc),
-            Asker::Call(call) => call,
-        };
-        call.0.telemetry.metrics().rpc(&rpc);
-        let mut state = call.0.state.lock();
-        state.asking -= 1;
-        if state.asking == 0 && !state.ended {
-            let since = state.asking_since;
-            state.record.server += to - since;
-        }
-        let child = ChildSpan { work: Work::Lsp { method, server, outcome }, from: self.from, to };
-        call.keep(&mut state, child);
-    }
-}
-
-impl Drop for SharedWait {
-    fn drop(&mut self) {
-        let waited = self.from.elapsed();
-        self.trace.note(|record| record.server += waited);
     }
 }
 

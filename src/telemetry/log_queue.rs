@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use tracing::Level;
@@ -70,11 +70,9 @@ impl LogQueue {
 
     /// Waits until everything is written, for at most [`limits::LOG_FLUSH_MS`].
     pub fn flush(&self) {
-        let until = Instant::now() + Duration::from_millis(limits::LOG_FLUSH_MS);
         let mut waiting = self.waiting.lock();
-        while (waiting.writing || !waiting.lines.is_empty())
-            && !self.emptied.wait_until(&mut waiting, until).timed_out()
-        {}
+        let unwritten = |waiting: &mut Waiting| waiting.writing || !waiting.lines.is_empty();
+        self.emptied.wait_while_for(&mut waiting, unwritten, Duration::from_millis(limits::LOG_FLUSH_MS));
     }
 
     fn push(&self, line: Line, bytes: usize) {
@@ -128,9 +126,8 @@ impl LogQueue {
             self.filled.wait(&mut waiting);
         }
         waiting.writing = true;
-        drop(waiting);
-        std::thread::sleep(Duration::from_millis(limits::LOG_GATHER_MS));
-        let mut waiting = self.waiting.lock();
+        // Only the first line rings, so this lets the time pass.
+        self.filled.wait_for(&mut waiting, Duration::from_millis(limits::LOG_GATHER_MS));
         waiting.bytes = 0;
         std::mem::take(&mut waiting.lines)
     }

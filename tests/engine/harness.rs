@@ -218,7 +218,8 @@ impl Plan {
 
     /// Adds to where calls are told.
     pub fn tell(mut self, tell: impl Fn(Telemetry) -> Telemetry + Send + Sync + 'static) -> Self {
-        self.tell = Arc::new(tell);
+        let before = self.tell;
+        self.tell = Arc::new(move |told| tell(before(told)));
         self
     }
 

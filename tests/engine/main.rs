@@ -3,6 +3,7 @@
 
 #[path = "../support/fake_server/mod.rs"]
 mod fake_server;
+#[expect(dead_code, reason = "shared with the tests of what is told")]
 mod harness;
 
 mod caps;

@@ -6,6 +6,7 @@ mod bare;
 #[expect(dead_code, reason = "shared with the tests of the binary")]
 mod e2e;
 #[path = "../support/mcp.rs"]
+#[expect(dead_code, reason = "shared with the tests of the binary")]
 mod mcp;
 #[path = "../support/question.rs"]
 mod question;

@@ -1,6 +1,6 @@
 //! An exporter that keeps what it gets, and a way to write spans down.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use crate::harness::{Plan, Yard};
 
 /// Attributes whose values differ from run to run.
-const VOLATILE: [&str; 3] = ["codeyard.queue_ms", "codeyard.server_ms", "codeyard.bytes"];
+const VOLATILE: [&str; 4] = ["codeyard.epochs", "codeyard.queue_ms", "codeyard.server_ms", "codeyard.bytes"];
 
 #[derive(Debug, Clone, Default)]
 pub struct Caught(Arc<Mutex<Vec<SpanData>>>);
@@ -58,9 +58,8 @@ impl Watched {
 /// Everything but times and random ids, as text: a call's span, below it its children in the order they began.
 pub fn written(spans: &[SpanData]) -> String {
     let mut text = String::new();
-    let calls: BTreeMap<SpanId, usize> =
-        spans.iter().enumerate().map(|(number, span)| (span.span_context.span_id(), number)).collect();
-    let roots = spans.iter().filter(|span| !calls.contains_key(&span.parent_span_id));
+    let ids: HashSet<SpanId> = spans.iter().map(|span| span.span_context.span_id()).collect();
+    let roots = spans.iter().filter(|span| !ids.contains(&span.parent_span_id));
     for root in roots {
         write_span(&mut text, root, "", spans);
         let mut children: Vec<&SpanData> =

@@ -5,8 +5,9 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use codeyard::base::clock::Instant;
 use codeyard::telemetry::Pipeline;
 use codeyard::telemetry::settings::Settings;
 use parking_lot::Mutex;

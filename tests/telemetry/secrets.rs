@@ -97,16 +97,15 @@ fn no_secret_leaves_in_a_span_or_a_line() {
         assert!(spans.len() >= 9);
         *found.lock() = format!("{spans:?}");
     });
-    while !String::from_utf8_lossy(&memory.0.lock()).contains("CURSOR_INVALID") {
-        queue.flush();
-    }
+    queue.flush();
+    queue.flush();
     let text = String::from_utf8(memory.0.lock().clone()).unwrap();
     let calls: Vec<Value> = text
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).expect(line))
         .filter(|line| line["target"] == "codeyard::call")
         .collect();
-    assert_eq!(calls.len(), 9, "one line each:\n{text}");
+    assert_eq!(calls.len(), 9, "one line each, {} dropped: {calls:#?}", queue.dropped());
     for field in [
         "timestamp",
         "level",

@@ -41,7 +41,7 @@ pub async fn put(api: Arc<Api>, call: Call) -> Result<Response, Problem> {
     let roster = api.control.roster(Some(&name)).await?;
     let before = roster.entries.first().map(|entry| &entry.config);
     let config = WorkspaceConfig::from_json(&name, body, before).map_err(invalid)?;
-    let done = api.control.put(config, condition(&call.headers)).await?.map_err(|error| refused_put(error))?;
+    let done = api.control.put(config, condition(&call.headers)).await?.map_err(refused_put)?;
     let change = match done.change {
         PutChange::Created => Change::Created,
         PutChange::Replaced => Change::Replaced,

@@ -57,6 +57,15 @@ impl Judge {
         if right == said { Verdict::Same } else { Verdict::Different(difference(&right, &said)) }
     }
 
+    /// Whether two bare answers say the same.
+    pub fn agree(&self, ask: &Ask, one: &[u8], other: &[u8]) -> bool {
+        let said = |bytes: &[u8]| {
+            let message: Value = serde_json::from_slice(bytes).unwrap_or_default();
+            self.expected(ask, &message["result"])
+        };
+        said(one) == said(other)
+    }
+
     /// How many references a bare answer holds, by the contract's count.
     pub fn count(&self, bare: &[u8]) -> usize {
         self.places(bare).len()

@@ -126,7 +126,7 @@ impl Pair {
                 (self.ask_bare(asks, clients, &mut outcome.bare.span).await, ours)
             };
             for ((ask, bare), ours) in asks.iter().zip(bare).zip(ours) {
-                self.take(&mut outcome, ask, bare, ours).await;
+                self.take(bench, &mut outcome, asks, (ask, bare, ours)).await;
             }
         }
         outcome.retained = self.served.retained_hits().await.saturating_sub(hits);
@@ -150,7 +150,13 @@ impl Pair {
         in_order(samples)
     }
 
-    async fn take(&self, outcome: &mut Outcome, ask: &Ask, bare: Sample, ours: Sample) {
+    async fn take(
+        &self,
+        bench: &Bench,
+        outcome: &mut Outcome,
+        asks: &[Ask],
+        (ask, bare, ours): (&Ask, Sample, Sample),
+    ) {
         outcome.bare.add(bare.took);
         outcome.ours.add(ours.took);
         let verdict = match (&bare.body, &ours.body) {
@@ -162,7 +168,7 @@ impl Pair {
             Verdict::Same => outcome.compared += 1,
             Verdict::Failed(code) => *outcome.errors.entry(code).or_default() += 1,
             Verdict::Incomparable => {}
-            Verdict::Different(_) if self.is_unsteady(ask, &ours.body).await => outcome.unsteady += 1,
+            Verdict::Different(_) if self.is_unsteady(bench, asks, ask, (&bare, &ours)).await => outcome.unsteady += 1,
             Verdict::Different(how) => {
                 outcome.compared += 1;
                 outcome.wrong += 1;
@@ -173,16 +179,28 @@ impl Pair {
         }
     }
 
-    /// Whether the bare server itself, asked again, sometimes says what codeyard said: then neither is wrong.
-    async fn is_unsteady(&self, ask: &Ask, ours: &Result<Vec<u8>, String>) -> bool {
-        let Ok(ours) = ours else { return false };
+    /// Whether the bare server contradicts itself: asked again it says what codeyard said, or, started anew and asked in
+    /// another order, something else than before. Then neither is wrong.
+    async fn is_unsteady(&self, bench: &Bench, asks: &[Ask], ask: &Ask, (bare, ours): (&Sample, &Sample)) -> bool {
+        let (Ok(bare), Ok(ours)) = (&bare.body, &ours.body) else { return false };
         for _ in 0..AGAIN {
             let again = self.bare.ask(ask).await;
             if again.is_ok_and(|again| self.judge.compare(ask, &again, ours) == Verdict::Same) {
                 return true;
             }
         }
-        false
+        let Ok(cache) = bench.scratch.folder("bare") else { return false };
+        let fresh = Bare::start(self.corpus.language, &self.corpus.root, &bench.installer, &cache).await;
+        let Ok(fresh) = fresh else { return false };
+        for other in asks.iter().rev() {
+            // Only what it does to the answer after it counts.
+            let _ = fresh.ask(other).await;
+        }
+        let said = fresh.ask(ask).await;
+        fresh.stop().await;
+        said.is_ok_and(|said| {
+            !self.judge.agree(ask, &said, bare) || self.judge.compare(ask, &said, ours) == Verdict::Same
+        })
     }
 
     /// Ends both.
