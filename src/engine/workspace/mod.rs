@@ -172,6 +172,10 @@ struct Child {
 }
 
 impl Drop for Child {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "nobody is left to try again, and each child is sent one of these at most"
+    )]
     fn drop(&mut self) {
         // One that was stopped doesn't hear it; the others have lost their workspace.
         self.actor.do_send(Orphaned);
