@@ -21,6 +21,7 @@ pub mod provider_call;
 pub mod providers;
 pub mod question;
 pub mod restart;
+pub mod seats;
 pub mod server_context;
 pub mod server_state;
 pub mod start;

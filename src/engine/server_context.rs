@@ -13,6 +13,7 @@ use crate::base::ids::{ServerKind, WorkspaceName};
 use crate::engine::census::ServerCell;
 use crate::engine::providers::ChildKey;
 use crate::engine::restart::RestartRule;
+use crate::engine::seats::Seats;
 use crate::engine::workspace_setup::Servers;
 use crate::gate::Gate;
 use crate::lsp::frame::FrameBudget;
@@ -105,6 +106,8 @@ pub struct ServerContext {
     pub cache: PathBuf,
     /// Which child of the workspace it is.
     pub key: ChildKey,
+    /// Keeps it from running beside the one that it replaces.
+    pub seats: Seats,
 }
 
 impl ServerContext {

@@ -11,6 +11,7 @@ use crate::config::{Prewarm, Sweep};
 use crate::engine::census::WorkspaceCell;
 use crate::engine::programs::Programs;
 use crate::engine::restart::RestartRule;
+use crate::engine::seats::Seats;
 use crate::engine::server_context::ServerTimes;
 use crate::gate::Gate;
 use crate::lsp::frame::FrameBudget;
@@ -107,6 +108,8 @@ pub struct WorkspaceSetup {
     pub cache: PathBuf,
     /// Where it says how it is.
     pub cell: Arc<WorkspaceCell>,
+    /// Keeps a server from running beside the one that it replaces.
+    pub seats: Seats,
     /// What it shares with others.
     pub shared: Shared,
 }

@@ -113,7 +113,6 @@ fn a_workspace_that_panics_is_built_anew_and_the_others_never_know() {
         assert_eq!(there().await.bytes(), before);
         assert_eq!(here().await.bytes(), own, "the same answer from the workspace built anew");
         assert!(yard.epochs().await[0] > epoch);
-        pass(2_000).await;
         assert_eq!((first.launches(), first.alive()), (2, 1), "the children of the dead one are gone");
         assert_eq!((others.launches(), others.alive()), (1, 1));
     });

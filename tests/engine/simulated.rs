@@ -82,6 +82,28 @@ fn a_nested_projects_files_are_swept_by_its_own_server_only() {
 }
 
 #[test]
+fn a_sweep_opens_no_text_that_is_newer_than_what_the_server_was_told() {
+    paused(|| async {
+        let names = ["a.fake", "b.fake", "c.fake", "d.fake", "e.fake"];
+        let site = Site::new(&names.map(|name| (name, "old\n")));
+        let answer = reply(json!({"kind": "full", "items": []}));
+        let fake = pulling(false).on("textDocument/diagnostic", [wait_ms(100), answer]).launcher();
+        let yard = Plan::one(site, fake.clone()).tune(|config| config.diagnostics.sweep = Sweep::All).open().await;
+        let call = yard.spawn(WORKSPACE_DIAGNOSTICS, json!({}));
+        fake.wait_for("textDocument/didOpen", 4).await;
+        yard.site().write("a.fake", "new\n");
+        yard.site().write("e.fake", "new\n");
+        fake.wait_for("textDocument/didOpen", 5).await;
+        drop(call.await);
+        let told = fake.record().methods();
+        let place = |method: &str| told.iter().rposition(|told| told == method);
+        let (change, open) = (place("textDocument/didChange"), place("textDocument/didOpen"));
+        assert!(change.is_some() && change < open, "{told:?}");
+        assert_eq!(yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await.ok()["items"], json!([]));
+    });
+}
+
+#[test]
 fn a_malformed_report_is_the_servers_fault() {
     paused(|| async {
         for (workspace, method) in [(false, "textDocument/diagnostic"), (true, "workspace/diagnostic")] {
@@ -138,12 +160,33 @@ fn diagnostics_that_turn_out_not_to_be_pulled_are_waited_for_as_pushes() {
         let site = Site::usual();
         let pushed = json!({"uri": site.uri("a.fake"), "diagnostics": [finding(0, "pushed")]});
         let fake = pulling(false)
-            .on("textDocument/diagnostic", [notify("textDocument/publishDiagnostics", pushed), fail(-32601, "no")])
+            .on(
+                "textDocument/diagnostic",
+                [fail(-32601, "no"), wait_ms(50), notify("textDocument/publishDiagnostics", pushed)],
+            )
             .launcher();
         let linter = Entry::new("lint", pulling(false).launcher()).linter();
         let yard = Plan::one(site, fake).kind(linter).open().await;
         let called = yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake")).await.ok();
         assert_eq!(called["diagnostics"][0]["message"], "pushed");
+    });
+}
+
+#[test]
+fn a_server_that_takes_its_time_to_stop_is_not_joined_by_another() {
+    paused(|| async {
+        let site = Site::usual();
+        let deaf = capable(&site).never("shutdown").never("exit").ignores_closed_input().ignores_terminate();
+        let fake = FakeLauncher::sequence([deaf, capable(&site)]);
+        let plan = Plan::one(site, fake.clone()).tune(|config| config.supervision.idle_stop_s = 20);
+        let yard = plan.open().await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+        fake.wait_for("shutdown", 1).await;
+        yard.call(DEFINITION, yard.site().at("a.fake", 1, 0)).await.timed_out("starting");
+        assert_eq!((fake.launches(), fake.alive()), (1, 1), "its caches are in use");
+        pass(10_000).await;
+        assert_eq!((fake.launches(), fake.alive()), (2, 1));
+        yard.call(DEFINITION, yard.site().at("a.fake", 1, 0)).await.ok();
     });
 }
 

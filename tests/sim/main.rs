@@ -10,6 +10,7 @@ mod events;
 mod faults;
 mod fleet;
 mod language;
+mod mind;
 mod misdeeds;
 mod profile;
 mod rules;

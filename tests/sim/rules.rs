@@ -8,9 +8,6 @@ use tokio::time::Instant;
 use crate::profile::{BACKOFF_MAX_MS, BACKOFF_MS, MAX_RESTARTS, QUARANTINE_S, WINDOW_S};
 use crate::stage::{Life, Stage};
 
-/// After a panic of a workspace its children are noticed as orphans within this time.
-const ORPHAN: Duration = Duration::from_millis(1_100);
-
 /// The deaths of one server that the rule counts.
 #[derive(Default)]
 struct History {
@@ -35,12 +32,21 @@ impl Rules {
             let number = self.checked;
             self.checked += 1;
             let life = &stage.lives[number];
+            let runs_beside = |other: &&Life| {
+                other.label == life.label
+                    && other.folder == life.folder
+                    && other.ended.is_none_or(|ended| ended > life.began)
+            };
+            let overlap = stage.lives[..number].iter().any(|other| runs_beside(&other));
             let key = (life.label.clone(), life.folder.clone(), life.era.clone());
             let history = self.histories.entry(key).or_default();
             let wrong = history
                 .last
                 .replace(number)
                 .and_then(|before| history.successor(number, &stage.lives[before], life, panics));
+            if overlap {
+                stage.wrong(format!("launch #{number}: its predecessor still runs"));
+            }
             if let Some(why) = wrong {
                 stage.wrong(why);
             }
@@ -52,11 +58,7 @@ impl History {
     fn successor(&mut self, number: usize, before: &Life, now: &Life, panics: &[Instant]) -> Option<String> {
         let rebuilt = panics.iter().any(|at| *at >= before.began && *at <= now.began);
         let was_reset = rebuilt || before.stopping || before.silent || before.panicked;
-        let Some(ended) = before.ended else {
-            let orphaned = panics.iter().any(|at| now.began.saturating_duration_since(*at) <= ORPHAN);
-            let excused = orphaned || before.stopping;
-            return (!excused).then(|| format!("launch #{number}: its predecessor still runs"));
-        };
+        let ended = before.ended?;
         if was_reset {
             *self = Self { last: self.last, ..Self::default() };
             return None;

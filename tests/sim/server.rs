@@ -3,7 +3,6 @@
 //! It reads the disk when its watches are registered, and afterwards only what it is told of. So a change that it isn't told of
 //! shows as a wrong answer.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,9 +14,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::answers;
 use crate::faults::StartFault;
-use crate::language::{Project, Tree};
+use crate::language::Project;
+use crate::mind::Mind;
 use crate::profile::Diagnosing;
 use crate::stage::{Sabotage, Shared};
 use crate::wire::{framed, read_message};
@@ -26,20 +25,6 @@ use crate::wire::{framed, read_message};
 pub enum Out {
     Bytes(Vec<u8>),
     End(Exit),
-}
-
-/// What a server knows.
-#[derive(Default)]
-pub struct Mind {
-    index: Tree,
-    /// Open documents: version and text.
-    open: BTreeMap<String, (i64, Arc<str>)>,
-    indexing: bool,
-    /// Bouts of indexing so far.
-    bouts: u64,
-    asked: BTreeMap<i64, &'static str>,
-    pub held: Vec<Value>,
-    pub cancels: BTreeMap<u64, CancellationToken>,
 }
 
 /// See the module.
@@ -100,11 +85,11 @@ impl Server {
         self.stopped.cancel();
     }
 
-    fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("w{}/{}#{}", self.workspace, self.kind, self.number)
     }
 
-    fn is_sabotaged(&self, how: Sabotage) -> bool {
+    pub fn is_sabotaged(&self, how: Sabotage) -> bool {
         self.stage.lock().sabotage == how
     }
 
@@ -213,16 +198,6 @@ impl Server {
         self.mind.lock().cancels.entry(id).or_default().cancel();
     }
 
-    /// Looks at one file again.
-    fn reread(&self, name: &str) {
-        let found = self.stage.lock().site(self.workspace).read_one(name).filter(|_| self.project.holds(name));
-        let mut mind = self.mind.lock();
-        match found {
-            Some(text) => drop(mind.index.insert(name.to_owned(), text)),
-            None => drop(mind.index.remove(name)),
-        }
-    }
-
     fn initialize(self: &Arc<Self>, id: u64) {
         let wait = match self.start {
             StartFault::DiesAtStart => return self.end(Exit { code: Some(1), signal: None }),
@@ -258,60 +233,12 @@ impl Server {
         capabilities
     }
 
-    /// Tells that it indexes. At a start it registers its watches, and reads the disk once that was answered.
-    fn begin_indexing(self: &Arc<Self>, at_start: bool) {
-        {
-            let mut mind = self.mind.lock();
-            mind.indexing = true;
-            mind.bouts += 1;
-        }
-        if !at_start && self.is_sabotaged(Sabotage::QuietIndexing) {
-            return self.end_indexing_later();
-        }
-        let value = json!({"kind": "begin", "title": "Indexing", "percentage": 0});
-        self.send(&json!({"method": "$/progress", "params": {"token": "index", "value": value}}));
-        if at_start {
-            self.stage.lock().lives[self.number].up = true;
-            let watchers = json!([{"globPattern": "**/*.fake"}, {"globPattern": "**/*.other"}]);
-            let item = json!({"id": "watch", "method": "workspace/didChangeWatchedFiles", "registerOptions": {"watchers": watchers}});
-            self.ask("client/registerCapability", json!({"registrations": [item]}));
-        } else {
-            self.end_indexing_later();
-        }
-    }
-
-    fn end_indexing_later(self: &Arc<Self>) {
-        let (server, bout) = (self.clone(), self.mind.lock().bouts);
-        let wait = {
-            let mut stage = self.stage.lock();
-            let longest = stage.profile.indexing_ms;
-            stage.dice.range(0, longest)
-        };
-        self.later(wait, async move {
-            let mut mind = server.mind.lock();
-            if mind.bouts == bout {
-                mind.indexing = false;
-                drop(mind);
-                server.stage.lock().lives[server.number].has_read = true;
-                server.note("has indexed");
-                server.send(&json!({"method": "$/progress", "params": {"token": "index", "value": {"kind": "end"}}}));
-                server.push_all();
-            }
-        });
-    }
-
-    /// Goes back to indexing.
-    pub fn index_again(self: &Arc<Self>) {
-        self.note("indexes again");
-        self.begin_indexing(false);
-    }
-
     /// Asks to be asked again.
     pub fn refresh(&self) {
         self.ask("workspace/diagnostic/refresh", json!(null));
     }
 
-    fn ask(&self, method: &'static str, params: Value) {
+    pub fn ask(&self, method: &'static str, params: Value) {
         let id = {
             let mut mind = self.mind.lock();
             let id = mind.asked.keys().next_back().map_or(1, |last| last + 1);
@@ -324,81 +251,8 @@ impl Server {
     fn take_answer(self: &Arc<Self>, message: &Value) {
         let asked = message["id"].as_i64().and_then(|id| self.mind.lock().asked.get(&id).copied());
         if asked == Some("client/registerCapability") {
-            let mut tree = self.stage.lock().site(self.workspace).read(&self.project.folder);
-            tree.retain(|path, _| self.project.holds(path));
-            self.note(format!("reads {} files", tree.len()));
-            self.mind.lock().index = tree;
-            self.end_indexing_later();
+            self.read_all();
         }
-    }
-
-    /// What it answers from what it knows; half of that while it indexes.
-    pub fn compute(&self, method: &str, params: &Value) -> Value {
-        let tree = self.known();
-        let mut stage = self.stage.lock();
-        answers::answer(self, &mut stage, &tree, method, params)
-    }
-
-    /// The files as it knows them.
-    fn known(&self) -> Tree {
-        let mind = self.mind.lock();
-        let mut tree = mind.index.clone();
-        tree.extend(mind.open.iter().map(|(name, (_, text))| (name.clone(), text.clone())));
-        if mind.indexing {
-            let mut kept = false;
-            tree.retain(|name, _| {
-                kept = !kept;
-                kept && mind.open.contains_key(name)
-            });
-        }
-        tree
-    }
-
-    /// Pushes the diagnostics of all open documents, soon.
-    fn push_all(self: &Arc<Self>) {
-        let (style, wait, stale) = {
-            let mut stage = self.stage.lock();
-            let profile = stage.profile.clone();
-            let style = if self.kind == "lint" { profile.linter } else { profile.diagnosing };
-            let longest = if style == Diagnosing::Versioned { 400 } else { 15 };
-            let stale = !stage.healthy && stage.dice.chance(profile.faults / 2);
-            (style, stage.dice.range(0, longest), stale)
-        };
-        if style == Diagnosing::Pulled {
-            return;
-        }
-        let open: Vec<String> = self.mind.lock().open.keys().cloned().collect();
-        for name in open {
-            let server = self.clone();
-            self.later(wait, async move { server.push(&name, style, stale) });
-        }
-    }
-
-    fn push(&self, name: &str, style: Diagnosing, stale: bool) {
-        let tree = self.known();
-        let mind = self.mind.lock();
-        let Some((version, _)) = mind.open.get(name).filter(|_| !mind.indexing) else { return };
-        let version = *version;
-        drop(mind);
-        let mut stage = self.stage.lock();
-        let items = answers::findings(self, &mut stage, &tree, name);
-        let uri = stage.site(self.workspace).uri(name);
-        let mut messages = vec![];
-        let mut params = json!({"uri": uri, "diagnostics": items});
-        if style == Diagnosing::Versioned {
-            params["version"] = version.into();
-            if stale && version > 1 {
-                stage.cover("push: of an older version");
-                let old = json!({"uri": uri, "version": version - 1, "diagnostics": [answers::stale_finding()]});
-                messages.push(json!({"method": "textDocument/publishDiagnostics", "params": old}));
-            }
-        }
-        messages.push(json!({"method": "textDocument/publishDiagnostics", "params": params}));
-        stage.cover("push: sent");
-        let digest = stage.digest(&params);
-        stage.note(format!("{} pushes {name} version {version} {digest}", self.name()));
-        drop(stage);
-        messages.iter().for_each(|message| self.send(message));
     }
 
     pub fn release(&self) {

@@ -16,6 +16,7 @@ use crate::base::blocking;
 use crate::base::digest::sha256;
 use crate::engine::anchors;
 use crate::engine::restart::Verdict;
+use crate::engine::seats::Seat;
 use crate::engine::server_state::{QUARANTINED, STOPPED};
 use crate::lsp::client::{Client, ClientOptions};
 use crate::lsp::events::{Event, Events};
@@ -28,11 +29,12 @@ use crate::watch::Changes;
 pub struct KillOnDrop {
     process: Arc<dyn Process>,
     armed: bool,
+    _seat: Seat,
 }
 
 impl KillOnDrop {
-    fn new(process: Arc<dyn Process>) -> Self {
-        Self { process, armed: true }
+    fn new(process: Arc<dyn Process>, seat: Seat) -> Self {
+        Self { process, armed: true, _seat: seat }
     }
 
     /// The process.
@@ -40,9 +42,8 @@ impl KillOnDrop {
         &self.process
     }
 
-    fn disarm(mut self) -> Arc<dyn Process> {
+    fn disarm(mut self) {
         self.armed = false;
-        self.process.clone()
     }
 }
 
@@ -272,10 +273,6 @@ impl LanguageServer {
 
     /// Once a second: hangs, stability, idleness.
     pub(super) fn care(&mut self, ctx: &mut Context<Self>) {
-        if !self.context.tell.connected() {
-            // Its workspace panicked; the one built in its place has children of its own.
-            return ctx.stop();
-        }
         let now = Instant::now();
         let Some(up) = &self.up else { return };
         let silent = now.saturating_duration_since(up.client.last_byte_at());
@@ -325,6 +322,14 @@ impl Handler<Restart> for LanguageServer {
     }
 }
 
+impl Handler<Orphaned> for LanguageServer {
+    type Result = ();
+
+    fn handle(&mut self, _: Orphaned, ctx: &mut Self::Context) {
+        ctx.stop();
+    }
+}
+
 impl Handler<StopServer> for LanguageServer {
     type Result = ResponseActFuture<Self, Option<StopReport>>;
 
@@ -336,7 +341,7 @@ impl Handler<StopServer> for LanguageServer {
             let (client, child) = up?.into_parts();
             let report = lifecycle::stop(&client, child.process().as_ref()).await;
             tracing::info!(report = ?report, "language server stopped");
-            drop(child.disarm());
+            child.disarm();
             Some(report)
         };
         // An actor with timers doesn't end by itself, not even when nobody knows it any more.
@@ -349,6 +354,7 @@ impl Handler<StopServer> for LanguageServer {
 
 async fn give_birth(context: Arc<ServerContext>) -> Result<Born, StillBorn> {
     let failed = |message: String, stderr: String| StillBorn { message, stderr };
+    let seat = context.seats.take(&context.workspace, &context.key).await;
     let own = context.clone();
     let prepared = match blocking::spawn(move || prepare::prepare(&own)).await {
         Ok(Ok(prepared)) => prepared,
@@ -360,7 +366,7 @@ async fn give_birth(context: Arc<ServerContext>) -> Result<Born, StillBorn> {
     let spec = prepared.spec;
     let launched = context.launcher.launch(&spec).await;
     let connection = launched.map_err(|error| failed(error.to_string(), String::new()))?;
-    let child = KillOnDrop::new(connection.process);
+    let child = KillOnDrop::new(connection.process, seat);
     let options = ClientOptions {
         label: spec.label,
         no_cancel: context.server.quirks.no_cancel.clone(),

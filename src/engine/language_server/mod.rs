@@ -153,6 +153,11 @@ pub struct Restart {
 #[rtype(result = "Option<crate::lsp::lifecycle::StopReport>")]
 pub struct StopServer;
 
+/// Ends the child at once: the workspace is gone, and the one built in its place has children of its own.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Orphaned;
+
 /// A server tells its workspace something.
 #[derive(Message, Debug, Clone, PartialEq, Eq)]
 #[rtype(result = "()")]

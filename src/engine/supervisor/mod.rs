@@ -23,6 +23,7 @@ use crate::config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig};
 use crate::engine::directory::{Directory, WatchSlot, WorkspaceHandle};
 use crate::engine::exit::ExitKind;
 use crate::engine::restart::RestartRule;
+use crate::engine::seats::Seats;
 use crate::engine::server_context::ServerTimes;
 use crate::engine::workspace::{Retune, Warm, Workspace};
 use crate::engine::workspace_setup::{Policy, Servers, Shared, WorkspaceSetup};
@@ -116,6 +117,7 @@ pub struct Supervisor {
     /// Those that couldn't be opened, and why.
     failed: BTreeMap<WorkspaceName, String>,
     leaving: Vec<Leaving>,
+    seats: Seats,
     stopping: bool,
     generation: u64,
 }
@@ -131,6 +133,7 @@ impl Supervisor {
             put: BTreeSet::new(),
             failed: BTreeMap::new(),
             leaving: Vec::new(),
+            seats: Seats::default(),
             stopping: false,
             generation: 0,
         }
@@ -223,6 +226,7 @@ impl Supervisor {
             state: self.parts.state.clone(),
             cache: self.parts.cache.join(name.as_str()),
             cell: cell.clone(),
+            seats: self.seats.clone(),
             shared: self.parts.shared.clone(),
             policy: policy.clone(),
         });

@@ -66,6 +66,7 @@ impl Workspace {
             state: setup.state.clone(),
             cache,
             key: key.clone(),
+            seats: setup.seats.clone(),
             server: choice.server.clone(),
         }
     }

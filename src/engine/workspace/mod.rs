@@ -27,7 +27,7 @@ use crate::engine::directory::WatchSlot;
 use crate::engine::execution::{Outcome, Run, WeakRun};
 use crate::engine::exit::{ExitGuard, ExitKind};
 use crate::engine::known_files::{KnownFiles, Observed};
-use crate::engine::language_server::{LanguageServer, ServerHealth};
+use crate::engine::language_server::{LanguageServer, Orphaned, ServerHealth};
 use crate::engine::providers::{ChildKey, Plan};
 use crate::engine::server_state::{QUARANTINED, ServerState};
 use crate::engine::state_watch;
@@ -169,6 +169,17 @@ pub struct WorkspaceHealth {
 struct Child {
     actor: Addr<LanguageServer>,
     state: state_watch::Receiver,
+}
+
+impl Drop for Child {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "nobody is left to try again, and each child is sent one of these at most"
+    )]
+    fn drop(&mut self) {
+        // One that was stopped doesn't hear it; the others have lost their workspace.
+        self.actor.do_send(Orphaned);
+    }
 }
 
 /// Where the watcher is.

@@ -85,6 +85,18 @@ impl Workspace {
         }
     }
 
+    /// Sees to it that the children know of everything that has happened on disk by now.
+    fn abreast(&self, ctx: &Context<Self>) -> BoxFuture<'static, ()> {
+        let (subscription, workspace) = (self.slot.get(), ctx.address());
+        Box::pin(async move {
+            if let Some(subscription) = subscription {
+                subscription.barrier().await;
+            }
+            // A workspace that is gone has no children to tell.
+            workspace.send(Wake).await.ok();
+        })
+    }
+
     /// Takes up as many documents as may be swept at a time.
     pub(super) fn sweep_on(&mut self, ctx: &mut Context<Self>) {
         while self.sweeping.running < AT_ONCE && !self.draining {
@@ -97,7 +109,7 @@ impl Workspace {
                 is_linter: false,
             };
             self.sweeping.running += 1;
-            let work = sweep_one(self.setup.clone(), provider, path);
+            let work = sweep_one(self.setup.clone(), provider, path, self.abreast(ctx));
             ctx.spawn(work.into_actor(self).map(|(), workspace, ctx| {
                 workspace.sweeping.running -= 1;
                 workspace.sweep_on(ctx);
@@ -110,9 +122,11 @@ impl Workspace {
     }
 }
 
-async fn sweep_one(setup: Arc<WorkspaceSetup>, provider: Provider, path: PathBuf) {
+async fn sweep_one(setup: Arc<WorkspaceSetup>, provider: Provider, path: PathBuf, abreast: BoxFuture<'static, ()>) {
     let (gate, asker) = (setup.gate.clone(), Asker::Nobody(setup.shared.metrics.clone()));
     let Ok(Some(document)) = blocking::spawn(move || open(&setup, &path)).await else { return };
+    // What changed before the text was read is told before it: no server is to judge a new text amid old ones.
+    abreast.await;
     let question = Question::DocumentDiagnostics(document);
     let asking = Asking { gate: &gate, deadline: Deadline::after(PER_DOCUMENT), asker: &asker };
     let asked = provider_call::ask(&provider, &question, asking);

@@ -1,0 +1,165 @@
+//! What a fake server knows of its files: when it reads them, what it says while it does, and what it pushes about them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::answers;
+use crate::language::Tree;
+use crate::profile::Diagnosing;
+use crate::server::Server;
+use crate::stage::Sabotage;
+
+/// What a server knows.
+#[derive(Default)]
+pub struct Mind {
+    pub index: Tree,
+    /// Open documents: version and text.
+    pub open: BTreeMap<String, (i64, Arc<str>)>,
+    pub indexing: bool,
+    /// Bouts of indexing so far.
+    pub bouts: u64,
+    pub asked: BTreeMap<i64, &'static str>,
+    pub held: Vec<Value>,
+    pub cancels: BTreeMap<u64, CancellationToken>,
+}
+
+impl Server {
+    /// Looks at one file again.
+    pub fn reread(&self, name: &str) {
+        let found = self.stage.lock().site(self.workspace).read_one(name).filter(|_| self.project.holds(name));
+        let mut mind = self.mind.lock();
+        match found {
+            Some(text) => drop(mind.index.insert(name.to_owned(), text)),
+            None => drop(mind.index.remove(name)),
+        }
+    }
+
+    /// Reads all its files, after its watches were registered.
+    pub fn read_all(self: &Arc<Self>) {
+        let mut tree = self.stage.lock().site(self.workspace).read(&self.project.folder);
+        tree.retain(|path, _| self.project.holds(path));
+        self.note(format!("reads {} files", tree.len()));
+        self.mind.lock().index = tree;
+        self.end_indexing_later();
+    }
+
+    /// Tells that it indexes. At a start it registers its watches, and reads the disk once that was answered.
+    pub fn begin_indexing(self: &Arc<Self>, at_start: bool) {
+        {
+            let mut mind = self.mind.lock();
+            mind.indexing = true;
+            mind.bouts += 1;
+        }
+        if !at_start && self.is_sabotaged(Sabotage::QuietIndexing) {
+            return self.end_indexing_later();
+        }
+        let value = json!({"kind": "begin", "title": "Indexing", "percentage": 0});
+        self.send(&json!({"method": "$/progress", "params": {"token": "index", "value": value}}));
+        if at_start {
+            self.stage.lock().lives[self.number].up = true;
+            let watchers = json!([{"globPattern": "**/*.fake"}, {"globPattern": "**/*.other"}]);
+            let item = json!({"id": "watch", "method": "workspace/didChangeWatchedFiles", "registerOptions": {"watchers": watchers}});
+            self.ask("client/registerCapability", json!({"registrations": [item]}));
+        } else {
+            self.end_indexing_later();
+        }
+    }
+
+    fn end_indexing_later(self: &Arc<Self>) {
+        let (server, bout) = (self.clone(), self.mind.lock().bouts);
+        let wait = {
+            let mut stage = self.stage.lock();
+            let longest = stage.profile.indexing_ms;
+            stage.dice.range(0, longest)
+        };
+        self.later(wait, async move {
+            let mut mind = server.mind.lock();
+            if mind.bouts == bout {
+                mind.indexing = false;
+                drop(mind);
+                server.stage.lock().lives[server.number].has_read = true;
+                server.note("has indexed");
+                server.send(&json!({"method": "$/progress", "params": {"token": "index", "value": {"kind": "end"}}}));
+                server.push_all();
+            }
+        });
+    }
+
+    /// Goes back to indexing.
+    pub fn index_again(self: &Arc<Self>) {
+        self.note("indexes again");
+        self.begin_indexing(false);
+    }
+
+    /// What it answers from what it knows; half of that while it indexes.
+    pub fn compute(&self, method: &str, params: &Value) -> Value {
+        let tree = self.known();
+        let mut stage = self.stage.lock();
+        answers::answer(self, &mut stage, &tree, method, params)
+    }
+
+    /// The files as it knows them.
+    fn known(&self) -> Tree {
+        let mind = self.mind.lock();
+        let mut tree = mind.index.clone();
+        tree.extend(mind.open.iter().map(|(name, (_, text))| (name.clone(), text.clone())));
+        if mind.indexing {
+            let mut kept = false;
+            tree.retain(|name, _| {
+                kept = !kept;
+                kept && mind.open.contains_key(name)
+            });
+        }
+        tree
+    }
+
+    /// Pushes the diagnostics of all open documents, soon.
+    pub fn push_all(self: &Arc<Self>) {
+        let (style, wait, stale) = {
+            let mut stage = self.stage.lock();
+            let profile = stage.profile.clone();
+            let style = if self.kind == "lint" { profile.linter } else { profile.diagnosing };
+            let longest = if style == Diagnosing::Versioned { 400 } else { 15 };
+            let stale = !stage.healthy && stage.dice.chance(profile.faults / 2);
+            (style, stage.dice.range(0, longest), stale)
+        };
+        if style == Diagnosing::Pulled {
+            return;
+        }
+        let open: Vec<String> = self.mind.lock().open.keys().cloned().collect();
+        for name in open {
+            let server = self.clone();
+            self.later(wait, async move { server.push(&name, style, stale) });
+        }
+    }
+
+    fn push(&self, name: &str, style: Diagnosing, stale: bool) {
+        let tree = self.known();
+        let mind = self.mind.lock();
+        let Some((version, _)) = mind.open.get(name).filter(|_| !mind.indexing) else { return };
+        let version = *version;
+        drop(mind);
+        let mut stage = self.stage.lock();
+        let items = answers::findings(self, &mut stage, &tree, name);
+        let uri = stage.site(self.workspace).uri(name);
+        let mut messages = vec![];
+        let mut params = json!({"uri": uri, "diagnostics": items});
+        if style == Diagnosing::Versioned {
+            params["version"] = version.into();
+            if stale && version > 1 {
+                stage.cover("push: of an older version");
+                let old = json!({"uri": uri, "version": version - 1, "diagnostics": [answers::stale_finding()]});
+                messages.push(json!({"method": "textDocument/publishDiagnostics", "params": old}));
+            }
+        }
+        messages.push(json!({"method": "textDocument/publishDiagnostics", "params": params}));
+        stage.cover("push: sent");
+        let digest = stage.digest(&params);
+        stage.note(format!("{} pushes {name} version {version} {digest}", self.name()));
+        drop(stage);
+        messages.iter().for_each(|message| self.send(message));
+    }
+}
