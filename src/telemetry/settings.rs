@@ -286,7 +286,11 @@ impl Reader<'_> {
 
     fn batch(&mut self) -> Batch {
         let queue = self.whole("OTEL_BSP_MAX_QUEUE_SIZE", limits::SPAN_QUEUE, limits::MAX_SPAN_QUEUE);
-        let size = self.whole("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", limits::SPAN_BATCH.min(queue), queue);
+        let size = self.whole(
+            "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
+            limits::SPAN_BATCH.min(queue),
+            limits::MAX_SPAN_BATCH.min(queue),
+        );
         Batch {
             delay: self.duration(&["OTEL_BSP_SCHEDULE_DELAY"], limits::SPAN_BATCH_DELAY_MS),
             queue,
@@ -460,7 +464,11 @@ mod tests {
             (expected.metric_interval, expected.metric_timeout)
         );
         assert_eq!((settings.batch.delay, settings.batch.queue), (expected.batch.delay, expected.batch.queue));
-        assert_eq!(settings.batch.size, expected.batch.queue, "no batch is larger than the queue");
+        assert_eq!(
+            settings.batch.size,
+            expected.batch.queue.min(limits::MAX_SPAN_BATCH),
+            "no batch is larger than the queue"
+        );
         assert_eq!(settings.traces.unwrap().headers, [("authorization".to_owned(), "Bearer s3cret".to_owned())]);
         for (name, value) in [
             ("OTEL_TRACES_EXPORTER", "jaeger"),
