@@ -177,8 +177,12 @@ pub const MAX_CHILD_SPANS: usize = 128;
 pub const SPAN_QUEUE: usize = 8_192;
 /// The largest queue of spans that the environment may ask for.
 pub const MAX_SPAN_QUEUE: usize = 262_144;
+/// What the spans that wait hold, in bytes, whatever the environment says; further ones are dropped and counted.
+pub const MAX_SPAN_QUEUE_BYTES: usize = 64 * 1024 * 1024;
 /// Spans that are exported at once, unless the environment says otherwise.
 pub const SPAN_BATCH: usize = 512;
+/// The most spans at once that the environment may ask for.
+pub const MAX_SPAN_BATCH: usize = 8_192;
 /// A span waits this long for others, in milliseconds, unless the environment says otherwise.
 pub const SPAN_BATCH_DELAY_MS: u64 = 5_000;
 /// One export of spans may take this long, in milliseconds, unless the environment says otherwise.
@@ -197,8 +201,8 @@ pub const TELEMETRY_FLUSH_MS: u64 = 1_500;
 pub const TELEMETRY_END_MS: u64 = 500;
 /// Log lines that may wait to be written; further ones are dropped and counted.
 pub const MAX_LOG_QUEUE: usize = 8_192;
-/// The same, in bytes of finished lines.
-pub const MAX_LOG_QUEUE_BYTES: usize = 4 * 1024 * 1024;
+/// The same, in bytes that they hold.
+pub const MAX_LOG_QUEUE_BYTES: usize = 8 * 1024 * 1024;
 /// A log line waits this long for others, in milliseconds, to be written with them.
 pub const LOG_GATHER_MS: u64 = 5;
 /// At the end what is left of the log may be written for this long, in milliseconds.
@@ -209,6 +213,10 @@ pub const TELEMETRY_COMPLAINT_MS: u64 = 60_000;
 pub const MAX_TRACEPARENT_BYTES: usize = 128;
 /// Longest trace state taken from a request, in bytes.
 pub const MAX_TRACESTATE_BYTES: usize = 512;
+/// Members of a trace state; one with more counts as malformed.
+pub const MAX_TRACESTATE_MEMBERS: usize = 32;
+/// What is kept of a request's id for its span, in bytes.
+pub const MAX_TOLD_ID_BYTES: usize = 128;
 /// HTTP connections open at a time.
 pub const MAX_HTTP_CONNECTIONS: usize = 1_024;
 /// Connections beyond the cap that are still told so, at a time; any further one is closed unanswered.

@@ -11,11 +11,10 @@ mod work;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use opentelemetry::trace::SpanContext;
 use parking_lot::Mutex;
 
 use super::record::{CacheUse, CallRecord, CursorOutcome, Outcome, PrincipalHash, RpcOutcome, TransportKind};
-use super::trace_context::TraceContext;
+use super::trace_context::{SpanIdentity, TraceContext};
 use super::{Telemetry, names};
 use crate::base::clock::Instant;
 use crate::base::ids::{PrincipalId, ServerKind, WorkspaceName};
@@ -73,16 +72,16 @@ struct Call {
     telemetry: Telemetry,
     started: Instant,
     wall: SystemTime,
-    parent: Option<SpanContext>,
-    link: Option<SpanContext>,
-    span: Option<SpanContext>,
+    parent: Option<SpanIdentity>,
+    link: Option<SpanIdentity>,
+    span: Option<SpanIdentity>,
     state: Mutex<State>,
 }
 
 struct State {
     record: CallRecord,
     children: Vec<ChildSpan>,
-    shared: Option<SpanContext>,
+    shared: Option<SpanIdentity>,
     has_cursor: bool,
     taken_up: bool,
     ended: bool,
@@ -124,7 +123,7 @@ impl OpenCall {
             workspace: start.workspace,
             principal: PrincipalHash::of(start.principal),
             transport: start.transport,
-            request_id: unquoted(start.request_id),
+            request_id: told_id(start.request_id),
             session: start.session,
             protocol_version: start.protocol_version,
             language: None,
@@ -147,8 +146,8 @@ impl OpenCall {
             canonicalise: Duration::ZERO,
             outside: 0,
             total: Duration::ZERO,
-            trace_id: span.as_ref().or(parent.as_ref()).map(SpanContext::trace_id),
-            span_id: span.as_ref().map(SpanContext::span_id),
+            trace_id: span.as_ref().or(parent.as_ref()).map(|span| span.bare().trace_id()),
+            span_id: span.as_ref().map(|span| span.bare().span_id()),
         };
         let state = State {
             record,
@@ -223,7 +222,7 @@ impl CallTrace {
         let mut state = self.0.state.lock();
         state.record.cache = Some(CacheUse::Shared);
         if self.is_recorded() {
-            state.shared = other.0.span.clone().filter(SpanContext::is_sampled);
+            state.shared = other.0.span.clone().filter(|span| span.bare().is_sampled());
         }
     }
 
@@ -238,8 +237,8 @@ impl CallTrace {
     }
 
     /// Whether spans are made of it.
-    fn is_recorded(&self) -> bool {
-        self.0.span.as_ref().is_some_and(SpanContext::is_sampled)
+    pub(super) fn is_recorded(&self) -> bool {
+        self.0.span.as_ref().is_some_and(|span| span.bare().is_sampled())
     }
 
     fn timed(&self, work: Work) -> Timed {
@@ -305,9 +304,10 @@ fn cap(record: &CallRecord, is_cut: bool) -> Option<&'static str> {
     }
 }
 
-/// A JSON-RPC id as text: a string without its quotes.
-fn unquoted(json: &str) -> String {
-    if json.starts_with('"') { serde_json::from_str(json).unwrap_or_default() } else { json.to_owned() }
+/// The beginning of a JSON-RPC id as text: a string without its quotes.
+fn told_id(json: &str) -> String {
+    let text = if json.starts_with('"') { serde_json::from_str(json).unwrap_or_default() } else { json.to_owned() };
+    text[..text.floor_char_boundary(limits::MAX_TOLD_ID_BYTES)].to_owned()
 }
 
 /// A finished call, as its consumers see it.
@@ -315,7 +315,7 @@ pub(super) struct Finished<'a> {
     pub(super) record: &'a CallRecord,
     pub(super) children: &'a [ChildSpan],
     /// The span of the call whose execution this one has shared.
-    pub(super) shared: Option<&'a SpanContext>,
+    pub(super) shared: Option<&'a SpanIdentity>,
 }
 
 impl CallTrace {
@@ -325,18 +325,32 @@ impl CallTrace {
         read(Finished { record: &state.record, children: &state.children, shared: state.shared.as_ref() })
     }
 
+    /// About how many bytes it holds while it waits to be told.
+    pub(super) fn held_bytes(&self) -> usize {
+        let state = self.0.state.lock();
+        let (record, children) = (&state.record, state.children.capacity());
+        // A call's own span has its trace state from the parent.
+        let identities = [self.0.parent.as_ref(), self.0.link.as_ref(), state.shared.as_ref()];
+        size_of::<Call>()
+            + record.request_id.capacity()
+            + record.session.as_ref().map_or(0, String::capacity)
+            + record.servers.capacity() * size_of::<ServerKind>()
+            + children * size_of::<ChildSpan>()
+            + identities.into_iter().flatten().map(SpanIdentity::held_bytes).sum::<usize>()
+    }
+
     /// The identity of its span, if spans are made.
-    pub(super) fn span(&self) -> Option<&SpanContext> {
+    pub(super) fn span(&self) -> Option<&SpanIdentity> {
         self.0.span.as_ref()
     }
 
     /// The parent of its span.
-    pub(super) fn parent(&self) -> Option<&SpanContext> {
+    pub(super) fn parent(&self) -> Option<&SpanIdentity> {
         self.0.parent.as_ref()
     }
 
     /// The span of the HTTP request, if it isn't the parent.
-    pub(super) fn link(&self) -> Option<&SpanContext> {
+    pub(super) fn link(&self) -> Option<&SpanIdentity> {
         self.0.link.as_ref()
     }
 
@@ -348,5 +362,39 @@ impl CallTrace {
     /// When it began.
     pub(super) fn started(&self) -> Instant {
         self.0.started
+    }
+}
+
+#[cfg(test)]
+pub(super) mod samples {
+    use super::*;
+    use crate::telemetry::NoMetrics;
+
+    /// A call that has ended, whose session's id has so many bytes.
+    pub(in crate::telemetry) fn call_of(bytes: usize) -> CallTrace {
+        let telemetry = Telemetry::new(Arc::new(NoMetrics));
+        let start = CallStart {
+            tool: None,
+            catalog: "",
+            workspace: None,
+            principal: &PrincipalId::new("p"),
+            transport: TransportKind::Pipe,
+            request_id: &format!("\"{}\"", "é".repeat(limits::MAX_TOLD_ID_BYTES)),
+            session: Some("s".repeat(bytes)),
+            protocol_version: "",
+            context: &TraceContext::default(),
+        };
+        let open = OpenCall::begin(&telemetry, start);
+        let trace = open.trace().clone();
+        drop(open);
+        trace
+    }
+
+    #[test]
+    fn a_waiting_call_is_weighed_and_small() {
+        let (small, large) = (call_of(0).held_bytes(), call_of(10_000).held_bytes());
+        assert_eq!(large - small, 10_000);
+        assert!(small <= 1024 + limits::MAX_TOLD_ID_BYTES, "{small}");
+        call_of(0).read(|finished| assert_eq!(finished.record.request_id, "é".repeat(limits::MAX_TOLD_ID_BYTES / 2)));
     }
 }

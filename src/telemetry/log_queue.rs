@@ -76,6 +76,7 @@ impl LogQueue {
     }
 
     fn push(&self, line: Line, bytes: usize) {
+        let bytes = size_of::<Line>() + bytes;
         let mut waiting = self.waiting.lock();
         if waiting.lines.len() >= limits::MAX_LOG_QUEUE || waiting.bytes + bytes > limits::MAX_LOG_QUEUE_BYTES {
             self.dropped.fetch_add(1, Relaxed);
@@ -157,7 +158,7 @@ impl CallLog for LogQueue {
             tracing::enabled!(target: CALL_TARGET, Level::INFO)
         };
         if wanted {
-            self.push(Line::Call(call.clone()), 0);
+            self.push(Line::Call(call.clone()), call.held_bytes());
         }
     }
 }
@@ -182,6 +183,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+    use crate::telemetry::call_trace::samples::call_of;
 
     /// Takes nothing until it is told to.
     struct Gate(mpsc::Receiver<()>, Arc<Mutex<Vec<u8>>>);
@@ -217,6 +219,21 @@ mod tests {
         assert_eq!(lines + queue.dropped(), 3 * limits::MAX_LOG_QUEUE as u64);
         let told: u64 = text.lines().filter_map(|line| line.split_once("dropped lines=")?.1.parse::<u64>().ok()).sum();
         assert_eq!(told, queue.dropped());
+    }
+
+    #[test]
+    fn calls_that_wait_count_with_what_they_hold() {
+        let (open, gate) = mpsc::channel();
+        let queue = LogQueue::start(LineFormat::Text, Gate(gate, Arc::default())).unwrap();
+        let call = call_of(64 * 1024);
+        let fit = limits::MAX_LOG_QUEUE_BYTES / (64 * 1024);
+        // The thread may take what waits once, before it finds that nobody reads.
+        for _ in 0..3 * fit {
+            queue.push(Line::Call(call.clone()), call.held_bytes());
+            assert!(queue.waiting.lock().bytes <= limits::MAX_LOG_QUEUE_BYTES);
+        }
+        assert!(queue.dropped() >= fit as u64, "{}", queue.dropped());
+        drop(open);
     }
 
     #[test]

@@ -28,6 +28,7 @@ use opentelemetry::trace::{SpanContext, TraceFlags, TraceId};
 use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator};
 
 use call_trace::ChildSpan;
+use trace_context::SpanIdentity;
 
 pub use call_line::{CALL_TARGET, LineFormat};
 pub use call_trace::{Asker, CallStart, CallTrace, LspCall, OpenCall, Reply, SharedWait, Timed};
@@ -130,12 +131,12 @@ impl Telemetry {
     }
 
     /// The identity of a new span below `parent`; `None` where no spans are made.
-    fn identify(&self, parent: Option<&SpanContext>) -> Option<SpanContext> {
+    fn identify(&self, parent: Option<&SpanIdentity>) -> Option<SpanIdentity> {
         let spans = self.0.spans.as_ref()?;
-        let trace = parent.map_or_else(|| self.0.ids.new_trace_id(), SpanContext::trace_id);
-        let flags = if spans.samples(parent, trace) { TraceFlags::SAMPLED } else { TraceFlags::default() };
-        let state = parent.map(|parent| parent.trace_state().clone()).unwrap_or_default();
-        Some(SpanContext::new(trace, self.0.ids.new_span_id(), flags, false, state))
+        let bare = parent.map(SpanIdentity::bare);
+        let trace = bare.map_or_else(|| self.0.ids.new_trace_id(), SpanContext::trace_id);
+        let flags = if spans.samples(bare, trace) { TraceFlags::SAMPLED } else { TraceFlags::default() };
+        Some(SpanIdentity::own(trace, self.0.ids.new_span_id(), flags, parent))
     }
 
     fn ended(&self, call: &CallTrace) {
@@ -144,7 +145,7 @@ impl Telemetry {
             log.call(call);
         }
         if let Some(spans) = &self.0.spans
-            && call.span().is_some_and(SpanContext::is_sampled)
+            && call.is_recorded()
         {
             spans.call(call);
         }

@@ -1,10 +1,9 @@
 //! Exporters that speak OTLP, over HTTP and gRPC.
 //!
 //! Invariants: a request ends within its destination's timeout, retries included; redirects aren't followed, so that
-//! headers go to the named receiver only. Must be built inside a tokio runtime.
+//! headers go to the named receiver only, and no proxy is asked; no error repeats a URL, a header or a path. Must be built inside a tokio runtime.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use opentelemetry_otlp::tonic_types::metadata::MetadataMap;
 use opentelemetry_otlp::tonic_types::transport::{Certificate, ClientTlsConfig};
@@ -13,7 +12,10 @@ use opentelemetry_otlp::{
 };
 use opentelemetry_sdk::metrics::Temporality;
 
-use super::settings::{Destination, Protocol};
+use super::settings::{CertificateFile, Destination, Protocol};
+
+/// Said where the exporter's own words might repeat the endpoint.
+const UNBUILT: &str = "the exporter can't be set up; check the OTEL_EXPORTER_OTLP variables";
 
 /// An exporter of spans.
 pub(super) fn spans(to: &Destination) -> Result<SpanExporter, String> {
@@ -32,7 +34,7 @@ pub(super) fn spans(to: &Destination) -> Result<SpanExporter, String> {
             }
         }
     }
-    .map_err(|error| error.to_string())
+    .map_err(|_| UNBUILT.to_owned())
 }
 
 /// An exporter of metrics.
@@ -53,7 +55,7 @@ pub(super) fn metrics(to: &Destination) -> Result<MetricExporter, String> {
             }
         }
     }
-    .map_err(|error| error.to_string())
+    .map_err(|_| UNBUILT.to_owned())
 }
 
 fn headers(to: &Destination) -> HashMap<String, String> {
@@ -72,13 +74,12 @@ fn metadata(to: &Destination) -> Result<MetadataMap, String> {
 }
 
 fn client(to: &Destination) -> Result<reqwest::Client, String> {
-    let mut builder = reqwest::Client::builder().timeout(to.timeout).redirect(reqwest::redirect::Policy::none());
-    if let Some(path) = &to.certificate {
-        let trusted = reqwest::Certificate::from_pem_bundle(&read(path)?)
-            .map_err(|_| format!("{} holds no PEM certificates", path.display()))?;
+    let builder = reqwest::Client::builder().timeout(to.timeout).redirect(reqwest::redirect::Policy::none());
+    let mut builder = builder.no_proxy();
+    if let Some((_, trusted)) = trusted(to)? {
         builder = builder.tls_certs_only(trusted);
     }
-    builder.build().map_err(|error| error.to_string())
+    builder.build().map_err(|_| UNBUILT.to_owned())
 }
 
 fn tls(to: &Destination) -> Result<Option<ClientTlsConfig>, String> {
@@ -86,12 +87,17 @@ fn tls(to: &Destination) -> Result<Option<ClientTlsConfig>, String> {
         return Ok(None);
     }
     let tls = ClientTlsConfig::new();
-    Ok(Some(match &to.certificate {
-        Some(path) => tls.ca_certificate(Certificate::from_pem(read(path)?)),
+    Ok(Some(match trusted(to)? {
+        Some((pem, _)) => tls.ca_certificate(Certificate::from_pem(pem)),
         None => tls.with_native_roots(),
     }))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|error| format!("{} can't be read: {error}", path.display()))
+/// The certificates that are trusted instead of the system's: as PEM, and parsed.
+fn trusted(to: &Destination) -> Result<Option<(Vec<u8>, Vec<reqwest::Certificate>)>, String> {
+    let Some(CertificateFile { variable, path }) = &to.certificate else { return Ok(None) };
+    let pem = std::fs::read(path).map_err(|error| format!("the file of {variable} can't be read: {error}"))?;
+    let parsed = reqwest::Certificate::from_pem_bundle(&pem).ok().filter(|parsed| !parsed.is_empty());
+    let parsed = parsed.ok_or_else(|| format!("the file of {variable} holds no PEM certificates"))?;
+    Ok(Some((pem, parsed)))
 }

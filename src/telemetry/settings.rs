@@ -1,10 +1,14 @@
 //! What the standard `OTEL_*` variables ask for.
 //!
 //! It reads no environment itself: variables come through a function. Invariants: a value that can't be used gives a
-//! warning that names its variable, and the default in its place; no warning repeats a header.
+//! warning that names its variable, once, and the default in its place; no warning repeats a header or any of a URL.
+
+mod values;
 
 use std::path::PathBuf;
 use std::time::Duration;
+
+use reqwest::header::{HeaderName, HeaderValue};
 
 use super::sampler::Sampler;
 use crate::base::limits;
@@ -43,7 +47,16 @@ pub struct Destination {
     /// Longest time one request may take, with its retries.
     pub timeout: Duration,
     /// A PEM file with the certificates that are trusted.
-    pub certificate: Option<PathBuf>,
+    pub certificate: Option<CertificateFile>,
+}
+
+/// A PEM file, and the variable that names it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CertificateFile {
+    /// For warnings, which don't repeat the path.
+    pub variable: String,
+    /// Where it is.
+    pub path: PathBuf,
 }
 
 /// How OTLP is carried.
@@ -153,7 +166,14 @@ impl Reader<'_> {
 
     fn warn(&mut self, name: &str, value: &str, expected: &str) {
         let shown: String = value.chars().take(SHOWN_VALUE).collect();
-        self.warnings.push(format!("{name}={shown:?} is ignored: {expected}"));
+        self.say(format!("{name}={shown:?} is ignored: {expected}"));
+    }
+
+    /// Both signals read the common variables: what is wrong with one is said once.
+    fn say(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
     }
 
     fn is_disabled(&mut self) -> bool {
@@ -186,7 +206,8 @@ impl Reader<'_> {
             None => format!("http://localhost:4318/{}", signal.path),
         };
         self.not_supported(signal);
-        let certificate = self.first(&self::of_signal(signal, "CERTIFICATE")).map(|(_, path)| PathBuf::from(path));
+        let certificate = self.first(&self::of_signal(signal, "CERTIFICATE"));
+        let certificate = certificate.map(|(variable, path)| CertificateFile { variable, path: path.into() });
         let names = self::of_signal(signal, "TIMEOUT");
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let timeout = self.duration(&names, limits::OTLP_TIMEOUT_MS);
@@ -206,20 +227,30 @@ impl Reader<'_> {
 
     /// The URL to send to: for HTTP the common endpoint is a base that the signal's path is appended to, its own is used as is.
     fn endpoint(&mut self, signal: Signal, protocol: Protocol, name: &str, url: &str) -> Option<String> {
-        let has_scheme = url.starts_with("http://") || url.starts_with("https://");
-        let host_only = protocol == Protocol::Grpc && !url.contains("://") && !url.contains('/');
-        if !has_scheme && !host_only {
-            self.warnings
-                .push(format!("{name} is ignored: it must be an http:// or https:// URL; nothing is exported"));
-            return None;
+        let is_insecure = self.is_insecure(signal);
+        let host_only = protocol == Protocol::Grpc && !url.contains('/');
+        let scheme = if is_insecure { "http" } else { "https" };
+        let text = if host_only { format!("{scheme}://{url}") } else { url.to_owned() };
+        match values::url(&text) {
+            Ok(mut url) => {
+                if name == "OTEL_EXPORTER_OTLP_ENDPOINT" && protocol == Protocol::Http {
+                    url.set_path(&format!("{}/{}", url.path().trim_end_matches('/'), signal.path));
+                }
+                Some(url.into())
+            }
+            Err(wrong) => {
+                self.say(format!("{name} is ignored: {wrong}; nothing is exported"));
+                None
+            }
         }
-        if host_only {
-            let insecure = self.first(&of_signal(signal, "INSECURE"));
-            let is_insecure = insecure.is_some_and(|(_, value)| value.eq_ignore_ascii_case("true"));
-            return Some(format!("{}://{url}", if is_insecure { "http" } else { "https" }));
+    }
+
+    fn is_insecure(&mut self, signal: Signal) -> bool {
+        let Some((name, value)) = self.first(&of_signal(signal, "INSECURE")) else { return false };
+        if !value.eq_ignore_ascii_case("true") && !value.eq_ignore_ascii_case("false") {
+            self.warn(&name, &value, "it must be true or false; false is used");
         }
-        let is_base = name == "OTEL_EXPORTER_OTLP_ENDPOINT" && protocol == Protocol::Http;
-        Some(if is_base { format!("{}/{}", url.trim_end_matches('/'), signal.path) } else { url.to_owned() })
+        value.eq_ignore_ascii_case("true")
     }
 
     fn not_supported(&mut self, signal: Signal) {
@@ -229,25 +260,28 @@ impl Reader<'_> {
         }
         for what in ["CLIENT_KEY", "CLIENT_CERTIFICATE"] {
             if let Some((name, _)) = self.first(&of_signal(signal, what)) {
-                self.warnings.push(format!("{name} is ignored: client certificates aren't built in"));
+                self.say(format!("{name} is ignored: client certificates aren't built in"));
             }
         }
     }
 
     fn headers(&mut self, signal: Signal) -> Vec<(String, String)> {
         let Some((name, text)) = self.first(&of_signal(signal, "HEADERS")) else { return Vec::new() };
-        let (pairs, wrong) = pairs(&text);
+        let (mut pairs, mut wrong) = values::pairs(&text);
+        let found = pairs.len();
+        pairs.retain(|(name, value)| name.parse::<HeaderName>().is_ok() && HeaderValue::from_str(value).is_ok());
+        wrong += found - pairs.len();
         if wrong > 0 {
-            self.warnings.push(format!("{name}: {wrong} entries are ignored: each must be key=value"));
+            self.say(format!("{name}: {wrong} entries are ignored: each must be key=value and fit an HTTP header"));
         }
         pairs
     }
 
     fn resource(&mut self) -> Vec<(String, String)> {
         let name = "OTEL_RESOURCE_ATTRIBUTES";
-        let (mut attributes, wrong) = self.get(name).map(|text| pairs(&text)).unwrap_or_default();
+        let (mut attributes, wrong) = self.get(name).map(|text| values::pairs(&text)).unwrap_or_default();
         if wrong > 0 {
-            self.warnings.push(format!("{name}: {wrong} entries are ignored: each must be key=value"));
+            self.say(format!("{name}: {wrong} entries are ignored: each must be key=value"));
         }
         let service = self.get("OTEL_SERVICE_NAME");
         let named = attributes.iter().position(|(key, _)| key == "service.name").map(|at| attributes.remove(at).1);
@@ -286,7 +320,11 @@ impl Reader<'_> {
 
     fn batch(&mut self) -> Batch {
         let queue = self.whole("OTEL_BSP_MAX_QUEUE_SIZE", limits::SPAN_QUEUE, limits::MAX_SPAN_QUEUE);
-        let size = self.whole("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", limits::SPAN_BATCH.min(queue), queue);
+        let size = self.whole(
+            "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
+            limits::SPAN_BATCH.min(queue),
+            limits::MAX_SPAN_BATCH.min(queue),
+        );
         Batch {
             delay: self.duration(&["OTEL_BSP_SCHEDULE_DELAY"], limits::SPAN_BATCH_DELAY_MS),
             queue,
@@ -329,33 +367,6 @@ impl Reader<'_> {
 /// The variables of one thing: the signal's own before the common one.
 fn of_signal(signal: Signal, what: &str) -> Vec<String> {
     vec![format!("OTEL_EXPORTER_OTLP_{}_{what}", signal.name), format!("OTEL_EXPORTER_OTLP_{what}")]
-}
-
-/// `key=value,key=value`, values percent-decoded; and how many entries aren't of that form.
-fn pairs(text: &str) -> (Vec<(String, String)>, usize) {
-    let mut wrong = 0;
-    let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).filter_map(|entry| {
-        let pair = entry.split_once('=').filter(|(key, _)| !key.trim().is_empty());
-        let decoded = pair.and_then(|(key, value)| Some((key.trim().to_owned(), percent_decoded(value.trim())?)));
-        wrong += usize::from(decoded.is_none());
-        decoded
-    });
-    (entries.collect(), wrong)
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let digits = [rest.next()?, rest.next()?];
-        let digits = std::str::from_utf8(&digits).ok().filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()))?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
@@ -409,11 +420,13 @@ mod tests {
         ]);
         let (traces, metrics) = (settings.traces.unwrap(), settings.metrics.unwrap());
         assert_eq!((traces.protocol, metrics.protocol), (Protocol::Http, Protocol::Grpc));
-        assert_eq!((traces.endpoint.as_str(), metrics.endpoint.as_str()), ("http://c:1/v1/traces", "http://c:1"));
+        assert_eq!((traces.endpoint.as_str(), metrics.endpoint.as_str()), ("http://c:1/v1/traces", "http://c:1/"));
         assert_eq!(traces.headers, [("a".to_owned(), "1".to_owned())]);
         assert_eq!(metrics.headers, [("b".to_owned(), "x y".to_owned()), ("c".to_owned(), "2".to_owned())]);
         assert_eq!((traces.timeout.as_millis(), metrics.timeout.as_millis()), (100, 200));
-        assert_eq!(traces.certificate, Some(PathBuf::from("/c.pem")));
+        let certificate = traces.certificate.unwrap();
+        assert_eq!(certificate.variable, "OTEL_EXPORTER_OTLP_CERTIFICATE");
+        assert_eq!(certificate.path, PathBuf::from("/c.pem"));
     }
 
     #[test]
@@ -423,8 +436,58 @@ mod tests {
             all.extend(more);
             quiet(&all).traces.unwrap().endpoint
         };
-        assert_eq!(of(&[]), "https://c:4317");
-        assert_eq!(of(&[("OTEL_EXPORTER_OTLP_INSECURE", "true")]), "http://c:4317");
+        assert_eq!(of(&[]), "https://c:4317/");
+        assert_eq!(of(&[("OTEL_EXPORTER_OTLP_INSECURE", "true")]), "http://c:4317/");
+        let (settings, warnings) = read(&[
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "c:4317"),
+            ("OTEL_EXPORTER_OTLP_INSECURE", "maybe"),
+        ]);
+        assert_eq!(settings.traces.unwrap().endpoint, "https://c:4317/");
+        assert!(warnings.len() == 1 && warnings[0].contains("OTEL_EXPORTER_OTLP_INSECURE"), "{warnings:?}");
+    }
+
+    #[test]
+    fn an_endpoint_that_is_no_url_is_named_once_and_not_repeated() {
+        for protocol in ["http/protobuf", "grpc"] {
+            for wrong in [
+                "http://user:s3cret@exa mple:1",
+                "http://user:s3cret@example:1",
+                "https://s3cret@example",
+                "user:s3cret@example:1",
+                "http://exa\tmple/?token=s3cret",
+                "http://",
+                "http://?s3cret",
+                "http://[::1",
+                "http://c:99999",
+                "ftp://s3cret",
+                ":::",
+                "/s3cret",
+            ] {
+                let name = "OTEL_EXPORTER_OTLP_ENDPOINT";
+                let (settings, warnings) = read(&[(name, wrong), ("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)]);
+                assert!(settings.traces.is_none() && settings.metrics.is_none(), "{wrong} by {protocol}");
+                assert!(warnings.len() == 1 && warnings[0].starts_with(name), "{wrong} by {protocol}: {warnings:?}");
+                assert!(!warnings[0].contains("s3cret"), "{warnings:?}");
+            }
+        }
+        let endpoint = |url: &str| quiet(&[("OTEL_EXPORTER_OTLP_ENDPOINT", url)]).traces.unwrap().endpoint;
+        assert_eq!(endpoint("http://[::1]:4318"), "http://[::1]:4318/v1/traces");
+        assert_eq!(endpoint("https://c/a?b=c"), "https://c/a/v1/traces?b=c");
+    }
+
+    #[test]
+    fn a_header_that_cant_be_sent_is_ignored_and_its_variable_named_once() {
+        for wrong in ["a b=s3cret", "é=s3cret", "x=%0d%0aevil: s3cret", "x=s3cret%00"] {
+            let headers = format!("{wrong},good=1");
+            let name = "OTEL_EXPORTER_OTLP_HEADERS";
+            let (settings, warnings) = read(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:1"), (name, &headers)]);
+            for destination in [settings.traces, settings.metrics] {
+                assert_eq!(destination.unwrap().headers, [("good".to_owned(), "1".to_owned())], "{wrong}");
+            }
+            assert!(warnings.len() == 1 && warnings[0].starts_with(name), "{wrong}: {warnings:?}");
+            assert!(!warnings[0].contains("s3cret"), "{warnings:?}");
+        }
     }
 
     #[test]
@@ -460,7 +523,11 @@ mod tests {
             (expected.metric_interval, expected.metric_timeout)
         );
         assert_eq!((settings.batch.delay, settings.batch.queue), (expected.batch.delay, expected.batch.queue));
-        assert_eq!(settings.batch.size, expected.batch.queue, "no batch is larger than the queue");
+        assert_eq!(
+            settings.batch.size,
+            expected.batch.queue.min(limits::MAX_SPAN_BATCH),
+            "no batch is larger than the queue"
+        );
         assert_eq!(settings.traces.unwrap().headers, [("authorization".to_owned(), "Bearer s3cret".to_owned())]);
         for (name, value) in [
             ("OTEL_TRACES_EXPORTER", "jaeger"),

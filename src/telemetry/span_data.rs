@@ -12,6 +12,7 @@ use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator, SpanData, SpanEve
 use super::call_trace::{CallTrace, ChildSpan, Work};
 use super::names;
 use super::record::{CallRecord, Outcome};
+use super::trace_context::SpanIdentity;
 
 /// Makes spans of calls.
 pub(super) struct Weaver {
@@ -27,14 +28,15 @@ impl Weaver {
 
     /// The spans of a call that has ended, its own first.
     pub(super) fn call(&self, call: &CallTrace, into: &mut Vec<SpanData>) {
-        let Some(span) = call.span() else { return };
+        let Some(span) = call.span().map(SpanIdentity::whole) else { return };
+        let (parent, link) = (call.parent().map(SpanIdentity::bare), call.link().map(SpanIdentity::whole));
         call.read(|finished| {
             let record = finished.record;
             let start = call.wall(call.started());
             into.push(SpanData {
                 span_context: span.clone(),
-                parent_span_id: call.parent().map_or(SpanId::INVALID, SpanContext::span_id),
-                parent_span_is_remote: call.parent().is_some(),
+                parent_span_id: parent.map_or(SpanId::INVALID, SpanContext::span_id),
+                parent_span_is_remote: parent.is_some(),
                 span_kind: SpanKind::Server,
                 name: span_name(record).into(),
                 start_time: start,
@@ -42,17 +44,17 @@ impl Weaver {
                 attributes: attributes(record),
                 dropped_attributes_count: 0,
                 events: SpanEvents::default(),
-                links: links([call.link(), finished.shared]),
+                links: links([link, finished.shared.map(SpanIdentity::whole)]),
                 status: status(record.outcome),
                 instrumentation_scope: self.scope.clone(),
             });
-            into.extend(finished.children.iter().map(|child| self.below(call, span, child)));
+            into.extend(finished.children.iter().map(|child| self.below(call, &span, child)));
         });
     }
 
     /// One child of a call.
     pub(super) fn child(&self, call: &CallTrace, child: &ChildSpan, into: &mut Vec<SpanData>) {
-        into.extend(call.span().map(|span| self.below(call, span, child)));
+        into.extend(call.span().map(|span| self.below(call, &span.whole(), child)));
     }
 
     fn below(&self, call: &CallTrace, parent: &SpanContext, child: &ChildSpan) -> SpanData {
@@ -177,8 +179,8 @@ fn status(outcome: Outcome) -> Status {
     }
 }
 
-fn links(contexts: [Option<&SpanContext>; 2]) -> SpanLinks {
+fn links(contexts: [Option<SpanContext>; 2]) -> SpanLinks {
     let mut links = SpanLinks::default();
-    links.links = contexts.into_iter().flatten().map(|context| Link::with_context(context.clone())).collect();
+    links.links = contexts.into_iter().flatten().map(Link::with_context).collect();
     links
 }

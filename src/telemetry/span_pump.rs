@@ -1,7 +1,7 @@
 //! Takes waiting calls, makes spans of them and exports them in batches, until it is stopped.
 //!
-//! Invariants: an export that fails or takes too long loses its batch, which is counted; once stopped it ends within
-//! `TELEMETRY_FLUSH_MS`.
+//! Invariants: an export that fails or takes too long loses its batch, which is counted; every loss, also at the
+//! queue, is said in the log after the next export; once stopped it ends within `TELEMETRY_FLUSH_MS`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -61,9 +61,11 @@ async fn pump<E: SpanExporter>(exporter: &E, parts: &Parts) {
                 Ok(()) => lost.none(),
                 Err(why) => {
                     parts.losses.span_exports_failed.fetch_add(1, Relaxed);
-                    complaint.about(&why, spans);
+                    drop(lost);
+                    complaint.about(&why, parts.losses.spans_dropped());
                 }
             }
+            complaint.about_lost(parts.losses.spans_dropped());
         }
         if stopping {
             return;

@@ -1,6 +1,6 @@
 //! Calls that wait to become spans.
 //!
-//! Invariants: it never waits; it holds at most so many spans, and what comes beyond is dropped and counted; its reader is
+//! Invariants: it never waits; it holds at most so many spans and bytes, and what comes beyond is dropped and counted; its reader is
 //! woken once for a whole batch, not for each call.
 
 use std::collections::VecDeque;
@@ -16,6 +16,7 @@ use super::call_trace::{CallTrace, ChildSpan};
 use super::export::Losses;
 use super::sampler::Sampler;
 use super::settings::Batch;
+use crate::base::limits;
 
 /// One thing that becomes spans.
 pub(super) enum Waiting {
@@ -34,10 +35,18 @@ pub(super) struct SpanQueue {
     full: Notify,
 }
 
+/// What one item counts for.
+#[derive(Clone, Copy)]
+struct Weight {
+    spans: usize,
+    bytes: usize,
+}
+
 #[derive(Default)]
 struct Inner {
-    items: VecDeque<(Waiting, usize)>,
+    items: VecDeque<(Waiting, Weight)>,
     spans: usize,
+    bytes: usize,
     closed: bool,
 }
 
@@ -46,16 +55,19 @@ impl SpanQueue {
         Self { sampler, batch, losses, waiting: Mutex::default(), full: Notify::new() }
     }
 
-    fn push(&self, item: Waiting, spans: usize) {
+    fn push(&self, item: Waiting, weight: Weight) {
+        let Weight { spans, bytes } = weight;
         let mut inner = self.waiting.lock();
-        if inner.closed || inner.spans + spans > self.batch.queue {
+        let is_full = inner.spans + spans > self.batch.queue || inner.bytes + bytes > limits::MAX_SPAN_QUEUE_BYTES;
+        if inner.closed || is_full {
             drop(inner);
             self.losses.spans.fetch_add(spans as u64, Relaxed);
             return;
         }
         let before = inner.spans;
         inner.spans += spans;
-        inner.items.push_back((item, spans));
+        inner.bytes += bytes;
+        inner.items.push_back((item, weight));
         let is_due = before < self.batch.size && inner.spans >= self.batch.size;
         drop(inner);
         if is_due {
@@ -77,7 +89,8 @@ impl SpanQueue {
         while spans < self.batch.size
             && let Some((item, weight)) = inner.items.pop_front()
         {
-            spans += weight;
+            spans += weight.spans;
+            inner.bytes -= weight.bytes;
             taken.push(item);
         }
         inner.spans -= spans;
@@ -90,7 +103,7 @@ impl SpanQueue {
         inner.closed = true;
         self.losses.spans.fetch_add(inner.spans as u64, Relaxed);
         inner.items.clear();
-        inner.spans = 0;
+        (inner.spans, inner.bytes) = (0, 0);
     }
 
     /// Spans that wait.
@@ -106,7 +119,7 @@ impl Spans for SpanQueue {
 
     fn call(&self, call: &CallTrace) {
         let spans = 1 + call.read(|finished| finished.children.len());
-        self.push(Waiting::Call(call.clone()), spans);
+        self.push(Waiting::Call(call.clone()), Weight { spans, bytes: held_bytes(call) });
     }
 
     fn child_dropped(&self) {
@@ -114,6 +127,35 @@ impl Spans for SpanQueue {
     }
 
     fn child(&self, call: &CallTrace, child: ChildSpan) {
-        self.push(Waiting::Child(call.clone(), child), 1);
+        // It may be the last to hold its call.
+        self.push(Waiting::Child(call.clone(), child), Weight { spans: 1, bytes: held_bytes(call) });
+    }
+}
+
+fn held_bytes(call: &CallTrace) -> usize {
+    size_of::<(Waiting, Weight)>() + call.held_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::call_trace::samples::call_of;
+
+    #[test]
+    fn what_waits_is_bounded_in_bytes_whatever_the_environment_asks_for() {
+        let losses = Arc::new(Losses::default());
+        let batch = Batch { queue: limits::MAX_SPAN_QUEUE, ..Batch::default() };
+        let queue = SpanQueue::new(Sampler::default(), batch, losses.clone());
+        let call = call_of(64 * 1024);
+        while losses.spans_dropped() == 0 {
+            queue.call(&call);
+            assert!(queue.waiting.lock().bytes <= limits::MAX_SPAN_QUEUE_BYTES);
+        }
+        let most = limits::MAX_SPAN_QUEUE_BYTES / (64 * 1024);
+        assert!(queue.len() <= most && queue.len() > most / 2, "{}", queue.len());
+        while !queue.take().0.is_empty() {}
+        assert_eq!((queue.len(), queue.waiting.lock().bytes), (0, 0));
+        queue.call(&call);
+        assert_eq!(queue.len(), 1, "there is room again");
     }
 }

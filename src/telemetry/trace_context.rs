@@ -1,11 +1,14 @@
 //! W3C trace context: what a client says of its own trace.
 //!
-//! Invariant: what is malformed, or all zero, is as if it hadn't been given. A trace state without a valid parent is
-//! nothing.
+//! Invariants: what is malformed, or all zero, is as if it hadn't been given; a trace state without a valid parent is
+//! nothing. A trace state stays text until spans are made, as it is many times larger once it is taken apart.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use opentelemetry::trace::{SpanContext, SpanId, TraceFlags, TraceId, TraceState};
+
+use crate::base::limits;
 
 /// Trace parents and states as the client gave them, unchecked but for their length.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,24 +23,64 @@ pub struct TraceContext {
     pub header_tracestate: Option<String>,
 }
 
+/// A span's identity, as a call carries it.
+#[derive(Debug, Clone)]
+pub(super) struct SpanIdentity {
+    /// All of it but the trace state.
+    bare: SpanContext,
+    state: Option<Arc<str>>,
+}
+
+impl SpanIdentity {
+    /// A span of ours in this trace; it takes its parent's trace state on.
+    pub(super) fn own(trace: TraceId, span: SpanId, flags: TraceFlags, parent: Option<&Self>) -> Self {
+        let bare = SpanContext::new(trace, span, flags, false, TraceState::default());
+        Self { bare, state: parent.and_then(|parent| parent.state.clone()) }
+    }
+
+    /// All of it but the trace state.
+    pub(super) fn bare(&self) -> &SpanContext {
+        &self.bare
+    }
+
+    /// All of it. A trace state that is malformed is left out.
+    pub(super) fn whole(&self) -> SpanContext {
+        let state = self.state.as_deref().map(state).unwrap_or_default();
+        let bare = &self.bare;
+        SpanContext::new(bare.trace_id(), bare.span_id(), bare.trace_flags(), bare.is_remote(), state)
+    }
+
+    /// Bytes that it holds outside of itself.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.state.as_ref().map_or(0, |state| state.len())
+    }
+}
+
+fn state(text: &str) -> TraceState {
+    if text.split(',').count() > limits::MAX_TRACESTATE_MEMBERS {
+        return TraceState::default();
+    }
+    TraceState::from_str(text).unwrap_or_default()
+}
+
 impl TraceContext {
     /// The parent of the call's span, and a span to link: the message's context is the parent and the HTTP request's is
     /// linked; without the first the second is the parent.
-    pub(super) fn parent_and_link(&self) -> (Option<SpanContext>, Option<SpanContext>) {
+    pub(super) fn parent_and_link(&self) -> (Option<SpanIdentity>, Option<SpanIdentity>) {
         let message = parse(self.traceparent.as_deref(), self.tracestate.as_deref());
         let header = parse(self.header_traceparent.as_deref(), self.header_tracestate.as_deref());
         match (message, header) {
-            (Some(parent), Some(link)) if link.span_id() == parent.span_id() => (Some(parent), None),
+            (Some(parent), Some(link)) if link.bare.span_id() == parent.bare.span_id() => (Some(parent), None),
             (Some(parent), link) => (Some(parent), link),
             (None, parent) => (parent, None),
         }
     }
 }
 
-fn parse(parent: Option<&str>, state: Option<&str>) -> Option<SpanContext> {
+fn parse(parent: Option<&str>, state: Option<&str>) -> Option<SpanIdentity> {
     let (trace, span, flags) = fields(parent?)?;
-    let state = state.and_then(|state| TraceState::from_str(state).ok()).unwrap_or_default();
-    Some(SpanContext::new(trace, span, flags, true, state))
+    let bare = SpanContext::new(trace, span, flags, true, TraceState::default());
+    Some(SpanIdentity { bare, state: state.map(Arc::from) })
 }
 
 /// `version-traceid-parentid-flags`. Later versions may append fields, the first one may not.
@@ -81,7 +124,7 @@ mod tests {
     const SPAN: &str = "00f067aa0ba902b7";
 
     fn read(text: &str) -> Option<SpanContext> {
-        parse(Some(text), None)
+        parse(Some(text), None).map(|identity| identity.whole())
     }
 
     #[test]
@@ -133,7 +176,7 @@ mod tests {
                 ..TraceContext::default()
             };
             let (parent, link) = context.parent_and_link();
-            let id = |context: Option<SpanContext>| context.map(|context| context.span_id().to_string());
+            let id = |found: Option<SpanIdentity>| found.map(|found| found.bare.span_id().to_string());
             (id(parent), id(link))
         };
         let (meta, header) = (Some(SPAN.to_owned()), Some("1".repeat(16)));
@@ -149,9 +192,13 @@ mod tests {
     #[test]
     fn a_state_needs_a_parent_and_a_bad_one_is_left_out() {
         let parent = format!("00-{TRACE}-{SPAN}-01");
-        let state = |text: &str| parse(Some(&parent), Some(text)).unwrap().trace_state().header();
+        let state = |text: &str| parse(Some(&parent), Some(text)).unwrap().whole().trace_state().header();
         assert_eq!(state("a=1,b=2"), "a=1,b=2");
         assert_eq!(state("no state"), "");
+        let members = |count: usize| (0..count).map(|at| format!("k{at}=v")).collect::<Vec<_>>().join(",");
+        let most = members(limits::MAX_TRACESTATE_MEMBERS);
+        assert_eq!(state(&most), most);
+        assert_eq!(state(&members(limits::MAX_TRACESTATE_MEMBERS + 1)), "");
         assert!(parse(None, Some("a=1")).is_none());
     }
 }

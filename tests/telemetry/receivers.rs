@@ -191,6 +191,21 @@ fn traces_and_metrics_arrive_by_http() {
 }
 
 #[test]
+fn a_proxy_that_the_environment_names_gets_nothing() {
+    let proxy = Receiver::start(good);
+    // The environment belongs to a process, so another one runs the test.
+    let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", "receivers::traces_and_metrics_arrive_by_http"]);
+    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        again.env(name, proxy.url());
+    }
+    let ran = again.env_remove("NO_PROXY").env_remove("no_proxy").output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && said.contains("1 passed"), "{said}");
+    assert_eq!(proxy.received().len(), 0);
+}
+
+#[test]
 fn a_receiver_that_is_dead_mute_or_angry_costs_no_call_and_bounded_memory() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap();
     let dead = format!("http://{}", closed.local_addr().unwrap());
@@ -241,14 +256,27 @@ async fn bad(settings: &Settings) {
 fn what_cant_be_set_up_is_said_and_the_service_runs() {
     paused(|| async {
         let folder = tempfile::tempdir().unwrap();
-        let missing = folder.path().join("none.pem");
-        let settings = settings(&[
-            ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://127.0.0.1:1"),
-            ("OTEL_EXPORTER_OTLP_CERTIFICATE", missing.to_str().unwrap()),
-        ]);
-        let (pipeline, warnings) = Pipeline::start(&settings, |builder| builder);
-        assert_eq!(warnings.len(), 2, "{warnings:?}");
-        assert!(warnings.iter().all(|warning| warning.contains("none.pem can't be read")), "{warnings:?}");
+        let (missing, empty) = (folder.path().join("none.pem"), folder.path().join("empty.pem"));
+        std::fs::write(&empty, "no certificate").unwrap();
+        let start = |file: &std::path::Path, protocol: &str| {
+            let settings = settings(&[
+                ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://127.0.0.1:1"),
+                ("OTEL_EXPORTER_OTLP_PROTOCOL", protocol),
+                ("OTEL_EXPORTER_OTLP_CERTIFICATE", file.to_str().unwrap()),
+            ]);
+            Pipeline::start(&settings, |builder| builder)
+        };
+        for (file, wrong) in [(&missing, "can't be read"), (&empty, "holds no PEM")] {
+            for protocol in ["http/protobuf", "grpc"] {
+                let (pipeline, warnings) = start(file, protocol);
+                pipeline.shutdown();
+                assert_eq!(warnings.len(), 2, "{warnings:?}");
+                let expected = format!("OTEL_EXPORTER_OTLP_CERTIFICATE {wrong}");
+                assert!(warnings.iter().all(|warning| warning.contains(&expected)), "{warnings:?}");
+                assert!(!warnings.concat().contains(".pem"), "no path: {warnings:?}");
+            }
+        }
+        let (pipeline, _) = start(&missing, "http/protobuf");
         let pipeline = Arc::new(pipeline);
         let yard = yard(&pipeline).await;
         yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();

@@ -1,0 +1,41 @@
+//! How values of several parts are spelt: URLs and lists of pairs. What is wrong is told without repeating it.
+
+use reqwest::Url;
+
+/// The URL of a receiver, or what is wrong with it in words that repeat none of it.
+pub(super) fn url(text: &str) -> Result<Url, &'static str> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    let is_plain = !text.chars().any(|char| char.is_whitespace() || char.is_control());
+    let url = url.filter(|url| is_plain && url.has_host()).ok_or("it must be an http:// or https:// URL")?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("it must hold no user and password; give them as a header by OTEL_EXPORTER_OTLP_HEADERS");
+    }
+    Ok(url)
+}
+
+/// `key=value,key=value`, values percent-decoded; and how many entries aren't of that form.
+pub(super) fn pairs(text: &str) -> (Vec<(String, String)>, usize) {
+    let mut wrong = 0;
+    let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).filter_map(|entry| {
+        let pair = entry.split_once('=').filter(|(key, _)| !key.trim().is_empty());
+        let decoded = pair.and_then(|(key, value)| Some((key.trim().to_owned(), percent_decoded(value.trim())?)));
+        wrong += usize::from(decoded.is_none());
+        decoded
+    });
+    (entries.collect(), wrong)
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digits = [rest.next()?, rest.next()?];
+        let digits = std::str::from_utf8(&digits).ok().filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
