@@ -4,9 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Failure;
 use super::args::SourceArgs;
-use super::logging;
+use super::{Failure, logging, output};
 use crate::config::{Config, Source};
 use crate::engine::observed;
 use crate::engine::programs::{Locate, Programs};
@@ -193,7 +192,7 @@ fn pipeline() -> (Arc<Pipeline>, Prometheus) {
 /// Says which workspaces couldn't be opened; fails if that leaves none.
 pub fn report_failures(configured: &Configured) -> Result<(), Failure> {
     for (name, why) in &configured.failed {
-        eprintln!("codeyard: workspace {name} can't be opened: {why}");
+        output::complain(format_args!("codeyard: workspace {name} can't be opened: {why}"));
     }
     if configured.started.is_empty() && !configured.failed.is_empty() {
         return Err(Failure::new("no workspace could be opened; check the roots, then start again"));
