@@ -155,7 +155,9 @@ pub fn open_tokens(
     show: impl FnOnce(&str) -> std::io::Result<()>,
 ) -> Result<TokenStore, Failure> {
     TokenStore::open_or_show(file, |token| show(token.reveal())).map_err(|error| match error {
-        Error::NotShown(_) => Failure::new(format!("{error}, so none was made; make one with `{again}`, then start again")),
+        Error::NotShown(_) => {
+            Failure::new(format!("{error}, so none was made; make one with `{again}`, then start again"))
+        }
         error => Failure::new(error.to_string()),
     })
 }
