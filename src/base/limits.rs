@@ -246,6 +246,8 @@ pub const ADMIN_HEAD_TIMEOUT_MS: u64 = 2_000;
 pub const MAX_ADMIN_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 /// Longest time one request of an operator may take, in milliseconds.
 pub const ADMIN_REQUEST_TIMEOUT_MS: u64 = 15_000;
+/// Longest time our own commands wait for an answer about how things are, in milliseconds.
+pub const ADMIN_LOOK_TIMEOUT_MS: u64 = 5_000;
 /// An operator who removes a workspace waits this long for its end, in milliseconds; the removal goes on without him.
 pub const ADMIN_REMOVAL_WAIT_MS: u64 = 12_000;
 /// Standard error of a language server in a list of all, in bytes.
