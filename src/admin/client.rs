@@ -16,7 +16,7 @@ use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 use super::problem::ProblemDocument;
-use crate::base::limits::{ADMIN_REQUEST_TIMEOUT_MS, MAX_ADMIN_ANSWER_BYTES};
+use crate::base::limits::{ADMIN_LOOK_TIMEOUT_MS, ADMIN_REQUEST_TIMEOUT_MS, MAX_ADMIN_ANSWER_BYTES};
 use crate::transport::attach::is_ours;
 
 /// Why there is no answer.
@@ -77,10 +77,14 @@ impl AdminClient {
     }
 
     async fn exchange(&self, method: Method, path: &str, body: Option<&Value>) -> Result<(StatusCode, Vec<u8>), Error> {
-        // A little longer than the server takes at most, so that it is the one to say what is wrong.
-        let limit = Duration::from_millis(ADMIN_REQUEST_TIMEOUT_MS + 1_000);
+        // Longer than the server takes at most, so that it is the one to say what is wrong: a look asks its actors for
+        // `OPERATOR_PATIENCE_MS` each, all at once.
+        let limit_ms = if method == Method::GET { ADMIN_LOOK_TIMEOUT_MS } else { ADMIN_REQUEST_TIMEOUT_MS + 1_000 };
         let exchanged = self.exchange_now(method, path, body);
-        timeout(limit, exchanged).await.map_err(|_| Error::Broken("it does not answer in time".to_owned()))?
+        timeout(Duration::from_millis(limit_ms), exchanged).await.map_err(|_| {
+            let advice = "look whether its process is stopped or overloaded, then try again or restart it";
+            Error::Broken(format!("it did not answer within {} s; {advice}", limit_ms / 1_000))
+        })?
     }
 
     async fn exchange_now(

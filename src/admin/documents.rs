@@ -45,7 +45,7 @@ pub struct CallCount {
 /// All workspaces.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkspaceList {
-    /// Those of the configuration in force, then those on their way out.
+    /// Those of the configuration in force, then those on their way out: while one is replaced, its name is there twice.
     pub workspaces: Vec<WorkspaceDocument>,
 }
 
@@ -58,12 +58,12 @@ pub struct WorkspaceDocument {
     pub state: WorkspaceState,
     /// Why it couldn't be opened.
     pub problem: Option<String>,
-    /// Who put it there.
-    pub origin: Origin,
+    /// Who put it there; not known of one that is `draining`.
+    pub origin: Option<Origin>,
     /// An endpoint without a name means it.
     pub default: bool,
-    /// Its ETag: differs whenever `configuration` does.
-    pub revision: String,
+    /// Its ETag: differs whenever `configuration` does. One that is `draining` has none.
+    pub revision: Option<String>,
     /// Its roots and extra roots.
     pub roots: Vec<String>,
     /// What it is to be, as `PUT` takes it. Secrets are hidden; sent back hidden, they stay as they are.

@@ -1,6 +1,7 @@
 //! Listening for operators: the local socket, and TCP.
 //!
-//! Invariants: never more than `MAX_ADMIN_CONNECTIONS` on each; at the local socket only processes of our own user; a stop
+//! Invariants: never more than `MAX_ADMIN_CONNECTIONS` on each, and one that asks nothing is closed after
+//! `ADMIN_HEAD_TIMEOUT_MS`; at the local socket only processes of our own user; a stop
 //! lets what is in flight end, for `DRAIN_MS`.
 
 use std::io;
@@ -14,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::api::Api;
 use super::dispatch::{Entrance, router};
-use crate::base::limits::{DRAIN_MS, MAX_ADMIN_CONNECTIONS};
+use crate::base::limits::{ADMIN_HEAD_TIMEOUT_MS, DRAIN_MS, MAX_ADMIN_CONNECTIONS};
 use crate::transport::attach::is_ours;
 use crate::transport::http::ConnectionLimits;
 use crate::transport::http::connection::serve_connection;
@@ -77,5 +78,6 @@ async fn connection<S>(stream: S, router: Router, shutdown: CancellationToken)
 where
     S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
-    serve_connection(stream, None, router, &ConnectionLimits::default(), shutdown).await;
+    let limits = ConnectionLimits { head: Duration::from_millis(ADMIN_HEAD_TIMEOUT_MS), ..ConnectionLimits::default() };
+    serve_connection(stream, None, router, &limits, shutdown).await;
 }

@@ -22,6 +22,9 @@ pub enum Error {
     /// The file can't be read or written.
     #[error("the token file can't be used: {0}")]
     File(#[from] io::Error),
+    /// The first token can't be shown.
+    #[error("the first token can't be shown: {0}")]
+    NotShown(io::Error),
     /// There are as many tokens as there may be.
     #[error("there are {MAX_TOKENS} tokens already; remove one first")]
     Full,
@@ -52,20 +55,33 @@ impl TokenStore {
     /// # Errors
     /// [`Error::File`].
     pub fn open_or_create(path: &Path) -> Result<(Self, Option<Token>), Error> {
+        let mut made = None;
+        let store = Self::open_or_show(path, |token| {
+            made = Some(token.clone());
+            Ok(())
+        })?;
+        Ok((store, made))
+    }
+
+    /// The same, but the token made is shown before it is stored: one that nobody could see doesn't come to be.
+    ///
+    /// # Errors
+    /// [`Error::File`], [`Error::NotShown`].
+    pub fn open_or_show(path: &Path, show: impl FnOnce(&Token) -> io::Result<()>) -> Result<Self, Error> {
         let lock = file::lock(path)?;
-        let made = match file::read(path)? {
-            Some(_) => None,
+        match file::read(path)? {
+            Some(_) => {}
             None => {
                 let token = Token::generate()?;
+                show(&token).map_err(Error::NotShown)?;
                 let content = TokenFile { tokens: vec![entry(PrincipalId::local().as_str(), &token)] };
                 file::write(path, &content, &lock)?;
-                Some(token)
             }
-        };
+        }
         let known = Known { tokens: Vec::new(), stamp: None, looked: Instant::now() };
         let store = Self { path: path.to_owned(), known: Mutex::new(known) };
         store.known.lock().load(path)?;
-        Ok((store, made))
+        Ok(store)
     }
 
     /// The principal that `offered` names, if it is valid now.

@@ -247,10 +247,15 @@ pub const MAX_ATTACH_HELLO_BYTES: usize = 64 * 1024;
 pub const ATTACH_HELLO_TIMEOUT_MS: u64 = 2_000;
 /// Operators' connections to the local socket, and as many over TCP.
 pub const MAX_ADMIN_CONNECTIONS: usize = 64;
+/// An operator's connection without a whole request head is closed after this time, in milliseconds; an idle one too. Short,
+/// because who has no token can hold a place for this long.
+pub const ADMIN_HEAD_TIMEOUT_MS: u64 = 2_000;
 /// Largest answer of the admin API that our own commands take, in bytes.
 pub const MAX_ADMIN_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 /// Longest time one request of an operator may take, in milliseconds.
 pub const ADMIN_REQUEST_TIMEOUT_MS: u64 = 15_000;
+/// Longest time our own commands wait for an answer about how things are, in milliseconds.
+pub const ADMIN_LOOK_TIMEOUT_MS: u64 = 5_000;
 /// An operator who removes a workspace waits this long for its end, in milliseconds; the removal goes on without him.
 pub const ADMIN_REMOVAL_WAIT_MS: u64 = 12_000;
 /// Standard error of a language server in a list of all, in bytes.

@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Failure;
 use super::args::SourceArgs;
-use super::logging;
+use super::{Failure, logging, output};
 use crate::config::{Config, Source};
+use crate::engine::kinds;
 use crate::engine::observed;
 use crate::engine::programs::{Locate, Programs};
 use crate::engine::server_context::Program;
@@ -87,7 +87,12 @@ pub fn read_config(file: &Path) -> Result<Config, Failure> {
     let base = absolute(file.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let source = Source { file: &shown, base_dir: &base, home: home.as_deref() };
-    crate::config::parse_source(&text, source).map_err(|error| Failure::new(error.to_string()))
+    let config = crate::config::parse_source(&text, source).map_err(|error| Failure::new(error.to_string()))?;
+    if logging::is_filter(&config.log.filter) {
+        return Ok(config);
+    }
+    let remedy = "write directives such as warn or codeyard=debug, with commas between";
+    Err(Failure::new(format!("{shown}: log.filter: `{}` can't be read; {remedy}", config.log.filter)))
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
@@ -118,7 +123,11 @@ pub fn installer_in_place() -> Result<Installer, Failure> {
 
 /// Puts a service together and opens the workspaces of `config`. Must run inside a tokio runtime.
 pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> Result<Service, Failure> {
-    if let Some(kind) = registry_of(&config)?.unknown_kind(&chosen) {
+    let registry = registry_of(&config)?;
+    if let Some(error) = kinds::unknown_in(&config.workspaces, &registry).first() {
+        return Err(Failure::new(format!("the configuration is wrong: {error}")));
+    }
+    if let Some(kind) = registry.unknown_kind(&chosen) {
         return Err(Failure::usage(format!(
             "--server: no language server is called `{kind}`; `codeyard servers list` shows them"
         )));
@@ -193,7 +202,7 @@ fn pipeline() -> (Arc<Pipeline>, Prometheus) {
 /// Says which workspaces couldn't be opened; fails if that leaves none.
 pub fn report_failures(configured: &Configured) -> Result<(), Failure> {
     for (name, why) in &configured.failed {
-        eprintln!("codeyard: workspace {name} can't be opened: {why}");
+        output::complain(format_args!("codeyard: workspace {name} can't be opened: {why}"));
     }
     if configured.started.is_empty() && !configured.failed.is_empty() {
         return Err(Failure::new("no workspace could be opened; check the roots, then start again"));

@@ -7,7 +7,8 @@ use serde_json::json;
 use super::args::ConfigCommand;
 use super::survey::{Survey, Surveyor, Verdict};
 use super::{Failure, assemble, output};
-use crate::config::{Config, Prewarm, WorkspaceConfig};
+use crate::config::{Config, WorkspaceConfig};
+use crate::engine::kinds;
 use crate::lsp::registry::{Registry, Selection};
 
 /// Checks, shows or describes.
@@ -56,35 +57,12 @@ fn checked(file: &Path) -> Result<(Config, Registry), Vec<String>> {
     let config = assemble::read_config(file).map_err(|failure| vec![failure.message])?;
     let registry = assemble::registry_of(&config).map_err(|failure| vec![failure.message])?;
     let shown = file.display();
+    let kinds = kinds::unknown_in(&config.workspaces, &registry);
     let each = config.workspaces.iter().enumerate();
-    let errors: Vec<String> = each
-        .flat_map(|(index, workspace)| {
-            let key = format!("workspace[{index}]");
-            [wrong_kinds(workspace, &registry, &key), wrong_roots(workspace, &key)].concat()
-        })
-        .map(|error| format!("{shown}: {error}"))
-        .collect();
+    let roots = each.flat_map(|(index, workspace)| wrong_roots(workspace, &format!("workspace[{index}]")));
+    let errors: Vec<String> =
+        kinds.iter().map(ToString::to_string).chain(roots).map(|error| format!("{shown}: {error}")).collect();
     if errors.is_empty() { Ok((config, registry)) } else { Err(errors) }
-}
-
-/// Kinds that no registry entry has.
-fn wrong_kinds(workspace: &WorkspaceConfig, registry: &Registry, key: &str) -> Vec<String> {
-    let prewarmed: &[String] = match &workspace.prewarm {
-        Prewarm::Kinds(kinds) => kinds,
-        Prewarm::All(_) => &[],
-    };
-    let settings: Vec<String> = workspace.settings.keys().cloned().collect();
-    let lists: [(&str, &[String]); 4] = [
-        ("servers.prefer", &workspace.servers.prefer),
-        ("servers.disable", &workspace.servers.disable),
-        ("prewarm", prewarmed),
-        ("settings", &settings),
-    ];
-    let unknown = lists.iter().filter_map(|(name, kinds)| {
-        let kind = registry.unknown_kind(*kinds)?;
-        Some(format!("{key}.{name}: no language server is called `{kind}`; `codeyard servers list` shows them"))
-    });
-    unknown.collect()
 }
 
 /// Roots that aren't folders that can be read.

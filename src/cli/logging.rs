@@ -60,6 +60,11 @@ pub fn calls() -> Option<Arc<dyn CallLog>> {
     INSTALLED.get().map(|queue| queue.clone() as Arc<dyn CallLog>)
 }
 
+/// Whether these are directives of a filter.
+pub fn is_filter(directives: &str) -> bool {
+    directives.trim().is_empty() || EnvFilter::try_new(directives).is_ok()
+}
+
 /// The filter, and which of its sources is wrong.
 fn filter(log: &LogSection, variable: Option<String>) -> (EnvFilter, Option<&'static str>) {
     let level = log.level.as_str();
@@ -96,6 +101,7 @@ mod tests {
         assert!(both.0.contains("codeyard=debug") && !both.0.contains("codeyard=off"), "{both:?}");
         assert_eq!(read(&log(""), Some("a=b=c")).1, Some("CODEYARD_LOG"));
         assert_eq!(read(&log("codeyard=loud"), None).1, Some("log.filter"));
+        assert!(is_filter("") && is_filter("codeyard=off,warn") && !is_filter("codeyard=loud") && !is_filter("[["));
         let quiet = LogSection { level: LogLevel::Error, ..LogSection::default() };
         assert_eq!(read(&quiet, None).0, "error");
     }

@@ -87,7 +87,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("codeyard: {}", failure.message);
+            output::complain(format_args!("codeyard: {}", failure.message));
             ExitCode::from(failure.code)
         }
     }

@@ -6,14 +6,13 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::Failure;
 use super::assemble::Service;
-use super::serve::resolve_address;
+use super::serve::{open_tokens, resolve_address};
+use super::{Failure, output};
 use crate::admin::api::{Api, ServiceFacts, probes};
 use crate::admin::dispatch::Entrance;
 use crate::admin::documents::CallCount;
 use crate::admin::listen;
-use crate::auth::TokenStore;
 use crate::base::clock::Instant;
 use crate::config::Config;
 use crate::protocol::names::SERVER_VERSION;
@@ -42,12 +41,10 @@ pub async fn door(config: &Config, state: &StateDir, options: &HttpOptions) -> R
     let failed = |error| Failure::new(format!("admin.listen: {address} can't be listened on: {error}; choose another"));
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let url = format!("http://{}/admin/v1", listener.local_addr().map_err(failed)?);
-    let opened = TokenStore::open_or_create(&state.admin_tokens());
-    let (store, made) = opened.map_err(|error| Failure::new(error.to_string()))?;
-    if let Some(token) = made {
-        let advice = "shown once; make another with `codeyard token add --admin NAME`";
-        eprintln!("operators' token {} ({advice})", token.reveal());
-    }
+    let again = "codeyard token add --admin NAME";
+    let store = open_tokens(&state.admin_tokens(), again, |token| {
+        output::show(format_args!("operators' token {token} (shown once; make another with `{again}`)"))
+    })?;
     let (hosts, origins) = (options.allowed_hosts.clone(), options.allowed_origins.clone());
     Ok(Some(Door { listener, entrance: Entrance::Tcp { tokens: Arc::new(store), hosts, origins }, url }))
 }
@@ -73,7 +70,7 @@ impl Operating {
         let shutdown = CancellationToken::new();
         let mut tasks = vec![tokio::spawn(listen::serve_local(socket, api.clone(), shutdown.clone()))];
         if let Some(Door { listener, entrance, url }) = door {
-            eprintln!("operators at {url}");
+            output::complain(format_args!("operators at {url}"));
             tasks.push(tokio::spawn(listen::serve_tcp(listener, api, entrance, shutdown.clone())));
         }
         Self { shutdown, tasks }

@@ -1,6 +1,7 @@
-//! Standard output of commands that print an answer: written whole, and a reader that has gone is no failure.
+//! What commands write. Standard output of those that print an answer: written whole, and a reader that has gone is no
+//! failure. Standard error of those that serve: one that can't be written stops nobody.
 //!
-//! Never used by `stdio`, whose standard output belongs to MCP.
+//! Invariant: `stdio` uses standard error only; its standard output belongs to MCP.
 
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
@@ -24,6 +25,18 @@ pub fn print(text: impl Display) -> Result<(), Failure> {
 pub fn say(line: impl Display) {
     let mut out = std::io::stdout().lock();
     drop(writeln!(out, "{line}").and_then(|()| out.flush()));
+}
+
+/// Writes a line to standard error for a person; where it can't be written, the work goes on without.
+pub fn complain(line: impl Display) {
+    drop(show(line));
+}
+
+/// Writes a line to standard error that must be seen.
+pub fn show(line: impl Display) -> std::io::Result<()> {
+    let mut err = std::io::stderr().lock();
+    err.write_all(format!("{line}\n").as_bytes())?;
+    err.flush()
 }
 
 /// Prints `value` as indented JSON.

@@ -11,8 +11,8 @@ use super::args::ServeArgs;
 use super::assemble::{self, Service, chain};
 use super::operate::{self, Door, Operating};
 use super::signals::{Signal, Signals};
-use super::{Failure, logging};
-use crate::auth::TokenStore;
+use super::{Failure, logging, output};
+use crate::auth::{Error, TokenStore};
 use crate::config::Config;
 use crate::engine::directory::Directory;
 use crate::gateway::service::{Endpoint, Principal, Service as _};
@@ -44,7 +44,7 @@ async fn serve(args: ServeArgs, config: Config) -> Result<(), Failure> {
     assemble::report_failures(&service.configured)?;
     let service = Arc::new(service);
     let running = Running::start(&service, listener, options, door)?;
-    eprintln!("listening {}", running.url);
+    output::complain(format_args!("listening {}", running.url));
     let mut in_force = service.config.clone();
     while signals.next(&running).await == Signal::Reload {
         reload(&service, args.source.config.as_deref(), &mut in_force).await;
@@ -130,11 +130,10 @@ pub fn http_options(config: &Config, tokens: &Path, no_auth: bool) -> Result<Htt
     let auth = if no_auth {
         None
     } else {
-        let (store, made) = TokenStore::open_or_create(tokens).map_err(|error| Failure::new(error.to_string()))?;
-        if let Some(token) = made {
-            eprintln!("token {} (shown once; make another with `codeyard token add NAME`)", token.reveal());
-        }
-        Some(Arc::new(store))
+        let again = "codeyard token add NAME";
+        Some(Arc::new(open_tokens(tokens, again, |token| {
+            output::show(format_args!("token {token} (shown once; make another with `{again}`)"))
+        })?))
     };
     let mut options = HttpOptions::new(auth);
     for host in &config.server.allowed_hosts {
@@ -147,6 +146,20 @@ pub fn http_options(config: &Config, tokens: &Path, no_auth: bool) -> Result<Htt
     }
     options.limits = config.limits.clone().clamped();
     Ok(options)
+}
+
+/// The tokens of a file; where there is none, it begins with one that is shown. `again` is the command that makes another.
+pub fn open_tokens(
+    file: &Path,
+    again: &str,
+    show: impl FnOnce(&str) -> std::io::Result<()>,
+) -> Result<TokenStore, Failure> {
+    TokenStore::open_or_show(file, |token| show(token.reveal())).map_err(|error| match error {
+        Error::NotShown(_) => {
+            Failure::new(format!("{error}, so none was made; make one with `{again}`, then start again"))
+        }
+        error => Failure::new(error.to_string()),
+    })
 }
 
 /// The address of a text; without tokens it must be loopback.

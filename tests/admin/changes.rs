@@ -78,6 +78,10 @@ fn refusals_say_what_to_do() {
     for (body, key) in [
         (json!({}), "roots"),
         (json!({"roots": ["relative"]}), "roots[0]"),
+        (json!({"roots": [place.path("other")], "servers": {"prefer": ["nonsense"]}}), "servers.prefer"),
+        (json!({"roots": [place.path("other")], "servers": {"disable": ["nonsense"]}}), "servers.disable"),
+        (json!({"roots": [place.path("other")], "prewarm": ["tiny", "nonsense"]}), "prewarm"),
+        (json!({"roots": [place.path("other")], "settings": {"nonsense": {}}}), "settings"),
         (json!({"roots": ["/nowhere/at/all"]}), "roots"),
         (json!({"roots": [place.path("other")], "root": []}), "root"),
         (json!({"roots": [place.path("other")], "name": "else"}), "name"),

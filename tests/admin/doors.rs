@@ -42,6 +42,23 @@ fn over_tcp_only_operators_tokens_count_and_only_there() {
 }
 
 #[test]
+fn who_has_no_token_and_says_nothing_does_not_keep_operators_out() {
+    let place = Place::new();
+    let rest = "[admin]\nlisten = \"127.0.0.1:0\"\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n";
+    let serving = place.serve(&["--config", &place.configure(rest)]);
+    let log = serving.log();
+    let address = log.lines().find_map(|line| line.strip_prefix("operators at http://")).unwrap();
+    let address = address.split('/').next().unwrap().to_owned();
+    let silent: Vec<_> = (0..64).map(|_| std::net::TcpStream::connect(&address).unwrap()).collect();
+    // Every place is taken; each is free again long before the patience of a caller of /mcp would end.
+    let begun = std::time::Instant::now();
+    Way::Tcp(address).send("GET", "/livez", &[], "").is(200);
+    assert!(begun.elapsed().as_secs() < 25, "{:?}", begun.elapsed());
+    drop(silent);
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}
+
+#[test]
 fn the_local_socket_is_there_for_its_user_and_needs_no_token() {
     let place = Place::new();
     let serving = place.serve(&["--root", "."]);

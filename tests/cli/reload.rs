@@ -45,11 +45,31 @@ fn workspaces_are_added_removed_and_changed() {
     assert_eq!(serving.stop(Signal::TERM), 0);
 }
 
+/// A workspace that prefers a language server that isn't there.
+const UNKNOWN: &str = "[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\nservers.prefer = [\"nonsense\"]\n";
+
+#[test]
+fn what_the_check_refuses_no_server_starts_with() {
+    let place = Place::new();
+    for (text, word) in [(UNKNOWN, "workspace[0].servers.prefer"), ("[log]\nfilter = \"[[\"\n", "log.filter")] {
+        let file = place.configure(text);
+        place.run(&["config", "check", &file]).code(1).says(&[word]);
+        place.run(&["serve", "--config", &file, "--no-auth", "--listen", "127.0.0.1:0"]).code(1).says(&[word]);
+    }
+}
+
 #[test]
 fn a_broken_file_keeps_the_old_workspaces() {
     let place = Place::new();
     let serving = place.serve(&["--config", &place.configure(REPO)]);
-    let broken = ["nonsense = [", "colour = 1\n", "[servers.ty]\ncommand = []\n", "default_workspace = \"gone\"\n"];
+    let broken = [
+        "nonsense = [",
+        "colour = 1\n",
+        "[servers.ty]\ncommand = []\n",
+        "[log]\nfilter = \"[[\"\n",
+        UNKNOWN,
+        "default_workspace = \"gone\"\n",
+    ];
     for (count, text) in broken.iter().enumerate() {
         fs::write(place.path("codeyard.toml"), text).unwrap();
         serving.signal(Signal::HUP);

@@ -55,6 +55,23 @@ fn the_first_token_is_shown_once_and_others_come_and_go_while_it_runs() {
 }
 
 #[test]
+fn standard_error_that_cannot_be_written_stops_nothing_and_loses_no_token() {
+    let place = Place::new();
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut lost = place.command(&["serve", "--root", ".", "--listen", "127.0.0.1:0"]);
+    assert_eq!(lost.stderr(full()).status().unwrap().code(), Some(1), "the first token could not be shown");
+    let token = place.run(&["token", "add", "me"]).code(0).stdout.trim().to_owned();
+    assert_eq!(place.run(&["token", "list"]).code(0).stdout, "me\n", "the one that nobody saw was not made");
+    let mut serving = place.command(&["serve", "--root", ".", "--listen", "127.0.0.1:0"]);
+    let mut serving = serving.stderr(full()).spawn().unwrap();
+    let served = until(30_000, || place.run(&["workspaces"]).code == 0);
+    let pid = rustix::process::Pid::from_child(&serving);
+    rustix::process::kill_process(pid, Signal::TERM).ok();
+    assert_eq!((served, serving.wait().unwrap().code()), (true, Some(0)));
+    assert!(!token.is_empty());
+}
+
+#[test]
 fn a_token_added_before_the_first_start_is_the_only_one() {
     let place = Place::new();
     let token = place.run(&["token", "add", "me"]).code(0).stdout.trim().to_owned();

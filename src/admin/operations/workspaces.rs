@@ -28,7 +28,11 @@ pub async fn list(api: Arc<Api>, _: Call) -> Result<Response, Problem> {
 
 pub async fn get(api: Arc<Api>, call: Call) -> Result<Response, Problem> {
     let document = one(&api, &named(&call)?).await?;
-    Ok(tagged(json(StatusCode::OK, &document), &document.revision))
+    let answer = json(StatusCode::OK, &document);
+    Ok(match &document.revision {
+        Some(revision) => tagged(answer, revision),
+        None => answer,
+    })
 }
 
 pub async fn put(api: Arc<Api>, call: Call) -> Result<Response, Problem> {
@@ -104,9 +108,9 @@ fn document(entry: &RosterEntry, health: Option<WorkspaceHealth>, default: bool)
         name: config.name.to_string(),
         state,
         problem: entry.problem.clone(),
-        origin: if entry.put { Origin::Operator } else { Origin::Configuration },
+        origin: Some(if entry.put { Origin::Operator } else { Origin::Configuration }),
         default,
-        revision: entry.revision.clone(),
+        revision: Some(entry.revision.clone()),
         roots,
         configuration: config.shown().as_object().cloned().unwrap_or_default(),
         epochs: health.map(|health| {
@@ -127,9 +131,9 @@ fn leaving(leaving: &Leaving) -> WorkspaceDocument {
         name: leaving.name.to_string(),
         state: WorkspaceState::Draining,
         problem: None,
-        origin: Origin::Configuration,
+        origin: None,
         default: false,
-        revision: String::new(),
+        revision: None,
         roots: Vec::new(),
         configuration: serde_json::Map::new(),
         epochs: None,

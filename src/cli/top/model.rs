@@ -59,6 +59,8 @@ pub struct Model {
     pub message: String,
     /// The last look failed, and why.
     pub lost: Option<String>,
+    /// Seconds since the server was asked and hasn't answered.
+    pub silent_s: u64,
     /// Workspace and id of the server that a restart waits to be confirmed for.
     pub confirming: Option<(String, String)>,
     /// Workspace and id of the chosen server.
@@ -69,7 +71,7 @@ impl Model {
     /// After the first look.
     pub fn new(sample: Sample) -> Self {
         let (sort, message) = (Sort::Name, String::new());
-        Self { sample, rates: None, sort, message, lost: None, confirming: None, chosen: None }
+        Self { sample, rates: None, sort, message, lost: None, silent_s: 0, confirming: None, chosen: None }
     }
 
     /// Takes another look in.

@@ -4,12 +4,18 @@ use std::time::Duration;
 
 use ratatui::crossterm::event::KeyCode;
 
-use super::frame_text;
 use super::model::{Action, Model, Sort};
 use super::sample::Sample;
+use super::{text, view};
+use crate::admin::documents::WorkspaceDocument;
 
 fn recorded() -> Sample {
     serde_json::from_str(include_str!("recorded.json")).unwrap()
+}
+
+/// A frame of the terminal's view as text.
+fn frame_text(model: &Model, width: u16, height: u16) -> String {
+    super::frame_text(width, height, |frame| view::draw(frame, model))
 }
 
 fn model() -> Model {
@@ -76,4 +82,34 @@ fn a_server_that_is_gone_is_said() {
     assert!(frame_text(&model, 120, 20).contains("no server runs here"));
     model.see(recorded());
     assert!(!frame_text(&model, 120, 20).contains("no server runs here"));
+}
+
+#[test]
+fn a_server_that_hangs_is_said_with_the_last_frame_below() {
+    let mut model = model();
+    model.silent_s = 1;
+    assert!(!frame_text(&model, 120, 20).contains("not answering"));
+    model.silent_s = 9;
+    let text = frame_text(&model, 120, 20);
+    assert!(text.contains("not answering for 9 s") && text.contains("shop*"), "{text}");
+}
+
+#[test]
+fn what_there_is_no_room_for_is_counted_and_paper_has_room_for_all() {
+    let mut sample = recorded();
+    let (workspace, server) = (sample.workspaces.workspaces[0].clone(), sample.servers.servers[0].clone());
+    sample.workspaces.workspaces = (0..47).map(|at| named(&workspace, at)).collect();
+    sample.servers.servers = vec![server; 30];
+    let model = Model::new(sample);
+    let live = frame_text(&model, 120, 30);
+    assert!(live.contains("w11*") && !live.contains("w12*") && live.contains("and 35 more"), "{live}");
+    // 30 rows, but for 3 of the summary, 14 of workspaces, the head, the keys, and the line itself.
+    assert!(live.contains("and 20 more") && live.contains("q end"), "{live}");
+    let paper = text(&model);
+    assert!(paper.contains("w46*") && !paper.contains(" more") && !paper.contains("q end"), "{paper}");
+    assert_eq!(paper.lines().count(), 3 + 47 + 2 + 30 + 1, "{paper}");
+}
+
+fn named(workspace: &WorkspaceDocument, at: usize) -> WorkspaceDocument {
+    WorkspaceDocument { name: format!("w{at}"), ..workspace.clone() }
 }

@@ -10,18 +10,52 @@ use super::model::{Model, Sort};
 use crate::admin::documents::{ServerDocument, WorkspaceDocument, WorkspaceState};
 use crate::cli::workspaces::state_word;
 
-/// Rows of the list of workspaces at most, with its head.
+/// Rows of the list of workspaces at most in a terminal.
 const WORKSPACE_ROWS: usize = 12;
+/// Rows of the summary, with a blank one.
+const SUMMARY_ROWS: u16 = 3;
+/// The server is said not to answer from so many seconds on.
+const SILENT_S: u64 = 2;
 
-/// Draws all of it.
+/// Draws what a terminal has room for.
 pub fn draw(frame: &mut Frame<'_>, model: &Model) {
-    let workspaces = u16::try_from(model.sample.workspaces.workspaces.len().min(WORKSPACE_ROWS) + 2).unwrap_or(2);
-    let rows = [Constraint::Length(3), Constraint::Length(workspaces), Constraint::Min(2), Constraint::Length(1)];
+    let workspaces = rows_of(model.sample.workspaces.workspaces.len().min(WORKSPACE_ROWS) + 2);
+    let rows =
+        [Constraint::Length(SUMMARY_ROWS), Constraint::Length(workspaces), Constraint::Min(2), Constraint::Length(1)];
     let [head, upper, lower, foot] = Layout::vertical(rows).areas(frame.area());
     frame.render_widget(Paragraph::new(summary(model)), head);
     draw_workspaces(frame, model, upper);
     draw_servers(frame, model, lower);
     frame.render_widget(Paragraph::new(footer(model)).style(Style::new().add_modifier(Modifier::DIM)), foot);
+}
+
+/// Draws all of it, for paper: no keys.
+pub fn draw_whole(frame: &mut Frame<'_>, model: &Model) {
+    let workspaces = rows_of(model.sample.workspaces.workspaces.len() + 2);
+    let rows = [Constraint::Length(SUMMARY_ROWS), Constraint::Length(workspaces), Constraint::Min(2)];
+    let [head, upper, lower] = Layout::vertical(rows).areas(frame.area());
+    frame.render_widget(Paragraph::new(summary(model)), head);
+    draw_workspaces(frame, model, upper);
+    draw_servers(frame, model, lower);
+}
+
+/// Rows that [`draw_whole`] needs.
+pub fn whole_height(model: &Model) -> u16 {
+    let rows = model.sample.workspaces.workspaces.len() + 2 + model.sample.servers.servers.len() + 1;
+    rows_of(rows).saturating_add(SUMMARY_ROWS)
+}
+
+fn rows_of(count: usize) -> u16 {
+    u16::try_from(count).unwrap_or(u16::MAX)
+}
+
+/// How many of `count` rows are shown where there is room for `room`, and the words for the others.
+fn cut(count: usize, room: usize) -> (usize, Option<String>) {
+    if count <= room {
+        return (count, None);
+    }
+    let shown = room.saturating_sub(1);
+    (shown, Some(format!("and {} more", count - shown)))
 }
 
 fn summary(model: &Model) -> Vec<Line<'static>> {
@@ -37,7 +71,10 @@ fn summary(model: &Model) -> Vec<Line<'static>> {
     let in_flight: usize = model.sample.workspaces.workspaces.iter().map(|one| one.calls_in_flight).sum();
     let servers: u64 = model.sample.servers.servers.iter().filter_map(|server| server.memory_bytes).sum();
     let rates = match (&model.lost, &model.rates) {
-        (Some(why), _) => return vec![Line::from(first), Line::from(why.clone()).style(Style::new().fg(Color::Red))],
+        (Some(why), _) => return vec![Line::from(first), alarm(format!("{why} (for {} s)", model.silent_s))],
+        _ if model.silent_s >= SILENT_S => {
+            return vec![Line::from(first), alarm(format!("not answering for {} s", model.silent_s))];
+        }
         (None, None) => "calls/s -  failed/s -  p50 -  p99 -".to_owned(),
         (None, Some(rates)) => format!(
             "calls/s {:.1}  failed/s {:.1}  p50 {}  p99 {}",
@@ -56,6 +93,10 @@ fn summary(model: &Model) -> Vec<Line<'static>> {
     vec![Line::from(first).style(Style::new().add_modifier(Modifier::BOLD)), Line::from(second)]
 }
 
+fn alarm(text: String) -> Line<'static> {
+    Line::from(text).style(Style::new().fg(Color::Red))
+}
+
 fn draw_workspaces(frame: &mut Frame<'_>, model: &Model, area: Rect) {
     let widths = [
         Constraint::Length(24),
@@ -65,7 +106,9 @@ fn draw_workspaces(frame: &mut Frame<'_>, model: &Model, area: Rect) {
         Constraint::Length(14),
         Constraint::Fill(1),
     ];
-    let rows = model.sample.workspaces.workspaces.iter().map(workspace_row);
+    let all = &model.sample.workspaces.workspaces;
+    let (shown, more) = cut(all.len(), usize::from(area.height).saturating_sub(1));
+    let rows = all.iter().take(shown).map(workspace_row).chain(more.map(|more| Row::new([more])));
     let head = Row::new(["WORKSPACE", "STATE", "CALLS", "SERVERS", "RETAINED", "ROOTS"]).style(heading());
     frame.render_widget(Table::new(rows, widths).header(head), area);
 }
@@ -104,7 +147,12 @@ fn draw_servers(frame: &mut Frame<'_>, model: &Model, area: Rect) {
         Constraint::Fill(1),
     ];
     let head = ["WORKSPACE", "SERVER", "STATE", "FOR", "MIB", "RESTARTS", "PENDING", "DOCS", "ROOT"];
-    let table = Table::new(model.servers().into_iter().map(server_row), widths)
+    let servers = model.servers();
+    let (_, more) = cut(servers.len(), usize::from(area.height).saturating_sub(1));
+    let below = Constraint::Length(u16::from(more.is_some()));
+    let [area, below] = Layout::vertical([Constraint::Min(0), below]).areas(area);
+    frame.render_widget(Paragraph::new(more.unwrap_or_default()), below);
+    let table = Table::new(servers.into_iter().map(server_row), widths)
         .header(Row::new(head).style(heading()))
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
     let mut state = TableState::new().with_selected(model.chosen());

@@ -22,6 +22,7 @@ use crate::base::limits;
 use crate::config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig};
 use crate::engine::directory::{Directory, WatchSlot, WorkspaceHandle};
 use crate::engine::exit::ExitKind;
+use crate::engine::kinds;
 use crate::engine::restart::RestartRule;
 use crate::engine::seats::Seats;
 use crate::engine::server_context::ServerTimes;
@@ -82,6 +83,9 @@ pub enum ConfigureError {
     /// The server entries don't fit the registry.
     #[error("the configuration's language servers are wrong: {0}")]
     Registry(String),
+    /// A workspace names a language server that isn't in the registry.
+    #[error(transparent)]
+    Kinds(ConfigError),
     /// With the workspaces that were made at run time it doesn't hold together.
     #[error("with the workspaces made at run time, {0}")]
     Together(#[from] ConfigError),
@@ -145,7 +149,15 @@ impl Supervisor {
         tables.insert("servers".into(), new.servers.clone().into());
         tables.insert("languages".into(), new.languages.clone().into());
         let registry = Registry::merged(&tables).map_err(|error| ConfigureError::Registry(error.to_string()))?;
+        if let Some(error) = kinds::unknown_in(&new.workspaces, &registry).into_iter().next() {
+            return Err(ConfigureError::Kinds(error));
+        }
         let kept = self.keep_put(&mut new)?;
+        for workspace in new.workspaces.iter().filter(|workspace| kept.contains(&workspace.name)) {
+            if let Some(error) = kinds::unknown(workspace, &registry).into_iter().next() {
+                return Err(ConfigError { key: format!("{}: {}", workspace.name, error.key), ..error }.into());
+            }
+        }
         self.servers = Some(Arc::new(Servers::new(registry)));
         self.put = kept;
         let failed: Vec<WorkspaceName> = self.failed.keys().cloned().collect();

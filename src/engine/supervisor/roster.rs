@@ -14,6 +14,7 @@ use crate::base::ids::WorkspaceName;
 use crate::base::limits::MAX_WORKSPACES_LEAVING;
 use crate::config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig};
 use crate::engine::directory::WorkspaceHandle;
+use crate::engine::kinds;
 use crate::gate::Gate;
 
 /// Characters of a revision.
@@ -176,6 +177,11 @@ impl Supervisor {
         let config = *put.config;
         let name = config.name.clone();
         self.check_change(&name, &put.condition)?;
+        let wrong =
+            self.servers.as_ref().and_then(|servers| kinds::unknown(&config, &servers.registry).into_iter().next());
+        if let Some(error) = wrong {
+            return Err(PutError::Invalid(error));
+        }
         let was_there = self.config.workspace(name.as_str()).is_some();
         let mut new = self.config.clone();
         let revision = revision(&config);
