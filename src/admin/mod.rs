@@ -14,5 +14,6 @@ pub mod openapi;
 mod operations;
 pub mod problem;
 pub mod routes;
+pub mod unique;
 
 pub use api::{Api, ServiceFacts};

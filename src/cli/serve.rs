@@ -108,7 +108,7 @@ impl Running {
     }
 
     /// Stops accepting, lets what is in flight end, stops the language servers and the actors. Operators may look on to the
-    /// end.
+    /// end; then the sockets are taken away. The caller still holds the lock of the state directory.
     pub async fn end(self, service: Arc<Service>) {
         self.shutdown.cancel();
         for ended in [self.http.await.map(|done| done.is_ok()), self.attach.await.map(|done| done.is_ok())] {
@@ -116,12 +116,17 @@ impl Running {
                 tracing::warn!("a listener ended with an error");
             }
         }
+        let sockets = [service.state.attach_socket(), service.state.admin_socket()];
         match Arc::try_unwrap(service) {
             Ok(service) => service.end().await,
             // The listeners' tasks have ended, and nothing else keeps one.
             Err(_) => tracing::warn!("the service is still in use at its end"),
         }
         self.operating.stop().await;
+        // The state directory is still ours, so they are, too.
+        for socket in sockets {
+            drop(std::fs::remove_file(socket));
+        }
     }
 }
 

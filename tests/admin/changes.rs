@@ -74,6 +74,7 @@ fn refusals_say_what_to_do() {
     way.send("PUT", OTHER, &["Content-Type: text/plain"], "{}").problem(415);
     way.send("PUT", OTHER, &[], "{}").problem(415);
     way.send("PUT", OTHER, &[kind], "{").problem(400);
+    way.send("PUT", OTHER, &[kind], r#"{"roots": ["/a"], "roots": ["/b"]}"#).problem(400);
     way.send("PUT", OTHER, &[kind, "Content-Length: 1048577"], "").problem(413);
     for (body, key) in [
         (json!({}), "roots"),

@@ -49,11 +49,9 @@ fn who_has_no_token_and_says_nothing_does_not_keep_operators_out() {
     let log = serving.log();
     let address = log.lines().find_map(|line| line.strip_prefix("operators at http://")).unwrap();
     let address = address.split('/').next().unwrap().to_owned();
-    let silent: Vec<_> = (0..64).map(|_| std::net::TcpStream::connect(&address).unwrap()).collect();
-    // Every place is taken; each is free again long before the patience of a caller of /mcp would end.
-    let begun = std::time::Instant::now();
+    // Twice as many as there are places: with the patience that callers of /mcp get, the request would outlast its reader.
+    let silent: Vec<_> = (0..128).map(|_| std::net::TcpStream::connect(&address).unwrap()).collect();
     Way::Tcp(address).send("GET", "/livez", &[], "").is(200);
-    assert!(begun.elapsed().as_secs() < 25, "{:?}", begun.elapsed());
     drop(silent);
     assert_eq!(serving.stop(Signal::TERM), 0);
 }

@@ -12,4 +12,5 @@ mod doors;
 mod hung;
 mod openapi;
 mod probes;
+mod terminal;
 mod wire;

@@ -17,7 +17,9 @@ fn term_and_int_end_it_in_order_with_its_children() {
         let symbols = serving.client("repo").ask("vscode.lsp.documentSymbols", &uri(&place)).unwrap();
         assert_eq!(symbols["symbols"][0]["name"], "repo");
         assert!(!descendants(serving.pid()).is_empty(), "the language server runs");
+        assert!(place.path("state/run/admin.sock").exists() && place.path("state/run/attach.sock").exists());
         assert_eq!(serving.stop(signal), 0);
+        assert!(!place.path("state/run/admin.sock").exists() && !place.path("state/run/attach.sock").exists());
     }
 }
 

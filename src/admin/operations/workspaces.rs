@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use serde_json::Value;
 
 use super::{json, named};
 use crate::admin::api::Api;
@@ -15,6 +14,7 @@ use crate::admin::documents::{
 };
 use crate::admin::problem::{Kind, Problem};
 use crate::admin::routes::Call;
+use crate::admin::unique;
 use crate::base::ids::WorkspaceName;
 use crate::base::limits::ADMIN_REMOVAL_WAIT_MS;
 use crate::config::WorkspaceConfig;
@@ -40,8 +40,9 @@ pub async fn put(api: Arc<Api>, call: Call) -> Result<Response, Problem> {
         let form = "name it with 1 to 64 of a-z, 0-9, '.', '_', '-', of which the first is a letter or digit";
         Problem::new(Kind::Invalid, "this is no name of a workspace", form)
     })?;
-    let body: Value = serde_json::from_slice(&call.body)
-        .map_err(|_| Problem::new(Kind::BadRequest, "the body is no JSON", "send a JSON object"))?;
+    let body = unique::from_slice(&call.body).map_err(|_| {
+        Problem::new(Kind::BadRequest, "the body is no JSON, or has a key twice", "send a JSON object, each key once")
+    })?;
     let roster = api.control.roster(Some(&name)).await?;
     let before = roster.entries.first().map(|entry| &entry.config);
     let config = WorkspaceConfig::from_json(&name, body, before).map_err(invalid)?;

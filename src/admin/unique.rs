@@ -1,0 +1,94 @@
+//! JSON in which no key is given twice: which of the two values holds is nothing to guess about.
+//!
+//! Invariant: depth is bounded by the parser's own limit.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+/// Reads one JSON value, and nothing after it.
+///
+/// # Errors
+/// Those of the parser, and a key that is there twice.
+pub fn from_slice(bytes: &[u8]) -> serde_json::Result<Value> {
+    let mut parser = serde_json::Deserializer::from_slice(bytes);
+    let value = Unique.deserialize(&mut parser)?;
+    parser.end()?;
+    Ok(value)
+}
+
+struct Unique;
+
+impl<'de> DeserializeSeed<'de> for Unique {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, parser: D) -> Result<Value, D::Error> {
+        parser.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Unique {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = items.next_element_seed(Self)? {
+            all.push(item);
+        }
+        Ok(all.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut all = Map::new();
+        while let Some(key) = members.next_key::<String>()? {
+            let value = members.next_value_seed(Self)?;
+            if all.insert(key, value).is_some() {
+                return Err(A::Error::custom("a key is given twice"));
+            }
+        }
+        Ok(all.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_read_but_a_key_given_twice() {
+        let text = r#"{"a":[1,-2,0.5,"x\n",true,null],"b":{"a":{}}}"#;
+        assert_eq!(from_slice(text.as_bytes()).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+        for wrong in [r#"{"a":1,"a":1}"#, r#"{"b":[{"a":1,"\u0061":2}]}"#, "{} {}", "{"] {
+            assert!(from_slice(wrong.as_bytes()).is_err(), "{wrong}");
+        }
+    }
+}
