@@ -9,6 +9,7 @@
 mod work;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
@@ -75,6 +76,8 @@ struct Call {
     parent: Option<SpanIdentity>,
     link: Option<SpanIdentity>,
     span: Option<SpanIdentity>,
+    /// What the call holds once it has ended, in bytes; read where `state` may be locked.
+    held: AtomicUsize,
     state: Mutex<State>,
 }
 
@@ -167,6 +170,7 @@ impl OpenCall {
             parent,
             link,
             span,
+            held: AtomicUsize::new(0),
             state: Mutex::new(state),
         };
         Self { trace: CallTrace(Arc::new(call)), ended: false }
@@ -289,6 +293,7 @@ impl CallTrace {
         record.cap = cap(record, reply.is_cut);
         record.cursor = state.has_cursor.then(|| CursorOutcome::of(record.outcome));
         state.ended = true;
+        self.0.held.store(self.weighed(state), Relaxed);
         drop(guard);
         self.0.telemetry.ended(self);
     }
@@ -325,9 +330,12 @@ impl CallTrace {
         read(Finished { record: &state.record, children: &state.children, shared: state.shared.as_ref() })
     }
 
-    /// About how many bytes it holds while it waits to be told.
+    /// About how many bytes it holds while it waits to be told. Takes no lock: late children are told under the call's.
     pub(super) fn held_bytes(&self) -> usize {
-        let state = self.0.state.lock();
+        self.0.held.load(Relaxed)
+    }
+
+    fn weighed(&self, state: &State) -> usize {
         let (record, children) = (&state.record, state.children.capacity());
         // A call's own span has its trace state from the parent.
         let identities = [self.0.parent.as_ref(), self.0.link.as_ref(), state.shared.as_ref()];
