@@ -2,7 +2,7 @@
 //!
 //! It is no copy of the product's transport: it writes requests by hand and reads bodies by their length.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 /// A connection with a session.
 pub struct Mcp {
     stream: BufReader<TcpStream>,
+    address: String,
     path: String,
     headers: String,
     next_id: u64,
@@ -37,13 +38,11 @@ impl Failure {
 impl Mcp {
     /// Connects and initialises. `path` is that of the endpoint.
     pub fn connect(address: &str, path: &str, token: Option<&str>) -> Self {
-        let stream = TcpStream::connect(address).expect("the server accepts");
-        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time limit");
-        stream.set_nodelay(true).expect("no delay");
         let authorization = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
         let accept = "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n";
         let headers = format!("Host: {address}\r\n{accept}{authorization}");
-        let mut client = Self { stream: BufReader::new(stream), path: path.into(), headers, next_id: 0 };
+        let mut client =
+            Self { stream: dial(address), address: address.into(), path: path.into(), headers, next_id: 0 };
         let info = json!({"name": "test", "version": "1"});
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
         let (head, _) = client.post(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
@@ -125,6 +124,10 @@ impl Mcp {
 
     fn post(&mut self, message: &Value) -> (String, String) {
         self.next_id += 1;
+        // The server closes a connection that was idle for long; the session goes on over another one.
+        if self.is_closed() {
+            self.stream = dial(&self.address);
+        }
         let body = message.to_string();
         let head = format!("POST {} HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n", self.path, self.headers, body.len());
         self.stream.get_mut().write_all((head + &body).as_bytes()).expect("the server reads");
@@ -132,6 +135,14 @@ impl Mcp {
         let status = head.split(' ').nth(1).unwrap_or_default();
         assert!(status.starts_with('2'), "{head}{body}");
         (head, body)
+    }
+
+    fn is_closed(&self) -> bool {
+        let stream = self.stream.get_ref();
+        stream.set_nonblocking(true).expect("a mode");
+        let seen = stream.peek(&mut [0]);
+        stream.set_nonblocking(false).expect("a mode");
+        seen.map_or_else(|error| error.kind() != ErrorKind::WouldBlock, |bytes| bytes == 0)
     }
 
     fn read(&mut self) -> (String, String) {
@@ -148,6 +159,13 @@ impl Mcp {
         self.stream.read_exact(&mut body).expect("a whole body");
         (head, String::from_utf8(body).expect("UTF-8"))
     }
+}
+
+fn dial(address: &str) -> BufReader<TcpStream> {
+    let stream = TcpStream::connect(address).expect("the server accepts");
+    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time limit");
+    stream.set_nodelay(true).expect("no delay");
+    BufReader::new(stream)
 }
 
 /// Waits between two attempts.
