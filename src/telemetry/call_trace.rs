@@ -312,7 +312,9 @@ fn cap(record: &CallRecord, is_cut: bool) -> Option<&'static str> {
 /// The beginning of a JSON-RPC id as text: a string without its quotes.
 fn told_id(json: &str) -> String {
     let text = if json.starts_with('"') { serde_json::from_str(json).unwrap_or_default() } else { json.to_owned() };
-    text[..text.floor_char_boundary(limits::MAX_TOLD_ID_BYTES)].to_owned()
+    let longest = limits::MAX_TOLD_ID_BYTES.min(text.len());
+    let end = (0..=longest).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    text[..end].to_owned()
 }
 
 /// A finished call, as its consumers see it.
