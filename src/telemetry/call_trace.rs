@@ -6,6 +6,7 @@
 //! others wait for the same execution, is sent by itself; a child costs no allocation of its own, and nothing at all where
 //! no spans are made.
 
+mod finished;
 mod work;
 
 use std::sync::Arc;
@@ -315,64 +316,6 @@ fn told_id(json: &str) -> String {
     let longest = limits::MAX_TOLD_ID_BYTES.min(text.len());
     let end = (0..=longest).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     text[..end].to_owned()
-}
-
-/// A finished call, as its consumers see it.
-pub(super) struct Finished<'a> {
-    pub(super) record: &'a CallRecord,
-    pub(super) children: &'a [ChildSpan],
-    /// The span of the call whose execution this one has shared.
-    pub(super) shared: Option<&'a SpanIdentity>,
-}
-
-impl CallTrace {
-    /// The record and the children of a call that has ended.
-    pub(super) fn read<T>(&self, read: impl FnOnce(Finished<'_>) -> T) -> T {
-        let state = self.0.state.lock();
-        read(Finished { record: &state.record, children: &state.children, shared: state.shared.as_ref() })
-    }
-
-    /// About how many bytes it holds while it waits to be told. Takes no lock: late children are told under the call's.
-    pub(super) fn held_bytes(&self) -> usize {
-        self.0.held.load(Relaxed)
-    }
-
-    fn weighed(&self, state: &State) -> usize {
-        let (record, children) = (&state.record, state.children.capacity());
-        // A call's own span has its trace state from the parent.
-        let identities = [self.0.parent.as_ref(), self.0.link.as_ref(), state.shared.as_ref()];
-        size_of::<Call>()
-            + record.request_id.capacity()
-            + record.session.as_ref().map_or(0, String::capacity)
-            + record.servers.capacity() * size_of::<ServerKind>()
-            + children * size_of::<ChildSpan>()
-            + identities.into_iter().flatten().map(SpanIdentity::held_bytes).sum::<usize>()
-    }
-
-    /// The identity of its span, if spans are made.
-    pub(super) fn span(&self) -> Option<&SpanIdentity> {
-        self.0.span.as_ref()
-    }
-
-    /// The parent of its span.
-    pub(super) fn parent(&self) -> Option<&SpanIdentity> {
-        self.0.parent.as_ref()
-    }
-
-    /// The span of the HTTP request, if it isn't the parent.
-    pub(super) fn link(&self) -> Option<&SpanIdentity> {
-        self.0.link.as_ref()
-    }
-
-    /// The wall time of an instant of the call.
-    pub(super) fn wall(&self, at: Instant) -> SystemTime {
-        self.0.wall + at.saturating_duration_since(self.0.started)
-    }
-
-    /// When it began.
-    pub(super) fn started(&self) -> Instant {
-        self.0.started
-    }
 }
 
 #[cfg(test)]

@@ -93,8 +93,11 @@ fn tls(to: &Destination) -> Result<Option<ClientTlsConfig>, String> {
     }))
 }
 
-/// The certificates that are trusted instead of the system's: as PEM, and parsed.
-fn trusted(to: &Destination) -> Result<Option<(Vec<u8>, Vec<reqwest::Certificate>)>, String> {
+/// Certificates that are trusted instead of the system's: as PEM, and parsed.
+type Trusted = (Vec<u8>, Vec<reqwest::Certificate>);
+
+/// What the destination's certificate file holds, if it names one.
+fn trusted(to: &Destination) -> Result<Option<Trusted>, String> {
     let Some(CertificateFile { variable, path }) = &to.certificate else { return Ok(None) };
     let pem = std::fs::read(path).map_err(|error| format!("the file of {variable} can't be read: {error}"))?;
     let parsed = reqwest::Certificate::from_pem_bundle(&pem).ok().filter(|parsed| !parsed.is_empty());

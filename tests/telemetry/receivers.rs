@@ -194,6 +194,7 @@ fn traces_and_metrics_arrive_by_http() {
 fn a_proxy_that_the_environment_names_gets_nothing() {
     let proxy = Receiver::start(good);
     // The environment belongs to a process, so another one runs the test.
+    #[expect(clippy::disallowed_methods, reason = "this test itself, with another environment")]
     let mut again = std::process::Command::new(std::env::current_exe().unwrap());
     again.args(["--exact", "receivers::traces_and_metrics_arrive_by_http"]);
     for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
