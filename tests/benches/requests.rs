@@ -13,7 +13,7 @@ use criterion::Criterion;
 
 use crate::place::Place;
 
-const REQUEST: &[u8] = br#"{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"vscode.lsp.references","arguments":{"uri":"file:///w/src/part_3/module.py","position":{"line":120,"character":14},"page":{"pageSize":200}}}}"#;
+const REQUEST: &[u8] = br#"{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"vscode.lsp.references","arguments":{"uri":"file:///w/src/part_3/module.py","position":{"line":120,"character":14},"pageSize":200}}}"#;
 
 pub fn all(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("request");

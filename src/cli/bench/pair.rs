@@ -173,7 +173,7 @@ impl Pair {
                 outcome.compared += 1;
                 outcome.wrong += 1;
                 if outcome.examples.len() < EXAMPLES {
-                    outcome.examples.push(format!("{ask:?}: {how}"));
+                    outcome.examples.push(format!("{}: {how}", ask.told()));
                 }
             }
         }

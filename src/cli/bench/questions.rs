@@ -49,6 +49,19 @@ impl Ask {
         }
     }
 
+    /// In words for a report: the method, the file's name, line and column from 1.
+    pub fn told(&self) -> String {
+        let file = self.path().file_name().unwrap_or_default().to_string_lossy();
+        let (what, at) = match self {
+            Self::Definition(at) => ("definition", Some(at)),
+            Self::Hover(at) => ("hover", Some(at)),
+            Self::References(at) => ("references", Some(at)),
+            Self::Symbols(_) => ("document symbols", None),
+        };
+        let place = at.map(|at| format!(":{}:{}", at.line + 1, at.character + 1)).unwrap_or_default();
+        format!("{what} in {file}{place}")
+    }
+
     /// The LSP method and its parameters as JSON.
     pub fn to_lsp(&self) -> (&'static str, String) {
         let document = json!({"uri": encode_path(self.path())});
