@@ -16,9 +16,14 @@ const MAX_UNNAMED: usize = 32;
 /// Most anchors of one server.
 const MAX_ANCHORS: usize = 32;
 
+/// Whether `server` is given anchors at all.
+pub fn are_chosen_for(server: &Server) -> bool {
+    server.quirks.anchor || server.quirks.index_follows_open || !server.quirks.anchor_markers.is_empty()
+}
+
 /// The anchors of `server` at `root`. `files` are the workspace's source files, sorted.
 pub fn choose(server: &Server, root: &Path, files: &[PathBuf], servers: &Servers) -> Vec<PathBuf> {
-    if !server.quirks.anchor && server.quirks.anchor_markers.is_empty() {
+    if !are_chosen_for(server) {
         return vec![];
     }
     let serves = |path: &PathBuf| path.starts_with(root) && servers.serves(server, path);

@@ -6,6 +6,7 @@
 //! itself: the workspace takes the result only if its epochs are still those the execution began with.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::Addr;
 use futures::future::{BoxFuture, FutureExt, Shared, WeakShared};
@@ -34,6 +35,9 @@ use crate::watch::Subscription;
 
 /// Above this many raw entries the canonicalisation runs on the blocking pool.
 const INLINE_ENTRIES: usize = 500;
+
+/// How long a finished result waits for the watcher's first walk.
+const WALK_GRACE: Duration = Duration::from_millis(2);
 
 /// How an execution ended.
 #[derive(Debug, Clone)]
@@ -91,6 +95,8 @@ pub struct Execution {
     pub workspace: Addr<Workspace>,
     /// Sees what changed on disk meanwhile.
     pub subscription: Option<Arc<Subscription>>,
+    /// The watcher's first walk, if it wasn't over at the beginning.
+    pub walking: Option<Shared<BoxFuture<'static, ()>>>,
     /// The snapshot key at the beginning.
     pub snapshot_key: String,
     /// What was known to have changed by the beginning.
@@ -153,6 +159,16 @@ impl Execution {
     async fn finish(self, result: CanonicalResult, observed: Vec<(CanonicalUri, Observed)>) -> Outcome {
         if let Some(subscription) = &self.subscription {
             subscription.barrier().await;
+        }
+        if let Some(walking) = self.walking {
+            let has_more = self.query.page().is_some_and(|page| result.exceeds_page(page.size));
+            if has_more {
+                // Nothing is retained before files are followed, and a cursor to nothing is no use.
+                walking.await;
+                return Outcome::Changed;
+            }
+            // One that is nearly over is waited for: then the result can be retained, which is worth a moment.
+            drop(tokio::time::timeout(WALK_GRACE, walking).await);
         }
         let (query, snapshot_key, seen) = (self.query, self.snapshot_key, self.seen);
         let finish = Finish { query, snapshot_key, seen, result, observed };

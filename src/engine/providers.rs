@@ -12,7 +12,7 @@ use crate::engine::programs::Looking;
 use crate::engine::server_context::Program;
 use crate::engine::server_state::Unavailable;
 use crate::engine::workspace_setup::WorkspaceSetup;
-use crate::lsp::registry::project_root::{self, Disk, ProjectRoot};
+use crate::lsp::registry::project_root::{self, Disk, Glance, Look, ProjectRoot};
 use crate::lsp::registry::{Role, Server};
 use crate::model::roots::RootSet;
 
@@ -70,7 +70,10 @@ pub fn plan_for_file(setup: &WorkspaceSetup, path: &Path, with_linters: bool) ->
     let mut waits = Vec::new();
     let mut plan = Plan::default();
     match setup.servers.index.language_of(path) {
-        Some(language) => plan_language(setup, language, path, with_linters, &mut plan, &mut waits),
+        Some(language) => {
+            let asking = Asking { setup, look: &Disk, with_linters };
+            plan_language(&asking, language, path, &mut plan, &mut waits);
+        }
         None => plan.unavailable.push(no_server()),
     }
     if waits.is_empty() { Ok(plan) } else { Err(waits) }
@@ -91,9 +94,10 @@ pub fn plan_for_workspace(setup: &WorkspaceSetup, files: &[PathBuf], with_linter
     languages.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
     let mut waits = Vec::new();
     let mut plan = Plan::default();
+    let asking = Asking { setup, look: &Glance::default(), with_linters };
     for (language, (_, folders)) in languages {
         for file in folders.into_values() {
-            plan_language(setup, language, file, with_linters, &mut plan, &mut waits);
+            plan_language(&asking, language, file, &mut plan, &mut waits);
         }
     }
     if !waits.is_empty() {
@@ -112,19 +116,20 @@ pub fn plan_for_workspace(setup: &WorkspaceSetup, files: &[PathBuf], with_linter
     Ok(plan)
 }
 
-fn plan_language(
-    setup: &WorkspaceSetup,
-    language: &str,
-    path: &Path,
+/// What a plan is made from.
+struct Asking<'a> {
+    setup: &'a WorkspaceSetup,
+    look: &'a dyn Look,
     with_linters: bool,
-    plan: &mut Plan,
-    waits: &mut Vec<Looking>,
-) {
+}
+
+fn plan_language(asking: &Asking<'_>, language: &str, path: &Path, plan: &mut Plan, waits: &mut Vec<Looking>) {
+    let setup = asking.setup;
     let candidates = setup.servers.registry.candidates(language, &setup.selection);
     let mut missing: Option<Unavailable> = None;
     let mut taken = false;
     for kind in &candidates.primary {
-        match choose(setup, kind, path) {
+        match choose(asking, kind, path) {
             Chosen::Yes(choice) => {
                 plan.choices.push(*choice);
                 taken = true;
@@ -143,8 +148,8 @@ fn plan_language(
     if !taken {
         plan.unavailable.push(missing.unwrap_or_else(no_server));
     }
-    for kind in candidates.linters.iter().filter(|_| with_linters) {
-        match choose(setup, kind, path) {
+    for kind in candidates.linters.iter().filter(|_| asking.with_linters) {
+        match choose(asking, kind, path) {
             Chosen::Yes(choice) => plan.choices.push(*choice),
             Chosen::Wait(looking) => waits.push(looking),
             Chosen::Missing(_) | Chosen::NotMeant => {}
@@ -159,9 +164,12 @@ enum Chosen {
     NotMeant,
 }
 
-fn choose(setup: &WorkspaceSetup, kind: &str, path: &Path) -> Chosen {
+fn choose(asking: &Asking<'_>, kind: &str, path: &Path) -> Chosen {
+    let setup = asking.setup;
     let Some(server) = setup.servers.by_kind.get(kind) else { return Chosen::NotMeant };
-    let Some(root) = project_root_of(setup.gate.root_set(), server, path) else { return Chosen::NotMeant };
+    let Some(root) = project_root_of(setup.gate.root_set(), server, path, asking.look) else {
+        return Chosen::NotMeant;
+    };
     let workspace_root = setup.gate.root_set().root_of(path).unwrap_or(&root);
     match setup.shared.programs.peek(kind, server, workspace_root) {
         Err(looking) => Chosen::Wait(looking),
@@ -176,14 +184,14 @@ fn choose(setup: &WorkspaceSetup, kind: &str, path: &Path) -> Chosen {
 
 /// Whether `path` belongs to the child `key`: not to one of a project nested in its own.
 pub fn is_own(setup: &WorkspaceSetup, server: &Server, key: &ChildKey, path: &Path) -> bool {
-    project_root_of(setup.gate.root_set(), server, path).is_some_and(|root| root == key.root)
+    project_root_of(setup.gate.root_set(), server, path, &Disk).is_some_and(|root| root == key.root)
 }
 
 /// The project root of `path` for `server`; `None` if another server is meant, or a needed marker is missing. A file in an
 /// extra root belongs to the first root: no server is started in extra roots.
-fn project_root_of(roots: &RootSet, server: &Server, path: &Path) -> Option<PathBuf> {
+fn project_root_of(roots: &RootSet, server: &Server, path: &Path, look: &dyn Look) -> Option<PathBuf> {
     let Some(root) = roots.root_of(path) else { return roots.roots().first().cloned() };
-    match project_root::project_root(path, root, &server.root, &Disk) {
+    match project_root::project_root(path, root, &server.root, look) {
         ProjectRoot::At(found) => Some(found),
         _ => None,
     }

@@ -69,7 +69,7 @@ const CONFIGURATION_ENDINGS: [&str; 2] = ["json", "toml"];
 /// Names of ignored files that may configure a language server, and don't show it by their ending.
 const CONFIGURATION_NAMES: [&str; 5] = ["go.work", "go.work.sum", "go.mod", "compile_flags.txt", ".clangd"];
 /// The file that marks a Python environment.
-const PYTHON_ENVIRONMENT: &str = "pyvenv.cfg";
+pub(super) const PYTHON_ENVIRONMENT: &str = "pyvenv.cfg";
 
 /// The rules of one directory and all above it.
 #[derive(Debug)]
@@ -110,8 +110,13 @@ impl Rules {
 
     /// The rules in `dir`, a child of the directory that `above` holds for.
     pub fn below(above: &Arc<Self>, dir: &Path) -> Arc<Self> {
-        let files: Vec<PathBuf> =
-            IGNORE_FILES.iter().map(|name| dir.join(name)).filter(|file| file.is_file()).collect();
+        Self::among(above, dir, |_| true)
+    }
+
+    /// The same, where it is known which names `dir` holds.
+    pub fn among(above: &Arc<Self>, dir: &Path, holds: impl Fn(&str) -> bool) -> Arc<Self> {
+        let there = IGNORE_FILES.iter().filter(|name| holds(name));
+        let files: Vec<PathBuf> = there.map(|name| dir.join(name)).filter(|file| file.is_file()).collect();
         if files.is_empty() {
             return above.clone();
         }
@@ -120,6 +125,9 @@ impl Rules {
 
     /// Whether a file in this directory is ignored.
     pub fn ignores(&self, path: &Path, is_dir: bool) -> bool {
+        if self.own.is_empty() {
+            return self.above.as_ref().is_some_and(|above| above.ignores(path, is_dir));
+        }
         match self.own.matched(path, is_dir) {
             Match::Ignore(_) => true,
             Match::Whitelist(_) => false,
@@ -130,6 +138,15 @@ impl Rules {
     /// What to do with the directory `path` in this directory, which is `inside_ignored` itself or not. Below an ignored
     /// directory no rule takes anything back, as in git.
     pub fn judge(&self, path: &Path, inside_ignored: bool) -> Verdict {
+        match self.judge_unopened(path, inside_ignored) {
+            Verdict::Enter if is_environment(path) => Verdict::Dependencies(site_packages(path)),
+            verdict => verdict,
+        }
+    }
+
+    /// The same without looking into `path` where no rule speaks of it: whoever enters must see whether it is a Python
+    /// environment.
+    pub fn judge_unopened(&self, path: &Path, inside_ignored: bool) -> Verdict {
         let name = path.file_name().unwrap_or_default();
         let is = |names: &[&str]| names.iter().any(|known| name == OsStr::new(known));
         if is(&NEVER_ENTERED) {
@@ -138,16 +155,19 @@ impl Rules {
         if is(&DEPENDENCIES) {
             return Verdict::Dependencies(vec![path.to_owned()]);
         }
-        if path.join(PYTHON_ENVIRONMENT).is_file() {
-            return Verdict::Dependencies(site_packages(path));
-        }
         match inside_ignored || self.ignores(path, true) {
             false => Verdict::Enter,
+            true if is_environment(path) => Verdict::Dependencies(site_packages(path)),
             true if is(&DEPENDENCIES_IF_IGNORED) => Verdict::Dependencies(vec![path.to_owned()]),
             true if is(&NEVER_ENTERED_IF_IGNORED) => Verdict::Skip,
             true => Verdict::EnterIgnored,
         }
     }
+}
+
+/// Whether a directory is a Python environment.
+pub(super) fn is_environment(dir: &Path) -> bool {
+    dir.join(PYTHON_ENVIRONMENT).is_file()
 }
 
 /// Whether a file is followed though it is ignored and no source: it may configure a language server.
@@ -167,7 +187,8 @@ fn build(dir: &Path, files: &[PathBuf]) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-fn site_packages(environment: &Path) -> Vec<PathBuf> {
+/// Where a Python environment keeps its packages.
+pub(super) fn site_packages(environment: &Path) -> Vec<PathBuf> {
     let Ok(entries) = environment.join("lib").read_dir() else { return Vec::new() };
     let versions = entries.flatten().map(|entry| entry.path().join("site-packages"));
     let mut found: Vec<PathBuf> = versions.filter(|path| path.is_dir()).take(8).collect();

@@ -20,6 +20,7 @@
 //! says that everything may have changed; a subscription that is dropped leaves no watch; every queue is bounded.
 
 mod changes;
+mod contents;
 mod git;
 mod ground;
 mod ignores;

@@ -5,6 +5,8 @@
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 
+use rustix::fs::{FileType, Stat};
+
 use crate::base::clock::wall_ns;
 use crate::base::limits::FRESH_STAMP_MS;
 
@@ -47,16 +49,41 @@ impl Stamp {
         }
     }
 
+    /// The same of what an open directory says of an entry; `None` if a table has no entries of its kind.
+    pub fn of_stat(stat: &Stat) -> Option<Self> {
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        let [mtime_ns, ctime_ns] = times_ns(stat);
+        let size = u64::try_from(stat.st_size).unwrap_or_default();
+        let of_kind = kind.is_file() || kind.is_symlink();
+        of_kind.then(|| Self { size, mtime_ns, ctime_ns, inode: stat.st_ino, link: kind.is_symlink() })
+    }
+
+    /// Whether the file changed, or was put there, after this moment by the clock of file stamps.
+    pub fn is_later_than(&self, moment_ns: i128) -> bool {
+        self.ctime_ns > moment_ns
+    }
+
     /// Whether the file may change again behind this stamp.
     fn is_fresh(&self) -> bool {
         self.ctime_ns + i128::from(FRESH_STAMP_MS) * 1_000_000 > wall_ns()
     }
 }
 
+/// When the content and when the entry changed, in nanoseconds since 1970.
+pub(super) fn times_ns(stat: &Stat) -> [i128; 2] {
+    let ns = |seconds: i128, nanos: i128| seconds * 1_000_000_000 + nanos;
+    [(stat.st_mtime as i128, stat.st_mtime_nsec as i128), (stat.st_ctime as i128, stat.st_ctime_nsec as i128)]
+        .map(|(seconds, nanos)| ns(seconds, nanos))
+}
+
 impl Known {
     /// What `metadata` shows of a file now.
     pub fn of(metadata: &Metadata, ignored: bool) -> Self {
-        let stamp = Stamp::of(metadata);
+        Self::new(Stamp::of(metadata), ignored)
+    }
+
+    /// A file whose stamp was taken just now.
+    pub fn new(stamp: Stamp, ignored: bool) -> Self {
         Self { stamp, ignored, young: stamp.is_fresh() }
     }
 

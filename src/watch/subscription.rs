@@ -138,13 +138,13 @@ impl Subscriber {
         }
     }
 
-    /// The first walk. Blocks.
+    /// The first walk; what changed on disk while it was under way is pending after it. Blocks.
     pub fn walk(&self) {
-        let mut found = Pending::default();
         let mut disk = self.disk.lock();
-        disk.table.sync_all(&self.ground(), &mut found);
-        self.compare_heads(&mut disk, &mut found);
+        let meanwhile = disk.table.walk(self.spec.since_ns, &self.ground());
+        self.compare_heads(&mut disk, &mut Pending::default());
         self.publish(&mut disk);
+        self.pending.lock().merge(meanwhile);
     }
 
     /// Puts an event into the inbox. Blocks for no longer than a map insertion.

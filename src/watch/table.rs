@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::changes::Pending;
+use super::contents::Contents;
 use super::ground::Ground;
-use super::ignores::{Rules, Verdict};
+use super::ignores::{PYTHON_ENVIRONMENT, Rules, Verdict, is_environment, site_packages};
 use super::queue::{AddError, WatchId};
 use super::routes::Role;
 use super::stamp::{Known, Stamp};
@@ -44,6 +45,8 @@ pub(super) struct Table {
     ignored_max: usize,
     degraded: Option<&'static str>,
     sources_changed: bool,
+    /// Set during the first walk.
+    since: Option<Since>,
 }
 
 #[derive(Debug)]
@@ -76,6 +79,14 @@ struct Listing {
     full: bool,
 }
 
+/// What changed on disk while the first walk was under way, for those who read the disk meanwhile.
+#[derive(Debug)]
+struct Since {
+    /// From when on, in nanoseconds since 1970.
+    began_ns: i128,
+    changes: Pending,
+}
+
 impl Table {
     /// An empty table over real paths; a root inside another that is walked anyway costs nothing.
     pub fn new(mut roots: Vec<PathBuf>) -> Self {
@@ -91,10 +102,19 @@ impl Table {
             ignored_max: MAX_WATCHED_IGNORED_DIRS,
             degraded: None,
             sources_changed: false,
+            since: None,
         }
     }
 
-    /// Compares everything with disk: the first walk, and whatever comes after lost events.
+    /// The first walk. Tells what has changed on disk since `since_ns` and before it came there: for whoever has read the
+    /// disk meanwhile that is news, though the table never knew it otherwise.
+    pub fn walk(&mut self, since_ns: i128, ground: &Ground<'_>) -> Pending {
+        self.since = Some(Since { began_ns: since_ns, changes: Pending::default() });
+        self.sync_all(ground, &mut Pending::default());
+        self.since.take().map(|since| since.changes).unwrap_or_default()
+    }
+
+    /// Compares everything with disk: after events were lost, or rules changed.
     pub fn sync_all(&mut self, ground: &Ground<'_>, pending: &mut Pending) {
         self.degraded = None;
         for root in self.roots.clone() {
@@ -123,10 +143,16 @@ impl Table {
                     continue;
                 }
             };
-            let rules = self.rules_for(&dir);
-            let Some(listing) = self.list(&dir, &rules, role, ground) else {
+            let Some((rules, listing)) = self.look_into(&dir, role, ground) else {
                 ground.unwatch(watch, &dir, role);
                 self.forget(&dir, ground, pending, true);
+                continue;
+            };
+            let Some(listing) = listing else {
+                // A Python environment: only the coming and going of its packages counts.
+                ground.unwatch(watch, &dir, role);
+                self.forget(&dir, ground, pending, false);
+                site_packages(&dir).iter().for_each(|path| self.watch_dependencies(path, ground));
                 continue;
             };
             for (name, role) in &listing.children {
@@ -205,18 +231,42 @@ impl Table {
         Some(sources.into())
     }
 
-    fn rules_for(&self, dir: &Path) -> Arc<Rules> {
-        let above = dir.parent().filter(|_| !self.roots.iter().any(|root| root == dir));
-        match above.and_then(|above| self.dirs.get(above)) {
-            Some(above) => Rules::below(&above.rules, dir),
+    /// Reads a directory and sorts what is in it by the rules; without a listing if it is a Python environment that no
+    /// rule names. `None`: it isn't there, or can't be read.
+    fn look_into(&mut self, dir: &Path, role: Role, ground: &Ground<'_>) -> Option<(Arc<Rules>, Option<Listing>)> {
+        let contents = Contents::read(dir).ok()?;
+        let is_root = self.is_root(dir);
+        let above = dir.parent().filter(|_| !is_root).and_then(|above| self.dirs.get(above));
+        let rules = match above {
+            Some(above) => Rules::among(&above.rules, dir, |name| contents.holds(name)),
             None => Rules::of_root(dir),
+        };
+        if !is_root && role == Role::Files && contents.holds(PYTHON_ENVIRONMENT) && is_environment(dir) {
+            return Some((rules, None));
         }
+        if let Some(since) = self.since.as_mut().filter(|since| contents.changed_ns > since.began_ns) {
+            // Something may have gone of which nothing is left to be seen.
+            since.changes.note_incomplete();
+        }
+        let listing = self.sort_out(dir, &contents, &rules, role, ground);
+        if let Some(since) = &mut self.since {
+            for (name, known) in &listing.files {
+                if known.stamp.is_later_than(since.began_ns) {
+                    since.changes.note(dir.join(name), true, true);
+                }
+            }
+        }
+        Some((rules, Some(listing)))
+    }
+
+    fn is_root(&self, dir: &Path) -> bool {
+        self.roots.iter().any(|root| root.as_os_str() == dir.as_os_str())
     }
 
     fn role_of(&self, dir: &Path, verdict: &Verdict) -> Role {
         match verdict {
             // Who names a directory as a root wants its files listed.
-            Verdict::EnterIgnored if !self.roots.iter().any(|root| root == dir) => Role::Ignored,
+            Verdict::EnterIgnored if !self.is_root(dir) => Role::Ignored,
             _ => Role::Files,
         }
     }
@@ -225,15 +275,14 @@ impl Table {
         self.ignored_count < self.ignored_max || self.dirs.get(dir).is_some_and(|known| known.role == Role::Ignored)
     }
 
-    fn list(&self, dir: &Path, rules: &Rules, role: Role, ground: &Ground<'_>) -> Option<Listing> {
+    fn sort_out(&self, dir: &Path, contents: &Contents, rules: &Rules, role: Role, ground: &Ground<'_>) -> Listing {
         let mut listing = Listing::default();
         let others = self.file_count - self.dirs.get(dir).map_or(0, |known| known.files.len());
         let room = self.files_max.saturating_sub(others);
-        for entry in dir.read_dir().ok()?.flatten() {
-            let (path, name) = (entry.path(), entry.file_name());
-            let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() {
-                match rules.judge(&path, role == Role::Ignored) {
+        for entry in &contents.entries {
+            let (path, name) = (dir.join(&entry.name), entry.name.clone());
+            if entry.is_dir {
+                match rules.judge_unopened(&path, role == Role::Ignored) {
                     verdict @ (Verdict::Enter | Verdict::EnterIgnored) => {
                         listing.children.insert(name, self.role_of(&path, &verdict));
                     }
@@ -248,15 +297,15 @@ impl Table {
             let ignored = role == Role::Ignored || rules.ignores(&path, false);
             if ignored && !ground.follows_ignored(&path) {
                 listing.left_out.insert(name);
-            } else if let Some(found) = entry.metadata().ok().filter(Stamp::is_file) {
+            } else if let Some(stamp) = contents.stamp(entry) {
                 if listing.files.len() < room {
-                    listing.files.insert(name, Known::of(&found, ignored));
+                    listing.files.insert(name, Known::new(stamp, ignored));
                 } else {
                     listing.full = true;
                 }
             }
         }
-        Some(listing)
+        listing
     }
 
     /// Puts what is seen of `dir` in the place of what was known, and reports the difference.

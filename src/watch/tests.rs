@@ -59,6 +59,7 @@ impl Place {
         WatchSpec {
             roots: roots.iter().map(|root| self.path(root).canonicalize().unwrap()).collect(),
             is_source: Arc::new(|path| path.extension().is_some_and(|extension| extension == "py")),
+            since_ns: crate::base::clock::wall_ns(),
             on_change: Arc::new(|| {}),
         }
     }
@@ -486,6 +487,32 @@ async fn overlapping_subscriptions_and_no_watch_left() {
     place.expect(&part, &[("sub/c/d.py", Changed)]).await;
     drop(part);
     assert_eq!(place.watcher.watch_count(), 0);
+}
+
+#[tokio::test]
+async fn what_changes_before_the_first_walk_comes_there_is_told() {
+    let place = Place::with(&["a.py", "b.py", "sub/c.py", "venv/pyvenv.cfg", "venv/d.py"]);
+    let settled = place.watcher.subscribe(place.spec(&["."])).unwrap();
+    assert!(settled.take().is_empty(), "what is older is no news");
+    let spec = place.spec(&["."]);
+    // A tick of the clock that file stamps are taken from.
+    while file_stamp_ns(&place) <= spec.since_ns {}
+    place.write("a.py", "longer than before");
+    let written = place.watcher.subscribe(spec.clone()).unwrap();
+    let changes = written.take();
+    assert_eq!(place.told(&changes), [("a.py".to_owned(), Changed)]);
+    assert!(!changes.incomplete);
+    std::fs::remove_file(place.path("sub/c.py")).unwrap();
+    let changes = place.watcher.subscribe(spec).unwrap().take();
+    assert!(changes.incomplete, "nobody can say what is gone");
+    assert_eq!(place.sources(&written), ["a.py", "b.py", "sub/c.py"]);
+}
+
+/// What a file outside the place is stamped with now.
+fn file_stamp_ns(place: &Place) -> i128 {
+    let file = tempfile::NamedTempFile::new_in(place._dir.path()).unwrap();
+    let changed = file.as_file().metadata().unwrap().modified().unwrap();
+    i128::try_from(changed.duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos()).unwrap()
 }
 
 #[tokio::test]

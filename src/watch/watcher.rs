@@ -15,6 +15,10 @@ use super::routes::Routes;
 use super::subscription::{Subscriber, Subscription};
 use super::traffic::Traffic;
 
+/// The niceness of a first walk: beside one busy thread on its processor it still gets a quarter of the time.
+#[cfg(target_os = "linux")]
+const GIVES_WAY: i32 = 5;
+
 /// The one watcher of the process. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Watcher(Arc<Running>);
@@ -27,6 +31,9 @@ pub struct WatchSpec {
     /// Which files belong into [`Subscription::source_files`] unless they are ignored; if they are, their changes are
     /// told all the same. Called for many paths, also from the watcher's thread; must not touch the disk.
     pub is_source: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
+    /// What changes from this moment on is told, also if the walk comes there later; in nanoseconds since 1970. A file's
+    /// stamp may lag a tick of the kernel's clock behind, so whoever is to hear of everything reads nothing that soon.
+    pub since_ns: i128,
     /// Something may have happened: call `barrier` and `take`. Called at most once until the next `take`, from the
     /// watcher's thread or from another workspace's barrier: it must only send a message and return.
     pub on_change: Arc<dyn Fn() + Send + Sync>,
@@ -107,7 +114,7 @@ impl Watcher {
         shared.pump(None);
         shared.subscribers.lock().insert(id, Arc::downgrade(&subscriber));
         let subscription = Subscription { subscriber, watcher: self.clone() };
-        subscription.subscriber.walk();
+        unhurried(|| subscription.subscriber.walk());
         Ok(subscription)
     }
 
@@ -125,6 +132,22 @@ impl Watcher {
         let shared = &self.0.0;
         shared.subscribers.lock().remove(&id);
         shared.routes.remove_all(&shared.queue, id);
+    }
+}
+
+/// Runs `work` on a thread that gives way to others, and waits for it: language servers start while a walk is under way,
+/// and somebody waits for their answers. A thread's priority can't be raised again, so it isn't one that is used again.
+fn unhurried(work: impl FnOnce() + Send) {
+    let walked = std::thread::scope(|scope| {
+        let walk = move || {
+            #[cfg(target_os = "linux")]
+            let _ = rustix::process::setpriority_process(None, GIVES_WAY);
+            work();
+        };
+        scope.spawn(walk).join()
+    });
+    if let Err(panic) = walked {
+        std::panic::resume_unwind(panic);
     }
 }
 

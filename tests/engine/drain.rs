@@ -110,7 +110,7 @@ fn two_hundred_idle_workspaces_start_nothing_watch_nothing_and_cost_little() {
     in_real_time(|| async {
         let site = Site::usual();
         let fake = slow(&site, 0).launcher();
-        let mut yard = Plan::one(site, fake.clone()).open().await;
+        let mut yard = Plan::one(site, fake.clone()).at_once().open().await;
         let more: Vec<Site> = (0..200).map(|_| Site::usual()).collect();
         let roots: Vec<_> = more.iter().map(|site| site.root.clone()).collect();
         let before = resident_bytes();

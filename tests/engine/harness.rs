@@ -12,7 +12,7 @@ use codeyard::engine::programs::{Locate, Programs};
 use codeyard::engine::server_context::Program;
 use codeyard::engine::server_state::Unavailable;
 use codeyard::engine::start::{Engine, EngineParts};
-use codeyard::engine::workspace::WorkspaceHealth;
+use codeyard::engine::workspace::{Warm, WorkspaceHealth};
 use codeyard::engine::workspace_setup::Shared;
 use codeyard::gateway::router::Gateway;
 use codeyard::gateway::service::{Endpoint, Principal, Reply, Service, ToolCall, TraceContext, TransportKind};
@@ -172,6 +172,7 @@ pub struct Plan {
     more: Vec<Site>,
     kinds: Vec<Entry>,
     watched: bool,
+    walked: bool,
     metrics: Option<Arc<dyn Metrics>>,
     tell: Tell,
     tune: Box<dyn FnOnce(&mut Config)>,
@@ -184,6 +185,7 @@ impl Plan {
             more: vec![],
             kinds: vec![],
             watched: true,
+            walked: true,
             metrics: None,
             tell: Arc::new(|told| told),
             tune: Box::new(|_| {}),
@@ -202,6 +204,12 @@ impl Plan {
 
     pub fn unwatched(mut self) -> Self {
         self.watched = false;
+        self
+    }
+
+    /// Without waiting for the watcher's first walk.
+    pub fn at_once(mut self) -> Self {
+        self.walked = false;
         self
     }
 
@@ -239,7 +247,11 @@ impl Plan {
         let counts = Arc::new(Counts::default());
         let metrics = self.metrics.unwrap_or_else(|| counts.clone());
         let kinds = Arc::new(Kinds { kinds: self.kinds });
-        Yard::open(sites, config, kinds, self.watched, (metrics, self.tell), counts).await
+        let yard = Yard::open(sites, config, kinds, self.watched, (metrics, self.tell), counts).await;
+        if self.walked {
+            yard.walk().await;
+        }
+        yard
     }
 }
 
@@ -355,6 +367,16 @@ impl Yard {
             kinds,
             watched,
             metrics,
+        }
+    }
+
+    /// Has all workspaces watched: what is asked from then on is shared and retained.
+    pub async fn walk(&self) {
+        for workspace in self.engine().directory().all() {
+            workspace.actor.send(Warm).await.unwrap();
+        }
+        while self.health().await.iter().any(|health| matches!(health.watching.as_str(), "idle" | "starting")) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
 

@@ -1,5 +1,7 @@
 //! Servers that start and index: nothing partial is ever served, and what is waited for is said.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::fake_server::*;
@@ -31,6 +33,97 @@ fn a_start_inside_the_deadline_is_waited_for() {
         let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
         assert_eq!(called.summary(), "Found 1 definition.");
         called.took_about(1_500);
+    });
+}
+
+/// The first piece of blocking work, the watcher's walk, takes so long; everything else none of the time.
+fn walking_for(ms: u64) -> codeyard::base::blocking::OnThisThread {
+    let walked = std::cell::Cell::new(false);
+    let pace = move || if walked.replace(true) { Duration::ZERO } else { Duration::from_millis(ms) };
+    codeyard::base::blocking::on_this_thread(pace)
+}
+
+#[test]
+fn questions_about_a_place_are_answered_while_the_first_walk_is_under_way() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = capable(&site).launcher();
+        let yard = Plan::one(site, fake.clone()).at_once().open().await;
+        let _walk = walking_for(30_000);
+        let ask = || yard.call(DEFINITION, yard.site().at("a.fake", 0, 0));
+        let asked = || fake.record().count("textDocument/definition");
+        let called = ask().await;
+        assert_eq!(called.summary(), "Found 1 definition.");
+        called.took_about(0);
+        ask().await.ok();
+        assert_eq!(asked(), 2, "nothing is retained before files are followed");
+        yard.call(WORKSPACE_SYMBOLS, json!({"query": "a"})).await.timed_out("starting");
+        yard.site().write("a.fake", "other\n");
+        ask().await.ok();
+        assert_eq!(fake.record().params("textDocument/didChange").len(), 1, "the document is compared with disk");
+        pass(30_000).await;
+        ask().await.ok();
+        ask().await.ok();
+        assert_eq!(asked(), 4, "now it is");
+    });
+}
+
+#[test]
+fn a_list_with_more_pages_waits_for_the_walk_and_its_cursor_holds() {
+    paused(|| async {
+        let site = Site::usual();
+        let all: Vec<_> = (0..3).map(|line| site.location("a.fake", line)).collect();
+        let fake = FakeServer::new()
+            .capabilities(json!({"referencesProvider": true, "textDocumentSync": 1}))
+            .answer("textDocument/references", json!(all))
+            .launcher();
+        let yard = Plan::one(site, fake).at_once().open().await;
+        let _walk = walking_for(1_000);
+        let mut arguments = yard.site().at("a.fake", 0, 0);
+        arguments["pageSize"] = 2.into();
+        let called = yard.call(REFERENCES, arguments.clone()).await;
+        called.took_about(1_000);
+        arguments["cursor"] = called.ok()["nextCursor"].clone();
+        let rest = yard.call(REFERENCES, arguments).await.ok();
+        assert_eq!(rest["items"].as_array().unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn a_server_with_anchors_is_started_when_the_walk_has_found_them() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = capable(&site).launcher();
+        let entry = Entry::new("fake", fake.clone()).entry("quirks.anchor = true");
+        let yard = Plan::new(site).kind(entry).at_once().open().await;
+        let _walk = walking_for(1_000);
+        let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
+        called.ok();
+        called.took_about(1_000);
+        assert_eq!(fake.launches(), 1);
+    });
+}
+
+#[test]
+fn what_changes_while_a_server_starts_is_told_when_it_says_what_it_wants_to_hear_of() {
+    paused(|| async {
+        let site = Site::usual();
+        let watchers = json!({"watchers": [{"globPattern": "**/*.fake"}]});
+        let fake = capable(&site)
+            .on("initialize", [wait_ms(500), reply(json!({"capabilities": {"definitionProvider": true}}))])
+            .on("initialized", [wait_ms(300), register("watch", "workspace/didChangeWatchedFiles", watchers)])
+            .launcher();
+        let yard = Plan::one(site, fake.clone()).at_once().open().await;
+        let call = yard.spawn(DEFINITION, yard.site().at("a.fake", 0, 0));
+        fake.wait_for("initialize", 1).await;
+        yard.site().write("b.fake", "new\n");
+        // The question finds out, and the server isn't up yet.
+        yard.call(DEFINITION, yard.site().at("b.fake", 0, 0)).await.ok();
+        call.await.unwrap().ok();
+        pass(400).await;
+        let told = fake.record().params("workspace/didChangeWatchedFiles");
+        let changes: Vec<_> = told.iter().map(|params| params["changes"].clone()).collect();
+        assert_eq!(changes, [json!([{"uri": yard.site().uri("b.fake"), "type": 1}])]);
     });
 }
 

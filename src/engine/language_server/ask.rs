@@ -161,7 +161,11 @@ impl LanguageServer {
     /// A notification or registration from the child.
     pub(super) fn on_event(&mut self, event: Event, ctx: &mut Context<Self>) {
         let Some(up) = &mut self.up else { return };
+        let has_registered = matches!(event, Event::Registered { .. });
         let effect = up.on_event(event, &self.context);
+        if has_registered && let Err(error) = up.tell_watched(&self.context, &self.early.all()) {
+            return self.lost(&error, ctx);
+        }
         if effect.diagnostics_changed {
             self.tell(News::DiagnosticsChanged, ctx);
         }

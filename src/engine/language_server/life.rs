@@ -10,11 +10,9 @@ use actix::prelude::*;
 use futures::{FutureExt, StreamExt};
 use tokio::time::timeout;
 
-use super::unread::is_beyond_showing;
 use super::*;
 use crate::base::blocking;
 use crate::base::digest::sha256;
-use crate::engine::anchors;
 use crate::engine::restart::Verdict;
 use crate::engine::seats::Seat;
 use crate::engine::server_state::{QUARANTINED, STOPPED};
@@ -23,7 +21,6 @@ use crate::lsp::events::{Event, Events};
 use crate::lsp::launch::Process;
 use crate::lsp::lifecycle::{self, Initialized, StopReport};
 use crate::lsp::pending::RequestError;
-use crate::watch::Changes;
 
 /// Kills the child's whole group when dropped, unless it has been stopped in order.
 pub struct KillOnDrop {
@@ -83,6 +80,7 @@ impl LanguageServer {
         }
         self.incarnation += 1;
         let incarnation = self.incarnation;
+        self.early.clear();
         self.launched = Some(Instant::now());
         if !matches!(*self.state.borrow(), ServerState::Restarting(_)) {
             self.set_state(ServerState::Starting);
@@ -113,6 +111,9 @@ impl LanguageServer {
                     return self.lost(&error, ctx);
                 }
                 self.refresh_state(ctx);
+                for changes in self.early.all() {
+                    self.follow_changes(&changes, ctx);
+                }
             }
         }
     }
@@ -141,38 +142,6 @@ impl LanguageServer {
                 server.timer = None;
                 server.refresh_state(ctx);
             }));
-        }
-    }
-
-    /// Whether the child can't follow by being told of files: one changed of which it reads a copy (a compile database), or
-    /// the list of changes isn't whole.
-    pub(super) fn must_begin_anew(&self, changes: &Changes) -> bool {
-        if changes.incomplete || is_beyond_showing(&self.context, changes) {
-            return true;
-        }
-        if self.context.server.quirks.blind_to_headers
-            && changes.files.iter().any(|change| self.is_header(&change.path))
-        {
-            return true;
-        }
-        let copied = &self.context.server.quirks.copy_to_cache;
-        let is_copied = |path: &Path| copied.iter().any(|name| *path == self.context.root.join(name));
-        changes.files.iter().any(|change| is_copied(&change.path))
-    }
-
-    fn is_header(&self, path: &Path) -> bool {
-        anchors::is_header(path) && self.context.servers.serves(&self.context.server, path)
-    }
-
-    /// Replaces the child, for a reason that isn't its fault.
-    pub(super) fn begin_anew(&mut self, ctx: &mut Context<Self>) {
-        if let Some(up) = self.up.take() {
-            self.remember_open(&up);
-            drop(up);
-            self.tell(News::AnswersMayDiffer, ctx);
-            self.restarts += 1;
-            self.context.metrics.restart(self.context.kind.as_str(), "configuration_changed");
-            self.launch(ctx);
         }
     }
 
@@ -287,6 +256,9 @@ impl LanguageServer {
             blocking::spawn(move || cell.set_memory(process.memory_bytes().unwrap_or(0)));
         }
         self.cared = self.cared.wrapping_add(1);
+        if now.saturating_duration_since(up.born) >= follow::SETTLES_WITHIN {
+            self.early.clear();
+        }
         if now.saturating_duration_since(up.born) >= self.history.rule().window {
             self.history.on_stable();
         }

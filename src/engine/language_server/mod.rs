@@ -9,6 +9,7 @@
 mod ask;
 mod diagnostics;
 mod disk;
+mod follow;
 mod health;
 mod life;
 mod operate;
@@ -41,6 +42,7 @@ use crate::watch::Changes;
 
 use super::question::Question;
 
+use follow::Early;
 pub use health::{GetHealth, ServerHealth};
 pub use life::KillOnDrop;
 pub use operate::StartAnew;
@@ -261,6 +263,7 @@ pub struct LanguageServer {
     /// The start that waits for a back-off or a quarantine to pass.
     retry: Option<SpawnHandle>,
     cared: u32,
+    early: Early,
     _exit: ExitGuard,
 }
 
@@ -290,6 +293,7 @@ impl LanguageServer {
             birth: None,
             retry: None,
             cared: 0,
+            early: Early::default(),
             _exit: ExitGuard::new(on_exit),
         };
         (server, watcher)
@@ -341,20 +345,5 @@ impl Actor for LanguageServer {
     fn started(&mut self, ctx: &mut Self::Context) {
         self.launch(ctx);
         ctx.run_interval(CARE_INTERVAL, |server, ctx| server.care(ctx));
-    }
-}
-
-impl Handler<FilesChanged> for LanguageServer {
-    type Result = ();
-
-    fn handle(&mut self, message: FilesChanged, ctx: &mut Self::Context) {
-        if self.must_begin_anew(&message.0) {
-            return self.begin_anew(ctx);
-        }
-        let Some(up) = &mut self.up else { return };
-        match up.files_changed(&self.context, &message.0) {
-            Ok(()) => self.refresh_state(ctx),
-            Err(error) => self.lost(&error, ctx),
-        }
     }
 }

@@ -5,6 +5,7 @@ use futures::FutureExt;
 
 use super::*;
 use crate::base::ids::{LanguageId, ServerKind};
+use crate::engine::anchors;
 use crate::engine::execution::{Execution, Provider};
 use crate::engine::known_files::Look;
 use crate::engine::providers::{self, Choice, Planned};
@@ -14,6 +15,17 @@ use crate::model::error::ErrorCode;
 use crate::model::query::Query;
 use crate::paging;
 use crate::telemetry::{Asker, CacheUse};
+
+/// What a run is started from.
+struct Start<'a> {
+    query: Arc<GatedQuery>,
+    call: &'a CallTrace,
+    deadline: Deadline,
+    request_key: String,
+    snapshot_key: String,
+    /// The watcher's first walk, if it isn't over.
+    walking: Option<Shared<BoxFuture<'static, ()>>>,
+}
 
 impl Handler<Begin> for Workspace {
     type Result = MessageResult<Begin>;
@@ -33,8 +45,9 @@ impl Workspace {
                 "codeyard doctor",
             ));
         }
-        if let Some(preparing) = self.prepare(ctx) {
-            return Ok(Begun::Wait(Wait::Preparing(preparing)));
+        let walking = self.prepare(ctx);
+        if let Some(walking) = walking.clone().filter(|_| !is_about_a_place(&begin.query)) {
+            return Ok(Begun::Wait(Wait::Preparing(walking)));
         }
         let (query, call) = (begin.query, begin.call);
         let request_key = paging::request_key(&query);
@@ -65,7 +78,8 @@ impl Workspace {
             call.shares(starter);
             return Ok(Begun::Run { run, is_shared: true, request_key });
         }
-        self.start_run(query, &call, begin.deadline, request_key, snapshot_key, ctx)
+        let start = Start { query, call: &call, deadline: begin.deadline, request_key, snapshot_key, walking };
+        self.start_run(start, ctx)
     }
 
     /// A page by cursor: fresh epochs, a retained result, and files that are still as they were, or nothing.
@@ -149,15 +163,8 @@ impl Workspace {
         is_true && edited.is_empty()
     }
 
-    fn start_run(
-        &mut self,
-        query: Arc<GatedQuery>,
-        call: &CallTrace,
-        deadline: Deadline,
-        request_key: String,
-        snapshot_key: String,
-        ctx: &mut Context<Self>,
-    ) -> Result<Begun, ToolError> {
+    fn start_run(&mut self, start: Start<'_>, ctx: &mut Context<Self>) -> Result<Begun, ToolError> {
+        let Start { query, call, deadline, request_key, snapshot_key, walking } = start;
         let seen = self.seen;
         let document = self.open_document(&query)?;
         if let Some(document) = &document {
@@ -175,10 +182,12 @@ impl Workspace {
             let why = plan.unavailable.first().map(Unavailable::to_error);
             return Err(why.unwrap_or_else(no_files));
         }
-        let waits_for_all = !matches!(
-            *query,
-            Query::Definition { .. } | Query::References { .. } | Query::Hover { .. } | Query::DocumentSymbols { .. }
-        );
+        let has_anchors = |choice: &Choice| anchors::are_chosen_for(&choice.server);
+        if let Some(walking) = walking.clone().filter(|_| plan.choices.iter().any(has_anchors)) {
+            // Which files are to be kept open at such a server is known only after the walk.
+            return Ok(Begun::Wait(Wait::Preparing(walking)));
+        }
+        let waits_for_all = !is_about_a_place(&query);
         let providers: Vec<Provider> = plan.choices.iter().map(|choice| self.provider(choice, ctx)).collect();
         let awaited = providers.iter().filter(|provider| waits_for_all || !provider.is_linter);
         let pending: Vec<_> = awaited.filter(|provider| provider.state.borrow().is_pending()).collect();
@@ -203,6 +212,7 @@ impl Workspace {
             limits: self.policy.limits.clone(),
             workspace: ctx.address(),
             subscription: self.slot.get(),
+            walking,
             snapshot_key: snapshot_key.clone(),
             seen,
             deadline,
@@ -308,6 +318,15 @@ impl Workspace {
             is_linter,
         }
     }
+}
+
+/// Whether the question is about one document and answered by one server. Then it needs nothing of what the watcher's
+/// first walk finds out: as without a watcher, everything that the answer hangs on is compared with disk.
+fn is_about_a_place(query: &GatedQuery) -> bool {
+    matches!(
+        query,
+        Query::Definition { .. } | Query::References { .. } | Query::Hover { .. } | Query::DocumentSymbols { .. }
+    )
 }
 
 fn no_files() -> ToolError {

@@ -5,6 +5,7 @@ use futures::FutureExt;
 
 use super::*;
 use crate::base::blocking;
+use crate::base::clock::wall_ns;
 use crate::engine::language_server::{FilesChanged, News, Restart, ServerNews};
 use crate::watch::{ChangeKind, Changes, FileChange, WatchSpec};
 
@@ -26,6 +27,8 @@ impl Workspace {
         let spec = WatchSpec {
             roots: self.setup.gate.root_set().allowed().map(PathBuf::from).collect(),
             is_source: Arc::new(move |path| servers.is_source(path)),
+            // Servers may start while the walk is under way.
+            since_ns: wall_ns(),
             on_change: Arc::new(move || drop(waker.try_send(Wake))),
         };
         let name = self.setup.name.clone();
@@ -46,7 +49,7 @@ impl Workspace {
     }
 
     /// Whether files are followed, so that equal epochs prove equal answers.
-    fn is_watched(&self) -> bool {
+    pub(super) fn is_watched(&self) -> bool {
         self.slot.get().is_some_and(|subscription| subscription.degraded().is_none())
     }
 
@@ -136,6 +139,8 @@ impl Handler<Subscribed> for Workspace {
             Some(_) => Watching::Done,
             None => Watching::Failed("files can't be watched; every question compares with disk".into()),
         };
+        // What was asked meanwhile may hang on what changed meanwhile.
+        self.take_seen_changes();
         self.tell_state();
     }
 }

@@ -24,6 +24,9 @@ impl Workspace {
             }
         }
         self.on_edits(&edited);
+        if !self.is_watched() {
+            self.look_again(&finish.query);
+        }
         let mask = finish.query.epoch_mask();
         if self.seen.tuple(mask) != finish.seen.tuple(mask) {
             return Outcome::Changed;
@@ -34,6 +37,15 @@ impl Workspace {
         match kept {
             Ok(snapshot) => Outcome::Done { snapshot, key },
             Err(error) => Outcome::Failed(error),
+        }
+    }
+
+    /// Compares the document asked about with disk once more: nobody tells of its changes.
+    fn look_again(&mut self, query: &GatedQuery) {
+        match query.uri().map(|uri| (uri, self.known.look(uri))) {
+            Some((uri, Ok(Look::Changed))) => self.on_edit(uri),
+            Some((uri, Err(_))) => self.on_gone(uri),
+            _ => {}
         }
     }
 }

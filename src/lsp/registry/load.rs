@@ -31,7 +31,7 @@ impl Registry {
     /// The registry that ships with the program.
     pub fn builtin() -> Self {
         static PARSED: OnceLock<Registry> = OnceLock::new();
-        PARSED.get_or_init(|| Self::merged(&Table::new()).expect("a test loads the built-in registry")).clone()
+        PARSED.get_or_init(|| Self::laid_over(&Table::new()).expect("a test loads the built-in registry")).clone()
     }
 
     /// The built-in registry with the user's `languages` and `servers` tables laid over it.
@@ -39,6 +39,14 @@ impl Registry {
     /// # Errors
     /// [`Error::Shape`] for unknown fields and wrong types, [`Error::Entry`] for what doesn't fit together.
     pub fn merged(user: &Table) -> Result<Self, Error> {
+        let is_empty = |value: &Value| value.as_table().is_some_and(Table::is_empty);
+        if user.values().all(is_empty) {
+            return Ok(Self::builtin());
+        }
+        Self::laid_over(user)
+    }
+
+    fn laid_over(user: &Table) -> Result<Self, Error> {
         let mut whole: Table = BUILTIN.parse().map_err(|e: toml::de::Error| shape(&e))?;
         lay_over(&mut whole, user);
         let registry: Self = Value::Table(whole).try_into().map_err(|e| shape(&e))?;

@@ -3,6 +3,8 @@
 //! It walks upwards from the file's folder. Invariant: the answer lies in the workspace root, and nothing above the workspace
 //! root is looked at.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -40,6 +42,14 @@ pub trait Look {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Disk;
 
+/// The real file system, looked at once for each path: for many files in a row. What it has seen it sees for good.
+#[derive(Debug, Default)]
+pub struct Glance {
+    exists: RefCell<HashMap<PathBuf, bool>>,
+    names: RefCell<HashMap<PathBuf, Vec<String>>>,
+    texts: RefCell<HashMap<PathBuf, String>>,
+}
+
 /// The project root of a file, or of the workspace root itself when that is passed as the file.
 pub fn project_root(file: &Path, workspace_root: &Path, rule: &RootRule, look: &dyn Look) -> ProjectRoot {
     let start = if file == workspace_root { file } else { file.parent().unwrap_or(file) };
@@ -57,6 +67,29 @@ pub fn project_root(file: &Path, workspace_root: &Path, rule: &RootRule, look: &
         (None, _) | (_, RootPick::Workspace) => ProjectRoot::At(workspace_root.into()),
         (Some(folder), _) => ProjectRoot::At(folder.into()),
     }
+}
+
+impl Look for Glance {
+    fn exists(&self, path: &Path) -> bool {
+        once(&self.exists, path, || Disk.exists(path))
+    }
+
+    fn names(&self, folder: &Path) -> Vec<String> {
+        once(&self.names, folder, || Disk.names(folder))
+    }
+
+    fn text(&self, file: &Path) -> String {
+        once(&self.texts, file, || Disk.text(file))
+    }
+}
+
+fn once<T: Clone>(seen: &RefCell<HashMap<PathBuf, T>>, path: &Path, look: impl FnOnce() -> T) -> T {
+    if let Some(known) = seen.borrow().get(path) {
+        return known.clone();
+    }
+    let now = look();
+    seen.borrow_mut().insert(path.to_path_buf(), now.clone());
+    now
 }
 
 impl Look for Disk {
