@@ -26,8 +26,9 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Checks the lives that have begun since the last look. `panics` are the times at which workspaces panicked.
-    pub fn check(&mut self, stage: &mut Stage, panics: &[Instant]) {
+    /// Checks the lives that have begun since the last look. `panics` are the times at which workspaces panicked, `replaced`
+    /// the kinds and times of servers that the service replaced because of what changed on disk.
+    pub fn check(&mut self, stage: &mut Stage, panics: &[Instant], replaced: &[(String, Instant)]) {
         while self.checked < stage.lives.len() {
             let number = self.checked;
             self.checked += 1;
@@ -39,10 +40,16 @@ impl Rules {
             };
             let overlap = stage.lives[..number].iter().any(|other| runs_beside(&other));
             let key = (life.label.clone(), life.folder.clone(), life.era.clone());
+            let kind = life.label.rsplit('/').next().unwrap_or_default();
+            let is_fault = |before: &Life| {
+                let within = |at: &Instant| *at >= before.began && *at <= life.began;
+                !replaced.iter().any(|(replaced, at)| replaced == kind && within(at))
+            };
             let history = self.histories.entry(key).or_default();
             let wrong = history
                 .last
                 .replace(number)
+                .filter(|before| is_fault(&stage.lives[*before]))
                 .and_then(|before| history.successor(number, &stage.lives[before], life, panics));
             if overlap {
                 stage.wrong(format!("launch #{number}: its predecessor still runs"));

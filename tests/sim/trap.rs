@@ -13,6 +13,8 @@ pub struct Trap {
     pub armed: AtomicBool,
     /// When workspaces panicked.
     pub sprung: Mutex<Vec<Instant>>,
+    /// Kinds whose servers were replaced through no fault of theirs, and when.
+    pub replaced: Mutex<Vec<(String, Instant)>>,
 }
 
 impl Metrics for Trap {
@@ -22,6 +24,9 @@ impl Metrics for Trap {
 
     fn restart(&self, kind: &str, reason: &'static str) {
         self.counts.restart(kind, reason);
+        if reason == "configuration_changed" {
+            self.replaced.lock().push((kind.to_owned(), Instant::now()));
+        }
     }
 
     fn retained_hit(&self) {

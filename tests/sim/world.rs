@@ -247,7 +247,7 @@ impl World {
             self.upsets.push(at);
         }
         self.take_answers();
-        self.rules.check(&mut self.stage.lock(), &self.panics);
+        self.rules.check(&mut self.stage.lock(), &self.panics, &self.trap.replaced.lock());
         self.check_epochs();
         self.check_places();
         if self.trap.ended() > self.started {
