@@ -4,12 +4,14 @@
 //! `WORKSPACE_DENIED`, `WORKSPACE_DENIED`, `NOT_FOUND`.
 
 use std::io::Read;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::open::{Method, Refused};
 use super::stamp::FileStamp;
 use super::text::{self, Malformed, Named};
+use super::visit::Visit;
 use super::walk::{self, Walked};
 use crate::base::limits::{MAX_GATE_RETRIES, MAX_ROOTS};
 use crate::model::error::{ErrorCode, ToolError};
@@ -118,6 +120,17 @@ impl Gate {
             Err(Shut::Missing) => Admitted::Missing,
             Err(Shut::Outside | Shut::Malformed(_)) => Admitted::Outside,
         }
+    }
+
+    /// For looking at many files at once.
+    pub fn visit(&self) -> Visit<'_> {
+        Visit::new(self)
+    }
+
+    /// The folder at `path`, opened; nothing unless it is an allowed root or lies in one, and no link leads to it.
+    pub(super) fn folder(&self, path: &Path) -> Option<OwnedFd> {
+        let (root, rest) = self.split(path)?;
+        self.method.folder(root, rest).ok()
     }
 
     /// The stamp of the file now. Errors: `NOT_FOUND`, `WORKSPACE_DENIED` for a URI of another gate, `INTERNAL`.
