@@ -27,6 +27,8 @@ pub struct Source {
     pub document: Arc<Document>,
     /// SHA-256 of its bytes.
     pub hash: [u8; 32],
+    /// How the file looked when it was read, unless that was so young that another change may hide behind it.
+    pub settled: Option<FileStamp>,
 }
 
 /// A file as it was looked at: what must be the same for it to count as unchanged.
@@ -87,8 +89,9 @@ impl KnownFiles {
         let hash = sha256(&bytes);
         let text = String::from_utf8(bytes)
             .map_err(|_| ToolError::new(ErrorCode::NotFound, "the document is not UTF-8 text and can't be opened"))?;
-        let source = Arc::new(Source { uri: uri.clone(), document: Arc::new(Document::new(text)), hash });
-        self.learn(uri.clone(), Observed { hash: stamp.is_fresh(clock::wall_ns()).then_some(hash), stamp });
+        let settled = (!stamp.is_fresh(clock::wall_ns())).then_some(stamp);
+        let source = Arc::new(Source { uri: uri.clone(), document: Arc::new(Document::new(text)), hash, settled });
+        self.learn(uri.clone(), Observed { hash: settled.is_none().then_some(hash), stamp });
         self.keep(source.clone());
         Ok((source, look))
     }

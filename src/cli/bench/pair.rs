@@ -48,7 +48,7 @@ pub struct Outcome {
     pub bare: Times,
     /// Codeyard's.
     pub ours: Times,
-    /// By whole blocks, how many calls a second codeyard made for each of the bare server's.
+    /// By whole blocks without errors, how many calls a second codeyard made for each of the bare server's.
     pub ratios: Vec<f64>,
     /// Answers that could be compared.
     pub compared: u64,
@@ -165,12 +165,14 @@ impl Pair {
             };
             outcome.bare.span += bare_span;
             outcome.ours.span += our_span;
-            if asks.len() == block {
-                outcome.ratios.push(bare_span.as_secs_f64() / our_span.as_secs_f64().max(f64::MIN_POSITIVE));
-            }
+            let errors = outcome.errors.values().sum::<u64>();
             self.asked.borrow_mut().extend_from_slice(asks);
             for ((ask, bare), ours) in asks.iter().zip(bare).zip(ours) {
                 self.take(bench, &mut outcome, (ask, bare, ours)).await;
+            }
+            // A call that is given up early isn't a fast one.
+            if asks.len() == block && outcome.errors.values().sum::<u64>() == errors {
+                outcome.ratios.push(bare_span.as_secs_f64() / our_span.as_secs_f64().max(f64::MIN_POSITIVE));
             }
         }
         outcome.retained = self.served.retained_hits().await.saturating_sub(hits);
