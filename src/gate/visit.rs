@@ -9,10 +9,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::door::{Admitted, Gate};
+use super::door::Gate;
 use super::open;
 use super::stamp::FileStamp;
-use super::text;
 use crate::model::error::ToolError;
 use crate::model::uri::CanonicalUri;
 
@@ -24,9 +23,9 @@ const MAX_FOLDERS: usize = 8;
 pub enum Seen {
     /// A regular file inside the roots, and how it looks.
     Inside(CanonicalUri, FileStamp),
-    /// As [`Admitted::Outside`].
+    /// As [`Admitted::Outside`](super::Admitted::Outside).
     Outside,
-    /// As [`Admitted::Missing`].
+    /// As [`Admitted::Missing`](super::Admitted::Missing).
     Missing,
 }
 
@@ -44,20 +43,7 @@ impl<'g> Visit<'g> {
 
     /// [`Gate::admit`], and the stamp of what is let through.
     pub fn admit(&mut self, uri: &str) -> Seen {
-        let plain = text::parse_uri(uri).ok().filter(|named| !named.directory);
-        if let Some(named) = plain
-            && let Some(stamp) = self.glance(&named.path)
-        {
-            return Seen::Inside(CanonicalUri::of_gated_path(&named.path), stamp);
-        }
-        match self.gate.admit(uri) {
-            Admitted::Inside(uri) => match self.gate.stat(&uri) {
-                Ok(stamp) => Seen::Inside(uri, stamp),
-                Err(_) => Seen::Missing,
-            },
-            Admitted::Outside => Seen::Outside,
-            Admitted::Missing => Seen::Missing,
-        }
+        self.gate.admit_seen(uri, |path| self.glance(path))
     }
 
     /// As [`Gate::stat`].
@@ -103,6 +89,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::gate::Admitted;
     use crate::model::uri::encode_path;
 
     #[test]
