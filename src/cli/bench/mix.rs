@@ -15,7 +15,9 @@ use super::{Bench, figure};
 use crate::cli::Failure;
 
 /// In how many parts each number of clients gets its questions.
-const ROUNDS: u32 = 5;
+const PARTS: usize = 5;
+/// So many calls are one part.
+const PART_CALLS: usize = 100;
 /// Mixes that are asked before the clock runs.
 const BEFORE: usize = 3;
 
@@ -23,21 +25,21 @@ const BEFORE: usize = 3;
 pub async fn mix(bench: &Bench, corpus: &Corpus, report: &mut Report) -> Result<(), Failure> {
     let counts = bench.args.clients.clone();
     let mut sums = vec![Outcome::default(); counts.len()];
-    let limit = bench.time() * 2 / ROUNDS;
+    let parts = (bench.args.calls / PART_CALLS).clamp(1, PARTS);
+    let limit = bench.time() * 2 / u32::try_from(parts).unwrap_or(1);
     let (mut starts, mut kept) = (0, None);
-    for round in 0..ROUNDS {
+    for part in 0..parts {
         let mut pair = match kept.take() {
             Some(pair) => pair,
             None => {
                 starts += 1;
-                Pair::start(bench, corpus, bench.args.seed.wrapping_add(1_000 + u64::from(round))).await?
+                Pair::start(bench, corpus, bench.args.seed.wrapping_add(1_000 + part as u64)).await?
             }
         };
         // No file's symbols are asked for twice: each number of clients gets its share.
         let share = pair.deck.unread() / 2 / counts.len().max(1);
-        let share = share.min(bench.args.calls / MIX / usize::try_from(ROUNDS).unwrap_or(1)).max(1);
-        let begin = usize::try_from(round).unwrap_or(0);
-        for (clients, sum) in rotated(&counts, &mut sums, begin) {
+        let share = share.min(bench.args.calls / MIX / parts).max(1);
+        for (clients, sum) in rotated(&counts, &mut sums, part) {
             let mut mixes = |count: usize| -> Vec<Ask> { (0..count).flat_map(|_| pair.deck.mixed()).collect() };
             let (before, asks) = (mixes(BEFORE.min(share / 2)), mixes(share - BEFORE.min(share / 2)));
             // Few clients get few mixes at a time, so that the sides take turns often; many must all have something to do.
@@ -57,7 +59,7 @@ pub async fn mix(bench: &Bench, corpus: &Corpus, report: &mut Report) -> Result<
     for (clients, sum) in counts.into_iter().zip(sums) {
         report.judged(sum.compared, sum.wrong, &sum.examples);
         if sum.ratios.is_empty() {
-            report.left_out(format!("mix with {clients} clients: too few files that weren't read before"));
+            report.left_out(format!("mix with {clients} clients: no block of questions without an error"));
             continue;
         }
         let values = (Some(sum.bare.rate()), sum.ours.rate());
