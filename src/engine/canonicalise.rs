@@ -9,7 +9,7 @@ use crate::canon::{self, Admission, UriGate};
 use crate::engine::conceal::conceal;
 use crate::engine::known_files::{self, Observed};
 use crate::engine::server_state::Unavailable;
-use crate::gate::{Admitted, Gate};
+use crate::gate::{Admitted, Gate, Seen, Visit};
 use crate::lsp::convert::RawAnswer;
 use crate::model::answer::{Coverage, Notes};
 use crate::model::diagnostic::RawFileDiagnostics;
@@ -45,7 +45,7 @@ pub fn canonicalise(
     collected: Collected,
     source_files: usize,
 ) -> Result<Canonicalised, ToolError> {
-    let mut door = Door { gate, observed: Vec::new(), outside: 0 };
+    let mut door = Door { gate, visit: gate.visit(), observed: Vec::new(), outside: 0 };
     let mut passed_over: Vec<String> = collected.passed_over.iter().map(Unavailable::to_note).collect();
     passed_over.sort_unstable();
     passed_over.dedup();
@@ -119,19 +119,20 @@ fn concealed(mut file: RawFileDiagnostics, gate: &Gate) -> RawFileDiagnostics {
 /// The gate as `canon` sees it; remembers how each admitted file looks on disk.
 struct Door<'a> {
     gate: &'a Gate,
+    visit: Visit<'a>,
     observed: Vec<(CanonicalUri, Observed)>,
     outside: usize,
 }
 
 impl UriGate for Door<'_> {
     fn admit(&mut self, uri: &str) -> Admission {
-        match self.gate.admit(uri) {
-            Admitted::Outside => {
+        match self.visit.admit(uri) {
+            Seen::Outside => {
                 self.outside += 1;
                 Admission::Outside
             }
-            Admitted::Missing => Admission::Missing,
-            Admitted::Inside(uri) => match known_files::observe(self.gate, &uri) {
+            Seen::Missing => Admission::Missing,
+            Seen::Inside(uri, stamp) => match known_files::observed(self.gate, &uri, stamp) {
                 Ok(observed) => {
                     self.observed.push((uri.clone(), observed));
                     Admission::Inside(uri)

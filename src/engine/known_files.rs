@@ -27,6 +27,8 @@ pub struct Source {
     pub document: Arc<Document>,
     /// SHA-256 of its bytes.
     pub hash: [u8; 32],
+    /// How the file looked when it was read, unless that was so young that another change may hide behind it.
+    pub settled: Option<FileStamp>,
 }
 
 /// A file as it was looked at: what must be the same for it to count as unchanged.
@@ -58,7 +60,11 @@ pub struct KnownFiles {
 
 /// Looks at `uri` on disk: its stamp, and its hash while the stamp is young.
 pub fn observe(gate: &Gate, uri: &CanonicalUri) -> Result<Observed, ToolError> {
-    let stamp = gate.stat(uri)?;
+    observed(gate, uri, gate.stat(uri)?)
+}
+
+/// The same, when its stamp has just been taken.
+pub fn observed(gate: &Gate, uri: &CanonicalUri, stamp: FileStamp) -> Result<Observed, ToolError> {
     if !stamp.is_fresh(clock::wall_ns()) {
         return Ok(Observed { stamp, hash: None });
     }
@@ -83,22 +89,33 @@ impl KnownFiles {
         let hash = sha256(&bytes);
         let text = String::from_utf8(bytes)
             .map_err(|_| ToolError::new(ErrorCode::NotFound, "the document is not UTF-8 text and can't be opened"))?;
-        let source = Arc::new(Source { uri: uri.clone(), document: Arc::new(Document::new(text)), hash });
-        self.learn(uri.clone(), Observed { hash: stamp.is_fresh(clock::wall_ns()).then_some(hash), stamp });
+        let settled = (!stamp.is_fresh(clock::wall_ns())).then_some(stamp);
+        let source = Arc::new(Source { uri: uri.clone(), document: Arc::new(Document::new(text)), hash, settled });
+        self.learn(uri.clone(), Observed { hash: settled.is_none().then_some(hash), stamp });
         self.keep(source.clone());
         Ok((source, look))
     }
 
     /// Compares a file with the last look at it. A changed file is learnt anew.
     pub fn look(&mut self, uri: &CanonicalUri) -> Result<Look, ToolError> {
-        let Some(known) = self.known.get(uri) else {
-            self.gate.stat(uri)?;
-            return Ok(Look::New);
-        };
-        if known.hash.is_none() && self.gate.stat(uri)? == known.stamp {
+        let stamp = self.gate.stat(uri)?;
+        self.compare(uri, stamp)
+    }
+
+    /// The same as one of many, each with its own outcome, in their order.
+    pub fn look_at_all(&mut self, uris: &[CanonicalUri]) -> Vec<Result<Look, ToolError>> {
+        let gate = self.gate.clone();
+        let mut visit = gate.visit();
+        uris.iter().map(|uri| visit.stat(uri).and_then(|stamp| self.compare(uri, stamp))).collect()
+    }
+
+    /// Compares a file that was just seen with the last look at it.
+    fn compare(&mut self, uri: &CanonicalUri, stamp: FileStamp) -> Result<Look, ToolError> {
+        let Some(known) = self.known.get(uri) else { return Ok(Look::New) };
+        if known.hash.is_none() && stamp == known.stamp {
             return Ok(Look::Same);
         }
-        let now = observe(&self.gate, uri)?;
+        let now = observed(&self.gate, uri, stamp)?;
         let same = match (known.hash, now.hash) {
             (Some(before), Some(after)) => before == after && now.stamp == known.stamp,
             (Some(before), None) if now.stamp == known.stamp => {

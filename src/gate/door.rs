@@ -4,12 +4,14 @@
 //! `WORKSPACE_DENIED`, `WORKSPACE_DENIED`, `NOT_FOUND`.
 
 use std::io::Read;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::open::{Method, Refused};
 use super::stamp::FileStamp;
 use super::text::{self, Malformed, Named};
+use super::visit::{Seen, Visit};
 use super::walk::{self, Walked};
 use crate::base::limits::{MAX_GATE_RETRIES, MAX_ROOTS};
 use crate::model::error::{ErrorCode, ToolError};
@@ -117,6 +119,36 @@ impl Gate {
             Ok(uri) => Admitted::Inside(uri),
             Err(Shut::Missing) => Admitted::Missing,
             Err(Shut::Outside | Shut::Malformed(_)) => Admitted::Outside,
+        }
+    }
+
+    /// For looking at many files at once.
+    pub fn visit(&self) -> Visit<'_> {
+        Visit::new(self)
+    }
+
+    /// The folder at `path`, opened; nothing unless it is an allowed root or lies in one, and no link leads to it.
+    pub(super) fn folder(&self, path: &Path) -> Option<OwnedFd> {
+        let (root, rest) = self.split(path)?;
+        self.method.folder(root, rest).ok()
+    }
+
+    /// [`Gate::admit`] with the stamp of what is let through. `glance` gives that of a regular file inside the roots to which no
+    /// link leads, and nothing if it isn't sure.
+    pub(super) fn admit_seen(&self, uri: &str, glance: impl FnOnce(&Path) -> Option<FileStamp>) -> Seen {
+        let plain = text::parse_uri(uri).ok().filter(|named| !named.directory);
+        if let Some(named) = plain
+            && let Some(stamp) = glance(&named.path)
+        {
+            return Seen::Inside(CanonicalUri::of_gated_path(&named.path), stamp);
+        }
+        match self.admit(uri) {
+            Admitted::Inside(uri) => match self.stat(&uri) {
+                Ok(stamp) => Seen::Inside(uri, stamp),
+                Err(_) => Seen::Missing,
+            },
+            Admitted::Outside => Seen::Outside,
+            Admitted::Missing => Seen::Missing,
         }
     }
 

@@ -11,6 +11,8 @@
 //!   path *is* its real path, and no string was trusted for it.
 //! - When a link is in the way, [`walk`] reads the links to find the real path, and the result is opened in the same
 //!   strict way. A link that is swapped in between makes the second opening fail, never succeed on another file.
+//! - Many files of one answer are looked at in folders that are opened strictly, once each, for as long as that takes
+//!   ([`Visit`]).
 //! - Roots are opened anew each time: a root that was deleted and cloned again is found, and an idle workspace holds no
 //!   descriptor.
 //!
@@ -24,6 +26,7 @@ mod door;
 mod open;
 mod stamp;
 mod text;
+mod visit;
 mod walk;
 
 #[cfg(test)]
@@ -31,3 +34,4 @@ mod tests;
 
 pub use door::{Admitted, Gate, GateError};
 pub use stamp::FileStamp;
+pub use visit::{Seen, Visit};

@@ -5,11 +5,12 @@
 //! segment, each relative to the directory just opened.
 //! Both never block: a FIFO, socket or device is recognised before it is opened for reading.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 /// Why a strict opening failed.
@@ -59,6 +60,18 @@ impl Method {
         Ok((File::from(file), stat))
     }
 
+    /// The folder `root/rest`, if no link leads to it.
+    #[cfg(target_os = "linux")]
+    pub fn folder(self, root: &Path, rest: &Path) -> Result<OwnedFd, Refused> {
+        self.open(root, rest, DIRECTORY)
+    }
+
+    /// Nowhere else can a file be looked at without opening it for reading, and what can't be read isn't let through.
+    #[cfg(not(target_os = "linux"))]
+    pub fn folder(self, _: &Path, _: &Path) -> Result<OwnedFd, Refused> {
+        Err(Refused::NoFile)
+    }
+
     fn open(self, root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, Refused> {
         let opened = match self {
             #[cfg(target_os = "linux")]
@@ -105,6 +118,12 @@ fn stepwise(root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
         place = rustix::fs::openat(&place, segment, how | OFlags::NOFOLLOW, Mode::empty())?;
     }
     Ok(place)
+}
+
+/// What `name` in a folder is, if it is a regular file and no link.
+pub(super) fn glance(folder: &OwnedFd, name: &OsStr) -> Option<Stat> {
+    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some(stat)
 }
 
 fn regular(file: &OwnedFd) -> Result<Stat, Refused> {

@@ -17,10 +17,12 @@ pub mod stats;
 
 mod freshness;
 mod leak;
+mod mix;
 mod references;
 mod sharing;
 mod speed;
 mod starts;
+mod steadiness;
 mod telemetry;
 
 use std::path::PathBuf;
@@ -125,14 +127,13 @@ impl Bench {
     async fn measure(&self, corpus: &Corpus, report: &mut Report) -> Result<(), Failure> {
         let wanted = self.scenarios(corpus);
         let wants = |scenario: &Scenario| wanted.contains(scenario);
-        let warm = [Scenario::Latency, Scenario::Mix, Scenario::Retained, Scenario::References];
+        let warm = [Scenario::Latency, Scenario::Retained, Scenario::References];
         if warm.iter().any(wants) {
             eprintln!("  both read the project");
-            let mut pair = Pair::start(self, corpus).await?;
+            let mut pair = Pair::start(self, corpus, self.args.seed).await?;
             for scenario in warm.iter().copied().filter(wants) {
                 match scenario {
                     Scenario::Latency => speed::latency(self, &mut pair, report).await?,
-                    Scenario::Mix => speed::mix(self, &mut pair, report).await?,
                     Scenario::Retained => speed::retained(self, &mut pair, report).await?,
                     _ => references::pages(self, &mut pair, report).await?,
                 }
@@ -141,6 +142,7 @@ impl Bench {
         }
         for scenario in wanted.iter().copied() {
             match scenario {
+                Scenario::Mix => mix::mix(self, corpus, report).await?,
                 Scenario::Snapshots => references::snapshots(self, corpus, report).await?,
                 Scenario::Cold => starts::cold(self, corpus, report).await?,
                 Scenario::Recovery => starts::recovery(self, corpus, report).await?,

@@ -1,7 +1,7 @@
 //! A bare server and a codeyard side by side on one repository, asked the same questions block by block in turn, so that
 //! whatever else the machine does hits both.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,11 +12,10 @@ use super::corpus::Corpus;
 use super::questions::{Ask, At, Deck};
 use super::served::{Client, Served};
 use super::stats::{Times, precise};
+use super::steadiness::Dispute;
 use crate::base::clock::Instant;
 use crate::cli::Failure;
 
-/// How often a bare server is asked again whose answer differs.
-const AGAIN: usize = 8;
 /// Examples of wrong answers kept of one figure.
 const EXAMPLES: usize = 3;
 
@@ -32,6 +31,8 @@ pub struct Pair {
     pub corpus: Corpus,
     /// The questions not yet asked.
     pub deck: Deck,
+    /// Those that both were asked, in order.
+    asked: RefCell<Vec<Ask>>,
 }
 
 /// One answered question.
@@ -47,6 +48,8 @@ pub struct Outcome {
     pub bare: Times,
     /// Codeyard's.
     pub ours: Times,
+    /// By whole blocks without errors, how many calls a second codeyard made for each of the bare server's.
+    pub ratios: Vec<f64>,
     /// Answers that could be compared.
     pub compared: u64,
     /// Wrong answers.
@@ -62,6 +65,27 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Adds what was found of answers that weren't timed.
+    pub fn judge(&mut self, other: Self) {
+        self.compared += other.compared;
+        self.wrong += other.wrong;
+        self.unsteady += other.unsteady;
+        let room = EXAMPLES.saturating_sub(self.examples.len());
+        self.examples.extend(other.examples.into_iter().take(room));
+        for (code, count) in other.errors {
+            *self.errors.entry(code).or_default() += count;
+        }
+    }
+
+    /// Adds all of another run with as many clients.
+    pub fn join(&mut self, mut other: Self) {
+        self.bare.join(&other.bare);
+        self.ours.join(&other.ours);
+        self.ratios.append(&mut other.ratios);
+        self.retained += other.retained;
+        self.judge(other);
+    }
+
     /// Counts for the table.
     pub fn notes(&self) -> String {
         let mut notes = vec![format!("{} calls", self.ours.len())];
@@ -81,16 +105,17 @@ impl Outcome {
 }
 
 impl Pair {
-    /// Starts both, lets them read the project and the files of the deck.
-    pub async fn start(bench: &Bench, corpus: &Corpus) -> Result<Self, Failure> {
+    /// Starts both, lets them read the project and the files of the deck that `seed` draws.
+    pub async fn start(bench: &Bench, corpus: &Corpus, seed: u64) -> Result<Self, Failure> {
         let (cache, folder) = (bench.scratch.folder("bare")?, bench.scratch.folder("served")?);
-        let deck = Deck::new(corpus, bench.args.seed);
+        let deck = Deck::new(corpus, seed);
         if deck.warm.is_empty() {
             return Err(Failure::missing(format!("{}: no file is of a size to ask about", corpus.name)));
         }
         let bare = Bare::start(corpus.language, &corpus.root, &bench.installer, &cache).await?;
         let served = Served::start(&[corpus], &bench.installer, &folder, "", &[]).await?;
-        let pair = Self { bare, served, judge: Judge::new(&corpus.root), corpus: corpus.clone(), deck };
+        let (judge, corpus, asked) = (Judge::new(&corpus.root), corpus.clone(), RefCell::default());
+        let pair = Self { bare, served, judge, corpus, deck, asked };
         pair.warm().await?;
         Ok(pair)
     }
@@ -103,6 +128,7 @@ impl Pair {
             let ask = first_place(path);
             self.bare.ask(&ask).await.map_err(|why| failed(path, why))?;
             client.ask_patiently(&ask).await.map_err(|why| failed(path, why))?;
+            self.asked.borrow_mut().push(ask);
         }
         self.bare.settle().await;
         Ok(())
@@ -110,23 +136,43 @@ impl Pair {
 
     /// Asks both the same questions, in blocks and in turn, `clients` at a time, until the questions or the time are used up.
     pub async fn run(&self, bench: &Bench, clients: usize, asks: &[Ask]) -> Result<Outcome, Failure> {
+        let block = (asks.len() / 40).clamp(clients * 4, 200.max(clients * 8));
+        self.run_blocks(bench, clients, asks, (block, bench.time())).await
+    }
+
+    /// The same in blocks of a given size, for a given time of the slower side.
+    pub async fn run_blocks(
+        &self,
+        bench: &Bench,
+        clients: usize,
+        asks: &[Ask],
+        (block, limit): (usize, Duration),
+    ) -> Result<Outcome, Failure> {
         let mut outcome = Outcome::default();
         let mut connections = self.served.clients(&self.corpus, clients).await?;
         let hits = self.served.retained_hits().await;
-        let block = (asks.len() / 40).clamp(clients * 4, 200.max(clients * 8));
-        for (number, asks) in asks.chunks(block).enumerate() {
-            if outcome.bare.span.max(outcome.ours.span) > Duration::from_secs(bench.args.seconds) {
+        for (number, asks) in asks.chunks(block.max(1)).enumerate() {
+            if outcome.bare.span.max(outcome.ours.span) > limit {
                 break;
             }
+            let (mut bare_span, mut our_span) = (Duration::ZERO, Duration::ZERO);
             let (bare, ours) = if number % 2 == 0 {
-                let bare = self.ask_bare(asks, clients, &mut outcome.bare.span).await;
-                (bare, ask_served(&mut connections, asks, &mut outcome.ours.span).await)
+                let bare = self.ask_bare(asks, clients, &mut bare_span).await;
+                (bare, ask_served(&mut connections, asks, &mut our_span).await)
             } else {
-                let ours = ask_served(&mut connections, asks, &mut outcome.ours.span).await;
-                (self.ask_bare(asks, clients, &mut outcome.bare.span).await, ours)
+                let ours = ask_served(&mut connections, asks, &mut our_span).await;
+                (self.ask_bare(asks, clients, &mut bare_span).await, ours)
             };
+            outcome.bare.span += bare_span;
+            outcome.ours.span += our_span;
+            let errors = outcome.errors.values().sum::<u64>();
+            self.asked.borrow_mut().extend_from_slice(asks);
             for ((ask, bare), ours) in asks.iter().zip(bare).zip(ours) {
-                self.take(bench, &mut outcome, asks, (ask, bare, ours)).await;
+                self.take(bench, &mut outcome, (ask, bare, ours)).await;
+            }
+            // A call that is given up early isn't a fast one.
+            if asks.len() == block && outcome.errors.values().sum::<u64>() == errors {
+                outcome.ratios.push(bare_span.as_secs_f64() / our_span.as_secs_f64().max(f64::MIN_POSITIVE));
             }
         }
         outcome.retained = self.served.retained_hits().await.saturating_sub(hits);
@@ -150,13 +196,7 @@ impl Pair {
         in_order(samples)
     }
 
-    async fn take(
-        &self,
-        bench: &Bench,
-        outcome: &mut Outcome,
-        asks: &[Ask],
-        (ask, bare, ours): (&Ask, Sample, Sample),
-    ) {
+    async fn take(&self, bench: &Bench, outcome: &mut Outcome, (ask, bare, ours): (&Ask, Sample, Sample)) {
         outcome.bare.add(bare.took);
         outcome.ours.add(ours.took);
         let verdict = match (&bare.body, &ours.body) {
@@ -168,7 +208,7 @@ impl Pair {
             Verdict::Same => outcome.compared += 1,
             Verdict::Failed(code) => *outcome.errors.entry(code).or_default() += 1,
             Verdict::Incomparable => {}
-            Verdict::Different(_) if self.is_unsteady(bench, asks, ask, (&bare, &ours)).await => outcome.unsteady += 1,
+            Verdict::Different(_) if self.is_unsteady(bench, ask, (&bare, &ours)).await => outcome.unsteady += 1,
             Verdict::Different(how) => {
                 outcome.compared += 1;
                 outcome.wrong += 1;
@@ -179,28 +219,11 @@ impl Pair {
         }
     }
 
-    /// Whether the bare server contradicts itself: asked again it says what codeyard said, or, started anew and asked in
-    /// another order, something else than before. Then neither is wrong.
-    async fn is_unsteady(&self, bench: &Bench, asks: &[Ask], ask: &Ask, (bare, ours): (&Sample, &Sample)) -> bool {
+    async fn is_unsteady(&self, bench: &Bench, ask: &Ask, (bare, ours): (&Sample, &Sample)) -> bool {
         let (Ok(bare), Ok(ours)) = (&bare.body, &ours.body) else { return false };
-        for _ in 0..AGAIN {
-            let again = self.bare.ask(ask).await;
-            if again.is_ok_and(|again| self.judge.compare(ask, &again, ours) == Verdict::Same) {
-                return true;
-            }
-        }
-        let Ok(cache) = bench.scratch.folder("bare") else { return false };
-        let fresh = Bare::start(self.corpus.language, &self.corpus.root, &bench.installer, &cache).await;
-        let Ok(fresh) = fresh else { return false };
-        for other in asks.iter().rev() {
-            // Only what it does to the answer after it counts.
-            let _ = fresh.ask(other).await;
-        }
-        let said = fresh.ask(ask).await;
-        fresh.stop().await;
-        said.is_ok_and(|said| {
-            !self.judge.agree(ask, &said, bare) || self.judge.compare(ask, &said, ours) == Verdict::Same
-        })
+        let asked = self.asked.borrow().clone();
+        let dispute = Dispute { judge: &self.judge, ask, bare, ours };
+        dispute.is_unsteady(bench, &self.corpus, &self.bare, &asked).await
     }
 
     /// Ends both.

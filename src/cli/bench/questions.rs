@@ -13,6 +13,8 @@ use crate::model::uri::encode_path;
 const WARM_FILES: usize = 90;
 /// Sizes of files to draw from, in bytes.
 const FILE_BYTES: std::ops::Range<u64> = 200..120_000;
+/// Questions of a mix.
+pub const MIX: usize = 7;
 /// Entries on the first page of a paged answer.
 pub const PAGE_SIZE: usize = 100;
 
@@ -184,9 +186,14 @@ impl Deck {
         self.symbols.pop().map(Ask::Symbols)
     }
 
+    /// Files that weren't read to warm up, and whose symbols haven't been asked for.
+    pub fn unread(&self) -> usize {
+        self.symbols.len().saturating_sub(self.warm.len())
+    }
+
     /// Three definitions, one hover, two document symbols, one references; less where one kind is used up.
     pub fn mixed(&mut self) -> Vec<Ask> {
-        let order: [fn(&mut Self) -> Option<Ask>; 7] = [
+        let order: [fn(&mut Self) -> Option<Ask>; MIX] = [
             Self::definition,
             Self::symbols,
             Self::definition,

@@ -22,8 +22,12 @@ use crate::cli::Failure;
 const SIZES: [(usize, std::ops::Range<usize>); 2] = [(80, 55..130), (1_200, 700..2_500)];
 /// Symbols that are tried for each size.
 const TRIES: usize = 25;
-/// Questions for each size, each at another place where the symbol is used.
-const QUESTIONS: usize = 15;
+/// Questions for each size, each at another place where a symbol is used.
+const QUESTIONS: usize = 40;
+/// Symbols that they are about, the most.
+const SYMBOLS: usize = 4;
+/// Questions about the generated tree.
+const LARGE: usize = 15;
 /// The generated tree: so many files, so many uses in each, the import counted.
 const USERS: usize = 200;
 const USES: usize = 98;
@@ -40,7 +44,8 @@ struct Lists {
     bare: Vec<f64>,
     first: Vec<f64>,
     further: Times,
-    hits: usize,
+    /// How many hits, for a person.
+    hits: String,
     compared: u64,
     wrong: Vec<String>,
     errors: Vec<String>,
@@ -120,21 +125,23 @@ impl Lists {
 pub async fn pages(bench: &Bench, pair: &mut Pair, report: &mut Report) -> Result<(), Failure> {
     let mut client = pair.served.client(&pair.corpus).await?;
     for (wanted, range) in SIZES {
-        let Some((at, hits)) = find(bench, pair, wanted, &range).await else {
+        let found = find(bench, pair, &mut client, wanted, &range).await;
+        let counts = || found.iter().map(|(_, hits)| *hits);
+        let (Some(least), Some(most)) = (counts().min(), counts().max()) else {
             report.left_out(format!("references with about {wanted} hits: the repository has no such symbol"));
             continue;
         };
+        let hits = if least == most { least.to_string() } else { format!("{least} to {most}") };
         let mut lists = Lists { hits, ..Lists::default() };
-        let mut places = places_of(&pair.corpus.files, &at);
-        places.dedup_by(|a, b| a.path == b.path);
         let mut began = Duration::ZERO;
-        for (number, place) in places.into_iter().filter(|place| *place != at).enumerate() {
-            if lists.first.len() >= QUESTIONS || began > bench.time() * 2 {
+        for (at, place) in found.iter().flat_map(|(at, _)| uses(pair, at)) {
+            if lists.first.len() >= QUESTIONS || began > bench.time() * 6 {
                 break;
             }
             let asked = Instant::now();
-            if same_thing(pair, &mut client, &at, &place).await {
-                lists.ask(&pair.bare, &mut client, &pair.judge, &Ask::References(place), number % 2 == 0).await;
+            if same_thing(pair, &mut client, at, &place).await {
+                let bare_first = lists.first.len() % 2 == 0;
+                lists.ask(&pair.bare, &mut client, &pair.judge, &Ask::References(place), bare_first).await;
             }
             began += asked.elapsed();
         }
@@ -143,20 +150,35 @@ pub async fn pages(bench: &Bench, pair: &mut Pair, report: &mut Report) -> Resul
     Ok(())
 }
 
-/// The first symbol whose references are so many, and their number.
-async fn find(bench: &Bench, pair: &Pair, wanted: usize, range: &std::ops::Range<usize>) -> Option<(At, usize)> {
-    let began = Instant::now();
+/// Places where what stands at `at` seems to be used, one in each file.
+fn uses<'a>(pair: &Pair, at: &'a At) -> Vec<(&'a At, At)> {
+    let mut places = places_of(&pair.corpus.files, at);
+    places.dedup_by(|a, b| a.path == b.path);
+    places.into_iter().filter(|place| place != at).map(|place| (at, place)).collect()
+}
+
+/// The first symbols whose references are so many, and their number. Both sides are asked: what a server learns from it, both
+/// have learnt.
+async fn find(
+    bench: &Bench,
+    pair: &Pair,
+    client: &mut Client,
+    wanted: usize,
+    range: &std::ops::Range<usize>,
+) -> Vec<(At, usize)> {
+    let (began, mut found) = (Instant::now(), Vec::new());
     for at in words_near(&pair.corpus.files, wanted).into_iter().take(TRIES) {
-        if began.elapsed() > bench.time() * 8 {
+        if began.elapsed() > bench.time() * 8 || found.len() >= SYMBOLS {
             break;
         }
-        let answer = pair.bare.ask(&Ask::References(at.clone())).await.ok()?;
+        let ask = Ask::References(at.clone());
+        let (Ok(answer), Ok(_)) = (pair.bare.ask(&ask).await, client.ask_patiently(&ask).await) else { continue };
         let hits = pair.judge.count(&answer);
         if range.contains(&hits) {
-            return Some((at, hits));
+            found.push((at, hits));
         }
     }
-    None
+    found
 }
 
 /// The largest lists there may be, and what they leave.
@@ -173,12 +195,12 @@ pub async fn snapshots(bench: &Bench, corpus: &Corpus, report: &mut Report) -> R
     bare.settle().await;
     let warm = bare.ask(&first).await.map_err(Failure::new)?;
     let (answer, _) = client.ask_patiently(&first).await.map_err(Failure::new)?;
-    let mut lists = Lists { hits: judge.count(&warm), ..Lists::default() };
+    let mut lists = Lists { hits: judge.count(&warm).to_string(), ..Lists::default() };
     if let Verdict::Failed(code) = judge.compare(&first, &warm, &answer) {
         lists.errors.push(code);
     }
     let began = Instant::now();
-    for number in 0..QUESTIONS.min(bench.args.calls) {
+    for number in 0..LARGE.min(bench.args.calls) {
         if began.elapsed() > bench.time() * 6 {
             break;
         }

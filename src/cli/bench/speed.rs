@@ -1,4 +1,4 @@
-//! Warm questions: how long one takes, and how many a second there are.
+//! Warm questions of one kind, fresh and retained: how long one takes.
 
 use std::time::Duration;
 
@@ -64,25 +64,6 @@ fn tell(pair: &Pair, report: &mut Report, what: &str, outcome: &Outcome) {
     report.add(figure(corpus, scenario, format!("{what}, p50 ms"), values(50.0), half, outcome.notes()));
     report.add(figure(corpus, scenario, format!("{what}, p90 ms"), values(90.0), None, ""));
     report.add(figure(corpus, scenario, format!("{what}, p99 ms"), values(99.0), most, ""));
-}
-
-/// The mix.
-pub async fn mix(bench: &Bench, pair: &mut Pair, report: &mut Report) -> Result<(), Failure> {
-    let rounds = (bench.args.calls / 7).max(1);
-    // No file's symbols are asked for twice: each number of clients gets its share.
-    let files = pair.corpus.files.len() / 2 / bench.args.clients.len().max(1);
-    for clients in bench.args.clients.clone() {
-        let asks: Vec<Ask> = (0..rounds.min(files.max(1))).flat_map(|_| pair.deck.mixed()).collect();
-        let outcome = pair.run(bench, clients, &asks).await?;
-        report.judged(outcome.compared, outcome.wrong, &outcome.examples);
-        let bare = outcome.bare.rate();
-        let factor = if clients == 1 { 0.9 } else { 1.0 };
-        let target = Target::at_least(factor * bare, format!("≥ {factor:.1} × bare"));
-        let what = format!("mix, {clients} clients, calls/s");
-        let values = (Some(bare), outcome.ours.rate());
-        report.add(figure(&pair.corpus, Scenario::Mix, what, values, target, outcome.notes()));
-    }
-    Ok(())
 }
 
 /// The same questions again.

@@ -30,6 +30,13 @@ impl Times {
         self.histogram.saturating_record(u64::try_from(took.as_nanos()).unwrap_or(LONGEST_NS).max(1));
     }
 
+    /// Adds those of another part of the same figure.
+    pub fn join(&mut self, other: &Self) {
+        // Both have the same bounds, so that there is room for all.
+        self.histogram.add(&other.histogram).ok();
+        self.span += other.span;
+    }
+
     /// How many there are.
     pub fn len(&self) -> u64 {
         self.histogram.len()
@@ -86,6 +93,9 @@ mod tests {
         times.span = Duration::from_secs(2);
         assert!((times.ms(50.0) - 50.0).abs() < 0.1 && (times.ms(99.0) - 99.0).abs() < 0.2, "{times:?}");
         assert!((times.rate() - 50.0).abs() < 1e-9);
+        let mut twice = times.clone();
+        twice.join(&times);
+        assert!((twice.rate() - times.rate()).abs() < 1e-9 && twice.len() == 2 * times.len());
         assert!((median(vec![3.0, 1.0, 2.0]) - 2.0).abs() < 1e-9);
         assert!(Times::default().is_empty() && Times::default().rate() == 0.0);
     }

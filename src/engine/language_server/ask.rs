@@ -84,7 +84,7 @@ impl LanguageServer {
         let source = &document.source;
         let Some(up) = &self.up else { return false };
         let has_it = up.documents.get(source.uri.as_str()).is_some_and(|open| open.hash == source.hash);
-        !has_it && disk::hash(&self.context, &source.uri) != Some(source.hash)
+        !has_it && !disk::is_as_read(&self.context, source)
     }
 
     /// Makes the server's text of a document that of the disk. `Err`: the child isn't there or doesn't listen.

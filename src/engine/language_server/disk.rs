@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::up::Up;
 use crate::base::digest::sha256;
 use crate::base::limits;
+use crate::engine::known_files::Source;
 use crate::engine::server_context::ServerContext;
 use crate::gate::Admitted;
 use crate::lsp::pending::RequestError;
@@ -27,10 +28,13 @@ pub fn load(context: &ServerContext, path: &Path) -> Option<(CanonicalUri, Strin
     Some((uri, language, Arc::new(Document::new(text)), hash))
 }
 
-/// The SHA-256 of a document's bytes as they are now; nothing for what isn't there.
-pub fn hash(context: &ServerContext, uri: &CanonicalUri) -> Option<[u8; 32]> {
-    let (bytes, _) = context.gate.read(uri, limits::MAX_DOCUMENT_BYTES).ok()?;
-    Some(sha256(&bytes))
+/// Whether a document is on disk as it was read for a question; its bytes are compared where its stamp doesn't say so.
+pub fn is_as_read(context: &ServerContext, source: &Source) -> bool {
+    if source.settled.is_some_and(|stamp| context.gate.stat(&source.uri).is_ok_and(|now| now == stamp)) {
+        return true;
+    }
+    let read = context.gate.read(&source.uri, limits::MAX_DOCUMENT_BYTES);
+    read.is_ok_and(|(bytes, _)| sha256(&bytes) == source.hash)
 }
 
 impl Up {

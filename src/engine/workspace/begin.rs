@@ -149,8 +149,11 @@ impl Workspace {
         let mut edited = Vec::new();
         // The document asked about was the same a moment ago, or it is looked at again.
         let looked_at = query.uri().filter(|_| asked == Some(Look::Same));
-        for uri in snapshot.result().files_on_page(offset, size).into_iter().filter(|uri| Some(uri) != looked_at) {
-            match self.known.look(&uri) {
+        let mut files = snapshot.result().files_on_page(offset, size);
+        files.retain(|uri| Some(uri) != looked_at);
+        let looks = self.known.look_at_all(&files);
+        for (uri, look) in files.into_iter().zip(looks) {
+            match look {
                 Ok(Look::Same) => {}
                 Ok(Look::Changed | Look::New) => edited.push(uri),
                 Err(_) => {

@@ -140,5 +140,5 @@ fn open(setup: &WorkspaceSetup, path: &Path) -> Option<DocumentInput> {
     let (bytes, _) = setup.gate.read(&uri, limits::MAX_DOCUMENT_BYTES).ok()?;
     let hash = sha256(&bytes);
     let document = Arc::new(Document::new(String::from_utf8(bytes).ok()?));
-    Some(DocumentInput { source: Arc::new(Source { uri, document, hash }), language })
+    Some(DocumentInput { source: Arc::new(Source { uri, document, hash, settled: None }), language })
 }
