@@ -4,6 +4,7 @@
 //! left; a reply's bytes never exceed the cap.
 
 pub mod admission;
+pub mod home;
 pub mod pipeline;
 pub mod request;
 pub mod router;

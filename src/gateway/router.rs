@@ -151,6 +151,14 @@ impl Service for Gateway {
         Some(Endpoint { workspace: name, catalogs })
     }
 
+    fn home(&self, workspace: Option<&str>) -> Option<super::home::Home> {
+        let name = match workspace {
+            Some(text) => WorkspaceName::new(text)?,
+            None => self.directory.default_name()?,
+        };
+        Some(super::home::Home(self.directory.get(&name)?.arbiter))
+    }
+
     fn tools(&self, endpoint: &Endpoint) -> Arc<RawValue> {
         self.served_at(endpoint).map(|served| served.list.clone()).unwrap_or_else(|| Arc::from(empty_list()))
     }

@@ -32,6 +32,11 @@ pub trait Service: Send + Sync + 'static {
     /// The JSON array of `tools/list`.
     fn tools(&self, endpoint: &Endpoint) -> Arc<RawValue>;
 
+    /// The thread a workspace lives on.
+    fn home(&self, _workspace: Option<&str>) -> Option<super::home::Home> {
+        None
+    }
+
     /// Starts a call. Dropping the future cancels everything below it.
     fn call(&self, call: ToolCall) -> BoxFuture<'static, Reply>;
 

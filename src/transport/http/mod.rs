@@ -123,6 +123,7 @@ pub async fn serve(
     }
     let limits = options.connections.clone();
     let metrics = service.metrics();
+    let near = service.clone();
     let router = router(service, options);
     let places = Arc::new(Semaphore::new(limits.connections));
     let turned_away = Arc::new(Semaphore::new(MAX_HTTP_TURNED_AWAY));
@@ -143,10 +144,17 @@ pub async fn serve(
         };
         if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
             let (router, limits, shutdown) = (router.clone(), limits.clone(), shutdown.clone());
+            let near = near.clone();
             connections.spawn(async move {
                 let _place = place;
                 let _ = stream.set_nodelay(true);
-                serve_connection(stream, Some(peer), router, &limits, shutdown).await;
+                let _ = stream.readable().await;
+                let Some(home) = near.home(Some("w")) else { return serve_connection(stream, Some(peer), router, &limits, shutdown).await; };
+                let Ok(stream) = stream.into_std() else { return };
+                home.run(async move {
+                    let Ok(stream) = TcpStream::from_std(stream) else { return };
+                    serve_connection(stream, Some(peer), router, &limits, shutdown).await;
+                }).await;
             });
         } else if let Ok(place) = Arc::clone(&turned_away).try_acquire_owned() {
             metrics.shed("connection");
