@@ -125,13 +125,14 @@ struct Door<'a> {
 
 impl UriGate for Door<'_> {
     fn admit(&mut self, uri: &str) -> Admission {
-        match self.gate.admit(uri) {
+        let (admitted, seen) = self.gate.admit_seen(uri);
+        match admitted {
             Admitted::Outside => {
                 self.outside += 1;
                 Admission::Outside
             }
             Admitted::Missing => Admission::Missing,
-            Admitted::Inside(uri) => match known_files::observe(self.gate, &uri) {
+            Admitted::Inside(uri) => match known_files::observe_seen(self.gate, &uri, seen) {
                 Ok(observed) => {
                     self.observed.push((uri.clone(), observed));
                     Admission::Inside(uri)

@@ -58,7 +58,15 @@ pub struct KnownFiles {
 
 /// Looks at `uri` on disk: its stamp, and its hash while the stamp is young.
 pub fn observe(gate: &Gate, uri: &CanonicalUri) -> Result<Observed, ToolError> {
-    let stamp = gate.stat(uri)?;
+    observe_seen(gate, uri, None)
+}
+
+/// The same of a file that was `seen` like this just now.
+pub fn observe_seen(gate: &Gate, uri: &CanonicalUri, seen: Option<FileStamp>) -> Result<Observed, ToolError> {
+    let stamp = match seen {
+        Some(stamp) => stamp,
+        None => gate.stat(uri)?,
+    };
     if !stamp.is_fresh(clock::wall_ns()) {
         return Ok(Observed { stamp, hash: None });
     }
@@ -73,9 +81,13 @@ impl KnownFiles {
         Self { gate, known: HashMap::new(), texts: LruCache::unbounded(), text_bytes: 0 }
     }
 
-    /// The document as it is on disk now, and whether it has changed since the last look.
-    pub fn document(&mut self, uri: &CanonicalUri) -> Result<(Arc<Source>, Look), ToolError> {
-        let look = self.look(uri)?;
+    /// The document as it is on disk now, and whether it has changed since the last look. `looked` is what a look said just
+    /// now: a text that was the same then needs no second one.
+    pub fn document(&mut self, uri: &CanonicalUri, looked: Option<Look>) -> Result<(Arc<Source>, Look), ToolError> {
+        let look = match looked {
+            Some(Look::Same) if self.texts.contains(uri) => Look::Same,
+            _ => self.look(uri)?,
+        };
         if let (Look::Same, Some(source)) = (look, self.texts.get(uri)) {
             return Ok((source.clone(), look));
         }
@@ -91,10 +103,21 @@ impl KnownFiles {
 
     /// Compares a file with the last look at it. A changed file is learnt anew.
     pub fn look(&mut self, uri: &CanonicalUri) -> Result<Look, ToolError> {
+        self.look_seen(uri, None)
+    }
+
+    /// The same for a call that has `seen` the file already. Only an aged stamp that says what the last look said will do; an
+    /// older one than that look's could say anything, so the file is looked at again.
+    pub fn look_seen(&mut self, uri: &CanonicalUri, seen: Option<FileStamp>) -> Result<Look, ToolError> {
         let Some(known) = self.known.get(uri) else {
-            self.gate.stat(uri)?;
+            if seen.is_none() {
+                self.gate.stat(uri)?;
+            }
             return Ok(Look::New);
         };
+        if known.hash.is_none() && seen == Some(known.stamp) {
+            return Ok(Look::Same);
+        }
         if known.hash.is_none() && self.gate.stat(uri)? == known.stamp {
             return Ok(Look::Same);
         }
@@ -192,14 +215,14 @@ mod tests {
         let gate = Gate::open(&[file.parent().unwrap().to_path_buf()], &[]).unwrap();
         let uri = gate.of_path(&file).unwrap();
         let mut known = KnownFiles::new(gate.clone());
-        assert_eq!(known.document(&uri).unwrap().0.document.text(), "old");
+        assert_eq!(known.document(&uri, None).unwrap().0.document.text(), "old");
         std::fs::write(&file, "newer").unwrap();
         known.forget_all();
         // The file is in an answer that was computed meanwhile.
         known.learn(uri.clone(), observe(&gate, &uri).unwrap());
-        assert_eq!(known.document(&uri).unwrap().0.document.text(), "newer");
+        assert_eq!(known.document(&uri, None).unwrap().0.document.text(), "newer");
         std::fs::write(&file, "newest").unwrap();
         assert_eq!(known.look(&uri).unwrap(), Look::Changed);
-        assert_eq!(known.document(&uri).unwrap().0.document.text(), "newest");
+        assert_eq!(known.document(&uri, None).unwrap().0.document.text(), "newest");
     }
 }

@@ -1,14 +1,18 @@
-//! The thread a workspace lives on, as a place for the connections that ask it.
+//! The thread of a workspace, as a place for the connections that ask it.
+//!
+//! Invariant: work that nobody waits for any more ends.
 
 use actix_rt::ArbiterHandle;
 use futures::future::{AbortHandle, Abortable};
 use tokio::sync::oneshot;
 
+use crate::engine::directory::WorkspaceHandle;
+
 /// See the module.
 #[derive(Debug, Clone)]
-pub struct Home(pub(super) ArbiterHandle);
+pub struct Home(ArbiterHandle);
 
-/// Ends work elsewhere when whoever waits for it is gone.
+/// Ends the work when its waiter is gone.
 struct AbortOnDrop(AbortHandle);
 
 impl Drop for AbortOnDrop {
@@ -18,18 +22,23 @@ impl Drop for AbortOnDrop {
 }
 
 impl Home {
-    /// Runs `work` there, to its end. Dropping the future ends the work; if the thread is gone there is none.
+    /// The home of a workspace.
+    pub fn of(workspace: &WorkspaceHandle) -> Self {
+        Self(workspace.arbiter.clone())
+    }
+
+    /// Runs `work` there to its end. Dropping this future ends it; where the thread is gone, `work` is dropped.
     pub async fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
         let (handle, registration) = AbortHandle::new_pair();
         let _abort = AbortOnDrop(handle);
         let (done, ended) = oneshot::channel::<()>();
         let work = async move {
             let _done = done;
-            // An aborted piece of work has ended as well.
+            // Aborted or not, it has ended.
             let _ = Abortable::new(work, registration).await;
         };
         if self.0.spawn(work) {
-            // The sender says nothing: that it's gone is the news.
+            // Nothing is sent: that the other end is dropped says it all.
             let _ = ended.await;
         }
     }

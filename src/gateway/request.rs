@@ -14,6 +14,7 @@ use super::pipeline::{self, Board};
 use super::service::{Progress, ProgressSink};
 use crate::base::clock::Deadline;
 use crate::engine::directory::WorkspaceHandle;
+use crate::gate::FileStamp;
 use crate::model::answer::Answer;
 use crate::model::error::ToolError;
 use crate::model::query::GatedQuery;
@@ -26,8 +27,10 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 pub struct Job {
     /// The question, through the gate.
     pub query: Arc<GatedQuery>,
+    /// What the gate saw of its document just now.
+    pub seen: Option<FileStamp>,
     /// Where it is asked.
-    pub workspace: WorkspaceHandle,
+    pub workspace: Arc<WorkspaceHandle>,
     /// By when it must be answered.
     pub deadline: Deadline,
     /// Its place among the calls in flight.
@@ -60,7 +63,7 @@ impl Actor for Request {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         let Some(job) = self.job.take() else { return ctx.stop() };
-        let Job { query, workspace, deadline, place, progress, call, mut reply } = job;
+        let Job { query, seen, workspace, deadline, place, progress, call, mut reply } = job;
         if reply.is_closed() {
             return ctx.stop();
         }
@@ -69,7 +72,7 @@ impl Actor for Request {
         let work = async move {
             let result = tokio::select! {
                 biased;
-                result = pipeline::answer(&workspace, query, deadline, &board, &call) => result,
+                result = pipeline::answer(&workspace, (query, seen), deadline, &board, &call) => result,
                 () = reply.closed() => return,
                 () = tokio::time::sleep_until(deadline.instant()) => Err(board.timeout()),
             };

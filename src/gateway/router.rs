@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::admission::Admission;
+use super::home::Home;
 use super::request::{Job, Request};
 use super::service::{Endpoint, Principal, Reply, Service, ToolCall};
 use crate::base::clock::Deadline;
@@ -18,6 +19,7 @@ use crate::base::ids::WorkspaceName;
 use crate::base::limits::{self, Limits};
 use crate::catalog::{self, Catalog, CatalogSet};
 use crate::engine::directory::{Directory, WorkspaceHandle};
+use crate::gate::FileStamp;
 use crate::model::answer::Answer;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::query::{GatedQuery, Query};
@@ -46,6 +48,7 @@ impl Served {
 /// A join of catalogs, ready to be served.
 struct Served {
     set: CatalogSet,
+    catalogs: Arc<[String]>,
     tools: HashMap<String, Arc<str>>,
     list: Arc<RawValue>,
 }
@@ -69,7 +72,8 @@ impl Gateway {
         let list = RawValue::from_string(set.tools_json().to_owned()).ok()?;
         let tools = set.ids().iter().flat_map(|id| id.catalog().tool_names());
         let tools = tools.map(|name| (name.clone(), Arc::from(name))).collect();
-        let served = Arc::new(Served { set, tools, list: Arc::from(list) });
+        let catalogs = set.ids().iter().map(|id| id.as_str().to_owned()).collect();
+        let served = Arc::new(Served { set, catalogs, tools, list: Arc::from(list) });
         let mut sets = self.sets.write();
         if sets.len() < MAX_REMEMBERED_SETS {
             sets.insert(name.to_owned(), served.clone());
@@ -78,7 +82,10 @@ impl Gateway {
     }
 
     fn served_at(&self, endpoint: &Endpoint) -> Option<Arc<Served>> {
-        self.served(&endpoint.catalogs.join("+"))
+        match &*endpoint.catalogs {
+            [one] => self.served(one),
+            several => self.served(&several.join("+")),
+        }
     }
 
     /// What is told of `call` from its arrival on.
@@ -112,10 +119,11 @@ impl Gateway {
             self.telemetry.metrics().shed(full.as_str());
             fail(ToolError::overloaded(limits::RETRY_AFTER_MS))
         })?;
-        let query = Arc::new(gated(&workspace, query).map_err(fail)?);
+        let mut seen = None;
+        let query = Arc::new(gated(&workspace, query, &mut seen).map_err(fail)?);
         let (reply, answer) = oneshot::channel();
         let (progress, call) = (call.progress.clone(), open.trace().clone());
-        Request::start_for(Job { query, workspace, deadline, place, progress, call, reply });
+        Request::start_for(Job { query, seen, workspace, deadline, place, progress, call, reply });
         Ok(Started { answer, limits })
     }
 }
@@ -147,16 +155,11 @@ impl Service for Gateway {
                 return None;
             }
         }
-        let catalogs = served.set.ids().iter().map(|id| id.as_str().to_owned()).collect();
-        Some(Endpoint { workspace: name, catalogs })
+        Some(Endpoint { workspace: name, catalogs: served.catalogs.clone() })
     }
 
-    fn home(&self, workspace: Option<&str>) -> Option<super::home::Home> {
-        let name = match workspace {
-            Some(text) => WorkspaceName::new(text)?,
-            None => self.directory.default_name()?,
-        };
-        Some(super::home::Home(self.directory.get(&name)?.arbiter))
+    fn home(&self, endpoint: &Endpoint) -> Option<Home> {
+        Some(Home::of(&*self.directory.get(endpoint.workspace.as_ref()?)?))
     }
 
     fn tools(&self, endpoint: &Endpoint) -> Arc<RawValue> {
@@ -226,12 +229,20 @@ impl Service for Gateway {
     }
 }
 
-/// Row 5: through the path gate.
-fn gated(workspace: &WorkspaceHandle, query: Query<String>) -> Result<GatedQuery, ToolError> {
+/// Row 5: through the path gate. `seen` becomes what the gate saw of the document, so that it needn't be looked at twice.
+fn gated(
+    workspace: &WorkspaceHandle,
+    query: Query<String>,
+    seen: &mut Option<FileStamp>,
+) -> Result<GatedQuery, ToolError> {
     if workspace.gate.root_set().allowed().next().is_none() {
         return Err(no_workspace());
     }
-    query.try_map_uri(|uri| workspace.gate.document(&uri))
+    query.try_map_uri(|uri| {
+        let (uri, stamp) = workspace.gate.document_seen(&uri)?;
+        *seen = stamp;
+        Ok(uri)
+    })
 }
 
 /// Row 12: the payload in the catalog's dialect, with room left for the JSON-RPC envelope around it.

@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
+use super::home::Home;
 use crate::base::ids::{PrincipalId, TenantId, WorkspaceName};
 use crate::base::limits::{MAX_PROGRESS_MESSAGE_BYTES, RETRY_AFTER_MS};
 
@@ -32,8 +33,8 @@ pub trait Service: Send + Sync + 'static {
     /// The JSON array of `tools/list`.
     fn tools(&self, endpoint: &Endpoint) -> Arc<RawValue>;
 
-    /// The thread a workspace lives on.
-    fn home(&self, _workspace: Option<&str>) -> Option<super::home::Home> {
+    /// Where those who ask at this endpoint are best served, if anywhere.
+    fn home(&self, _endpoint: &Endpoint) -> Option<Home> {
         None
     }
 

@@ -65,7 +65,8 @@ impl Serialize for CanonicalUri {
 
 /// `path` as a `file:` URI in canonical spelling. The path itself isn't checked.
 pub fn encode_path(path: &Path) -> String {
-    let mut text = String::from("file://");
+    let mut text = String::with_capacity("file://".len() + path.as_os_str().len());
+    text.push_str("file://");
     for &byte in path.as_os_str().as_bytes() {
         if byte == b'/' || is_pchar(byte) {
             text.push(byte as char);

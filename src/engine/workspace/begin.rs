@@ -43,7 +43,7 @@ impl Workspace {
             None => None,
         };
         self.take_changes();
-        let asked = self.look_at_document(&query)?;
+        let asked = self.look_at_document(&query, begin.seen)?;
         let mut snapshot_key = self.snapshot_key(&query, &request_key);
         let epochs = self.epochs;
         call.note(|record| record.epochs = Some(epochs));
@@ -65,7 +65,7 @@ impl Workspace {
             call.shares(starter);
             return Ok(Begun::Run { run, is_shared: true, request_key });
         }
-        self.start_run(query, &call, begin.deadline, request_key, snapshot_key, ctx)
+        self.start_run((query, asked), &call, begin.deadline, request_key, snapshot_key, ctx)
     }
 
     /// A page by cursor: fresh epochs, a retained result, and files that are still as they were, or nothing.
@@ -112,9 +112,9 @@ impl Workspace {
     }
 
     /// Compares the document asked about with the disk; a difference counts as the edit.
-    fn look_at_document(&mut self, query: &GatedQuery) -> Result<Option<Look>, ToolError> {
+    fn look_at_document(&mut self, query: &GatedQuery, seen: Option<FileStamp>) -> Result<Option<Look>, ToolError> {
         let Some(uri) = query.uri() else { return Ok(None) };
-        match self.known.look(uri) {
+        match self.known.look_seen(uri, seen) {
             Ok(look) => {
                 if look == Look::Changed {
                     self.on_edit(uri);
@@ -151,7 +151,7 @@ impl Workspace {
 
     fn start_run(
         &mut self,
-        query: Arc<GatedQuery>,
+        (query, asked): (Arc<GatedQuery>, Option<Look>),
         call: &CallTrace,
         deadline: Deadline,
         request_key: String,
@@ -159,7 +159,7 @@ impl Workspace {
         ctx: &mut Context<Self>,
     ) -> Result<Begun, ToolError> {
         let seen = self.seen;
-        let document = self.open_document(&query)?;
+        let document = self.open_document(&query, asked)?;
         if let Some(document) = &document {
             call.note(|record| record.language = Some(document.language.clone()));
         }
@@ -227,9 +227,9 @@ impl Workspace {
         }
     }
 
-    fn open_document(&mut self, query: &GatedQuery) -> Result<Option<DocumentInput>, ToolError> {
+    fn open_document(&mut self, query: &GatedQuery, asked: Option<Look>) -> Result<Option<DocumentInput>, ToolError> {
         let Some(uri) = query.uri() else { return Ok(None) };
-        let (source, look) = self.known.document(uri)?;
+        let (source, look) = self.known.document(uri, asked)?;
         if look == Look::Changed {
             self.on_edit(uri);
         }

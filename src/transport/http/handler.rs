@@ -5,14 +5,17 @@
 //! authentication; a method that isn't served is answered before version and session are asked for; dropping the
 //! handler's future drops the call.
 
+use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, HttpBody};
-use axum::extract::{Request, State};
+use axum::body::HttpBody;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, StatusCode, header};
 use axum::response::Response;
+use futures::future::BoxFuture;
+use hyper::body::Incoming;
 
 use super::host::{AllowedHosts, AllowedOrigins, only};
 use super::path::EndpointPath;
@@ -56,22 +59,38 @@ struct Visitor<'a> {
     headers: &'a HeaderMap,
 }
 
-/// Answers one request.
-pub async fn handle(State(door): State<Arc<Door>>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let has_body = !HttpBody::is_end_stream(&body);
-    match door.answer(&parts, body).await {
-        Ok(response) => response,
-        Err(refused) => {
-            door.service.metrics().rejected(refused.reason());
-            refused.response(has_body)
-        }
+/// The door as one connection meets it.
+pub(super) struct Visits {
+    pub(super) door: Arc<Door>,
+    /// Where the connection came from.
+    pub(super) peer: SocketAddr,
+}
+
+impl hyper::service::Service<hyper::Request<Incoming>> for Visits {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    // No router: the checks have an order of their own, and nothing comes before them.
+    fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
+        let (door, peer) = (self.door.clone(), self.peer);
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let has_body = !body.is_end_stream();
+            Ok(match door.answer(&parts, body, peer).await {
+                Ok(response) => response,
+                Err(refused) => {
+                    door.service.metrics().rejected(refused.reason());
+                    refused.response(has_body)
+                }
+            })
+        })
     }
 }
 
 impl Door {
-    async fn answer(&self, parts: &Parts, body: Body) -> Result<Response, Refused> {
-        if let (Some(probes), Some(probe)) = (&self.probes, Probe::of(parts)) {
+    async fn answer(&self, parts: &Parts, body: Incoming, peer: SocketAddr) -> Result<Response, Refused> {
+        if let (Some(probes), Some(probe)) = (&self.probes, Probe::of(parts, peer)) {
             return Ok(probes.answer(probe).await);
         }
         let path = EndpointPath::parse(parts.uri.path()).ok_or(Refusal::Path)?;
@@ -105,11 +124,8 @@ impl Door {
         let Some(tokens) = &self.auth else {
             return Ok(Principal::local());
         };
-        let (scheme, token) =
-            only(headers, header::AUTHORIZATION).and_then(|value| value.split_once(' ')).ok_or(Refusal::Bearer)?;
-        let bearer = scheme.eq_ignore_ascii_case("bearer");
-        let named = bearer.then(|| tokens.principal(token.trim_matches(' '))).flatten();
-        named.map(Principal::of_token).ok_or(Refusal::Bearer)
+        let value = only(headers, header::AUTHORIZATION).ok_or(Refusal::Bearer)?;
+        bearer(tokens, value).ok_or(Refusal::Bearer)
     }
 
     async fn request(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Result<Response, Refused> {
@@ -209,4 +225,11 @@ impl Door {
         let found = only(visitor.headers, SESSION).and_then(|id| self.sessions.find(id, &visitor.principal));
         found.map(Some).ok_or(Refusal::UnknownSession)
     }
+}
+
+/// Whom the value of an `Authorization` header names.
+pub(super) fn bearer(tokens: &TokenStore, value: &str) -> Option<Principal> {
+    let (scheme, token) = value.split_once(' ')?;
+    let named = scheme.eq_ignore_ascii_case("bearer").then(|| tokens.principal(token.trim_matches(' ')));
+    named.flatten().map(Principal::of_token)
 }
