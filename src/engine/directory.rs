@@ -106,6 +106,11 @@ impl Directory {
         self.table.read().workspaces.get(name).cloned()
     }
 
+    /// The workspace whose name this text is.
+    pub fn find(&self, name: &str) -> Option<Arc<WorkspaceHandle>> {
+        self.table.read().workspaces.get(name).cloned()
+    }
+
     /// The workspace that an endpoint without a name means.
     pub fn default_name(&self) -> Option<WorkspaceName> {
         self.table.read().default.clone()

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::admission::Admission;
 use super::home::Home;
-use super::request::{Job, Request};
+use super::request::{self, Job};
 use super::service::{Endpoint, Principal, Reply, Service, ToolCall};
 use crate::base::clock::Deadline;
 use crate::base::ids::WorkspaceName;
@@ -123,7 +123,7 @@ impl Gateway {
         let query = Arc::new(gated(&workspace, query, &mut seen).map_err(fail)?);
         let (reply, answer) = oneshot::channel();
         let (progress, call) = (call.progress.clone(), open.trace().clone());
-        Request::start_for(Job { query, seen, workspace, deadline, place, progress, call, reply });
+        request::start(Job { query, seen, workspace, deadline, place, progress, call, reply });
         Ok(Started { answer, limits })
     }
 }
@@ -145,16 +145,15 @@ impl Service for Gateway {
 
     fn endpoint(&self, principal: &Principal, workspace: Option<&str>, catalogs: Option<&str>) -> Option<Endpoint> {
         let served = self.served(catalogs.unwrap_or(catalog::CatalogId::LspV1.as_str()))?;
-        let name = match workspace {
-            Some(text) => Some(WorkspaceName::new(text)?),
-            None => self.directory.default_name(),
+        let handle = match (workspace, self.directory.default_name()) {
+            (Some(text), _) => Some(self.directory.find(text)?),
+            (None, Some(name)) => Some(self.directory.get(&name)?),
+            (None, None) => None,
         };
-        if let Some(name) = &name {
-            let handle = self.directory.get(name)?;
-            if handle.tenant != principal.tenant {
-                return None;
-            }
+        if handle.as_ref().is_some_and(|handle| handle.tenant != principal.tenant) {
+            return None;
         }
+        let name = handle.map(|handle| handle.name.clone());
         Some(Endpoint { workspace: name, catalogs: served.catalogs.clone() })
     }
 

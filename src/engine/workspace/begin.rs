@@ -7,7 +7,7 @@ use super::*;
 use crate::base::ids::{LanguageId, ServerKind};
 use crate::engine::execution::{Execution, Provider};
 use crate::engine::known_files::Look;
-use crate::engine::providers::{self, Choice, Planned};
+use crate::engine::providers::{self, Choice};
 use crate::engine::question::DocumentInput;
 use crate::engine::server_state::Unavailable;
 use crate::model::error::ErrorCode;
@@ -250,7 +250,7 @@ impl Workspace {
     fn plan(&mut self, query: &GatedQuery) -> Result<Arc<Plan>, Vec<crate::engine::programs::Looking>> {
         let linters = !matches!(query, Query::WorkspaceSymbols { .. });
         match query.uri() {
-            Some(uri) => self.plan_file(uri, linters).map(Arc::new),
+            Some(uri) => self.plan_file(uri, linters),
             None => self.plan_workspace(linters),
         }
     }
@@ -272,14 +272,18 @@ impl Workspace {
         Arc::new(Plan { choices, unavailable, ..plan.as_ref().clone() })
     }
 
-    fn plan_file(&mut self, uri: &CanonicalUri, linters: bool) -> Planned {
+    fn plan_file(
+        &mut self,
+        uri: &CanonicalUri,
+        linters: bool,
+    ) -> Result<Arc<Plan>, Vec<crate::engine::programs::Looking>> {
         let path = uri.to_path();
         let language = self.setup.servers.index.language_of(&path).unwrap_or_default().to_owned();
         let key = (path.parent().map(PathBuf::from).unwrap_or_default(), language, linters);
         if let Some(plan) = self.plans.get(&key) {
             return Ok(plan.clone());
         }
-        let plan = providers::plan_for_file(&self.setup, &path, linters)?;
+        let plan = Arc::new(providers::plan_for_file(&self.setup, &path, linters)?);
         if plan.unavailable.is_empty() && self.plans.len() < MAX_REMEMBERED_RUNS {
             self.plans.insert(key, plan.clone());
         }

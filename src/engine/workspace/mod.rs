@@ -210,7 +210,7 @@ pub struct Workspace {
     slot: WatchSlot,
     children: BTreeMap<ChildKey, Child>,
     runs: HashMap<String, (WeakRun, CallTrace)>,
-    plans: HashMap<(PathBuf, String, bool), Plan>,
+    plans: HashMap<(PathBuf, String, bool), Arc<Plan>>,
     workspace_plans: HashMap<bool, Arc<Plan>>,
     sweeping: sweep::Sweeping,
     draining: bool,

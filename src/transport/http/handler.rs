@@ -27,11 +27,13 @@ use crate::auth::TokenStore;
 use crate::base::clock::Instant;
 use crate::base::limits::{Limits, MAX_CALLS_IN_FLIGHT, MAX_TRACEPARENT_BYTES, MAX_TRACESTATE_BYTES};
 use crate::gateway::service::{Endpoint, Principal, Service, TransportKind};
+use crate::protocol::id::RequestId;
 use crate::protocol::message::{self, Message, Notification, Request as RpcRequest};
 use crate::protocol::names::{Method, Notice, REVISION};
 use crate::protocol::{cancelled, write};
 use crate::transport::dispatch::{self, Caller, Outcome};
 use crate::transport::inflight::InFlight;
+use crate::transport::running::Running;
 
 /// The header that names the session.
 pub const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -59,6 +61,14 @@ struct Visitor<'a> {
     headers: &'a HeaderMap,
 }
 
+/// What has become of a request that was read.
+enum Taken {
+    /// Its answer.
+    Answered(Response),
+    /// A call that runs.
+    Running(RequestId, Running),
+}
+
 /// The door as one connection meets it.
 pub(super) struct Visits {
     pub(super) door: Arc<Door>,
@@ -77,7 +87,7 @@ impl hyper::service::Service<hyper::Request<Incoming>> for Visits {
         Box::pin(async move {
             let (parts, body) = request.into_parts();
             let has_body = !body.is_end_stream();
-            Ok(match door.answer(&parts, body, peer).await {
+            Ok(match door.answer(parts, body, peer).await {
                 Ok(response) => response,
                 Err(refused) => {
                     door.service.metrics().rejected(refused.reason());
@@ -89,9 +99,19 @@ impl hyper::service::Service<hyper::Request<Incoming>> for Visits {
 }
 
 impl Door {
-    async fn answer(&self, parts: &Parts, body: Incoming, peer: SocketAddr) -> Result<Response, Refused> {
+    async fn answer(&self, parts: Parts, body: Incoming, peer: SocketAddr) -> Result<Response, Refused> {
+        match self.take(parts, body, peer).await? {
+            Taken::Answered(response) => Ok(response),
+            Taken::Running(id, running) => Ok(answer::running(id, running, self.limits.max_response_bytes).await),
+        }
+    }
+
+    /// Reads a request and begins what it asks for. Its bytes aren't kept: they lie in the connection's buffer, which is
+    /// read into again while a call runs.
+    async fn take(&self, parts: Parts, body: Incoming, peer: SocketAddr) -> Result<Taken, Refused> {
+        let parts = &parts;
         if let (Some(probes), Some(probe)) = (&self.probes, Probe::of(parts, peer)) {
-            return Ok(probes.answer(probe).await);
+            return Ok(Taken::Answered(probes.answer(probe).await));
         }
         let path = EndpointPath::parse(parts.uri.path()).ok_or(Refusal::Path)?;
         let deleting = parts.method == HttpMethod::DELETE;
@@ -105,17 +125,17 @@ impl Door {
         let endpoint = endpoint.ok_or(Refusal::Endpoint)?;
         let visitor = Visitor { principal, endpoint, headers: &parts.headers };
         if deleting {
-            return Ok(self.end_session(&visitor)?);
+            return Ok(Taken::Answered(self.end_session(&visitor)?));
         }
         media::content_type(&parts.headers)?;
         media::accept(&parts.headers)?;
         let body = body::read(body, self.limits.max_request_bytes, self.body_timeout).await?;
         match message::parse(&body)? {
-            Message::Request(request) => self.request(&visitor, &request).await,
-            Message::Notification(notification) => Ok(self.notification(&visitor, &notification)?),
+            Message::Request(request) => self.request(&visitor, &request),
+            Message::Notification(notification) => Ok(Taken::Answered(self.notification(&visitor, &notification)?)),
             Message::Response(_) => {
                 self.session(&visitor)?;
-                Ok(answer::empty(StatusCode::ACCEPTED))
+                Ok(Taken::Answered(answer::empty(StatusCode::ACCEPTED)))
             }
         }
     }
@@ -128,14 +148,14 @@ impl Door {
         bearer(tokens, value).ok_or(Refusal::Bearer)
     }
 
-    async fn request(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Result<Response, Refused> {
+    fn request(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Result<Taken, Refused> {
         let refuse = |refusal: Refusal| refusal.of(&request.id);
         let method = match dispatch::method(&*self.service, TransportKind::Tcp, request) {
             Ok(method) => method,
-            Err(unknown) => return Ok(answer::json(write::fault(&unknown))),
+            Err(unknown) => return Ok(Taken::Answered(answer::json(write::fault(&unknown)))),
         };
         let session = match method {
-            Method::Initialize => return Ok(self.initialize(visitor, request)),
+            Method::Initialize => return Ok(Taken::Answered(self.initialize(visitor, request))),
             Method::Ping => self.optional_session(visitor).map_err(refuse)?,
             Method::ToolsList | Method::ToolsCall => Some(self.session(visitor).map_err(refuse)?),
         };
@@ -158,14 +178,14 @@ impl Door {
             in_flight,
         };
         let cap = self.limits.max_response_bytes;
-        Ok(match dispatch::serve(&caller, method, request) {
+        Ok(Taken::Answered(match dispatch::serve(&caller, method, request) {
             Ok(Outcome::Ready(result)) => {
                 answer::json(write::bounded(write::result(&request.id, &result), &request.id, cap))
             }
             Ok(Outcome::Refused(reply)) => answer::reply(&request.id, &reply, cap),
-            Ok(Outcome::Started(running)) => answer::running(request.id.clone(), running, cap).await,
+            Ok(Outcome::Started(running)) => return Ok(Taken::Running(request.id.clone(), running)),
             Err(error) => answer::json(write::fault(&error)),
-        })
+        }))
     }
 
     fn initialize(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Response {
