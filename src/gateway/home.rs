@@ -43,3 +43,45 @@ impl Home {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Tell(Option<oneshot::Sender<std::thread::ThreadId>>);
+
+    impl Drop for Tell {
+        fn drop(&mut self) {
+            self.0.take().unwrap().send(std::thread::current().id()).unwrap();
+        }
+    }
+
+    #[test]
+    fn work_runs_elsewhere_and_ends_with_its_waiter() {
+        actix_rt::System::new().block_on(async {
+            let arbiter = actix_rt::Arbiter::new();
+            let home = Home(arbiter.handle());
+            let (sender, receiver) = oneshot::channel();
+            home.run(async move { drop(Tell(Some(sender))) }).await;
+            let there = receiver.await.unwrap();
+            assert_ne!(there, std::thread::current().id());
+
+            let (sender, receiver) = oneshot::channel();
+            let (started, starts) = oneshot::channel();
+            let endless = home.run(async move {
+                let _tell = Tell(Some(sender));
+                started.send(()).unwrap();
+                std::future::pending().await
+            });
+            tokio::select! {
+                () = endless => unreachable!(),
+                begun = starts => begun.unwrap(),
+            }
+            assert_eq!(receiver.await.unwrap(), there, "dropped where it ran");
+
+            arbiter.stop();
+            arbiter.join().unwrap();
+            home.run(std::future::pending()).await;
+        });
+    }
+}

@@ -65,3 +65,83 @@ fn home(door: &Door, beginning: &[u8]) -> Option<Home> {
     };
     door.service.home(&door.service.endpoint(&principal, path.workspace, path.catalogs.as_deref())?)
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::future::BoxFuture;
+    use parking_lot::Mutex;
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::auth::TokenStore;
+    use crate::base::ids::WorkspaceName;
+    use crate::gateway::service::{Endpoint, Reply, Service, ToolCall};
+    use crate::transport::http::{HttpOptions, door};
+
+    /// Notes what is looked up.
+    #[derive(Default)]
+    struct Asked(Mutex<Vec<Option<String>>>);
+
+    impl Service for Asked {
+        fn default_workspace(&self) -> Option<WorkspaceName> {
+            None
+        }
+
+        fn endpoint(&self, _: &Principal, workspace: Option<&str>, _: Option<&str>) -> Option<Endpoint> {
+            self.0.lock().push(workspace.map(str::to_owned));
+            None
+        }
+
+        fn tools(&self, _: &Endpoint) -> Arc<RawValue> {
+            Arc::from(RawValue::NULL.to_owned())
+        }
+
+        fn call(&self, _: ToolCall) -> BoxFuture<'static, Reply> {
+            Box::pin(std::future::pending())
+        }
+
+        fn instructions(&self, _: &Endpoint) -> Option<String> {
+            None
+        }
+    }
+
+    fn looked_up(auth: Option<Arc<TokenStore>>, beginnings: &[&str]) -> Vec<Option<String>> {
+        let asked = Arc::new(Asked::default());
+        let door = door(asked.clone(), HttpOptions::new(auth));
+        for beginning in beginnings {
+            assert!(home(&door, beginning.as_bytes()).is_none());
+        }
+        std::mem::take(&mut *asked.0.lock())
+    }
+
+    #[test]
+    fn the_first_request_names_the_workspace() {
+        let beginnings = [
+            "POST /mcp/linux HTTP/1.1\r\nHost: localhost\r\n\r\n{}",
+            "POST /mcp?x HTTP/1.1\r\n",
+            "GET /livez HTTP/1.1\r\n\r\n",
+            "POST /m",
+            "POST http://localhost/mcp/linux HTTP/1.1\r\n",
+            "\u{16}\u{3}",
+            "",
+        ];
+        assert_eq!(looked_up(None, &beginnings), [Some("linux".to_owned()), None]);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_looked_up_for_who_has_no_token() {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, made) = TokenStore::open_or_create(&dir.path().join("tokens.json")).unwrap();
+        let (store, token) = (Arc::new(store), made.unwrap());
+        let head = |field: &str| format!("POST /mcp/linux HTTP/1.1\r\nHost: localhost\r\n{field}\r\n\r\n{{}}");
+        let right = format!("authorization:  Bearer {}", token.reveal());
+        for (field, expected) in [
+            ("Accept: */*", vec![]),
+            ("Authorization: Bearer cyd_wrong", vec![]),
+            (&format!("\r\n{right}"), vec![]),
+            (&right, vec![Some("linux".to_owned())]),
+        ] {
+            assert_eq!(looked_up(Some(store.clone()), &[&head(field)]), expected, "{field}");
+        }
+    }
+}
