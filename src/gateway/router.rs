@@ -261,9 +261,12 @@ fn close(open: OpenCall, result: Result<&Answer, &ToolError>, reply: &Reply) {
         Reply::Result(json) => (json.len(), None),
         Reply::Error { code, data, .. } => (data.as_ref().map_or(0, Bytes::len), Some(*code)),
     };
-    let too_large = ToolError::new(ErrorCode::CapExceeded, "").with("reason", "response_too_large");
+    let too_large;
     let (ended, items) = match result {
-        Ok(_) if rpc_code.is_some() => (Err(&too_large), None),
+        Ok(_) if rpc_code.is_some() => {
+            too_large = ToolError::new(ErrorCode::CapExceeded, "").with("reason", "response_too_large");
+            (Err(&too_large), None)
+        }
         Ok(answer) => (Ok(()), count(answer)),
         Err(error) => (Err(error), None),
     };

@@ -49,6 +49,14 @@ impl Epochs {
         }
         text
     }
+
+    /// Whether the epochs that `mask` names are those of `other`.
+    pub fn agree(&self, other: &Self, mask: EpochMask) -> bool {
+        self.roots == other.roots
+            && (!mask.text || self.text == other.text)
+            && (!mask.fs || self.fs == other.fs)
+            && (!mask.diagnostics || self.diagnostics == other.diagnostics)
+    }
 }
 
 #[cfg(test)]
@@ -61,5 +69,9 @@ mod tests {
         assert_eq!(epochs.tuple(EpochMask::NAVIGATION), "1,2,3");
         assert_eq!(epochs.tuple(EpochMask::WORKSPACE_DIAGNOSTICS), "1,3,4");
         assert_eq!(epochs.tuple(EpochMask::DOCUMENT_DIAGNOSTICS), "1,2,3,4");
+        let later = Epochs { text: 9, ..epochs };
+        for mask in [EpochMask::NAVIGATION, EpochMask::WORKSPACE_DIAGNOSTICS, EpochMask::DOCUMENT_DIAGNOSTICS] {
+            assert_eq!(epochs.agree(&later, mask), epochs.tuple(mask) == later.tuple(mask));
+        }
     }
 }

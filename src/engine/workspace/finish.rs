@@ -24,8 +24,7 @@ impl Workspace {
             }
         }
         self.on_edits(&edited);
-        let mask = finish.query.epoch_mask();
-        if self.seen.tuple(mask) != finish.seen.tuple(mask) {
+        if !self.seen.agree(&finish.seen, finish.query.epoch_mask()) {
             return Outcome::Changed;
         }
         let key = finish.snapshot_key;
