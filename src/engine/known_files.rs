@@ -225,4 +225,27 @@ mod tests {
         assert_eq!(known.look(&uri).unwrap(), Look::Changed);
         assert_eq!(known.document(&uri, None).unwrap().0.document.text(), "newest");
     }
+
+    #[test]
+    fn a_look_made_on_the_way_here_counts_only_if_it_agrees() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().canonicalize().unwrap().join("a.c");
+        std::fs::write(&file, "old").unwrap();
+        let gate = Gate::open(&[file.parent().unwrap().to_path_buf()], &[]).unwrap();
+        let uri = gate.of_path(&file).unwrap();
+        let mut known = KnownFiles::new(gate.clone());
+        let stamp = gate.stat(&uri).unwrap();
+        assert_eq!(known.look_seen(&uri, Some(stamp)).unwrap(), Look::New);
+        known.learn(uri.clone(), Observed { stamp, hash: None });
+        let before = FileStamp { size: stamp.size + 1, ..stamp };
+        assert_eq!(
+            known.look_seen(&uri, Some(before)).unwrap(),
+            Look::Same,
+            "an old look; a new one says it is the same"
+        );
+        std::fs::write(&file, "newer").unwrap();
+        let seen = gate.stat(&uri).unwrap();
+        assert_eq!(known.look_seen(&uri, Some(seen)).unwrap(), Look::Changed);
+        assert_eq!(known.document(&uri, Some(Look::Changed)).unwrap().0.document.text(), "newer");
+    }
 }
