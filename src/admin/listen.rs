@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -79,5 +80,5 @@ where
     S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
     let limits = ConnectionLimits { head: Duration::from_millis(ADMIN_HEAD_TIMEOUT_MS), ..ConnectionLimits::default() };
-    serve_connection(stream, None, router, &limits, shutdown).await;
+    serve_connection(stream, TowerToHyperService::new(router), &limits, shutdown).await;
 }

@@ -23,7 +23,7 @@ pub struct BoundedWriter {
 impl BoundedWriter {
     /// An empty writer with room for `cap` bytes.
     pub fn new(cap: usize) -> Self {
-        Self { buffer: Vec::with_capacity(cap.min(4_096)), cap, exceeded: false }
+        Self { buffer: Vec::with_capacity(cap.min(1_024)), cap, exceeded: false }
     }
 
     /// The bytes written, or the error if anything was refused.

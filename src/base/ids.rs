@@ -51,11 +51,15 @@ text_id!(
 impl WorkspaceName {
     /// The name, or `None` if `text` doesn't have the form of one.
     pub fn new(text: &str) -> Option<Self> {
+        Self::is_well(text).then(|| Self(text.into()))
+    }
+
+    /// Whether `text` has the form of a name.
+    pub fn is_well(text: &str) -> bool {
         let bytes = text.as_bytes();
         let head = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
         let tail = |b: &u8| head(b) || matches!(b, b'.' | b'_' | b'-');
-        let well = (1..=64).contains(&bytes.len()) && head(&bytes[0]) && bytes.iter().all(tail);
-        well.then(|| Self(text.into()))
+        (1..=64).contains(&bytes.len()) && head(&bytes[0]) && bytes.iter().all(tail)
     }
 
     /// The nearest valid name to `text`, for naming a workspace after its folder; `root` if nothing is left.
@@ -68,6 +72,13 @@ impl WorkspaceName {
             .take(64)
             .collect();
         Self::new(&kept).unwrap_or_else(|| Self("root".into()))
+    }
+}
+
+/// Names compare as their texts do.
+impl std::borrow::Borrow<str> for WorkspaceName {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 

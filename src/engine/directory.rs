@@ -96,13 +96,18 @@ pub struct Directory {
 
 #[derive(Default)]
 struct Table {
-    workspaces: BTreeMap<WorkspaceName, WorkspaceHandle>,
+    workspaces: BTreeMap<WorkspaceName, Arc<WorkspaceHandle>>,
     default: Option<WorkspaceName>,
 }
 
 impl Directory {
     /// The workspace of this name.
-    pub fn get(&self, name: &WorkspaceName) -> Option<WorkspaceHandle> {
+    pub fn get(&self, name: &WorkspaceName) -> Option<Arc<WorkspaceHandle>> {
+        self.table.read().workspaces.get(name).cloned()
+    }
+
+    /// The workspace whose name this text is.
+    pub fn find(&self, name: &str) -> Option<Arc<WorkspaceHandle>> {
         self.table.read().workspaces.get(name).cloned()
     }
 
@@ -112,7 +117,7 @@ impl Directory {
     }
 
     /// All workspaces.
-    pub fn all(&self) -> Vec<WorkspaceHandle> {
+    pub fn all(&self) -> Vec<Arc<WorkspaceHandle>> {
         self.table.read().workspaces.values().cloned().collect()
     }
 
@@ -122,10 +127,10 @@ impl Directory {
     }
 
     pub(super) fn put(&self, handle: WorkspaceHandle) {
-        self.table.write().workspaces.insert(handle.name.clone(), handle);
+        self.table.write().workspaces.insert(handle.name.clone(), Arc::new(handle));
     }
 
-    pub(super) fn remove(&self, name: &WorkspaceName) -> Option<WorkspaceHandle> {
+    pub(super) fn remove(&self, name: &WorkspaceName) -> Option<Arc<WorkspaceHandle>> {
         self.table.write().workspaces.remove(name)
     }
 

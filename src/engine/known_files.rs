@@ -79,9 +79,13 @@ impl KnownFiles {
         Self { gate, known: HashMap::new(), texts: LruCache::unbounded(), text_bytes: 0 }
     }
 
-    /// The document as it is on disk now, and whether it has changed since the last look.
-    pub fn document(&mut self, uri: &CanonicalUri) -> Result<(Arc<Source>, Look), ToolError> {
-        let look = self.look(uri)?;
+    /// The document as it is on disk now, and whether it has changed since the last look. `looked` is what a look said just
+    /// now: a text that was the same then needs no second one.
+    pub fn document(&mut self, uri: &CanonicalUri, looked: Option<Look>) -> Result<(Arc<Source>, Look), ToolError> {
+        let look = match looked {
+            Some(Look::Same) if self.texts.contains(uri) => Look::Same,
+            _ => self.look(uri)?,
+        };
         if let (Look::Same, Some(source)) = (look, self.texts.get(uri)) {
             return Ok((source.clone(), look));
         }
@@ -100,6 +104,16 @@ impl KnownFiles {
     pub fn look(&mut self, uri: &CanonicalUri) -> Result<Look, ToolError> {
         let stamp = self.gate.stat(uri)?;
         self.compare(uri, stamp)
+    }
+
+    /// The same for a call that has `seen` the file already. Only an aged stamp that says what the last look said will do; an
+    /// older one than that look's could say anything, so the file is looked at again.
+    pub fn look_seen(&mut self, uri: &CanonicalUri, seen: Option<FileStamp>) -> Result<Look, ToolError> {
+        match (self.known.get(uri), seen) {
+            (None, Some(_)) => Ok(Look::New),
+            (Some(known), Some(seen)) if known.hash.is_none() && seen == known.stamp => Ok(Look::Same),
+            _ => self.look(uri),
+        }
     }
 
     /// The same as one of many, each with its own outcome, in their order.
@@ -209,14 +223,37 @@ mod tests {
         let gate = Gate::open(&[file.parent().unwrap().to_path_buf()], &[]).unwrap();
         let uri = gate.of_path(&file).unwrap();
         let mut known = KnownFiles::new(gate.clone());
-        assert_eq!(known.document(&uri).unwrap().0.document.text(), "old");
+        assert_eq!(known.document(&uri, None).unwrap().0.document.text(), "old");
         std::fs::write(&file, "newer").unwrap();
         known.forget_all();
         // The file is in an answer that was computed meanwhile.
         known.learn(uri.clone(), observe(&gate, &uri).unwrap());
-        assert_eq!(known.document(&uri).unwrap().0.document.text(), "newer");
+        assert_eq!(known.document(&uri, None).unwrap().0.document.text(), "newer");
         std::fs::write(&file, "newest").unwrap();
         assert_eq!(known.look(&uri).unwrap(), Look::Changed);
-        assert_eq!(known.document(&uri).unwrap().0.document.text(), "newest");
+        assert_eq!(known.document(&uri, None).unwrap().0.document.text(), "newest");
+    }
+
+    #[test]
+    fn a_look_made_on_the_way_here_counts_only_if_it_agrees() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().canonicalize().unwrap().join("a.c");
+        std::fs::write(&file, "old").unwrap();
+        let gate = Gate::open(&[file.parent().unwrap().to_path_buf()], &[]).unwrap();
+        let uri = gate.of_path(&file).unwrap();
+        let mut known = KnownFiles::new(gate.clone());
+        let stamp = gate.stat(&uri).unwrap();
+        assert_eq!(known.look_seen(&uri, Some(stamp)).unwrap(), Look::New);
+        known.learn(uri.clone(), Observed { stamp, hash: None });
+        let before = FileStamp { size: stamp.size + 1, ..stamp };
+        assert_eq!(
+            known.look_seen(&uri, Some(before)).unwrap(),
+            Look::Same,
+            "an old look; a new one says it is the same"
+        );
+        std::fs::write(&file, "newer").unwrap();
+        let seen = gate.stat(&uri).unwrap();
+        assert_eq!(known.look_seen(&uri, Some(seen)).unwrap(), Look::Changed);
+        assert_eq!(known.document(&uri, Some(Look::Changed)).unwrap().0.document.text(), "newer");
     }
 }

@@ -3,6 +3,7 @@
 //! Invariant: the order of checks is text, root at all, inside, there. Each has its code (decisions §3): `URI_INVALID`,
 //! `WORKSPACE_DENIED`, `WORKSPACE_DENIED`, `NOT_FOUND`.
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -103,6 +104,11 @@ impl Gate {
 
     /// The door for a caller's URI. Errors: `URI_INVALID`, `WORKSPACE_DENIED`, `NOT_FOUND` (decisions §3).
     pub fn document(&self, uri: &str) -> Result<CanonicalUri, ToolError> {
+        self.document_seen(uri).map(|(uri, _)| uri)
+    }
+
+    /// The same, with the file's stamp where the look that let it through shows it.
+    pub fn document_seen(&self, uri: &str) -> Result<(CanonicalUri, Option<FileStamp>), ToolError> {
         let named = text::parse_uri(uri).map_err(invalid)?;
         self.pass(&named).map_err(Shut::into_error)
     }
@@ -110,15 +116,20 @@ impl Gate {
     /// The door for the text of an absolute path; relative ones are `URI_INVALID`. Errors as [`Gate::document`].
     pub fn of_path(&self, path: &Path) -> Result<CanonicalUri, ToolError> {
         let named = text::parse_path(path).map_err(invalid)?;
-        self.pass(&named).map_err(Shut::into_error)
+        self.pass(&named).map(|(uri, _)| uri).map_err(Shut::into_error)
     }
 
     /// The door for a language server's URI, in whatever spelling it likes.
     pub fn admit(&self, uri: &str) -> Admitted {
+        self.admit_seen(uri).0
+    }
+
+    /// The same, with the file's stamp where the look that let it through shows it.
+    fn admit_seen(&self, uri: &str) -> (Admitted, Option<FileStamp>) {
         match text::parse_uri(uri).map_err(Shut::Malformed).and_then(|named| self.pass(&named)) {
-            Ok(uri) => Admitted::Inside(uri),
-            Err(Shut::Missing) => Admitted::Missing,
-            Err(Shut::Outside | Shut::Malformed(_)) => Admitted::Outside,
+            Ok((uri, stamp)) => (Admitted::Inside(uri), stamp),
+            Err(Shut::Missing) => (Admitted::Missing, None),
+            Err(Shut::Outside | Shut::Malformed(_)) => (Admitted::Outside, None),
         }
     }
 
@@ -135,20 +146,18 @@ impl Gate {
 
     /// [`Gate::admit`] with the stamp of what is let through. `glance` gives that of a regular file inside the roots to which no
     /// link leads, and nothing if it isn't sure.
-    pub(super) fn admit_seen(&self, uri: &str, glance: impl FnOnce(&Path) -> Option<FileStamp>) -> Seen {
-        let plain = text::parse_uri(uri).ok().filter(|named| !named.directory);
+    pub(super) fn admit_glancing(&self, uri: &str, glance: impl FnOnce(&Path) -> Option<FileStamp>) -> Seen {
+        let plain = text::parse_uri(uri).ok().filter(|named| !named.directory && text::nameable(&named.path));
         if let Some(named) = plain
             && let Some(stamp) = glance(&named.path)
         {
             return Seen::Inside(CanonicalUri::of_gated_path(&named.path), stamp);
         }
-        match self.admit(uri) {
-            Admitted::Inside(uri) => match self.stat(&uri) {
-                Ok(stamp) => Seen::Inside(uri, stamp),
-                Err(_) => Seen::Missing,
-            },
-            Admitted::Outside => Seen::Outside,
-            Admitted::Missing => Seen::Missing,
+        match self.admit_seen(uri) {
+            (Admitted::Inside(uri), Some(stamp)) => Seen::Inside(uri, stamp),
+            (Admitted::Inside(uri), None) => self.stat(&uri).map_or(Seen::Missing, |stamp| Seen::Inside(uri, stamp)),
+            (Admitted::Outside, _) => Seen::Outside,
+            (Admitted::Missing, _) => Seen::Missing,
         }
     }
 
@@ -175,23 +184,23 @@ impl Gate {
         Err(ToolError::new(ErrorCode::NotFound, "the document is being written right now; try again"))
     }
 
-    fn pass(&self, named: &Named) -> Result<CanonicalUri, Shut> {
-        let real = self.resolve(&named.path)?;
+    fn pass(&self, named: &Named) -> Result<(CanonicalUri, Option<FileStamp>), Shut> {
+        let (real, stamp) = self.resolve(&named.path)?;
         if named.directory {
             return Err(Shut::Missing);
         }
         if !text::nameable(&real) {
             return Err(Shut::Malformed(Malformed("real_path")));
         }
-        Ok(CanonicalUri::of_gated_path(&real))
+        Ok((CanonicalUri::of_gated_path(&real), stamp))
     }
 
-    /// The real path of the regular file at `path`, which lies inside.
-    fn resolve(&self, path: &Path) -> Result<PathBuf, Shut> {
+    /// The real path of the regular file at `path`, which lies inside, and how it looked if it could be opened.
+    fn resolve<'p>(&self, path: &'p Path) -> Result<(Cow<'p, Path>, Option<FileStamp>), Shut> {
         let known = |place: &Path| self.set.allowed().any(|root| place.starts_with(root) || root.starts_with(place));
         for _ in 0..MAX_GATE_RETRIES {
             match self.look(path) {
-                Some(Ok(())) => return Ok(path.to_owned()),
+                Some(Ok(stamp)) => return Ok((path.into(), Some(stamp))),
                 Some(Err(Refused::NoFile)) => return Err(Shut::Missing),
                 Some(Err(Refused::Link | Refused::Again | Refused::Exhausted)) | None => {}
             }
@@ -204,10 +213,10 @@ impl Gate {
                 _ => return Err(Shut::Outside),
             };
             match self.look(&real) {
-                Some(Ok(())) => return Ok(real),
+                Some(Ok(stamp)) => return Ok((real.into(), Some(stamp))),
                 Some(Err(Refused::NoFile)) => return Err(Shut::Missing),
                 // Without a descriptor to spare the walk has to do: naming a file reads nothing of it.
-                Some(Err(Refused::Exhausted)) if is_regular(&real) => return Ok(real),
+                Some(Err(Refused::Exhausted)) if is_regular(&real) => return Ok((real.into(), None)),
                 _ => {}
             }
         }
@@ -215,9 +224,9 @@ impl Gate {
     }
 
     /// Looks at a path that spells an allowed root; `None` if it doesn't.
-    fn look(&self, path: &Path) -> Option<Result<(), Refused>> {
+    fn look(&self, path: &Path) -> Option<Result<FileStamp, Refused>> {
         let (root, rest) = self.split(path)?;
-        Some(self.method.stat(root, rest).map(drop))
+        Some(self.method.stat(root, rest).map(|stat| FileStamp::of(&stat)))
     }
 
     /// The innermost allowed root that `path` spells, and the rest.

@@ -231,7 +231,8 @@ fn a_root_that_is_cloned_anew_is_found_and_one_that_became_a_link_is_not() {
         assert_eq!(verdict(&gate, &tree.uri("w/a/src/x.py")), Err("NOT_FOUND"));
         std::fs::create_dir_all(tree.path("w/a/src")).unwrap();
         std::fs::write(tree.path("w/a/src/x.py"), b"new").unwrap();
-        let uri = gate.document(&tree.uri("w/a/src/x.py")).unwrap();
+        let (uri, seen) = gate.document_seen(&tree.uri("w/a/src/x.py")).unwrap();
+        assert_eq!(seen, Some(gate.stat(&uri).unwrap()));
         assert_eq!(gate.read(&uri, 9).unwrap().0, b"new");
         std::fs::rename(tree.path("w/a"), tree.path("w/moved")).unwrap();
         tree.link("w/a", "out");

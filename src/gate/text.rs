@@ -5,8 +5,8 @@
 //! characters and the backslash; empty segments are dropped; a last segment that is empty or a dot names a directory.
 //! `%2F`, `%5C` and `%00`, a query and a fragment are refused before anything is decoded (decisions §3).
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use crate::base::limits::{MAX_PATH_BYTES, MAX_URI_BYTES};
@@ -46,7 +46,7 @@ pub(super) fn parse_path(path: &Path) -> Result<Named, Malformed> {
 
 /// Whether a real path can be named by a URI that comes back through this door.
 pub(super) fn nameable(path: &Path) -> bool {
-    check_path(path.as_os_str().as_bytes()).is_ok()
+    check_letters(path.as_os_str().as_bytes()).is_ok()
 }
 
 fn strip_scheme(uri: &str) -> Option<&str> {
@@ -84,6 +84,10 @@ fn check_escape(digits: Option<&[u8]>) -> Result<(), Malformed> {
 }
 
 fn check_path(path: &[u8]) -> Result<Named, Malformed> {
+    check_letters(path).map(|()| clean(path))
+}
+
+fn check_letters(path: &[u8]) -> Result<(), Malformed> {
     if path.first() != Some(&b'/') {
         return Err(Malformed("not_absolute"));
     }
@@ -96,7 +100,7 @@ fn check_path(path: &[u8]) -> Result<Named, Malformed> {
     if std::str::from_utf8(path).is_err() {
         return Err(Malformed("not_utf8"));
     }
-    Ok(clean(path))
+    Ok(())
 }
 
 fn clean(path: &[u8]) -> Named {
@@ -118,7 +122,7 @@ fn clean(path: &[u8]) -> Named {
     if kept.is_empty() {
         bytes.push(b'/');
     }
-    Named { path: PathBuf::from(OsStr::from_bytes(&bytes)), directory }
+    Named { path: PathBuf::from(OsString::from_vec(bytes)), directory }
 }
 
 #[cfg(test)]

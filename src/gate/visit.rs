@@ -43,7 +43,7 @@ impl<'g> Visit<'g> {
 
     /// [`Gate::admit`], and the stamp of what is let through.
     pub fn admit(&mut self, uri: &str) -> Seen {
-        self.gate.admit_seen(uri, |path| self.glance(path))
+        self.gate.admit_glancing(uri, |path| self.glance(path))
     }
 
     /// As [`Gate::stat`].

@@ -1,9 +1,10 @@
-//! Rank 5: from a tool call to its reply. Admission, one request actor a call, and the pipeline that the actor runs.
+//! Rank 5: from a tool call to its reply. Admission, one task a call, and the pipeline that it runs.
 //!
 //! Invariants: exactly one reply a call, inside the deadline plus a small grace; after a cancellation nothing of the call is
 //! left; a reply's bytes never exceed the cap.
 
 pub mod admission;
+pub mod home;
 pub mod pipeline;
 pub mod request;
 pub mod router;

@@ -13,6 +13,7 @@ use crate::engine::execution::Outcome;
 use crate::engine::server_state::{Down, ServerState, Unavailable};
 use crate::engine::state_watch;
 use crate::engine::workspace::{Begin, Begun, Wait};
+use crate::gate::FileStamp;
 use crate::model::answer::Answer;
 use crate::model::error::{Phase, ToolError};
 use crate::model::query::GatedQuery;
@@ -74,10 +75,11 @@ impl Board {
     }
 }
 
-/// Answers `query`. It has no deadline of its own; `deadline` only tells those below when the asker will have gone.
+/// Answers `query`, whose document the gate has `seen` like this a moment ago. It has no deadline of its own; `deadline` only
+/// tells those below when the asker will have gone.
 pub async fn answer(
     workspace: &WorkspaceHandle,
-    query: Arc<GatedQuery>,
+    (query, mut seen): (Arc<GatedQuery>, Option<FileStamp>),
     deadline: Deadline,
     board: &Board,
     call: &CallTrace,
@@ -86,7 +88,7 @@ pub async fn answer(
         if let Some(subscription) = workspace.watch.get() {
             subscription.barrier().await;
         }
-        let begin = Begin { query: query.clone(), deadline, call: call.clone() };
+        let begin = Begin { query: query.clone(), seen: seen.take(), deadline, call: call.clone() };
         let begun = workspace.actor.send(begin).await.map_err(|_| ToolError::internal())??;
         match begun {
             Begun::Hit { snapshot, offset, request_key, snapshot_key } => {

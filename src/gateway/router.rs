@@ -11,13 +11,15 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::admission::Admission;
-use super::request::{Job, Request};
+use super::home::Home;
+use super::request::{self, Job};
 use super::service::{Endpoint, Principal, Reply, Service, ToolCall};
 use crate::base::clock::Deadline;
 use crate::base::ids::WorkspaceName;
 use crate::base::limits::{self, Limits};
 use crate::catalog::{self, Catalog, CatalogSet};
 use crate::engine::directory::{Directory, WorkspaceHandle};
+use crate::gate::FileStamp;
 use crate::model::answer::Answer;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::query::{GatedQuery, Query};
@@ -46,6 +48,7 @@ impl Served {
 /// A join of catalogs, ready to be served.
 struct Served {
     set: CatalogSet,
+    catalogs: Arc<[String]>,
     tools: HashMap<String, Arc<str>>,
     list: Arc<RawValue>,
 }
@@ -69,7 +72,8 @@ impl Gateway {
         let list = RawValue::from_string(set.tools_json().to_owned()).ok()?;
         let tools = set.ids().iter().flat_map(|id| id.catalog().tool_names());
         let tools = tools.map(|name| (name.clone(), Arc::from(name))).collect();
-        let served = Arc::new(Served { set, tools, list: Arc::from(list) });
+        let catalogs = set.ids().iter().map(|id| id.as_str().to_owned()).collect();
+        let served = Arc::new(Served { set, catalogs, tools, list: Arc::from(list) });
         let mut sets = self.sets.write();
         if sets.len() < MAX_REMEMBERED_SETS {
             sets.insert(name.to_owned(), served.clone());
@@ -78,7 +82,10 @@ impl Gateway {
     }
 
     fn served_at(&self, endpoint: &Endpoint) -> Option<Arc<Served>> {
-        self.served(&endpoint.catalogs.join("+"))
+        match &*endpoint.catalogs {
+            [one] => self.served(one),
+            several => self.served(&several.join("+")),
+        }
     }
 
     /// What is told of `call` from its arrival on.
@@ -112,10 +119,11 @@ impl Gateway {
             self.telemetry.metrics().shed(full.as_str());
             fail(ToolError::overloaded(limits::RETRY_AFTER_MS))
         })?;
-        let query = Arc::new(gated(&workspace, query).map_err(fail)?);
+        let mut seen = None;
+        let query = Arc::new(gated(&workspace, query, &mut seen).map_err(fail)?);
         let (reply, answer) = oneshot::channel();
         let (progress, call) = (call.progress.clone(), open.trace().clone());
-        Request::start_for(Job { query, workspace, deadline, place, progress, call, reply });
+        request::start(Job { query, seen, workspace, deadline, place, progress, call, reply });
         Ok(Started { answer, limits })
     }
 }
@@ -137,18 +145,20 @@ impl Service for Gateway {
 
     fn endpoint(&self, principal: &Principal, workspace: Option<&str>, catalogs: Option<&str>) -> Option<Endpoint> {
         let served = self.served(catalogs.unwrap_or(catalog::CatalogId::LspV1.as_str()))?;
-        let name = match workspace {
-            Some(text) => Some(WorkspaceName::new(text)?),
-            None => self.directory.default_name(),
+        let handle = match (workspace, self.directory.default_name()) {
+            (Some(text), _) => Some(self.directory.find(text)?),
+            (None, Some(name)) => Some(self.directory.get(&name)?),
+            (None, None) => None,
         };
-        if let Some(name) = &name {
-            let handle = self.directory.get(name)?;
-            if handle.tenant != principal.tenant {
-                return None;
-            }
+        if handle.as_ref().is_some_and(|handle| handle.tenant != principal.tenant) {
+            return None;
         }
-        let catalogs = served.set.ids().iter().map(|id| id.as_str().to_owned()).collect();
-        Some(Endpoint { workspace: name, catalogs })
+        let name = handle.map(|handle| handle.name.clone());
+        Some(Endpoint { workspace: name, catalogs: served.catalogs.clone() })
+    }
+
+    fn home(&self, endpoint: &Endpoint) -> Option<Home> {
+        Some(Home::of(&*self.directory.get(endpoint.workspace.as_ref()?)?))
     }
 
     fn tools(&self, endpoint: &Endpoint) -> Arc<RawValue> {
@@ -218,12 +228,20 @@ impl Service for Gateway {
     }
 }
 
-/// Row 5: through the path gate.
-fn gated(workspace: &WorkspaceHandle, query: Query<String>) -> Result<GatedQuery, ToolError> {
+/// Row 5: through the path gate. `seen` becomes what the gate saw of the document, so that it needn't be looked at twice.
+fn gated(
+    workspace: &WorkspaceHandle,
+    query: Query<String>,
+    seen: &mut Option<FileStamp>,
+) -> Result<GatedQuery, ToolError> {
     if workspace.gate.root_set().allowed().next().is_none() {
         return Err(no_workspace());
     }
-    query.try_map_uri(|uri| workspace.gate.document(&uri))
+    query.try_map_uri(|uri| {
+        let (uri, stamp) = workspace.gate.document_seen(&uri)?;
+        *seen = stamp;
+        Ok(uri)
+    })
 }
 
 /// Row 12: the payload in the catalog's dialect, with room left for the JSON-RPC envelope around it.
@@ -243,9 +261,12 @@ fn close(open: OpenCall, result: Result<&Answer, &ToolError>, reply: &Reply) {
         Reply::Result(json) => (json.len(), None),
         Reply::Error { code, data, .. } => (data.as_ref().map_or(0, Bytes::len), Some(*code)),
     };
-    let too_large = ToolError::new(ErrorCode::CapExceeded, "").with("reason", "response_too_large");
+    let too_large;
     let (ended, items) = match result {
-        Ok(_) if rpc_code.is_some() => (Err(&too_large), None),
+        Ok(_) if rpc_code.is_some() => {
+            too_large = ToolError::new(ErrorCode::CapExceeded, "").with("reason", "response_too_large");
+            (Err(&too_large), None)
+        }
         Ok(answer) => (Ok(()), count(answer)),
         Err(error) => (Err(error), None),
     };

@@ -4,13 +4,14 @@
 //! Invariants: dropping a call's future cancels everything below it, down to the language server; a [`ProgressSink`]
 //! never blocks and never grows; a reply's bytes are one JSON text.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
+use super::home::Home;
 use crate::base::ids::{PrincipalId, TenantId, WorkspaceName};
 use crate::base::limits::{MAX_PROGRESS_MESSAGE_BYTES, RETRY_AFTER_MS};
 
@@ -31,6 +32,11 @@ pub trait Service: Send + Sync + 'static {
 
     /// The JSON array of `tools/list`.
     fn tools(&self, endpoint: &Endpoint) -> Arc<RawValue>;
+
+    /// Where those who ask at this endpoint are best served, if anywhere.
+    fn home(&self, _endpoint: &Endpoint) -> Option<Home> {
+        None
+    }
 
     /// Starts a call. Dropping the future cancels everything below it.
     fn call(&self, call: ToolCall) -> BoxFuture<'static, Reply>;
@@ -61,6 +67,10 @@ pub struct Principal {
     /// The one tenant this principal belongs to.
     pub tenant: TenantId,
 }
+
+/// Made once: every request without a token is its.
+static LOCAL: LazyLock<Principal> =
+    LazyLock::new(|| Principal { id: PrincipalId::local(), tenant: TenantId::default_tenant() });
 
 /// A workspace and the catalogs served for it at one address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,12 +152,12 @@ pub fn progress_channel() -> (ProgressSink, ProgressFeed) {
 impl Principal {
     /// The principal of stdio, and of loopback without tokens.
     pub fn local() -> Self {
-        Self::of_token(PrincipalId::local())
+        LOCAL.clone()
     }
 
     /// The principal that a token names, in the one tenant there is.
     pub fn of_token(id: PrincipalId) -> Self {
-        Self { id, tenant: TenantId::default_tenant() }
+        Self { id, tenant: LOCAL.tenant.clone() }
     }
 }
 

@@ -125,12 +125,11 @@ impl Capabilities {
         }
         let Some((path, registered_as)) = provider(method) else { return true };
         let late = state.late(registered_as).any(|late| {
-            let part =
-                path.split_once('.').map_or(Some(&late.options), |(_, rest)| late.options.pointer(&pointer(rest)));
+            let part = path.split_once('.').map_or(Some(&late.options), |(_, rest)| part(&late.options, rest));
             // A registration without options stands for the whole feature, not for its optional part.
             path == registered_path(path) || part.is_some_and(is_on)
         });
-        late || state.fixed.pointer(&pointer(path)).is_some_and(is_on)
+        late || part(&state.fixed, path).is_some_and(is_on)
     }
 
     /// Remembers that the server doesn't implement `method`, whatever it advertises.
@@ -273,8 +272,8 @@ fn registered_path(path: &str) -> &str {
     path.split_once('.').map_or(path, |(provider, _)| provider)
 }
 
-fn pointer(path: &str) -> String {
-    format!("/{}", path.replace('.', "/"))
+fn part<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    path.split('.').try_fold(value, |value, key| value.get(key))
 }
 
 /// A capability is on when it is `true` or has options.

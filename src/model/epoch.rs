@@ -2,6 +2,8 @@
 //!
 //! Invariant: an epoch never decreases, not even over a restart: `roots` starts at a persisted floor.
 
+use std::fmt::Write;
+
 /// The four epochs of one workspace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Epochs {
@@ -38,13 +40,22 @@ impl EpochMask {
 impl Epochs {
     /// The epochs that `mask` names, comma-separated in the contract's order: roots, text, fs, diagnostics.
     pub fn tuple(&self, mask: EpochMask) -> String {
-        let mut text = self.roots.to_string();
+        let mut text = String::with_capacity(32);
+        // Writing to a string doesn't fail.
+        let _ = write!(text, "{}", self.roots);
         let rest = [(mask.text, self.text), (mask.fs, self.fs), (mask.diagnostics, self.diagnostics)];
         for (_, epoch) in rest.into_iter().filter(|(counts, _)| *counts) {
-            text.push(',');
-            text.push_str(&epoch.to_string());
+            let _ = write!(text, ",{epoch}");
         }
         text
+    }
+
+    /// Whether the epochs that `mask` names are those of `other`.
+    pub fn agree(&self, other: &Self, mask: EpochMask) -> bool {
+        self.roots == other.roots
+            && (!mask.text || self.text == other.text)
+            && (!mask.fs || self.fs == other.fs)
+            && (!mask.diagnostics || self.diagnostics == other.diagnostics)
     }
 }
 
@@ -58,5 +69,9 @@ mod tests {
         assert_eq!(epochs.tuple(EpochMask::NAVIGATION), "1,2,3");
         assert_eq!(epochs.tuple(EpochMask::WORKSPACE_DIAGNOSTICS), "1,3,4");
         assert_eq!(epochs.tuple(EpochMask::DOCUMENT_DIAGNOSTICS), "1,2,3,4");
+        let later = Epochs { text: 9, ..epochs };
+        for mask in [EpochMask::NAVIGATION, EpochMask::WORKSPACE_DIAGNOSTICS, EpochMask::DOCUMENT_DIAGNOSTICS] {
+            assert_eq!(epochs.agree(&later, mask), epochs.tuple(mask) == later.tuple(mask));
+        }
     }
 }

@@ -4,9 +4,9 @@
 //! path gate (`gate`); a tidy test holds every other module to that. This module only knows the spelling: RFC 3986 path
 //! segments, unreserved characters, sub-delims, `:` and `@` as they are, the rest percent-encoded in upper-case hex.
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fmt;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl CanonicalUri {
     /// The real path it names.
     pub fn to_path(&self) -> PathBuf {
         let bytes = percent_decode(self.0.trim_start_matches("file://").as_bytes());
-        PathBuf::from(OsStr::from_bytes(&bytes))
+        PathBuf::from(OsString::from_vec(bytes))
     }
 }
 
@@ -65,7 +65,8 @@ impl Serialize for CanonicalUri {
 
 /// `path` as a `file:` URI in canonical spelling. The path itself isn't checked.
 pub fn encode_path(path: &Path) -> String {
-    let mut text = String::from("file://");
+    let mut text = String::with_capacity("file://".len() + path.as_os_str().len());
+    text.push_str("file://");
     for &byte in path.as_os_str().as_bytes() {
         if byte == b'/' || is_pchar(byte) {
             text.push(byte as char);

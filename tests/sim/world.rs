@@ -199,7 +199,7 @@ impl World {
             let until = stage.lock().sites[workspace].version();
             done.lock().push(Done { number, reply, at: Instant::now(), until });
         });
-        let places = places.map(|handle| handle.places);
+        let places = places.map(|handle| handle.places.clone());
         let call =
             Call { number, client, workspace, tool, asked, size, page, bad, from, began, limits, key, places, task };
         self.calls.push(call);

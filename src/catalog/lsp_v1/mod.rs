@@ -51,7 +51,7 @@ impl Catalog for LspV1 {
         arguments: Option<&RawValue>,
         max_page_size: usize,
     ) -> Result<Query<String>, ToolError> {
-        let canonical = tools::TOOLS.iter().map(|tool| tool.name).find(|name| self.spelt(name) == tool);
+        let canonical = tools::TOOLS.iter().map(|tool| tool.name).find(|name| self.is_spelt(name, tool));
         decode::decode(canonical.ok_or_else(|| unknown_tool(tool))?, arguments, max_page_size)
     }
 
@@ -63,5 +63,10 @@ impl Catalog for LspV1 {
 impl LspV1 {
     fn spelt(&self, canonical: &str) -> String {
         canonical.replace('.', self.separator)
+    }
+
+    /// Whether `given` is how this catalog spells a name; as [`LspV1::spelt`], without making the name.
+    fn is_spelt(&self, canonical: &str, given: &str) -> bool {
+        canonical.split('.').eq(given.splitn(canonical.split('.').count(), self.separator))
     }
 }

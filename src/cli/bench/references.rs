@@ -140,7 +140,7 @@ pub async fn pages(bench: &Bench, pair: &mut Pair, report: &mut Report) -> Resul
             }
             let asked = Instant::now();
             if same_thing(pair, &mut client, at, &place).await {
-                let bare_first = lists.first.len() % 2 == 0;
+                let bare_first = lists.first.len().is_multiple_of(2);
                 lists.ask(&pair.bare, &mut client, &pair.judge, &Ask::References(place), bare_first).await;
             }
             began += asked.elapsed();

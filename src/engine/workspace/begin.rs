@@ -8,7 +8,7 @@ use crate::base::ids::{LanguageId, ServerKind};
 use crate::engine::anchors;
 use crate::engine::execution::{Execution, Provider};
 use crate::engine::known_files::Look;
-use crate::engine::providers::{self, Choice, Planned};
+use crate::engine::providers::{self, Choice};
 use crate::engine::question::DocumentInput;
 use crate::engine::server_state::Unavailable;
 use crate::model::error::ErrorCode;
@@ -19,6 +19,8 @@ use crate::telemetry::{Asker, CacheUse};
 /// What a run is started from.
 struct Start<'a> {
     query: Arc<GatedQuery>,
+    /// What the look at its document said.
+    asked: Option<Look>,
     call: &'a CallTrace,
     deadline: Deadline,
     request_key: String,
@@ -56,7 +58,7 @@ impl Workspace {
             None => None,
         };
         self.take_changes();
-        let asked = self.look_at_document(&query)?;
+        let asked = self.look_at_document(&query, begin.seen)?;
         let mut snapshot_key = self.snapshot_key(&query, &request_key);
         let epochs = self.epochs;
         call.note(|record| record.epochs = Some(epochs));
@@ -78,7 +80,7 @@ impl Workspace {
             call.shares(starter);
             return Ok(Begun::Run { run, is_shared: true, request_key });
         }
-        let start = Start { query, call: &call, deadline: begin.deadline, request_key, snapshot_key, walking };
+        let start = Start { query, asked, call: &call, deadline: begin.deadline, request_key, snapshot_key, walking };
         self.start_run(start, ctx)
     }
 
@@ -126,9 +128,9 @@ impl Workspace {
     }
 
     /// Compares the document asked about with the disk; a difference counts as the edit.
-    fn look_at_document(&mut self, query: &GatedQuery) -> Result<Option<Look>, ToolError> {
+    fn look_at_document(&mut self, query: &GatedQuery, seen: Option<FileStamp>) -> Result<Option<Look>, ToolError> {
         let Some(uri) = query.uri() else { return Ok(None) };
-        match self.known.look(uri) {
+        match self.known.look_seen(uri, seen) {
             Ok(look) => {
                 if look == Look::Changed {
                     self.on_edit(uri);
@@ -167,9 +169,9 @@ impl Workspace {
     }
 
     fn start_run(&mut self, start: Start<'_>, ctx: &mut Context<Self>) -> Result<Begun, ToolError> {
-        let Start { query, call, deadline, request_key, snapshot_key, walking } = start;
+        let Start { query, asked, call, deadline, request_key, snapshot_key, walking } = start;
         let seen = self.seen;
-        let document = self.open_document(&query)?;
+        let document = self.open_document(&query, asked)?;
         if let Some(document) = &document {
             call.note(|record| record.language = Some(document.language.clone()));
         }
@@ -240,9 +242,9 @@ impl Workspace {
         }
     }
 
-    fn open_document(&mut self, query: &GatedQuery) -> Result<Option<DocumentInput>, ToolError> {
+    fn open_document(&mut self, query: &GatedQuery, asked: Option<Look>) -> Result<Option<DocumentInput>, ToolError> {
         let Some(uri) = query.uri() else { return Ok(None) };
-        let (source, look) = self.known.document(uri)?;
+        let (source, look) = self.known.document(uri, asked)?;
         if look == Look::Changed {
             self.on_edit(uri);
         }
@@ -263,7 +265,7 @@ impl Workspace {
     fn plan(&mut self, query: &GatedQuery) -> Result<Arc<Plan>, Vec<crate::engine::programs::Looking>> {
         let linters = !matches!(query, Query::WorkspaceSymbols { .. });
         match query.uri() {
-            Some(uri) => self.plan_file(uri, linters).map(Arc::new),
+            Some(uri) => self.plan_file(uri, linters),
             None => self.plan_workspace(linters),
         }
     }
@@ -285,14 +287,18 @@ impl Workspace {
         Arc::new(Plan { choices, unavailable, ..plan.as_ref().clone() })
     }
 
-    fn plan_file(&mut self, uri: &CanonicalUri, linters: bool) -> Planned {
+    fn plan_file(
+        &mut self,
+        uri: &CanonicalUri,
+        linters: bool,
+    ) -> Result<Arc<Plan>, Vec<crate::engine::programs::Looking>> {
         let path = uri.to_path();
         let language = self.setup.servers.index.language_of(&path).unwrap_or_default().to_owned();
         let key = (path.parent().map(PathBuf::from).unwrap_or_default(), language, linters);
         if let Some(plan) = self.plans.get(&key) {
             return Ok(plan.clone());
         }
-        let plan = providers::plan_for_file(&self.setup, &path, linters)?;
+        let plan = Arc::new(providers::plan_for_file(&self.setup, &path, linters)?);
         if plan.unavailable.is_empty() && self.plans.len() < MAX_REMEMBERED_RUNS {
             self.plans.insert(key, plan.clone());
         }

@@ -27,8 +27,7 @@ impl Workspace {
         if !self.is_watched() {
             self.look_again(&finish.query);
         }
-        let mask = finish.query.epoch_mask();
-        if self.seen.tuple(mask) != finish.seen.tuple(mask) {
+        if !self.seen.agree(&finish.seen, finish.query.epoch_mask()) {
             return Outcome::Changed;
         }
         let key = finish.snapshot_key;

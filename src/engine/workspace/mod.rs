@@ -32,6 +32,7 @@ use crate::engine::providers::{ChildKey, Plan};
 use crate::engine::server_state::{QUARANTINED, ServerState};
 use crate::engine::state_watch;
 use crate::engine::workspace_setup::{Policy, WorkspaceSetup};
+use crate::gate::FileStamp;
 use crate::model::epoch::Epochs;
 use crate::model::error::ToolError;
 use crate::model::query::GatedQuery;
@@ -54,6 +55,8 @@ const MAX_REMEMBERED_RUNS: usize = 1_024;
 pub struct Begin {
     /// The question, through the gate.
     pub query: Arc<GatedQuery>,
+    /// What the gate saw of the question's document on the call's way here.
+    pub seen: Option<FileStamp>,
     /// The asker's deadline.
     pub deadline: Deadline,
     /// The call that asks.
@@ -207,7 +210,7 @@ pub struct Workspace {
     slot: WatchSlot,
     children: BTreeMap<ChildKey, Child>,
     runs: HashMap<String, (WeakRun, CallTrace)>,
-    plans: HashMap<(PathBuf, String, bool), Plan>,
+    plans: HashMap<(PathBuf, String, bool), Arc<Plan>>,
     workspace_plans: HashMap<bool, Arc<Plan>>,
     sweeping: sweep::Sweeping,
     draining: bool,

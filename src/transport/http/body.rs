@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use axum::body::{Body, HttpBody};
+use axum::body::HttpBody;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use tokio::time::timeout;
@@ -16,14 +16,20 @@ use super::refusal::Refusal;
 /// # Errors
 /// [`Refusal::BodySize`] past `limit` bytes, announced or counted; [`Refusal::BodyTime`] after `within`;
 /// [`Refusal::BodyBroken`] if it ends early.
-pub async fn read(body: Body, limit: usize, within: Duration) -> Result<Bytes, Refusal> {
+pub async fn read<B>(body: B, limit: usize, within: Duration) -> Result<Bytes, Refusal>
+where
+    B: HttpBody<Data = Bytes> + Unpin,
+{
     if body.size_hint().lower() > limit as u64 {
         return Err(Refusal::BodySize);
     }
     timeout(within, collect(body, limit)).await.unwrap_or(Err(Refusal::BodyTime))
 }
 
-async fn collect(mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
+async fn collect<B>(mut body: B, limit: usize) -> Result<Bytes, Refusal>
+where
+    B: HttpBody<Data = Bytes> + Unpin,
+{
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     while let Some(frame) = body.frame().await {

@@ -5,14 +5,17 @@
 //! authentication; a method that isn't served is answered before version and session are asked for; dropping the
 //! handler's future drops the call.
 
+use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, HttpBody};
-use axum::extract::{Request, State};
+use axum::body::HttpBody;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, StatusCode, header};
 use axum::response::Response;
+use futures::future::BoxFuture;
+use hyper::body::Incoming;
 
 use super::host::{AllowedHosts, AllowedOrigins, only};
 use super::path::EndpointPath;
@@ -24,11 +27,13 @@ use crate::auth::TokenStore;
 use crate::base::clock::Instant;
 use crate::base::limits::{Limits, MAX_CALLS_IN_FLIGHT, MAX_TRACEPARENT_BYTES, MAX_TRACESTATE_BYTES};
 use crate::gateway::service::{Endpoint, Principal, Service, TransportKind};
+use crate::protocol::id::RequestId;
 use crate::protocol::message::{self, Message, Notification, Request as RpcRequest};
 use crate::protocol::names::{Method, Notice, REVISION};
 use crate::protocol::{cancelled, write};
 use crate::transport::dispatch::{self, Caller, Outcome};
 use crate::transport::inflight::InFlight;
+use crate::transport::running::Running;
 
 /// The header that names the session.
 pub const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -56,23 +61,57 @@ struct Visitor<'a> {
     headers: &'a HeaderMap,
 }
 
-/// Answers one request.
-pub async fn handle(State(door): State<Arc<Door>>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let has_body = !HttpBody::is_end_stream(&body);
-    match door.answer(&parts, body).await {
-        Ok(response) => response,
-        Err(refused) => {
-            door.service.metrics().rejected(refused.reason());
-            refused.response(has_body)
-        }
+/// What has become of a request that was read.
+enum Taken {
+    /// Its answer.
+    Answered(Response),
+    /// A call that runs.
+    Running(RequestId, Running),
+}
+
+/// The door as one connection meets it.
+pub(super) struct Visits {
+    pub(super) door: Arc<Door>,
+    /// Where the connection came from.
+    pub(super) peer: SocketAddr,
+}
+
+impl hyper::service::Service<hyper::Request<Incoming>> for Visits {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    // No router: the checks have an order of their own, and nothing comes before them.
+    fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
+        let (door, peer) = (self.door.clone(), self.peer);
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let has_body = !body.is_end_stream();
+            Ok(match door.answer(parts, body, peer).await {
+                Ok(response) => response,
+                Err(refused) => {
+                    door.service.metrics().rejected(refused.reason());
+                    refused.response(has_body)
+                }
+            })
+        })
     }
 }
 
 impl Door {
-    async fn answer(&self, parts: &Parts, body: Body) -> Result<Response, Refused> {
-        if let (Some(probes), Some(probe)) = (&self.probes, Probe::of(parts)) {
-            return Ok(probes.answer(probe).await);
+    async fn answer(&self, parts: Parts, body: Incoming, peer: SocketAddr) -> Result<Response, Refused> {
+        match self.take(parts, body, peer).await? {
+            Taken::Answered(response) => Ok(response),
+            Taken::Running(id, running) => Ok(answer::running(id, running, self.limits.max_response_bytes).await),
+        }
+    }
+
+    /// Reads a request and begins what it asks for. Its bytes aren't kept: they lie in the connection's buffer, which is
+    /// read into again while a call runs.
+    async fn take(&self, parts: Parts, body: Incoming, peer: SocketAddr) -> Result<Taken, Refused> {
+        let parts = &parts;
+        if let (Some(probes), Some(probe)) = (&self.probes, Probe::of(parts, peer)) {
+            return Ok(Taken::Answered(probes.answer(probe).await));
         }
         let path = EndpointPath::parse(parts.uri.path()).ok_or(Refusal::Path)?;
         let deleting = parts.method == HttpMethod::DELETE;
@@ -86,17 +125,17 @@ impl Door {
         let endpoint = endpoint.ok_or(Refusal::Endpoint)?;
         let visitor = Visitor { principal, endpoint, headers: &parts.headers };
         if deleting {
-            return Ok(self.end_session(&visitor)?);
+            return Ok(Taken::Answered(self.end_session(&visitor)?));
         }
         media::content_type(&parts.headers)?;
         media::accept(&parts.headers)?;
         let body = body::read(body, self.limits.max_request_bytes, self.body_timeout).await?;
         match message::parse(&body)? {
-            Message::Request(request) => self.request(&visitor, &request).await,
-            Message::Notification(notification) => Ok(self.notification(&visitor, &notification)?),
+            Message::Request(request) => self.request(&visitor, &request),
+            Message::Notification(notification) => Ok(Taken::Answered(self.notification(&visitor, &notification)?)),
             Message::Response(_) => {
                 self.session(&visitor)?;
-                Ok(answer::empty(StatusCode::ACCEPTED))
+                Ok(Taken::Answered(answer::empty(StatusCode::ACCEPTED)))
             }
         }
     }
@@ -105,21 +144,18 @@ impl Door {
         let Some(tokens) = &self.auth else {
             return Ok(Principal::local());
         };
-        let (scheme, token) =
-            only(headers, header::AUTHORIZATION).and_then(|value| value.split_once(' ')).ok_or(Refusal::Bearer)?;
-        let bearer = scheme.eq_ignore_ascii_case("bearer");
-        let named = bearer.then(|| tokens.principal(token.trim_matches(' '))).flatten();
-        named.map(Principal::of_token).ok_or(Refusal::Bearer)
+        let value = only(headers, header::AUTHORIZATION).ok_or(Refusal::Bearer)?;
+        bearer(tokens, value).ok_or(Refusal::Bearer)
     }
 
-    async fn request(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Result<Response, Refused> {
+    fn request(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Result<Taken, Refused> {
         let refuse = |refusal: Refusal| refusal.of(&request.id);
         let method = match dispatch::method(&*self.service, TransportKind::Tcp, request) {
             Ok(method) => method,
-            Err(unknown) => return Ok(answer::json(write::fault(&unknown))),
+            Err(unknown) => return Ok(Taken::Answered(answer::json(write::fault(&unknown)))),
         };
         let session = match method {
-            Method::Initialize => return Ok(self.initialize(visitor, request)),
+            Method::Initialize => return Ok(Taken::Answered(self.initialize(visitor, request))),
             Method::Ping => self.optional_session(visitor).map_err(refuse)?,
             Method::ToolsList | Method::ToolsCall => Some(self.session(visitor).map_err(refuse)?),
         };
@@ -142,14 +178,14 @@ impl Door {
             in_flight,
         };
         let cap = self.limits.max_response_bytes;
-        Ok(match dispatch::serve(&caller, method, request) {
+        Ok(Taken::Answered(match dispatch::serve(&caller, method, request) {
             Ok(Outcome::Ready(result)) => {
                 answer::json(write::bounded(write::result(&request.id, &result), &request.id, cap))
             }
             Ok(Outcome::Refused(reply)) => answer::reply(&request.id, &reply, cap),
-            Ok(Outcome::Started(running)) => answer::running(request.id.clone(), running, cap).await,
+            Ok(Outcome::Started(running)) => return Ok(Taken::Running(request.id.clone(), running)),
             Err(error) => answer::json(write::fault(&error)),
-        })
+        }))
     }
 
     fn initialize(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Response {
@@ -209,4 +245,11 @@ impl Door {
         let found = only(visitor.headers, SESSION).and_then(|id| self.sessions.find(id, &visitor.principal));
         found.map(Some).ok_or(Refusal::UnknownSession)
     }
+}
+
+/// Whom the value of an `Authorization` header names.
+pub(super) fn bearer(tokens: &TokenStore, value: &str) -> Option<Principal> {
+    let (scheme, token) = value.split_once(' ')?;
+    let named = scheme.eq_ignore_ascii_case("bearer").then(|| tokens.principal(token.trim_matches(' ')));
+    named.flatten().map(Principal::of_token)
 }

@@ -9,6 +9,7 @@ pub mod connection;
 pub mod handler;
 pub mod host;
 pub mod media;
+mod near;
 pub mod path;
 pub mod probes;
 pub mod refusal;
@@ -19,14 +20,12 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use self::connection::serve_connection;
 use self::handler::Door;
 pub use self::host::{AllowedHosts, AllowedOrigins};
 use self::probes::Probes;
@@ -123,7 +122,7 @@ pub async fn serve(
     }
     let limits = options.connections.clone();
     let metrics = service.metrics();
-    let router = router(service, options);
+    let door = door(service, options);
     let places = Arc::new(Semaphore::new(limits.connections));
     let turned_away = Arc::new(Semaphore::new(MAX_HTTP_TURNED_AWAY));
     let mut connections = JoinSet::new();
@@ -142,11 +141,11 @@ pub async fn serve(
             },
         };
         if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-            let (router, limits, shutdown) = (router.clone(), limits.clone(), shutdown.clone());
+            let (door, limits, shutdown) = (door.clone(), limits.clone(), shutdown.clone());
             connections.spawn(async move {
                 let _place = place;
                 let _ = stream.set_nodelay(true);
-                serve_connection(stream, Some(peer), router, &limits, shutdown).await;
+                near::serve(stream, peer, door, limits, shutdown).await;
             });
         } else if let Ok(place) = Arc::clone(&turned_away).try_acquire_owned() {
             metrics.shed("connection");
@@ -162,9 +161,9 @@ pub async fn serve(
     Ok(())
 }
 
-fn router(service: Arc<dyn Service>, options: HttpOptions) -> Router {
+fn door(service: Arc<dyn Service>, options: HttpOptions) -> Arc<Door> {
     let sessions = Sessions::new(options.connections.sessions, service.metrics());
-    let door = Door {
+    Arc::new(Door {
         service,
         auth: options.auth,
         hosts: options.allowed_hosts,
@@ -173,9 +172,7 @@ fn router(service: Arc<dyn Service>, options: HttpOptions) -> Router {
         body_timeout: options.connections.body,
         sessions,
         probes: options.probes,
-    };
-    // The checks have an order of their own, so no route and no layer comes before them.
-    Router::new().fallback(handler::handle).with_state(Arc::new(door))
+    })
 }
 
 /// Tells a connection beyond the cap to come back, and closes it.

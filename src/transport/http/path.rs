@@ -31,7 +31,7 @@ impl<'a> EndpointPath<'a> {
             Some((workspace, catalogs)) => (workspace, Some(catalogs_of(catalogs)?)),
             None => (rest, None),
         };
-        WorkspaceName::new(workspace)?;
+        WorkspaceName::is_well(workspace).then_some(())?;
         Some(Self { workspace: Some(workspace), catalogs })
     }
 }

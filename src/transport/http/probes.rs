@@ -40,10 +40,6 @@ pub enum Probe {
     Metrics,
 }
 
-/// Where a connection came from; put to every request of a TCP listener.
-#[derive(Debug, Clone, Copy)]
-pub struct Peer(pub SocketAddr);
-
 /// The process answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Liveness {
@@ -102,11 +98,11 @@ impl Probe {
         }
     }
 
-    /// The probe that a request to the main listener asks for, if it is one that may.
-    pub(super) fn of(parts: &Parts) -> Option<Self> {
+    /// The probe that a request from `peer` to the main listener asks for, if it is one that may.
+    pub(super) fn of(parts: &Parts, peer: SocketAddr) -> Option<Self> {
         let probe = Self::at(parts.uri.path())?;
         let reads = matches!(parts.method, Method::GET | Method::HEAD);
-        (reads && is_local(parts)).then_some(probe)
+        (reads && is_local(parts, peer)).then_some(probe)
     }
 }
 
@@ -132,9 +128,8 @@ impl Probes {
 
 /// Whether a program on this machine asks, directly: from a loopback address, by a loopback name, through no proxy, and no
 /// page of another host.
-fn is_local(parts: &Parts) -> bool {
-    let peer = parts.extensions.get::<Peer>();
-    peer.is_some_and(|peer| peer.0.ip().to_canonical().is_loopback())
+fn is_local(parts: &Parts, peer: SocketAddr) -> bool {
+    peer.ip().to_canonical().is_loopback()
         && AllowedHosts::default().check(parts).is_ok()
         && AllowedOrigins::default().check(&parts.headers).is_ok()
         && !is_forwarded(&parts.headers)
