@@ -149,6 +149,8 @@ pub const MAX_SESSIONS: usize = 4_096;
 pub const MAX_STDIO_IN_FLIGHT: usize = 256;
 /// Connections to the local attach socket.
 pub const MAX_ATTACHED: usize = 256;
+/// Threads that workspaces and their connections live on; fewer where there are fewer processors.
+pub const MAX_WORKSPACE_THREADS: usize = 32;
 /// Workspaces in one configuration.
 pub const MAX_WORKSPACES: usize = 10_000;
 /// Roots (with extra roots) of one workspace.

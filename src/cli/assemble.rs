@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::args::SourceArgs;
 use super::{Failure, logging, output};
+use crate::base::limits;
 use crate::config::{Config, Source};
 use crate::engine::kinds;
 use crate::engine::observed;
@@ -171,7 +172,7 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
         cache: state.path().join("cache"),
         chosen,
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(limits::MAX_WORKSPACE_THREADS);
     let engine =
         Engine::start(parts, threads).map_err(|error| Failure::new(format!("threads can't be started: {error}")))?;
     let configured = engine.configure(config.clone()).await.map_err(|error| Failure::new(error.to_string()))?;

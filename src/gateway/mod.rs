@@ -1,4 +1,4 @@
-//! Rank 5: from a tool call to its reply. Admission, one task a call, and the pipeline that it runs.
+//! Rank 5: from a tool call to its reply. Admission, one request actor a call, and the pipeline that the actor runs.
 //!
 //! Invariants: exactly one reply a call, inside the deadline plus a small grace; after a cancellation nothing of the call is
 //! left; a reply's bytes never exceed the cap.

@@ -1,12 +1,12 @@
-//! One call at work, a task of its own: runs the pipeline, ends it at its deadline, ends it when nobody waits any more, and
-//! tells progress.
+//! The actor of one call: runs the pipeline, ends it at its deadline, ends it when nobody waits any more, and tells
+//! progress.
 //!
-//! Its end drops the pipeline, and that cancels everything below. There is one reply, sent once; a task that panics leaves
-//! none, and its reply's other end hears so.
+//! Stopping the actor drops the pipeline, and that cancels everything below. There is one reply, sent once.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::prelude::*;
 use tokio::sync::oneshot;
 
 use super::admission::Place;
@@ -43,39 +43,51 @@ pub struct Job {
     pub reply: oneshot::Sender<Result<Answer, ToolError>>,
 }
 
-/// Starts `job` on the thread of its workspace. If that thread is gone, the reply's other end hears so.
-pub fn start(job: Job) {
-    let arbiter = job.workspace.arbiter.clone();
-    arbiter.spawn(run(job));
+/// See the module.
+pub struct Request {
+    job: Option<Job>,
+    board: Board,
 }
 
-/// Waits for the answer, the caller's leaving and the deadline: whatever comes first drops the rest.
-async fn run(job: Job) {
-    let Job { query, seen, workspace, deadline, place, progress, call, mut reply } = job;
-    if reply.is_closed() {
-        return;
+impl Request {
+    /// Starts an actor for `job` on the thread of its workspace. If that thread is gone, the reply's other end hears so.
+    pub fn start_for(job: Job) {
+        let arbiter = job.workspace.arbiter.clone();
+        let request = Self { job: Some(job), board: Board::default() };
+        arbiter.spawn_fn(move || drop(request.start()));
     }
-    let board = Board::default();
-    let result = tokio::select! {
-        biased;
-        result = pipeline::answer(&workspace, (query, seen), deadline, &board, &call) => result,
-        () = reply.closed() => return,
-        () = tokio::time::sleep_until(deadline.instant()) => Err(board.timeout()),
-        () = tell(progress, &board) => return,
-    };
-    drop(place);
-    drop(reply.send(result));
 }
 
-/// Tells how far the call is, for as long as it is polled; never ends.
-async fn tell(progress: Option<ProgressSink>, board: &Board) {
-    let Some(sink) = progress else { return std::future::pending().await };
-    let mut told = 0.0;
-    loop {
-        tokio::time::sleep(PROGRESS_INTERVAL).await;
-        told += 1.0;
-        let (phase, progress) = board.read();
-        let message = progress.unwrap_or_else(|| phase.as_str().to_owned());
-        sink.send(Progress { progress: told, total: None, message: Some(message) });
+impl Actor for Request {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        let Some(job) = self.job.take() else { return ctx.stop() };
+        let Job { query, seen, workspace, deadline, place, progress, call, mut reply } = job;
+        if reply.is_closed() {
+            return ctx.stop();
+        }
+        let board = self.board.clone();
+        // One future that waits for the answer, the caller's leaving and the deadline: whatever comes first drops the rest.
+        let work = async move {
+            let result = tokio::select! {
+                biased;
+                result = pipeline::answer(&workspace, (query, seen), deadline, &board, &call) => result,
+                () = reply.closed() => return,
+                () = tokio::time::sleep_until(deadline.instant()) => Err(board.timeout()),
+            };
+            drop(place);
+            drop(reply.send(result));
+        };
+        ctx.spawn(work.into_actor(self).map(|(), _, ctx| ctx.stop()));
+        if let Some(sink) = progress {
+            let mut told = 0.0;
+            ctx.run_interval(PROGRESS_INTERVAL, move |request, _| {
+                told += 1.0;
+                let (phase, progress) = request.board.read();
+                let message = progress.unwrap_or_else(|| phase.as_str().to_owned());
+                sink.send(Progress { progress: told, total: None, message: Some(message) });
+            });
+        }
     }
 }

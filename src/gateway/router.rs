@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::admission::Admission;
 use super::home::Home;
-use super::request::{self, Job};
+use super::request::{Job, Request};
 use super::service::{Endpoint, Principal, Reply, Service, ToolCall};
 use crate::base::clock::Deadline;
 use crate::base::ids::WorkspaceName;
@@ -123,7 +123,7 @@ impl Gateway {
         let query = Arc::new(gated(&workspace, query, &mut seen).map_err(fail)?);
         let (reply, answer) = oneshot::channel();
         let (progress, call) = (call.progress.clone(), open.trace().clone());
-        request::start(Job { query, seen, workspace, deadline, place, progress, call, reply });
+        Request::start_for(Job { query, seen, workspace, deadline, place, progress, call, reply });
         Ok(Started { answer, limits })
     }
 }
