@@ -20,7 +20,7 @@ use crate::base::limits;
 /// Something that happened at the server.
 #[derive(Debug)]
 pub enum Event {
-    /// A notification: diagnostics, progress, status, logs, and what [`Host::wants`](super::inbound::Host::wants) names.
+    /// A notification: diagnostics, progress, status, and what [`Host::wants`](super::inbound::Host::wants) names.
     Notification {
         /// Its method.
         method: String,

@@ -10,6 +10,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::capabilities::{Capabilities, Registration, Unregistration};
 use super::events::Event;
+use super::methods;
 use crate::base::limits;
 
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -24,7 +25,8 @@ pub trait Host: Send + Sync {
     /// The workspace folders, URI and name.
     fn workspace_folders(&self) -> Vec<(String, String)>;
 
-    /// Whether notifications of `method` are wanted beside the usual ones (diagnostics, progress, status, logs).
+    /// Whether notifications of `method` are wanted beside the usual ones (diagnostics, progress, status). Lines of its
+    /// log may be dropped when there is no room.
     fn wants(&self, method: &str) -> bool {
         let _ = method;
         false
@@ -98,7 +100,8 @@ pub(super) fn answer(
 pub(super) fn wanted_notification(host: &dyn Host, method: &str) -> Option<Disposable> {
     match method {
         "textDocument/publishDiagnostics" | "$/progress" | "experimental/serverStatus" => Some(Disposable(false)),
-        "window/logMessage" | "window/showMessage" => Some(Disposable(true)),
+        // Some servers say several of these with each answer.
+        methods::LOG_MESSAGE => host.wants(method).then_some(Disposable(true)),
         _ if host.wants(method) => Some(Disposable(false)),
         _ => None,
     }
@@ -168,5 +171,20 @@ fn unregister(capabilities: &Capabilities, params: &str) -> (Outcome, Option<Eve
             (Ok(Value::Null), Some(Event::Unregistered { methods }))
         }
         Err(_) => (Err((INVALID_PARAMS, "unregisterations are missing")), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_log_come_only_to_who_wants_them() {
+        let quiet = StaticHost::default();
+        let listening = StaticHost { wanted: vec![methods::LOG_MESSAGE.into()], ..StaticHost::default() };
+        assert_eq!(wanted_notification(&quiet, methods::LOG_MESSAGE), None);
+        assert_eq!(wanted_notification(&listening, methods::LOG_MESSAGE), Some(Disposable(true)));
+        assert_eq!(wanted_notification(&quiet, "$/progress"), Some(Disposable(false)));
+        assert_eq!(wanted_notification(&listening, "window/showMessage"), None);
     }
 }

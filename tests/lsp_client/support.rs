@@ -16,7 +16,7 @@ pub fn options() -> ClientOptions {
     let host = StaticHost {
         settings: json!({"python": {"analysis": {"level": 3}}, "a.b": "dotted"}),
         folders: vec![("file:///w".into(), "w".into())],
-        wanted: vec!["custom/wanted".into()],
+        wanted: vec!["custom/wanted".into(), "window/logMessage".into()],
     };
     ClientOptions {
         label: "test".into(),

@@ -11,6 +11,8 @@ use crate::engine::server_context::ServerContext;
 use crate::lsp::inbound::StaticHost;
 use crate::lsp::launch::LaunchSpec;
 use crate::lsp::lifecycle::InitializeSpec;
+use crate::lsp::methods;
+use crate::lsp::registry::Readiness;
 use crate::lsp::registry::prepare::{Launch, Places};
 use crate::model::uri::encode_path;
 
@@ -45,7 +47,7 @@ pub fn prepare(context: &ServerContext) -> io::Result<Prepared> {
         host: StaticHost {
             settings: settings.clone().unwrap_or(Value::Null),
             folders: vec![(encode_path(&context.root), name.clone())],
-            wanted: context.server.readiness.method.iter().cloned().collect(),
+            wanted: wanted(&context.server.readiness),
         },
         initialize: InitializeSpec {
             root: context.root.clone(),
@@ -100,6 +102,12 @@ fn merge(base: &mut Value, own: &Value) {
         }
         (base, own) => *base = own.clone(),
     }
+}
+
+/// What the child's readiness is told from, beside what is always listened to.
+fn wanted(readiness: &Readiness) -> Vec<String> {
+    let log = readiness.log_message.is_some().then(|| methods::LOG_MESSAGE.to_owned());
+    readiness.method.iter().cloned().chain(log).collect()
 }
 
 #[cfg(test)]
