@@ -22,7 +22,7 @@ use crate::engine::provider_call::{self, Asking, ProviderFailure};
 use crate::engine::question::{DocumentInput, Question};
 use crate::engine::server_state::Unavailable;
 use crate::engine::state_watch;
-use crate::engine::workspace::{Finish, Workspace};
+use crate::engine::workspace::{Finish, Walking, Workspace};
 use crate::gate::Gate;
 use crate::lsp::convert::RawAnswer;
 use crate::model::epoch::Epochs;
@@ -96,7 +96,7 @@ pub struct Execution {
     /// Sees what changed on disk meanwhile.
     pub subscription: Option<Arc<Subscription>>,
     /// The watcher's first walk, if it wasn't over at the beginning.
-    pub walking: Option<Shared<BoxFuture<'static, ()>>>,
+    pub walking: Option<Walking>,
     /// The snapshot key at the beginning.
     pub snapshot_key: String,
     /// What was known to have changed by the beginning.
@@ -160,7 +160,7 @@ impl Execution {
         if let Some(subscription) = &self.subscription {
             subscription.barrier().await;
         }
-        if let Some(walking) = self.walking {
+        if let Some(walking) = self.walking.map(|walking| walking.hurried()) {
             let has_more = self.query.page().is_some_and(|page| result.exceeds_page(page.size));
             if has_more {
                 // Nothing is retained before files are followed, and a cursor to nothing is no use.

@@ -20,6 +20,10 @@ use crate::cli::Failure;
 
 /// How often each side is started.
 const STARTS: usize = 3;
+/// How often the language server is killed, and the bare one started to compare.
+const KILLS: usize = 5;
+/// Pause before the language server is killed: both it and codeyard are to be at rest.
+const REST: Duration = Duration::from_secs(1);
 /// Hits of the references that are to be complete.
 const REFERENCES: usize = 80;
 /// Questions that are tried as the one to start with.
@@ -196,12 +200,12 @@ pub async fn recovery(bench: &Bench, corpus: &Corpus, report: &mut Report) -> Re
         return Ok(());
     };
     let mut bare = Starts::default();
-    for number in 0..STARTS {
+    for number in 0..KILLS {
         let definition = &known.definitions[number % known.definitions.len()];
         cold_bare(bench, corpus, &known, definition, &mut bare).await?;
     }
     let mut ours = Starts::default();
-    for asked in known.definitions.windows(2).take(STARTS) {
+    for asked in known.definitions.windows(2).take(KILLS) {
         killed(bench, corpus, &known, asked, &mut ours).await?;
     }
     if ours.definition.is_empty() {
@@ -233,6 +237,7 @@ async fn killed(
     let served = Served::start(&[corpus], &bench.installer, &folder, "", &[]).await?;
     let mut client = served.client(corpus).await?;
     until_right(&mut client, known, first, &mut Starts::default()).await?;
+    tokio::time::sleep(REST).await;
     if let Some(server) = served.tree()?.servers.first().copied() {
         process::kill(server);
         let began = Instant::now();

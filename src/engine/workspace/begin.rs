@@ -26,7 +26,7 @@ struct Start<'a> {
     request_key: String,
     snapshot_key: String,
     /// The watcher's first walk, if it isn't over.
-    walking: Option<Shared<BoxFuture<'static, ()>>>,
+    walking: Option<Walking>,
 }
 
 impl Handler<Begin> for Workspace {
@@ -49,7 +49,7 @@ impl Workspace {
         }
         let walking = self.prepare(ctx);
         if let Some(walking) = walking.clone().filter(|_| !is_about_a_place(&begin.query)) {
-            return Ok(Begun::Wait(Wait::Preparing(walking)));
+            return Ok(Begun::Wait(Wait::Preparing(walking.hurried())));
         }
         let (query, call) = (begin.query, begin.call);
         let request_key = paging::request_key(&query);
@@ -190,7 +190,7 @@ impl Workspace {
         let has_anchors = |choice: &Choice| anchors::are_chosen_for(&choice.server);
         if let Some(walking) = walking.clone().filter(|_| plan.choices.iter().any(has_anchors)) {
             // Which files are to be kept open at such a server is known only after the walk.
-            return Ok(Begun::Wait(Wait::Preparing(walking)));
+            return Ok(Begun::Wait(Wait::Preparing(walking.hurried())));
         }
         let waits_for_all = !is_about_a_place(&query);
         let providers: Vec<Provider> = plan.choices.iter().map(|choice| self.provider(choice, ctx)).collect();

@@ -10,10 +10,10 @@ use crate::engine::language_server::{FilesChanged, News, Restart, ServerNews};
 use crate::watch::{ChangeKind, Changes, FileChange, WatchSpec};
 
 impl Workspace {
-    /// The watcher's first walk, if it isn't done yet: what to wait for.
-    pub(super) fn prepare(&mut self, ctx: &mut Context<Self>) -> Option<Shared<BoxFuture<'static, ()>>> {
+    /// The watcher's first walk, if it isn't done yet.
+    pub(super) fn prepare(&mut self, ctx: &mut Context<Self>) -> Option<Walking> {
         match &self.watching {
-            Watching::Starting(preparing) => return Some(preparing.clone()),
+            Watching::Starting(walking) => return Some(walking.clone()),
             Watching::Done | Watching::Failed(_) => return None,
             Watching::Idle => {}
         }
@@ -32,20 +32,27 @@ impl Workspace {
             on_change: Arc::new(move || drop(waker.try_send(Wake))),
         };
         let name = self.setup.name.clone();
-        let walk = blocking::spawn(move || watcher.subscribe(spec));
+        let hurry = Arc::new(Notify::new());
+        let hurried = hurry.clone();
         let task = tokio::spawn(async move {
-            match walk.await {
-                Ok(Ok(subscription)) => slot.set(Some(Arc::new(subscription))),
+            // Either will do.
+            drop(tokio::time::timeout(WALK_DELAY, hurried.notified()).await);
+            if !actor.connected() {
+                return;
+            }
+            match blocking::spawn(move || watcher.subscribe(spec)).await {
+                Ok(Ok(subscription)) if actor.connected() => slot.set(Some(Arc::new(subscription))),
+                Ok(Ok(_)) => {}
                 Ok(Err(error)) => tracing::warn!(workspace = %name, error = %error, "files can't be watched"),
                 Err(_) => tracing::error!(workspace = %name, "the watcher's walk failed"),
             }
             // A workspace that is gone meanwhile needs no subscription.
             actor.send(Subscribed).await.ok();
         });
-        let preparing = async move { drop(task.await) }.boxed().shared();
-        self.watching = Watching::Starting(preparing.clone());
+        let walking = Walking { done: async move { drop(task.await) }.boxed().shared(), hurry };
+        self.watching = Watching::Starting(walking.clone());
         self.tell_state();
-        Some(preparing)
+        Some(walking)
     }
 
     /// Whether files are followed, so that equal epochs prove equal answers.

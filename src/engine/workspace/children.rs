@@ -119,7 +119,7 @@ impl Handler<Warm> for Workspace {
             return;
         }
         let wait = match self.prepare(ctx) {
-            Some(preparing) => Some(preparing),
+            Some(walking) => Some(walking.hurried()),
             None => match self.plan_workspace(true) {
                 Ok(plan) => {
                     let prewarm = self.policy.prewarm.clone();
