@@ -36,10 +36,13 @@ fn a_start_inside_the_deadline_is_waited_for() {
     });
 }
 
-/// The first piece of blocking work, the watcher's walk, takes so long; everything else none of the time.
-fn walking_for(ms: u64) -> codeyard::base::blocking::OnThisThread {
-    let walked = std::cell::Cell::new(false);
-    let pace = move || if walked.replace(true) { Duration::ZERO } else { Duration::from_millis(ms) };
+/// The watcher's walk, which comes after so many other pieces of blocking work, takes so long; they take no time.
+fn walking_for(ms: u64, others: usize) -> codeyard::base::blocking::OnThisThread {
+    let begun = std::cell::Cell::new(0);
+    let pace = move || {
+        let turn = begun.replace(begun.get() + 1);
+        if turn == others { Duration::from_millis(ms) } else { Duration::ZERO }
+    };
     codeyard::base::blocking::on_this_thread(pace)
 }
 
@@ -49,7 +52,8 @@ fn questions_about_a_place_are_answered_while_the_first_walk_is_under_way() {
         let site = Site::usual();
         let fake = capable(&site).launcher();
         let yard = Plan::one(site, fake.clone()).at_once().open().await;
-        let _walk = walking_for(30_000);
+        // A look for the program, and what its start needs.
+        let _walk = walking_for(30_000, 2);
         let ask = || yard.call(DEFINITION, yard.site().at("a.fake", 0, 0));
         let asked = || fake.record().count("textDocument/definition");
         let called = ask().await;
@@ -79,7 +83,7 @@ fn a_list_with_more_pages_waits_for_the_walk_and_its_cursor_holds() {
             .answer("textDocument/references", json!(all))
             .launcher();
         let yard = Plan::one(site, fake).at_once().open().await;
-        let _walk = walking_for(1_000);
+        let _walk = walking_for(1_000, 2);
         let mut arguments = yard.site().at("a.fake", 0, 0);
         arguments["pageSize"] = 2.into();
         let called = yard.call(REFERENCES, arguments.clone()).await;
@@ -97,7 +101,7 @@ fn a_server_with_anchors_is_started_when_the_walk_has_found_them() {
         let fake = capable(&site).launcher();
         let entry = Entry::new("fake", fake.clone()).entry("quirks.anchor = true");
         let yard = Plan::new(site).kind(entry).at_once().open().await;
-        let _walk = walking_for(1_000);
+        let _walk = walking_for(1_000, 1);
         let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
         called.ok();
         called.took_about(1_000);
