@@ -13,6 +13,7 @@ pub mod control;
 pub mod directory;
 pub mod execution;
 pub mod exit;
+pub mod give_back;
 pub mod kinds;
 pub mod known_files;
 pub mod language_server;

@@ -2,8 +2,11 @@
 //!
 //! They take turns in blocks, and the targets are judged by the median of what the two differ by, block by block.
 
+use std::net::SocketAddr;
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
 
 use super::args::Scenario;
 use super::corpus::Corpus;
@@ -67,10 +70,9 @@ impl Side {
 
 /// See the module.
 pub async fn telemetry(bench: &Bench, corpus: &Corpus, report: &mut Report) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::new(format!("the collector can't listen: {error}"));
-    let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed)?;
-    let address = listener.local_addr().map_err(failed)?;
-    let collector = tokio::task::spawn_local(collect(listener));
+    let collector = Collector::start()
+        .map_err(|error: std::io::Error| Failure::new(format!("the collector can't listen: {error}")))?;
+    let address = collector.address;
     let env = [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{address}")),
         ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf".to_owned()),
@@ -98,7 +100,7 @@ pub async fn telemetry(bench: &Bench, corpus: &Corpus, report: &mut Report) -> R
     }
     tell(corpus, (&off, &on), costs, report);
     tokio::join!(off.served.stop(), on.served.stop());
-    collector.abort();
+    drop(collector);
     Ok(())
 }
 
@@ -127,10 +129,38 @@ fn tell(corpus: &Corpus, (off, on): (&Side, &Side), costs: Costs, report: &mut R
     add("added to p99, ms", (None, median(costs.added)), target, blocks);
 }
 
+/// A receiver on a thread of its own, as a collector is no part of its clients.
+struct Collector {
+    address: SocketAddr,
+    /// Its end is the receiver's.
+    _stop: oneshot::Sender<()>,
+}
+
+impl Collector {
+    fn start() -> std::io::Result<Self> {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let (stop, stopped) = oneshot::channel();
+        let work = move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = collect(listener) => {}
+                    _ = stopped => {}
+                }
+            });
+        };
+        std::thread::Builder::new().name("collector".to_owned()).spawn(work)?;
+        Ok(Self { address, _stop: stop })
+    }
+}
+
 /// Accepts every export and says that it was taken.
-async fn collect(listener: TcpListener) {
+async fn collect(listener: std::net::TcpListener) {
+    let Ok(listener) = TcpListener::from_std(listener) else { return };
     while let Ok((stream, _)) = listener.accept().await {
-        tokio::task::spawn_local(take_all(stream));
+        tokio::spawn(take_all(stream));
     }
 }
 

@@ -27,6 +27,7 @@ use crate::base::clock::{Deadline, Instant};
 use crate::engine::directory::WatchSlot;
 use crate::engine::execution::{Outcome, Run, WeakRun};
 use crate::engine::exit::{ExitGuard, ExitKind};
+use crate::engine::give_back;
 use crate::engine::known_files::{KnownFiles, Observed};
 use crate::engine::language_server::{LanguageServer, Orphaned, ServerHealth};
 use crate::engine::providers::{ChildKey, Plan};
@@ -274,7 +275,9 @@ impl Actor for Workspace {
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
         ctx.run_interval(EXPIRY_INTERVAL, |workspace, _| {
+            let before = workspace.snapshots.bytes();
             workspace.snapshots.expire(Instant::now());
+            give_back::after(before - workspace.snapshots.bytes());
             workspace.tell_snapshots();
             workspace.runs.retain(|_, (run, _)| run.upgrade().is_some());
         });
