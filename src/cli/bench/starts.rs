@@ -19,7 +19,7 @@ use crate::base::limits::RETRY_AFTER_MS;
 use crate::cli::Failure;
 
 /// How often each side is started.
-const STARTS: usize = 3;
+const STARTS: usize = 7;
 /// How often the language server is killed, and the bare one started to compare.
 const KILLS: usize = 5;
 /// Pause before the language server is killed: both it and codeyard are to be at rest.
