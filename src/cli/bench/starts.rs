@@ -86,6 +86,11 @@ impl Known {
     }
 }
 
+/// How often something slow is done: `most` times, fewer where few calls are asked for.
+fn times(bench: &Bench, most: usize) -> usize {
+    most.min(bench.args.calls / 10).max(1)
+}
+
 /// Cold starts of both, in turn.
 pub async fn cold(bench: &Bench, corpus: &Corpus, report: &mut Report) -> Result<(), Failure> {
     let Some(known) = Known::of(bench, corpus).await? else {
@@ -93,7 +98,7 @@ pub async fn cold(bench: &Bench, corpus: &Corpus, report: &mut Report) -> Result
         return Ok(());
     };
     let (mut bare, mut ours) = (Starts::default(), Starts::default());
-    for number in 0..STARTS {
+    for number in 0..times(bench, STARTS) {
         let definition = &known.definitions[number % known.definitions.len()];
         if number % 2 == 0 {
             cold_bare(bench, corpus, &known, definition, &mut bare).await?;
@@ -103,7 +108,7 @@ pub async fn cold(bench: &Bench, corpus: &Corpus, report: &mut Report) -> Result
             cold_bare(bench, corpus, &known, definition, &mut bare).await?;
         }
     }
-    let notes = format!("{STARTS} starts, {} answers said to come back", ours.errors);
+    let notes = format!("{} starts, {} answers said to come back", ours.definition.len(), ours.errors);
     let (first, all) = (median(bare.definition), median(bare.references));
     let target = Target::at_most(1.2 * first, "≤ 1.2 × bare");
     let values = (Some(first), median(ours.definition));
@@ -200,12 +205,12 @@ pub async fn recovery(bench: &Bench, corpus: &Corpus, report: &mut Report) -> Re
         return Ok(());
     };
     let mut bare = Starts::default();
-    for number in 0..KILLS {
+    for number in 0..times(bench, KILLS) {
         let definition = &known.definitions[number % known.definitions.len()];
         cold_bare(bench, corpus, &known, definition, &mut bare).await?;
     }
     let mut ours = Starts::default();
-    for asked in known.definitions.windows(2).take(KILLS) {
+    for asked in known.definitions.windows(2).take(times(bench, KILLS)) {
         killed(bench, corpus, &known, asked, &mut ours).await?;
     }
     if ours.definition.is_empty() {
