@@ -48,6 +48,13 @@ impl Changes {
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && !self.bulk
     }
+
+    /// Adds what changed after it: each path once, and beyond `MAX_PENDING_CHANGES` of them `incomplete`.
+    pub fn merge(&mut self, later: &Self) {
+        let mut all = Pending::of(self);
+        all.merge(Pending::of(later));
+        *self = all.take();
+    }
 }
 
 /// Changes being gathered.
@@ -61,6 +68,16 @@ pub(super) struct Pending {
 }
 
 impl Pending {
+    fn of(changes: &Changes) -> Self {
+        let mut pending = Self { bulk: changes.bulk, head_changed: changes.head_changed, ..Self::default() };
+        pending.incomplete = changes.incomplete;
+        for change in &changes.files {
+            let (before, now) = (change.kind != ChangeKind::Created, change.kind != ChangeKind::Deleted);
+            pending.note(change.path.clone(), before, now);
+        }
+        pending
+    }
+
     /// A file was there or not before, and is or isn't now.
     pub fn note(&mut self, path: PathBuf, before: bool, now: bool) {
         self.files.entry(path).or_insert((before, now)).1 = now;
@@ -151,6 +168,23 @@ mod tests {
         ];
         assert_eq!(told, expected);
         assert!(!changes.bulk && pending.is_empty() && pending.take().is_empty());
+    }
+
+    #[test]
+    fn what_is_merged_is_the_difference_over_both() {
+        let changes = |files: &[(&str, ChangeKind)]| Changes {
+            files: files.iter().map(|(path, kind)| FileChange { path: path.into(), kind: *kind }).collect(),
+            ..Changes::default()
+        };
+        let mut all = changes(&[("a", ChangeKind::Created), ("b", ChangeKind::Changed), ("c", ChangeKind::Deleted)]);
+        let more = [("a", ChangeKind::Changed), ("b", ChangeKind::Deleted), ("c", ChangeKind::Created)];
+        all.merge(&Changes { bulk: true, ..changes(&more) });
+        let expected = [("a", ChangeKind::Created), ("b", ChangeKind::Deleted), ("c", ChangeKind::Changed)];
+        assert_eq!(all, Changes { bulk: true, ..changes(&expected) });
+        let many: Vec<String> = (0..=MAX_PENDING_CHANGES).map(|number| number.to_string()).collect();
+        let many: Vec<(&str, ChangeKind)> = many.iter().map(|path| (path.as_str(), ChangeKind::Changed)).collect();
+        all.merge(&changes(&many));
+        assert!(all.incomplete && all.bulk && all.files.len() < many.len());
     }
 
     #[test]

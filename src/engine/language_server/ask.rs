@@ -161,10 +161,10 @@ impl LanguageServer {
     /// A notification or registration from the child.
     pub(super) fn on_event(&mut self, event: Event, ctx: &mut Context<Self>) {
         let Some(up) = &mut self.up else { return };
-        let has_registered = matches!(event, Event::Registered { .. });
+        let listens = matches!(&event, Event::Registered { methods } if names_watched_files(methods));
         let effect = up.on_event(event, &self.context);
-        if has_registered && let Err(error) = up.tell_watched(&self.context, &self.early.all()) {
-            return self.lost(&error, ctx);
+        if listens {
+            self.follow_early(ctx);
         }
         if effect.diagnostics_changed {
             self.tell(News::DiagnosticsChanged, ctx);
@@ -188,6 +188,10 @@ impl LanguageServer {
             ctx.run_later(at.saturating_duration_since(now), |server, ctx| server.settle_pushes(ctx));
         }
     }
+}
+
+fn names_watched_files(methods: &[String]) -> bool {
+    methods.iter().any(|method| method == methods::DID_CHANGE_WATCHED_FILES)
 }
 
 /// Keeps the compiler honest about what may cross threads.

@@ -2,10 +2,9 @@
 //!
 //! A child reads its project while it starts, and says only later which changes it wants to be told of. What happens in
 //! between is kept and told then. Not a log of changes. Invariants: no change is lost between a child's launch and its
-//! registrations; what is kept is bounded, and what doesn't fit is remembered as too much to tell.
+//! registrations; what is kept is bounded, each path once, and what doesn't fit is remembered as too much to tell.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -15,37 +14,8 @@ use super::*;
 use crate::engine::anchors;
 use crate::watch::Changes;
 
-/// Batches of changes that are kept.
-const MAX_KEPT: usize = 64;
 /// How long after its birth a child's registrations count as part of its start.
 pub const SETTLES_WITHIN: Duration = Duration::from_secs(10);
-
-/// See the module.
-#[derive(Debug, Default)]
-pub struct Early {
-    kept: Vec<Arc<Changes>>,
-}
-
-impl Early {
-    /// Keeps one more batch. When there are too many they become one that leaves everything open.
-    pub fn keep(&mut self, changes: Arc<Changes>) {
-        if self.kept.len() >= MAX_KEPT {
-            self.kept.clear();
-            self.kept.push(Arc::new(Changes { bulk: true, incomplete: true, ..Changes::default() }));
-        }
-        self.kept.push(changes);
-    }
-
-    /// All that was kept, in order.
-    pub fn all(&self) -> Vec<Arc<Changes>> {
-        self.kept.clone()
-    }
-
-    /// Nothing was missed.
-    pub fn clear(&mut self) {
-        self.kept = Vec::new();
-    }
-}
 
 impl LanguageServer {
     /// Whether the child can't follow by being told of files: one changed of which it reads a copy (a compile database), or
@@ -81,6 +51,18 @@ impl LanguageServer {
         }
     }
 
+    /// Has the child follow everything that changed since its launch: it is up, or has said what it wants to hear of.
+    pub(super) fn follow_early(&mut self, ctx: &mut Context<Self>) {
+        let early = std::mem::take(&mut self.early);
+        if !early.is_empty() {
+            self.follow_changes(&early, ctx);
+        }
+        if self.is_young() && self.birth.is_none() {
+            // It may go on to say more; one that was replaced begins with none.
+            self.early = early;
+        }
+    }
+
     fn is_header(&self, path: &Path) -> bool {
         anchors::is_header(path) && self.context.servers.serves(&self.context.server, path)
     }
@@ -103,26 +85,8 @@ impl Handler<FilesChanged> for LanguageServer {
 
     fn handle(&mut self, message: FilesChanged, ctx: &mut Self::Context) {
         if self.is_young() {
-            self.early.keep(message.0.clone());
+            self.early.merge(&message.0);
         }
         self.follow_changes(&message.0, ctx);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn too_many_become_one_that_says_so() {
-        let mut early = Early::default();
-        for _ in 0..MAX_KEPT {
-            early.keep(Arc::default());
-        }
-        assert!(early.all().len() == MAX_KEPT && early.all().iter().all(|changes| !changes.incomplete));
-        early.keep(Arc::default());
-        assert!(early.all().len() == 2 && early.all()[0].incomplete);
-        early.clear();
-        assert!(early.all().is_empty());
     }
 }

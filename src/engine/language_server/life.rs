@@ -80,7 +80,7 @@ impl LanguageServer {
         }
         self.incarnation += 1;
         let incarnation = self.incarnation;
-        self.early.clear();
+        self.early = Changes::default();
         self.launched = Some(Instant::now());
         if !matches!(*self.state.borrow(), ServerState::Restarting(_)) {
             self.set_state(ServerState::Starting);
@@ -111,9 +111,7 @@ impl LanguageServer {
                     return self.lost(&error, ctx);
                 }
                 self.refresh_state(ctx);
-                for changes in self.early.all() {
-                    self.follow_changes(&changes, ctx);
-                }
+                self.follow_early(ctx);
             }
         }
     }
@@ -257,7 +255,7 @@ impl LanguageServer {
         }
         self.cared = self.cared.wrapping_add(1);
         if now.saturating_duration_since(up.born) >= follow::SETTLES_WITHIN {
-            self.early.clear();
+            self.early = Changes::default();
         }
         if now.saturating_duration_since(up.born) >= self.history.rule().window {
             self.history.on_stable();

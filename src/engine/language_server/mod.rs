@@ -42,7 +42,6 @@ use crate::watch::Changes;
 
 use super::question::Question;
 
-use follow::Early;
 pub use health::{GetHealth, ServerHealth};
 pub use life::KillOnDrop;
 pub use operate::StartAnew;
@@ -263,7 +262,8 @@ pub struct LanguageServer {
     /// The start that waits for a back-off or a quarantine to pass.
     retry: Option<SpawnHandle>,
     cared: u32,
-    early: Early,
+    /// What changed on disk since the present child was launched, while that is news to it.
+    early: Changes,
     _exit: ExitGuard,
 }
 
@@ -293,7 +293,7 @@ impl LanguageServer {
             birth: None,
             retry: None,
             cared: 0,
-            early: Early::default(),
+            early: Changes::default(),
             _exit: ExitGuard::new(on_exit),
         };
         (server, watcher)

@@ -201,20 +201,9 @@ impl Up {
         if changes.bulk {
             self.follow_all(context)?;
         }
-        self.tell_watched(context, std::slice::from_ref(&changes))
-    }
-
-    /// Tells the server what of `batches` it has asked to be told of.
-    pub(super) fn tell_watched(
-        &mut self,
-        context: &ServerContext,
-        batches: &[impl std::ops::Deref<Target = Changes>],
-    ) -> Result<(), RequestError> {
-        for changes in batches {
-            let told = self.watched.events(&self.capabilities, &context.root, changes);
-            if !told.is_empty() {
-                self.client.notify(methods::DID_CHANGE_WATCHED_FILES, &watched::WatchedFiles { changes: told })?;
-            }
+        let told = self.watched.events(&self.capabilities, &context.root, changes);
+        if !told.is_empty() {
+            self.client.notify(methods::DID_CHANGE_WATCHED_FILES, &watched::WatchedFiles { changes: told })?;
         }
         Ok(())
     }
