@@ -6,7 +6,6 @@
 //! itself: the workspace takes the result only if its epochs are still those the execution began with.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix::Addr;
 use futures::future::{BoxFuture, FutureExt, Shared, WeakShared};
@@ -16,6 +15,7 @@ use crate::base::clock::Deadline;
 use crate::base::ids::ServerKind;
 use crate::base::limits::Limits;
 use crate::engine::canonicalise::{Canonicalised, Collected, canonicalise};
+use crate::engine::directory::WatchSlot;
 use crate::engine::known_files::Observed;
 use crate::engine::language_server::LanguageServer;
 use crate::engine::provider_call::{self, Asking, ProviderFailure};
@@ -31,13 +31,9 @@ use crate::model::query::{GatedQuery, Query};
 use crate::model::uri::CanonicalUri;
 use crate::paging::{CanonicalResult, Snapshot};
 use crate::telemetry::Asker;
-use crate::watch::Subscription;
 
 /// Above this many raw entries the canonicalisation runs on the blocking pool.
 const INLINE_ENTRIES: usize = 500;
-
-/// How long a finished result waits for the watcher's first walk.
-const WALK_GRACE: Duration = Duration::from_millis(2);
 
 /// How an execution ended.
 #[derive(Debug, Clone)]
@@ -94,7 +90,7 @@ pub struct Execution {
     /// Takes the result.
     pub workspace: Addr<Workspace>,
     /// Sees what changed on disk meanwhile.
-    pub subscription: Option<Arc<Subscription>>,
+    pub slot: WatchSlot,
     /// The watcher's first walk, if it wasn't over at the beginning.
     pub walking: Option<Walking>,
     /// The snapshot key at the beginning.
@@ -157,18 +153,12 @@ impl Execution {
     }
 
     async fn finish(self, result: CanonicalResult, observed: Vec<(CanonicalUri, Observed)>) -> Outcome {
-        if let Some(subscription) = &self.subscription {
-            subscription.barrier().await;
+        if let Some(walking) = self.walking {
+            // It tells what has changed since before the servers were started.
+            walking.await;
         }
-        if let Some(walking) = self.walking.map(|walking| walking.hurried()) {
-            let has_more = self.query.page().is_some_and(|page| result.exceeds_page(page.size));
-            if has_more {
-                // Nothing is retained before files are followed, and a cursor to nothing is no use.
-                walking.await;
-                return Outcome::Changed;
-            }
-            // One that is nearly over is waited for: then the result can be retained, which is worth a moment.
-            drop(tokio::time::timeout(WALK_GRACE, walking).await);
+        if let Some(subscription) = self.slot.get() {
+            subscription.barrier().await;
         }
         let (query, snapshot_key, seen) = (self.query, self.snapshot_key, self.seen);
         let finish = Finish { query, snapshot_key, seen, result, observed };

@@ -100,16 +100,6 @@ impl CanonicalResult {
         matches!(self, Self::References(_) | Self::WorkspaceSymbols(_) | Self::WorkspaceDiagnostics(_))
     }
 
-    /// Whether one page of `size` entries leaves some for another.
-    pub fn exceeds_page(&self, size: usize) -> bool {
-        match self {
-            Self::References(full) => full.items.len() > size,
-            Self::WorkspaceSymbols(full) => full.items.len() > size,
-            Self::WorkspaceDiagnostics(full) => full.items.len() > size,
-            _ => false,
-        }
-    }
-
     /// The notes that summaries are made of.
     pub fn notes(&self) -> &Notes {
         match self {

@@ -49,7 +49,7 @@ impl Workspace {
         }
         let walking = self.prepare(ctx);
         if let Some(walking) = walking.clone().filter(|_| !is_about_a_place(&begin.query)) {
-            return Ok(Begun::Wait(Wait::Preparing(walking.hurried())));
+            return Ok(Begun::Wait(Wait::Preparing(walking)));
         }
         let (query, call) = (begin.query, begin.call);
         let request_key = paging::request_key(&query);
@@ -190,7 +190,7 @@ impl Workspace {
         let has_anchors = |choice: &Choice| anchors::are_chosen_for(&choice.server);
         if let Some(walking) = walking.clone().filter(|_| plan.choices.iter().any(has_anchors)) {
             // Which files are to be kept open at such a server is known only after the walk.
-            return Ok(Begun::Wait(Wait::Preparing(walking.hurried())));
+            return Ok(Begun::Wait(Wait::Preparing(walking)));
         }
         let waits_for_all = !is_about_a_place(&query);
         let providers: Vec<Provider> = plan.choices.iter().map(|choice| self.provider(choice, ctx)).collect();
@@ -216,7 +216,7 @@ impl Workspace {
             gate: self.setup.gate.clone(),
             limits: self.policy.limits.clone(),
             workspace: ctx.address(),
-            subscription: self.slot.get(),
+            slot: self.slot.clone(),
             walking,
             snapshot_key: snapshot_key.clone(),
             seen,
@@ -330,7 +330,7 @@ impl Workspace {
 }
 
 /// Whether the question is about one document and answered by one server. Then it needs nothing of what the watcher's
-/// first walk finds out: as without a watcher, everything that the answer hangs on is compared with disk.
+/// first walk finds out, and only its answer waits for it.
 fn is_about_a_place(query: &GatedQuery) -> bool {
     matches!(
         query,

@@ -32,15 +32,9 @@ impl Workspace {
             on_change: Arc::new(move || drop(waker.try_send(Wake))),
         };
         let name = self.setup.name.clone();
-        let hurry = Arc::new(Notify::new());
-        let hurried = hurry.clone();
+        let walk = blocking::spawn(move || watcher.subscribe(spec));
         let task = tokio::spawn(async move {
-            // Either will do.
-            drop(tokio::time::timeout(WALK_DELAY, hurried.notified()).await);
-            if !actor.connected() {
-                return;
-            }
-            match blocking::spawn(move || watcher.subscribe(spec)).await {
+            match walk.await {
                 Ok(Ok(subscription)) if actor.connected() => slot.set(Some(Arc::new(subscription))),
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => tracing::warn!(workspace = %name, error = %error, "files can't be watched"),
@@ -49,14 +43,19 @@ impl Workspace {
             // A workspace that is gone meanwhile needs no subscription.
             actor.send(Subscribed).await.ok();
         });
-        let walking = Walking { done: async move { drop(task.await) }.boxed().shared(), hurry };
+        let walking: Walking = async move { drop(task.await) }.boxed().shared();
         self.watching = Watching::Starting(walking.clone());
         self.tell_state();
         Some(walking)
     }
 
-    /// Whether files are followed, so that equal epochs prove equal answers.
+    /// Whether files are followed, so that equal epochs prove equal answers. They are during the first walk: no result is
+    /// taken before it is over and has told what changed meanwhile.
     pub(super) fn is_watched(&self) -> bool {
+        matches!(self.watching, Watching::Starting(_)) && self.slot.get().is_none() || self.is_followed()
+    }
+
+    fn is_followed(&self) -> bool {
         self.slot.get().is_some_and(|subscription| subscription.degraded().is_none())
     }
 

@@ -119,7 +119,7 @@ impl Handler<Warm> for Workspace {
             return;
         }
         let wait = match self.prepare(ctx) {
-            Some(walking) => Some(walking.hurried()),
+            Some(walking) => Some(walking),
             None => match self.plan_workspace(true) {
                 Ok(plan) => {
                     let prewarm = self.policy.prewarm.clone();

@@ -21,7 +21,6 @@ use std::time::Duration;
 use actix::prelude::*;
 use futures::future::{BoxFuture, Shared};
 use serde::Serialize;
-use tokio::sync::Notify;
 
 use crate::base::clock::{Deadline, Instant};
 use crate::engine::directory::WatchSlot;
@@ -48,8 +47,6 @@ pub use operate::{GetSnapshots, GetTroubles, HaltChild, RestartChild, StoppedSer
 const MAILBOX: usize = 4_096;
 /// How often expired snapshots are dropped.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(15);
-/// How long a first walk that nobody needs gives way to the start of a language server.
-const WALK_DELAY: Duration = Duration::from_millis(100);
 /// Executions that are remembered; dead ones are swept beyond it.
 const MAX_REMEMBERED_RUNS: usize = 1_024;
 
@@ -189,21 +186,8 @@ impl Drop for Child {
     }
 }
 
-/// The watcher's first walk, not over yet. It begins after a while, or at once when somebody needs it: until then the
-/// machine is the language server's, whose start somebody waits for.
-#[derive(Clone)]
-pub struct Walking {
-    done: Shared<BoxFuture<'static, ()>>,
-    hurry: Arc<Notify>,
-}
-
-impl Walking {
-    /// Has it begin now; what to wait for.
-    pub fn hurried(&self) -> Shared<BoxFuture<'static, ()>> {
-        self.hurry.notify_one();
-        self.done.clone()
-    }
-}
+/// The watcher's first walk, not over yet: what to wait for.
+pub type Walking = Shared<BoxFuture<'static, ()>>;
 
 /// Where the watcher is.
 enum Watching {
