@@ -67,6 +67,13 @@ fn a_server_starts_and_is_asked_while_the_first_walk_is_under_way() {
     });
 }
 
+/// Until files are stamped with a later time than now: the clock of stamps has coarse ticks.
+fn until_stamps_are_later() {
+    let now = std::time::SystemTime::now();
+    let stamp = || tempfile::NamedTempFile::new().unwrap().as_file().metadata().unwrap().modified().unwrap();
+    while stamp() <= now {}
+}
+
 #[test]
 fn what_changes_while_the_walk_is_under_way_is_in_the_answer() {
     paused(|| async {
@@ -76,8 +83,7 @@ fn what_changes_while_the_walk_is_under_way_is_in_the_answer() {
         let _walk = walking_for(1_000, 0);
         let call = yard.spawn(DEFINITION, yard.site().at("a.fake", 0, 0));
         fake.wait_for("textDocument/definition", 1).await;
-        // Later than the clock's tick in which the question came.
-        std::thread::sleep(Duration::from_millis(20));
+        until_stamps_are_later();
         yard.site().write("b.fake", "longer\n");
         call.await.unwrap().ok();
         assert_eq!(fake.record().count("textDocument/definition"), 2, "the first answer may have been of another text");
