@@ -1,4 +1,4 @@
-//! Rank 0: the ground everything stands on. Digests, encodings, limits, budgets and the clock.
+//! Rank 0: the ground everything stands on. Digests, encodings, limits, budgets, the clock, and what threads are asked to do.
 //!
 //! Nothing here knows what a tool, a language server or a workspace is, and nothing here does I/O.
 
@@ -9,4 +9,5 @@ pub mod clock;
 pub mod digest;
 pub mod ids;
 pub mod limits;
+pub mod priority;
 pub mod stable_json;

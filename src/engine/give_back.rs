@@ -7,7 +7,7 @@
 use crate::base::blocking;
 
 /// So many bytes are worth the milliseconds that it takes.
-pub const WORTH_BYTES: usize = 4 * 1024 * 1024;
+const WORTH_BYTES: usize = 4 * 1024 * 1024;
 
 /// Gives back what can be given, if `freed` bytes are worth it.
 pub fn after(freed: usize) {

@@ -212,16 +212,24 @@ impl KnownFiles {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::gate::Gate;
 
-    #[test]
-    fn a_look_from_elsewhere_does_not_make_an_old_text_new() {
+    /// A file with this text in a workspace of its own, which lasts as long as the folder.
+    fn a_file(text: &str) -> (tempfile::TempDir, PathBuf, Gate, CanonicalUri) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().canonicalize().unwrap().join("a.c");
-        std::fs::write(&file, "old").unwrap();
+        std::fs::write(&file, text).unwrap();
         let gate = Gate::open(&[file.parent().unwrap().to_path_buf()], &[]).unwrap();
         let uri = gate.of_path(&file).unwrap();
+        (folder, file, gate, uri)
+    }
+
+    #[test]
+    fn a_look_from_elsewhere_does_not_make_an_old_text_new() {
+        let (_folder, file, gate, uri) = a_file("old");
         let mut known = KnownFiles::new(gate.clone());
         assert_eq!(known.document(&uri, None).unwrap().0.document.text(), "old");
         std::fs::write(&file, "newer").unwrap();
@@ -236,11 +244,7 @@ mod tests {
 
     #[test]
     fn a_look_made_on_the_way_here_counts_only_if_it_agrees() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().canonicalize().unwrap().join("a.c");
-        std::fs::write(&file, "old").unwrap();
-        let gate = Gate::open(&[file.parent().unwrap().to_path_buf()], &[]).unwrap();
-        let uri = gate.of_path(&file).unwrap();
+        let (_folder, file, gate, uri) = a_file("old");
         let mut known = KnownFiles::new(gate.clone());
         let stamp = gate.stat(&uri).unwrap();
         assert_eq!(known.look_seen(&uri, Some(stamp)).unwrap(), Look::New);

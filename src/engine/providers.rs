@@ -63,7 +63,7 @@ pub struct Plan {
 }
 
 /// A plan, or the looks for programs to wait for first.
-pub type Planned = Result<Plan, Vec<Looking>>;
+pub type Planned<P = Plan> = Result<P, Vec<Looking>>;
 
 /// The servers of one file.
 pub fn plan_for_file(setup: &WorkspaceSetup, path: &Path, with_linters: bool) -> Planned {

@@ -25,6 +25,7 @@ use super::span_pump;
 use super::span_queue::SpanQueue;
 use super::{CallLog, Observers, names, otlp};
 use crate::base::limits;
+use crate::base::priority::give_way;
 
 /// What was lost on the way out, and what wasn't.
 #[derive(Debug, Default)]
@@ -75,10 +76,6 @@ pub struct Pipeline {
     stop: CancellationToken,
     ended: Mutex<Option<mpsc::Receiver<()>>>,
 }
-
-/// How much the calls' threads go before the exporting one, in the system's measure: 0 to 19.
-#[cfg(target_os = "linux")]
-const NICENESS: i32 = 5;
 
 /// A pump: runs until it is stopped.
 type Pump = BoxFuture<'static, ()>;
@@ -191,7 +188,7 @@ fn run_thread(build: impl FnOnce() -> Built + Send + 'static) -> std::io::Result
     let (ended_tx, ended_rx) = mpsc::channel();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let work = move || {
-        let _ = yield_to_calls();
+        give_way();
         let inside = runtime.enter();
         let (spans, metrics) = build();
         drop(inside);
@@ -211,20 +208,6 @@ fn run_thread(build: impl FnOnce() -> Built + Send + 'static) -> std::io::Result
     std::thread::Builder::new().name("codeyard-telemetry".to_owned()).spawn(work)?;
     let (exports_spans, warnings) = built_rx.recv().map_err(std::io::Error::other)?;
     Ok((ended_rx, exports_spans, warnings))
-}
-
-/// Has the calls' threads go first where processors are short. Not by much: a thread that starves loses spans. Without the
-/// right to do so all threads stay alike.
-#[cfg(target_os = "linux")]
-fn yield_to_calls() -> rustix::io::Result<()> {
-    // On Linux this is the calling thread's own.
-    rustix::process::setpriority_process(None, NICENESS)
-}
-
-/// Elsewhere it would be the whole process's.
-#[cfg(not(target_os = "linux"))]
-fn yield_to_calls() -> rustix::io::Result<()> {
-    Ok(())
 }
 
 fn resource(settings: &Settings) -> Resource {

@@ -51,9 +51,39 @@ impl Changes {
 
     /// Adds what changed after it: each path once, and beyond `MAX_PENDING_CHANGES` of them `incomplete`.
     pub fn merge(&mut self, later: &Self) {
-        let mut all = Pending::of(self);
-        all.merge(Pending::of(later));
-        *self = all.take();
+        for change in &later.files {
+            match self.files.binary_search_by(|known| known.path.cmp(&change.path)) {
+                Ok(at) => self.files[at].kind = difference(self.files[at].kind.was_there(), change.kind.is_there()),
+                Err(at) => self.files.insert(at, change.clone()),
+            }
+        }
+        self.bulk |= later.bulk;
+        self.head_changed |= later.head_changed;
+        self.incomplete |= later.incomplete;
+        if self.files.len() > MAX_PENDING_CHANGES {
+            self.files.clear();
+            (self.bulk, self.incomplete) = (true, true);
+        }
+    }
+}
+
+impl ChangeKind {
+    fn was_there(self) -> bool {
+        self != Self::Created
+    }
+
+    fn is_there(self) -> bool {
+        self != Self::Deleted
+    }
+}
+
+/// What to tell of a file that was or wasn't there at the last look, and is or isn't there now.
+fn difference(before: bool, now: bool) -> ChangeKind {
+    match (before, now) {
+        (false, true) => ChangeKind::Created,
+        (true, true) => ChangeKind::Changed,
+        // What came and went is told as gone: who reads the disk himself may have seen it in between.
+        (_, false) => ChangeKind::Deleted,
     }
 }
 
@@ -68,16 +98,6 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    fn of(changes: &Changes) -> Self {
-        let mut pending = Self { bulk: changes.bulk, head_changed: changes.head_changed, ..Self::default() };
-        pending.incomplete = changes.incomplete;
-        for change in &changes.files {
-            let (before, now) = (change.kind != ChangeKind::Created, change.kind != ChangeKind::Deleted);
-            pending.note(change.path.clone(), before, now);
-        }
-        pending
-    }
-
     /// A file was there or not before, and is or isn't now.
     pub fn note(&mut self, path: PathBuf, before: bool, now: bool) {
         self.files.entry(path).or_insert((before, now)).1 = now;
@@ -122,14 +142,8 @@ impl Pending {
     /// What was gathered; begins anew.
     pub fn take(&mut self) -> Changes {
         let gathered = std::mem::take(self);
-        let kind = |state| match state {
-            (false, true) => ChangeKind::Created,
-            (true, true) => ChangeKind::Changed,
-            // What came and went is told as gone: who reads the disk himself may have seen it in between.
-            (_, false) => ChangeKind::Deleted,
-        };
         let files = gathered.files.into_iter();
-        let files = files.map(|(path, state)| FileChange { path, kind: kind(state) });
+        let files = files.map(|(path, (before, now))| FileChange { path, kind: difference(before, now) });
         Changes {
             files: files.collect(),
             bulk: gathered.bulk,

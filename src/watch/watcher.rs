@@ -14,10 +14,7 @@ use super::queue::{Happened, Queue, WatchId};
 use super::routes::Routes;
 use super::subscription::{Subscriber, Subscription};
 use super::traffic::Traffic;
-
-/// The niceness of a first walk: beside one busy thread on its processor it still gets a quarter of the time.
-#[cfg(target_os = "linux")]
-const GIVES_WAY: i32 = 5;
+use crate::base::priority::give_way;
 
 /// The one watcher of the process. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -140,8 +137,7 @@ impl Watcher {
 fn unhurried(work: impl FnOnce() + Send) {
     let walked = std::thread::scope(|scope| {
         let walk = move || {
-            #[cfg(target_os = "linux")]
-            let _ = rustix::process::setpriority_process(None, GIVES_WAY);
+            give_way();
             work();
         };
         scope.spawn(walk).join()

@@ -15,7 +15,7 @@ use crate::engine::anchors;
 use crate::watch::Changes;
 
 /// How long after its birth a child's registrations count as part of its start.
-pub const SETTLES_WITHIN: Duration = Duration::from_secs(10);
+const SETTLES_WITHIN: Duration = Duration::from_secs(10);
 
 impl LanguageServer {
     /// Whether the child can't follow by being told of files: one changed of which it reads a copy (a compile database), or

@@ -254,7 +254,7 @@ impl LanguageServer {
             blocking::spawn(move || cell.set_memory(process.memory_bytes().unwrap_or(0)));
         }
         self.cared = self.cared.wrapping_add(1);
-        if now.saturating_duration_since(up.born) >= follow::SETTLES_WITHIN {
+        if !self.is_young() {
             self.early = Changes::default();
         }
         if now.saturating_duration_since(up.born) >= self.history.rule().window {

@@ -8,7 +8,7 @@ use crate::base::ids::{LanguageId, ServerKind};
 use crate::engine::anchors;
 use crate::engine::execution::{Execution, Provider};
 use crate::engine::known_files::Look;
-use crate::engine::providers::{self, Choice};
+use crate::engine::providers::{self, Choice, Planned};
 use crate::engine::question::DocumentInput;
 use crate::engine::server_state::Unavailable;
 use crate::model::error::ErrorCode;
@@ -262,7 +262,7 @@ impl Workspace {
         Ok(Some(DocumentInput { source, language: LanguageId::new(language) }))
     }
 
-    fn plan(&mut self, query: &GatedQuery) -> Result<Arc<Plan>, Vec<crate::engine::programs::Looking>> {
+    fn plan(&mut self, query: &GatedQuery) -> Planned<Arc<Plan>> {
         let linters = !matches!(query, Query::WorkspaceSymbols { .. });
         match query.uri() {
             Some(uri) => self.plan_file(uri, linters),
@@ -287,11 +287,7 @@ impl Workspace {
         Arc::new(Plan { choices, unavailable, ..plan.as_ref().clone() })
     }
 
-    fn plan_file(
-        &mut self,
-        uri: &CanonicalUri,
-        linters: bool,
-    ) -> Result<Arc<Plan>, Vec<crate::engine::programs::Looking>> {
+    fn plan_file(&mut self, uri: &CanonicalUri, linters: bool) -> Planned<Arc<Plan>> {
         let path = uri.to_path();
         let language = self.setup.servers.index.language_of(&path).unwrap_or_default().to_owned();
         let key = (path.parent().map(PathBuf::from).unwrap_or_default(), language, linters);
@@ -305,7 +301,7 @@ impl Workspace {
         Ok(plan)
     }
 
-    pub(super) fn plan_workspace(&mut self, linters: bool) -> Result<Arc<Plan>, Vec<crate::engine::programs::Looking>> {
+    pub(super) fn plan_workspace(&mut self, linters: bool) -> Planned<Arc<Plan>> {
         if let Some(plan) = self.workspace_plans.get(&linters) {
             return Ok(plan.clone());
         }

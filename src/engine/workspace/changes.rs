@@ -52,11 +52,10 @@ impl Workspace {
     /// Whether files are followed, so that equal epochs prove equal answers. They are during the first walk: no result is
     /// taken before it is over and has told what changed meanwhile.
     pub(super) fn is_watched(&self) -> bool {
-        matches!(self.watching, Watching::Starting(_)) && self.slot.get().is_none() || self.is_followed()
-    }
-
-    fn is_followed(&self) -> bool {
-        self.slot.get().is_some_and(|subscription| subscription.degraded().is_none())
+        match self.slot.get() {
+            Some(subscription) => subscription.degraded().is_none(),
+            None => matches!(self.watching, Watching::Starting(_)),
+        }
     }
 
     /// Takes what the watcher has seen. Without a watcher everything may have changed since the last question.
