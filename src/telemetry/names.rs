@@ -46,6 +46,8 @@ pub const WORKSPACE: &str = "codeyard.workspace";
 pub const CATALOG: &str = "codeyard.catalog";
 /// The principal's hash.
 pub const PRINCIPAL: &str = "codeyard.principal";
+/// The operation of a call of the tool `lsp`.
+pub const LSP_OPERATION: &str = "codeyard.lsp.operation";
 /// The language of the document asked about.
 pub const LANGUAGE: &str = "codeyard.language";
 /// The kind of the language server; several are joined with commas.
@@ -98,6 +100,7 @@ pub const SPAN_ATTRIBUTES: &[&str] = &[
     WORKSPACE,
     CATALOG,
     PRINCIPAL,
+    LSP_OPERATION,
     LANGUAGE,
     SERVER_KIND,
     EPOCHS,
@@ -132,6 +135,7 @@ pub const REASONS: &[&str] = &[
     "malformed",
     "malformed_escape",
     "missing",
+    "no_identifier",
     "no_path",
     "no_server",
     "not_absolute",
@@ -139,6 +143,7 @@ pub const REASONS: &[&str] = &[
     "not_utf8",
     "offset",
     "overloaded",
+    "position_beyond",
     "quarantined",
     "query",
     "range",
@@ -151,12 +156,14 @@ pub const REASONS: &[&str] = &[
     "sweep",
     "timeout",
     "too_long",
+    "too_many_functions",
     "too_many_raw_items",
     "too_many_results",
     "too_much_text",
     "type",
     "undecodable",
     "unknown",
+    "unknown_operation",
     "unknown_tool",
     "unsupported",
     "version",
