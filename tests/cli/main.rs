@@ -14,4 +14,5 @@ mod harness;
 mod quickstart;
 mod reload;
 mod serving;
+mod session;
 mod usage;
