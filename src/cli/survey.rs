@@ -183,7 +183,16 @@ impl<'a> Surveyor<'a> {
             let mut programs = looks.programs.borrow_mut();
             let located = || match self.installer.locate(kind, server, Some(within)) {
                 Located::Ready(program) => Ok(program),
-                why => Err(why),
+                Located::NotInstalled { command } => Err(Missing {
+                    verdict: Verdict::NotInstalled,
+                    why: "its program is neither installed nor on the PATH".to_owned(),
+                    command: Some(command),
+                }),
+                Located::Broken { why } => Err(Missing {
+                    verdict: Verdict::Broken,
+                    why,
+                    command: server.install.is_some().then(|| format!("codeyard servers install {kind}")),
+                }),
             };
             programs.entry(key).or_insert_with(located).clone()
         };
@@ -199,8 +208,16 @@ struct Looks {
     programs: RefCell<HashMap<(String, PathBuf), Found>>,
 }
 
-/// A program, or why it isn't there.
-type Found = Result<Program, Located>;
+/// A program, or why it can't be started.
+type Found = Result<Program, Missing>;
+
+/// Why a program can't be started, and the command that would help.
+#[derive(Clone)]
+struct Missing {
+    verdict: Verdict,
+    why: String,
+    command: Option<String>,
+}
 
 /// What becomes of a kind for one file.
 pub struct Judged {
@@ -213,7 +230,7 @@ pub struct Judged {
 }
 
 /// A verdict in words.
-fn judge(root: &Path, one: Considered<'_, Program, Located>) -> Judged {
+fn judge(root: &Path, one: Considered<'_, Program, Missing>) -> Judged {
     let Considered { kind, server, verdict } = one;
     let mut found = Candidate::new(kind, server.role);
     let mut place = None;
@@ -227,17 +244,8 @@ fn judge(root: &Path, one: Considered<'_, Program, Located>) -> Judged {
         }
         choosing::Verdict::Unavailable { root: at, by, why } => {
             place = Some((at, by));
-            match why {
-                Located::Broken { why } => {
-                    found.command = server.install.is_some().then(|| format!("codeyard servers install {kind}"));
-                    (Verdict::Broken, why)
-                }
-                Located::NotInstalled { command } => {
-                    found.command = Some(command);
-                    (Verdict::NotInstalled, "its program is neither installed nor on the PATH".to_owned())
-                }
-                Located::Ready(_) => (Verdict::Broken, "its program could not be looked at".to_owned()),
-            }
+            found.command = why.command;
+            (why.verdict, why.why)
         }
         choosing::Verdict::Excluded { by } => {
             (Verdict::NotMeant, format!("{} says that another server is meant", relative(root, &by).display()))
