@@ -52,13 +52,17 @@ pub fn run(args: DoctorArgs) -> Result<(), Failure> {
         document["file"] = json!(report);
         return output::print_either(args.json, &document, || {
             let mut lines = report.lines();
-            lines.push(String::new());
-            lines.push(match &args.registry.config {
-                Some(config) if status.is_none() && problem.is_none() => {
-                    format!("no server runs here; `codeyard serve --config {}` starts one", config.display())
+            match &args.registry.config {
+                _ if status.is_some() || problem.is_some() => {
+                    lines.extend([String::new(), server_line(status.as_ref(), problem.as_deref())]);
                 }
-                _ => server_line(status.as_ref(), problem.as_deref()),
-            });
+                Some(config) => lines.extend([
+                    String::new(),
+                    format!("no server runs here; `codeyard serve --config {}` starts one", config.display()),
+                ]),
+                // The report says it, with the root that fits.
+                None => {}
+            }
             lines.join("\n") + "\n"
         });
     }

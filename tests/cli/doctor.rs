@@ -137,7 +137,7 @@ fn files_that_nobody_serves_and_why() {
     let (place, config) = place();
     let unknown = place.run(&["doctor", "plain.unknown", "--config", &config]).code(0).stdout;
     assert!(
-        unknown.contains("no language server is known for this kind of file; `codeyard servers list`"),
+        unknown.contains("no language server is known for this kind of file\n  `codeyard servers list`"),
         "{unknown}"
     );
     let ignored = file(&place, &["made/z.two", "--config", &config]);
@@ -199,7 +199,6 @@ fn what_the_doctor_says_is_what_runs() {
     let running: Value = place.run(&["servers", "running", "--json"]).code(0).json();
     let mut pids = Vec::new();
     for (path, root) in [("a/src/x.tiny", "a"), ("b/y.tiny", "b")] {
-        // Without --config: the workspaces are the running server's; its own kinds are only in its configuration.
         let report = file(&place, &[path, "--config", &config]);
         let tiny = server(&report, "tiny");
         assert_eq!([&tiny["project_root"], &tiny["running"]["state"]], [root, "ready"]);
@@ -217,6 +216,8 @@ fn what_the_doctor_says_is_what_runs() {
         (&asked["workspaces"][0]["workspace"], &asked["workspaces"][0]["told_by"]),
         (&json!("both"), &json!("the running server"))
     );
+    let text = place.run(&["doctor", "b/y.tiny"]).code(0).stdout;
+    assert!(text.contains("no language server is known") && text.contains("with `--config FILE`"), "{text}");
     fs::create_dir(place.path("third")).unwrap();
     fs::write(place.path("third/c.py"), "").unwrap();
     let outside = place.path("third/c.py").display().to_string();

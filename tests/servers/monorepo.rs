@@ -69,6 +69,14 @@ impl Repository {
         locations.iter().map(spot).collect()
     }
 
+    /// What the doctor prints of a file.
+    fn doctor_prints(&self, path: &str) -> String {
+        let mut command = codeyard("doctor", self.yard.state.path());
+        let output = command.arg(self.root.join(path)).stdin(Stdio::null()).output().expect("it runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("a text")
+    }
+
     /// What the doctor says of the kind that serves a file: its project root, and its process id if it is ready.
     fn doctor(&self, path: &str) -> (String, String, Option<u64>) {
         let mut command = codeyard("doctor", self.yard.state.path());
@@ -253,6 +261,32 @@ fn a_manifest_that_changes_moves_a_project_to_another_child() {
     many.assert_children("typescript", &[("all/loose/loose.ts", "all"), ("all/app/app.ts", "all")]);
     many.before = listing(&many.root);
     many.end();
+}
+
+#[test]
+fn the_example_of_the_documentation_is_what_the_doctor_prints() {
+    let mut many = Repository::serve(TYPESCRIPT, "");
+    assert_eq!(many.definition("all/app/app.ts", "root", 1), ["all/core/core.ts:0"]);
+    let printed = many.doctor_prints("all/app/app.ts").replace(many.root.to_str().expect("a name"), "/home/me/code");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/language-servers.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let example = page.split("$ codeyard doctor all/app/app.ts\n").nth(1).and_then(|rest| rest.split("```").next());
+    assert_eq!(blurred(&printed), blurred(example.expect("the example")));
+    many.end();
+}
+
+/// The text without what differs from run to run: numbers, addresses and ids.
+fn blurred(text: &str) -> String {
+    let is_hash = |hash: &str| hash.len() == 8 && hash.chars().all(|c| c.is_ascii_hexdigit());
+    let differs = |word: &str| {
+        let word = word.trim_end_matches([',', ';']);
+        word.parse::<u64>().is_ok()
+            || word.starts_with("http://")
+            || word.rsplit_once('-').is_some_and(|(_, end)| is_hash(end))
+    };
+    let blur = |word| if differs(word) { "…" } else { word };
+    let lines = text.trim_end().lines().map(|line| line.split(' ').map(blur).collect::<Vec<_>>().join(" "));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn edit(file: &Path, from: &str, to: &str) {

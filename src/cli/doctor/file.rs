@@ -125,11 +125,16 @@ impl FileReport {
         let mut lines = vec![self.path.display().to_string()];
         match &self.language {
             Some(language) => lines.push(format!("  language {language}")),
-            None => lines.push(
-                "  no language server is known for this kind of file; `codeyard servers list` shows what is known, and \
-                 `[languages]` and `[servers]` of a configuration add to it"
-                    .to_owned(),
-            ),
+            None => {
+                lines.push("  no language server is known for this kind of file".to_owned());
+                let next = match self.workspaces.iter().any(|place| place.told_by == places::RUNNING) {
+                    true => "what only the running server's configuration knows is known with `--config FILE`",
+                    false => {
+                        "`codeyard servers list` shows what is known, and `[languages]` of a configuration adds to it"
+                    }
+                };
+                lines.push(format!("  {next}"));
+            }
         }
         for place in &self.workspaces {
             place.lines(&mut lines);

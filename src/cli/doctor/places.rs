@@ -13,6 +13,9 @@ use crate::config::WorkspaceConfig;
 use crate::lsp::registry::Selection;
 use crate::model::roots::RootSet;
 
+/// What tells of the running server's workspaces.
+pub const RUNNING: &str = "the running server";
+
 /// A workspace for a file.
 pub struct Place {
     /// Its name; one that is only supposed has none.
@@ -37,7 +40,7 @@ pub fn of(args: &DoctorArgs, file: &Path, status: Option<&Status>) -> Result<Vec
             (told_by, all)
         }
         (None, Some(status)) => {
-            let told_by = "the running server".to_owned();
+            let told_by = RUNNING.to_owned();
             let all = status.workspaces.iter().map(|workspace| running(workspace, &told_by)).collect();
             (told_by, all)
         }
@@ -90,7 +93,7 @@ fn supposed(args: &DoctorArgs, file: &Path, told_by: &str) -> Place {
             config.display()
         ),
         None if told_by.is_empty() => {
-            format!("in no workspace yet; `codeyard serve --root {shown}` would serve it as follows")
+            format!("no server runs here; `codeyard serve --root {shown}` would serve it as follows")
         }
         None => format!(
             "no workspace of {told_by} holds it, so nothing serves it; \
