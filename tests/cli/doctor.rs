@@ -63,7 +63,7 @@ fn place() -> (Place, String) {
         fs::write(place.path(path), text).unwrap();
     }
     let workspace = "[[workspace]]\nname = \"both\"\nroots = [\"repo\"]\nextra_roots = [\"other\"]\n\
-                     servers = { disable = [\"never\"] }\n";
+                     servers = { disable = [\"never\", \"ruff\"] }\n";
     let config = place.configure(&format!("{workspace}{KINDS}"));
     (place, config)
 }
@@ -216,6 +216,9 @@ fn what_the_doctor_says_is_what_runs() {
         (&asked["workspaces"][0]["workspace"], &asked["workspaces"][0]["told_by"]),
         (&json!("both"), &json!("the running server"))
     );
+    fs::write(place.path("repo/b/c.py"), "").unwrap();
+    let ruff = server(&file(&place, &["b/c.py"]), "ruff").clone();
+    assert_eq!(ruff["why"], "disabled by the configuration", "as the running server has it");
     let text = place.run(&["doctor", "b/y.tiny"]).code(0).stdout;
     assert!(text.contains("no language server is known") && text.contains("with `--config FILE`"), "{text}");
     fs::create_dir(place.path("third")).unwrap();
@@ -224,4 +227,18 @@ fn what_the_doctor_says_is_what_runs() {
     let text = place.run(&["doctor", &outside]).code(0).stdout;
     let wanted = format!("`codeyard workspaces put NAME --root {}`", place.path("third").display());
     assert!(text.contains("no workspace of the running server holds it") && text.contains(&wanted), "{text}");
+}
+
+#[test]
+fn a_workspace_that_failed_says_so() {
+    let place = Place::new();
+    let config = place.configure(
+        "[[workspace]]\nname = \"good\"\nroots = [\"repo\"]\n[[workspace]]\nname = \"bad\"\nroots = [\"other\", \"gone\"]\n",
+    );
+    let _serving = place.serve(&["--config", &config]);
+    fs::write(place.path("other/x.py"), "").unwrap();
+    let report = file(&place, &["../other/x.py"]);
+    assert_eq!(report["workspaces"][0]["workspace"], "bad");
+    let note = report["workspaces"][0]["note"].as_str().unwrap_or_default();
+    assert!(note.contains("can't be opened") && note.contains("`codeyard workspaces`"), "{report}");
 }

@@ -40,7 +40,7 @@ struct PlaceReport {
     in_extra_root: bool,
     /// Ignore files leave it out of what is listed.
     ignored: bool,
-    /// What to do where nothing serves it as things are.
+    /// Why nothing serves it as things are, with the command that helps.
     note: Option<String>,
     /// In the order of choice.
     servers: Vec<Row>,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::args::DoctorArgs;
 use super::super::{Failure, assemble, configuration, survey};
 use super::running::Status;
-use crate::admin::documents::WorkspaceDocument;
+use crate::admin::documents::{WorkspaceDocument, WorkspaceState};
 use crate::config::WorkspaceConfig;
 use crate::lsp::registry::Selection;
 use crate::model::roots::RootSet;
@@ -26,7 +26,7 @@ pub struct Place {
     pub roots: RootSet,
     /// What is chosen among servers.
     pub selection: Selection,
-    /// Why it is only supposed, with the command that would make it so.
+    /// Why nothing serves the file as things are, with the command that helps.
     pub note: Option<String>,
 }
 
@@ -41,7 +41,9 @@ pub fn of(args: &DoctorArgs, file: &Path, status: Option<&Status>) -> Result<Vec
         }
         (None, Some(status)) => {
             let told_by = RUNNING.to_owned();
-            let all = status.workspaces.iter().map(|workspace| running(workspace, &told_by)).collect();
+            // One on its way out takes no calls; the one in its place is there too.
+            let all = status.workspaces.iter().filter(|workspace| workspace.state != WorkspaceState::Draining);
+            let all = all.map(|workspace| running(workspace, &told_by)).collect();
             (told_by, all)
         }
         (None, None) => (String::new(), Vec::new()),
@@ -69,16 +71,22 @@ fn configured(workspace: &WorkspaceConfig, told_by: &str) -> Place {
 }
 
 fn running(workspace: &WorkspaceDocument, told_by: &str) -> Place {
+    let problem = workspace.problem.as_deref().unwrap_or("no reason is known");
+    let note = match workspace.state {
+        WorkspaceState::Failed => Some(format!("it can't be opened: {problem}; `codeyard workspaces` shows how it is")),
+        WorkspaceState::NotAnswering => Some("it doesn't answer; `codeyard workspaces` shows how it is".to_owned()),
+        WorkspaceState::Open | WorkspaceState::Draining => None,
+    };
     let parsed = serde_json::from_value::<WorkspaceConfig>(Value::Object(workspace.configuration.clone()));
     match parsed {
-        Ok(workspace) => configured(&workspace, told_by),
-        // One on its way out has no configuration.
+        Ok(workspace) => Place { note, ..configured(&workspace, told_by) },
+        // Without its configuration the roots are all that is known of it.
         Err(_) => Place {
             workspace: Some(workspace.name.clone()),
             told_by: told_by.to_owned(),
             roots: RootSet::of_real_paths(workspace.roots.iter().map(PathBuf::from).collect(), Vec::new()),
             selection: Selection::default(),
-            note: None,
+            note,
         },
     }
 }
