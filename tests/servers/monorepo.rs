@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use codeyard::lsp::registry::{Disk, ProjectRoot, Registry, project_root};
 use serde_json::{Value, json};
 
 use crate::bare::uri_of;
@@ -287,6 +288,67 @@ fn blurred(text: &str) -> String {
     let blur = |word| if differs(word) { "…" } else { word };
     let lines = text.trim_end().lines().map(|line| line.split(' ').map(blur).collect::<Vec<_>>().join(" "));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Packages in workspaces, excluded from them, pointing at them, and between them.
+const PACKAGES: Files = &[
+    (
+        "Cargo.toml",
+        "[workspace]\nmembers = [\"a\", \"libs/*\", \"ex/in\", \"nest/x\"]\nexclude = [\"ex\", \"./out\", \"old/../near\"]\n",
+    ),
+    ("a/Cargo.toml", "{package}"),
+    ("a/inner/Cargo.toml", "{package}"),
+    ("a/fuzz/Cargo.toml", "{package}[workspace]\n"),
+    ("libs/b/Cargo.toml", "{package}"),
+    ("ex/in/Cargo.toml", "{package}"),
+    ("ex/alone/Cargo.toml", "{package}"),
+    ("exact/Cargo.toml", "{package}"),
+    ("near/Cargo.toml", "{package}"),
+    ("out/Cargo.toml", "{package}"),
+    ("out/deep/Cargo.toml", "{package}[workspace.package]\nlicense = \"MIT\"\n"),
+    ("out/deep/er/Cargo.toml", "{package}"),
+    ("target/package/a-1/Cargo.toml", "{package}"),
+    ("out/ws/Cargo.toml", "[workspace]\nmembers = [\"../p\"]\n"),
+    ("out/p/Cargo.toml", "{package}workspace = \"../ws\"\n"),
+    ("out/p/sub/Cargo.toml", "{package}"),
+    ("nest/Cargo.toml", "[workspace]\nexclude = [\"x\"]\n"),
+    ("nest/x/Cargo.toml", "{package}"),
+];
+
+#[test]
+fn cargo_itself_finds_the_same_workspaces() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().canonicalize().expect("a path");
+    for (path, text) in PACKAGES {
+        let source = root.join(path).with_file_name("src/lib.rs");
+        fs::create_dir_all(source.parent().expect("a folder")).expect("a folder");
+        fs::write(source, "").expect("a file");
+        let name = path.replace(['/', '.'], "-");
+        let package = format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+        fs::write(root.join(path), text.replace("{package}", &package)).expect("a file");
+    }
+    let rule = &Registry::builtin().servers["rust-analyzer"].root;
+    for (path, text) in PACKAGES.iter().filter(|(_, text)| text.contains("{package}")) {
+        let ProjectRoot::At { root: ours, .. } =
+            project_root(&root.join(path).with_file_name("src/lib.rs"), &root, rule, &Disk)
+        else {
+            panic!("{path} has no project root");
+        };
+        assert_eq!(ours, workspace_by_cargo(&root.join(path)), "{path}: {text}");
+    }
+}
+
+/// The folder of the workspace that Cargo takes a package for a part of, also where the workspace doesn't name it.
+fn workspace_by_cargo(manifest: &Path) -> PathBuf {
+    #[expect(clippy::disallowed_methods, reason = "Cargo is what the rule is compared with")]
+    let mut command = std::process::Command::new(env!("CARGO"));
+    command.args(["locate-project", "--workspace", "--message-format", "plain", "--manifest-path"]).arg(manifest);
+    let output = command.stdin(Stdio::null()).output().expect("Cargo runs");
+    let (told, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let believed = complaint.lines().find_map(|line| line.trim().strip_prefix("workspace:"));
+    let found = if output.status.success() { Some(told.trim()) } else { believed.map(str::trim) };
+    let found = found.unwrap_or_else(|| panic!("{}: {complaint}", manifest.display()));
+    Path::new(found).parent().expect("a folder").to_path_buf()
 }
 
 fn edit(file: &Path, from: &str, to: &str) {

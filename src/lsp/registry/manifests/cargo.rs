@@ -49,12 +49,10 @@ fn pointed(ground: &Ground<'_>, folder: &Path, pointer: &str) -> Word {
     }
 }
 
-/// As Cargo has it: by whole names from the workspace's folder, and what `members` names without a glob is a member all the same.
+/// As Cargo has it: by whole names from the workspace's folder, letter by letter; what `members` names without a glob is a member
+/// all the same.
 fn excludes(folder: &Path, own: &Path, members: &[String], exclude: &[String]) -> bool {
-    let names = |list: &[String]| {
-        let mut named = list.iter().filter_map(|path| super::plain(&folder.join(path)));
-        named.any(|path| own.starts_with(path))
-    };
+    let names = |list: &[String]| list.iter().any(|path| own.starts_with(folder.join(path)));
     names(exclude) && !names(members)
 }
 

@@ -118,7 +118,10 @@ fn a_configuration_of_the_checker_above_wins_over_a_nearer_project() {
 #[test]
 fn cargo_workspaces() {
     let files = [
-        ("Cargo.toml", "[workspace]\nmembers = [\"a\", \"libs/*\", \"ex/in\"]\nexclude = [\"ex\", \"./old/../out\"]\n"),
+        (
+            "Cargo.toml",
+            "[workspace]\nmembers = [\"a\", \"libs/*\", \"ex/in\"]\nexclude = [\"ex\", \"./out\", \"old/../near\"]\n",
+        ),
         ("a/Cargo.toml", "[package]\nname = \"a\"\n"),
         ("a/inner/Cargo.toml", "[package]\nname = \"inner\"\n"),
         ("a/fuzz/Cargo.toml", "[package]\nname = \"fuzz\"\n[workspace]\n"),
@@ -126,6 +129,7 @@ fn cargo_workspaces() {
         ("ex/in/Cargo.toml", "[package]\n"),
         ("ex/alone/Cargo.toml", "[package]\n"),
         ("exact/Cargo.toml", "[package]\n"),
+        ("near/Cargo.toml", "[package]\n"),
         ("out/Cargo.toml", "[package]\n"),
         ("out/deep/Cargo.toml", "[workspace.package]\nversion = \"1\"\n"),
         ("out/deep/er/Cargo.toml", "[package]\n"),
@@ -146,6 +150,8 @@ fn cargo_workspaces() {
             whole("ex/in/x.rs"),
             // `ex` is a name, not the beginning of one.
             whole("exact/x.rs"),
+            // Cargo compares names, not what they lead to.
+            whole("near/x.rs"),
             ("a/fuzz/x.rs", "a/fuzz", "manifest a/fuzz/Cargo.toml"),
             ("ex/alone/x.rs", "ex/alone", "ex/alone/Cargo.toml"),
             ("out/src/x.rs", "out", "out/Cargo.toml"),
