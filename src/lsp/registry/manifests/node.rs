@@ -44,10 +44,11 @@ fn names(globs: &[String], folder: &Path, own: &Path) -> bool {
         built.is_ok_and(|glob| glob.compile_matcher().is_match(path))
     };
     let Ok(below) = own.strip_prefix(folder) else { return false };
-    let folders: Vec<&Path> = below.ancestors().take_while(|path| !path.as_os_str().is_empty()).collect();
-    let names_one = |glob: &str| folders.iter().any(|path| matches(glob, path));
     let (out, into): (Vec<&String>, Vec<&String>) = globs.iter().partition(|glob| glob.starts_with('!'));
-    into.iter().any(|glob| names_one(glob)) && !out.iter().any(|glob| names_one(&glob[1..]))
+    let is_out = |path: &Path| out.iter().any(|glob| matches(&glob[1..], path));
+    let is_member = |path: &Path| into.iter().any(|glob| matches(glob, path)) && !is_out(path);
+    let mut folders = below.ancestors().take_while(|path| !path.as_os_str().is_empty());
+    !is_out(below) && folders.any(is_member)
 }
 
 /// The `packages` of a `pnpm-workspace.yaml`; nothing if it has none, which means all folders. Of YAML only the two ways in which
@@ -92,6 +93,9 @@ mod tests {
         assert!(!named(&["packages/*"], "packages") && !named(&["packages/*"], "other/packages/a"));
         assert!(named(&["packages/**"], "packages/a/b") && named(&["**"], "a") && named(&["a"], "a"));
         assert!(!named(&["packages/*", "!packages/old"], "packages/old/src"));
+        // As npm has it: what is taken away is that folder, not what lies below it under a name of its own.
+        assert!(!named(&["packages/**", "!packages/old"], "packages/old"));
+        assert!(named(&["packages/**", "!packages/old"], "packages/old/in"));
         assert!(!named(&["**", "!**/test/**"], "a/test/b") && named(&["**", "!**/test/**"], "a"));
         assert!(!named(&["["], "a") && !named(&[], "a"));
     }
