@@ -9,7 +9,7 @@ use crate::bare::{Bare, canonical_diagnostics, uri_of};
 use crate::e2e::listing;
 use crate::mcp::{Failure, Mcp};
 use crate::question::{Ask, source_files};
-use crate::real_servers::{Package, copy_sample};
+use crate::real_servers::{Package, copy_sample, files_below};
 
 /// Page sizes in the order in which they are used.
 const PAGE_SIZES: [usize; 3] = [7, 50, 200];
@@ -23,19 +23,39 @@ pub struct Language {
     pub linter: Option<&'static str>,
     /// Its files' endings.
     pub endings: &'static [&'static str],
+    /// Its folder beside this file.
+    source: &'static str,
     sample: &'static str,
     package: Package,
 }
 
 /// Python by ty and ruff.
-pub const PYTHON: Language =
-    Language { kind: "ty", linter: Some("ruff"), endings: &["py"], sample: "python", package: Package::Click };
+pub const PYTHON: Language = Language {
+    kind: "ty",
+    linter: Some("ruff"),
+    endings: &["py"],
+    source: "python",
+    sample: "python",
+    package: Package::Click,
+};
 /// TypeScript by the native server.
-pub const TYPESCRIPT: Language =
-    Language { kind: "typescript", linter: None, endings: &["ts"], sample: "typescript", package: Package::Rxjs };
+pub const TYPESCRIPT: Language = Language {
+    kind: "typescript",
+    linter: None,
+    endings: &["ts"],
+    source: "typescript",
+    sample: "typescript",
+    package: Package::Rxjs,
+};
 /// C by clangd.
-pub const C: Language =
-    Language { kind: "clangd", linter: None, endings: &["c", "h"], sample: "c", package: Package::Lz4 };
+pub const C: Language = Language {
+    kind: "clangd",
+    linter: None,
+    endings: &["c", "h", "cpp", "hpp"],
+    source: "cpp",
+    sample: "c",
+    package: Package::Lz4,
+};
 /// TypeScript by the server on Node.
 pub const OLD_TYPESCRIPT: Language = Language { kind: "typescript-language-server", ..TYPESCRIPT };
 
@@ -53,6 +73,12 @@ impl Corpus {
     /// A copy of the sample workspace.
     pub fn sample(language: Language) -> Self {
         Self::new(language, |root| copy_sample(language.sample, root))
+    }
+
+    /// The sources made for the operations of the tool `lsp`: interfaces with several implementations, calls across files, and
+    /// one file, with Windows line ends, of lines on which columns are easily miscounted.
+    pub fn harbour(language: Language) -> Self {
+        Self::new(language, |root| copy_harbour(language.source, root))
     }
 
     /// A copy of the real package.
@@ -107,8 +133,30 @@ impl Corpus {
     fn anchor(&self) -> Option<PathBuf> {
         let files = self.files().into_iter();
         files.min_by_key(|path| {
-            (path.extension().is_some_and(|end| end == "h"), path.components().count(), path.clone())
+            (path.extension().is_some_and(|end| end == "h" || end == "hpp"), path.components().count(), path.clone())
         })
+    }
+}
+
+fn copy_harbour(name: &str, root: &Path) {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/servers/sources").join(name);
+    let mut database = Vec::new();
+    for path in files_below(&from) {
+        let relative = path.strip_prefix(&from).expect("below");
+        let target = root.join(relative);
+        let mut text = fs::read_to_string(&path).expect("UTF-8");
+        if path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("_windows")) {
+            text = text.replace('\n', "\r\n");
+        }
+        fs::create_dir_all(target.parent().expect("a folder")).expect("a folder");
+        fs::write(&target, text).expect("a file");
+        if path.extension().is_some_and(|ending| ending == "cpp") {
+            let arguments = json!(["c++", "-std=c++17", "-Wall", "-c", relative]);
+            database.push(json!({"directory": root, "file": relative, "arguments": arguments}));
+        }
+    }
+    if !database.is_empty() {
+        fs::write(root.join("compile_commands.json"), Value::from(database).to_string()).expect("a file");
     }
 }
 
@@ -120,6 +168,11 @@ pub struct Expected {
 }
 
 impl Expected {
+    /// All servers in the registry's order.
+    pub fn into_servers(self) -> Vec<Bare> {
+        [self.primary].into_iter().chain(self.linter).collect()
+    }
+
     /// The canonical answer.
     pub fn answer(&mut self, ask: &Ask) -> Value {
         match (ask, &mut self.linter) {

@@ -13,9 +13,12 @@ mod question;
 #[path = "../support/real_servers.rs"]
 mod real_servers;
 
+mod agent;
 mod cold;
 mod corpus;
 mod encodings;
 mod equality;
 mod freshness;
+mod operations;
+mod outcome;
 mod rust;
