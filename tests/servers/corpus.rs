@@ -59,6 +59,9 @@ pub const C: Language = Language {
 /// TypeScript by the server on Node.
 pub const OLD_TYPESCRIPT: Language = Language { kind: "typescript-language-server", ..TYPESCRIPT };
 
+/// The same beside the native server: both answer everything.
+pub const TWO_TYPESCRIPTS: Language = Language { linter: Some("typescript-language-server"), ..TYPESCRIPT };
+
 /// A copy of real code.
 pub struct Corpus {
     /// Where it is, as a real path.
@@ -121,11 +124,13 @@ impl Corpus {
     /// The same with other encodings offered.
     pub fn bare_with(&self, encodings: &[&str], asks: &[Ask]) -> Expected {
         let mut primary = Bare::start(self.language.kind, &self.root, encodings);
-        let linter = self.language.linter.map(|kind| Bare::start(kind, &self.root, encodings));
-        for path in self.anchor().iter().map(PathBuf::as_path).chain(asks.iter().filter_map(Ask::path)) {
-            primary.open(path);
+        let mut linter = self.language.linter.map(|kind| Bare::start(kind, &self.root, encodings));
+        for server in [&mut primary].into_iter().chain(&mut linter) {
+            for path in self.anchor().iter().map(PathBuf::as_path).chain(asks.iter().filter_map(Ask::path)) {
+                server.open(path);
+            }
+            server.settle();
         }
-        primary.settle();
         Expected { primary, linter }
     }
 

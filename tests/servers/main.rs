@@ -6,7 +6,6 @@ mod bare;
 #[expect(dead_code, reason = "shared with the tests of the binary")]
 mod e2e;
 #[path = "../support/mcp.rs"]
-#[expect(dead_code, reason = "shared with the tests of the binary")]
 mod mcp;
 #[path = "../support/question.rs"]
 mod question;
@@ -16,9 +15,13 @@ mod real_servers;
 mod agent;
 mod cold;
 mod corpus;
+mod edits;
 mod encodings;
 mod equality;
 mod freshness;
 mod operations;
 mod outcome;
+mod pages;
+mod positions;
 mod rust;
+mod several;

@@ -102,7 +102,10 @@ pub fn expected(servers: &mut [Bare], op: &Op) -> Value {
             server.open(path);
         }
     }
-    let mut servers: Vec<&mut Bare> = servers.iter_mut().filter(|server| server.offers(op.provider())).collect();
+    // Names are searched by those that navigate, not by what adds to one of them.
+    let asked = if matches!(op, Op::Name(_)) { 1 } else { servers.len() };
+    let mut servers: Vec<&mut Bare> =
+        servers.iter_mut().take(asked).filter(|server| server.offers(op.provider())).collect();
     let servers = servers.as_mut_slice();
     match op {
         Op::At(number, at) => match POSITIONAL[*number] {
