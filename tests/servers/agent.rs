@@ -47,6 +47,14 @@ pub fn client(yard: &Yard, workspace: &str) -> Mcp {
     Mcp::connect(&yard.address, &format!("/mcp/{workspace}/lsp-v1+agent"), Some(&yard.token))
 }
 
+/// Whether the answer says of a server that it wasn't ready in time.
+pub fn is_early(answer: &Answer) -> bool {
+    let told = answer.metadata["passedOver"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let reason =
+        |one: &Value| one.as_str().and_then(|one| one.rsplit(": ").next().map(String::from)).expect("a reason");
+    told.iter().any(|one| ["starting", "indexing", "timeout"].contains(&reason(one).as_str()))
+}
+
 /// One attempt.
 pub fn attempt(client: &mut Mcp, arguments: &Value) -> Result<Answer, Refusal> {
     let body = client.call_text("lsp", arguments);
@@ -74,6 +82,7 @@ pub fn ask(client: &mut Mcp, arguments: &Value) -> Result<Answer, Refusal> {
                 assert!(!refusal.output.contains("No results"), "{refusal:?}");
                 pause(refusal.error["retryAfterMs"].as_u64().expect("a hint").min(2_000));
             }
+            Ok(answer) if is_early(&answer) => pause(100),
             outcome => return outcome,
         }
     }

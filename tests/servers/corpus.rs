@@ -25,8 +25,8 @@ pub struct Language {
     pub endings: &'static [&'static str],
     /// Its folder beside this file.
     source: &'static str,
-    sample: &'static str,
-    package: Package,
+    sample: Option<&'static str>,
+    package: Option<Package>,
 }
 
 /// Python by ty and ruff.
@@ -35,8 +35,8 @@ pub const PYTHON: Language = Language {
     linter: Some("ruff"),
     endings: &["py"],
     source: "python",
-    sample: "python",
-    package: Package::Click,
+    sample: Some("python"),
+    package: Some(Package::Click),
 };
 /// TypeScript by the native server.
 pub const TYPESCRIPT: Language = Language {
@@ -44,8 +44,8 @@ pub const TYPESCRIPT: Language = Language {
     linter: None,
     endings: &["ts"],
     source: "typescript",
-    sample: "typescript",
-    package: Package::Rxjs,
+    sample: Some("typescript"),
+    package: Some(Package::Rxjs),
 };
 /// C by clangd.
 pub const C: Language = Language {
@@ -53,13 +53,16 @@ pub const C: Language = Language {
     linter: None,
     endings: &["c", "h", "cpp", "hpp"],
     source: "cpp",
-    sample: "c",
-    package: Package::Lz4,
+    sample: Some("c"),
+    package: Some(Package::Lz4),
 };
 /// TypeScript by the server on Node.
 pub const OLD_TYPESCRIPT: Language = Language { kind: "typescript-language-server", ..TYPESCRIPT };
 
-/// The same beside the native server: both answer everything.
+/// Rust by rust-analyzer, which isn't everywhere.
+pub const RUST: Language =
+    Language { kind: "rust-analyzer", linter: None, endings: &["rs"], source: "rust", sample: None, package: None };
+/// The server on Node beside the native one: both answer everything.
 pub const TWO_TYPESCRIPTS: Language = Language { linter: Some("typescript-language-server"), ..TYPESCRIPT };
 
 /// A copy of real code.
@@ -75,7 +78,7 @@ pub struct Corpus {
 impl Corpus {
     /// A copy of the sample workspace.
     pub fn sample(language: Language) -> Self {
-        Self::new(language, |root| copy_sample(language.sample, root))
+        Self::new(language, |root| copy_sample(language.sample.expect("it has a sample"), root))
     }
 
     /// The sources made for the operations of the tool `lsp`: interfaces with several implementations, calls across files, and
@@ -86,7 +89,7 @@ impl Corpus {
 
     /// A copy of the real package.
     pub fn package(language: Language) -> Self {
-        Self::new(language, |root| language.package.copy_to(root))
+        Self::new(language, |root| language.package.expect("it has a package").copy_to(root))
     }
 
     fn new(language: Language, copy: impl FnOnce(&Path)) -> Self {

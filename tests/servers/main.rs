@@ -23,5 +23,6 @@ mod operations;
 mod outcome;
 mod pages;
 mod positions;
+mod reader;
 mod rust;
 mod several;

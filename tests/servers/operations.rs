@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::agent::{self, client, whole};
-use crate::corpus::{C, Corpus, Language, PYTHON, TYPESCRIPT, warm_up};
+use crate::corpus::{C, Corpus, Language, PYTHON, RUST, TYPESCRIPT, warm_up};
 use crate::e2e::Yard;
 use crate::mcp::Mcp;
 use crate::outcome::{Op, expected};
 use crate::question::{Ask, At, Dice, identifiers};
 
+/// The workspace of the made sources.
+const MADE: &str = "harbour";
 /// Least positions of a language.
 const POSITIONS: usize = 50;
 /// Drawn from the made sources, and from a package.
@@ -205,26 +207,41 @@ fn short(text: &str) -> String {
     text.chars().take(1_500).collect()
 }
 
-fn equal(language: Language) {
-    let corpora = [Corpus::harbour(language), Corpus::package(language)];
-    let drawn = [ops(&corpora[0], DRAWN.0, 20_261_122), ops(&corpora[1], DRAWN.1, 20_261_123)];
-    assert_odd(&drawn[0].0);
-    assert!(drawn[0].1 >= POSITIONS, "{}", drawn[0].1);
-    let names = ["harbour", "package"];
-    let yard = Yard::serve(&(corpora[0].workspace(names[0]) + &corpora[1].workspace(names[1])));
-    for ((corpus, (ops, positions)), name) in corpora.iter().zip(&drawn).zip(names) {
+fn equal(language: Language, corpora: &[(&str, Corpus, usize)]) {
+    let yard = Yard::serve(&corpora.iter().map(|(name, corpus, _)| corpus.workspace(name)).collect::<String>());
+    for (name, corpus, drawn) in corpora {
         let client = &mut client(&yard, name);
-        let counts = compare(client, corpus, ops);
+        let (ops, positions) = ops(corpus, *drawn, 20_261_122);
+        let counts = compare(client, corpus, &ops);
         println!("{} {name}: {positions} positions, {} questions, {counts:?}", language.kind, ops.len());
-        if name == "harbour" {
+        if *name == MADE {
+            assert!(positions >= POSITIONS, "{positions}");
+            assert_odd(&ops);
             for (operation, least) in SHARES {
                 let (asked, telling) = counts[operation];
                 assert!(telling * 100 >= asked * least, "{operation}: {telling} of {asked} say something");
             }
         }
-        titles(client, corpus, ops);
+        titles(client, corpus, &ops);
         corpus.assert_untouched();
     }
+    yard.stop();
+}
+
+/// On the made sources and on a real package.
+fn everywhere(language: Language) {
+    let corpora = [(MADE, Corpus::harbour(language), DRAWN.0), ("package", Corpus::package(language), DRAWN.1)];
+    equal(language, &corpora);
+}
+
+/// The same on the made sources, with a server that counts in this encoding and a bare one that counts UTF-16 units.
+fn counting(language: Language, encoding: &str) {
+    let corpus = Corpus::harbour(language);
+    let quirks = format!("[servers.{}.quirks]\nencodings = [{encoding:?}]\n", language.kind);
+    let yard = Yard::serve(&(corpus.workspace(MADE) + &quirks));
+    let (ops, _) = ops(&corpus, DRAWN.0, 20_261_123);
+    assert_odd(&ops);
+    compare(&mut client(&yard, MADE), &corpus, &ops);
     yard.stop();
 }
 
@@ -242,17 +259,35 @@ fn titles(client: &mut Mcp, corpus: &Corpus, ops: &[Op]) {
 
 #[test]
 fn ty() {
-    equal(PYTHON);
+    everywhere(PYTHON);
 }
 
 #[test]
 fn typescript() {
-    equal(TYPESCRIPT);
+    everywhere(TYPESCRIPT);
 }
 
 #[test]
 fn clangd() {
-    equal(C);
+    everywhere(C);
+}
+
+#[test]
+fn in_every_encoding() {
+    for language in [PYTHON, TYPESCRIPT, C] {
+        for encoding in ["utf-8", "utf-16"] {
+            counting(language, encoding);
+        }
+    }
+}
+
+#[test]
+fn rust_where_rust_analyzer_works() {
+    if !crate::rust::works() {
+        println!("passed over: rust-analyzer --version fails here");
+        return;
+    }
+    equal(RUST, &[(MADE, Corpus::harbour(RUST), DRAWN.0)]);
 }
 
 /// Where a word of a file stands for the time of this `number`, which counts from 0.
@@ -263,92 +298,4 @@ pub fn nth(corpus: &Corpus, file: &str, word: &str, number: usize) -> Option<At>
 /// The same; it is there.
 pub fn place(corpus: &Corpus, file: &str, word: &str, number: usize) -> At {
     nth(corpus, file, word, number).unwrap_or_else(|| panic!("{word} in {file}"))
-}
-
-/// Every line of `result`, as `file:line`, lines from 1.
-fn lines(corpus: &Corpus, result: &Value) -> Vec<String> {
-    let entries = result.as_array().map(Vec::as_slice).unwrap_or_default();
-    let told = entries.iter().map(|entry| {
-        let entry = entry.get("from").or(entry.get("to")).unwrap_or(entry);
-        let range = entry.get("selectionRange").unwrap_or(&entry["range"]);
-        let uri = entry["uri"].as_str().expect("a URI");
-        let file = uri.rsplit('/').next().unwrap_or_default();
-        assert!(uri.starts_with(&crate::bare::uri_of(&corpus.root)), "{uri}");
-        format!("{file}:{}", range["start"]["line"].as_u64().expect("a line") + 1)
-    });
-    told.collect()
-}
-
-/// What a reader of the made sources would say, whatever the servers say.
-#[test]
-fn a_reader_of_the_sources_says_the_same() {
-    let (python, typescript, cpp) = (Corpus::harbour(PYTHON), Corpus::harbour(TYPESCRIPT), Corpus::harbour(C));
-    let yard = Yard::serve(&(python.workspace("python") + &typescript.workspace("ts") + &cpp.workspace("cpp")));
-    // The line of a caller that is no function is that of its file.
-    let cases: [(&Corpus, &str, &str, &str, &str, usize, &[&str]); 15] = [
-        (&python, "python", "goToImplementation", "harbour/ships.py", "fee", 0, &["ships.py:17", "ships.py:42"]),
-        (
-            &python,
-            "python",
-            "incomingCalls",
-            "harbour/books.py",
-            "due",
-            0,
-            &["books.py:11", "letters_windows.py:1", "letters_windows.py:11"],
-        ),
-        (&python, "python", "outgoingCalls", "harbour/books.py", "collect", 0, &["books.py:7"]),
-        (&python, "python", "goToDefinition", "harbour/letters_windows.py", "describe", 2, &["ships.py:57"]),
-        (
-            &python,
-            "python",
-            "prepareCallHierarchy",
-            "harbour/letters_windows.py",
-            "straße",
-            1,
-            &["letters_windows.py:15"],
-        ),
-        (&typescript, "ts", "goToImplementation", "src/ships.ts", "label", 0, &["ships.ts:39", "ships.ts:65"]),
-        (
-            &typescript,
-            "ts",
-            "incomingCalls",
-            "src/books.ts",
-            "due",
-            0,
-            &["books.ts:8", "letters_windows.ts:1", "letters_windows.ts:9"],
-        ),
-        (&typescript, "ts", "outgoingCalls", "src/books.ts", "collect", 0, &["berths.ts:10", "books.ts:4"]),
-        (&typescript, "ts", "goToDefinition", "src/letters_windows.ts", "describe", 2, &["ships.ts:74"]),
-        (&typescript, "ts", "prepareCallHierarchy", "src/letters_windows.ts", "straße", 0, &["letters_windows.ts:13"]),
-        (
-            &cpp,
-            "cpp",
-            "goToImplementation",
-            "src/ships.hpp",
-            "Ship",
-            0,
-            &["ships.hpp:15", "ships.hpp:27", "ships.hpp:38"],
-        ),
-        (
-            &cpp,
-            "cpp",
-            "incomingCalls",
-            "src/books.cpp",
-            "due",
-            0,
-            &["books.cpp:23", "letters_windows.cpp:6", "main.cpp:5"],
-        ),
-        (&cpp, "cpp", "outgoingCalls", "src/books.cpp", "collect", 0, &["books.cpp:18"]),
-        (&cpp, "cpp", "goToDefinition", "src/letters_windows.cpp", "describe", 0, &["ships.cpp:54"]),
-        (&cpp, "cpp", "prepareCallHierarchy", "src/letters_windows.cpp", "straße", 0, &["letters_windows.cpp:16"]),
-    ];
-    for (corpus, name, operation, file, word, nth, right) in cases {
-        let at = place(corpus, file, word, nth);
-        let client = &mut client(&yard, name);
-        let arguments =
-            json!({"operation": operation, "filePath": file, "line": at.line + 1, "character": at.character + 1});
-        let (result, _) = whole(client, &arguments).unwrap_or_else(|refusal| panic!("{arguments}: {refusal:?}"));
-        assert_eq!(lines(corpus, &result), right, "{arguments}");
-    }
-    yard.stop();
 }

@@ -34,6 +34,9 @@ pub enum Op {
 /// A function of a call hierarchy as it is sorted: URI, range, the name's range, name, kind.
 type Function = (String, [u64; 4], [u64; 4], String, u64);
 
+/// A symbol of a file as it is sorted, before its children: range, name, kind, the name's range.
+type Sibling = ([u64; 4], String, u64, [u64; 4], Vec<Value>);
+
 impl Op {
     /// All operations at a position.
     pub fn all_at(at: &At) -> impl Iterator<Item = Self> {
@@ -174,7 +177,7 @@ fn hover(servers: &mut [&mut Bare], method: &str, at: &At) -> Value {
 
 /// Siblings, sorted by range, name, kind and the name's range; those alike in all of it are one.
 fn tree(raw: Vec<Value>) -> Vec<Value> {
-    let mut level: Vec<([u64; 4], String, u64, [u64; 4], Vec<Value>)> = raw
+    let mut level: Vec<Sibling> = raw
         .iter()
         .map(|entry| {
             let name = entry["name"].as_str().expect("a name").to_owned();
