@@ -156,8 +156,9 @@ pub fn ops(corpus: &Corpus, places: usize, seed: u64) -> (Vec<Op>, usize) {
         let part: String = word.chars().take(word.chars().count().div_ceil(2).max(2)).collect();
         ops.extend([Op::Name(word.to_uppercase()), Op::Name(part), Op::Name(word)]);
     }
-    ops.sort_by_key(|op| op.path().map(Path::to_path_buf));
+    ops.sort();
     ops.dedup();
+    ops.sort_by_key(|op| op.path().map(Path::to_path_buf));
     (ops, chosen.len())
 }
 
