@@ -61,6 +61,33 @@ fn python() {
     );
 }
 
+/// A name with two functions: what both call is told of as one list, each callee once with the places of all its calls.
+#[test]
+fn two_functions_at_one_place() {
+    let corpus = Corpus::harbour(PYTHON);
+    let yard = Yard::serve(&corpus.workspace("read"));
+    let client = &mut client(&yard, "read");
+    let file = "harbour/seasons.py";
+    let at = place(&corpus, file, "surcharge", 2);
+    let mut asked = |operation: &str| {
+        let arguments =
+            json!({"operation": operation, "filePath": file, "line": at.line + 1, "character": at.character + 1});
+        whole(client, &arguments).unwrap_or_else(|refusal| panic!("{arguments}: {refusal:?}")).0
+    };
+    let prepared = asked("prepareCallHierarchy");
+    assert_eq!(places(&corpus, &prepared), ["seasons.py:12", "seasons.py:17"]);
+    let called = asked("outgoingCalls");
+    assert_eq!(places(&corpus, &called), ["ships.py:53"]);
+    let lines = |calls: &Value| -> Vec<u64> {
+        let ranges = calls[0]["fromRanges"].as_array().into_iter().flatten();
+        ranges.filter_map(|range| range["start"]["line"].as_u64()).collect()
+    };
+    assert_eq!(lines(&called), [12, 12, 17], "both functions' calls");
+    let callers = asked("incomingCalls");
+    assert_eq!((places(&corpus, &callers), lines(&callers)), (vec!["seasons.py:21".into()], vec![21, 21]));
+    yard.stop();
+}
+
 #[test]
 fn typescript() {
     let odd = "src/letters_windows.ts";
