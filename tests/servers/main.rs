@@ -22,6 +22,7 @@ mod freshness;
 mod operations;
 mod outcome;
 mod pages;
+mod paths;
 mod positions;
 mod reader;
 mod rust;
