@@ -16,9 +16,11 @@ impl Config {
     /// The configuration in effect as TOML, without secrets; values of environments are always hidden.
     pub fn show(&self) -> String {
         let mut shown = self.clone();
+        shown.permission.lsp.get_or_insert_default();
         for workspace in &mut shown.workspaces {
             workspace.limits = Some(self.limits_of(workspace));
             workspace.diagnostics = Some(self.diagnostics_of(workspace));
+            workspace.permission = Some(self.permission_of(workspace));
         }
         let mut table = match Table::try_from(&shown) {
             Ok(table) => table,

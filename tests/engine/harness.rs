@@ -444,6 +444,7 @@ impl Yard {
             tool: tool.to_owned(),
             arguments: Some(RawValue::from_string(arguments.to_string()).unwrap()),
             progress: None,
+            line: None,
             trace: TraceContext::default(),
             request_id_text: "1".into(),
             session: None,

@@ -37,7 +37,7 @@ impl Pipe {
         self.input.as_mut().unwrap().write_all(text.as_ref()).await.unwrap();
     }
 
-    async fn call(&mut self, id: u64, tool: &str, arguments: Value, meta: Value) {
+    pub async fn call(&mut self, id: u64, tool: &str, arguments: Value, meta: Value) {
         let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
         let message = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
         self.send(format!("{message}\n")).await;
