@@ -34,6 +34,14 @@ pub const MAX_CANONICAL_TEXT_BYTES: usize = 32 * 1024 * 1024;
 pub const MAX_HOVER_FRAGMENTS: usize = 8;
 /// Longest hover fragment, in code points (contract §7.3).
 pub const MAX_HOVER_FRAGMENT_CHARS: usize = 8_192;
+/// Longest text of a page of the tool `lsp`, in code points (decisions §4).
+pub const MAX_OUTPUT_CHARS: usize = 40_000;
+/// Most words of a line that are told to who points at none of them.
+pub const MAX_IDENTIFIERS_TOLD: usize = 40;
+/// Most functions at one position whose callers or callees are asked for.
+pub const MAX_CALL_ITEMS: usize = 64;
+/// Before a call's deadline, a language server that hasn't answered yet is left behind if another one has, in milliseconds.
+pub const LATE_SERVER_MS: u64 = 150;
 
 /// Largest retained snapshot, in bytes.
 pub const MAX_SNAPSHOT_BYTES: usize = 8 * 1024 * 1024;

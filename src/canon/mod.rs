@@ -4,22 +4,30 @@
 //! Invariants: any permutation or duplication of a raw answer gives an equal [`Canonical`]; canonicalising twice equals
 //! once; each distinct URI text is put to the gate exactly once. Hash maps are only looked up, never walked.
 
+mod calls;
 mod diagnostics;
 mod document_symbols;
 mod gated;
 mod hover;
 mod locations;
+mod markup;
 mod order;
+mod outline;
+mod ranked;
 #[cfg(test)]
 pub(crate) mod testing;
 mod workspace_symbols;
 
 use crate::model::uri::CanonicalUri;
 
+pub use calls::{RawItem, call_items, calls};
 pub use diagnostics::{diagnostics, workspace_diagnostics};
 pub use document_symbols::document_symbols;
 pub use hover::hover;
 pub use locations::locations;
+pub use markup::markup;
+pub use outline::outline;
+pub use ranked::ranked;
 pub use workspace_symbols::workspace_symbols;
 
 /// What the gate says of a URI that a language server named.

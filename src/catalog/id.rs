@@ -3,6 +3,7 @@
 //! Invariant: every [`CatalogId`] has a catalog behind it.
 
 use super::Catalog;
+use super::agent::AGENT;
 use super::lsp_v1::{LSP_V1, LSP_V1_SAFE};
 
 /// A catalog of this build.
@@ -12,6 +13,8 @@ pub enum CatalogId {
     LspV1,
     /// The same for clients that refuse dots in names.
     LspV1Safe,
+    /// The one tool `lsp`.
+    Agent,
 }
 
 /// Why catalogs can't be named or joined like this.
@@ -27,13 +30,14 @@ pub enum Error {
 
 impl CatalogId {
     /// All catalogs.
-    pub const ALL: [Self; 2] = [Self::LspV1, Self::LspV1Safe];
+    pub const ALL: [Self; 3] = [Self::LspV1, Self::LspV1Safe, Self::Agent];
 
     /// The name in endpoints and flags.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::LspV1 => "lsp-v1",
             Self::LspV1Safe => "lsp-v1-safe",
+            Self::Agent => "agent",
         }
     }
 
@@ -49,6 +53,7 @@ impl CatalogId {
         match self {
             Self::LspV1 => &LSP_V1,
             Self::LspV1Safe => &LSP_V1_SAFE,
+            Self::Agent => &AGENT,
         }
     }
 }

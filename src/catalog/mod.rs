@@ -4,6 +4,7 @@
 //! Invariants: a name stands for one tool in a set; what `tools/list` shows is exactly what `decode` takes; a reply never
 //! exceeds the bytes it was given.
 
+mod agent;
 mod arguments;
 mod dialect;
 mod id;
@@ -47,6 +48,9 @@ pub trait Catalog: Send + Sync {
         arguments: Option<&RawValue>,
         max_page_size: usize,
     ) -> Result<Query<String>, ToolError>;
+
+    /// What a client should know before it calls, in a sentence or two.
+    fn guide(&self) -> &'static str;
 
     /// The reply to a call, its own text at most `cap_bytes` long: the caller takes off what it wraps around it.
     fn encode(&self, result: Result<&Answer, &ToolError>, cap_bytes: usize) -> Reply;

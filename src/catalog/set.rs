@@ -82,7 +82,9 @@ mod tests {
         assert_eq!((both.name().as_str(), both.tools.len()), ("lsp-v1+lsp-v1-safe", 14));
         assert_eq!(both.find("vscode_lsp_hover").map(Catalog::id), Some(CatalogId::LspV1Safe));
         assert!(both.find("lsp").is_none());
-        for unknown in ["", "agent", "lsp-v1+", "agent+lsp-v1", "code", "launch", "LSP-V1", "lsp-v1 "] {
+        let joined = CatalogSet::parse("agent+lsp-v1").unwrap();
+        assert_eq!((joined.find("lsp").map(Catalog::id), joined.tools.len()), (Some(CatalogId::Agent), 8));
+        for unknown in ["", "agents", "lsp-v1+", "agent+", "code", "launch", "LSP-V1", "lsp-v1 "] {
             assert!(matches!(CatalogSet::parse(unknown), Err(Error::Unknown(_))), "{unknown}");
         }
         assert!(matches!(CatalogSet::parse("lsp-v1+lsp-v1"), Err(Error::DuplicateTool(_))));

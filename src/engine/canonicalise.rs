@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use crate::base::limits::{self, Limits};
 use crate::canon::{self, Admission, UriGate};
 use crate::engine::conceal::conceal;
+use crate::engine::found;
 use crate::engine::known_files::{self, Observed};
 use crate::engine::server_state::Unavailable;
 use crate::gate::{Admitted, Gate, Seen, Visit};
@@ -15,6 +16,7 @@ use crate::model::answer::{Coverage, Notes};
 use crate::model::diagnostic::RawFileDiagnostics;
 use crate::model::error::ToolError;
 use crate::model::hover::Hover;
+use crate::model::position::RawLocation;
 use crate::model::query::{GatedQuery, Query};
 use crate::model::uri::CanonicalUri;
 use crate::paging::CanonicalResult;
@@ -25,6 +27,15 @@ pub struct Collected {
     pub answers: Vec<RawAnswer>,
     /// Who gave none, and why.
     pub passed_over: Vec<Unavailable>,
+    /// Whether somebody gave none only because time ran out.
+    pub is_partial: bool,
+}
+
+impl Collected {
+    /// All that there will be.
+    pub fn whole(answers: Vec<RawAnswer>, passed_over: Vec<Unavailable>) -> Self {
+        Self { answers, passed_over, is_partial: false }
+    }
 }
 
 /// A canonical result, and what was seen while it was made.
@@ -49,7 +60,7 @@ pub fn canonicalise(
     let mut passed_over: Vec<String> = collected.passed_over.iter().map(Unavailable::to_note).collect();
     passed_over.sort_unstable();
     passed_over.dedup();
-    let mut notes = Notes { passed_over, ..Notes::default() };
+    let mut notes = Notes { passed_over, is_partial: collected.is_partial, ..Notes::default() };
     let answers = collected.answers;
     let unpaged = limits.max_items_nonpaged;
     let result = match query {
@@ -103,6 +114,7 @@ pub fn canonicalise(
             notes.coverage = Some(Coverage { covered: covered.min(source_files), total: source_files });
             CanonicalResult::workspace_diagnostics(found, notes)
         }
+        Query::Lsp(asked) => CanonicalResult::Lsp(found::canonical(asked, gate, &mut door, limits, answers, notes)?),
     };
     Ok(Canonicalised { result, observed: door.observed, outside: door.outside })
 }
@@ -143,7 +155,7 @@ impl UriGate for Door<'_> {
     }
 }
 
-fn locations(answers: Vec<RawAnswer>) -> Vec<crate::model::position::RawLocation> {
+pub(super) fn locations(answers: Vec<RawAnswer>) -> Vec<RawLocation> {
     let lists = answers.into_iter().map(|answer| match answer {
         RawAnswer::Locations(list) => list,
         _ => vec![],
@@ -151,7 +163,7 @@ fn locations(answers: Vec<RawAnswer>) -> Vec<crate::model::position::RawLocation
     lists.flatten().collect()
 }
 
-fn hovers(answers: Vec<RawAnswer>) -> Vec<Hover> {
+pub(super) fn hovers(answers: Vec<RawAnswer>) -> Vec<Hover> {
     let hovers = answers.into_iter().filter_map(|answer| match answer {
         RawAnswer::Hover(hover) => hover,
         _ => None,

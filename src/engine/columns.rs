@@ -49,6 +49,8 @@ fn reads_little(answer: &RawAnswer) -> bool {
         RawAnswer::Locations(list) => list.len() <= INLINE_FILES,
         RawAnswer::Hover(_) => true,
         RawAnswer::DocumentSymbols(list) => list.len() <= INLINE_SYMBOLS,
+        RawAnswer::CallItems(list) => list.len() <= INLINE_FILES,
+        RawAnswer::Calls(list) => list.len() <= INLINE_FILES,
         RawAnswer::WorkspaceSymbols(_) | RawAnswer::Diagnostics(_) => false,
     }
 }

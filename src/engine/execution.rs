@@ -18,6 +18,7 @@ use crate::engine::canonicalise::{Canonicalised, Collected, canonicalise};
 use crate::engine::directory::WatchSlot;
 use crate::engine::known_files::Observed;
 use crate::engine::language_server::LanguageServer;
+use crate::engine::operation::{self, Gathered};
 use crate::engine::provider_call::{self, Asking, ProviderFailure};
 use crate::engine::question::{DocumentInput, Question};
 use crate::engine::server_state::Unavailable;
@@ -27,6 +28,7 @@ use crate::gate::Gate;
 use crate::lsp::convert::RawAnswer;
 use crate::model::epoch::Epochs;
 use crate::model::error::ToolError;
+use crate::model::operation::Operation;
 use crate::model::query::{GatedQuery, Query};
 use crate::model::uri::CanonicalUri;
 use crate::paging::{CanonicalResult, Snapshot};
@@ -146,9 +148,22 @@ impl Execution {
         match canonical {
             Ok(Canonicalised { result, observed, outside }) => {
                 self.asker.left_out(outside);
+                if let Some(error) = self.points_at_nothing(&result) {
+                    return Outcome::Failed(error);
+                }
                 self.finish(result, observed).await
             }
             Err(error) => Outcome::Failed(error),
+        }
+    }
+
+    /// Why nothing was found, if that is the position's fault.
+    fn points_at_nothing(&self, result: &CanonicalResult) -> Option<ToolError> {
+        match (&*self.query, result, &self.document) {
+            (Query::Lsp(asked), CanonicalResult::Lsp(result), Some(document)) if result.found.is_empty() => {
+                operation::nothing_there(asked, document)
+            }
+            _ => None,
         }
     }
 
@@ -170,6 +185,7 @@ impl Execution {
             Query::DocumentDiagnostics { .. } => self.collect_diagnostics().await,
             Query::WorkspaceSymbols { .. } => self.collect_everywhere(false).await,
             Query::WorkspaceDiagnostics { .. } => self.collect_everywhere(true).await,
+            Query::Lsp(asked) => self.collect_operation(asked.operation).await,
             _ => self.collect_first().await,
         }
     }
@@ -195,7 +211,7 @@ impl Execution {
                 }
                 Ok(answer) => first = first.or(Some(answer)),
                 Err(ProviderFailure::Unsupported) if provider.is_linter => {}
-                Err(ProviderFailure::Unsupported) => passed_over.push(unsupported(provider.kind.as_str())),
+                Err(ProviderFailure::Unsupported) => passed_over.push(Unavailable::unsupported(provider.kind.as_str())),
                 Err(ProviderFailure::Unavailable(unavailable)) if provider.is_linter && first.is_some() => {
                     passed_over.push(unavailable);
                 }
@@ -205,8 +221,21 @@ impl Execution {
             }
         }
         match first {
-            Some(answer) => Ok(Collected { answers: vec![answer], passed_over }),
+            Some(answer) => Ok(Collected::whole(vec![answer], passed_over)),
             None => Err(none_available(&passed_over).into()),
+        }
+    }
+
+    /// An operation of the tool `lsp`: whoever can answer does.
+    async fn collect_operation(&self, operation: Operation) -> Result<Collected, NoResult> {
+        let question = self.question()?;
+        match operation::gather(&self.providers, &self.unavailable, operation, &question, self.asking()).await {
+            Gathered::Answers(collected) => Ok(collected),
+            Gathered::None(passed_over) => {
+                Err(none_available(&passed_over).with("operation", operation.as_str()).into())
+            }
+            Gathered::BeginAgain => Err(NoResult::BeginAgain),
+            Gathered::Failed(error) => Err(error.into()),
         }
     }
 
@@ -222,7 +251,9 @@ impl Execution {
         for (provider, outcome) in futures::future::join_all(asked).await {
             match outcome {
                 Ok(answer) => answers.push(answer),
-                Err(ProviderFailure::Unsupported) => unsupported_by.push(unsupported(provider.kind.as_str())),
+                Err(ProviderFailure::Unsupported) => {
+                    unsupported_by.push(Unavailable::unsupported(provider.kind.as_str()))
+                }
                 Err(ProviderFailure::Unavailable(unavailable)) => return Err(unavailable.to_error().into()),
                 Err(ProviderFailure::Stopped) => return Err(NoResult::BeginAgain),
                 Err(ProviderFailure::Failed(error)) => return Err(error.into()),
@@ -231,7 +262,7 @@ impl Execution {
         match (answers.is_empty(), self.unavailable.first()) {
             (_, Some(unavailable)) => Err(unavailable.to_error().into()),
             (true, None) => Err(none_available(&unsupported_by).into()),
-            (false, None) => Ok(Collected { answers, passed_over: vec![] }),
+            (false, None) => Ok(Collected::whole(answers, vec![])),
         }
     }
 
@@ -251,12 +282,14 @@ impl Execution {
                 (provider, call.await)
             }
         });
-        let mut collected = Collected { answers: vec![], passed_over: self.unavailable.clone() };
+        let mut collected = Collected::whole(vec![], self.unavailable.clone());
         for (provider, outcome) in futures::future::join_all(asked).await {
             match outcome {
                 Ok(answer) => collected.answers.push(answer),
                 Err(ProviderFailure::Unsupported) if provider.is_linter => {}
-                Err(ProviderFailure::Unsupported) => collected.passed_over.push(unsupported(provider.kind.as_str())),
+                Err(ProviderFailure::Unsupported) => {
+                    collected.passed_over.push(Unavailable::unsupported(provider.kind.as_str()))
+                }
                 Err(ProviderFailure::Unavailable(unavailable)) => collected.passed_over.push(unavailable),
                 Err(ProviderFailure::Stopped) => return Err(NoResult::BeginAgain),
                 Err(ProviderFailure::Failed(error)) => return Err(error.into()),
@@ -275,17 +308,10 @@ fn entries(answer: &RawAnswer) -> usize {
         RawAnswer::Hover(hover) => usize::from(hover.is_some()),
         RawAnswer::DocumentSymbols(list) => list.len(),
         RawAnswer::WorkspaceSymbols(list) => list.len(),
+        RawAnswer::CallItems(list) => list.len(),
+        RawAnswer::Calls(list) => list.len(),
         RawAnswer::Diagnostics(list) => list.iter().map(|file| file.diagnostics.len()).sum(),
     }
-}
-
-fn unsupported(kind: &str) -> Unavailable {
-    Unavailable::new(
-        kind,
-        "unsupported",
-        "the language server for this language doesn't offer this operation",
-        "codeyard servers list",
-    )
 }
 
 fn none_available(passed_over: &[Unavailable]) -> ToolError {

@@ -69,7 +69,20 @@ pub async fn ask(provider: &Provider, question: &Question, asking: Asking<'_>) -
             Ok(answer)
         }
         Attempt::Pushed(file, encoding) => call.to_utf16(RawAnswer::Diagnostics(vec![file]), encoding).await,
-        _ => Err(ProviderFailure::Failed(ToolError::internal())),
+        _ => Err(internal()),
+    }
+}
+
+/// The same, with which of the server's lives answered.
+pub async fn ask_one(
+    provider: &Provider,
+    question: &Question,
+    asking: Asking<'_>,
+) -> Result<(RawAnswer, u64), ProviderFailure> {
+    let mut call = Call::new(provider, question, asking);
+    match call.settle().await? {
+        Attempt::Reply(reply, encoding, incarnation) => Ok((call.decode(reply, encoding).await?, incarnation)),
+        _ => Err(internal()),
     }
 }
 
@@ -358,6 +371,10 @@ pub fn method_of(question: &Question) -> &'static str {
         Question::References(..) => methods::REFERENCES,
         Question::Hover(..) => methods::HOVER,
         Question::DocumentSymbols(_) => methods::DOCUMENT_SYMBOL,
+        Question::Implementation(..) => methods::IMPLEMENTATION,
+        Question::PrepareCalls(..) => methods::PREPARE_CALL_HIERARCHY,
+        Question::IncomingCalls(..) => methods::INCOMING_CALLS,
+        Question::OutgoingCalls(..) => methods::OUTGOING_CALLS,
         Question::WorkspaceSymbols(_) => methods::WORKSPACE_SYMBOL,
         Question::DocumentDiagnostics(_) => methods::DOCUMENT_DIAGNOSTIC,
         Question::WorkspaceDiagnostics => methods::WORKSPACE_DIAGNOSTIC,

@@ -11,6 +11,7 @@ use crate::base::ids::LanguageId;
 use crate::engine::known_files::Source;
 use crate::lsp::convert::{self, RawAnswer, Report};
 use crate::model::diagnostic::RawFileDiagnostics;
+use crate::model::operation::{LspQuery, Operation, Subject};
 use crate::model::position::Position;
 use crate::model::query::{GatedQuery, Query};
 use crate::model::uri::CanonicalUri;
@@ -24,6 +25,17 @@ pub struct DocumentInput {
     pub language: LanguageId,
 }
 
+/// A function of a call hierarchy as its server gave it. It means something only to that very server.
+#[derive(Debug, Clone)]
+pub struct CallItem {
+    /// The server's own JSON.
+    pub json: Arc<str>,
+    /// The file it is in.
+    pub uri: Arc<str>,
+    /// Which of the server's lives it is of.
+    pub incarnation: u64,
+}
+
 /// A question to one language server.
 #[derive(Debug, Clone)]
 pub enum Question {
@@ -35,6 +47,14 @@ pub enum Question {
     Hover(DocumentInput, Position),
     /// `textDocument/documentSymbol`.
     DocumentSymbols(DocumentInput),
+    /// `textDocument/implementation`.
+    Implementation(DocumentInput, Position),
+    /// `textDocument/prepareCallHierarchy`.
+    PrepareCalls(DocumentInput, Position),
+    /// `callHierarchy/incomingCalls` of a function that the same server gave.
+    IncomingCalls(DocumentInput, CallItem),
+    /// `callHierarchy/outgoingCalls` of a function that the same server gave.
+    OutgoingCalls(DocumentInput, CallItem),
     /// `workspace/symbol`.
     WorkspaceSymbols(String),
     /// `textDocument/diagnostic`, or the push that follows a sync.
@@ -56,6 +76,26 @@ impl Question {
             Query::WorkspaceSymbols { query, .. } => Self::WorkspaceSymbols(query.clone()),
             Query::DocumentDiagnostics { .. } => Self::DocumentDiagnostics(document?),
             Query::WorkspaceDiagnostics { .. } => Self::WorkspaceDiagnostics,
+            Query::Lsp(asked) => return Self::of_operation(asked, document),
+        })
+    }
+
+    /// The first question of an operation; for callers and callees that is for the function whose they are.
+    fn of_operation(asked: &LspQuery<CanonicalUri>, document: Option<DocumentInput>) -> Option<Self> {
+        if let Subject::Name(name) = &asked.subject {
+            return Some(Self::WorkspaceSymbols(name.clone()));
+        }
+        let (document, position) = (document?, asked.subject.position());
+        Some(match asked.operation {
+            Operation::GoToDefinition => Self::Definition(document, position?),
+            Operation::FindReferences => Self::References(document, position?, true),
+            Operation::Hover => Self::Hover(document, position?),
+            Operation::DocumentSymbol => Self::DocumentSymbols(document),
+            Operation::GoToImplementation => Self::Implementation(document, position?),
+            Operation::PrepareCallHierarchy | Operation::IncomingCalls | Operation::OutgoingCalls => {
+                Self::PrepareCalls(document, position?)
+            }
+            Operation::WorkspaceSymbol => return None,
         })
     }
 
@@ -65,9 +105,21 @@ impl Question {
             Self::Definition(document, _)
             | Self::References(document, ..)
             | Self::Hover(document, _)
+            | Self::Implementation(document, _)
+            | Self::PrepareCalls(document, _)
+            | Self::IncomingCalls(document, _)
+            | Self::OutgoingCalls(document, _)
             | Self::DocumentSymbols(document)
             | Self::DocumentDiagnostics(document) => Some(document),
             Self::WorkspaceSymbols(_) | Self::WorkspaceDiagnostics => None,
+        }
+    }
+
+    /// Which of the server's lives the question is to, if only that one understands it.
+    pub fn incarnation(&self) -> Option<u64> {
+        match self {
+            Self::IncomingCalls(_, of) | Self::OutgoingCalls(_, of) => Some(of.incarnation),
+            _ => None,
         }
     }
 
@@ -103,6 +155,10 @@ pub fn decode(question: &Question, reply: &RawValue) -> Result<RawAnswer, conver
         Question::DocumentSymbols(document) => {
             RawAnswer::DocumentSymbols(convert::document_symbols(reply, document.source.uri.as_str())?)
         }
+        Question::Implementation(..) => RawAnswer::Locations(convert::implementation(reply)?),
+        Question::PrepareCalls(..) => RawAnswer::CallItems(convert::call_items(reply)?),
+        Question::IncomingCalls(..) => RawAnswer::Calls(convert::incoming_calls(reply)?),
+        Question::OutgoingCalls(_, of) => RawAnswer::Calls(convert::outgoing_calls(reply, &of.uri)?),
         Question::WorkspaceSymbols(_) => RawAnswer::WorkspaceSymbols(convert::workspace_symbols(reply)?),
         Question::DocumentDiagnostics(document) => {
             let items = match convert::document_diagnostic_report(reply)? {

@@ -10,6 +10,8 @@ use crate::model::error::{Phase, ToolError};
 pub const STOPPED: &str = "stopped";
 /// The reason of a server that failed too often.
 pub const QUARANTINED: &str = "quarantined";
+/// The reason of a server that can't do what is asked.
+pub const UNSUPPORTED: &str = "unsupported";
 
 /// Where a language server is in its life.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -83,6 +85,12 @@ impl Unavailable {
     /// For a server that is down.
     pub fn down(kind: &str, down: &Down) -> Self {
         Self::new(kind, down.reason, down.message.clone(), "codeyard doctor")
+    }
+
+    /// For a server that can't do what is asked.
+    pub fn unsupported(kind: &str) -> Self {
+        let message = "the language server for this language doesn't offer this operation";
+        Self::new(kind, UNSUPPORTED, message, "codeyard servers list")
     }
 
     /// With everything said.

@@ -14,7 +14,7 @@ use super::stamp::FileStamp;
 use super::text::{self, Malformed, Named};
 use super::visit::{Seen, Visit};
 use super::walk::{self, Walked};
-use crate::base::limits::{MAX_GATE_RETRIES, MAX_ROOTS};
+use crate::base::limits::{MAX_GATE_RETRIES, MAX_PATH_BYTES, MAX_ROOTS};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::roots::RootSet;
 use crate::model::uri::CanonicalUri;
@@ -117,6 +117,34 @@ impl Gate {
     pub fn of_path(&self, path: &Path) -> Result<CanonicalUri, ToolError> {
         let named = text::parse_path(path).map_err(invalid)?;
         self.pass(&named).map(|(uri, _)| uri).map_err(Shut::into_error)
+    }
+
+    /// The door for a path's text as an agent gives it: absolute, relative to the first root that has it, or a `file:` URI.
+    /// Errors as [`Gate::document`]; NOT_FOUND has the text in `details.path`, because it names nothing outside the roots.
+    pub fn named_seen(&self, text: &str) -> Result<(CanonicalUri, Option<FileStamp>), ToolError> {
+        let missing = |error: ToolError| match error.code {
+            ErrorCode::NotFound => error.with("path", text.chars().take(MAX_PATH_BYTES).collect::<String>()),
+            _ => error,
+        };
+        if text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:")) {
+            return self.document_seen(text).map_err(missing);
+        }
+        let path = Path::new(text);
+        if path.is_absolute() {
+            let named = text::parse_path(path).map_err(invalid_path)?;
+            return self.pass(&named).map_err(|shut| missing(shut.into_error()));
+        }
+        let mut shut = Shut::Outside;
+        for root in self.set.allowed() {
+            let named = text::parse_path(&root.join(path)).map_err(invalid_path)?;
+            match self.pass(&named) {
+                Ok(found) => return Ok(found),
+                // One root where it might be says more than others where it can't.
+                Err(Shut::Missing) => shut = Shut::Missing,
+                Err(_) => {}
+            }
+        }
+        Err(missing(shut.into_error()))
     }
 
     /// The door for a language server's URI, in whatever spelling it likes.
@@ -299,6 +327,14 @@ fn read_capped(file: &mut std::fs::File, size: u64, max_bytes: usize) -> Result<
 
 fn invalid(Malformed(reason): Malformed) -> ToolError {
     ToolError::new(ErrorCode::UriInvalid, "the uri is not a file: URI of an absolute path").with("reason", reason)
+}
+
+fn invalid_path(Malformed(reason): Malformed) -> ToolError {
+    ToolError::new(
+        ErrorCode::UriInvalid,
+        "the path can't name a file; it has control characters or a backslash, or is too long",
+    )
+    .with("reason", reason)
 }
 
 fn denied() -> ToolError {

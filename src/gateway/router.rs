@@ -259,11 +259,14 @@ impl Service for Gateway {
         let handle = self.directory.get(endpoint.workspace.as_ref()?)?;
         let roots: Vec<String> =
             handle.gate.root_set().roots().iter().map(|root| crate::model::uri::encode_path(root)).collect();
+        let served = self.served_at(endpoint)?;
+        let mut guides: Vec<&str> = served.set.ids().iter().map(|id| id.catalog().guide()).collect();
+        guides.dedup();
         Some(format!(
-            "Read-only code intelligence from real language servers for workspace '{}'. Its roots: {}. \
-             Documents are named by absolute file: URIs below these roots; lines and UTF-16 characters count from 0.",
+            "Read-only code intelligence from real language servers for workspace '{}'. Its roots: {}. {}",
             handle.name,
-            roots.join(", ")
+            roots.join(", "),
+            guides.join(" ")
         ))
     }
 }
@@ -277,8 +280,10 @@ pub(super) fn gated(
     if workspace.gate.root_set().allowed().next().is_none() {
         return Err(no_workspace());
     }
+    let names_path = matches!(query, Query::Lsp(_));
     query.try_map_uri(|uri| {
-        let (uri, stamp) = workspace.gate.document_seen(&uri)?;
+        let (uri, stamp) =
+            if names_path { workspace.gate.named_seen(&uri)? } else { workspace.gate.document_seen(&uri)? };
         *seen = stamp;
         Ok(uri)
     })
@@ -325,6 +330,7 @@ fn count(answer: &Answer) -> Option<(usize, usize, bool)> {
         Answer::WorkspaceSymbols(page) => (page.items.len(), page.total, true),
         Answer::DocumentDiagnostics(_, list) => (list.items.len(), list.total, false),
         Answer::WorkspaceDiagnostics(page) => (page.items.len(), page.total, true),
+        Answer::Lsp(answer) => (answer.found.len(), answer.total, true),
     })
 }
 

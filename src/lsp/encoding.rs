@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::convert::RawAnswer;
+use super::convert::{RawAnswer, RawCallItem};
 use super::text::{Document, Unit};
 use crate::model::diagnostic::RawFileDiagnostics;
 use crate::model::position::{Position, Range};
@@ -102,6 +102,10 @@ pub fn answer_to_utf16(
         RawAnswer::WorkspaceSymbols(list) => {
             retain(list, |symbol| files.convert(&symbol.uri, std::slice::from_mut(&mut symbol.range)))
         }
+        RawAnswer::CallItems(list) => retain(list, |item| files.convert_item(item)),
+        RawAnswer::Calls(list) => retain(list, |call| {
+            files.convert_item(&mut call.item) && files.convert(&call.calls_in, &mut call.from_ranges)
+        }),
         RawAnswer::Diagnostics(list) => retain(list, |file| files.convert_diagnostics(file)),
         RawAnswer::Hover(Some(hover)) => {
             hover.range = hover.range.zip(asked).map(|(range, document)| range_from(document, range, encoding));
@@ -157,6 +161,13 @@ impl Files<'_> {
                 true
             }
         }
+    }
+
+    fn convert_item(&mut self, item: &mut RawCallItem) -> bool {
+        let mut ranges = [item.range, item.selection_range];
+        let kept = self.convert(&item.uri, &mut ranges);
+        [item.range, item.selection_range] = ranges;
+        kept
     }
 
     fn convert_diagnostics(&mut self, file: &mut RawFileDiagnostics) -> bool {

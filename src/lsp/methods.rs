@@ -12,6 +12,14 @@ use crate::model::position::Position;
 
 /// Where is it defined?
 pub const DEFINITION: &str = <request::GotoDefinition as Request>::METHOD;
+/// What implements it?
+pub const IMPLEMENTATION: &str = <request::GotoImplementation as Request>::METHOD;
+/// Which function is it?
+pub const PREPARE_CALL_HIERARCHY: &str = <request::CallHierarchyPrepare as Request>::METHOD;
+/// Who calls it?
+pub const INCOMING_CALLS: &str = <request::CallHierarchyIncomingCalls as Request>::METHOD;
+/// Whom does it call?
+pub const OUTGOING_CALLS: &str = <request::CallHierarchyOutgoingCalls as Request>::METHOD;
 /// Where is it used?
 pub const REFERENCES: &str = <request::References as Request>::METHOD;
 /// What is it?
@@ -81,7 +89,14 @@ pub struct TextDocument<'a> {
     pub uri: &'a str,
 }
 
-/// Of definition and hover.
+/// Of incomingCalls and outgoingCalls.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct CallsParams<'a> {
+    /// A function as the server gave it.
+    pub item: &'a RawValue,
+}
+
+/// Of definition, hover, implementation and prepareCallHierarchy.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PositionParams<'a> {
@@ -160,7 +175,12 @@ pub struct PreviousResultId<'a> {
     pub value: &'a str,
 }
 
-/// Parameters of definition and hover.
+/// Parameters of incomingCalls and outgoingCalls.
+pub fn calls(item: &RawValue) -> CallsParams<'_> {
+    CallsParams { item }
+}
+
+/// Parameters of definition, hover, implementation and prepareCallHierarchy.
 pub fn at(uri: &str, position: Position) -> PositionParams<'_> {
     PositionParams { text_document: TextDocument { uri }, position }
 }

@@ -3,6 +3,7 @@
 //! Invariant: every list here is canonical: gated, normalised, sorted, deduplicated, capped.
 
 use super::diagnostic::{Diagnostic, FileDiagnostics};
+use super::found::LspAnswer;
 use super::hover::Hover;
 use super::position::Location;
 use super::symbol::{DocumentSymbol, WorkspaceSymbol};
@@ -21,6 +22,8 @@ pub struct Notes {
     pub truncated_files: usize,
     /// Files covered by the diagnostics sweep, of how many.
     pub coverage: Option<Coverage>,
+    /// Somebody who might have known more had not answered when the time was up.
+    pub is_partial: bool,
 }
 
 /// How many of the source files the workspace's diagnostics cover.
@@ -73,4 +76,6 @@ pub enum Answer {
     DocumentDiagnostics(CanonicalUri, List<Diagnostic>),
     /// To `WorkspaceDiagnostics`.
     WorkspaceDiagnostics(Page<FileDiagnostics>),
+    /// To a question of the tool `lsp`.
+    Lsp(LspAnswer),
 }

@@ -2,6 +2,7 @@
 //! [`CanonicalUri`] after it.
 
 use super::epoch::EpochMask;
+use super::operation::{self, LspQuery, Subject};
 use super::position::Position;
 use super::uri::CanonicalUri;
 
@@ -49,6 +50,8 @@ pub enum Query<U> {
     DocumentDiagnostics { uri: U },
     /// What is wrong in the workspace (§7.7)?
     WorkspaceDiagnostics { page: PageRequest },
+    /// A question of the tool `lsp` (lsp tool contract).
+    Lsp(LspQuery<U>),
 }
 
 impl<U> Query<U> {
@@ -62,6 +65,7 @@ impl<U> Query<U> {
             Query::WorkspaceSymbols { .. } => tools::WORKSPACE_SYMBOLS,
             Query::DocumentDiagnostics { .. } => tools::DOCUMENT_DIAGNOSTICS,
             Query::WorkspaceDiagnostics { .. } => tools::WORKSPACE_DIAGNOSTICS,
+            Query::Lsp(_) => operation::TOOL,
         }
     }
 
@@ -74,6 +78,7 @@ impl<U> Query<U> {
             | Query::DocumentSymbols { uri }
             | Query::DocumentDiagnostics { uri } => Some(uri),
             Query::WorkspaceSymbols { .. } | Query::WorkspaceDiagnostics { .. } => None,
+            Query::Lsp(asked) => asked.subject.uri(),
         }
     }
 
@@ -83,6 +88,7 @@ impl<U> Query<U> {
             Query::Definition { position, .. } | Query::References { position, .. } | Query::Hover { position, .. } => {
                 Some(*position)
             }
+            Query::Lsp(asked) => asked.subject.position(),
             _ => None,
         }
     }
@@ -93,6 +99,7 @@ impl<U> Query<U> {
             Query::References { page, .. }
             | Query::WorkspaceSymbols { page, .. }
             | Query::WorkspaceDiagnostics { page } => Some(page),
+            Query::Lsp(asked) => Some(&asked.page),
             _ => None,
         }
     }
@@ -118,6 +125,9 @@ impl<U> Query<U> {
             Query::WorkspaceSymbols { query, page } => Query::WorkspaceSymbols { query, page },
             Query::DocumentDiagnostics { uri } => Query::DocumentDiagnostics { uri: gate(uri)? },
             Query::WorkspaceDiagnostics { page } => Query::WorkspaceDiagnostics { page },
+            Query::Lsp(LspQuery { operation, subject, page }) => {
+                Query::Lsp(LspQuery { operation, subject: subject.try_map_uri(gate)?, page })
+            }
         })
     }
 }
@@ -126,10 +136,19 @@ impl<U> Query<U> {
 pub type GatedQuery = Query<CanonicalUri>;
 
 impl GatedQuery {
-    /// The text whose SHA-256 is the request key `k`: pipe-joined, numbers in decimal, page left out (contract §7, decisions §3).
+    /// The text whose SHA-256 is the request key `k`: pipe-joined, numbers in decimal, page left out (contract §7, decisions §3
+    /// and §4).
     pub fn request_key_text(&self) -> String {
         let mut text = format!("v1|{}", self.tool());
+        if let Query::Lsp(asked) = self {
+            text.push('|');
+            text.push_str(asked.operation.as_str());
+        }
         match self {
+            Query::Lsp(LspQuery { subject: Subject::Name(name), .. }) => {
+                text.push('|');
+                text.push_str(name);
+            }
             Query::WorkspaceSymbols { query, .. } => {
                 text.push('|');
                 text.push_str(query);
@@ -157,6 +176,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::model::operation::Operation;
 
     #[test]
     fn request_keys_are_the_contracts_text() {
@@ -170,6 +190,15 @@ mod tests {
         assert_eq!(symbols.request_key_text(), "v1|vscode.lsp.workspaceSymbols|MyFunc");
         let diagnostics: GatedQuery = Query::WorkspaceDiagnostics { page };
         assert_eq!(diagnostics.request_key_text(), "v1|vscode.lsp.diagnostics.workspace");
+        let lsp = |operation, subject| {
+            Query::Lsp(LspQuery { operation, subject, page: PageRequest { size: 7, cursor: None } })
+        };
+        let callers = lsp(Operation::IncomingCalls, Subject::At(uri.clone(), position));
+        assert_eq!(callers.request_key_text(), "v1|lsp|incomingCalls|file:///w/a%20b.ts|10|4");
+        let outline = lsp(Operation::DocumentSymbol, Subject::File(uri.clone()));
+        assert_eq!(outline.request_key_text(), "v1|lsp|documentSymbol|file:///w/a%20b.ts");
+        let named: GatedQuery = lsp(Operation::WorkspaceSymbol, Subject::Name("a|b".into()));
+        assert_eq!(named.request_key_text(), "v1|lsp|workspaceSymbol|a|b");
         assert_eq!(Query::Hover { uri, position }.request_key_text(), "v1|vscode.lsp.hover|file:///w/a%20b.ts|10|4");
     }
 }

@@ -5,6 +5,7 @@
 //! counted in bytes; time is a value that callers bring.
 
 pub mod cursor;
+mod output;
 mod page;
 mod result;
 mod size;
@@ -13,6 +14,6 @@ mod store;
 
 pub use cursor::{CursorToken, decode, mint, request_key, snapshot_key};
 pub use page::page;
-pub use result::{CanonicalResult, Full};
+pub use result::{CanonicalResult, Full, LspResult};
 pub use snapshot::Snapshot;
 pub use store::{SnapshotStats, SnapshotStore};

@@ -4,9 +4,11 @@
 
 use crate::base::limits::DEFAULT_PAGE_SIZE;
 use crate::model::answer::{Answer, Page};
+use crate::model::found::LspAnswer;
 
 use super::cursor::mint;
-use super::result::{CanonicalResult, Full, slice};
+use super::output;
+use super::result::{CanonicalResult, Full, LspResult, slice};
 use super::snapshot::Snapshot;
 
 /// The answer from `snapshot`: for paged results `request` = offset and size (at least 1; `None` is the first page of the
@@ -21,6 +23,7 @@ pub fn page(snapshot: &Snapshot, request: Option<(u64, usize)>, k: &str, s: &str
         CanonicalResult::References(full) => Answer::References(cut(full, offset, size, k, s)),
         CanonicalResult::WorkspaceSymbols(full) => Answer::WorkspaceSymbols(cut(full, offset, size, k, s)),
         CanonicalResult::WorkspaceDiagnostics(full) => Answer::WorkspaceDiagnostics(cut(full, offset, size, k, s)),
+        CanonicalResult::Lsp(result) => Answer::Lsp(part(result, offset, size, k, s)),
     }
 }
 
@@ -29,6 +32,21 @@ fn cut<T: Clone>(full: &Full<T>, offset: u64, size: usize, k: &str, s: &str) -> 
     let next_cursor = (end < full.items.len() as u64).then(|| mint(end, k, s));
     let items = slice(&full.items, offset, size).to_vec();
     Page { items, next_cursor, total: full.items.len(), notes: full.notes.clone() }
+}
+
+/// The page of at most `size` entries that fits into the output's budget.
+fn part(result: &LspResult, offset: u64, size: usize, k: &str, s: &str) -> LspAnswer {
+    let from = usize::try_from(offset).unwrap_or(usize::MAX);
+    let length = output::page_length(&result.found, from, size);
+    let (end, total) = (from.saturating_add(length), result.found.len());
+    LspAnswer {
+        operation: result.operation,
+        title: result.title.clone(),
+        found: output::part(&result.found, from, length),
+        total,
+        next_cursor: (end < total).then(|| mint(end as u64, k, s)),
+        notes: result.notes.clone(),
+    }
 }
 
 #[cfg(test)]

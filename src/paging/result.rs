@@ -6,11 +6,15 @@
 use crate::canon::Canonical;
 use crate::model::answer::{List, Notes};
 use crate::model::diagnostic::{Diagnostic, FileDiagnostics};
+use crate::model::found::Found;
 use crate::model::hover::Hover;
+use crate::model::operation::{self, Operation};
 use crate::model::position::Location;
 use crate::model::query::tools;
 use crate::model::symbol::{DocumentSymbol, InFile, WorkspaceSymbol};
 use crate::model::uri::CanonicalUri;
+
+use super::output;
 
 /// A full list that pages are cut from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +22,19 @@ pub struct Full<T> {
     /// All entries.
     pub items: Vec<T>,
     /// For every page's summary.
+    pub notes: Notes,
+}
+
+/// All that the tool `lsp` found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LspResult {
+    /// What was asked.
+    pub operation: Operation,
+    /// The title of every page.
+    pub title: String,
+    /// What was found.
+    pub found: Found,
+    /// For every page.
     pub notes: Notes,
 }
 
@@ -38,6 +55,8 @@ pub enum CanonicalResult {
     DocumentDiagnostics(CanonicalUri, List<Diagnostic>),
     /// Of `WorkspaceDiagnostics`.
     WorkspaceDiagnostics(Full<FileDiagnostics>),
+    /// Of the tool `lsp`.
+    Lsp(LspResult),
 }
 
 impl CanonicalResult {
@@ -92,12 +111,13 @@ impl CanonicalResult {
             Self::WorkspaceSymbols(_) => tools::WORKSPACE_SYMBOLS,
             Self::DocumentDiagnostics(..) => tools::DOCUMENT_DIAGNOSTICS,
             Self::WorkspaceDiagnostics(_) => tools::WORKSPACE_DIAGNOSTICS,
+            Self::Lsp(_) => operation::TOOL,
         }
     }
 
     /// Whether answers are pages of this result.
     pub fn is_paged(&self) -> bool {
-        matches!(self, Self::References(_) | Self::WorkspaceSymbols(_) | Self::WorkspaceDiagnostics(_))
+        matches!(self, Self::References(_) | Self::WorkspaceSymbols(_) | Self::WorkspaceDiagnostics(_) | Self::Lsp(_))
     }
 
     /// The notes that summaries are made of.
@@ -110,6 +130,7 @@ impl CanonicalResult {
             Self::WorkspaceSymbols(full) => &full.notes,
             Self::DocumentDiagnostics(_, list) => &list.notes,
             Self::WorkspaceDiagnostics(full) => &full.notes,
+            Self::Lsp(result) => &result.notes,
         }
     }
 
@@ -122,6 +143,7 @@ impl CanonicalResult {
             Self::WorkspaceSymbols(full) => files(slice(&full.items, offset, size)),
             Self::WorkspaceDiagnostics(full) => files(slice(&full.items, offset, size)),
             Self::DocumentDiagnostics(uri, _) => vec![uri.clone()],
+            Self::Lsp(result) => files_found(&result.found, offset, size),
             Self::Hover(..) | Self::DocumentSymbols(_) => Vec::new(),
         }
     }
@@ -146,6 +168,23 @@ fn cut<T>(found: Canonical<T>, notes: Notes, max_items: usize) -> List<T> {
     items.truncate(max_items);
     items.shrink_to_fit();
     List { items, total, notes }
+}
+
+fn files_found(found: &Found, offset: u64, size: usize) -> Vec<CanonicalUri> {
+    let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+    let size = output::page_length(found, offset, size);
+    let offset = offset as u64;
+    let mut uris: Vec<CanonicalUri> = match found {
+        Found::Locations(list) => return files(slice(list, offset, size)),
+        Found::Hover(_) | Found::Outline(_) => return Vec::new(),
+        Found::Symbols(list) => slice(list, offset, size).iter().map(|symbol| symbol.location.uri.clone()).collect(),
+        Found::Items(list) => slice(list, offset, size).iter().map(|item| item.uri.clone()).collect(),
+        Found::Incoming(list) => slice(list, offset, size).iter().map(|call| call.from.uri.clone()).collect(),
+        Found::Outgoing(list) => slice(list, offset, size).iter().map(|call| call.to.uri.clone()).collect(),
+    };
+    uris.sort_unstable();
+    uris.dedup();
+    uris
 }
 
 fn files<T: InFile>(items: &[T]) -> Vec<CanonicalUri> {

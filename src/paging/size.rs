@@ -7,6 +7,7 @@ use std::mem::size_of;
 
 use crate::model::answer::Notes;
 use crate::model::diagnostic::{Diagnostic, FileDiagnostics};
+use crate::model::found::{CallItem, Found, IncomingCall, NamedSymbol, OutgoingCall, OutlineEntry};
 use crate::model::position::Location;
 use crate::model::symbol::{DocumentSymbol, WorkspaceSymbol};
 use crate::model::uri::CanonicalUri;
@@ -38,8 +39,21 @@ pub(super) fn heap_bytes(result: &CanonicalResult) -> usize {
         CanonicalResult::WorkspaceSymbols(full) => list_bytes(&full.items),
         CanonicalResult::DocumentDiagnostics(uri, list) => uri_bytes(uri) + list_bytes(&list.items),
         CanonicalResult::WorkspaceDiagnostics(full) => list_bytes(&full.items),
+        CanonicalResult::Lsp(result) => result.title.len() + found_bytes(&result.found),
     };
     contents + notes_bytes(result.notes())
+}
+
+fn found_bytes(found: &Found) -> usize {
+    match found {
+        Found::Locations(list) => list_bytes(list),
+        Found::Hover(hover) => hover.as_ref().map_or(0, |hover| hover.contents.value.len()),
+        Found::Outline(list) => list_bytes(list),
+        Found::Symbols(list) => list_bytes(list),
+        Found::Items(list) => list_bytes(list),
+        Found::Incoming(list) => list_bytes(list),
+        Found::Outgoing(list) => list_bytes(list),
+    }
 }
 
 fn list_bytes<T: Heap>(items: &[T]) -> usize {
@@ -92,6 +106,52 @@ impl Heap for WorkspaceSymbol {
 
     fn shared(&self) -> Option<&CanonicalUri> {
         Some(&self.location.uri)
+    }
+}
+
+impl Heap for OutlineEntry {
+    fn heap(&self) -> usize {
+        self.name.len()
+    }
+}
+
+impl Heap for NamedSymbol {
+    fn heap(&self) -> usize {
+        self.name.len() + optional(&self.container_name)
+    }
+
+    fn shared(&self) -> Option<&CanonicalUri> {
+        Some(&self.location.uri)
+    }
+}
+
+impl Heap for CallItem {
+    fn heap(&self) -> usize {
+        self.name.len()
+    }
+
+    fn shared(&self) -> Option<&CanonicalUri> {
+        Some(&self.uri)
+    }
+}
+
+impl Heap for IncomingCall {
+    fn heap(&self) -> usize {
+        self.from.heap() + size_of_val(&*self.from_ranges)
+    }
+
+    fn shared(&self) -> Option<&CanonicalUri> {
+        self.from.shared()
+    }
+}
+
+impl Heap for OutgoingCall {
+    fn heap(&self) -> usize {
+        self.to.heap() + size_of_val(&*self.from_ranges)
+    }
+
+    fn shared(&self) -> Option<&CanonicalUri> {
+        self.to.shared()
     }
 }
 

@@ -43,6 +43,8 @@ fn encode_answer(answer: &Answer, cap: usize) -> Result<Vec<u8>, ToolError> {
             write(&DocumentDiagnostics { uri, diagnostics: &list.items, summary }, cap)
         }
         Answer::WorkspaceDiagnostics(page) => encode_page(page, summary::DIAGNOSED_FILE, cap),
+        // No such question is decoded here.
+        Answer::Lsp(_) => Err(ToolError::internal()),
     }
 }
 

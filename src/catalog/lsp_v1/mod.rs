@@ -55,6 +55,10 @@ impl Catalog for LspV1 {
         decode::decode(canonical.ok_or_else(|| unknown_tool(tool))?, arguments, max_page_size)
     }
 
+    fn guide(&self) -> &'static str {
+        "The vscode.lsp tools name documents by absolute file: URIs below these roots; their lines and UTF-16 characters count from 0."
+    }
+
     fn encode(&self, result: Result<&Answer, &ToolError>, cap_bytes: usize) -> Reply {
         encode::encode(result, cap_bytes)
     }

@@ -144,6 +144,7 @@ mod tests {
             truncated: true,
             truncated_files: 1,
             coverage: Some(Coverage { covered: 3, total: 9 }),
+            is_partial: false,
         };
         let expected = "No references found. Truncated. Diagnostics of 1 file truncated. 2 locations outside the allowed \
                         roots omitted. Passed over k1: crashed, k2: crashed, k3: crashed, k4: crashed and 2 more. 3 of 9 \

@@ -44,6 +44,9 @@ impl LanguageServer {
         if let Some(refused) = self.poisoned_by(&ask.question) {
             return Asked::Down(refused);
         }
+        if ask.question.incarnation().is_some_and(|of| of != self.incarnation) {
+            return Asked::Outdated;
+        }
         if let Some(document) = ask.question.document().cloned() {
             if self.is_outdated(&document) {
                 return Asked::Outdated;

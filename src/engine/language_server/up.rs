@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use serde_json::value::RawValue;
+
 use super::diagnostics::Diagnostics;
 use super::disk::load;
 use super::life::KillOnDrop;
@@ -236,7 +238,9 @@ impl Up {
         let position = match question {
             Question::Definition(document, at)
             | Question::References(document, at, _)
-            | Question::Hover(document, at) => {
+            | Question::Hover(document, at)
+            | Question::Implementation(document, at)
+            | Question::PrepareCalls(document, at) => {
                 Some(encoding::to_server(&document.source.document, *at, self.encoding).unwrap_or(*at))
             }
             _ => None,
@@ -251,6 +255,10 @@ impl Up {
                 self.client.request(method, &methods::references(uri, at, *declaration))?
             }
             (_, Some(at)) => self.client.request(method, &methods::at(uri, at))?,
+            (Question::IncomingCalls(_, of) | Question::OutgoingCalls(_, of), _) => {
+                let Ok(item) = serde_json::from_str::<&RawValue>(&of.json) else { return Ok(Asked::Unsupported) };
+                self.client.request(method, &methods::calls(item))?
+            }
             (Question::WorkspaceSymbols(query), _) => {
                 self.client.request(method, &methods::workspace_symbols(query))?
             }

@@ -8,10 +8,12 @@ use crate::base::ids::{LanguageId, ServerKind};
 use crate::engine::anchors;
 use crate::engine::execution::{Execution, Provider};
 use crate::engine::known_files::Look;
+use crate::engine::operation;
 use crate::engine::providers::{self, Choice, Planned};
 use crate::engine::question::DocumentInput;
 use crate::engine::server_state::Unavailable;
 use crate::model::error::ErrorCode;
+use crate::model::operation::{LspQuery, Subject};
 use crate::model::query::Query;
 use crate::paging;
 use crate::telemetry::{Asker, CacheUse};
@@ -248,7 +250,8 @@ impl Workspace {
         if look == Look::Changed {
             self.on_edit(uri);
         }
-        if let Some(position) = query.position()
+        if !matches!(query, Query::Lsp(_))
+            && let Some(position) = query.position()
             && source.document.check(position).is_none()
         {
             return Err(ToolError::new(
@@ -259,11 +262,16 @@ impl Workspace {
         let Some(language) = self.setup.servers.index.language_of(&uri.to_path()) else {
             return Err(providers::no_server().to_error());
         };
-        Ok(Some(DocumentInput { source, language: LanguageId::new(language) }))
+        let document = DocumentInput { source, language: LanguageId::new(language) };
+        if let Query::Lsp(asked) = query {
+            operation::check_position(asked, &document)?;
+        }
+        Ok(Some(document))
     }
 
     fn plan(&mut self, query: &GatedQuery) -> Planned<Arc<Plan>> {
-        let linters = !matches!(query, Query::WorkspaceSymbols { .. });
+        let names = |query: &GatedQuery| matches!(query, Query::Lsp(asked) if asked.subject.uri().is_none());
+        let linters = !matches!(query, Query::WorkspaceSymbols { .. }) && !names(query);
         match query.uri() {
             Some(uri) => self.plan_file(uri, linters),
             None => self.plan_workspace(linters),
@@ -330,7 +338,11 @@ impl Workspace {
 fn is_about_a_place(query: &GatedQuery) -> bool {
     matches!(
         query,
-        Query::Definition { .. } | Query::References { .. } | Query::Hover { .. } | Query::DocumentSymbols { .. }
+        Query::Definition { .. }
+            | Query::References { .. }
+            | Query::Hover { .. }
+            | Query::DocumentSymbols { .. }
+            | Query::Lsp(LspQuery { subject: Subject::At(..) | Subject::File(_), .. })
     )
 }
 

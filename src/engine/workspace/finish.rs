@@ -31,6 +31,10 @@ impl Workspace {
             return Outcome::Changed;
         }
         let key = finish.snapshot_key;
+        if finish.result.notes().is_partial {
+            // Another time there may be more: it answers those who have waited, and nobody goes on from it later.
+            return Outcome::Done { snapshot: Arc::new(Snapshot::new(finish.result)), key: format!("{key}-partial") };
+        }
         let kept = self.snapshots.insert(key.clone(), finish.result, Instant::now());
         self.tell_snapshots();
         match kept {

@@ -25,6 +25,11 @@ pub fn definition(raw: &RawValue) -> Result<Vec<RawLocation>, ConvertError> {
     locations("definition", raw, true)
 }
 
+/// The answer to `textDocument/implementation`; as [`definition`].
+pub fn implementation(raw: &RawValue) -> Result<Vec<RawLocation>, ConvertError> {
+    locations("implementation", raw, true)
+}
+
 /// The answer to `textDocument/references`: `null` or an array.
 pub fn references(raw: &RawValue) -> Result<Vec<RawLocation>, ConvertError> {
     locations("references", raw, false)

@@ -8,6 +8,7 @@
 //! passed over; `null` for an optional field is its absence; arrays may mix the shapes a method allows; a severity
 //! outside 1 to 4 is left out; empty names stay; empty container names, sources and hover fragments are left out.
 
+mod calls;
 mod diagnostics;
 mod hover;
 mod list;
@@ -15,11 +16,12 @@ mod locations;
 mod object;
 mod symbols;
 
+pub use calls::{RawCall, RawCallItem, call_items, incoming_calls, outgoing_calls};
 pub use diagnostics::{
     FileReport, Report, WorkspaceReport, document_diagnostic_report, publish_diagnostics, workspace_diagnostic_report,
 };
 pub use hover::hover;
-pub use locations::{definition, references};
+pub use locations::{definition, implementation, references};
 pub use symbols::{document_symbols, workspace_symbols};
 
 use crate::model::diagnostic::RawFileDiagnostics;
@@ -38,6 +40,10 @@ pub enum RawAnswer {
     DocumentSymbols(Vec<RawDocumentSymbol>),
     /// To workspace/symbol.
     WorkspaceSymbols(Vec<RawWorkspaceSymbol>),
+    /// To prepareCallHierarchy.
+    CallItems(Vec<RawCallItem>),
+    /// To incomingCalls and outgoingCalls.
+    Calls(Vec<RawCall>),
     /// Pulled or pushed.
     Diagnostics(Vec<RawFileDiagnostics>),
 }

@@ -1,0 +1,141 @@
+//! Canonical call hierarchies, for the tool `lsp` (decisions §4): the functions of all servers, and the callers or callees of all
+//! functions, merged.
+//!
+//! Invariant: ordered by URI, range, the name's range, name, kind; no two alike; a function stands once, with the places of all
+//! its calls, sorted; nothing outside the allowed roots.
+
+use std::sync::Arc;
+
+use crate::model::error::ToolError;
+use crate::model::found::CallItem;
+use crate::model::position::Range;
+use crate::model::uri::CanonicalUri;
+
+use super::gated::gated;
+use super::order::sort_dedup;
+use super::{Canonical, UriGate};
+
+/// A function as a language server gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawItem {
+    /// The file it is in, untrusted.
+    pub uri: Arc<str>,
+    /// Its name.
+    pub name: String,
+    /// LSP `SymbolKind`.
+    pub kind: u32,
+    /// The whole range.
+    pub range: Range,
+    /// The name's range.
+    pub selection_range: Range,
+}
+
+/// A function without its file, in sorting order.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    range: Range,
+    selection_range: Range,
+    name: String,
+    kind: u32,
+}
+
+/// The canonical list of functions. CAP_EXCEEDED for more than `max` distinct ones.
+pub fn call_items(raw: Vec<RawItem>, gate: &mut dyn UriGate, max: usize) -> Result<Canonical<CallItem>, ToolError> {
+    let (entries, outside) = gated(raw.into_iter().map(entry), gate, max, max)?;
+    Ok(Canonical { items: entries.into_iter().map(item).collect(), outside })
+}
+
+/// The canonical list of callers or callees with the places of the calls. CAP_EXCEEDED for more than `max` distinct ones.
+pub fn calls(
+    raw: Vec<(RawItem, Vec<Range>)>,
+    gate: &mut dyn UriGate,
+    max: usize,
+) -> Result<Canonical<(CallItem, Vec<Range>)>, ToolError> {
+    let raw = raw.into_iter().map(|(function, mut ranges)| {
+        sort_dedup(&mut ranges);
+        let (uri, function) = entry(function);
+        (uri, (function, ranges))
+    });
+    let (entries, outside) = gated(raw, gate, max, max)?;
+    let mut items: Vec<(CallItem, Vec<Range>)> = Vec::with_capacity(entries.len());
+    for (uri, (function, mut ranges)) in entries {
+        let called = item((uri, function));
+        match items.last_mut() {
+            Some((last, all)) if *last == called => {
+                all.append(&mut ranges);
+                sort_dedup(all);
+            }
+            _ => items.push((called, ranges)),
+        }
+    }
+    Ok(Canonical { items, outside })
+}
+
+fn entry(raw: RawItem) -> (Arc<str>, Entry) {
+    let RawItem { uri, name, kind, range, selection_range } = raw;
+    (uri, Entry { range, selection_range, name, kind })
+}
+
+fn item((uri, entry): (CanonicalUri, Entry)) -> CallItem {
+    let Entry { range, selection_range, name, kind } = entry;
+    CallItem { name, kind, uri, range, selection_range }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::canon::testing::{FakeGate, shuffled, some_range, some_uri};
+
+    fn raw(uri: &str, line: u32) -> RawItem {
+        let range = Range::new(line, 0, line, 9);
+        RawItem { uri: uri.into(), name: "f".into(), kind: 12, range, selection_range: range }
+    }
+
+    fn place(line: u32) -> Range {
+        Range::new(line, 4, line, 5)
+    }
+
+    #[test]
+    fn a_caller_stands_once_with_all_its_calls() {
+        let all = vec![
+            (raw("file:///w/b", 1), vec![place(9), place(3)]),
+            (raw("file:///w/a", 7), vec![place(8)]),
+            (raw("file:///w/%62", 1), vec![place(3), place(2)]),
+            (raw("file:///x/out", 1), vec![place(1)]),
+        ];
+        let found = calls(all, &mut FakeGate::default(), 100).unwrap();
+        let told: Vec<_> = found.items().iter().map(|(item, ranges)| (item.uri.to_string(), ranges.clone())).collect();
+        let expected = [
+            ("file:///w/a".to_owned(), vec![place(8)]),
+            ("file:///w/b".to_owned(), vec![place(2), place(3), place(9)]),
+        ];
+        assert_eq!((told.as_slice(), found.outside()), (expected.as_slice(), 1));
+    }
+
+    #[test]
+    fn functions_are_sorted_and_stand_once() {
+        let all = vec![raw("file:///w/b", 1), raw("file:///w/a", 2), raw("file:///w/a", 1), raw("file:///w/b", 1)];
+        let found = call_items(all, &mut FakeGate::default(), 100).unwrap();
+        let lines: Vec<u32> = found.items().iter().map(|item| item.range.start.line).collect();
+        assert_eq!(lines, [1, 2, 1]);
+        assert!(call_items(vec![raw("file:///w/a", 1), raw("file:///w/a", 2)], &mut FakeGate::default(), 1).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn a_servers_order_and_repetitions_change_nothing(
+            parts in prop::collection::vec((some_uri(), some_range(), prop::collection::vec(some_range(), 0..4)), 0..16),
+            seed in any::<u64>(),
+        ) {
+            let raw: Vec<(RawItem, Vec<Range>)> = parts.into_iter().map(|(uri, range, ranges)| {
+                (RawItem { uri, name: "f".into(), kind: 12, range, selection_range: range }, ranges)
+            }).collect();
+            let canonical = |raw| calls(raw, &mut FakeGate::default(), 1_000).unwrap();
+            let once = canonical(raw.clone());
+            let other = shuffled(raw.iter().cloned().map(|(item, ranges)| (item, shuffled(ranges, seed))).collect(), seed);
+            prop_assert_eq!(&canonical([raw, other].concat()), &once);
+        }
+    }
+}

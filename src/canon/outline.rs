@@ -1,0 +1,132 @@
+//! A document's symbols as a tree, for the tool `lsp` (decisions §4). The flat list is `document_symbols`'.
+//!
+//! Invariants: siblings are ordered by range, name, kind, then the name's range; siblings alike in all of these are one, with the
+//! children of all. An entry follows what it lies in. No nesting is deep enough to overflow the stack.
+
+use crate::base::limits::MAX_CANONICAL_TEXT_BYTES;
+use crate::model::error::ToolError;
+use crate::model::found::OutlineEntry;
+use crate::model::position::Range;
+use crate::model::symbol::RawDocumentSymbol;
+
+use super::reasons;
+
+/// The canonical tree of `raw`, in the order of a walk from above. CAP_EXCEEDED for more than `max_raw` symbols, or names that
+/// are too long together.
+pub fn outline(raw: Vec<RawDocumentSymbol>, max_raw: usize) -> Result<Vec<OutlineEntry>, ToolError> {
+    let mut entries: Vec<OutlineEntry> = Vec::new();
+    let mut text_bytes = 0;
+    // Symbols whose turn comes, the next one last.
+    let mut waiting: Vec<(u32, RawDocumentSymbol)> = level(0, raw);
+    while let Some((depth, mut symbol)) = waiting.pop() {
+        text_bytes += symbol.name.len();
+        if entries.len() >= max_raw {
+            return Err(ToolError::too_many(reasons::RAW_ITEMS, max_raw));
+        }
+        if text_bytes > MAX_CANONICAL_TEXT_BYTES {
+            return Err(ToolError::too_many(reasons::TEXT_BYTES, MAX_CANONICAL_TEXT_BYTES));
+        }
+        waiting.extend(level(depth.saturating_add(1), std::mem::take(&mut symbol.children)));
+        entries.push(OutlineEntry {
+            depth,
+            name: symbol.name,
+            kind: symbol.kind,
+            range: symbol.range,
+            selection_range: symbol.selection_range,
+        });
+    }
+    Ok(entries)
+}
+
+/// Siblings, sorted from the last to the first, equal ones made one.
+fn level(depth: u32, mut siblings: Vec<RawDocumentSymbol>) -> Vec<(u32, RawDocumentSymbol)> {
+    siblings.sort_unstable_by(|one, other| key(other).cmp(&key(one)));
+    let mut kept: Vec<(u32, RawDocumentSymbol)> = Vec::with_capacity(siblings.len());
+    for mut symbol in siblings {
+        match kept.last_mut() {
+            Some((_, last)) if key(last) == key(&symbol) => last.children.append(&mut symbol.children),
+            _ => kept.push((depth, symbol)),
+        }
+    }
+    kept
+}
+
+fn key(symbol: &RawDocumentSymbol) -> (Range, &str, u32, Range) {
+    (symbol.range, &symbol.name, symbol.kind, symbol.selection_range)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::canon::testing::{shuffled, some_range, some_text};
+
+    fn raw(name: &str, line: u32, children: Vec<RawDocumentSymbol>) -> RawDocumentSymbol {
+        RawDocumentSymbol {
+            name: name.into(),
+            kind: 5,
+            range: Range::new(line, 0, line, 9),
+            selection_range: Range::new(line, 1, line, 2),
+            container_name: None,
+            children,
+        }
+    }
+
+    fn names(raw: Vec<RawDocumentSymbol>) -> Vec<(u32, String)> {
+        outline(raw, 1_000).unwrap().into_iter().map(|entry| (entry.depth, entry.name)).collect()
+    }
+
+    #[test]
+    fn every_level_is_sorted_and_children_follow_their_parents() {
+        let tree =
+            vec![raw("c", 9, vec![]), raw("a", 1, vec![raw("y", 3, vec![]), raw("x", 2, vec![raw("z", 2, vec![])])])];
+        let expected = [(0, "a"), (1, "x"), (2, "z"), (1, "y"), (0, "c")];
+        assert_eq!(names(tree), expected.map(|(depth, name)| (depth, name.to_owned())));
+    }
+
+    #[test]
+    fn equal_siblings_are_one_with_all_children() {
+        let tree =
+            vec![raw("a", 1, vec![raw("x", 2, vec![])]), raw("a", 1, vec![raw("y", 3, vec![]), raw("x", 2, vec![])])];
+        let expected = [(0, "a"), (1, "x"), (1, "y")];
+        assert_eq!(names(tree), expected.map(|(depth, name)| (depth, name.to_owned())));
+    }
+
+    #[test]
+    fn caps_and_hostile_nesting() {
+        let deep = |depth: u32| (0..depth).fold(raw("x", 0, vec![]), |inner, line| raw("x", line + 1, vec![inner]));
+        assert_eq!(outline(vec![deep(50_000)], 100_000).unwrap().len(), 50_001);
+        let error = outline(vec![raw("a", 1, vec![raw("b", 2, vec![])])], 1).unwrap_err();
+        assert_eq!(error.details["reason"], reasons::RAW_ITEMS);
+    }
+
+    fn some_tree() -> impl Strategy<Value = RawDocumentSymbol> {
+        let leaf =
+            (some_text(), 1..3u32, some_range(), some_range()).prop_map(|(name, kind, range, selection_range)| {
+                RawDocumentSymbol { name, kind, range, selection_range, container_name: None, children: vec![] }
+            });
+        leaf.prop_recursive(3, 20, 4, |inner| {
+            (inner.clone(), prop::collection::vec(inner, 0..4))
+                .prop_map(|(symbol, children)| RawDocumentSymbol { children, ..symbol })
+        })
+    }
+
+    fn shuffled_deep(raw: Vec<RawDocumentSymbol>, seed: u64) -> Vec<RawDocumentSymbol> {
+        let deep = raw.into_iter().map(|mut symbol| {
+            symbol.children = shuffled_deep(std::mem::take(&mut symbol.children), seed.rotate_left(7));
+            symbol
+        });
+        shuffled(deep.collect(), seed)
+    }
+
+    proptest! {
+        #[test]
+        fn a_servers_order_and_repetitions_change_nothing(raw in prop::collection::vec(some_tree(), 0..6), seed in any::<u64>()) {
+            let once = outline(raw.clone(), 10_000).unwrap();
+            prop_assert_eq!(&outline(shuffled_deep(raw.clone(), seed), 10_000).unwrap(), &once);
+            let twice = [raw.clone(), shuffled_deep(raw, seed)].concat();
+            prop_assert_eq!(&outline(twice, 10_000).unwrap(), &once);
+        }
+    }
+}

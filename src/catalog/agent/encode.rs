@@ -1,0 +1,130 @@
+//! Answers and errors as tool results: the contract's `title`, `metadata` and `output`.
+//!
+//! Invariants: `output` is the JSON of `metadata.result`, indented by 2, or a sentence; what else there is to say about a result
+//! stands in `metadata`; a reply never exceeds its cap.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::base::budget::{BudgetExceeded, to_json_bounded};
+use crate::catalog::Reply;
+use crate::catalog::dialect::error_reply;
+use crate::model::answer::Answer;
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::found::{Found, LspAnswer};
+
+use super::sentence;
+
+/// The reply whose own JSON text is at most `cap` bytes long.
+pub(super) fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> Reply {
+    let written = match result {
+        Ok(Answer::Lsp(answer)) => write(answer, cap),
+        // No other question is decoded here.
+        Ok(_) => refuse(&ToolError::internal(), cap),
+        Err(error) => refuse(error, cap),
+    };
+    match written {
+        Ok(bytes) => Reply::Result(bytes),
+        Err(exceeded) => {
+            let error = too_large(&exceeded);
+            refuse(&error, cap).map_or_else(|_| error_reply(&error, cap), Reply::Result)
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope<'a> {
+    is_error: bool,
+    structured_content: Structured<'a>,
+    content: [Text<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct Structured<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    metadata: Metadata<'a>,
+}
+
+#[derive(Serialize)]
+struct Text<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'a str,
+}
+
+#[derive(Serialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a Found>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    #[serde(skip_serializing_if = "is_zero")]
+    outside: usize,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    passed_over: &'a [String],
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorBody<'a>>,
+}
+
+/// What a program needs of an error.
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    code: &'static str,
+    #[serde(flatten)]
+    details: &'a Map<String, Value>,
+}
+
+fn write(answer: &LspAnswer, cap: usize) -> Result<Vec<u8>, BudgetExceeded> {
+    let notes = &answer.notes;
+    let output = match answer.found.is_empty() && answer.total == 0 {
+        true => sentence::nothing_found(answer),
+        // Every value here serialises.
+        false => serde_json::to_string_pretty(&answer.found).unwrap_or_default(),
+    };
+    let metadata = Metadata {
+        result: Some(&answer.found),
+        total: (!matches!(answer.found, Found::Hover(_))).then_some(answer.total),
+        next_cursor: answer.next_cursor.as_deref(),
+        hint: sentence::hint(answer),
+        outside: notes.outside,
+        passed_over: &notes.passed_over,
+        truncated: notes.truncated,
+        error: None,
+    };
+    let structured_content = Structured { title: Some(&answer.title), metadata };
+    envelope(false, structured_content, &output, cap)
+}
+
+fn refuse(error: &ToolError, cap: usize) -> Result<Vec<u8>, BudgetExceeded> {
+    let body = ErrorBody { code: error.code.as_str(), details: &error.details };
+    let metadata = Metadata { error: Some(body), ..Metadata::default() };
+    envelope(true, Structured { title: None, metadata }, &sentence::of_error(error), cap)
+}
+
+fn envelope(
+    is_error: bool,
+    structured_content: Structured<'_>,
+    text: &str,
+    cap: usize,
+) -> Result<Vec<u8>, BudgetExceeded> {
+    to_json_bounded(&Envelope { is_error, structured_content, content: [Text { kind: "text", text }] }, cap)
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+fn too_large(exceeded: &BudgetExceeded) -> ToolError {
+    ToolError::new(ErrorCode::CapExceeded, "the answer exceeds the response cap; ask a narrower question")
+        .with("reason", "response_too_large")
+        .with("limit", exceeded.cap)
+}

@@ -1,0 +1,78 @@
+//! The catalog `agent`: the one tool `lsp` with nine operations, for coding agents (lsp tool contract, decisions §4). See
+//! `docs/contract-agent.md`.
+//!
+//! Invariants: lines and characters come in counted from 1 and results stay LSP's, counted from 0; every outcome is a tool result,
+//! errors too; an empty answer and a failure never look alike.
+
+mod decode;
+mod encode;
+mod sentence;
+#[cfg(test)]
+mod tests;
+
+use serde_json::value::RawValue;
+
+use crate::model::answer::Answer;
+use crate::model::error::ToolError;
+use crate::model::operation::TOOL;
+use crate::model::query::Query;
+
+use super::dialect::unknown_tool;
+use super::schema::ToolDecl;
+use super::{Catalog, CatalogId, Reply};
+
+/// The catalog.
+pub(super) static AGENT: Agent = Agent;
+
+/// See the module.
+pub(super) struct Agent;
+
+/// The one tool.
+const LSP: ToolDecl = ToolDecl {
+    name: TOOL,
+    description: "Code intelligence from real language servers.\n\
+        goToDefinition: where the symbol at a position is defined\n\
+        findReferences: every use of it, its declaration included\n\
+        hover: its type, signature and documentation\n\
+        goToImplementation: what implements the interface or abstract method\n\
+        prepareCallHierarchy, incomingCalls, outgoingCalls: the function at a position, who calls it, whom it calls\n\
+        documentSymbol: what a file declares\n\
+        workspaceSymbol: symbols of the workspace by name\n\
+        Lines and characters count from 1, as editors show them; results are LSP's and count from 0.",
+    input_schema: include_str!("../../../schemas/tools/lsp.json"),
+    output_schema: include_str!("../../../schemas/tools/lsp.output.json"),
+};
+
+impl Catalog for Agent {
+    fn id(&self) -> CatalogId {
+        CatalogId::Agent
+    }
+
+    fn tool_names(&self) -> Vec<String> {
+        vec![TOOL.to_owned()]
+    }
+
+    fn tool_entries(&self) -> Vec<String> {
+        vec![LSP.entry(TOOL)]
+    }
+
+    fn decode(
+        &self,
+        tool: &str,
+        arguments: Option<&RawValue>,
+        max_page_size: usize,
+    ) -> Result<Query<String>, ToolError> {
+        if tool != TOOL {
+            return Err(unknown_tool(tool));
+        }
+        decode::decode(arguments, max_page_size)
+    }
+
+    fn encode(&self, result: Result<&Answer, &ToolError>, cap_bytes: usize) -> Reply {
+        encode::encode(result, cap_bytes)
+    }
+
+    fn guide(&self) -> &'static str {
+        "The tool lsp takes file paths, absolute or relative to a root; its lines and characters count from 1, as editors show them."
+    }
+}

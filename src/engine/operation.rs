@@ -1,0 +1,201 @@
+//! An operation of the tool `lsp`, put to all servers of a file or of the workspace at once (decisions §4).
+//!
+//! Callers and callees take two steps: the functions at the position, then the calls of each. Invariants: the answers keep the
+//! servers' order; a server that gives none is named; one that lets everybody wait is left behind shortly before the deadline if
+//! another one has answered, and the answer says so and isn't kept as a whole one.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+
+use crate::base::clock::{Deadline, Instant};
+use crate::base::limits::{LATE_SERVER_MS, MAX_CALL_ITEMS};
+use crate::engine::canonicalise::Collected;
+use crate::engine::execution::Provider;
+use crate::engine::identifiers::{self, Spot};
+use crate::engine::provider_call::{self, Asking, ProviderFailure};
+use crate::engine::question::{CallItem, DocumentInput, Question};
+use crate::engine::server_state::{ServerState, Unavailable};
+use crate::gate::Gate;
+use crate::lsp::convert::RawAnswer;
+use crate::model::error::{ErrorCode, ToolError};
+use crate::model::operation::{LspQuery, Operation, Subject};
+use crate::model::position::Position;
+use crate::model::uri::CanonicalUri;
+
+/// What all servers said.
+pub enum Gathered {
+    /// At least one answered.
+    Answers(Collected),
+    /// None did, for these reasons.
+    None(Vec<Unavailable>),
+    /// A server was stopped on purpose meanwhile: begin again.
+    BeginAgain,
+    /// The call as a whole fails.
+    Failed(ToolError),
+}
+
+/// Puts `operation` to all `providers`; `unavailable` are known to give no answer.
+pub async fn gather(
+    providers: &[Provider],
+    unavailable: &[Unavailable],
+    operation: Operation,
+    question: &Question,
+    asking: Asking<'_>,
+) -> Gathered {
+    let mut running: FuturesUnordered<_> = providers
+        .iter()
+        .enumerate()
+        .map(|(at, provider)| async move { (at, ask(provider, operation, question, asking).await) })
+        .collect();
+    let mut answers: Vec<Option<RawAnswer>> = providers.iter().map(|_| None).collect();
+    let mut passed_over = unavailable.to_vec();
+    let mut open: Vec<bool> = vec![true; providers.len()];
+    let late = tokio::time::sleep_until(last_moment(asking.deadline));
+    tokio::pin!(late);
+    let mut is_late = false;
+    loop {
+        let has_one =
+            || providers.iter().zip(&answers).any(|(provider, answer)| answer.is_some() && !provider.is_linter);
+        if is_late && has_one() {
+            break;
+        }
+        let next = tokio::select! {
+            biased;
+            next = running.next() => next,
+            () = &mut late, if !is_late => {
+                is_late = true;
+                continue;
+            }
+        };
+        let Some((at, outcome)) = next else { break };
+        open[at] = false;
+        let provider = &providers[at];
+        match outcome {
+            Ok(answer) => answers[at] = Some(answer),
+            Err(ProviderFailure::Unsupported) if provider.is_linter => {}
+            Err(ProviderFailure::Unsupported) => passed_over.push(Unavailable::unsupported(provider.kind.as_str())),
+            Err(ProviderFailure::Unavailable(why)) => passed_over.push(why),
+            Err(ProviderFailure::Stopped) => return Gathered::BeginAgain,
+            Err(ProviderFailure::Failed(error)) => return Gathered::Failed(error),
+        }
+    }
+    let left_behind = providers.iter().zip(open).filter(|(_, open)| *open).map(|(provider, _)| not_in_time(provider));
+    let before = passed_over.len();
+    passed_over.extend(left_behind);
+    let is_partial = passed_over.len() > before;
+    let answers: Vec<RawAnswer> = answers.into_iter().flatten().collect();
+    match answers.is_empty() {
+        true => Gathered::None(passed_over),
+        false => Gathered::Answers(Collected { answers, passed_over, is_partial }),
+    }
+}
+
+/// When whoever has answered is enough.
+fn last_moment(deadline: Deadline) -> Instant {
+    let at = deadline.instant();
+    at.checked_sub(Duration::from_millis(LATE_SERVER_MS)).unwrap_or(at)
+}
+
+async fn ask(
+    provider: &Provider,
+    operation: Operation,
+    question: &Question,
+    asking: Asking<'_>,
+) -> Result<RawAnswer, ProviderFailure> {
+    let (answer, incarnation) = provider_call::ask_one(provider, question, asking).await?;
+    let calls_of: fn(DocumentInput, CallItem) -> Question = match operation {
+        Operation::IncomingCalls => Question::IncomingCalls,
+        Operation::OutgoingCalls => Question::OutgoingCalls,
+        _ => return Ok(answer),
+    };
+    let (RawAnswer::CallItems(items), Some(document)) = (answer, question.document()) else {
+        return Err(ProviderFailure::Failed(ToolError::internal()));
+    };
+    if items.len() > MAX_CALL_ITEMS {
+        return Err(ProviderFailure::Failed(ToolError::too_many("too_many_functions", MAX_CALL_ITEMS)));
+    }
+    let questions: Vec<Question> = items
+        .into_iter()
+        .map(|item| calls_of(document.clone(), CallItem { json: item.json, uri: item.uri, incarnation }))
+        .collect();
+    let asked = questions.iter().map(|question| provider_call::ask(provider, question, asking));
+    let mut calls = Vec::new();
+    for answer in futures::future::try_join_all(asked).await? {
+        if let RawAnswer::Calls(some) = answer {
+            calls.extend(some);
+        }
+    }
+    Ok(RawAnswer::Calls(calls))
+}
+
+fn not_in_time(provider: &Provider) -> Unavailable {
+    let (reason, message) = match &*provider.state.borrow() {
+        ServerState::Starting | ServerState::Restarting(_) => ("starting", "the language server is still starting"),
+        ServerState::Indexing { .. } => ("indexing", "the language server is still indexing"),
+        _ => ("timeout", "the language server did not answer in time"),
+    };
+    Unavailable::new(provider.kind.as_str(), reason, message, "codeyard doctor")
+}
+
+/// Refuses a position that points at no word but lies right behind one: a server would answer for that word, which isn't what was
+/// pointed at. Also one that lies beyond the text.
+///
+/// # Errors
+/// NOT_FOUND with the words of the line.
+pub fn check_position(asked: &LspQuery<CanonicalUri>, document: &DocumentInput) -> Result<(), ToolError> {
+    let Some(position) = asked.subject.position() else { return Ok(()) };
+    let text = &document.source.document;
+    if text.check(position).is_none() {
+        let error = about_line(BEYOND, document, position).with("lines", text.line_count());
+        let length = text.line(position.line).map(|_| text.utf16_len(position.line));
+        return Err(length.map_or(error.clone(), |length| error.with("length", length)));
+    }
+    match identifiers::spot(text, position) {
+        Spot::BehindWord => Err(about_line(NO_WORD, document, position)),
+        Spot::Word | Spot::Elsewhere => Ok(()),
+    }
+}
+
+/// The error of a call that found nothing at a place where there is no word; `None` if it points at one.
+pub fn nothing_there(asked: &LspQuery<CanonicalUri>, document: &DocumentInput) -> Option<ToolError> {
+    let position = asked.subject.position()?;
+    let points_at_word = identifiers::spot(&document.source.document, position) == Spot::Word;
+    (!points_at_word).then(|| about_line(NO_WORD, document, position))
+}
+
+/// `details.reason` of a position beyond the document or its line.
+const BEYOND: (&str, &str) = ("position_beyond", "the position lies beyond the document");
+/// `details.reason` of a position without a word.
+const NO_WORD: (&str, &str) =
+    ("no_identifier", "there is no identifier at the position; details.identifiers lists those of the line");
+
+/// Line and columns in the details count from 1, as the tool's callers do.
+fn about_line((reason, message): (&str, &str), document: &DocumentInput, position: Position) -> ToolError {
+    let words = identifiers::words(&document.source.document, position.line);
+    let words: Vec<serde_json::Value> =
+        words.into_iter().map(|word| serde_json::json!({ "name": word.text, "character": word.column + 1 })).collect();
+    ToolError::new(ErrorCode::NotFound, message)
+        .with("reason", reason)
+        .with("line", u64::from(position.line) + 1)
+        .with("character", u64::from(position.character) + 1)
+        .with("identifiers", words)
+}
+
+/// The title of all pages (decisions §4): the operation, the path relative to its root, and the position, counted from 1.
+pub fn title(asked: &LspQuery<CanonicalUri>, gate: &Gate) -> String {
+    let operation = asked.operation.as_str();
+    let relative = |uri: &CanonicalUri| {
+        let path = uri.to_path();
+        let roots = gate.root_set().allowed().filter_map(|root| path.strip_prefix(root).ok());
+        roots.min_by_key(|rest| rest.as_os_str().len()).unwrap_or(&path).display().to_string()
+    };
+    match &asked.subject {
+        Subject::At(uri, at) => {
+            format!("{operation} {}:{}:{}", relative(uri), u64::from(at.line) + 1, u64::from(at.character) + 1)
+        }
+        Subject::File(uri) => format!("{operation} {}", relative(uri)),
+        Subject::Name(name) => format!("{operation} {name}"),
+    }
+}

@@ -1,0 +1,221 @@
+//! Pages of what the tool `lsp` finds (decisions §4): as many entries as their JSON text, indented by 2, has room for.
+//!
+//! Entries count one by one; of an outline every symbol counts, and a page that begins inside others repeats those it lies in, so
+//! that each page is a tree by itself. Invariants: a page's text has at most [`MAX_OUTPUT_CHARS`] code points, unless one entry
+//! alone has more; a whole list that fits is one page; a page is never empty before the end.
+
+use std::io;
+
+use serde::Serialize;
+
+use crate::base::limits::MAX_OUTPUT_CHARS;
+use crate::model::found::{Found, OutlineEntry};
+
+/// Around a list: brackets and line ends.
+const FRAME: usize = 4;
+/// Between two entries: comma and line end.
+const SEPARATOR: usize = 2;
+/// Lines of a symbol without children.
+const SYMBOL_LINES: usize = 24;
+/// Around a symbol's children, besides two indents: the member's name, brackets and line ends, less the separator that the first
+/// child doesn't need.
+const CHILDREN_FRAME: usize = 16;
+/// Spaces a level of indentation.
+const INDENT: usize = 2;
+
+/// How many entries the page from `offset` has, at most `max`.
+pub(super) fn page_length(found: &Found, offset: usize, max: usize) -> usize {
+    let left = found.len().saturating_sub(offset);
+    let mut room = MAX_OUTPUT_CHARS + SEPARATOR;
+    room = room.saturating_sub(FRAME + repeated(found, offset).map(|at| chars(found, at)).sum::<usize>());
+    let fits = (offset..found.len()).take(max).take_while(|at| {
+        let needed = chars(found, *at);
+        let fits = needed <= room;
+        room = room.saturating_sub(needed);
+        fits
+    });
+    fits.count().max(1).min(left)
+}
+
+/// The page of `length` entries from `offset`.
+pub(super) fn part(found: &Found, offset: usize, length: usize) -> Found {
+    let to = offset.saturating_add(length).min(found.len());
+    let from = offset.min(to);
+    match found {
+        Found::Locations(list) => Found::Locations(list[from..to].to_vec()),
+        Found::Hover(hover) => Found::Hover(hover.clone().filter(|_| from < to)),
+        Found::Symbols(list) => Found::Symbols(list[from..to].to_vec()),
+        Found::Items(list) => Found::Items(list[from..to].to_vec()),
+        Found::Incoming(list) => Found::Incoming(list[from..to].to_vec()),
+        Found::Outgoing(list) => Found::Outgoing(list[from..to].to_vec()),
+        Found::Outline(list) => {
+            let above = repeated(found, offset).map(|at| list[at].clone());
+            Found::Outline(above.chain(list[from..to].iter().cloned()).collect())
+        }
+    }
+}
+
+/// The symbols that the one at `offset` lies in, the outermost first.
+fn repeated(found: &Found, offset: usize) -> impl Iterator<Item = usize> {
+    let mut above = Vec::new();
+    if let Found::Outline(list) = found
+        && let Some(first) = list.get(offset)
+    {
+        let mut depth = first.depth;
+        for (at, entry) in list[..offset].iter().enumerate().rev() {
+            if entry.depth < depth {
+                above.push(at);
+                depth = entry.depth;
+            }
+        }
+    }
+    above.into_iter().rev()
+}
+
+/// Code points of one entry and the separator after it.
+fn chars(found: &Found, at: usize) -> usize {
+    SEPARATOR
+        + match found {
+            Found::Locations(list) => indented(&list[at]),
+            Found::Hover(hover) => indented(hover),
+            Found::Symbols(list) => indented(&list[at]),
+            Found::Items(list) => indented(&list[at]),
+            Found::Incoming(list) => indented(&list[at]),
+            Found::Outgoing(list) => indented(&list[at]),
+            Found::Outline(list) => outline_chars(&list[at], list.get(at + 1)),
+        }
+}
+
+fn outline_chars(entry: &OutlineEntry, next: Option<&OutlineEntry>) -> usize {
+    let depth = entry.depth as usize;
+    let alone = Found::Outline(vec![entry.clone()]);
+    // Each level lies in a list and an object.
+    let own = pretty_chars(&alone) - FRAME + SYMBOL_LINES * 2 * INDENT * depth;
+    let has_children = next.is_some_and(|next| next.depth > entry.depth);
+    own + if has_children { CHILDREN_FRAME + 2 * INDENT * (2 + 2 * depth) } else { 0 }
+}
+
+/// Code points of `entry` as the only one of a list.
+fn indented<T: Serialize>(entry: &T) -> usize {
+    pretty_chars(&[entry]) - FRAME
+}
+
+fn pretty_chars<T: Serialize>(value: &T) -> usize {
+    let mut counter = Counter(0);
+    // Counting never fails, and every value here serialises.
+    let _ = serde_json::to_writer_pretty(&mut counter, value);
+    counter.0.max(FRAME)
+}
+
+/// Counts code points.
+struct Counter(usize);
+
+impl io::Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::canon::testing::file;
+    use crate::model::position::{Location, Range};
+
+    fn text(found: &Found) -> usize {
+        serde_json::to_string_pretty(found).unwrap().chars().count()
+    }
+
+    fn outline(depths: &[u32]) -> Found {
+        let entries = depths.iter().enumerate().map(|(at, depth)| OutlineEntry {
+            depth: *depth,
+            name: "é\"𝒳".repeat(at % 7),
+            kind: 5,
+            range: Range::new(at as u32, 0, 1_000_000, 9),
+            selection_range: Range::new(at as u32, 1, 3, 2),
+        });
+        Found::Outline(entries.collect())
+    }
+
+    /// Depths of a walk: each is at most one more than the one before.
+    fn walk(steps: &[u32]) -> Vec<u32> {
+        let next = |depth: &mut Option<u32>, step: &u32| {
+            let now = depth.map_or(0, |depth| (*step).min(depth + 1));
+            *depth = Some(now);
+            Some(now)
+        };
+        steps.iter().scan(None, next).collect()
+    }
+
+    fn sum(found: &Found) -> usize {
+        FRAME - SEPARATOR + (0..found.len()).map(|at| chars(found, at)).sum::<usize>()
+    }
+
+    #[test]
+    fn a_list_is_counted_exactly_and_cut_where_it_is_full() {
+        let location = |line: u32| Location { uri: file("/w/é"), range: Range::new(line, 0, line, 1) };
+        let few = Found::Locations((0..3).map(location).collect());
+        assert_eq!(sum(&few), text(&few));
+        let many = Found::Locations((0..2_000).map(location).collect());
+        let mut offset = 0;
+        while offset < many.len() {
+            let length = page_length(&many, offset, 10_000);
+            let here = text(&part(&many, offset, length));
+            assert!(here <= MAX_OUTPUT_CHARS && length > 0);
+            let one_more = text(&part(&many, offset, length + 1));
+            assert!(one_more > MAX_OUTPUT_CHARS || offset + length == many.len());
+            offset += length;
+        }
+        assert_eq!(page_length(&many, 0, 7), 7);
+        assert_eq!((page_length(&many, 2_000, 7), part(&many, 9_999, 7).len()), (0, 0));
+    }
+
+    #[test]
+    fn an_entry_that_is_too_long_is_a_page() {
+        let entry = |name: String| OutlineEntry {
+            depth: 0,
+            name,
+            kind: 5,
+            range: Range::new(0, 0, 0, 0),
+            selection_range: Range::new(0, 0, 0, 0),
+        };
+        let found = Found::Outline(vec![entry("n".repeat(MAX_OUTPUT_CHARS)), entry("m".into())]);
+        assert_eq!((page_length(&found, 0, 9), page_length(&found, 1, 9)), (1, 1));
+    }
+
+    #[test]
+    fn a_page_inside_a_tree_says_what_it_lies_in() {
+        let found = outline(&[0, 1, 2, 2, 1, 0]);
+        let Found::Outline(page) = part(&found, 3, 2) else { unreachable!() };
+        let lines: Vec<(u32, u32)> = page.iter().map(|entry| (entry.depth, entry.range.start.line)).collect();
+        assert_eq!(lines, [(0, 0), (1, 1), (2, 3), (1, 4)]);
+    }
+
+    proptest! {
+        #[test]
+        fn trees_are_counted_exactly(steps in prop::collection::vec(0..5u32, 1..40)) {
+            let found = outline(&walk(&steps));
+            prop_assert_eq!(sum(&found), text(&found));
+        }
+
+        #[test]
+        fn pages_of_trees_keep_within_the_budget(steps in prop::collection::vec(0..6u32, 300..500)) {
+            let found = outline(&walk(&steps));
+            let (mut offset, mut pages) = (0, 0);
+            while offset < found.len() {
+                let length = page_length(&found, offset, 10_000);
+                prop_assert!(length > 0 && text(&part(&found, offset, length)) <= MAX_OUTPUT_CHARS);
+                offset += length;
+                pages += 1;
+            }
+            prop_assert!(pages > 1);
+        }
+    }
+}
