@@ -11,6 +11,7 @@ mod bench;
 mod calls;
 mod configuration;
 mod harness;
+mod permissions;
 mod quickstart;
 mod reload;
 mod serving;
