@@ -244,6 +244,21 @@ impl CursorOutcome {
 }
 
 impl PermissionOutcome {
+    /// All there are.
+    pub const ALL: [Self; 11] = [
+        Self::Allowed,
+        Self::Remembered,
+        Self::Once,
+        Self::Always,
+        Self::Denied,
+        Self::Declined,
+        Self::Dismissed,
+        Self::NotAsked,
+        Self::Unanswered,
+        Self::TooMany,
+        Self::Withdrawn,
+    ];
+
     /// The word in spans, logs and metrics.
     pub fn as_str(self) -> &'static str {
         match self {

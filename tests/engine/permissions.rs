@@ -8,6 +8,8 @@ use codeyard::config::{PermissionRule, PermissionSection, PrincipalPermission};
 use codeyard::gateway::elicit::{self, Client, LineEnd};
 use codeyard::gateway::service::{Endpoint, Principal, ToolCall};
 use codeyard::protocol::id::RequestId;
+use codeyard::telemetry::{CallRecord, Metrics, PermissionOutcome};
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -108,6 +110,47 @@ fn a_principals_word_wins_and_a_reload_takes_effect_with_the_next_call() {
         assert_eq!(yard.epochs().await, epochs, "nothing starts anew");
         yard.reconfigure(|config| config.workspaces[0].permission = Some(section(PermissionRule::Ask, &[]))).await;
         refused(&yard.run(named(call(&yard, "a.fake"), "ann")).await, "permission_not_asked");
+    });
+}
+
+/// What was told of calls, for those that needed a permission.
+#[derive(Default)]
+struct Told(Mutex<Vec<CallRecord>>);
+
+impl Metrics for Told {
+    fn call(&self, record: &CallRecord) {
+        self.0.lock().push(record.clone());
+    }
+
+    fn restart(&self, _: &str, _: &'static str) {}
+    fn retained_hit(&self) {}
+}
+
+#[test]
+fn the_wait_for_a_person_is_told_apart_from_every_other() {
+    paused(|| async {
+        let told = Arc::new(Told::default());
+        let plan = Plan::one(Site::usual(), server().launcher()).metrics(told.clone());
+        let mut yard = plan.open().await;
+        yard.reconfigure(|config| config.permission = section(PermissionRule::Ask, &[])).await;
+        let (client, asking, mut end) = asked(call(&yard, "a.fake"));
+        let asking = tokio::spawn(yard.run(asking));
+        let id = question(&mut end).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        answer(&client, &id, "once");
+        assert!(asking.await.unwrap().lsp().0);
+        let (_client, asking, mut end) = asked(call(&yard, "a.fake"));
+        let asking = tokio::spawn(yard.run(asking));
+        question(&mut end).await;
+        asking.abort();
+        settle().await;
+        yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await.ok();
+        let told = told.0.lock();
+        let outcomes: Vec<_> = told.iter().map(|record| record.permission).collect();
+        assert_eq!(outcomes, [Some(PermissionOutcome::Once), Some(PermissionOutcome::Withdrawn), None]);
+        let first = &told[0];
+        assert!(first.asked >= Duration::from_secs(60) && first.total >= first.asked);
+        assert!(first.queue < Duration::from_secs(1), "its workspace didn't let it wait: {:?}", first.queue);
     });
 }
 
