@@ -181,9 +181,19 @@ impl Client {
         self.open.lock().iter().find(same).map(|open| open.said.subscribe())
     }
 
-    fn overdue(&self, id: &RequestId) {
+    /// Nobody is asked any more, and nobody waits for an answer: the service ends.
+    pub fn close(&self) {
+        self.offer_forms(false);
+        for open in self.open.lock().iter().filter(|open| open.stage == Stage::Waiting) {
+            open.said.send_replace(Some(Said::Nothing));
+        }
+    }
+
+    /// The question has had its time; whether it was still open.
+    fn overdue(&self, id: &RequestId) -> bool {
         let mut all = self.open.lock();
-        let Some(open) = all.iter_mut().find(|open| open.id == *id && open.stage == Stage::Waiting) else { return };
+        let waiting = |open: &&mut Open| open.id == *id && open.stage == Stage::Waiting;
+        let Some(open) = all.iter_mut().find(waiting) else { return false };
         open.stage = Stage::Overdue;
         open.said.send_replace(Some(Said::Nothing));
         if all.iter().filter(|open| open.stage == Stage::Overdue).count() > MAX_OVERDUE_QUESTIONS
@@ -191,6 +201,7 @@ impl Client {
         {
             all.remove(oldest);
         }
+        true
     }
 }
 
@@ -219,8 +230,7 @@ impl Line {
                 (Ok(Ok(Some(Said::Answer(answer)))), _) => return Ok(answer),
                 (Ok(Ok(_)), _) => return Err(NoAnswer::Late),
                 (Err(_), asking) => {
-                    if let Some(asking) = asking {
-                        self.client.overdue(&asking.id);
+                    if let Some(asking) = asking.filter(|asking| self.client.overdue(&asking.id)) {
                         asking.withdraw("no answer in time");
                     }
                     return Err(NoAnswer::Late);
@@ -273,5 +283,107 @@ impl Drop for Asking<'_> {
             drop(all);
             self.withdraw("the answer is no longer needed");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::time::Duration;
+
+    use super::*;
+
+    struct Bench {
+        client: Arc<Client>,
+        line: Line,
+        end: LineEnd,
+        kept: Arc<AtomicUsize>,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let client = Arc::new(Client::default());
+            client.offer_forms(true);
+            let (line, end) = line(&client);
+            Self { client, line, end, kept: Arc::default() }
+        }
+
+        fn question(&self, roots: usize) -> Question {
+            let kept = self.kept.clone();
+            let subject = Subject {
+                principal: PrincipalId::local(),
+                workspace: WorkspaceName::new("w").unwrap(),
+                roots: roots.to_string(),
+                permission: "lsp",
+            };
+            let keep = Arc::new(move || {
+                kept.fetch_add(1, Relaxed);
+            });
+            Question { subject, text: String::new(), title: "", choices: &[], kept: "always", keep }
+        }
+
+        /// Asks, and lets the time run out; the question's id.
+        async fn overdue(&mut self, roots: usize) -> RequestId {
+            let question = self.question(roots);
+            let asked = self.line.ask(&question, Deadline::after(Duration::from_secs(5))).await;
+            assert_eq!(asked, Err(NoAnswer::Late));
+            let sent: serde_json::Value = serde_json::from_slice(&self.end.recv().await.unwrap()).unwrap();
+            let withdrawn: serde_json::Value = serde_json::from_slice(&self.end.recv().await.unwrap()).unwrap();
+            assert_eq!(sent["id"], withdrawn["params"]["requestId"]);
+            RequestId::of_text(sent["id"].as_str().unwrap())
+        }
+    }
+
+    fn answer(client: &Arc<Client>, id: &RequestId, word: &str) {
+        let result = serde_json::json!({"action": "accept", "content": {"decision": word}});
+        client.answered(id, Ok(&RawValue::from_string(result.to_string()).unwrap()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_so_many_late_answers_are_listened_for() {
+        let mut bench = Bench::new();
+        let mut ids = Vec::new();
+        for roots in 0..=MAX_OVERDUE_QUESTIONS {
+            ids.push(bench.overdue(roots).await);
+        }
+        assert_eq!(bench.client.open.lock().len(), MAX_OVERDUE_QUESTIONS);
+        assert_eq!(bench.client.waiting(), 0);
+        answer(&bench.client, &ids[0], "always");
+        assert_eq!(bench.client.open.lock().len(), MAX_OVERDUE_QUESTIONS, "the oldest is forgotten");
+        for id in &ids[1..] {
+            answer(&bench.client, id, "always");
+        }
+        while !bench.client.open.lock().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(bench.kept.load(Relaxed), MAX_OVERDUE_QUESTIONS);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_late_always_answers_the_same_question_that_was_asked_anew() {
+        let mut bench = Bench::new();
+        let late = bench.overdue(1).await;
+        let (line, mut end) = line(&bench.client);
+        let question = bench.question(1);
+        let asking = tokio::spawn(async move { line.ask(&question, Deadline::after(Duration::from_secs(60))).await });
+        let anew: serde_json::Value = serde_json::from_slice(&end.recv().await.unwrap()).unwrap();
+        answer(&bench.client, &late, "always");
+        assert_eq!(asking.await.unwrap(), Ok(Answer::Accepted(Some("always".to_owned()))));
+        let withdrawn: serde_json::Value = serde_json::from_slice(&end.recv().await.unwrap()).unwrap();
+        assert_eq!(withdrawn["params"]["requestId"], anew["id"], "its form has become needless");
+        assert!(bench.client.open.lock().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn when_the_service_ends_nobody_waits_for_a_person() {
+        let mut bench = Bench::new();
+        let (question, client) = (bench.question(1), bench.client.clone());
+        let deadline = Deadline::after(Duration::from_secs(60));
+        let (asked, ()) = tokio::join!(bench.line.ask(&question, deadline), async { client.close() });
+        assert_eq!((asked, deadline.passed()), (Err(NoAnswer::Late), false));
+        bench.end.recv().await.unwrap();
+        let withdrawn = String::from_utf8(bench.end.recv().await.unwrap()).unwrap();
+        assert!(withdrawn.contains("notifications/cancelled") && bench.client.open.lock().is_empty());
+        assert_eq!(bench.line.ask(&question, deadline).await, Err(NoAnswer::Unable));
     }
 }

@@ -184,6 +184,7 @@ impl Connection {
 
     /// Lets what is in flight end, for a while, and writes the answers.
     async fn drain<W: AsyncWrite + Unpin>(mut self, writer: &mut W) -> io::Result<()> {
+        self.client.close();
         let ended = async {
             while !self.calls.is_empty() {
                 tokio::select! {

@@ -401,3 +401,39 @@ async fn open_questions_of_a_session_are_bounded() {
     assert_eq!(pipe.fake.told.0.lock().last(), Some(&"too_many"));
     pipe.end().await;
 }
+
+#[tokio::test]
+async fn a_service_that_ends_waits_for_no_person() {
+    let mut server = server().await;
+    ask_first(&server.fake);
+    let session = server.session_with_forms().await;
+    let mut stream = Stream::open(&server, &server.guarded(1, &session)).await;
+    let question = stream.next().await;
+    server.stop.cancel();
+    assert!(is_withdrawal(&stream.next().await, &question));
+    assert_eq!(reason(&stream.next().await), "permission_unanswered");
+    stream.ends().await;
+    (&mut server.task).await.unwrap().unwrap();
+
+    let mut pipe = pipe();
+    forms(&mut pipe).await;
+    pipe.call(1, GUARDED, json!({}), json!({})).await;
+    let question = pipe.next().await;
+    pipe.stop();
+    assert!(is_withdrawal(&pipe.next().await, &question));
+    assert_eq!(reason(&pipe.next().await), "permission_unanswered");
+    assert_eq!(pipe.end().await, "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asked_for_progress_hears_that_a_person_is_waited_for() {
+    let mut pipe = pipe();
+    forms(&mut pipe).await;
+    pipe.call(1, GUARDED, json!({}), json!({"progressToken": 5})).await;
+    let question = pipe.next().await;
+    let told = pipe.next().await;
+    assert_eq!((&told["method"], &told["params"]["progressToken"]), (&json!("notifications/progress"), &json!(5)));
+    assert_eq!(told["params"]["message"], "waiting for a person's permission");
+    pipe.send(format!("{}\n", accept(&question["id"], "once"))).await;
+    assert!(is_in(&pipe.next().await));
+}

@@ -50,6 +50,10 @@ impl Pipe {
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("not one message a line: {line:?}"))
     }
 
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+
     pub async fn end(mut self) -> String {
         self.input.take();
         let mut rest = String::new();

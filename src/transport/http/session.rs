@@ -85,6 +85,11 @@ impl Sessions {
         self.known.write().remove(id).is_some()
     }
 
+    /// Asks nobody any more, in any session.
+    pub fn close(&self) {
+        self.known.read().values().for_each(|session| session.client.close());
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.known.read().len()
