@@ -40,7 +40,7 @@ pub const MAX_OUTPUT_CHARS: usize = 40_000;
 pub const MAX_IDENTIFIERS_TOLD: usize = 40;
 /// Most functions at one position whose callers or callees are asked for.
 pub const MAX_CALL_ITEMS: usize = 64;
-/// Before a call's deadline, a language server that hasn't answered yet is left behind if another one has, in milliseconds.
+/// So long before a call's deadline a linter that hasn't answered yet is left behind if another server has, in milliseconds.
 pub const LATE_SERVER_MS: u64 = 150;
 
 /// Largest retained snapshot, in bytes.

@@ -3,10 +3,12 @@
 //! Invariants: the servers' order is kept, and within one server its own; what two servers say alike is said once; the limits
 //! on fragments and their lengths are the gateway's (`hover`); the range is the first one given.
 
-use crate::base::limits::{MAX_HOVER_FRAGMENT_CHARS, MAX_HOVER_FRAGMENTS};
+use crate::base::limits::{MAX_HOVER_FRAGMENT_CHARS, MAX_HOVER_FRAGMENTS, MAX_OUTPUT_CHARS};
 use crate::model::found::{Markup, MarkupHover};
 use crate::model::hover::{Hover, MarkupKind};
 
+/// More than the code points that stand around the text on its page: members' names, brackets, and a range.
+const AROUND_CHARS: usize = 512;
 /// Between the fragments of one server.
 const BREAK: &str = "\n\n";
 /// Between two servers.
@@ -39,9 +41,30 @@ pub fn markup(hovers: Vec<Hover>) -> (Option<MarkupHover>, bool) {
             texts.push(text);
         }
     }
-    let value = texts.join(RULE);
+    let mut value = texts.join(RULE);
+    if let Some(end) = end_of_room(&value) {
+        value.truncate(end);
+        truncated = true;
+    }
     let found = (!value.is_empty()).then_some(MarkupHover { contents: Markup { kind, value }, range });
     (found, truncated)
+}
+
+/// Where the text must end so that its JSON fits on a page; `None` if it fits.
+fn end_of_room(text: &str) -> Option<usize> {
+    let mut room = MAX_OUTPUT_CHARS - AROUND_CHARS;
+    for (at, letter) in text.char_indices() {
+        let needed = match letter {
+            '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+            '\0'..='\u{1f}' => 6,
+            _ => 1,
+        };
+        if needed > room {
+            return Some(at);
+        }
+        room -= needed;
+    }
+    None
 }
 
 fn text_of(hover: &Hover) -> &str {
@@ -76,6 +99,19 @@ mod tests {
         assert_eq!((found.range, truncated), (at(2), false));
         assert_eq!(markup(vec![hover(&[(Plaintext, "p")], None)]).0.unwrap().contents.kind, Plaintext);
         assert_eq!(markup(vec![hover(&[(Plaintext, "\n")], at(1))]), (None, false));
+    }
+
+    #[test]
+    fn a_hover_fits_on_its_page() {
+        let far = Range::new(u32::MAX, u32::MAX, u32::MAX, u32::MAX);
+        for letter in ["x", "é", "𝒳", "\"", "\n", "\u{1}"] {
+            let texts: Vec<String> =
+                (0..8).map(|at| at.to_string() + &letter.repeat(MAX_HOVER_FRAGMENT_CHARS - 1)).collect();
+            let all: Vec<(MarkupKind, &str)> = texts.iter().map(|text| (Markdown, text.as_str())).collect();
+            let (found, truncated) = markup(vec![hover(&all, Some(far))]);
+            let output = serde_json::to_string_pretty(&found.unwrap()).unwrap().chars().count();
+            assert!(truncated && output <= MAX_OUTPUT_CHARS && output > MAX_OUTPUT_CHARS - 512, "{letter:?}: {output}");
+        }
     }
 
     #[test]

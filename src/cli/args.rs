@@ -57,7 +57,7 @@ pub enum Command {
     /// started for this call. TOOL is a full name (`vscode.lsp.hover`) or the end of one (`hover`); JSON are its
     /// arguments, `-` reads them from standard input. A `uri` may be written as a path. Lines and characters count from 0.
     #[command(
-        after_help = "Examples:\n  codeyard call workspaceSymbols '{\"query\": \"Order\"}'\n  codeyard call hover '{\"uri\": \"src/main.c\", \"position\": {\"line\": 4, \"character\": 7}}'\n  codeyard call diagnostics.document '{\"uri\": \"src/main.c\"}' --json | jq .diagnostics"
+        after_help = "Examples:\n  codeyard call workspaceSymbols '{\"query\": \"Order\"}'\n  codeyard call hover '{\"uri\": \"src/main.c\", \"position\": {\"line\": 4, \"character\": 7}}'\n  codeyard call incomingCalls '{\"filePath\": \"src/yard.c\", \"line\": 36, \"character\": 15}'\n  codeyard call diagnostics.document '{\"uri\": \"src/main.c\"}' --json | jq .diagnostics"
     )]
     Call(CallArgs),
     /// List, install, remove and find language servers; restart and stop those that run.
@@ -196,7 +196,7 @@ pub struct QuickstartArgs {
 /// Flags of `call`.
 #[derive(Debug, Clone, Args)]
 pub struct CallArgs {
-    /// The tool: `hover`, `diagnostics.workspace`, or the full name.
+    /// The tool: `hover`, `diagnostics.workspace`, or the full name; or an operation of the tool `lsp`, such as `incomingCalls`.
     pub tool: String,
     /// Its arguments, a JSON object; `-` reads them from standard input.
     #[arg(default_value = "{}", value_name = "JSON")]

@@ -17,10 +17,14 @@ use crate::admin::documents::WorkspaceList;
 use crate::base::limits::{MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES};
 use crate::config::{LogFormat, LogLevel, LogSection};
 use crate::gateway::service::{Principal, Service as _};
+use crate::model::operation::{Operation, TOOL};
 use crate::model::uri::{encode_path, percent_decode};
 use crate::store::StateDir;
 use crate::transport::attach::{self, Hello};
 use crate::transport::stdio::serve_stdio;
+
+/// All tools that only read.
+const CATALOGS: &str = "lsp-v1+agent";
 
 /// Asks, and prints the answer.
 pub fn run(args: CallArgs) -> Result<(), Failure> {
@@ -51,7 +55,7 @@ async fn own(state: StateDir, args: &CallArgs, arguments: &Value) -> Result<(), 
     let config = assemble::load_config(&source)?;
     let service = assemble::assemble(state, config, source.server.clone()).await?;
     let opened = assemble::report_failures(&service.configured);
-    let endpoint = service.gateway.endpoint(&Principal::local(), args.workspace.as_deref(), None);
+    let endpoint = service.gateway.endpoint(&Principal::local(), args.workspace.as_deref(), Some(CATALOGS));
     let done = match (opened, endpoint) {
         (Err(failure), _) => Err(failure),
         (Ok(()), None) => {
@@ -100,7 +104,7 @@ async fn attached(state: &StateDir, args: &CallArgs, arguments: &Value) -> Resul
         }
         None => None,
     };
-    let hello = Hello { version: attach::VERSION, roots, workspace, catalogs: None };
+    let hello = Hello { version: attach::VERSION, roots, workspace, catalogs: Some(CATALOGS.to_owned()) };
     let Some(stream) = attach::attach(&state.attach_socket(), &hello).await else { return Ok(None) };
     Client::over_stream(Box::new(stream)).await.map(Some).map_err(|error| told(&error))
 }
@@ -129,14 +133,26 @@ fn holding(workspaces: &[(String, Vec<String>)], default: &str, arguments: &Valu
 
 async fn answer(mut client: Client, args: &CallArgs, arguments: &Value) -> Result<(), Failure> {
     let tools = client.tools().await.map_err(|error| told(&error))?;
-    let tool = tool_named(&tools, &args.tool)?;
-    let asked = client.call_patiently(tool, arguments, Duration::from_secs(args.wait)).await;
+    let (name, arguments) = with_operation(&args.tool, arguments.clone());
+    let tool = tool_named(&tools, &name)?;
+    let asked = client.call_patiently(tool, &arguments, Duration::from_secs(args.wait)).await;
     client.close().await;
     let answered = asked.map_err(|error| told(&error))?;
     output::print_either(args.json, &answered.content, || {
         let base = std::env::current_dir().unwrap_or_default();
         Renderer::new(&base).answer(&answered.content).join("\n") + "\n"
     })
+}
+
+/// The tool and its arguments, where the name may be that of an operation of `lsp`. A hover of a `uri` is the other tool's.
+fn with_operation(name: &str, mut arguments: Value) -> (String, Value) {
+    match Operation::parse(name) {
+        Some(operation) if arguments.get("uri").is_none() => {
+            arguments["operation"] = operation.as_str().into();
+            (TOOL.to_owned(), arguments)
+        }
+        _ => (name.to_owned(), arguments),
+    }
 }
 
 /// The tool of this name, or of this ending.
@@ -167,13 +183,22 @@ fn arguments(text: &str) -> Result<Value, Failure> {
         let path = std::path::absolute(path).map_err(|error| Failure::usage(format!("uri: {error}")))?;
         value["uri"] = encode_path(&path).into();
     }
+    // Where there is such a file here, it is meant, and not one of a root.
+    if let Some(path) =
+        value["filePath"].as_str().map(std::path::Path::new).filter(|path| path.is_relative() && path.exists())
+    {
+        let path = std::path::absolute(path).map_err(|error| Failure::usage(format!("filePath: {error}")))?;
+        value["filePath"] = path.display().to_string().into();
+    }
     Ok(value)
 }
 
 fn file_of(arguments: &Value) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt;
-    let path = arguments["uri"].as_str()?.strip_prefix("file://")?;
-    let path = PathBuf::from(std::ffi::OsString::from_vec(percent_decode(path.as_bytes())));
+    let path = match (arguments["uri"].as_str(), arguments["filePath"].as_str()) {
+        (Some(uri), _) => std::ffi::OsString::from_vec(percent_decode(uri.strip_prefix("file://")?.as_bytes())).into(),
+        (None, path) => PathBuf::from(path?),
+    };
     path.is_absolute().then(|| path.canonicalize().unwrap_or(path))
 }
 

@@ -36,6 +36,14 @@ pub enum Error {
         /// Particulars.
         details: Value,
     },
+    /// The tool answered with an error in words of its own, which say what to do.
+    #[error("{message}")]
+    Said {
+        /// The words.
+        message: String,
+        /// When to ask again.
+        retry_after: Option<Duration>,
+    },
     /// The server can't be reached, refuses, or says what can't be understood.
     #[error("{0}")]
     Connection(String),
@@ -99,6 +107,12 @@ impl Client {
     /// Both.
     pub async fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, Error> {
         let mut result = self.request("tools/call", json!({"name": tool, "arguments": arguments})).await?;
+        if result["isError"] == true {
+            let message =
+                result["content"][0]["text"].as_str().unwrap_or("the tool failed and doesn't say why").to_owned();
+            let wait = result["structuredContent"]["metadata"]["error"]["retryAfterMs"].as_u64();
+            return Err(Error::Said { message, retry_after: wait.map(Duration::from_millis) });
+        }
         match result.get_mut("structuredContent") {
             Some(content) => Ok(content.take()),
             None => Err(Error::Connection("the answer has no structuredContent".to_owned())),
@@ -219,6 +233,10 @@ impl Error {
             Self::Tool { code, details, .. } if code.ends_with("CAP_EXCEEDED") => {
                 let hint = details["retryAfterMs"].as_u64()?;
                 Some(Duration::from_millis(hint.clamp(1, 10 * RETRY_AFTER_MS)))
+            }
+            Self::Said { retry_after, .. } => {
+                let hint = (*retry_after)?;
+                Some(hint.clamp(Duration::from_millis(1), Duration::from_millis(10 * RETRY_AFTER_MS)))
             }
             _ => None,
         }

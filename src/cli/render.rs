@@ -59,6 +59,9 @@ impl Renderer {
 
     /// A `structuredContent` as lines, its summary last.
     pub fn answer(&mut self, content: &Value) -> Vec<String> {
+        if let Some(metadata) = content.get("metadata") {
+            return self.found(metadata);
+        }
         let mut lines = Vec::new();
         let uri = content["uri"].as_str();
         for key in ["locations", "items", "symbols"] {
@@ -78,6 +81,51 @@ impl Renderer {
         lines
     }
 
+    /// What the tool `lsp` found.
+    fn found(&mut self, metadata: &Value) -> Vec<String> {
+        let result = &metadata["result"];
+        let mut lines: Vec<String> =
+            result["contents"]["value"].as_str().unwrap_or_default().lines().map(str::to_owned).collect();
+        for item in result.as_array().into_iter().flatten() {
+            match [&item["from"], &item["to"]].into_iter().find(|other| other.is_object()) {
+                Some(other) => {
+                    let at = self.place(other["uri"].as_str().unwrap_or_default(), &other["selectionRange"]);
+                    let calls = item["fromRanges"].as_array().into_iter().flatten().map(position);
+                    let calls = calls.collect::<Vec<_>>().join(", ");
+                    lines.push(format!("{at}  {} (calls at {calls})", other["name"].as_str().unwrap_or_default()));
+                }
+                None => self.tree(item, 0, &mut lines),
+            }
+        }
+        if lines.is_empty() {
+            lines.push("No results found.".to_owned());
+        }
+        let said =
+            |key: &str| metadata[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>();
+        let passed_over = said("passedOver");
+        if !passed_over.is_empty() {
+            lines.push(format!("Passed over {}.", passed_over.join(", ")));
+        }
+        lines.extend(
+            metadata["outside"].as_u64().map(|outside| format!("{outside} outside the allowed roots left out.")),
+        );
+        lines.extend(metadata["hint"].as_str().map(str::to_owned));
+        lines.extend(metadata["nextCursor"].as_str().map(|cursor| format!("more with \"cursor\": \"{cursor}\"")));
+        lines
+    }
+
+    /// A symbol or a place, and what lies inside; as deep as JSON is nested, so bounded.
+    fn tree(&mut self, item: &Value, depth: usize, lines: &mut Vec<String>) {
+        let from = lines.len();
+        self.item(item, lines);
+        for line in &mut lines[from..] {
+            line.insert_str(0, &"  ".repeat(depth));
+        }
+        for child in item["children"].as_array().into_iter().flatten() {
+            self.tree(child, depth + 1, lines);
+        }
+    }
+
     fn item(&mut self, item: &Value, lines: &mut Vec<String>) {
         if let Some(diagnostics) = item["diagnostics"].as_array() {
             let uri = item["uri"].as_str().unwrap_or_default();
@@ -92,9 +140,10 @@ impl Renderer {
     fn symbol(&self, name: &str, item: &Value) -> String {
         let kind = named(&SYMBOL_KINDS, &item["kind"]).unwrap_or("symbol");
         let container = item["containerName"].as_str().map(|of| format!(" in {of}")).unwrap_or_default();
-        let at = match item["location"]["uri"].as_str() {
-            Some(uri) => self.place(uri, &item["location"]["range"]),
-            None => position(&item["selectionRange"]),
+        let at = match (item["location"]["uri"].as_str(), item["uri"].as_str()) {
+            (Some(uri), _) => self.place(uri, &item["location"]["range"]),
+            (None, Some(uri)) => self.place(uri, &item["selectionRange"]),
+            (None, None) => position(&item["selectionRange"]),
         };
         format!("{at}  {kind} {name}{container}")
     }
@@ -177,6 +226,22 @@ mod tests {
                 vec!["a b.py:2:9  error: a b [ty E1]", "One."],
             ),
             (json!({"contents": [{"kind": "markdown", "value": "```c\nint f\n```"}]}), vec!["```c", "int f", "```"]),
+            (
+                json!({"metadata": {"result": [{"name": "C", "kind": 5, "selectionRange": range,
+                    "children": [{"name": "m", "kind": 6, "selectionRange": range}]}]}}),
+                vec!["2:9  class C", "  2:9  method m"],
+            ),
+            (
+                json!({"metadata": {"result": [{"from": {"name": "f", "uri": uri, "selectionRange": range}, "fromRanges": [range]}],
+                    "passedOver": ["ruff: crashed"], "outside": 2}}),
+                vec![
+                    "a b.py:2:9  f (calls at 2:9)",
+                    "Passed over ruff: crashed.",
+                    "2 outside the allowed roots left out.",
+                ],
+            ),
+            (json!({"metadata": {"result": null}}), vec!["No results found."]),
+            (json!({"metadata": {"result": {"contents": {"kind": "markdown", "value": "a\nb"}}}}), vec!["a", "b"]),
             (json!({"unknown": 1}), vec![]),
         ];
         for (content, wanted) in cases {

@@ -1,8 +1,9 @@
 //! An operation of the tool `lsp`, put to all servers of a file or of the workspace at once (decisions §4).
 //!
 //! Callers and callees take two steps: the functions at the position, then the calls of each. Invariants: the answers keep the
-//! servers' order; a server that gives none is named; one that lets everybody wait is left behind shortly before the deadline if
-//! another one has answered, and the answer says so and isn't kept as a whole one.
+//! servers' order; a server that gives none is named; a linter that lets everybody wait is left behind shortly before the deadline if
+//! another server has answered, and the answer says so and isn't kept as a whole one. A language's main server is never left behind:
+//! without it the list would be one of which nobody knows what is missing.
 
 use std::time::Duration;
 
@@ -56,9 +57,8 @@ pub async fn gather(
     tokio::pin!(late);
     let mut is_late = false;
     loop {
-        let has_one =
-            || providers.iter().zip(&answers).any(|(provider, answer)| answer.is_some() && !provider.is_linter);
-        if is_late && has_one() {
+        let mut mains = providers.iter().zip(&open).filter(|(provider, _)| !provider.is_linter);
+        if is_late && answers.iter().any(Option::is_some) && mains.all(|(_, open)| !open) {
             break;
         }
         let next = tokio::select! {

@@ -134,17 +134,15 @@ impl Gate {
             let named = text::parse_path(path).map_err(invalid_path)?;
             return self.pass(&named).map_err(|shut| missing(shut.into_error()));
         }
-        let mut shut = Shut::Outside;
+        let mut first = None;
         for root in self.set.allowed() {
             let named = text::parse_path(&root.join(path)).map_err(invalid_path)?;
             match self.pass(&named) {
                 Ok(found) => return Ok(found),
-                // One root where it might be says more than others where it can't.
-                Err(Shut::Missing) => shut = Shut::Missing,
-                Err(_) => {}
+                Err(shut) => first = first.or(Some(shut)),
             }
         }
-        Err(missing(shut.into_error()))
+        Err(missing(first.unwrap_or(Shut::Outside).into_error()))
     }
 
     /// The door for a language server's URI, in whatever spelling it likes.

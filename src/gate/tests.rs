@@ -375,3 +375,39 @@ fn whatever_comes_out_lies_inside() {
         prop_assert_eq!(&verdicts[0], &verdicts[1]);
     });
 }
+
+#[test]
+fn a_path_as_agents_give_it_is_absolute_relative_or_a_uri() {
+    let tree = Tree::new();
+    tree.link("w/a/link.py", tree.path("w/a/src/x.py"));
+    tree.link("w/a/away.py", tree.path("w/out/x.py"));
+    std::fs::write(tree.path("w/lib/both.py"), INSIDE).unwrap();
+    for gate in tree.gates() {
+        let named = |text: &str| gate.named_seen(text).map(|(uri, _)| uri.to_path());
+        let inside = [
+            ("src/x.py".to_owned(), "w/a/src/x.py"),
+            ("./src/../src/x.py".to_owned(), "w/a/src/x.py"),
+            ("link.py".to_owned(), "w/a/src/x.py"),
+            ("deep/z.py".to_owned(), "w/lib/deep/z.py"),
+            ("../lib/both.py".to_owned(), "w/lib/both.py"),
+            (tree.path("w/a/pkg/y.py").display().to_string(), "w/a/pkg/y.py"),
+            (tree.uri("w/a/pkg/y.py"), "w/a/pkg/y.py"),
+        ];
+        for (text, path) in inside {
+            assert_eq!(named(&text).unwrap(), tree.path(path), "{text}");
+        }
+        for text in ["none.py", "src", "src/", ".", "src/x.py/y"] {
+            let error = named(text).unwrap_err();
+            assert_eq!((error.code, &error.details["path"]), (ErrorCode::NotFound, &text.into()), "{text}");
+        }
+        let outside = tree.path("w/out/x.py").display().to_string();
+        let nowhere = tree.path("w/out/none.py").display().to_string();
+        for text in [&outside, &nowhere, "../out/x.py", "../out/none.py", "away.py", "/", "../../../../etc/passwd"] {
+            let error = named(text).unwrap_err();
+            assert_eq!((error.code, error.details.len()), (ErrorCode::WorkspaceDenied, 0), "{text}");
+        }
+        for text in ["a\0b", "a\\b", &"x/".repeat(9_000), "file:///a?b", "FILE://host/a"] {
+            assert_eq!(named(text).unwrap_err().code, ErrorCode::UriInvalid);
+        }
+    }
+}

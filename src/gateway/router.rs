@@ -120,6 +120,9 @@ impl Gateway {
         let timeout = Duration::from_millis(limits.request_timeout_ms);
         let deadline = Deadline::after(timeout);
         let query = catalog.decode(&call.tool, call.arguments.as_deref(), limits.max_page_size).map_err(fail)?;
+        if let Query::Lsp(asked) = &query {
+            open.trace().note(|record| record.operation = Some(asked.operation.as_str()));
+        }
         if query.page().is_some_and(|page| page.cursor.is_some()) {
             open.trace().has_cursor();
         }

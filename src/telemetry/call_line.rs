@@ -37,6 +37,8 @@ struct Line<'a> {
     principal: String,
     workspace: Option<&'a str>,
     tool: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<&'static str>,
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
@@ -80,6 +82,7 @@ pub(super) fn write(record: &CallRecord, at: SystemTime, format: LineFormat, int
         principal: record.principal.to_string(),
         workspace: record.workspace.as_ref().map(|name| name.as_str()),
         tool: &record.tool,
+        operation: record.operation,
         outcome,
         code,
         reason: record.reason,

@@ -136,6 +136,7 @@ impl OpenCall {
             request_id: told_id(start.request_id),
             session: start.session,
             protocol_version: start.protocol_version,
+            operation: None,
             language: None,
             servers: Vec::new(),
             epochs: None,

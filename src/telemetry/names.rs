@@ -48,6 +48,8 @@ pub const WORKSPACE: &str = "codeyard.workspace";
 pub const CATALOG: &str = "codeyard.catalog";
 /// The principal's hash.
 pub const PRINCIPAL: &str = "codeyard.principal";
+/// The operation of a call of the tool `lsp`.
+pub const LSP_OPERATION: &str = "codeyard.lsp.operation";
 /// The language of the document asked about.
 pub const LANGUAGE: &str = "codeyard.language";
 /// The kind of the language server; several are joined with commas.
@@ -102,6 +104,7 @@ pub const SPAN_ATTRIBUTES: &[&str] = &[
     WORKSPACE,
     CATALOG,
     PRINCIPAL,
+    LSP_OPERATION,
     LANGUAGE,
     SERVER_KIND,
     EPOCHS,
@@ -137,6 +140,7 @@ pub const REASONS: &[&str] = &[
     "malformed",
     "malformed_escape",
     "missing",
+    "no_identifier",
     "no_path",
     "no_server",
     "not_absolute",
@@ -149,6 +153,7 @@ pub const REASONS: &[&str] = &[
     "permission_denied",
     "permission_not_asked",
     "permission_unanswered",
+    "position_beyond",
     "quarantined",
     "query",
     "range",
@@ -161,12 +166,14 @@ pub const REASONS: &[&str] = &[
     "sweep",
     "timeout",
     "too_long",
+    "too_many_functions",
     "too_many_raw_items",
     "too_many_results",
     "too_much_text",
     "type",
     "undecodable",
     "unknown",
+    "unknown_operation",
     "unknown_tool",
     "unsupported",
     "version",

@@ -111,6 +111,8 @@ pub struct CallRecord {
     pub session: Option<String>,
     /// The revision of MCP.
     pub protocol_version: &'static str,
+    /// The operation of a call of the tool `lsp`.
+    pub operation: Option<&'static str>,
     /// The language of the document asked about.
     pub language: Option<LanguageId>,
     /// The kinds of the language servers that took part, in the order they were asked.

@@ -138,6 +138,7 @@ fn attributes(record: &CallRecord) -> Vec<KeyValue> {
     put(names::TRANSPORT, word(record.transport.as_str()));
     put(names::WORKSPACE, record.workspace.as_ref().and_then(|name| text(name.as_str())));
     put(names::PRINCIPAL, Some(Value::from(record.principal.to_string())));
+    put(names::LSP_OPERATION, record.operation.and_then(word));
     put(names::LANGUAGE, record.language.as_ref().and_then(|language| text(language.as_str())));
     put(names::SERVER_KIND, kinds(record));
     if let Some(epochs) = record.epochs {

@@ -15,4 +15,5 @@ mod permissions;
 mod quickstart;
 mod reload;
 mod serving;
+mod session;
 mod usage;

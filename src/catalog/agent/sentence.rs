@@ -39,10 +39,11 @@ pub(super) fn hint(answer: &LspAnswer) -> Option<String> {
         _ => "or ask at a more specific symbol",
     };
     match (&answer.next_cursor, answer.notes.truncated, &answer.found) {
-        (Some(_), ..) => Some(format!(
-            "{} of {} here; pass nextCursor back as cursor for the next ones, {narrower}",
+        (Some(_), is_cut, _) => Some(format!(
+            "{} of {} here{}; pass nextCursor back as cursor for the next ones, {narrower}",
             answer.found.len(),
-            answer.total
+            answer.total,
+            if is_cut { ", the best of still more" } else { "" }
         )),
         (None, true, Found::Symbols(_)) => {
             Some("only the best matches are listed; ask for more of the name".to_owned())

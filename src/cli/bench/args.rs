@@ -69,6 +69,8 @@ pub enum CorpusName {
 pub enum Scenario {
     /// Definition and hover in warm files, at positions never asked before.
     Latency,
+    /// The nine operations of the tool `lsp`, at positions never asked before.
+    Operations,
     /// Three definitions, a hover, two document symbols, one references.
     Mix,
     /// Answers from the retained result.

@@ -102,10 +102,17 @@ impl Bare {
 
     /// Asks, opening the file first as any client must. The whole response message; asks again what was outdated.
     pub async fn ask(&self, ask: &Ask) -> Result<Vec<u8>, String> {
-        self.open(ask.path()).await?;
         let (method, params) = ask.to_lsp();
+        self.query(Some(ask.path()), method, &params).await
+    }
+
+    /// The same of any method, with its parameters as JSON; `path` is the file to be opened first.
+    pub async fn query(&self, path: Option<&Path>, method: &str, params: &str) -> Result<Vec<u8>, String> {
+        if let Some(path) = path {
+            self.open(path).await?;
+        }
         loop {
-            let answer = self.wire.request(method, &params).await?;
+            let answer = self.wire.request(method, params).await?;
             // An error is short, and comes before or after an id: results are not looked at here.
             if answer.len() > 512 || !is_outdated(&answer) {
                 return Ok(answer);
@@ -332,6 +339,8 @@ fn capabilities() -> Value {
             "synchronization": {"dynamicRegistration": true, "didSave": true},
             "definition": {"dynamicRegistration": true, "linkSupport": true},
             "references": dynamic,
+            "implementation": {"dynamicRegistration": true, "linkSupport": true},
+            "callHierarchy": dynamic,
             "hover": {"dynamicRegistration": true, "contentFormat": ["markdown", "plaintext"]},
             "documentSymbol": {"dynamicRegistration": true, "hierarchicalDocumentSymbolSupport": true,
                 "symbolKind": {"valueSet": kinds}, "tagSupport": {"valueSet": [1]}},

@@ -18,6 +18,7 @@ pub mod stats;
 mod freshness;
 mod leak;
 mod mix;
+mod operations;
 mod references;
 mod sharing;
 mod speed;
@@ -127,13 +128,14 @@ impl Bench {
     async fn measure(&self, corpus: &Corpus, report: &mut Report) -> Result<(), Failure> {
         let wanted = self.scenarios(corpus);
         let wants = |scenario: &Scenario| wanted.contains(scenario);
-        let warm = [Scenario::Latency, Scenario::Retained, Scenario::References];
+        let warm = [Scenario::Latency, Scenario::Operations, Scenario::Retained, Scenario::References];
         if warm.iter().any(wants) {
             eprintln!("  both read the project");
             let mut pair = Pair::start(self, corpus, self.args.seed).await?;
             for scenario in warm.iter().copied().filter(wants) {
                 match scenario {
                     Scenario::Latency => speed::latency(self, &mut pair, report).await?,
+                    Scenario::Operations => operations::operations(self, &mut pair, report).await?,
                     Scenario::Retained => speed::retained(self, &mut pair, report).await?,
                     _ => references::pages(self, &mut pair, report).await?,
                 }

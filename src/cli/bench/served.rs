@@ -77,8 +77,13 @@ impl Served {
 
     /// A client of a workspace.
     pub async fn client(&self, corpus: &Corpus) -> Result<Client, Failure> {
+        self.client_of(corpus, "lsp-v1").await
+    }
+
+    /// A client of a workspace with these catalogs.
+    pub async fn client_of(&self, corpus: &Corpus, catalogs: &str) -> Result<Client, Failure> {
         let name = workspace(corpus);
-        let connected = Client::connect(&self.address, &format!("/mcp/{name}")).await;
+        let connected = Client::connect(&self.address, &format!("/mcp/{name}/{catalogs}")).await;
         connected.map_err(|why| Failure::new(format!("codeyard can't be asked: {why}")))
     }
 

@@ -85,6 +85,7 @@ pub fn record(tool: &str, outcome: Outcome) -> CallRecord {
         request_id: "1".into(),
         session: None,
         protocol_version: "2025-11-25",
+        operation: None,
         language: None,
         servers: vec![],
         epochs: None,
