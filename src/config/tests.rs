@@ -242,6 +242,10 @@ fn permissions_come_from_the_nearest_that_says_something() {
         shown.contains("[workspace.permission.principals.bob]") || shown.contains("permission.principals.bob"),
         "{shown}"
     );
+    let odd = good(&text.replace("bob", "api-key").replace(".ci]", ".ci-token]"));
+    for shown in [odd.show(), odd.workspaces[0].shown().to_string()] {
+        assert!(!shown.contains("hidden") && shown.contains("api-key"), "a name is no secret: {shown}");
+    }
     let again = parse_source(&shown, source()).expect("what is shown is a configuration");
     assert_eq!(again.permission_of(&again.workspaces[0]), config.permission_of(&config.workspaces[0]));
     let mut retuned = config.clone();
