@@ -85,10 +85,15 @@ pub async fn gather(
     let before = passed_over.len();
     passed_over.extend(left_behind);
     let is_partial = passed_over.len() > before;
+    let is_full = |(provider, answer): (&Provider, &Option<RawAnswer>)| match answer {
+        Some(RawAnswer::WorkspaceSymbols(list)) => provider.symbols_max > 0 && list.len() >= provider.symbols_max,
+        _ => false,
+    };
+    let is_cut = providers.iter().zip(&answers).any(is_full);
     let answers: Vec<RawAnswer> = answers.into_iter().flatten().collect();
     match answers.is_empty() {
         true => Gathered::None(passed_over),
-        false => Gathered::Answers(Collected { answers, passed_over, is_partial }),
+        false => Gathered::Answers(Collected { answers, passed_over, is_partial, is_cut }),
     }
 }
 

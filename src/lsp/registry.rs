@@ -87,6 +87,9 @@ pub struct Server {
     pub install: Option<Install>,
     /// Environment added for it.
     pub env: BTreeMap<String, String>,
+    /// LSP methods that it is known to answer and others of its language may not: `textDocument/implementation`,
+    /// `textDocument/prepareCallHierarchy`. For telling who would answer; what runs says itself what it can.
+    pub offers: Vec<String>,
     /// How its project root is found.
     pub root: RootRule,
     /// `initializationOptions`.
@@ -179,6 +182,8 @@ pub struct Readiness {
 pub struct Quirks {
     /// Methods for which `$/cancelRequest` must not be sent.
     pub no_cancel: Vec<String>,
+    /// The most symbols that it names in an answer to `workspace/symbol`; 0: as many as there are.
+    pub symbols_max: usize,
     /// Its answers depend on which documents are open.
     pub open_set_matters: bool,
     /// Keep one document of the project open as an anchor.
