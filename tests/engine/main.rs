@@ -20,5 +20,6 @@ mod metrics;
 mod operators;
 mod overload;
 mod paging;
+mod permissions;
 mod readiness;
 mod simulated;
