@@ -57,7 +57,8 @@ pub fn words(document: &Document, line: u32) -> Vec<Word> {
         inside = is_part(letter);
         column += letter.len_utf16() as u32;
     }
-    words.retain(|word| !word.text.starts_with(char::is_numeric));
+    words
+        .retain(|word| word.text.starts_with(|first| unicode_ident::is_xid_start(first) || matches!(first, '_' | '$')));
     words.truncate(MAX_IDENTIFIERS_TOLD);
     words
 }
@@ -71,7 +72,9 @@ fn of(before: Option<char>, at: Option<char>) -> Spot {
 }
 
 fn is_part(letter: char) -> bool {
-    unicode_ident::is_xid_continue(letter) || letter == '$'
+    // Unicode lets identifiers hold joiners, which mostly join emoji.
+    let is_joiner = matches!(letter, '\u{200c}' | '\u{200d}');
+    unicode_ident::is_xid_continue(letter) && !is_joiner || letter == '$'
 }
 
 #[cfg(test)]
