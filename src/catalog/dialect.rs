@@ -88,7 +88,7 @@ mod tests {
     fn data(error: &ToolError, cap: usize) -> String {
         match error_reply(error, cap) {
             Reply::Error { data, .. } => String::from_utf8(data).unwrap(),
-            Reply::Result(_) => unreachable!(),
+            Reply::Result(_) | Reply::Refusal { .. } => unreachable!(),
         }
     }
 

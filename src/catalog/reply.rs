@@ -9,6 +9,13 @@ use crate::model::error::ErrorCode;
 pub enum Reply {
     /// The `result` member: an MCP tool result envelope as JSON text.
     Result(Vec<u8>),
+    /// The `result` member, where that says that the call failed: a tool result with `isError`.
+    Refusal {
+        /// Its JSON text.
+        result: Vec<u8>,
+        /// Which error it is, for spans and metrics.
+        tool_code: ErrorCode,
+    },
     /// The `error` member, in parts.
     Error {
         /// The JSON-RPC number.
@@ -27,7 +34,7 @@ impl Reply {
     pub fn tool_code(&self) -> Option<ErrorCode> {
         match self {
             Self::Result(_) => None,
-            Self::Error { tool_code, .. } => Some(*tool_code),
+            Self::Refusal { tool_code, .. } | Self::Error { tool_code, .. } => Some(*tool_code),
         }
     }
 }

@@ -296,7 +296,10 @@ pub(super) fn gated(
 fn encode(catalog: &dyn Catalog, result: Result<&Answer, &ToolError>, limits: &Limits) -> Reply {
     let cap = limits.max_response_bytes.saturating_sub(limits::RESPONSE_ENVELOPE_BYTES);
     let mut reply = to_reply(catalog.encode(result, cap));
-    if let (Err(error), Reply::Error { retry_after_ms, overloaded, .. }) = (result, &mut reply) {
+    if let Err(error) = result
+        && let Reply::Error { retry_after_ms, overloaded, .. } | Reply::Refusal { retry_after_ms, overloaded, .. } =
+            &mut reply
+    {
         *retry_after_ms = error.details.get("retryAfterMs").and_then(serde_json::Value::as_u64);
         *overloaded = error.details.get("reason").and_then(serde_json::Value::as_str) == Some("overloaded");
     }
@@ -305,13 +308,14 @@ fn encode(catalog: &dyn Catalog, result: Result<&Answer, &ToolError>, limits: &L
 
 /// Tells what a call came to. An answer that didn't fit is the error that its reply is.
 fn close(open: OpenCall, result: Result<&Answer, &ToolError>, reply: &Reply) {
-    let (bytes, rpc_code) = match reply {
-        Reply::Result(json) => (json.len(), None),
-        Reply::Error { code, data, .. } => (data.as_ref().map_or(0, Bytes::len), Some(*code)),
+    let (bytes, rpc_code, failed) = match reply {
+        Reply::Result(json) => (json.len(), None, false),
+        Reply::Refusal { result, .. } => (result.len(), None, true),
+        Reply::Error { code, data, .. } => (data.as_ref().map_or(0, Bytes::len), Some(*code), true),
     };
     let too_large;
     let (ended, items) = match result {
-        Ok(_) if rpc_code.is_some() => {
+        Ok(_) if failed => {
             too_large = ToolError::new(ErrorCode::CapExceeded, "").with("reason", "response_too_large");
             (Err(&too_large), None)
         }
@@ -340,6 +344,9 @@ fn count(answer: &Answer) -> Option<(usize, usize, bool)> {
 fn to_reply(reply: catalog::Reply) -> Reply {
     match reply {
         catalog::Reply::Result(json) => Reply::Result(Bytes::from(json)),
+        catalog::Reply::Refusal { result, .. } => {
+            Reply::Refusal { result: Bytes::from(result), retry_after_ms: None, overloaded: false }
+        }
         catalog::Reply::Error { code, message, data, .. } => {
             Reply::Error { code, message, data: Some(Bytes::from(data)), retry_after_ms: None, overloaded: false }
         }

@@ -112,6 +112,15 @@ pub struct ToolCall {
 pub enum Reply {
     /// The JSON text of the MCP result.
     Result(Bytes),
+    /// An MCP result that says that the call failed.
+    Refusal {
+        /// Its JSON text.
+        result: Bytes,
+        /// When to come back, in milliseconds.
+        retry_after_ms: Option<u64>,
+        /// Whether the call was refused because too much is going on.
+        overloaded: bool,
+    },
     /// A JSON-RPC error.
     Error {
         /// The JSON-RPC number.

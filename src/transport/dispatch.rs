@@ -136,7 +136,7 @@ pub fn tell(
 /// The bytes of `reply` to the request `id`, at most `cap`.
 pub fn reply(id: &RequestId, reply: &Reply, cap: usize) -> Vec<u8> {
     let message = match reply {
-        Reply::Result(result) => write::result(id, result),
+        Reply::Result(result) | Reply::Refusal { result, .. } => write::result(id, result),
         Reply::Error { code, message, data, retry_after_ms, overloaded } => {
             let hint = data.is_none().then(|| hint(*retry_after_ms, *overloaded)).flatten();
             write::error(Some(id), *code, message, data.as_deref().or(hint.as_deref()))

@@ -31,7 +31,9 @@ fn decode(arguments: &Value) -> Result<LspQuery<String>, ToolError> {
 fn refusal(arguments: &Value) -> String {
     let error = decode(arguments).unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidParams, "{arguments}");
-    let Reply::Result(bytes) = catalog().encode(Err(&error), 10_000) else { panic!("a tool result is wanted") };
+    let Reply::Refusal { result: bytes, .. } = catalog().encode(Err(&error), 10_000) else {
+        panic!("a tool result is wanted")
+    };
     let reply: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(reply["isError"], true);
     reply["content"][0]["text"].as_str().unwrap().to_owned()

@@ -17,18 +17,23 @@ use super::sentence;
 
 /// The reply whose own JSON text is at most `cap` bytes long.
 pub(super) fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> Reply {
-    let written = match result {
-        Ok(Answer::Lsp(answer)) => write(answer, cap),
+    match result {
+        Ok(Answer::Lsp(answer)) => match write(answer, cap) {
+            Ok(bytes) => Reply::Result(bytes),
+            Err(exceeded) => refusal(&too_large(&exceeded), cap),
+        },
         // No other question is decoded here.
-        Ok(_) => refuse(&ToolError::internal(), cap),
-        Err(error) => refuse(error, cap),
-    };
+        Ok(_) => refusal(&ToolError::internal(), cap),
+        Err(error) => refusal(error, cap),
+    }
+}
+
+/// An error as a tool result; in the gateway's form where even that has no room.
+fn refusal(error: &ToolError, cap: usize) -> Reply {
+    let written = refuse(error, cap).or_else(|exceeded| refuse(&too_large(&exceeded), cap));
     match written {
-        Ok(bytes) => Reply::Result(bytes),
-        Err(exceeded) => {
-            let error = too_large(&exceeded);
-            refuse(&error, cap).map_or_else(|_| error_reply(&error, cap), Reply::Result)
-        }
+        Ok(result) => Reply::Refusal { result, tool_code: error.code },
+        Err(_) => error_reply(error, cap),
     }
 }
 

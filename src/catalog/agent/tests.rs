@@ -19,9 +19,14 @@ const K: &str = "111111111111111111111111111111111111111111111111111111111111111
 const S: &str = "2222222222222222222222222222222222222222222222222222222222222222";
 
 fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> Value {
-    let Reply::Result(bytes) = CatalogId::Agent.catalog().encode(result, cap) else { panic!("not a tool result") };
+    let (bytes, failed) = match CatalogId::Agent.catalog().encode(result, cap) {
+        Reply::Result(bytes) => (bytes, false),
+        Reply::Refusal { result, .. } => (result, true),
+        Reply::Error { .. } => panic!("not a tool result"),
+    };
     assert!(bytes.len() <= cap && !bytes.contains(&b'\n'));
     let reply: Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(reply["isError"], failed);
     let entry: Value = serde_json::from_str(&CatalogId::Agent.catalog().tool_entries()[0]).unwrap();
     let schema = jsonschema::validator_for(&entry["outputSchema"]).unwrap();
     assert!(schema.is_valid(&reply["structuredContent"]), "{reply}");

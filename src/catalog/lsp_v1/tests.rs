@@ -34,13 +34,14 @@ fn result(answer: &Answer, cap: usize) -> Option<Vec<u8>> {
             assert_eq!(tool_code, ErrorCode::CapExceeded);
             None
         }
+        Reply::Refusal { .. } => panic!("errors are JSON-RPC's here"),
     }
 }
 
 fn details(answer: &Answer, cap: usize) -> Value {
     match encode(Ok(answer), cap) {
         Reply::Error { data, .. } => serde_json::from_slice::<Value>(&data).unwrap()["details"].clone(),
-        Reply::Result(bytes) => panic!("{} bytes fit into {cap}", bytes.len()),
+        Reply::Result(bytes) | Reply::Refusal { result: bytes, .. } => panic!("{} bytes fit into {cap}", bytes.len()),
     }
 }
 

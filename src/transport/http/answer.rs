@@ -37,7 +37,9 @@ pub fn empty(status: StatusCode) -> Response {
 /// The answer `reply` to the request `id`, at most `cap` bytes.
 pub fn reply(id: &RequestId, reply: &Reply, cap: usize) -> Response {
     let mut response = json(dispatch::reply(id, reply, cap));
-    if let Reply::Error { overloaded: true, retry_after_ms, .. } = reply {
+    if let Reply::Error { overloaded: true, retry_after_ms, .. }
+    | Reply::Refusal { overloaded: true, retry_after_ms, .. } = reply
+    {
         *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
         let seconds = retry_after_ms.unwrap_or(0).div_ceil(1_000).max(1);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
