@@ -29,12 +29,14 @@ pub struct Collected {
     pub passed_over: Vec<Unavailable>,
     /// Whether somebody gave none only because time ran out.
     pub is_partial: bool,
+    /// The call's error if nothing is found: those who answered can't say that there is nothing.
+    pub if_nothing: Option<ToolError>,
 }
 
 impl Collected {
     /// All that there will be.
     pub fn whole(answers: Vec<RawAnswer>, passed_over: Vec<Unavailable>) -> Self {
-        Self { answers, passed_over, is_partial: false }
+        Self { answers, passed_over, is_partial: false, if_nothing: None }
     }
 }
 

@@ -16,6 +16,8 @@ mod flights;
 mod groups;
 mod hangs;
 mod isolation;
+mod lsp_tool;
+mod merged;
 mod metrics;
 mod operators;
 mod overload;
