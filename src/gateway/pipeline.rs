@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::base::clock::Deadline;
+use crate::base::clock::{Deadline, Instant};
 use crate::base::limits;
 use crate::engine::directory::WorkspaceHandle;
 use crate::engine::execution::Outcome;
+use crate::engine::operation;
 use crate::engine::server_state::{Down, ServerState, Unavailable};
 use crate::engine::state_watch;
 use crate::engine::workspace::{Begin, Begun, Wait};
@@ -101,6 +102,14 @@ pub async fn answer(
                 let outcome = run.await;
                 drop(waited);
                 match outcome {
+                    // Its starter's time is up, not this call's: whoever was left behind may answer yet.
+                    Outcome::Done { snapshot, .. }
+                        if is_shared
+                            && snapshot.result().notes().is_partial
+                            && Instant::now() < operation::last_moment(deadline) =>
+                    {
+                        tokio::task::yield_now().await;
+                    }
                     Outcome::Done { snapshot, key } => {
                         return Ok(paging::page(&snapshot, window(&query, 0), &request_key, &key));
                     }

@@ -363,3 +363,25 @@ fn outlines_are_one_tree() {
         );
     });
 }
+
+#[test]
+fn who_joins_later_is_not_given_what_the_first_had_to_make_do_with() {
+    paused(|| async {
+        let site = Site::usual();
+        let primary = defining(lines(&site, [0])).launcher();
+        let linter = defining(json!([]))
+            .on(DEFINE, [wait_ms(1_950), reply(json!([]))])
+            .on_nth(DEFINE, 2, [wait_ms(100), reply(lines(&site, [1]))])
+            .launcher();
+        let yard = two_ready(site, primary, linter.clone()).await;
+        let early = tokio::spawn(at(&yard, "goToDefinition", 0, 0));
+        linter.wait_for(DEFINE, 1).await;
+        pass(1_000).await;
+        let later = tokio::spawn(at(&yard, "goToDefinition", 0, 0));
+        let (early, later) = (early.await.unwrap(), later.await.unwrap());
+        assert_eq!((early.found(), early.passed_over()), (lines(yard.site(), [0]), vec!["lint: timeout".to_owned()]));
+        early.took_about(LATE);
+        assert_eq!(later.whole(), lines(yard.site(), [0, 1]));
+        later.took_about(LATE - 1_000 + 100);
+    });
+}
