@@ -73,7 +73,7 @@ fn the_calls_of_all_prepared_functions_are_merged_and_each_goes_back_as_it_came(
 }
 
 #[test]
-fn a_function_goes_back_byte_for_byte() {
+fn a_function_goes_back_with_all_that_its_server_put_into_it() {
     paused(|| async {
         let site = Site::usual();
         let item = function(&site.uri("a.fake"), 0, json!({"z": 1, "a": 2.5e3, "n": {"y": [], "b": "\u{7f}é"}}));
@@ -206,6 +206,27 @@ fn columns_are_those_of_the_callers_file_whatever_the_server_counts_in() {
             assert_eq!(prepared[0]["range"], columns(0, 4, 8));
         });
     }
+}
+
+#[test]
+fn calls_of_a_function_in_another_file_are_in_that_ones_columns() {
+    paused(|| async {
+        let (here, there) = ("𝒳é mine\n", "ünüé yours\n");
+        let site = Site::new(&[("a.fake", here), ("b.fake", there)]);
+        let function = |uri: &str, range: Value| json!({"name": "f", "kind": 12, "uri": uri, "range": range, "selectionRange": range});
+        // The function whose name stands in `a.fake` is defined in `b.fake`, where it calls one of `a.fake`.
+        let prepared = function(&site.uri("b.fake"), columns(0, 8, 13));
+        let callee = function(&site.uri("a.fake"), columns(0, 7, 11));
+        let fake = FakeServer::new()
+            .capabilities(json!({"callHierarchyProvider": true, "textDocumentSync": 1, "positionEncoding": "utf-8"}))
+            .answer(PREPARE, json!([prepared]))
+            .answer(OUTGOING, json!([{"to": callee, "fromRanges": [columns(0, 8, 13)]}]))
+            .launcher();
+        let yard = one(site, fake).await;
+        let found = at(&yard, "outgoingCalls", 0, 4).await.whole();
+        assert_eq!(found[0]["fromRanges"], json!([columns(0, 5, 10)]));
+        assert_eq!((&found[0]["to"]["range"], found.as_array().unwrap().len()), (&columns(0, 4, 8), 1));
+    });
 }
 
 #[test]
