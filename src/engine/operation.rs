@@ -24,6 +24,7 @@ use crate::lsp::convert::RawAnswer;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::operation::{LspQuery, Operation, Subject};
 use crate::model::position::Position;
+use crate::model::query::{GatedQuery, Query};
 use crate::model::uri::CanonicalUri;
 
 /// What all servers said.
@@ -127,6 +128,11 @@ fn collected(providers: &[Provider], unavailable: &[Unavailable], operation: Ope
     Gathered::Answers(Collected { answers, passed_over, is_partial, if_nothing })
 }
 
+/// Whether symbols of the workspace are asked for: all languages have a part in the answer.
+pub fn asks_for_name(query: &GatedQuery) -> bool {
+    matches!(query, Query::Lsp(LspQuery { subject: Subject::Name(_), .. }))
+}
+
 /// When whoever has answered is enough, for who must be answered by `deadline`.
 pub fn last_moment(deadline: Deadline) -> Instant {
     let at = deadline.instant();
@@ -167,7 +173,8 @@ async fn ask(
 
 fn not_in_time(provider: &Provider) -> Unavailable {
     let (reason, message) = match &*provider.state.borrow() {
-        ServerState::Starting | ServerState::Restarting(_) => ("starting", "the language server is still starting"),
+        ServerState::Restarting(down) => return Unavailable::down(provider.kind.as_str(), down),
+        ServerState::Starting => ("starting", "the language server is still starting"),
         ServerState::Indexing { .. } => ("indexing", "the language server is still indexing"),
         _ => ("timeout", "the language server did not answer in time"),
     };

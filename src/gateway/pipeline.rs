@@ -95,7 +95,16 @@ pub async fn answer(
             Begun::Hit { snapshot, offset, request_key, snapshot_key } => {
                 return Ok(paging::page(&snapshot, window(&query, offset), &request_key, &snapshot_key));
             }
-            Begun::Wait(wait) => wait_for(wait, board, call).await,
+            Begun::Wait(wait) => {
+                // Before its time is up the workspace looks once more whom it can do without.
+                let late = operation::last_moment(deadline);
+                let looks_again = operation::asks_for_name(&query) && Instant::now() < late;
+                tokio::select! {
+                    biased;
+                    () = wait_for(wait, board, call) => {}
+                    () = tokio::time::sleep_until(late), if looks_again => {}
+                }
+            }
             Begun::Run { run, is_shared, request_key } => {
                 board.write(Waiting::Answer);
                 let waited = is_shared.then(|| call.wait_for_shared());

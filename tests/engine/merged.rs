@@ -280,6 +280,18 @@ fn a_linter_that_starts_or_indexes_is_waited_for_and_then_named() {
     }
 }
 
+#[test]
+fn a_linter_that_does_not_start_is_named_as_what_it_is() {
+    paused(|| async {
+        let site = Site::usual();
+        let primary = defining(lines(&site, [0])).launcher();
+        let yard = two(site, primary, defining(json!([])).on("initialize", [exit(1)]).launcher()).await;
+        let told = define(&yard).await;
+        assert_eq!((told.found(), told.passed_over()), (lines(yard.site(), [0]), vec!["lint: crashed".to_owned()]));
+        told.took_about(LATE);
+    });
+}
+
 async fn told_in_part(yard: &Yard, ms: u64, said: Option<&str>) {
     let told = define(yard).await;
     match said {

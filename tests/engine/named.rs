@@ -122,6 +122,47 @@ fn a_language_that_does_not_get_ready_is_waited_for_whatever_the_others_find() {
 }
 
 #[test]
+fn a_language_whose_server_does_not_start_is_waited_for_and_then_named() {
+    paused(|| async {
+        let site = both();
+        let first = knowing(&site, &["a.fake"]).launcher();
+        let second = knowing(&site, &[]).on("initialize", [exit(1)]).launcher();
+        let yard = two(site, first, second).await;
+        let told = named(&yard, "alpha").await;
+        assert_eq!(
+            (files(&yard, &told.found()), told.passed_over()),
+            (vec!["a.fake".into()], vec!["second: crashed".into()])
+        );
+        told.took_about(LATE);
+        pass(10_000).await;
+        assert_eq!(named(&yard, "beta").await.passed_over(), ["second: quarantined"]);
+    });
+}
+
+#[test]
+fn a_language_whose_server_is_back_in_time_is_in_the_answer() {
+    paused(|| async {
+        let site = both();
+        let first = knowing(&site, &["a.fake"]).launcher();
+        let dies = knowing(&site, &[]).on("initialize", [exit(1)]);
+        let second = FakeLauncher::sequence([dies, knowing(&site, &["b.other"])]);
+        let yard = two(site, first, second.clone()).await;
+        assert_eq!(files(&yard, &named(&yard, "alpha").await.whole()), ["a.fake", "b.other"]);
+        assert_eq!(second.launches(), 2);
+    });
+}
+
+#[test]
+fn when_no_languages_server_starts_that_is_said() {
+    paused(|| async {
+        let site = both();
+        let dies = || knowing(&both(), &[]).on("initialize", [exit(1)]).launcher();
+        let yard = two(site, dies(), dies()).await;
+        named(&yard, "alpha").await.failed("PROVIDER_UNAVAILABLE", "crashed");
+    });
+}
+
+#[test]
 fn a_mute_language_is_waited_for_too() {
     for found in [&["a.fake"][..], &[]] {
         paused(|| async move {
