@@ -136,6 +136,8 @@ pub const MAX_DIAGNOSTICS_PER_FILE: usize = 10_000;
 pub const MAX_MARKER_BYTES: u64 = 1024 * 1024;
 /// Names read of a folder in which a marker is looked for by glob.
 pub const MAX_MARKER_ENTRIES: usize = 10_000;
+/// Configurations of TypeScript that one solution's references are followed to.
+pub const MAX_PROJECT_REFERENCES: usize = 1_000;
 /// Largest compile database that is copied to a cache folder, in bytes.
 pub const MAX_COPIED_BYTES: u64 = 256 * 1024 * 1024;
 /// Longest time a program may take to say its version, in milliseconds.

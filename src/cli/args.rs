@@ -79,7 +79,8 @@ pub enum Command {
     /// Say what would serve the files here, what this machine allows, and how the running server is.
     ///
     /// For each language found below PATH: which language server would serve it, from which project root, and why not the
-    /// others. With a FILE, only for that one.
+    /// others. For a FILE: the same of each kind in the order of choice, with what makes its project root that, and how it is
+    /// now. Workspaces are those of the running server, or of --config.
     #[command(
         after_help = "Examples:\n  codeyard doctor\n  codeyard doctor src/main.rs\n  codeyard doctor ~/src/linux --json"
     )]

@@ -10,6 +10,7 @@ use super::{Failure, assemble, output};
 use crate::config::{Config, WorkspaceConfig};
 use crate::engine::kinds;
 use crate::lsp::registry::{Registry, Selection};
+use crate::model::roots::RootSet;
 
 /// Checks, shows or describes.
 pub fn run(command: ConfigCommand) -> Result<(), Failure> {
@@ -39,9 +40,10 @@ fn check(file: &Path, json: bool) -> Result<(), Failure> {
         .iter()
         .map(|workspace| {
             let selection = selection(workspace);
-            let surveyor = Surveyor { registry: &registry, installer: &installer, selection: &selection };
-            let roots = workspace.roots.iter().filter_map(|root| root.canonicalize().ok());
-            (workspace, roots.map(|root| surveyor.folder(&root)).collect())
+            let real = |roots: &[PathBuf]| roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
+            let roots = RootSet::of_real_paths(real(&workspace.roots), real(&workspace.extra_roots));
+            let surveyor = Surveyor { registry: &registry, installer: &installer, selection: &selection, roots };
+            (workspace, surveyor.roots.roots().iter().map(|root| surveyor.folder(root)).collect())
         })
         .collect();
     if json {
@@ -81,7 +83,7 @@ fn wrong_roots(workspace: &WorkspaceConfig, key: &str) -> Vec<String> {
 }
 
 /// What the workspace chooses among servers.
-fn selection(workspace: &WorkspaceConfig) -> Selection {
+pub fn selection(workspace: &WorkspaceConfig) -> Selection {
     Selection {
         chosen: workspace.servers.prefer.clone(),
         disabled: workspace.servers.disable.iter().cloned().collect(),

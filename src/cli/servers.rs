@@ -174,8 +174,8 @@ fn install(shelf: &Shelf, mut kinds: Vec<String>, for_path: Option<&Path>, json:
 fn called_for(shelf: &Shelf, path: &Path) -> Result<Vec<String>, Failure> {
     let path = path.canonicalize().map_err(|error| Failure::missing(format!("{}: {error}", path.display())))?;
     let selection = Selection::default();
-    let surveyor = Surveyor { registry: &shelf.registry, installer: &shelf.installer, selection: &selection };
     let root = survey::root_for(&path);
+    let surveyor = Surveyor::of_folder(&shelf.registry, &shelf.installer, &selection, &root);
     let survey =
         if path.is_dir() { surveyor.folder(&root) } else { surveyor.files(&root, std::slice::from_ref(&path), false) };
     let missing = survey.missing().into_iter();

@@ -1,17 +1,20 @@
 //! What would serve the files of a folder: languages found by name, and for each kind of language server whether it would
 //! run, from which project roots, and if not why not. It starts no language server.
 //!
-//! The order of choice is that of the engine: the first alternative that has a project root for a file and a program that
-//! works, and beside it the linters.
+//! Who is chosen is decided where the engine decides it; this module counts, and puts it into words.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use crate::base::limits::MAX_WATCHED_FILES;
-use crate::lsp::install::{Installer, Located, Source};
-use crate::lsp::registry::{Disk, LanguageIndex, ProjectRoot, Registry, Role, Selection, Server, project_root};
+use crate::lsp::install::{Installer, Located, Program, Source};
+use crate::lsp::registry::choosing::{self, Chooser, Considered};
+use crate::lsp::registry::project_root::Glance;
+use crate::lsp::registry::{LanguageIndex, Marked, Registry, Role, Selection, Server};
+use crate::model::roots::RootSet;
 
 /// Everything found below a folder.
 #[derive(Debug, Serialize)]
@@ -38,7 +41,7 @@ pub struct LanguageSurvey {
 }
 
 /// One kind of language server.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Candidate {
     /// The kind.
     pub kind: String,
@@ -88,6 +91,8 @@ pub struct Surveyor<'a> {
     pub installer: &'a Installer,
     /// What was chosen.
     pub selection: &'a Selection,
+    /// The roots of the workspace.
+    pub roots: RootSet,
 }
 
 /// The folder that a path stands for: itself, or for a file the present folder if it is inside, else the nearest folder
@@ -104,7 +109,20 @@ pub fn root_for(path: &Path) -> PathBuf {
     own.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(own).to_owned()
 }
 
-impl Surveyor<'_> {
+/// Whether ignore files leave `file`, which lies in `root`, out of what is listed.
+pub fn is_ignored(root: &Path, file: &Path) -> bool {
+    let way = file.to_path_buf();
+    let mut walk = ignore::WalkBuilder::new(root);
+    walk.require_git(false).hidden(false).git_global(false).filter_entry(move |entry| way.starts_with(entry.path()));
+    !walk.build().flatten().any(|entry| entry.path() == file)
+}
+
+impl<'a> Surveyor<'a> {
+    /// For a workspace of one folder.
+    pub fn of_folder(registry: &'a Registry, installer: &'a Installer, selection: &'a Selection, root: &Path) -> Self {
+        Self { registry, installer, selection, roots: RootSet::of_real_paths(vec![root.to_owned()], Vec::new()) }
+    }
+
     /// Looks at all files below `root` that version control doesn't ignore.
     pub fn folder(&self, root: &Path) -> Survey {
         let walk = ignore::WalkBuilder::new(root).require_git(false).build();
@@ -125,79 +143,128 @@ impl Surveyor<'_> {
                 found.entry(language).or_default().push(file);
             }
         }
-        let languages = found.into_iter().map(|(language, files)| self.language(root, language, &files)).collect();
+        let looks = Looks::default();
+        let languages = found.into_iter().map(|(language, files)| self.language(root, language, &files, &looks));
+        let languages = languages.collect();
         Survey { root: root.to_owned(), languages, cut }
     }
 
-    fn language(&self, root: &Path, language: &str, files: &[&Path]) -> LanguageSurvey {
+    /// What becomes of each kind that knows this file, in the order of choice; nothing if its language isn't known.
+    pub fn file(&self, file: &Path) -> Option<(String, Vec<Judged>)> {
+        let index = LanguageIndex::new(self.registry);
+        let language = index.language_of(file)?;
+        let root = self.roots.root_of(file).or(self.roots.roots().first().map(PathBuf::as_path)).unwrap_or(file);
+        Some((language.to_owned(), self.judged(root, language, file, &Looks::default())))
+    }
+
+    fn language(&self, root: &Path, language: &str, files: &[&Path], looks: &Looks) -> LanguageSurvey {
         let mut folders: BTreeMap<&Path, &Path> = BTreeMap::new();
         for file in files {
             folders.entry(file.parent().unwrap_or(file)).or_insert(file);
         }
-        let all: Vec<&Path> = folders.into_values().collect();
-        let candidates = self.registry.candidates(language, self.selection);
-        let mut left = all.clone();
-        let mut servers: Vec<Candidate> =
-            candidates.primary.iter().filter_map(|kind| self.candidate(root, kind, &mut left)).collect();
-        servers.extend(candidates.linters.iter().filter_map(|kind| self.candidate(root, kind, &mut all.clone())));
-        let known: BTreeSet<String> = servers.iter().map(|server| server.kind.clone()).collect();
-        let others = self.registry.servers_for(language).into_iter().filter(|kind| !known.contains(*kind));
-        servers.extend(others.filter_map(|kind| self.off(kind)));
+        let mut servers: Vec<Candidate> = Vec::new();
+        for file in folders.into_values() {
+            for judged in self.judged(root, language, file, looks) {
+                match servers.iter_mut().find(|known| known.kind == judged.candidate.kind) {
+                    Some(known) => known.take_in(judged.candidate),
+                    None => servers.push(judged.candidate),
+                }
+            }
+        }
         let example = files.first().map(|file| relative(root, file)).unwrap_or_default();
         LanguageSurvey { language: language.to_owned(), files: files.len(), example, servers }
     }
 
-    /// Judges one kind for the files (one a folder) that nobody serves yet, and takes those it would serve.
-    fn candidate(&self, root: &Path, kind: &str, left: &mut Vec<&Path>) -> Option<Candidate> {
-        let server = self.registry.servers.get(kind)?;
-        let mut found = Candidate::new(kind, server.role);
-        if left.is_empty() {
-            return Some(Candidate {
-                verdict: Verdict::NotNeeded,
-                why: "another one serves these files".into(),
-                ..found
-            });
-        }
-        let roots: Vec<Option<PathBuf>> = left.iter().map(|file| at(file, root, server).ok()).collect();
-        if roots.iter().all(Option::is_none) {
-            let why = left.first().and_then(|file| at(file, root, server).err()).unwrap_or_default();
-            return Some(Candidate { verdict: Verdict::NotMeant, why, ..found });
-        }
-        match self.installer.locate(kind, server, Some(root)) {
-            Located::Ready(program) => {
-                let distinct: BTreeSet<PathBuf> = roots.iter().flatten().map(|at| relative(root, at)).collect();
-                let mut taken = roots.iter().map(Option::is_some);
-                left.retain(|_| !taken.next().unwrap_or(false));
-                found.verdict = Verdict::Serves;
-                found.why = origin(program.source).to_owned();
-                found.project_roots = distinct.into_iter().collect();
-                found.program = Some(program.program);
-                found.version = program.version;
-            }
-            Located::NotInstalled { command } => {
-                found.verdict = Verdict::NotInstalled;
-                found.why = "its program is neither installed nor on the PATH".into();
-                found.command = Some(command);
-            }
-            Located::Broken { why } => {
-                found.verdict = Verdict::Broken;
-                found.command = server.install.is_some().then(|| format!("codeyard servers install {kind}"));
-                found.why = why;
-            }
-        }
-        Some(found)
-    }
-
-    fn off(&self, kind: &str) -> Option<Candidate> {
-        let server = self.registry.servers.get(kind)?;
-        let found = Candidate::new(kind, server.role);
-        let why = match server.disabled {
-            true => format!("off by default; `--server {kind}` or `servers.prefer` turns it on"),
-            false if self.selection.disabled.contains(kind) => "disabled by the configuration".to_owned(),
-            false => "another one was chosen".to_owned(),
+    fn judged(&self, root: &Path, language: &str, file: &Path, looks: &Looks) -> Vec<Judged> {
+        let Self { registry, selection, .. } = *self;
+        let chooser = Chooser { registry, selection, roots: &self.roots, look: &looks.disk };
+        let mut available = |kind: &str, server: &Server, within: &Path| {
+            let key = (kind.to_owned(), within.to_path_buf());
+            let mut programs = looks.programs.borrow_mut();
+            let located = || match self.installer.locate(kind, server, Some(within)) {
+                Located::Ready(program) => Ok(program),
+                Located::NotInstalled { command } => Err(Missing {
+                    verdict: Verdict::NotInstalled,
+                    why: "its program is neither installed nor on the PATH".to_owned(),
+                    command: Some(command),
+                }),
+                Located::Broken { why } => Err(Missing {
+                    verdict: Verdict::Broken,
+                    why,
+                    command: server.install.is_some().then(|| format!("codeyard servers install {kind}")),
+                }),
+            };
+            programs.entry(key).or_insert_with(located).clone()
         };
-        Some(Candidate { verdict: Verdict::Off, why, ..found })
+        let all = chooser.consider(language, file, true, &mut available);
+        all.into_iter().map(|one| judge(root, one)).collect()
     }
+}
+
+/// What was looked at once.
+#[derive(Default)]
+struct Looks {
+    disk: Glance,
+    programs: RefCell<HashMap<(String, PathBuf), Found>>,
+}
+
+/// A program, or why it can't be started.
+type Found = Result<Program, Missing>;
+
+/// Why a program can't be started, and the command that would help.
+#[derive(Clone)]
+struct Missing {
+    verdict: Verdict,
+    why: String,
+    command: Option<String>,
+}
+
+/// What becomes of a kind for one file.
+pub struct Judged {
+    /// The same in words.
+    pub candidate: Candidate,
+    /// Where it runs, or would run.
+    pub project_root: Option<PathBuf>,
+    /// What made it that.
+    pub by: Option<Marked>,
+}
+
+/// A verdict in words.
+fn judge(root: &Path, one: Considered<'_, Program, Missing>) -> Judged {
+    let Considered { kind, server, verdict } = one;
+    let mut found = Candidate::new(kind, server.role);
+    let mut place = None;
+    (found.verdict, found.why) = match verdict {
+        choosing::Verdict::Serves { root: at, by, program } => {
+            found.project_roots = vec![relative(root, &at)];
+            place = Some((at, by));
+            let why = origin(program.source).to_owned();
+            (found.program, found.version) = (Some(program.program), program.version);
+            (Verdict::Serves, why)
+        }
+        choosing::Verdict::Unavailable { root: at, by, why } => {
+            place = Some((at, by));
+            found.command = why.command;
+            (why.verdict, why.why)
+        }
+        choosing::Verdict::Excluded { by } => {
+            (Verdict::NotMeant, format!("{} says that another server is meant", relative(root, &by).display()))
+        }
+        choosing::Verdict::NoMarker => {
+            let markers = [server.root.workspace_markers.as_slice(), server.root.markers.as_slice()].concat();
+            (Verdict::NotMeant, format!("its project has none of {}", markers.join(", ")))
+        }
+        choosing::Verdict::Later { first } => {
+            (Verdict::NotNeeded, format!("{first} comes first in the group {}, and serves", server.group))
+        }
+        choosing::Verdict::Disabled => (Verdict::Off, "disabled by the configuration".to_owned()),
+        choosing::Verdict::OffByDefault => {
+            (Verdict::Off, format!("off by default; `--server {kind}` or `servers.prefer` turns it on"))
+        }
+        choosing::Verdict::NotChosen => (Verdict::Off, "another one was chosen".to_owned()),
+    };
+    let (project_root, by) = place.unzip();
+    Judged { candidate: found, project_root, by }
 }
 
 impl Survey {
@@ -224,6 +291,23 @@ impl Survey {
 }
 
 impl Candidate {
+    /// Takes in what becomes of the kind for another file: what says most of the two is told.
+    fn take_in(&mut self, other: Self) {
+        let weight = |verdict: Verdict| match verdict {
+            Verdict::Serves => 4,
+            Verdict::NotInstalled | Verdict::Broken => 3,
+            Verdict::NotMeant => 2,
+            Verdict::NotNeeded => 1,
+            Verdict::Off => 0,
+        };
+        if weight(other.verdict) > weight(self.verdict) {
+            *self = other;
+        } else if self.verdict == other.verdict {
+            let all: BTreeSet<PathBuf> = self.project_roots.drain(..).chain(other.project_roots).collect();
+            self.project_roots = all.into_iter().collect();
+        }
+    }
+
     fn new(kind: &str, role: Role) -> Self {
         Self {
             kind: kind.to_owned(),
@@ -247,21 +331,8 @@ pub fn origin(source: Source) -> &'static str {
     }
 }
 
-/// The project root of a file, or why there is none.
-fn at(file: &Path, root: &Path, server: &Server) -> Result<PathBuf, String> {
-    match project_root(file, root, &server.root, &Disk) {
-        ProjectRoot::At(found) => Ok(found),
-        ProjectRoot::Excluded { by } => {
-            Err(format!("{} says that another server is meant", relative(root, &by).display()))
-        }
-        ProjectRoot::NoMarker => {
-            let markers = [server.root.workspace_markers.as_slice(), server.root.markers.as_slice()].concat();
-            Err(format!("its project has none of {}", markers.join(", ")))
-        }
-    }
-}
-
-fn relative(root: &Path, path: &Path) -> PathBuf {
+/// A path as it is below the root; one that isn't stays as it is.
+pub fn relative(root: &Path, path: &Path) -> PathBuf {
     match path.strip_prefix(root) {
         Ok(rest) if rest.as_os_str().is_empty() => ".".into(),
         Ok(rest) => rest.to_owned(),

@@ -29,6 +29,8 @@ pub struct Collected {
     pub passed_over: Vec<Unavailable>,
     /// Whether somebody gave none only because time ran out.
     pub is_partial: bool,
+    /// Whether a server named as many as it ever does, and may know of more.
+    pub is_cut: bool,
     /// The call's error if nothing is found: those who answered can't say that there is nothing.
     pub if_nothing: Option<ToolError>,
 }
@@ -36,7 +38,7 @@ pub struct Collected {
 impl Collected {
     /// All that there will be.
     pub fn whole(answers: Vec<RawAnswer>, passed_over: Vec<Unavailable>) -> Self {
-        Self { answers, passed_over, is_partial: false, if_nothing: None }
+        Self { answers, passed_over, is_partial: false, is_cut: false, if_nothing: None }
     }
 }
 
@@ -62,7 +64,8 @@ pub fn canonicalise(
     let mut passed_over: Vec<String> = collected.passed_over.iter().map(Unavailable::to_note).collect();
     passed_over.sort_unstable();
     passed_over.dedup();
-    let mut notes = Notes { passed_over, is_partial: collected.is_partial, ..Notes::default() };
+    let mut notes =
+        Notes { passed_over, is_partial: collected.is_partial, truncated: collected.is_cut, ..Notes::default() };
     let answers = collected.answers;
     let unpaged = limits.max_items_nonpaged;
     let result = match query {

@@ -21,9 +21,10 @@ use crate::engine::language_server::LanguageServer;
 use crate::engine::operation::{self, Gathered};
 use crate::engine::provider_call::{self, Asking, ProviderFailure};
 use crate::engine::question::{DocumentInput, Question};
-use crate::engine::server_state::Unavailable;
+use crate::engine::server_state::{UNSUPPORTED, Unavailable};
 use crate::engine::state_watch;
 use crate::engine::workspace::{Finish, Walking, Workspace};
+use crate::engine::workspace_setup::Servers;
 use crate::gate::Gate;
 use crate::lsp::convert::RawAnswer;
 use crate::model::epoch::Epochs;
@@ -69,6 +70,8 @@ pub struct Provider {
     pub state: state_watch::Receiver,
     /// Whether it only adds to another one.
     pub is_linter: bool,
+    /// The most symbols it names of a workspace; 0: all.
+    pub symbols_max: usize,
 }
 
 /// Everything an execution needs, taken at its beginning.
@@ -85,6 +88,8 @@ pub struct Execution {
     pub unavailable: Vec<Unavailable>,
     /// Files that the providers serve; for the coverage of diagnostics.
     pub source_files: usize,
+    /// All servers that are known.
+    pub servers: Arc<Servers>,
     /// The path gate.
     pub gate: Gate,
     /// The limits in force.
@@ -236,11 +241,23 @@ impl Execution {
         match operation::gather(&self.providers, &self.unavailable, operation, &question, self.asking()).await {
             Gathered::Answers(collected) => Ok(collected),
             Gathered::None(passed_over) => {
-                Err(none_available(&passed_over).with("operation", operation.as_str()).into())
+                let error = none_available(&passed_over).with("operation", operation.as_str());
+                Err(self.with_alternatives(error, &question).into())
             }
             Gathered::BeginAgain => Err(NoResult::BeginAgain),
             Gathered::Failed(error) => Err(error.into()),
         }
+    }
+
+    /// Names who would answer, where nobody that is there can.
+    fn with_alternatives(&self, error: ToolError, question: &Question) -> ToolError {
+        let unsupported = error.details.get("reason").is_some_and(|reason| reason == UNSUPPORTED);
+        let Some(document) = self.document.as_ref().filter(|_| unsupported) else { return error };
+        let registry = &self.servers.registry;
+        let method = provider_call::method_of(question);
+        let offers = |kind: &&str| registry.servers[*kind].offers.iter().any(|offered| offered == method);
+        let all = registry.servers_for(document.language.as_str());
+        error.with("offeredBy", all.into_iter().filter(offers).collect::<Vec<_>>())
     }
 
     /// Diagnostics of a document: all active servers, or none (decisions §3).

@@ -58,7 +58,7 @@ pub fn canonical(
             };
             let max = limits.max_workspace_symbols_items_total;
             let (symbols, is_cut) = canon::ranked(list.into_items(), name, max);
-            notes.truncated = is_cut;
+            notes.truncated |= is_cut;
             Found::Symbols(symbols)
         }
         Operation::PrepareCallHierarchy => {

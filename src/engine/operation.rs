@@ -99,11 +99,13 @@ fn collected(providers: &[Provider], unavailable: &[Unavailable], operation: Ope
     let mut passed_over = unavailable.to_vec();
     let mut is_partial = false;
     let mut is_answered = false;
+    let mut is_cut = false;
     let mut dead = unavailable.iter().find(|why| !why.kind.is_empty()).map(failed);
     for (provider, said) in providers.iter().zip(said) {
         match said {
             Said::Answer(answer) => {
                 is_answered |= !provider.is_linter;
+                is_cut |= is_full(provider, &answer);
                 answers.push(answer);
             }
             Said::Nothing(why) => {
@@ -125,7 +127,15 @@ fn collected(providers: &[Provider], unavailable: &[Unavailable], operation: Ope
     // That a language has no server at all is nobody's failure.
     passed_over.retain(|why| !why.kind.is_empty());
     let if_nothing = dead.filter(|_| !is_answered);
-    Gathered::Answers(Collected { answers, passed_over, is_partial, if_nothing })
+    Gathered::Answers(Collected { answers, passed_over, is_partial, is_cut, if_nothing })
+}
+
+/// Whether `provider` named as many symbols of the workspace as it ever does.
+fn is_full(provider: &Provider, answer: &RawAnswer) -> bool {
+    match answer {
+        RawAnswer::WorkspaceSymbols(list) => provider.symbols_max > 0 && list.len() >= provider.symbols_max,
+        _ => false,
+    }
 }
 
 /// Whether symbols of the workspace are asked for: all languages have a part in the answer.

@@ -12,9 +12,9 @@ use crate::engine::programs::Looking;
 use crate::engine::server_context::Program;
 use crate::engine::server_state::Unavailable;
 use crate::engine::workspace_setup::WorkspaceSetup;
-use crate::lsp::registry::project_root::{self, Disk, Glance, Look, ProjectRoot};
+use crate::lsp::registry::choosing::{self, Chooser, Verdict};
+use crate::lsp::registry::project_root::{Disk, Glance, Look, ProjectRoot};
 use crate::lsp::registry::{Role, Server};
-use crate::model::roots::RootSet;
 
 /// Which child: a kind at a project root.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,78 +123,61 @@ struct Asking<'a> {
     with_linters: bool,
 }
 
+/// A program that is there, or still looked for.
+enum Start {
+    Now(Program),
+    After(Looking),
+}
+
 fn plan_language(asking: &Asking<'_>, language: &str, path: &Path, plan: &mut Plan, waits: &mut Vec<Looking>) {
     let setup = asking.setup;
-    let candidates = setup.servers.registry.candidates(language, &setup.selection);
+    let chooser = Chooser {
+        registry: &setup.servers.registry,
+        selection: &setup.selection,
+        roots: setup.gate.root_set(),
+        look: asking.look,
+    };
+    let mut available = |kind: &str, _: &Server, root: &Path| {
+        let Some(server) = setup.servers.by_kind.get(kind) else { return Err(no_server()) };
+        match setup.shared.programs.peek(kind, server, root) {
+            Err(looking) => Ok(Start::After(looking)),
+            Ok(found) => found.map(Start::Now),
+        }
+    };
     let mut missing: Option<Unavailable> = None;
     let mut taken = false;
-    for kind in &candidates.primary {
-        match choose(asking, kind, path) {
-            Chosen::Yes(choice) => {
-                plan.choices.push(*choice);
-                taken = true;
+    for one in chooser.consider(language, path, asking.with_linters, &mut available) {
+        let is_primary = one.server.role == Role::Primary;
+        match one.verdict {
+            Verdict::Serves { root, program, .. } => {
+                taken |= is_primary;
+                let Some(server) = setup.servers.by_kind.get(one.kind).cloned() else { continue };
+                match program {
+                    Start::After(looking) => waits.push(looking),
+                    Start::Now(program) => {
+                        let key = ChildKey { kind: one.kind.to_owned(), root };
+                        plan.choices.push(Choice { key, server, program });
+                    }
+                }
             }
-            Chosen::Wait(looking) => {
-                waits.push(looking);
-                taken = true;
-            }
-            Chosen::Missing(why) => missing = missing.or(Some(why)),
-            Chosen::NotMeant => {}
-        }
-        if taken {
-            break;
+            Verdict::Unavailable { why, .. } if is_primary => missing = missing.or(Some(why)),
+            _ => {}
         }
     }
     if !taken {
         plan.unavailable.push(missing.unwrap_or_else(no_server));
     }
-    for kind in candidates.linters.iter().filter(|_| asking.with_linters) {
-        match choose(asking, kind, path) {
-            Chosen::Yes(choice) => plan.choices.push(*choice),
-            Chosen::Wait(looking) => waits.push(looking),
-            Chosen::Missing(_) | Chosen::NotMeant => {}
-        }
-    }
-}
-
-enum Chosen {
-    Yes(Box<Choice>),
-    Wait(Looking),
-    Missing(Unavailable),
-    NotMeant,
-}
-
-fn choose(asking: &Asking<'_>, kind: &str, path: &Path) -> Chosen {
-    let setup = asking.setup;
-    let Some(server) = setup.servers.by_kind.get(kind) else { return Chosen::NotMeant };
-    let Some(root) = project_root_of(setup.gate.root_set(), server, path, asking.look) else {
-        return Chosen::NotMeant;
-    };
-    let workspace_root = setup.gate.root_set().root_of(path).unwrap_or(&root);
-    match setup.shared.programs.peek(kind, server, workspace_root) {
-        Err(looking) => Chosen::Wait(looking),
-        Ok(Err(why)) => Chosen::Missing(why),
-        Ok(Ok(program)) => Chosen::Yes(Box::new(Choice {
-            key: ChildKey { kind: kind.to_owned(), root },
-            server: server.clone(),
-            program,
-        })),
-    }
 }
 
 /// Whether `path` belongs to the child `key`: not to one of a project nested in its own.
 pub fn is_own(setup: &WorkspaceSetup, server: &Server, key: &ChildKey, path: &Path) -> bool {
-    project_root_of(setup.gate.root_set(), server, path, &Disk).is_some_and(|root| root == key.root)
+    let placed = choosing::place(setup.gate.root_set(), &server.root, path, &Disk);
+    placed.is_some_and(|placed| matches!(placed.root, ProjectRoot::At { root, .. } if root == key.root))
 }
 
-/// The project root of `path` for `server`; `None` if another server is meant, or a needed marker is missing. A file in an
-/// extra root belongs to the first root: no server is started in extra roots.
-fn project_root_of(roots: &RootSet, server: &Server, path: &Path, look: &dyn Look) -> Option<PathBuf> {
-    let Some(root) = roots.root_of(path) else { return roots.roots().first().cloned() };
-    match project_root::project_root(path, root, &server.root, look) {
-        ProjectRoot::At(found) => Some(found),
-        _ => None,
-    }
+/// Whether a change of this file's text may move files to another child.
+pub fn may_move_roots(setup: &WorkspaceSetup, path: &Path) -> bool {
+    setup.servers.by_kind.values().any(|server| server.root.reads(path))
 }
 
 /// No server is known for a kind of file.

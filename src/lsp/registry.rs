@@ -1,13 +1,15 @@
 //! The registry of language servers: what `config/languages.toml` and the user's entries say, as types.
 //!
 //! It is data: which files are of which language, which servers serve it, how each is found, installed, started, asked and
-//! waited for. It starts nothing and looks at no disk (only `project_root::Disk` and `prepare` do); `install` finds
+//! waited for. It starts nothing and looks at no disk (only `project_root`'s looks and `prepare` do); `install` finds
 //! programs, `engine` runs them.
 //! Invariant of a registry that came from [`Registry::builtin`] or [`Registry::merged`]: every language of a server is one
 //! of the registry, no ending belongs to two languages, the primary servers of a language are of one group with distinct
 //! priorities, and every package is pinned.
 
+pub mod choosing;
 pub mod load;
+pub mod manifests;
 pub mod matching;
 pub mod prepare;
 pub mod project_root;
@@ -19,9 +21,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use load::Error;
+pub use manifests::Manifest;
 pub use matching::{Candidates, LanguageIndex, Selection};
 pub use prepare::{Launch, Places};
-pub use project_root::{Disk, Look, ProjectRoot, project_root};
+pub use project_root::{Disk, Look, Marked, ProjectRoot, project_root};
 
 /// The whole registry.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -84,6 +87,9 @@ pub struct Server {
     pub install: Option<Install>,
     /// Environment added for it.
     pub env: BTreeMap<String, String>,
+    /// LSP methods that it is known to answer and others of its language may not: `textDocument/implementation`,
+    /// `textDocument/prepareCallHierarchy`. For telling who would answer; what runs says itself what it can.
+    pub offers: Vec<String>,
     /// How its project root is found.
     pub root: RootRule,
     /// `initializationOptions`.
@@ -120,6 +126,10 @@ pub struct RootRule {
     /// Markers of a whole (`Cargo.toml ~ [workspace]`, `go.work`, a lock file): one of these wins over `markers`; which of
     /// several, `pick` says.
     pub workspace_markers: Vec<String>,
+    /// Manifests that name the projects of a whole, read by their own tool's rules. Where one names the file's project the
+    /// whole is the project root; of several, and of `workspace_markers`, the outermost. A list in which the project is
+    /// missing takes the `workspace_markers` beside it away from it.
+    pub manifests: Vec<Manifest>,
     /// Which marker counts.
     pub pick: RootPick,
     /// Without any marker the server isn't started (default: the workspace root is the project root).
@@ -172,6 +182,8 @@ pub struct Readiness {
 pub struct Quirks {
     /// Methods for which `$/cancelRequest` must not be sent.
     pub no_cancel: Vec<String>,
+    /// The most symbols that it names in an answer to `workspace/symbol`; 0: as many as there are.
+    pub symbols_max: usize,
     /// Its answers depend on which documents are open.
     pub open_set_matters: bool,
     /// Keep one document of the project open as an anchor.

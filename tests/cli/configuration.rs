@@ -83,7 +83,7 @@ fn the_doctor_says_who_serves_and_why_not_the_others() {
     assert!(ty["verdict"] == "serves" || ty["command"] == "codeyard servers install ty", "{ty}");
     assert_eq!(whole["limits"].as_array().unwrap().len(), 4);
     let one = place.run(&["doctor", "a.tiny", "--config", &config]).code(0).stdout;
-    assert!(one.contains("tiny (1 files, such as a.tiny)") && !one.contains("python"), "{one}");
+    assert!(one.contains("language tiny") && one.contains("tiny: serves") && !one.contains("python"), "{one}");
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/workspaces/c");
     let text = place.run(&["doctor", sample]).code(0).stdout;
     assert!(text.contains("c (13 files, such as src/broken.c)") && text.contains("clangd"), "{text}");

@@ -10,6 +10,7 @@ mod real_servers;
 mod bench;
 mod calls;
 mod configuration;
+mod doctor;
 mod harness;
 mod quickstart;
 mod reload;

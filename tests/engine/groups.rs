@@ -96,3 +96,50 @@ fn an_operation_that_nobody_offers_is_said() {
         called.failed_as("PROVIDER_UNAVAILABLE", "unsupported");
     });
 }
+
+/// Where each child that was started runs, as the name of its folder, in order.
+fn roots_of(fake: &FakeLauncher) -> Vec<String> {
+    let told = fake.record().params("initialize");
+    let name = |told: &serde_json::Value| told["rootUri"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    told.iter().map(name).collect()
+}
+
+#[test]
+fn two_project_roots_of_one_kind_are_two_children() {
+    paused(|| async {
+        let files = [("p/project.json", ""), ("p/a.fake", "a\n"), ("q/project.json", ""), ("q/in/b.fake", "b\n")];
+        let fake = answering(json!([])).answer("workspace/symbol", json!([])).launcher();
+        let entry =
+            Entry::new("fake", fake.clone()).entry("root = { markers = [\"project.json\"], pick = \"nearest\" }");
+        let yard = Plan::new(Site::new(&files)).kind(entry).open().await;
+        for file in ["p/a.fake", "q/in/b.fake", "p/a.fake"] {
+            yard.call(DEFINITION, yard.site().at(file, 0, 0)).await.ok();
+        }
+        assert_eq!(roots_of(&fake), ["p", "q"]);
+        assert_eq!(fake.record().count("textDocument/definition"), 3);
+        yard.call(WORKSPACE_SYMBOLS, json!({"query": "x"})).await.ok();
+        assert_eq!(fake.record().count("workspace/symbol"), 2, "both are asked about the workspace");
+    });
+}
+
+#[test]
+fn a_manifest_that_is_edited_moves_a_file_to_another_child() {
+    for watched in [true, false] {
+        paused(|| async move {
+            let files = [("package.json", "{}"), ("p/package.json", "{}"), ("p/a.fake", "a\n")];
+            let fake = answering(json!([])).launcher();
+            let rule = "root = { markers = [\"package.json\"], manifests = [\"package.json\"], pick = \"nearest\" }";
+            let plan = Plan::new(Site::new(&files)).kind(Entry::new("fake", fake.clone()).entry(rule));
+            let yard = if watched { plan } else { plan.unwatched() }.open().await;
+            let at = yard.site().at("p/a.fake", 0, 0);
+            yard.call(DEFINITION, at.clone()).await.ok();
+            assert_eq!(roots_of(&fake), ["p"], "watched: {watched}");
+            yard.site().write("package.json", "{\"workspaces\": [\"p\"]}");
+            yard.call(DEFINITION, at.clone()).await.ok();
+            assert_eq!(roots_of(&fake).len(), 2, "watched: {watched}");
+            yard.site().write("package.json", "{\"workspaces\": []}");
+            yard.call(DEFINITION, at).await.ok();
+            assert_eq!(roots_of(&fake).len(), 2, "the first child is there still; watched: {watched}");
+        });
+    }
+}

@@ -18,4 +18,5 @@ mod corpus;
 mod encodings;
 mod equality;
 mod freshness;
+mod monorepo;
 mod rust;

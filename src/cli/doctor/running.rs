@@ -3,13 +3,23 @@
 use serde_json::{Value, json};
 
 use crate::admin::client::{AdminClient, Error};
-use crate::admin::documents::{ServerList, ServiceDocument, WorkspaceList};
+use crate::admin::documents::{ServerDocument, ServerList, ServiceDocument, WorkspaceDocument, WorkspaceList};
 
 /// Last lines of standard error that are shown of a server.
 const STDERR_LINES: usize = 3;
 
-/// How the running server is, as one document: its workspaces, each with its language servers.
-pub async fn ask(client: &AdminClient) -> Result<Value, Error> {
+/// How the running server is.
+pub struct Status {
+    /// Its workspaces.
+    pub workspaces: Vec<WorkspaceDocument>,
+    /// Its language servers.
+    pub servers: Vec<ServerDocument>,
+    /// All of it as one document: the service, its workspaces, each with its language servers.
+    pub document: Value,
+}
+
+/// Asks the running server how it is.
+pub async fn ask(client: &AdminClient) -> Result<Status, Error> {
     let service: ServiceDocument = client.get("/admin/v1/service").await?;
     let workspaces: WorkspaceList = client.get("/admin/v1/workspaces").await?;
     let servers: ServerList = client.get("/admin/v1/servers").await?;
@@ -23,7 +33,7 @@ pub async fn ask(client: &AdminClient) -> Result<Value, Error> {
     let mut document = json!(service);
     document["workspaces"] = all.into();
     document["counts"] = json!({"calls": service.calls});
-    Ok(document)
+    Ok(Status { workspaces: workspaces.workspaces, servers: servers.servers, document })
 }
 
 /// Adds the report.

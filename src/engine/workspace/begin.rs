@@ -220,6 +220,7 @@ impl Workspace {
             providers,
             unavailable: plan.unavailable.iter().cloned().chain(failing).collect(),
             source_files: plan.served_files,
+            servers: self.setup.servers.clone(),
             gate: self.setup.gate.clone(),
             limits: self.policy.limits.clone(),
             workspace: ctx.address(),
@@ -333,6 +334,7 @@ impl Workspace {
             server: child.actor.clone(),
             state: child.state.clone(),
             is_linter,
+            symbols_max: choice.server.quirks.symbols_max,
         }
     }
 }

@@ -7,6 +7,7 @@ use super::*;
 use crate::base::blocking;
 use crate::base::clock::wall_ns;
 use crate::engine::language_server::{FilesChanged, News, Restart, ServerNews};
+use crate::engine::providers;
 use crate::watch::{ChangeKind, Changes, FileChange, WatchSpec};
 
 impl Workspace {
@@ -64,6 +65,8 @@ impl Workspace {
         if !self.is_watched() {
             // Not counted as seen: it must not end what others have under way.
             bump(&mut self.epochs, true, true, true);
+            self.plans.clear();
+            self.workspace_plans.clear();
         }
     }
 
@@ -90,7 +93,8 @@ impl Workspace {
         if changes.bulk {
             self.known.forget_all();
         }
-        if fs {
+        let moves_roots = |change: &FileChange| providers::may_move_roots(&self.setup, &change.path);
+        if fs || changes.files.iter().any(moves_roots) {
             self.plans.clear();
             self.workspace_plans.clear();
         }

@@ -107,6 +107,7 @@ impl Workspace {
                 server: child.actor.clone(),
                 state: child.state.clone(),
                 is_linter: false,
+                symbols_max: 0,
             };
             self.sweeping.running += 1;
             let work = sweep_one(self.setup.clone(), provider, path, self.abreast(ctx));

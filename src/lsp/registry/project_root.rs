@@ -1,24 +1,34 @@
 //! Where a file's project root is, by the registry's rule.
 //!
-//! It walks upwards from the file's folder. Invariant: the answer lies in the workspace root, and nothing above the workspace
-//! root is looked at.
+//! It walks upwards from the file's folder. Invariant: the answer lies in the workspace root, nothing above the workspace root is
+//! looked at, and no text is read that a link leads out of it.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use globset::Glob;
 
+use super::manifests::Ground;
 use super::{RootPick, RootRule};
 use crate::base::limits::{MAX_MARKER_BYTES, MAX_MARKER_ENTRIES};
+
+/// Folders of installed dependencies: they belong to the project that they were installed for, and nothing in them marks one.
+const DEPENDENCIES: [&str; 2] = ["node_modules", "site-packages"];
 
 /// What the rule says of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectRoot {
     /// The server runs here.
-    At(PathBuf),
+    At {
+        /// The folder.
+        root: PathBuf,
+        /// What says so.
+        by: Marked,
+    },
     /// This marker says that another server is meant.
     Excluded {
         /// The marker found.
@@ -28,14 +38,31 @@ pub enum ProjectRoot {
     NoMarker,
 }
 
+/// What makes a folder the project root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Marked {
+    /// A manifest in it names the file's project among its own.
+    ByManifest(PathBuf),
+    /// A marker in it.
+    By(PathBuf),
+    /// It is the workspace root, and nothing below it is marked.
+    ByNothing,
+    /// It is the workspace root, where servers of this kind always run.
+    Always,
+}
+
 /// What the rule must see of a file system.
 pub trait Look {
     /// Whether there is a file or folder.
     fn exists(&self, path: &Path) -> bool;
     /// Names in a folder; empty if it can't be read.
     fn names(&self, folder: &Path) -> Vec<String>;
-    /// Text of a file; empty if it can't be read.
-    fn text(&self, file: &Path) -> String;
+    /// Text of a file; empty if it can't be read, or if a link leads out of `top`.
+    fn text(&self, file: &Path, top: &Path) -> String;
+    /// Where a configuration leads, as `follow` finds it. It may be remembered.
+    fn kept(&self, _config: &Path, follow: &dyn Fn() -> Rc<[PathBuf]>) -> Rc<[PathBuf]> {
+        follow()
+    }
 }
 
 /// The real file system. Folders and files are read up to a limit.
@@ -48,24 +75,95 @@ pub struct Glance {
     exists: RefCell<HashMap<PathBuf, bool>>,
     names: RefCell<HashMap<PathBuf, Vec<String>>>,
     texts: RefCell<HashMap<PathBuf, String>>,
+    led_to: RefCell<HashMap<PathBuf, Rc<[PathBuf]>>>,
+}
+
+/// How a workspace root is seen.
+#[derive(Clone, Copy)]
+struct Sight<'a> {
+    look: &'a dyn Look,
+    top: &'a Path,
 }
 
 /// The project root of a file, or of the workspace root itself when that is passed as the file.
 pub fn project_root(file: &Path, workspace_root: &Path, rule: &RootRule, look: &dyn Look) -> ProjectRoot {
     let start = if file == workspace_root { file } else { file.parent().unwrap_or(file) };
-    if !start.starts_with(workspace_root) {
-        return ProjectRoot::NoMarker;
-    }
+    let Ok(below) = start.strip_prefix(workspace_root) else { return ProjectRoot::NoMarker };
+    let start = start_above_dependencies(workspace_root, below);
+    let sight = Sight { look, top: workspace_root };
     let folders: Vec<&Path> = start.ancestors().take_while(|folder| folder.starts_with(workspace_root)).collect();
-    if let Some(by) = folders.iter().find_map(|folder| found(folder, &rule.excluded_by, look)) {
+    if let Some(by) = folders.iter().find_map(|folder| sight.found(folder, &rule.excluded_by)) {
         return ProjectRoot::Excluded { by };
     }
-    let marked = pick(&folders, &rule.workspace_markers, rule.pick, look)
-        .or_else(|| pick(&folders, &rule.markers, rule.pick, look));
+    let at = |root: &Path, by: Marked| ProjectRoot::At { root: root.into(), by };
+    let marked = sight.whole(&folders, rule).or_else(|| sight.pick(&folders, &rule.markers, rule.pick));
     match (marked, rule.pick) {
         (None, _) if rule.required => ProjectRoot::NoMarker,
-        (None, _) | (_, RootPick::Workspace) => ProjectRoot::At(workspace_root.into()),
-        (Some(folder), _) => ProjectRoot::At(folder.into()),
+        (_, RootPick::Workspace) => at(workspace_root, Marked::Always),
+        (None, _) => at(workspace_root, Marked::ByNothing),
+        (Some((folder, by)), _) => at(&folder, by),
+    }
+}
+
+impl RootRule {
+    /// Whether the text of this file, and not only that it is there, may decide where a project root is.
+    pub fn reads(&self, file: &Path) -> bool {
+        let Some(name) = file.file_name().and_then(|name| name.to_str()) else { return false };
+        let texts = self.markers.iter().chain(&self.workspace_markers).chain(&self.excluded_by);
+        let mut paths = texts.filter_map(|marker| Some(marker.split_once(" ~ ")?.0));
+        self.manifests.iter().any(|manifest| manifest.reads(name)) || paths.any(|path| file.ends_with(path))
+    }
+}
+
+/// The folder `below` the root, or the one that its dependencies were put in.
+fn start_above_dependencies(root: &Path, below: &Path) -> PathBuf {
+    let is_own = |part: &Component<'_>| !DEPENDENCIES.iter().any(|name| part.as_os_str() == *name);
+    root.components().chain(below.components().take_while(is_own)).collect()
+}
+
+impl Sight<'_> {
+    /// The whole that the file's project is a part of: of those that manifests and markers tell of, the outermost.
+    fn whole(self, folders: &[&Path], rule: &RootRule) -> Option<(PathBuf, Marked)> {
+        let marked = folders.iter().find(|folder| self.found(folder, &rule.markers).is_some()).copied();
+        let ground = Ground { folders, marked, look: self.look };
+        let (mut wholes, mut without) = (Vec::new(), BTreeSet::new());
+        for manifest in &rule.manifests {
+            let word = manifest.word(&ground);
+            wholes.extend(word.whole.map(|(folder, by)| (folder, Marked::ByManifest(by))));
+            without.extend(word.without);
+        }
+        let of_it: Vec<&Path> = folders.iter().filter(|folder| !without.contains(**folder)).copied().collect();
+        wholes.extend(self.pick(&of_it, &rule.workspace_markers, rule.pick));
+        // Of equal ones the first: a manifest's word is told before a marker.
+        wholes.into_iter().min_by_key(|(folder, _)| folder.components().count())
+    }
+
+    /// The nearest or outermost of `folders` (nearest first) that holds one of the markers, with the marker.
+    fn pick(self, folders: &[&Path], markers: &[String], pick: RootPick) -> Option<(PathBuf, Marked)> {
+        let mut marked = folders.iter().filter_map(|folder| Some((folder, self.found(folder, markers)?)));
+        let (folder, by) = match pick {
+            RootPick::Nearest | RootPick::Workspace => marked.next(),
+            RootPick::Outermost => marked.next_back(),
+        }?;
+        Some((folder.to_path_buf(), Marked::By(by)))
+    }
+
+    /// The first of the markers that this folder holds.
+    fn found(self, folder: &Path, markers: &[String]) -> Option<PathBuf> {
+        markers.iter().find_map(|marker| {
+            let (path, text) =
+                marker.split_once(" ~ ").map_or((marker.as_str(), None), |(path, text)| (path, Some(text)));
+            let is_glob = path.contains(['*', '?', '[', '{']);
+            let at = if is_glob { globbed(folder, path, self.look)? } else { folder.join(path) };
+            let there = match text {
+                None => self.look.exists(&at),
+                Some(text) => {
+                    self.look.exists(&at)
+                        && self.look.text(&at, self.top).lines().any(|line| line.trim_start().starts_with(text))
+                }
+            };
+            there.then_some(at)
+        })
     }
 }
 
@@ -78,8 +176,12 @@ impl Look for Glance {
         once(&self.names, folder, || Disk.names(folder))
     }
 
-    fn text(&self, file: &Path) -> String {
-        once(&self.texts, file, || Disk.text(file))
+    fn text(&self, file: &Path, top: &Path) -> String {
+        once(&self.texts, file, || Disk.text(file, top))
+    }
+
+    fn kept(&self, config: &Path, follow: &dyn Fn() -> Rc<[PathBuf]>) -> Rc<[PathBuf]> {
+        once(&self.led_to, config, follow)
     }
 }
 
@@ -103,8 +205,11 @@ impl Look for Disk {
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
     }
 
-    fn text(&self, file: &Path) -> String {
+    fn text(&self, file: &Path, top: &Path) -> String {
         let mut bytes = Vec::new();
+        if !file.canonicalize().is_ok_and(|file| file.starts_with(top)) {
+            return String::new();
+        }
         // Opening a pipe would wait for a writer, so only plain files are read.
         if fs::metadata(file).is_ok_and(|meta| meta.is_file())
             && let Ok(open) = fs::File::open(file)
@@ -113,29 +218,6 @@ impl Look for Disk {
         }
         String::from_utf8_lossy(&bytes).into_owned()
     }
-}
-
-/// The nearest or outermost of `folders` (nearest first) that holds one of the markers.
-fn pick<'a>(folders: &[&'a Path], markers: &[String], pick: RootPick, look: &dyn Look) -> Option<&'a Path> {
-    let mut marked = folders.iter().filter(|folder| found(folder, markers, look).is_some());
-    match pick {
-        RootPick::Nearest | RootPick::Workspace => marked.next(),
-        RootPick::Outermost => marked.next_back(),
-    }
-    .copied()
-}
-
-/// The first of the markers that this folder holds.
-fn found(folder: &Path, markers: &[String], look: &dyn Look) -> Option<PathBuf> {
-    markers.iter().find_map(|marker| {
-        let (path, text) = marker.split_once(" ~ ").map_or((marker.as_str(), None), |(path, text)| (path, Some(text)));
-        let at = if path.contains(['*', '?', '[', '{']) { globbed(folder, path, look)? } else { folder.join(path) };
-        let there = match text {
-            None => look.exists(&at),
-            Some(text) => look.text(&at).lines().any(|line| line.trim_start().starts_with(text)),
-        };
-        there.then_some(at)
-    })
 }
 
 /// The first name by order that a glob in the last part of a path matches.
@@ -148,117 +230,4 @@ fn globbed(folder: &Path, path: &str, look: &dyn Look) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::cell::RefCell;
-    use std::collections::BTreeMap;
-
-    use super::*;
-    use crate::lsp::registry::Registry;
-
-    /// Files with texts, and a record of all that was looked at.
-    struct Tree(BTreeMap<PathBuf, String>, RefCell<Vec<PathBuf>>);
-
-    impl Look for Tree {
-        fn exists(&self, path: &Path) -> bool {
-            self.1.borrow_mut().push(path.into());
-            self.0.keys().any(|file| file.starts_with(path))
-        }
-        fn names(&self, folder: &Path) -> Vec<String> {
-            self.1.borrow_mut().push(folder.into());
-            let below = self.0.keys().filter_map(|file| file.strip_prefix(folder).ok());
-            below.filter_map(|rest| Some(rest.components().next()?.as_os_str().to_str()?.into())).collect()
-        }
-        fn text(&self, file: &Path) -> String {
-            self.1.borrow_mut().push(file.into());
-            self.0.get(file).cloned().unwrap_or_default()
-        }
-    }
-
-    /// A tree from lines of `path` or `path: text`; it always has markers above the workspace root `/w`.
-    fn tree(files: &str) -> Tree {
-        let above = "/package.json /tsconfig.json /Cargo.toml /go.work /deno.json /pnpm-lock.yaml /.git/HEAD /x.sln";
-        let above = above.split(' ').map(|file| (file.into(), "[workspace]".to_string()));
-        let mine = files.split_whitespace().map(|line| {
-            let (path, text) = line.split_once(':').unwrap_or((line, ""));
-            (Path::new("/w").join(path), text.to_string())
-        });
-        Tree(above.chain(mine).collect(), RefCell::default())
-    }
-
-    fn root_of(kind: &str, file: &str, files: &str) -> String {
-        let registry = Registry::builtin();
-        let tree = tree(files);
-        let found = project_root(&Path::new("/w").join(file), Path::new("/w"), &registry.servers[kind].root, &tree);
-        assert!(tree.1.borrow().iter().all(|seen| seen.starts_with("/w")), "looked above the root: {:?}", tree.1);
-        match found {
-            ProjectRoot::At(path) => path.strip_prefix("/w").unwrap().to_str().unwrap().to_string(),
-            ProjectRoot::Excluded { by } => format!("!{}", by.strip_prefix("/w").unwrap().display()),
-            ProjectRoot::NoMarker => "-".into(),
-        }
-    }
-
-    #[test]
-    fn project_roots() {
-        let cases = [
-            // kind, file, files of the tree, project root below /w
-            ("rust-analyzer", "a/src/x.rs", "a/Cargo.toml b/Cargo.toml", "a"),
-            ("rust-analyzer", "a/src/x.rs", "Cargo.toml:[workspace] a/Cargo.toml", ""),
-            (
-                "rust-analyzer",
-                "a/fuzz/x.rs",
-                "Cargo.toml:[workspace] a/Cargo.toml a/fuzz/Cargo.toml:[workspace]",
-                "a/fuzz",
-            ),
-            ("rust-analyzer", "a/src/x.rs", "Cargo.toml:[package] a/Cargo.toml", "a"),
-            ("rust-analyzer", "x.rs", "", ""),
-            ("gopls", "m/p/x.go", "m/go.mod n/go.mod", "m"),
-            ("gopls", "m/p/x.go", "go.work m/go.mod n/go.mod", ""),
-            ("typescript", "p/a/x.ts", "p/a/tsconfig.json p/a/package.json package-lock.json", ""),
-            ("typescript", "p/a/x.ts", "p/a/deno.json package.json", "!p/a/deno.json"),
-            ("typescript", "p/a/x.ts", "p/b/deno.json package.json", ""),
-            ("deno", "p/a/x.ts", "p/a/deno.json package.json", "p/a"),
-            ("deno", "p/a/x.ts", "p/b/deno.json package.json", "-"),
-            ("eslint", "p/a/x.ts", "package.json", "-"),
-            ("eslint", "p/a/x.ts", "package.json p/eslint.config.mjs", "p"),
-            ("biome", "p/a/x.ts", "p/biome.jsonc", "p"),
-            ("biome", "p/a/x.ts", "p/b/biome.jsonc", "-"),
-            ("csharp", "s/a/x.cs", "s/All.sln s/a/a.csproj", "s"),
-            ("csharp", "s/a/x.cs", "s/a/a.csproj", "s/a"),
-            ("ty", "a/x.py", "pyproject.toml a/pyproject.toml", "a"),
-            ("ty", "b/x.py", "pyproject.toml a/pyproject.toml", ""),
-            ("clangd", "src/x.c", "compile_commands.json", ""),
-            ("clangd", "a/src/x.c", "a/build/compile_commands.json", "a"),
-            ("bash", "a/x.sh", "a/b", ""),
-        ];
-        for (kind, file, files, wanted) in cases {
-            assert_eq!(root_of(kind, file, files), wanted, "{kind} {file} in [{files}]");
-        }
-    }
-
-    #[test]
-    fn the_outermost_marker_and_the_root_itself_and_files_outside() {
-        let rule = RootRule { markers: vec!["pom.xml".into()], pick: RootPick::Outermost, ..RootRule::default() };
-        let tree = tree("a/pom.xml a/b/pom.xml");
-        let root = Path::new("/w");
-        let of = |file: &str, rule: &RootRule| project_root(Path::new(file), root, rule, &tree);
-        assert_eq!(of("/w/a/b/c/X.java", &rule), ProjectRoot::At("/w/a".into()));
-        assert_eq!(of("/w", &rule), ProjectRoot::At("/w".into()));
-        assert_eq!(of("/w", &RootRule { required: true, ..rule.clone() }), ProjectRoot::NoMarker);
-        assert_eq!(of("/elsewhere/a", &rule), ProjectRoot::NoMarker);
-        assert_eq!(of("/www/a", &rule), ProjectRoot::NoMarker);
-    }
-
-    #[test]
-    fn the_disk_answers_like_the_tree() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
-        fs::create_dir_all(root.join("a/src")).unwrap();
-        fs::write(root.join("a/A.sln"), "").unwrap();
-        fs::write(root.join("Cargo.toml"), "[package]\n  [workspace]\n").unwrap();
-        let servers = Registry::builtin().servers;
-        let of = |kind: &str| project_root(&root.join("a/src/x"), root, &servers[kind].root, &Disk);
-        assert_eq!(of("csharp"), ProjectRoot::At(root.join("a")));
-        assert_eq!(of("rust-analyzer"), ProjectRoot::At(root.into()));
-        assert_eq!(of("deno"), ProjectRoot::NoMarker);
-    }
-}
+mod tests;

@@ -151,7 +151,7 @@ fn root(server: &Server) -> Result<(), (&'static str, String)> {
             Glob::new(path).map_err(|e| (field, format!("`{marker}` is not a glob: {}", e.kind())))?;
         }
     }
-    if rule.required && rule.markers.is_empty() && rule.workspace_markers.is_empty() {
+    if rule.required && rule.markers.is_empty() && rule.workspace_markers.is_empty() && rule.manifests.is_empty() {
         return Err(("required", "there are no markers".into()));
     }
     Ok(())

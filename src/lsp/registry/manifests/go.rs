@@ -1,0 +1,54 @@
+//! Go's workspaces: the nearest `go.work` upwards, if it uses the file's module. A module that it doesn't use is built without it.
+
+use super::{Ground, Word};
+
+const NAME: &str = "go.work";
+
+pub(super) fn word(ground: &Ground<'_>) -> Word {
+    let Some(folder) = ground.nearest(NAME) else { return Word::default() };
+    let Some(module) = ground.nearest("go.mod") else { return Word::whole(folder, NAME) };
+    let text = ground.text(&folder.join(NAME)).unwrap_or_default();
+    let is_used = used(&text).iter().filter_map(|path| ground.within(folder, path)).any(|used| used == module);
+    if is_used { Word::whole(folder, NAME) } else { Word::default() }
+}
+
+/// The folders behind `use`, alone or in parentheses.
+fn used(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut inside = false;
+    for line in text.lines() {
+        let line = line.split("//").next().unwrap_or_default().trim();
+        let path = match (inside, line.strip_prefix("use")) {
+            (true, _) if line.starts_with(')') => {
+                inside = false;
+                continue;
+            }
+            (true, _) => line,
+            (false, Some(rest)) if rest.trim_start().starts_with('(') => {
+                inside = true;
+                rest.trim_start().trim_start_matches('(').trim()
+            }
+            (false, Some(rest)) if rest.starts_with([' ', '\t', '"', '`']) => rest.trim(),
+            (false, _) => continue,
+        };
+        let path = path.strip_suffix(')').inspect(|_| inside = false).unwrap_or(path).trim();
+        let path = path.trim_matches(['"', '`']);
+        if !path.is_empty() {
+            found.push(path.to_owned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_used() {
+        let text = "go 1.24 // use ./no\n\nuse ./a\nuse `./b b` // why\nuser ./no\nuse (\n\t./c\n\t\"../d\" // d\n\n)\n\
+                    replace x => ./no\nuse (./e)\nuse .\n";
+        assert_eq!(used(text), ["./a", "./b b", "./c", "../d", "./e", "."]);
+        assert!(used("").is_empty());
+    }
+}

@@ -1,0 +1,102 @@
+//! Workspaces of npm, yarn and bun (`workspaces` of a `package.json`) and of pnpm (`pnpm-workspace.yaml`, which wins where both
+//! are): globs of folders. The folder with the list is a part of its own whole; what lies in a member belongs to it, whatever
+//! further `package.json` lies there. A package that no glob names is on its own, also beside the whole's lock file.
+
+use std::path::Path;
+
+use globset::GlobBuilder;
+use serde_json::Value;
+
+use super::{Ground, Word, jsonc};
+
+const NPM: &str = "package.json";
+const PNPM: &str = "pnpm-workspace.yaml";
+
+pub(super) fn word(ground: &Ground<'_>) -> Word {
+    let Some(own) = ground.nearest(NPM) else { return Word::default() };
+    let mut without = Vec::new();
+    for folder in ground.from(own) {
+        let Some((name, globs)) = list(ground, folder) else { continue };
+        if folder == own || names(&globs, folder, own) {
+            return Word { without, ..Word::whole(folder, name) };
+        }
+        without.push(folder.to_path_buf());
+    }
+    Word { whole: None, without }
+}
+
+/// The list in `folder`, with the name of its file.
+fn list(ground: &Ground<'_>, folder: &Path) -> Option<(&'static str, Vec<String>)> {
+    if let Some(text) = ground.text(&folder.join(PNPM)) {
+        return Some((PNPM, pnpm_packages(&text).unwrap_or_else(|| vec!["**".into()])));
+    }
+    let manifest = jsonc::parse(&ground.text(&folder.join(NPM))?)?;
+    let workspaces = manifest.get("workspaces")?;
+    let globs = workspaces.as_array().or_else(|| workspaces.get("packages")?.as_array())?;
+    Some((NPM, globs.iter().filter_map(Value::as_str).map(str::to_owned).collect()))
+}
+
+/// Whether the globs in `folder` name `own`, or a folder above it; one with `!` before it takes names away.
+fn names(globs: &[String], folder: &Path, own: &Path) -> bool {
+    let matches = |glob: &str, path: &Path| {
+        let glob = glob.trim_start_matches("./").trim_end_matches('/');
+        let built = GlobBuilder::new(glob).literal_separator(true).build();
+        built.is_ok_and(|glob| glob.compile_matcher().is_match(path))
+    };
+    let Ok(below) = own.strip_prefix(folder) else { return false };
+    let (out, into): (Vec<&String>, Vec<&String>) = globs.iter().partition(|glob| glob.starts_with('!'));
+    let is_out = |path: &Path| out.iter().any(|glob| matches(&glob[1..], path));
+    let is_member = |path: &Path| into.iter().any(|glob| matches(glob, path)) && !is_out(path);
+    let mut folders = below.ancestors().take_while(|path| !path.as_os_str().is_empty());
+    !is_out(below) && folders.any(is_member)
+}
+
+/// The `packages` of a `pnpm-workspace.yaml`; nothing if it has none, which means all folders. Of YAML only the two ways in which
+/// a list of texts is written are read.
+fn pnpm_packages(text: &str) -> Option<Vec<String>> {
+    let mut lines = text.lines().map(|line| without_comment(line).trim_end()).filter(|line| !line.is_empty());
+    let first = lines.find_map(|line| line.strip_prefix("packages:"))?.trim();
+    let unquoted = |item: &str| item.trim().trim_matches(['"', '\'']).to_owned();
+    if first.starts_with('[') {
+        let all: Vec<&str> = std::iter::once(first).chain(lines).collect();
+        let all = all.join(" ");
+        let items = all.trim_start_matches('[').split(']').next().unwrap_or_default().split(',');
+        return Some(items.map(unquoted).filter(|item| !item.is_empty()).collect());
+    }
+    Some(lines.map_while(|line| line.trim_start().strip_prefix('-')).map(unquoted).collect())
+}
+
+/// A line up to its comment: a `#` at its beginning or behind a blank.
+fn without_comment(line: &str) -> &str {
+    if line.starts_with('#') { "" } else { line.split_once(" #").map_or(line, |(before, _)| before) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_pnpm() {
+        let block = "# all\ncatalog:\n  x: 1\npackages:\n  # those\n  - 'packages/*'\n\n  - \"!**/test/**\" # not these\n- apps/a\nother:\n  - no\n";
+        assert_eq!(pnpm_packages(block).unwrap(), ["packages/*", "!**/test/**", "apps/a"]);
+        assert_eq!(pnpm_packages("packages: ['a', \"b/*\"]\n").unwrap(), ["a", "b/*"]);
+        assert_eq!(pnpm_packages("packages: [\n  'a',\n  b,\n]\nx: [c]\n").unwrap(), ["a", "b"]);
+        assert_eq!(pnpm_packages("packages:\n").unwrap(), Vec::<String>::new());
+        assert_eq!(pnpm_packages("onlyBuiltDependencies:\n  - esbuild\n"), None);
+    }
+
+    #[test]
+    fn globs_name_folders_and_what_lies_in_them() {
+        let globs = |list: &[&str]| list.iter().map(|glob| glob.to_string()).collect::<Vec<_>>();
+        let named = |list: &[&str], own: &str| names(&globs(list), Path::new("/w"), &Path::new("/w").join(own));
+        assert!(named(&["packages/*"], "packages/a") && named(&["./packages/*/"], "packages/a/src/esm"));
+        assert!(!named(&["packages/*"], "packages") && !named(&["packages/*"], "other/packages/a"));
+        assert!(named(&["packages/**"], "packages/a/b") && named(&["**"], "a") && named(&["a"], "a"));
+        assert!(!named(&["packages/*", "!packages/old"], "packages/old/src"));
+        // As npm has it: what is taken away is that folder, not what lies below it under a name of its own.
+        assert!(!named(&["packages/**", "!packages/old"], "packages/old"));
+        assert!(named(&["packages/**", "!packages/old"], "packages/old/in"));
+        assert!(!named(&["**", "!**/test/**"], "a/test/b") && named(&["**", "!**/test/**"], "a"));
+        assert!(!named(&["["], "a") && !named(&[], "a"));
+    }
+}
