@@ -1,7 +1,7 @@
-//! The token file: principals and hashes as JSON, mode 0600, replaced as a whole.
+//! Files of who may do what: JSON, mode 0600, replaced as a whole.
 //!
-//! It never holds a token. Invariants: a reader sees the old file or the new one, never half of one; writers take turns
-//! by a lock beside it; others can't read it.
+//! What stands in them is for others to say. Invariants: a reader sees the old file or the new one, never half of one;
+//! writers take turns by a lock beside it; other users can't read it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -9,27 +9,8 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
-use serde::{Deserialize, Serialize};
-
-use crate::base::limits::{MAX_TOKEN_FILE_BYTES, MAX_TOKENS};
-
-/// The file's content.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TokenFile {
-    /// The entries, oldest first.
-    pub tokens: Vec<TokenEntry>,
-}
-
-/// One token, without the token.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TokenEntry {
-    /// The principal it names.
-    pub principal: String,
-    /// The SHA-256 of its text, in hexadecimal.
-    pub sha256: String,
-}
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// What tells one state of the file from another, without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,12 +25,6 @@ pub struct Stamp {
 #[derive(Debug)]
 pub struct FileLock(#[expect(dead_code, reason = "held open for its lock")] File);
 
-impl std::fmt::Debug for TokenEntry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TokenEntry").field("principal", &self.principal).finish_non_exhaustive()
-    }
-}
-
 /// Waits for the right to change the file at `path`.
 ///
 /// # Errors
@@ -63,8 +38,8 @@ pub fn lock(path: &Path) -> io::Result<FileLock> {
 /// Reads the file; `None` if it isn't there.
 ///
 /// # Errors
-/// If it is a symbolic link, too large, not readable, or not of this form. Loose permissions are tightened.
-pub fn read(path: &Path) -> io::Result<Option<(TokenFile, Stamp)>> {
+/// If it is a symbolic link, larger than `max_bytes`, not readable, or not of this form. Loose permissions are tightened.
+pub fn read<T: DeserializeOwned>(path: &Path, max_bytes: u64) -> io::Result<Option<(T, Stamp)>> {
     let mut file = match options().read(true).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -76,17 +51,16 @@ pub fn read(path: &Path) -> io::Result<Option<(TokenFile, Stamp)>> {
     }
     let stamp = stamp_of(&file.metadata()?);
     let mut text = Vec::new();
-    (&mut file).take(MAX_TOKEN_FILE_BYTES + 1).read_to_end(&mut text)?;
-    let content: TokenFile = serde_json::from_slice(&text).map_err(|_| malformed())?;
-    let whole = text.len() as u64 <= MAX_TOKEN_FILE_BYTES && content.tokens.len() <= MAX_TOKENS;
-    if whole { Ok(Some((content, stamp))) } else { Err(malformed()) }
+    (&mut file).take(max_bytes + 1).read_to_end(&mut text)?;
+    let content = serde_json::from_slice(&text).map_err(|_| malformed())?;
+    if text.len() as u64 <= max_bytes { Ok(Some((content, stamp))) } else { Err(malformed()) }
 }
 
 /// Replaces the file. The caller holds the lock.
 ///
 /// # Errors
 /// If it can't be written whole and put in place.
-pub fn write(path: &Path, content: &TokenFile, _lock: &FileLock) -> io::Result<()> {
+pub fn write<T: Serialize>(path: &Path, content: &T, _lock: &FileLock) -> io::Result<()> {
     let draft = beside(path, ".new");
     let mut file = options().write(true).create(true).truncate(true).open(&draft)?;
     file.set_permissions(fs::Permissions::from_mode(0o600))?;
@@ -107,7 +81,7 @@ fn options() -> OpenOptions {
     options
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
@@ -124,6 +98,7 @@ fn stamp_of(meta: &fs::Metadata) -> Stamp {
     }
 }
 
-fn malformed() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the token file is not of the expected form")
+/// What stands in a file is not what should.
+pub fn malformed() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the file is not of the expected form")
 }

@@ -9,12 +9,37 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 
-use super::file::{self, Stamp, TokenEntry, TokenFile};
+use super::file::{self, Stamp};
 use super::token::{Token, TokenHash};
 use crate::base::clock::Instant;
 use crate::base::ids::PrincipalId;
-use crate::base::limits::{MAX_TOKENS, TOKEN_RELOAD_MS};
+use crate::base::limits::{MAX_TOKEN_FILE_BYTES, MAX_TOKENS, TOKEN_RELOAD_MS};
+
+/// The token file's content.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TokenFile {
+    /// The entries, oldest first.
+    tokens: Vec<TokenEntry>,
+}
+
+/// One token, without the token.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TokenEntry {
+    /// The principal it names.
+    principal: String,
+    /// The SHA-256 of its text, in hexadecimal.
+    sha256: String,
+}
+
+impl std::fmt::Debug for TokenEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TokenEntry").field("principal", &self.principal).finish_non_exhaustive()
+    }
+}
 
 /// Why the tokens can't be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +94,7 @@ impl TokenStore {
     /// [`Error::File`], [`Error::NotShown`].
     pub fn open_or_show(path: &Path, show: impl FnOnce(&Token) -> io::Result<()>) -> Result<Self, Error> {
         let lock = file::lock(path)?;
-        match file::read(path)? {
+        match read(path)? {
             Some(_) => {}
             None => {
                 let token = Token::generate()?;
@@ -103,8 +128,7 @@ impl TokenStore {
     /// # Errors
     /// [`Error::Name`], [`Error::Full`], [`Error::File`].
     pub fn add(&self, principal: &str) -> Result<Token, Error> {
-        let printable = principal.bytes().all(|byte| byte.is_ascii_graphic());
-        if !(1..=64).contains(&principal.len()) || !printable {
+        if !PrincipalId::is_well(principal) {
             return Err(Error::Name);
         }
         let token = Token::generate()?;
@@ -140,7 +164,7 @@ impl TokenStore {
 
     fn change(&self, change: impl FnOnce(&mut Vec<TokenEntry>) -> Result<(), Error>) -> Result<(), Error> {
         let lock = file::lock(&self.path)?;
-        let mut content = file::read(&self.path)?.map(|(content, _)| content).unwrap_or_default();
+        let mut content = read(&self.path)?.map(|(content, _)| content).unwrap_or_default();
         change(&mut content.tokens)?;
         file::write(&self.path, &content, &lock)?;
         self.known.lock().load(&self.path)
@@ -162,7 +186,7 @@ impl Known {
     fn load(&mut self, path: &Path) -> Result<(), Error> {
         self.tokens.clear();
         self.stamp = None;
-        if let Some((content, stamp)) = file::read(path)? {
+        if let Some((content, stamp)) = read(path)? {
             let entries = content.tokens.iter();
             self.tokens = entries
                 .filter_map(|entry| Some((TokenHash::from_hex(&entry.sha256)?, PrincipalId::new(&entry.principal))))
@@ -179,6 +203,13 @@ impl Known {
             .fold(None, |found, (known, principal)| if known.matches(hash) { Some(principal) } else { found })
             .cloned()
     }
+}
+
+/// Reads the token file; `None` if it isn't there.
+fn read(path: &Path) -> io::Result<Option<(TokenFile, Stamp)>> {
+    let found = file::read::<TokenFile>(path, MAX_TOKEN_FILE_BYTES)?;
+    let too_many = found.as_ref().is_some_and(|(content, _)| content.tokens.len() > MAX_TOKENS);
+    if too_many { Err(file::malformed()) } else { Ok(found) }
 }
 
 fn entry(principal: &str, token: &Token) -> TokenEntry {

@@ -39,3 +39,33 @@ pub fn wall_ns() -> i128 {
         Err(before) => -i128::try_from(before.duration().as_nanos()).unwrap_or(i128::MAX),
     }
 }
+
+/// Seconds since 1970 as UTC, `2026-11-21T19:33:29Z`.
+pub fn utc(seconds: u64) -> String {
+    let (year, month, day) = date(seconds / 86_400);
+    let time = seconds % 86_400;
+    let (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// The date so many days after 1970-01-01.
+fn date(days: u64) -> (u64, u64, u64) {
+    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    // 400 years have always as many days.
+    let (mut year, mut left) = (1970 + days / 146_097 * 400, days % 146_097);
+    loop {
+        let length = if leap(year) { 366 } else { 365 };
+        if left < length {
+            break;
+        }
+        (year, left) = (year + 1, left - length);
+    }
+    let february = if leap(year) { 29 } else { 28 };
+    for (month, length) in (1..).zip([31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]) {
+        if left < length {
+            return (year, month, left + 1);
+        }
+        left -= length;
+    }
+    (year, 12, 31)
+}

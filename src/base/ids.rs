@@ -90,6 +90,11 @@ impl TenantId {
 }
 
 impl PrincipalId {
+    /// Whether `text` may name one: 1 to 64 printable ASCII characters without spaces.
+    pub fn is_well(text: &str) -> bool {
+        (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+    }
+
     /// A principal of this name.
     pub fn new(name: &str) -> Self {
         Self(name.into())

@@ -284,6 +284,18 @@ pub const MAX_TOKENS: usize = 1_024;
 pub const MAX_TOKEN_FILE_BYTES: u64 = 1024 * 1024;
 /// A changed token file is noticed within this time, in milliseconds.
 pub const TOKEN_RELOAD_MS: u64 = 1_000;
+/// Principals that one `[permission]` may name.
+pub const MAX_PERMISSION_PRINCIPALS: usize = 1_024;
+/// Remembered permissions in one state directory; the oldest is forgotten first.
+pub const MAX_PERMISSIONS: usize = 1_024;
+/// Size of the file of remembered permissions, in bytes.
+pub const MAX_PERMISSION_FILE_BYTES: u64 = 1024 * 1024;
+/// A person may take this long to answer the question for a permission, in milliseconds.
+pub const PERMISSION_WAIT_MS: u64 = 120_000;
+/// Questions to the person behind one session that wait for an answer.
+pub const MAX_QUESTIONS: usize = 8;
+/// Questions of one session that went unanswered in time and whose late answer is still listened for.
+pub const MAX_OVERDUE_QUESTIONS: usize = 8;
 /// Events kept for one subscription until it looks; beyond it everything is compared with disk anew.
 pub const MAX_WATCH_INBOX: usize = 65_536;
 /// How long a look at the watcher may take, in milliseconds; beyond it the changes count as one bulk change.

@@ -35,6 +35,11 @@ pub trait Catalog: Send + Sync {
     /// The tools' entries of `tools/list`, each JSON text without line breaks, in the same order.
     fn tool_entries(&self) -> Vec<String>;
 
+    /// The permission that its tools need, if they need one.
+    fn permission(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The question that `tool` asks with `arguments` (none counts as `{}`). Page sizes are clamped to `max_page_size`.
     /// INVALID_PARAMS with `details.path` for what doesn't fit the tool's schema, or for a tool that isn't here.
     fn decode(

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use operating::{PickArgs, PutArgs, TokenCommand, TopArgs, WorkspacesArgs, WorkspacesCommand};
+pub use operating::{PermissionsCommand, PickArgs, PutArgs, TokenCommand, TopArgs, WorkspacesArgs, WorkspacesCommand};
 
 use super::bench::args::BenchArgs;
 
@@ -93,6 +93,12 @@ pub enum Command {
     /// A running server of the same state directory follows within a second.
     #[command(subcommand)]
     Token(TokenCommand),
+    /// List and revoke permissions that were given for always.
+    ///
+    /// With `permission.lsp = "ask"` a person is asked, and may answer "always". A running server of the same state
+    /// directory follows with the next call.
+    #[command(subcommand)]
+    Permissions(PermissionsCommand),
     /// Measure a bare language server and codeyard on a repository, in the same run.
     ///
     /// Both are asked the same questions in turn, by 1, 4 and 16 clients; every answer is compared. Beside each figure

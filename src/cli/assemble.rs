@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::args::SourceArgs;
 use super::{Failure, logging, output};
+use crate::auth::PermissionStore;
 use crate::base::limits;
 use crate::config::{Config, Source};
 use crate::engine::kinds;
@@ -16,6 +17,7 @@ use crate::engine::server_state::Unavailable;
 use crate::engine::start::{Engine, EngineParts};
 use crate::engine::supervisor::Configured;
 use crate::engine::workspace_setup::Shared;
+use crate::gateway::permission::Permissions;
 use crate::gateway::router::Gateway;
 use crate::lsp::environment::allowed_environment;
 use crate::lsp::frame::FrameBudget;
@@ -185,7 +187,8 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
     telemetry.observed_by(&observers);
     observed::observe(&observers, &engine.directory(), &frames, watcher.as_ref());
     pipeline.losses().observed_by(&observers, log);
-    let gateway = Arc::new(Gateway::new(engine.directory(), telemetry));
+    let permissions = Permissions::remembered_in(Arc::new(PermissionStore::open(&state.permissions())));
+    let gateway = Arc::new(Gateway::new(engine.directory(), telemetry).with_permissions(permissions));
     Ok(Service { engine, gateway, state, config, configured, counts, prometheus, pipeline })
 }
 

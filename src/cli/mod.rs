@@ -13,6 +13,7 @@ pub mod documents;
 pub mod logging;
 pub mod operate;
 pub mod output;
+pub mod permissions;
 pub mod quickstart;
 pub mod render;
 pub mod running;
@@ -80,6 +81,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Doctor(args) => doctor::run(args),
         Command::Config(command) => configuration::run(command),
         Command::Bench(args) => bench::run(args),
+        Command::Permissions(command) => permissions::run(command),
         Command::Token(command) => token::run(command),
         Command::Completions { shell } => documents::completions(shell),
         Command::Man { dir } => documents::man(dir.as_deref()),

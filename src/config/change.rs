@@ -32,7 +32,7 @@ pub struct Changed {
     pub roots: bool,
     /// Environment, settings, choice or registry entries of language servers: those concerned start anew.
     pub servers: bool,
-    /// Limits, diagnostics, supervision, tenant or prewarming: taken over as it runs.
+    /// Limits, diagnostics, permissions, supervision, tenant or prewarming: taken over as it runs.
     pub policy: bool,
 }
 
@@ -83,6 +83,7 @@ fn changed((old, before): (&Config, &WorkspaceConfig), (new, after): (&Config, &
             || old.languages != new.languages,
         policy: old.limits_of(before) != new.limits_of(after)
             || old.diagnostics_of(before) != new.diagnostics_of(after)
+            || old.permission_of(before) != new.permission_of(after)
             || old.supervision != new.supervision
             || before.tenant != after.tenant
             || before.prewarm != after.prewarm,

@@ -10,6 +10,7 @@ mod example;
 mod folders;
 mod locate;
 mod parse;
+mod permission;
 mod reference;
 mod request;
 mod sections;
@@ -24,6 +25,7 @@ mod tests;
 pub use change::{Changed, WorkspaceChange, diff, needs_restart};
 pub use error::{ConfigError, Place};
 pub use parse::{Source, parse, parse_source};
+pub use permission::{LSP, PermissionRule, PermissionSection, PrincipalPermission};
 pub use sections::{
     AdminSection, DiagnosticsSection, LogFormat, LogLevel, LogSection, ServerSection, SupervisionSection, Sweep,
 };
@@ -51,6 +53,8 @@ pub struct Config {
     pub limits: Limits,
     /// Diagnostics of whole workspaces.
     pub diagnostics: DiagnosticsSection,
+    /// Who may use what. A workspace's own words win, and a principal's win over those.
+    pub permission: PermissionSection,
     /// How language servers are kept running.
     pub supervision: SupervisionSection,
     /// Log lines on standard error.
@@ -89,5 +93,10 @@ impl Config {
     /// The diagnostics section that holds in `workspace`: its own, else the service's.
     pub fn diagnostics_of(&self, workspace: &WorkspaceConfig) -> DiagnosticsSection {
         workspace.diagnostics.clone().unwrap_or_else(|| self.diagnostics.clone())
+    }
+
+    /// Who may use what in `workspace`: its own words, and the service's where it says nothing.
+    pub fn permission_of(&self, workspace: &WorkspaceConfig) -> PermissionSection {
+        workspace.permission.clone().unwrap_or_default().over(&self.permission)
     }
 }

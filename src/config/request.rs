@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::show::{HIDDEN, hide_in};
+use super::show::{HIDDEN, hide_in_workspace};
 use crate::base::ids::WorkspaceName;
 use crate::config::error::ConfigError;
 use crate::config::{Config, Source, WorkspaceConfig};
@@ -42,7 +42,7 @@ impl WorkspaceConfig {
     pub fn shown(&self) -> Value {
         // What was read from TOML, or through it, has a form in TOML.
         let mut table = toml::Table::try_from(self).unwrap_or_default();
-        hide_in(&mut table);
+        hide_in_workspace(&mut table);
         serde_json::to_value(table).unwrap_or_default()
     }
 

@@ -8,6 +8,8 @@ use crate::config::Config;
 
 /// What stands in place of a hidden value.
 pub(super) const HIDDEN: &str = "(hidden)";
+/// The key of the sections about permissions.
+const PERMISSION: &str = "permission";
 /// A value is hidden if its key, in lower case and without `_` and `-`, ends in one of these.
 const SECRET_ENDINGS: [&str; 9] =
     ["token", "secret", "password", "passphrase", "passwd", "credential", "credentials", "key", "authorization"];
@@ -16,21 +18,50 @@ impl Config {
     /// The configuration in effect as TOML, without secrets; values of environments are always hidden.
     pub fn show(&self) -> String {
         let mut shown = self.clone();
+        shown.permission.lsp.get_or_insert_default();
         for workspace in &mut shown.workspaces {
             workspace.limits = Some(self.limits_of(workspace));
             workspace.diagnostics = Some(self.diagnostics_of(workspace));
+            workspace.permission = Some(self.permission_of(workspace));
         }
         let mut table = match Table::try_from(&shown) {
             Ok(table) => table,
             // Only a null in `settings` has no form in TOML, and no TOML file can bring one in.
             Err(error) => return format!("# can't be shown as TOML: {error}\n"),
         };
+        let own = set_aside(&mut table);
+        let each: Vec<Option<Value>> = workspaces(&mut table).map(set_aside).collect();
         hide_in(&mut table);
+        workspaces(&mut table).zip(each).for_each(|(workspace, kept)| put_back(workspace, kept));
+        put_back(&mut table, own);
         table.to_string()
     }
 }
 
-pub(super) fn hide_in(table: &mut Table) {
+/// Hides what is secret in one workspace.
+pub(super) fn hide_in_workspace(workspace: &mut Table) {
+    let kept = set_aside(workspace);
+    hide_in(workspace);
+    put_back(workspace, kept);
+}
+
+/// Who may use what is no secret, whatever a principal is called. Its place is kept.
+fn set_aside(table: &mut Table) -> Option<Value> {
+    table.get_mut(PERMISSION).map(|value| std::mem::replace(value, Value::Boolean(true)))
+}
+
+fn put_back(table: &mut Table, kept: Option<Value>) {
+    if let (Some(value), Some(kept)) = (table.get_mut(PERMISSION), kept) {
+        *value = kept;
+    }
+}
+
+fn workspaces(table: &mut Table) -> impl Iterator<Item = &mut Table> {
+    let all = table.get_mut("workspace").and_then(Value::as_array_mut);
+    all.into_iter().flatten().filter_map(Value::as_table_mut)
+}
+
+fn hide_in(table: &mut Table) {
     for (key, value) in table.iter_mut() {
         match value {
             Value::Table(variables) if key == "env" => {

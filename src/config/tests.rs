@@ -124,6 +124,19 @@ fn errors_name_place_key_problem_and_remedy() {
             "[diagnostics]\nsweep = \"some\"",
             "yard.toml:2:9: diagnostics.sweep: unknown variant `some`, expected one of `off`, `open`, `all`",
         ),
+        (
+            "[permission]\nlsp = \"maybe\"",
+            "yard.toml:2:7: permission.lsp: unknown variant `maybe`, expected one of `allow`, `ask`, `deny`",
+        ),
+        ("[permission]\nlaunch = \"ask\"", "yard.toml:2:1: permission.launch: unknown key; "),
+        (
+            "[permission.principals.\"a b\"]\nlsp = \"deny\"",
+            "yard.toml:1:24: permission.principals.\"a b\": is no principal's name; ",
+        ),
+        (
+            &with("permission = { principals = { ci = { lps = \"ask\" } } }"),
+            "yard.toml:4:38: workspace[0].permission.principals.ci.lps: unknown field `lps`, expected `lsp`",
+        ),
         ("[supervision]\nhang_s = 0", "yard.toml:2:1: supervision.hang_s: is 0; give at least 1"),
         (
             "[supervision]\nbackoff_max_ms = 7",
@@ -208,6 +221,39 @@ fn limits_only_tighten() {
     assert_eq!((common.max_page_size, common.max_items_nonpaged), (50, 200));
     let wide = good("[limits]\nmax_page_size = 100000");
     assert_eq!(wide.limits.max_page_size, MAX_PAGE_SIZE);
+}
+
+#[test]
+fn permissions_come_from_the_nearest_that_says_something() {
+    let text = format!(
+        "[permission]\nlsp = \"ask\"\n[permission.principals.ci]\nlsp = \"deny\"\n{WS}permission = {{ principals = {{ bob = {{ lsp = \"allow\" }} }} }}\n{}permission = {{ lsp = \"deny\" }}",
+        WS.replace("\"a\"", "\"b\"")
+    );
+    let config = good(&text);
+    let rule = |at: usize, who: &str| {
+        let section = config.permission_of(&config.workspaces[at]);
+        section.rule(LSP, &crate::base::ids::PrincipalId::new(who))
+    };
+    use PermissionRule::{Allow, Ask, Deny};
+    assert_eq!([rule(0, "ci"), rule(0, "bob"), rule(0, "ann")], [Deny, Allow, Ask]);
+    assert_eq!([rule(1, "ci"), rule(1, "bob"), rule(1, "ann")], [Deny; 3]);
+    let shown = config.show();
+    assert!(
+        shown.contains("[workspace.permission.principals.bob]") || shown.contains("permission.principals.bob"),
+        "{shown}"
+    );
+    let odd = good(&text.replace("bob", "api-key").replace(".ci]", ".ci-token]"));
+    for shown in [odd.show(), odd.workspaces[0].shown().to_string()] {
+        assert!(!shown.contains("hidden") && shown.contains("api-key"), "a name is no secret: {shown}");
+    }
+    let again = parse_source(&shown, source()).expect("what is shown is a configuration");
+    assert_eq!(again.permission_of(&again.workspaces[0]), config.permission_of(&config.workspaces[0]));
+    let mut retuned = config.clone();
+    retuned.permission.lsp = Some(Allow);
+    let change = |at: usize| {
+        WorkspaceChange::Changed(config.workspaces[at].name.clone(), Changed { policy: true, ..Changed::default() })
+    };
+    assert_eq!(diff(&config, &retuned), [change(0)], "the other one says it itself");
 }
 
 #[test]

@@ -19,6 +19,7 @@ impl Config {
         check_supervision(&self.supervision)?;
         check_tables("servers", &self.servers)?;
         check_tables("languages", &self.languages)?;
+        self.permission.check("permission")?;
         check_workspaces(&self.workspaces)?;
         check_default(self)
     }
@@ -155,6 +156,9 @@ fn check_workspace(workspace: &WorkspaceConfig, key: &str) -> Checked {
         let problem = "settings of a server are a table";
         let remedy = format!("write a table [workspace.settings.{kind}]");
         return Err(ConfigError::at(locate::join(&format!("{key}.settings"), kind), problem, remedy));
+    }
+    if let Some(permission) = &workspace.permission {
+        permission.check(&format!("{key}.permission"))?;
     }
     check_choice(workspace, key)
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::base::ids::{TenantId, WorkspaceName};
 use crate::base::limits::Limits;
+use crate::config::permission::PermissionSection;
 use crate::config::sections::DiagnosticsSection;
 
 /// `[[workspace]]`: a named root set.
@@ -46,6 +47,9 @@ pub struct WorkspaceConfig {
     /// In place of the service's `[diagnostics]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<DiagnosticsSection>,
+    /// Over the service's `[permission]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission: Option<PermissionSection>,
     /// Tightens the service's `[limits]` further.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
@@ -100,6 +104,7 @@ impl WorkspaceConfig {
             servers: ServerChoice::default(),
             settings: BTreeMap::new(),
             diagnostics: None,
+            permission: None,
             limits: None,
         }
     }

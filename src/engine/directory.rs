@@ -14,6 +14,7 @@ use tokio::sync::Semaphore;
 
 use crate::base::ids::{TenantId, WorkspaceName};
 use crate::base::limits::{self, Limits};
+use crate::config::PermissionSection;
 use crate::engine::census::{Census, WorkspaceCell};
 use crate::engine::workspace::{GetWorkspaceHealth, Workspace, WorkspaceHealth};
 use crate::gate::Gate;
@@ -46,6 +47,8 @@ pub struct WorkspaceHandle {
     pub gate: Gate,
     /// The limits of its answers.
     pub limits: Limits,
+    /// Who may use what in it.
+    pub permission: Arc<PermissionSection>,
     /// Its actor.
     pub actor: Addr<Workspace>,
     /// The thread it lives on; its calls live there too.

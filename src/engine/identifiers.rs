@@ -1,6 +1,7 @@
 //! Words of a line, for callers whose position names none of them.
 //!
-//! Not a lexer: a word is a run of letters, digits, `_` and `$` that doesn't begin with a digit, whatever the language makes of it.
+//! Not a lexer: a word is a run of what Unicode lets identifiers go on with (letters, their marks, digits, `_`) and `$`, that doesn't
+//! begin with a digit, whatever the language makes of it.
 //! Invariant: columns are in UTF-16.
 
 use crate::base::limits::MAX_IDENTIFIERS_TOLD;
@@ -56,7 +57,8 @@ pub fn words(document: &Document, line: u32) -> Vec<Word> {
         inside = is_part(letter);
         column += letter.len_utf16() as u32;
     }
-    words.retain(|word| !word.text.starts_with(char::is_numeric));
+    words
+        .retain(|word| word.text.starts_with(|first| unicode_ident::is_xid_start(first) || matches!(first, '_' | '$')));
     words.truncate(MAX_IDENTIFIERS_TOLD);
     words
 }
@@ -70,7 +72,9 @@ fn of(before: Option<char>, at: Option<char>) -> Spot {
 }
 
 fn is_part(letter: char) -> bool {
-    letter.is_alphanumeric() || matches!(letter, '_' | '$')
+    // Unicode lets identifiers hold joiners, which mostly join emoji.
+    let is_joiner = matches!(letter, '\u{200c}' | '\u{200d}');
+    unicode_ident::is_xid_continue(letter) && !is_joiner || letter == '$'
 }
 
 #[cfg(test)]
@@ -97,6 +101,12 @@ mod tests {
         let told: Vec<(String, u32)> = words(&document, 0).into_iter().map(|word| (word.text, word.column)).collect();
         let expected = [("𝒳", 0), ("$ab", 5), ("é1", 15), ("_", 19)];
         assert_eq!(told, expected.map(|(text, column)| (text.to_owned(), column)));
+        let marked = Document::new("cafe\u{301} x");
+        assert_eq!(words(&marked, 0)[0], Word { text: "cafe\u{301}".into(), column: 0 });
+        assert_eq!(
+            [4, 5].map(|character| spot(&marked, Position { line: 0, character })),
+            [Spot::Word, Spot::BehindWord]
+        );
         assert_eq!(words(&Document::new("a ".repeat(1_000)), 0).len(), MAX_IDENTIFIERS_TOLD);
         assert!(words(&document, 7).is_empty());
     }

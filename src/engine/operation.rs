@@ -199,7 +199,12 @@ fn not_in_time(provider: &Provider) -> Unavailable {
 pub fn check_position(asked: &LspQuery<CanonicalUri>, document: &DocumentInput) -> Result<(), ToolError> {
     let Some(position) = asked.subject.position() else { return Ok(()) };
     let text = &document.source.document;
-    if text.check(position).is_none() {
+    let is_inside = position.character <= text.utf16_len(position.line) && text.line(position.line).is_some();
+    if is_inside && text.check(position).is_none() {
+        // In the middle of a letter that takes two columns.
+        return Err(about_line(NO_WORD, document, position));
+    }
+    if !is_inside {
         let error = about_line(BEYOND, document, position).with("lines", text.line_count());
         let length = text.line(position.line).map(|_| text.utf16_len(position.line));
         return Err(length.map_or(error.clone(), |length| error.with("length", length)));

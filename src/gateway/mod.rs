@@ -4,7 +4,10 @@
 //! left; a reply's bytes never exceed the cap.
 
 pub mod admission;
+pub mod elicit;
+mod entry;
 pub mod home;
+pub mod permission;
 pub mod pipeline;
 pub mod request;
 pub mod router;

@@ -8,16 +8,17 @@ use bytes::Bytes;
 use futures::future::{BoxFuture, FutureExt};
 use parking_lot::RwLock;
 use serde_json::value::RawValue;
-use tokio::sync::oneshot;
 
 use super::admission::Admission;
+use super::entry::{Entry, Way};
 use super::home::Home;
-use super::request::{Job, Request};
+use super::permission::{Check, Permissions, Wanted};
 use super::service::{Endpoint, Principal, Reply, Service, ToolCall};
 use crate::base::clock::Deadline;
 use crate::base::ids::WorkspaceName;
 use crate::base::limits::{self, Limits};
 use crate::catalog::{self, Catalog, CatalogSet};
+use crate::config::PermissionRule;
 use crate::engine::directory::{Directory, WorkspaceHandle};
 use crate::gate::FileStamp;
 use crate::model::answer::Answer;
@@ -34,6 +35,7 @@ const MAX_REMEMBERED_SETS: usize = 64;
 pub struct Gateway {
     directory: Arc<Directory>,
     admission: Admission,
+    permissions: Permissions,
     telemetry: Telemetry,
     sets: RwLock<HashMap<String, Arc<Served>>>,
 }
@@ -56,7 +58,13 @@ struct Served {
 impl Gateway {
     /// A gateway to the workspaces of `directory`.
     pub fn new(directory: Arc<Directory>, telemetry: Telemetry) -> Self {
-        Self { directory, admission: Admission::default(), telemetry, sets: RwLock::default() }
+        let (admission, permissions) = (Admission::default(), Permissions::default());
+        Self { directory, admission, permissions, telemetry, sets: RwLock::default() }
+    }
+
+    /// Replaces how permissions are given.
+    pub fn with_permissions(self, permissions: Permissions) -> Self {
+        Self { permissions, ..self }
     }
 
     /// Replaces the number of places, for tests of overload.
@@ -104,12 +112,13 @@ impl Gateway {
         OpenCall::begin(&self.telemetry, start)
     }
 
-    /// Rows 4 to 6: decodes, gates, admits, and starts the call's actor.
+    /// Rows 4 to 6: decodes, asks for permission, gates, admits, and starts the call's actor.
     fn start(&self, call: &ToolCall, catalog: &dyn Catalog, open: &OpenCall) -> Result<Started, Box<Refused>> {
         let workspace = call.endpoint.workspace.as_ref().and_then(|name| self.directory.get(name));
         let limits = workspace.as_ref().map(|workspace| workspace.limits.clone()).unwrap_or_default();
         let fail = |error: ToolError| Box::new(Refused { error, limits: limits.clone() });
-        let deadline = Deadline::after(Duration::from_millis(limits.request_timeout_ms));
+        let timeout = Duration::from_millis(limits.request_timeout_ms);
+        let deadline = Deadline::after(timeout);
         let query = catalog.decode(&call.tool, call.arguments.as_deref(), limits.max_page_size).map_err(fail)?;
         if let Query::Lsp(asked) = &query {
             open.trace().note(|record| record.operation = Some(asked.operation.as_str()));
@@ -118,21 +127,52 @@ impl Gateway {
             open.trace().has_cursor();
         }
         let Some(workspace) = workspace else { return Err(fail(no_workspace())) };
-        let place = self.admission.enter(&workspace).map_err(|full| {
-            self.telemetry.metrics().shed(full.as_str());
-            fail(ToolError::overloaded(limits::RETRY_AFTER_MS))
-        })?;
-        let mut seen = None;
-        let query = Arc::new(gated(&workspace, query, &mut seen).map_err(fail)?);
-        let (reply, answer) = oneshot::channel();
-        let (progress, call) = (call.progress.clone(), open.trace().clone());
-        Request::start_for(Job { query, seen, workspace, deadline, place, progress, call, reply });
-        Ok(Started { answer, limits })
+        let check = self.permission(call, catalog, &workspace, open);
+        let entry = Entry {
+            admission: self.admission.clone(),
+            metrics: self.telemetry.metrics().clone(),
+            workspace,
+            query,
+            progress: call.progress.clone(),
+            trace: open.trace().clone(),
+        };
+        let way = match check {
+            Check::Granted => Way::Open(entry.enter(deadline).map_err(fail)?),
+            Check::Refused(error) => return Err(fail(error)),
+            // Its time begins when a person has answered.
+            Check::Asking(asking) => Way::Asking(
+                async move {
+                    asking.await?;
+                    entry.enter(Deadline::after(timeout))
+                }
+                .boxed(),
+            ),
+        };
+        Ok(Started { way, limits })
+    }
+
+    /// Whether the catalog's permission is given to the caller.
+    fn permission(&self, call: &ToolCall, catalog: &dyn Catalog, at: &WorkspaceHandle, open: &OpenCall) -> Check {
+        let Some(permission) = catalog.permission() else { return Check::Granted };
+        let wanted = Wanted {
+            permission,
+            principal: &call.principal.id,
+            workspace: &at.name,
+            roots: at.gate.root_set().key(),
+            line: call.line.as_ref(),
+            progress: call.progress.as_ref(),
+            call: open.trace(),
+        };
+        let (directory, name, principal) = (self.directory.clone(), at.name.clone(), call.principal.id.clone());
+        self.permissions.check(&wanted, move || {
+            let here = directory.get(&name);
+            here.map_or(PermissionRule::Deny, |here| here.permission.rule(permission, &principal))
+        })
     }
 }
 
 struct Started {
-    answer: oneshot::Receiver<Result<Answer, ToolError>>,
+    way: Way,
     limits: Limits,
 }
 
@@ -181,7 +221,7 @@ impl Service for Gateway {
         let open = self.open(&call, Some(tool), catalog.id().as_str());
         match self.start(&call, catalog, &open) {
             Ok(started) => async move {
-                let result = started.answer.await.unwrap_or_else(|_| Err(ToolError::internal()));
+                let result = started.way.answer().await;
                 let reply = encode(catalog, result.as_ref(), &started.limits);
                 close(open, result.as_ref(), &reply);
                 reply
@@ -235,7 +275,7 @@ impl Service for Gateway {
 }
 
 /// Row 5: through the path gate. `seen` becomes what the gate saw of the document, so that it needn't be looked at twice.
-fn gated(
+pub(super) fn gated(
     workspace: &WorkspaceHandle,
     query: Query<String>,
     seen: &mut Option<FileStamp>,

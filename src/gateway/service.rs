@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
+use super::elicit::Line;
 use super::home::Home;
 use crate::base::ids::{PrincipalId, TenantId, WorkspaceName};
 use crate::base::limits::{MAX_PROGRESS_MESSAGE_BYTES, RETRY_AFTER_MS};
@@ -94,6 +95,8 @@ pub struct ToolCall {
     pub arguments: Option<Box<RawValue>>,
     /// Where to tell progress, if it was asked for.
     pub progress: Option<ProgressSink>,
+    /// The way to the person behind the client, if its session has one.
+    pub line: Option<Line>,
     /// The client's trace.
     pub trace: TraceContext,
     /// The JSON text of the request's id.

@@ -39,6 +39,11 @@ impl RequestId {
         Ok(Self { raw: text.into(), decoded: Some(decoded.into()) })
     }
 
+    /// The id of a request of ours. `text` is plain: letters, digits, `-` and `_`.
+    pub fn of_text(text: &str) -> Self {
+        Self { raw: format!("\"{text}\"").into(), decoded: None }
+    }
+
     /// The id as it was written: a JSON token.
     pub fn as_json(&self) -> &str {
         &self.raw

@@ -4,15 +4,31 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::error::Fault;
 use super::message;
 use super::names::{REVISION, SERVER_NAME, SERVER_TITLE, SERVER_VERSION};
 
+/// Modes of elicitation, each with what it is said to be able to do.
+type Modes = Map<String, Value>;
+
 #[derive(Deserialize)]
 struct Params<'a> {
     #[serde(borrow, default, rename = "protocolVersion")]
     _version: Option<std::borrow::Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Offer<'a> {
+    #[serde(borrow, default)]
+    capabilities: Option<Offered<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Offered<'a> {
+    #[serde(borrow, default)]
+    elicitation: Option<&'a RawValue>,
 }
 
 #[derive(Serialize)]
@@ -60,9 +76,43 @@ pub fn result(params: Option<&RawValue>, instructions: Option<&str>) -> Result<V
     Ok(serde_json::to_vec(&result).unwrap_or_default())
 }
 
+/// Whether the client can show a person a form: it declares `elicitation` with nothing in it, or with `form`.
+pub fn offers_forms(params: Option<&RawValue>) -> bool {
+    let offer = message::params::<Offer<'_>>(params).ok().and_then(|offer| offer.capabilities);
+    let modes = offer.and_then(|offered| offered.elicitation).map(|modes| message::params::<Modes>(Some(modes)));
+    matches!(modes, Some(Ok(modes)) if modes.is_empty() || modes.get("form").is_some_and(Value::is_object))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn forms_are_offered_by_name_or_by_saying_nothing_else() {
+        let of = |capabilities: &str| {
+            let params = format!("{{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{capabilities}}}");
+            offers_forms(Some(&RawValue::from_string(params).unwrap()))
+        };
+        for offered in [
+            r#"{"elicitation":{}}"#,
+            r#"{"elicitation":{"form":{}}}"#,
+            r#"{"x":1,"elicitation":{"url":{},"form":{"a":1}}}"#,
+        ] {
+            assert!(of(offered), "{offered}");
+        }
+        for not in [
+            "{}",
+            "null",
+            "[]",
+            r#"{"elicitation":{"url":{}}}"#,
+            r#"{"elicitation":null}"#,
+            r#"{"elicitation":true}"#,
+            r#"{"elicitation":{"form":null}}"#,
+        ] {
+            assert!(!of(not), "{not}");
+        }
+        assert!(!offers_forms(None));
+    }
 
     #[test]
     fn the_revision_is_ours_whatever_is_asked() {

@@ -5,6 +5,7 @@
 //! a request's body is ever repeated in an error.
 
 pub mod cancelled;
+pub mod elicit;
 pub mod error;
 pub mod id;
 pub mod initialize;

@@ -28,6 +28,10 @@ pub const REQUEST_CANCELLED: i32 = -32_800;
 
 /// The progress notification of servers and clients.
 pub const PROGRESS: &str = "notifications/progress";
+/// The notification, of either side, that a request's answer isn't waited for any more.
+pub const CANCELLED: &str = "notifications/cancelled";
+/// Our request for the answer of a person.
+pub const ELICITATION: &str = "elicitation/create";
 
 /// Requests that are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +49,7 @@ pub enum Method {
 /// Notifications that a client may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
-    /// `notifications/cancelled`.
+    /// [`CANCELLED`].
     Cancelled,
     /// One that is part of MCP and asks for nothing here.
     Heard,
@@ -77,7 +81,7 @@ impl Notice {
     /// What the notification of this name is.
     pub fn of(name: &str) -> Self {
         match name {
-            "notifications/cancelled" => Self::Cancelled,
+            CANCELLED => Self::Cancelled,
             "notifications/initialized" | PROGRESS | "notifications/roots/list_changed" => Self::Heard,
             _ => Self::Unknown,
         }

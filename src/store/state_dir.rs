@@ -124,6 +124,11 @@ impl StateDir {
         self.0.join("admin-tokens")
     }
 
+    /// What persons have allowed for always.
+    pub fn permissions(&self) -> PathBuf {
+        self.0.join("permissions")
+    }
+
     /// Makes one of the folders above, for the owner only.
     pub fn make(&self, folder: &Path) -> Result<(), StoreError> {
         make_private(folder).map_err(|source| StoreError::Unusable { path: folder.to_owned(), source })

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 
 use super::record::{CallRecord, Outcome};
+use crate::base::clock::utc;
 use crate::model::error::ErrorCode;
 
 /// The target under which calls are logged, for filters.
@@ -52,6 +53,10 @@ struct Line<'a> {
     cache_hit: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permission: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked_ms: Option<f64>,
 }
 
 /// Whether a call is logged as a warning: it failed by our fault.
@@ -89,6 +94,8 @@ pub(super) fn write(record: &CallRecord, at: SystemTime, format: LineFormat, int
         items: record.items,
         cache_hit: record.is_cache_hit(),
         cache: record.cache.map(|cache| cache.as_str()),
+        permission: record.permission.map(|outcome| outcome.as_str()),
+        asked_ms: (!record.asked.is_zero()).then(|| ms(record.asked)),
     };
     match format {
         // Writing into memory doesn't fail.
@@ -113,6 +120,12 @@ fn text(line: &Line<'_>, into: &mut Vec<u8>) -> std::io::Result<()> {
     if let Some(cache) = line.cache {
         write!(into, " cache={cache}")?;
     }
+    if let Some(permission) = line.permission {
+        write!(into, " permission={permission}")?;
+    }
+    if let Some(asked) = line.asked_ms {
+        write!(into, " asked_ms={asked}")?;
+    }
     if let Some(trace) = &line.trace_id {
         write!(into, " trace_id={trace}")?;
     }
@@ -127,36 +140,11 @@ fn ms(time: Duration) -> f64 {
 /// UTC, `2026-11-21T19:33:29.123456Z`.
 fn timestamp(at: SystemTime) -> String {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (seconds, micros) = (since.as_secs(), since.subsec_micros());
-    let (year, month, day) = date(seconds / 86_400);
-    let time = seconds % 86_400;
-    let (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60);
-    let mut text = String::with_capacity(27);
+    let mut text = utc(since.as_secs());
+    text.truncate(text.len() - 1);
     // Writing into memory doesn't fail.
-    _ = write!(text, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z");
+    _ = write!(text, ".{:06}Z", since.subsec_micros());
     text
-}
-
-/// The date so many days after 1970-01-01.
-fn date(days: u64) -> (u64, u64, u64) {
-    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    // 400 years have always as many days.
-    let (mut year, mut left) = (1970 + days / 146_097 * 400, days % 146_097);
-    loop {
-        let length = if leap(year) { 366 } else { 365 };
-        if left < length {
-            break;
-        }
-        (year, left) = (year + 1, left - length);
-    }
-    let february = if leap(year) { 29 } else { 28 };
-    for (month, length) in (1..).zip([31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]) {
-        if left < length {
-            return (year, month, left + 1);
-        }
-        left -= length;
-    }
-    (year, 12, 31)
 }
 
 #[cfg(test)]

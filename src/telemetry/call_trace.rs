@@ -15,7 +15,9 @@ use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 
-use super::record::{CacheUse, CallRecord, CursorOutcome, Outcome, PrincipalHash, RpcOutcome, TransportKind};
+use super::record::{
+    CacheUse, CallRecord, CursorOutcome, Outcome, PermissionOutcome, PrincipalHash, RpcOutcome, TransportKind,
+};
 use super::trace_context::{SpanIdentity, TraceContext};
 use super::{Telemetry, names};
 use crate::base::clock::Instant;
@@ -23,7 +25,7 @@ use crate::base::ids::{PrincipalId, ServerKind, WorkspaceName};
 use crate::base::limits;
 use crate::model::error::{ErrorCode, Phase, ToolError};
 
-pub use work::{Asker, LspCall, SharedWait, Timed};
+pub use work::{Asker, LspCall, PersonWait, SharedWait, Timed};
 
 /// What is known of a call when it comes in.
 pub struct CallStart<'a> {
@@ -88,6 +90,8 @@ struct State {
     shared: Option<SpanIdentity>,
     has_cursor: bool,
     taken_up: bool,
+    /// A person is being asked: it isn't the workspace that lets the call wait.
+    with_person: bool,
     ended: bool,
     /// Requests under way at language servers, and since when there is one.
     asking: u32,
@@ -107,6 +111,8 @@ pub(super) struct ChildSpan {
 pub(super) enum Work {
     /// Until the workspace takes the call up.
     Queue,
+    /// Waiting for a person's answer.
+    Person,
     /// Waiting for a language server in this state.
     Wait(Phase),
     /// A request to a language server.
@@ -138,6 +144,8 @@ impl OpenCall {
             cursor: None,
             waited_for: None,
             repeats: 0,
+            permission: None,
+            asked: Duration::ZERO,
             outcome: Outcome::Cancelled,
             rpc_code: None,
             reason: None,
@@ -160,6 +168,7 @@ impl OpenCall {
             shared: None,
             has_cursor: false,
             taken_up: false,
+            with_person: false,
             ended: false,
             asking: 0,
             asking_since: started,
@@ -216,11 +225,21 @@ impl CallTrace {
     pub fn taken_up(&self) {
         let mut state = self.0.state.lock();
         if !std::mem::replace(&mut state.taken_up, true) {
-            let (from, to) = (self.0.started, Instant::now());
-            state.record.queue = to - from;
+            let (from, to) = (self.0.started + state.record.asked, Instant::now());
+            state.record.queue = to.saturating_duration_since(from);
             self.0.telemetry.0.flow.taken_up();
             self.keep(&mut state, ChildSpan { work: Work::Queue, from, to });
         }
+    }
+
+    /// What became of its wish for a permission.
+    pub fn permission(&self, outcome: PermissionOutcome) {
+        self.note(|record| record.permission = Some(outcome));
+    }
+
+    /// Begins to wait for a person's answer.
+    pub fn ask_person(&self) -> PersonWait {
+        PersonWait::begin(self.clone())
     }
 
     /// The answer comes from an execution that `other` has started.
@@ -270,10 +289,10 @@ impl CallTrace {
         let state = &mut *guard;
         let now = Instant::now();
         self.0.telemetry.0.flow.left();
-        if !std::mem::replace(&mut state.taken_up, true) {
+        if !std::mem::replace(&mut state.taken_up, true) && !state.with_person {
             self.0.telemetry.0.flow.taken_up();
-            let child = ChildSpan { work: Work::Queue, from: self.0.started, to: now };
-            state.record.queue = now - self.0.started;
+            let child = ChildSpan { work: Work::Queue, from: self.0.started + state.record.asked, to: now };
+            state.record.queue = now.saturating_duration_since(child.from);
             self.keep(state, child);
         }
         if state.asking > 0 {

@@ -31,12 +31,15 @@ use call_trace::ChildSpan;
 use trace_context::SpanIdentity;
 
 pub use call_line::{CALL_TARGET, LineFormat};
-pub use call_trace::{Asker, CallStart, CallTrace, LspCall, OpenCall, Reply, SharedWait, Timed};
+pub use call_trace::{Asker, CallStart, CallTrace, LspCall, OpenCall, PersonWait, Reply, SharedWait, Timed};
 pub use export::{Losses, Pipeline};
 pub use log_queue::{LineWriter, LogQueue};
 pub use metrics::{Counts, Meters, Metrics, NoMetrics, Observers, RequestRecord, Sink, Tally};
 pub use prometheus::Prometheus;
-pub use record::{CacheUse, CallRecord, CursorOutcome, Outcome, PrincipalHash, RpcOutcome, RpcRecord, TransportKind};
+pub use record::{
+    CacheUse, CallRecord, CursorOutcome, Outcome, PermissionOutcome, PrincipalHash, RpcOutcome, RpcRecord,
+    TransportKind,
+};
 pub use trace_context::TraceContext;
 
 /// Where calls are told. Cheap to clone.
@@ -67,6 +70,10 @@ impl Flow {
 
     fn taken_up(&self) {
         self.queued.fetch_sub(1, Relaxed);
+    }
+
+    fn waits_again(&self) {
+        self.queued.fetch_add(1, Relaxed);
     }
 
     fn left(&self) {

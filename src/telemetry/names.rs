@@ -8,6 +8,8 @@ pub const SCOPE: &str = "codeyard";
 pub const TOOLS_CALL: &str = "tools/call";
 /// The span of a call's wait to be taken up by its workspace.
 pub const SPAN_QUEUE: &str = "queue";
+/// The span of a wait for a person's permission.
+pub const SPAN_PERSON: &str = "wait for permission";
 /// The span of a wait for language servers.
 pub const SPAN_WAIT: &str = "wait for language server";
 /// The span of making the canonical answer.
@@ -60,6 +62,8 @@ pub const CACHE: &str = "codeyard.cache";
 pub const CACHE_HIT: &str = "codeyard.cache.hit";
 /// What became of the cursor.
 pub const CURSOR: &str = "codeyard.cursor";
+/// What became of the call's wish for a permission; absent when its tool needs none.
+pub const PERMISSION: &str = "codeyard.permission";
 /// How ready the language servers were: `ready`, or the state that was waited for, `starting` or `indexing`.
 pub const READINESS: &str = "codeyard.readiness";
 /// How often the question was begun anew because the workspace had changed.
@@ -107,6 +111,7 @@ pub const SPAN_ATTRIBUTES: &[&str] = &[
     CACHE,
     CACHE_HIT,
     CURSOR,
+    PERMISSION,
     READINESS,
     REPEATS,
     ITEMS,
@@ -143,6 +148,11 @@ pub const REASONS: &[&str] = &[
     "not_utf8",
     "offset",
     "overloaded",
+    "permission_cancelled",
+    "permission_declined",
+    "permission_denied",
+    "permission_not_asked",
+    "permission_unanswered",
     "position_beyond",
     "quarantined",
     "query",

@@ -61,6 +61,33 @@ pub enum CursorOutcome {
     Undecided,
 }
 
+/// What became of a call's wish for a permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PermissionOutcome {
+    /// The configuration allows it.
+    Allowed,
+    /// A person has allowed it for always, some time ago.
+    Remembered,
+    /// A person has allowed it once.
+    Once,
+    /// A person has allowed it for always.
+    Always,
+    /// The configuration denies it.
+    Denied,
+    /// A person said no.
+    Declined,
+    /// A person closed the question.
+    Dismissed,
+    /// The client can't ask a person.
+    NotAsked,
+    /// No person answered in time.
+    Unanswered,
+    /// Too many questions were open.
+    TooMany,
+    /// The call ended while a person was asked.
+    Withdrawn,
+}
+
 /// A principal that can be told from others without being named: the first 8 bytes of the SHA-256 of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PrincipalHash([u8; 8]);
@@ -100,6 +127,10 @@ pub struct CallRecord {
     pub waited_for: Option<Phase>,
     /// How often the question was begun anew because the workspace had changed meanwhile.
     pub repeats: u32,
+    /// What became of its wish for a permission; `None` if its tool needs none.
+    pub permission: Option<PermissionOutcome>,
+    /// Waiting for a person's answer.
+    pub asked: Duration,
     /// How it ended.
     pub outcome: Outcome,
     /// The number of the JSON-RPC error.
@@ -114,7 +145,7 @@ pub struct CallRecord {
     pub items: Option<usize>,
     /// Entries of the whole list that the answer is a part of.
     pub items_total: Option<usize>,
-    /// Until its workspace took it up.
+    /// Until its workspace took it up, without the wait for a person.
     pub queue: Duration,
     /// Waiting for language servers to start and to have read the workspace.
     pub wait: Duration,
@@ -211,6 +242,45 @@ impl CursorOutcome {
             Self::Expired => "expired",
             Self::Undecided => "undecided",
         }
+    }
+}
+
+impl PermissionOutcome {
+    /// All there are.
+    pub const ALL: [Self; 11] = [
+        Self::Allowed,
+        Self::Remembered,
+        Self::Once,
+        Self::Always,
+        Self::Denied,
+        Self::Declined,
+        Self::Dismissed,
+        Self::NotAsked,
+        Self::Unanswered,
+        Self::TooMany,
+        Self::Withdrawn,
+    ];
+
+    /// The word in spans, logs and metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::Remembered => "remembered",
+            Self::Once => "once",
+            Self::Always => "always",
+            Self::Denied => "denied",
+            Self::Declined => "declined",
+            Self::Dismissed => "dismissed",
+            Self::NotAsked => "not_asked",
+            Self::Unanswered => "unanswered",
+            Self::TooMany => "too_many",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+
+    /// Whether the call may go on.
+    pub fn is_granted(self) -> bool {
+        matches!(self, Self::Allowed | Self::Remembered | Self::Once | Self::Always)
     }
 }
 

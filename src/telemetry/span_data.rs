@@ -83,6 +83,7 @@ impl Weaver {
         };
         match &child.work {
             Work::Queue => span.name = names::SPAN_QUEUE.into(),
+            Work::Person => span.name = names::SPAN_PERSON.into(),
             Work::Canonicalise => span.name = names::SPAN_CANONICALISE.into(),
             Work::Wait(phase) => {
                 span.name = names::SPAN_WAIT.into();
@@ -147,6 +148,7 @@ fn attributes(record: &CallRecord) -> Vec<KeyValue> {
     put(names::CACHE, record.cache.and_then(|cache| word(cache.as_str())));
     put(names::CACHE_HIT, record.cache.is_some().then(|| Value::from(record.is_cache_hit())));
     put(names::CURSOR, record.cursor.and_then(|cursor| word(cursor.as_str())));
+    put(names::PERMISSION, record.permission.and_then(|outcome| word(outcome.as_str())));
     put(names::READINESS, word(record.readiness()));
     put(names::REPEATS, (record.repeats > 0).then(|| Value::from(i64::from(record.repeats))));
     put(names::ITEMS, record.items.map(whole));

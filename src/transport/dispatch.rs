@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use crate::base::clock::Instant;
+use crate::gateway::elicit::{self, Client};
 use crate::gateway::service::progress_channel;
 use crate::gateway::service::{Endpoint, Principal, Reply, Service, ToolCall, TraceContext, TransportKind};
 use crate::protocol::error::{Error, Fault};
 use crate::protocol::id::RequestId;
-use crate::protocol::message::Request;
+use crate::protocol::message::{Request, Response};
 use crate::protocol::names::Method;
 use crate::protocol::{initialize, tools, write};
 use crate::telemetry::RequestRecord;
@@ -37,6 +38,8 @@ pub struct Caller<'a> {
     pub transport: TransportKind,
     /// The session's running calls.
     pub in_flight: &'a Arc<InFlight>,
+    /// The session's client, as somebody to ask.
+    pub client: Option<&'a Arc<Client>>,
 }
 
 /// What becomes of a request.
@@ -61,13 +64,29 @@ pub fn method(service: &dyn Service, transport: TransportKind, request: &Request
     })
 }
 
-/// The result of `initialize` at `endpoint`, as JSON text.
+/// The result of `initialize` at `endpoint`, as JSON text; what the client says of itself is noted in `client`.
 ///
 /// # Errors
 /// [`Fault::BadParams`].
-pub fn initialize(service: &dyn Service, endpoint: &Endpoint, request: &Request<'_>) -> Result<Vec<u8>, Error> {
+pub fn initialize(
+    service: &dyn Service,
+    endpoint: &Endpoint,
+    request: &Request<'_>,
+    client: Option<&Arc<Client>>,
+) -> Result<Vec<u8>, Error> {
     let instructions = service.instructions(endpoint);
-    initialize::result(request.params, instructions.as_deref()).map_err(|fault| fault.of(&request.id))
+    let result = initialize::result(request.params, instructions.as_deref()).map_err(|fault| fault.of(&request.id))?;
+    if let Some(client) = client {
+        client.offer_forms(initialize::offers_forms(request.params));
+    }
+    Ok(result)
+}
+
+/// Takes the client's answer to a request of ours. What is no answer to an open question of this client is ignored.
+pub fn answered(client: &Arc<Client>, response: &Response<'_>) {
+    if let Some(id) = &response.id {
+        client.answered(id, response.outcome);
+    }
 }
 
 /// Serves `request`, whose method is `method`.
@@ -78,7 +97,7 @@ pub fn serve(caller: &Caller<'_>, method: Method, request: &Request<'_>) -> Resu
     let fail = |fault: Fault| fault.of(&request.id);
     let began = Instant::now();
     let served = match method {
-        Method::Initialize => initialize(caller.service, caller.endpoint, request).map(Outcome::Ready),
+        Method::Initialize => initialize(caller.service, caller.endpoint, request, caller.client).map(Outcome::Ready),
         Method::Ping => Ok(Outcome::Ready(b"{}".to_vec())),
         Method::ToolsList => tools::list(request.params).map_err(fail).map(|_| {
             let list = caller.service.tools(caller.endpoint);
@@ -135,6 +154,7 @@ impl Caller<'_> {
             tool,
             arguments: None,
             progress: None,
+            line: None,
             trace: TraceContext {
                 traceparent: trace.parent,
                 tracestate: trace.state,
@@ -163,7 +183,9 @@ fn start(caller: &Caller<'_>, id: &RequestId, call: tools::Call<'_>) -> Outcome 
     };
     wanted.arguments = call.arguments.map(ToOwned::to_owned);
     wanted.progress = progress;
-    Outcome::Started(Running::new(caller.service.call(wanted), place, telling))
+    let (line, messages) = caller.client.filter(|client| client.takes_forms()).map(elicit::line).unzip();
+    wanted.line = line;
+    Outcome::Started(Running::new(caller.service.call(wanted), place, telling, messages))
 }
 
 fn hint(retry_after_ms: Option<u64>, overloaded: bool) -> Option<Vec<u8>> {

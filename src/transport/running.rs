@@ -1,8 +1,8 @@
-//! A call that is running, as steps: some progress notifications, then its end.
+//! A call that is running, as steps: progress notifications and messages of its own to the client, then its end.
 //!
 //! Both transports take the steps and write them in their own framing. Invariants: progress only where it was asked
-//! for, not before `PROGRESS_AFTER_MS`, then every `PROGRESS_INTERVAL_MS`, and never after the end; dropping it drops
-//! the call.
+//! for, not before `PROGRESS_AFTER_MS`, then every `PROGRESS_INTERVAL_MS`, and never after the end; what the
+//! call has left to say when it ends is said before its end; dropping it drops the call.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use tokio::time::{Sleep, sleep};
 use super::inflight::Ticket;
 use crate::base::clock::Instant;
 use crate::base::limits::{PROGRESS_AFTER_MS, PROGRESS_INTERVAL_MS};
+use crate::gateway::elicit::LineEnd;
 use crate::gateway::service::{ProgressFeed, Reply};
 use crate::protocol::id::RequestId;
 use crate::protocol::progress::Meter;
@@ -20,16 +21,19 @@ use crate::protocol::write;
 
 /// A running call.
 pub struct Running {
-    call: Abortable<BoxFuture<'static, Reply>>,
+    /// Gone when it has ended.
+    call: Option<Abortable<BoxFuture<'static, Reply>>>,
     telling: Option<Telling>,
+    messages: Option<LineEnd>,
+    ended: Option<Step>,
     _ticket: Ticket,
 }
 
 /// What a running call did.
 #[derive(Debug)]
 pub enum Step {
-    /// A progress notification to send, as JSON text.
-    Progress(Vec<u8>),
+    /// A message to send on the way, as JSON text: progress, a question, its withdrawal.
+    Message(Vec<u8>),
     /// It ended.
     Done(Reply),
     /// The client cancelled it; it is gone.
@@ -65,25 +69,52 @@ impl Telling {
 }
 
 impl Running {
-    /// A call in its place, cancelled through `registration`.
+    /// A call in its place, cancelled through `registration`. `messages` is the end of its line to the client.
     pub fn new(
         call: BoxFuture<'static, Reply>,
         (ticket, registration): (Ticket, AbortRegistration),
         telling: Option<Telling>,
+        messages: Option<LineEnd>,
     ) -> Self {
-        Self { call: Abortable::new(call, registration), telling, _ticket: ticket }
+        let call = Some(Abortable::new(call, registration));
+        Self { call, telling, messages, ended: None, _ticket: ticket }
     }
 
     /// The next step. May be dropped and asked for again; not to be asked for after the end.
     pub async fn next(&mut self) -> Step {
-        let ended = match &mut self.telling {
-            None => (&mut self.call).await,
-            Some(telling) => tokio::select! {
+        if let Some(call) = &mut self.call {
+            let ended = tokio::select! {
                 biased;
-                ended = &mut self.call => ended,
-                message = telling.due() => return Step::Progress(message),
-            },
-        };
-        ended.map_or(Step::Cancelled, Step::Done)
+                ended = call => ended,
+                message = said(self.messages.as_mut()) => return Step::Message(message),
+                message = due(self.telling.as_mut()) => return Step::Message(message),
+            };
+            // A call that is dropped may have something to say.
+            self.call = None;
+            self.ended = Some(ended.map_or(Step::Cancelled, Step::Done));
+        }
+        if let Some(message) = self.messages.as_mut().and_then(|messages| messages.try_recv().ok()) {
+            return Step::Message(message);
+        }
+        match self.ended.take() {
+            Some(end) => end,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+async fn said(messages: Option<&mut LineEnd>) -> Vec<u8> {
+    if let Some(messages) = messages
+        && let Some(message) = messages.recv().await
+    {
+        return message;
+    }
+    std::future::pending().await
+}
+
+async fn due(telling: Option<&mut Telling>) -> Vec<u8> {
+    match telling {
+        Some(telling) => telling.due().await,
+        None => std::future::pending().await,
     }
 }

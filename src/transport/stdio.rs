@@ -22,6 +22,7 @@ use super::lines::{Line, Lines};
 use super::running::{Running, Step};
 use super::session_timer::SessionTimer;
 use crate::base::limits::{DRAIN_MS, Limits, MAX_STDIO_IN_FLIGHT, MAX_STDIO_QUEUED_BYTES, STDIO_FLUSH_MS};
+use crate::gateway::elicit::Client;
 use crate::gateway::service::{Endpoint, Principal, Service, TransportKind};
 use crate::protocol::error::{Error, Fault};
 use crate::protocol::id::RequestId;
@@ -77,7 +78,7 @@ where
             },
         }
     }
-    connection.calls.clear();
+    connection.cancel_all().await;
     connection.flush(&mut writer).await
 }
 
@@ -89,6 +90,7 @@ struct Connection {
     endpoint: Endpoint,
     principal: Principal,
     in_flight: Arc<InFlight>,
+    client: Arc<Client>,
     calls: FuturesUnordered<BoxFuture<'static, Stepped>>,
     out: Outgoing,
     cap: usize,
@@ -111,6 +113,7 @@ impl Connection {
             endpoint,
             principal: Principal::local(),
             in_flight: InFlight::new(MAX_STDIO_IN_FLIGHT),
+            client: Arc::default(),
             calls: FuturesUnordered::new(),
             out: Outgoing::default(),
             cap: limits.max_response_bytes,
@@ -128,7 +131,10 @@ impl Connection {
                 }
                 Ok(())
             }
-            Ok(Message::Response(_)) => Ok(()),
+            Ok(Message::Response(response)) => {
+                dispatch::answered(&self.client, &response);
+                Ok(())
+            }
             Err(error) => return self.reject(&error),
         };
         if let Err(error) = served {
@@ -153,6 +159,7 @@ impl Connection {
             header_tracestate: None,
             transport: TransportKind::Pipe,
             in_flight: &self.in_flight,
+            client: Some(&self.client),
         };
         match dispatch::serve(&caller, method, request)? {
             Outcome::Ready(result) => {
@@ -166,7 +173,7 @@ impl Connection {
 
     fn step(&mut self, (id, running, step): Stepped) {
         match step {
-            Step::Progress(message) => {
+            Step::Message(message) => {
                 self.out.push(message);
                 self.calls.push(stepping(id, running));
             }
@@ -177,6 +184,7 @@ impl Connection {
 
     /// Lets what is in flight end, for a while, and writes the answers.
     async fn drain<W: AsyncWrite + Unpin>(mut self, writer: &mut W) -> io::Result<()> {
+        self.client.close();
         let ended = async {
             while !self.calls.is_empty() {
                 tokio::select! {
@@ -188,8 +196,16 @@ impl Connection {
             Ok::<(), io::Error>(())
         };
         tokio::time::timeout(Duration::from_millis(DRAIN_MS), ended).await.unwrap_or(Ok(()))?;
-        self.calls.clear();
+        self.cancel_all().await;
         self.flush(writer).await
+    }
+
+    /// Cancels what is in flight. What it has left to say, such as that a question is withdrawn, is still said.
+    async fn cancel_all(&mut self) {
+        self.in_flight.cancel_all();
+        while let Some(step) = self.calls.next().await {
+            self.step(step);
+        }
     }
 
     async fn flush<W: AsyncWrite + Unpin>(mut self, writer: &mut W) -> io::Result<()> {

@@ -4,8 +4,19 @@ use std::fs;
 
 use crate::harness::{Place, run};
 
-const COMMANDS: [&str; 10] =
-    ["serve", "stdio", "quickstart", "call", "servers", "doctor", "config", "token", "completions", "man"];
+const COMMANDS: [&str; 11] = [
+    "serve",
+    "stdio",
+    "quickstart",
+    "call",
+    "servers",
+    "doctor",
+    "config",
+    "token",
+    "permissions",
+    "completions",
+    "man",
+];
 
 #[test]
 fn every_command_teaches_by_example() {
@@ -58,6 +69,10 @@ fn exit_codes_and_the_next_step() {
         (&["doctor", "missing"], 3, &["missing"]),
         (&["doctor", "--server", "nonsense"], 3, &["codeyard servers list"]),
         (&["token", "remove", "nobody"], 3, &["codeyard token list"]),
+        (&["permissions"], 2, &["revoke"]),
+        (&["permissions", "revoke"], 2, &["--principal"]),
+        (&["permissions", "revoke", "--all", "--workspace", "x"], 2, &["cannot be used with"]),
+        (&["permissions", "revoke", "--all"], 3, &["codeyard permissions list"]),
         (&["token", "add", "no good"], 1, &["printable"]),
         (&["completions", "nonsense"], 2, &["bash"]),
     ];

@@ -451,6 +451,7 @@ impl Yard {
             tool: tool.to_owned(),
             arguments: Some(RawValue::from_string(arguments.to_string()).unwrap()),
             progress: None,
+            line: None,
             trace: TraceContext::default(),
             request_id_text: "1".into(),
             session: None,
@@ -474,6 +475,14 @@ pub struct Called {
 }
 
 impl Called {
+    /// Whether the tool `lsp` answered, its text, and its `metadata.error`.
+    #[track_caller]
+    pub fn lsp(&self) -> (bool, String, Value) {
+        let whole: Value = serde_json::from_slice(self.bytes()).unwrap();
+        let text = whole["content"][0]["text"].as_str().unwrap().to_owned();
+        (whole["isError"] == false, text, whole["structuredContent"]["metadata"]["error"].clone())
+    }
+
     /// The payload; fails if the call did.
     #[track_caller]
     pub fn ok(&self) -> Value {

@@ -24,6 +24,7 @@ mod named;
 mod operators;
 mod overload;
 mod paging;
+mod permissions;
 mod places;
 mod readiness;
 mod simulated;

@@ -2,9 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::corpus::{C, Corpus, OLD_TYPESCRIPT, PYTHON, TYPESCRIPT, difference};
+use crate::agent;
+use crate::corpus::{C, Corpus, Language, OLD_TYPESCRIPT, PYTHON, TYPESCRIPT, difference};
 use crate::e2e::Yard;
 use crate::mcp::{Failure, Mcp, pause};
+use crate::operations::place;
+use crate::outcome::{Op, expected};
 use crate::question::{Ask, Counts, draw, identifiers};
 
 /// Answers to wait for per question.
@@ -93,6 +96,75 @@ fn honest(corpus: &Corpus, file: &str, search: bool) {
     );
     corpus.assert_untouched();
     yard.stop();
+}
+
+/// The same of the tool `lsp`: each operation at once from a cold start, at some place where it has an answer.
+fn honest_operations(language: Language, file: &str, words: [&str; 3]) {
+    let corpus = Corpus::harbour(language);
+    let mut ops = vec![Op::Name(words[0].into()), Op::File(corpus.root.join(file))];
+    ops.extend(words.iter().flat_map(|word| Op::all_at(&place(&corpus, file, word, 0)).collect::<Vec<_>>()));
+    let asks: Vec<Ask> = vec![Ask::DocumentSymbols(corpus.root.join(file))];
+    let mut servers = corpus.bare(&asks).into_servers();
+    let right: Vec<Value> = ops.iter().map(|op| expected(&mut servers, op)).collect();
+    drop(servers);
+    let telling = ops.iter().zip(&right).filter(|(_, right)| !right.is_null() && **right != json!([]));
+    let told: std::collections::BTreeSet<&str> = telling.map(|(op, _)| op.name()).collect();
+    assert_eq!(told.len(), 9, "each operation has something to say: {told:?}");
+    let yard = Yard::serve(&corpus.workspace("cold"));
+    let refusals: Vec<usize> = std::thread::scope(|scope| {
+        let asking: Vec<_> = ops
+            .iter()
+            .zip(&right)
+            .map(|(op, right)| {
+                let mut client = agent::client(&yard, "cold");
+                scope.spawn(move || insist_on_operation(&mut client, op, right))
+            })
+            .collect();
+        asking.into_iter().map(|one| one.join().expect("every answer is the final one")).collect()
+    });
+    println!("{}: {} operations at once, refusals before the first answers: {refusals:?}", language.kind, ops.len());
+    yard.stop();
+}
+
+/// As [`insist`]. An answer that says that a server was left out isn't final.
+fn insist_on_operation(client: &mut Mcp, op: &Op, right: &Value) -> usize {
+    let (mut answers, mut refusals) = (0, 0);
+    while answers < ANSWERS {
+        match agent::attempt(client, &op.arguments()) {
+            Ok(answer) if agent::is_early(&answer) => {
+                refusals += 1;
+                pause(100);
+            }
+            Ok(answer) => {
+                assert_eq!(answer.result(), right, "{op:?} after {refusals} refusals, as answer {answers}");
+                answers += 1;
+            }
+            Err(refusal) => {
+                assert_eq!(refusal.error["reason"], "timeout", "{op:?}: {refusal:?}");
+                assert!(!refusal.output.contains("No results"), "{refusal:?}");
+                assert!(refusal.output.contains("Ask again in "), "{refusal:?}");
+                refusals += 1;
+                pause(refusal.error["retryAfterMs"].as_u64().expect("a hint").min(100));
+            }
+        }
+        assert!(refusals < 60, "{op:?}: never ready");
+    }
+    refusals
+}
+
+#[test]
+fn operations_by_ty() {
+    honest_operations(PYTHON, "harbour/ships.py", ["Ship", "weight", "describe"]);
+}
+
+#[test]
+fn operations_by_typescript() {
+    honest_operations(TYPESCRIPT, "src/ships.ts", ["Ship", "weight", "describe"]);
+}
+
+#[test]
+fn operations_by_clangd() {
+    honest_operations(C, "src/ships.cpp", ["fee", "weight", "describe"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::bare::{Bare, canonical_diagnostics, uri_of};
 use crate::e2e::listing;
 use crate::mcp::{Failure, Mcp};
 use crate::question::{Ask, source_files};
-use crate::real_servers::{Package, copy_sample};
+use crate::real_servers::{Package, copy_sample, files_below};
 
 /// Page sizes in the order in which they are used.
 const PAGE_SIZES: [usize; 3] = [7, 50, 200];
@@ -23,21 +23,47 @@ pub struct Language {
     pub linter: Option<&'static str>,
     /// Its files' endings.
     pub endings: &'static [&'static str],
-    sample: &'static str,
-    package: Package,
+    /// Its folder beside this file.
+    source: &'static str,
+    sample: Option<&'static str>,
+    package: Option<Package>,
 }
 
 /// Python by ty and ruff.
-pub const PYTHON: Language =
-    Language { kind: "ty", linter: Some("ruff"), endings: &["py"], sample: "python", package: Package::Click };
+pub const PYTHON: Language = Language {
+    kind: "ty",
+    linter: Some("ruff"),
+    endings: &["py"],
+    source: "python",
+    sample: Some("python"),
+    package: Some(Package::Click),
+};
 /// TypeScript by the native server.
-pub const TYPESCRIPT: Language =
-    Language { kind: "typescript", linter: None, endings: &["ts"], sample: "typescript", package: Package::Rxjs };
+pub const TYPESCRIPT: Language = Language {
+    kind: "typescript",
+    linter: None,
+    endings: &["ts"],
+    source: "typescript",
+    sample: Some("typescript"),
+    package: Some(Package::Rxjs),
+};
 /// C by clangd.
-pub const C: Language =
-    Language { kind: "clangd", linter: None, endings: &["c", "h"], sample: "c", package: Package::Lz4 };
+pub const C: Language = Language {
+    kind: "clangd",
+    linter: None,
+    endings: &["c", "h", "cpp", "hpp"],
+    source: "cpp",
+    sample: Some("c"),
+    package: Some(Package::Lz4),
+};
 /// TypeScript by the server on Node.
 pub const OLD_TYPESCRIPT: Language = Language { kind: "typescript-language-server", ..TYPESCRIPT };
+
+/// Rust by rust-analyzer, which isn't everywhere.
+pub const RUST: Language =
+    Language { kind: "rust-analyzer", linter: None, endings: &["rs"], source: "rust", sample: None, package: None };
+/// The server on Node beside the native one: both answer everything.
+pub const TWO_TYPESCRIPTS: Language = Language { linter: Some("typescript-language-server"), ..TYPESCRIPT };
 
 /// A copy of real code.
 pub struct Corpus {
@@ -52,12 +78,18 @@ pub struct Corpus {
 impl Corpus {
     /// A copy of the sample workspace.
     pub fn sample(language: Language) -> Self {
-        Self::new(language, |root| copy_sample(language.sample, root))
+        Self::new(language, |root| copy_sample(language.sample.expect("it has a sample"), root))
+    }
+
+    /// The sources made for the operations of the tool `lsp`: interfaces with several implementations, calls across files, and
+    /// one file, with Windows line ends, of lines on which columns are easily miscounted.
+    pub fn harbour(language: Language) -> Self {
+        Self::new(language, |root| copy_harbour(language.source, root))
     }
 
     /// A copy of the real package.
     pub fn package(language: Language) -> Self {
-        Self::new(language, |root| language.package.copy_to(root))
+        Self::new(language, |root| language.package.expect("it has a package").copy_to(root))
     }
 
     fn new(language: Language, copy: impl FnOnce(&Path)) -> Self {
@@ -95,11 +127,13 @@ impl Corpus {
     /// The same with other encodings offered.
     pub fn bare_with(&self, encodings: &[&str], asks: &[Ask]) -> Expected {
         let mut primary = Bare::start(self.language.kind, &self.root, encodings);
-        let linter = self.language.linter.map(|kind| Bare::start(kind, &self.root, encodings));
-        for path in self.anchor().iter().map(PathBuf::as_path).chain(asks.iter().filter_map(Ask::path)) {
-            primary.open(path);
+        let mut linter = self.language.linter.map(|kind| Bare::start(kind, &self.root, encodings));
+        for server in [&mut primary].into_iter().chain(&mut linter) {
+            for path in self.anchor().iter().map(PathBuf::as_path).chain(asks.iter().filter_map(Ask::path)) {
+                server.open(path);
+            }
+            server.settle();
         }
-        primary.settle();
         Expected { primary, linter }
     }
 
@@ -107,8 +141,30 @@ impl Corpus {
     fn anchor(&self) -> Option<PathBuf> {
         let files = self.files().into_iter();
         files.min_by_key(|path| {
-            (path.extension().is_some_and(|end| end == "h"), path.components().count(), path.clone())
+            (path.extension().is_some_and(|end| end == "h" || end == "hpp"), path.components().count(), path.clone())
         })
+    }
+}
+
+fn copy_harbour(name: &str, root: &Path) {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/servers/sources").join(name);
+    let mut database = Vec::new();
+    for path in files_below(&from) {
+        let relative = path.strip_prefix(&from).expect("below");
+        let target = root.join(relative);
+        let mut text = fs::read_to_string(&path).expect("UTF-8");
+        if path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("_windows")) {
+            text = text.replace('\n', "\r\n");
+        }
+        fs::create_dir_all(target.parent().expect("a folder")).expect("a folder");
+        fs::write(&target, text).expect("a file");
+        if path.extension().is_some_and(|ending| ending == "cpp") {
+            let arguments = json!(["c++", "-std=c++17", "-Wall", "-c", relative]);
+            database.push(json!({"directory": root, "file": relative, "arguments": arguments}));
+        }
+    }
+    if !database.is_empty() {
+        fs::write(root.join("compile_commands.json"), Value::from(database).to_string()).expect("a file");
     }
 }
 
@@ -120,6 +176,11 @@ pub struct Expected {
 }
 
 impl Expected {
+    /// All servers in the registry's order.
+    pub fn into_servers(self) -> Vec<Bare> {
+        [self.primary].into_iter().chain(self.linter).collect()
+    }
+
     /// The canonical answer.
     pub fn answer(&mut self, ask: &Ask) -> Value {
         match (ask, &mut self.linter) {

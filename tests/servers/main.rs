@@ -6,17 +6,25 @@ mod bare;
 #[expect(dead_code, reason = "shared with the tests of the binary")]
 mod e2e;
 #[path = "../support/mcp.rs"]
-#[expect(dead_code, reason = "shared with the tests of the binary")]
 mod mcp;
 #[path = "../support/question.rs"]
 mod question;
 #[path = "../support/real_servers.rs"]
 mod real_servers;
 
+mod agent;
 mod cold;
 mod corpus;
+mod edits;
 mod encodings;
 mod equality;
 mod freshness;
 mod monorepo;
+mod operations;
+mod outcome;
+mod pages;
+mod paths;
+mod positions;
+mod reader;
 mod rust;
+mod several;

@@ -13,8 +13,9 @@ use crate::e2e::Yard;
 /// Tries while it loads the project, each of up to two seconds.
 const TRIES: usize = 90;
 
+/// Whether rust-analyzer can be started here.
 #[expect(clippy::disallowed_methods, reason = "asks whether the program works at all")]
-fn works() -> bool {
+pub fn works() -> bool {
     Command::new("rust-analyzer").arg("--version").output().is_ok_and(|ended| ended.status.success())
 }
 

@@ -194,6 +194,7 @@ pub fn to_tool_call(workspace: usize, tool: &str, arguments: &Value, number: usi
         tool: tool.to_owned(),
         arguments: Some(RawValue::from_string(arguments.to_string()).unwrap()),
         progress: None,
+        line: None,
         trace: TraceContext::default(),
         request_id_text: number.to_string(),
         session: None,

@@ -39,6 +39,7 @@ pub struct Bare {
     /// The encoding it chose.
     pub encoding: String,
     pulls: bool,
+    capabilities: Value,
     next_id: u64,
     open: BTreeMap<PathBuf, i64>,
     pushed: BTreeMap<PathBuf, Value>,
@@ -86,6 +87,7 @@ impl Bare {
             settings,
             encoding: "utf-16".into(),
             pulls: false,
+            capabilities: Value::Null,
             next_id: 0,
             open: BTreeMap::new(),
             pushed: BTreeMap::new(),
@@ -110,7 +112,9 @@ impl Bare {
             "textDocument": {
                 "synchronization": {"dynamicRegistration": true, "didSave": true},
                 "definition": {"dynamicRegistration": true, "linkSupport": true},
+                "implementation": {"dynamicRegistration": true, "linkSupport": true},
                 "references": dynamic,
+                "callHierarchy": dynamic,
                 "hover": {"dynamicRegistration": true, "contentFormat": ["markdown", "plaintext"]},
                 "documentSymbol": symbols,
                 "publishDiagnostics": {"versionSupport": true, "relatedInformation": true, "tagSupport": {"valueSet": [1, 2]}},
@@ -127,10 +131,17 @@ impl Bare {
             self.encoding = encoding.into();
         }
         self.pulls |= result["capabilities"]["diagnosticProvider"].is_object();
+        self.capabilities = result["capabilities"].clone();
         self.notify("initialized", &json!({}));
         if !self.settings.is_null() {
             self.notify("workspace/didChangeConfiguration", &json!({"settings": self.settings}));
         }
+    }
+
+    /// Whether it said at the start that it answers this, such as `hoverProvider`.
+    pub fn offers(&self, provider: &str) -> bool {
+        let said = &self.capabilities[provider];
+        said.is_object() || said == true
     }
 
     /// Opens a file as it is on disk, once.
@@ -203,7 +214,8 @@ impl Bare {
         items
     }
 
-    fn at(&mut self, method: &str, path: &Path, line: usize, character: usize, declaration: Option<bool>) -> Value {
+    /// The raw answer to a request about a position, whose column counts UTF-16 units.
+    pub fn at(&mut self, method: &str, path: &Path, line: usize, character: usize, declaration: Option<bool>) -> Value {
         let character = column(path, line, character, "utf-16", &self.encoding);
         let position = json!({"line": line, "character": character});
         let mut params = json!({"textDocument": {"uri": uri_of(path)}, "position": position});
@@ -213,7 +225,8 @@ impl Bare {
         self.request(method, &params).unwrap_or_else(|error| panic!("{method} {params}: {error}"))
     }
 
-    fn locations(&self, raw: &Value) -> Vec<Value> {
+    /// Locations in UTF-16, sorted, without duplicates, those inside the root.
+    pub fn locations(&self, raw: &Value) -> Vec<Value> {
         let mut found = Vec::new();
         for entry in list(raw) {
             let target = entry.get("targetUri").is_some();
@@ -228,31 +241,11 @@ impl Bare {
     }
 
     fn hover(&self, path: &Path, raw: &Value) -> Value {
-        let mut contents: Vec<(&str, String)> = Vec::new();
-        let mut take = |part: &Value| {
-            let (kind, value) = match (part.as_str(), part["kind"].as_str(), part["language"].as_str()) {
-                (Some(text), _, _) => ("markdown", text.to_owned()),
-                (_, Some("plaintext"), _) => ("plaintext", part["value"].as_str().expect("text").to_owned()),
-                (_, Some(_), _) => ("markdown", part["value"].as_str().expect("text").to_owned()),
-                (_, _, Some(language)) => {
-                    ("markdown", format!("```{language}\n{}\n```", part["value"].as_str().expect("text")))
-                }
-                _ => panic!("a hover of an unknown shape: {part}"),
-            };
-            if !value.trim().is_empty() {
-                contents.push((kind, value));
-            }
-        };
-        match &raw["contents"] {
-            Value::Null => {}
-            Value::Array(parts) => parts.iter().for_each(&mut take),
-            part => take(part),
-        }
+        let mut contents = fragments(raw);
         contents.sort();
         contents.dedup();
-        let fragments: Vec<Value> =
-            contents.iter().map(|(kind, value)| json!({"kind": kind, "value": value})).collect();
-        let mut hover = json!({"contents": fragments});
+        let entries: Vec<Value> = contents.iter().map(|(kind, value)| json!({"kind": kind, "value": value})).collect();
+        let mut hover = json!({"contents": entries});
         if raw["range"].is_object() && !contents.is_empty() {
             hover["range"] = self.range(path, &raw["range"]);
         }
@@ -320,13 +313,13 @@ impl Bare {
     }
 
     /// The real path that a URI names, if it's a file inside the root.
-    fn inside(&self, uri: &str) -> Option<PathBuf> {
+    pub fn inside(&self, uri: &str) -> Option<PathBuf> {
         let path = fs::canonicalize(path_of(uri)?).ok()?;
         (path.starts_with(&self.root) && path.is_file()).then_some(path)
     }
 
     /// A range with its columns in UTF-16.
-    fn range(&self, path: &Path, range: &Value) -> Value {
+    pub fn range(&self, path: &Path, range: &Value) -> Value {
         let convert = |place: &Value| {
             let number = |name: &str| usize::try_from(place[name].as_u64().expect("a number")).expect("small");
             let line = number("line");
@@ -434,6 +427,31 @@ impl Drop for Bare {
     }
 }
 
+/// What a hover says that isn't blank, each part with its kind, in the server's order.
+pub fn fragments(raw: &Value) -> Vec<(&'static str, String)> {
+    let mut contents = Vec::new();
+    let mut take = |part: &Value| {
+        let (kind, value) = match (part.as_str(), part["kind"].as_str(), part["language"].as_str()) {
+            (Some(text), _, _) => ("markdown", text.to_owned()),
+            (_, Some("plaintext"), _) => ("plaintext", part["value"].as_str().expect("text").to_owned()),
+            (_, Some(_), _) => ("markdown", part["value"].as_str().expect("text").to_owned()),
+            (_, _, Some(language)) => {
+                ("markdown", format!("```{language}\n{}\n```", part["value"].as_str().expect("text")))
+            }
+            _ => panic!("a hover of an unknown shape: {part}"),
+        };
+        if !value.trim().is_empty() {
+            contents.push((kind, value));
+        }
+    };
+    match &raw["contents"] {
+        Value::Null => {}
+        Value::Array(parts) => parts.iter().for_each(&mut take),
+        part => take(part),
+    }
+    contents
+}
+
 /// Diagnostics by the contract: normalised, sorted, without duplicates, the first 200.
 /// Paths outside the root are concealed as the product conceals them, which has a test of its own.
 pub fn canonical_diagnostics(root: &Path, path: &Path, raw: Vec<Value>) -> Vec<Value> {
@@ -506,7 +524,8 @@ fn column(path: &Path, line: usize, column: usize, from: &str, to: &str) -> usiz
     after
 }
 
-fn list(value: &Value) -> Vec<Value> {
+/// The entries of a list, of one entry alone, or of nothing.
+pub fn list(value: &Value) -> Vec<Value> {
     match value {
         Value::Null => vec![],
         Value::Array(items) => items.clone(),
@@ -514,16 +533,19 @@ fn list(value: &Value) -> Vec<Value> {
     }
 }
 
-fn text(value: &Value) -> Option<String> {
+/// A text that says something.
+pub fn text(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.is_empty()).map(String::from)
 }
 
-fn key(range: &Value) -> [u64; 4] {
+/// A range as it is sorted.
+pub fn key(range: &Value) -> [u64; 4] {
     let number = |end: &str, name: &str| range[end][name].as_u64().expect("a number");
     [number("start", "line"), number("start", "character"), number("end", "line"), number("end", "character")]
 }
 
-fn unkey(key: [u64; 4]) -> Value {
+/// A range as it is written.
+pub fn unkey(key: [u64; 4]) -> Value {
     json!({"start": {"line": key[0], "character": key[1]}, "end": {"line": key[2], "character": key[3]}})
 }
 

@@ -159,15 +159,18 @@ pub fn language_of(path: &Path) -> &'static str {
         Some("py" | "pyi") => "python",
         Some("ts") => "typescript",
         Some("c" | "h") => "c",
+        Some("cpp" | "hpp") => "cpp",
         Some("rs") => "rust",
         other => panic!("no language for {other:?}"),
     }
 }
 
-struct Dice(u64);
+/// Chance that is the same every time; the number is the seed.
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+    /// One of these.
+    pub fn pick<T: Clone>(&mut self, from: &[T]) -> T {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use codeyard::telemetry::names;
+use codeyard::telemetry::{PermissionOutcome, names};
 
 const PAGE: &str = include_str!("../../docs/observability.md");
 
@@ -24,11 +24,20 @@ fn the_tables_of_spans_and_attributes_are_true() {
         "tools/call <tool>",
         names::TOOLS_CALL,
         names::SPAN_QUEUE,
+        names::SPAN_PERSON,
         names::SPAN_WAIT,
         "<LSP method>",
         names::SPAN_CANONICALISE,
     ];
     assert_eq!(rows("### Spans"), set(&spans));
+}
+
+#[test]
+fn every_outcome_of_a_permission_is_counted_and_named() {
+    let words: BTreeSet<&str> = names::instruments::PERMISSION_WORDS.iter().copied().collect();
+    assert_eq!(words, PermissionOutcome::ALL.iter().map(|outcome| outcome.as_str()).collect());
+    let row = PAGE.lines().find(|line| line.starts_with("| `codeyard.permission`")).unwrap();
+    assert!(words.iter().all(|word| row.contains(&format!("`{word}`"))), "{row}");
 }
 
 #[test]

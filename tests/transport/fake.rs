@@ -1,4 +1,4 @@
-//! A gateway whose tools do what a transport must cope with: wait, hang, flood, refuse.
+//! A gateway whose tools do what a transport must cope with: wait, hang, flood, refuse, ask a person.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use codeyard::base::ids::WorkspaceName;
+use codeyard::config::PermissionRule;
+use codeyard::gateway::permission::{Check, Permissions, Wanted};
 use codeyard::gateway::service::{Endpoint, Principal, Progress, Reply, Service, ToolCall};
-use codeyard::telemetry::{CallRecord, Metrics, RequestRecord, TransportKind};
+use codeyard::telemetry::{CallRecord, CallStart, Metrics, OpenCall, RequestRecord, Telemetry, TransportKind};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -21,6 +23,27 @@ pub struct Fake {
     /// Principal, workspace, id, session, and traces of each call.
     pub seen: Mutex<Vec<Value>>,
     pub counted: Arc<Counted>,
+    /// How the tool `guarded` is permitted.
+    pub permissions: Mutex<Permissions>,
+    /// What the configuration wants for it.
+    pub rule: Arc<Mutex<PermissionRule>>,
+    /// Whether each call is in a workspace of its own, as far as permissions go.
+    pub distinct: Mutex<bool>,
+    /// What was told of permissions.
+    pub told: Arc<Told>,
+}
+
+/// What became of permissions, call by call.
+#[derive(Default)]
+pub struct Told(pub Mutex<Vec<&'static str>>);
+
+impl Metrics for Told {
+    fn call(&self, record: &CallRecord) {
+        self.0.lock().extend(record.permission.map(|outcome| outcome.as_str()));
+    }
+
+    fn restart(&self, _: &str, _: &'static str) {}
+    fn retained_hit(&self) {}
 }
 
 /// What transports count, a word or two each.
@@ -127,8 +150,12 @@ impl Service for Fake {
             "transport": format!("{:?}", call.transport),
         }));
         let guard = OnDrop(Arc::clone(&self.dropped));
+        let permitted = (call.tool == "guarded").then(|| self.permitted(&call));
         async move {
-            let reply = answer(call).await;
+            let reply = match permitted {
+                Some(permitted) => permitted.await,
+                None => answer(call).await,
+            };
             drop(guard);
             reply
         }
@@ -141,6 +168,56 @@ impl Service for Fake {
 
     fn instructions(&self, _: &Endpoint) -> Option<String> {
         Some("be kind".to_owned())
+    }
+}
+
+impl Fake {
+    /// The tool `guarded`: its permission, as the gateway checks it, and nothing else.
+    fn permitted(&self, call: &ToolCall) -> BoxFuture<'static, Reply> {
+        let telemetry = Telemetry::new(self.told.clone());
+        let workspace = call.endpoint.workspace.clone().unwrap();
+        let start = CallStart {
+            tool: Some("guarded".into()),
+            catalog: "agent",
+            workspace: Some(workspace.clone()),
+            principal: &call.principal.id,
+            transport: call.transport,
+            request_id: &call.request_id_text,
+            session: None,
+            protocol_version: "2025-11-25",
+            context: &call.trace,
+        };
+        let open = OpenCall::begin(&telemetry, start);
+        let wanted = Wanted {
+            permission: "lsp",
+            principal: &call.principal.id,
+            workspace: &workspace,
+            roots: if *self.distinct.lock() { &call.request_id_text } else { "roots" },
+            line: call.line.as_ref(),
+            progress: call.progress.as_ref(),
+            call: open.trace(),
+        };
+        let rule = self.rule.clone();
+        let check = self.permissions.lock().check(&wanted, move || *rule.lock());
+        async move {
+            let checked = match check {
+                Check::Granted => Ok(()),
+                Check::Refused(error) => Err(error),
+                Check::Asking(asking) => asking.await,
+            };
+            open.end(checked.as_ref().copied(), codeyard::telemetry::Reply::default());
+            match checked {
+                Ok(()) => result(&json!("in")),
+                Err(error) => Reply::Error {
+                    code: -32_602,
+                    message: error.message,
+                    data: Some(serde_json::to_vec(&error.details).unwrap().into()),
+                    retry_after_ms: None,
+                    overloaded: false,
+                },
+            }
+        }
+        .boxed()
     }
 }
 

@@ -5,6 +5,7 @@ mod calls;
 mod docs;
 mod fake;
 mod metrics;
+mod permissions;
 mod refusals;
 mod sdk;
 mod sessions;

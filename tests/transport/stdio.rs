@@ -37,7 +37,7 @@ impl Pipe {
         self.input.as_mut().unwrap().write_all(text.as_ref()).await.unwrap();
     }
 
-    async fn call(&mut self, id: u64, tool: &str, arguments: Value, meta: Value) {
+    pub async fn call(&mut self, id: u64, tool: &str, arguments: Value, meta: Value) {
         let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
         let message = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
         self.send(format!("{message}\n")).await;
@@ -48,6 +48,10 @@ impl Pipe {
         let read = tokio::time::timeout(Duration::from_secs(20), self.output.read_line(&mut line));
         read.await.expect("no answer").unwrap();
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("not one message a line: {line:?}"))
+    }
+
+    pub fn stop(&self) {
+        self.stop.cancel();
     }
 
     pub async fn end(mut self) -> String {

@@ -170,6 +170,13 @@ impl Server {
         answer.header("mcp-session-id").unwrap().to_owned()
     }
 
+    /// A session of a client that can show forms.
+    pub async fn session_with_forms(&self) -> String {
+        let mut message = initialize();
+        message["params"]["capabilities"] = json!({"elicitation": {}});
+        self.send(&self.post(&message)).await.header("mcp-session-id").unwrap().to_owned()
+    }
+
     pub async fn send(&self, ask: &Ask) -> Answer {
         self.send_bytes(&ask.bytes()).await
     }

@@ -20,6 +20,7 @@ mod conformance;
 mod http;
 mod inspector;
 mod parts;
+mod permissions;
 mod program;
 mod prometheus;
 mod receivers;

@@ -56,6 +56,10 @@ impl Catalog for Agent {
         vec![LSP.entry(TOOL)]
     }
 
+    fn permission(&self) -> Option<&'static str> {
+        Some(TOOL)
+    }
+
     fn decode(
         &self,
         tool: &str,

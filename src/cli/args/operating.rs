@@ -1,4 +1,4 @@
-//! Flags of the commands for operators: workspaces, running language servers, `top`, tokens.
+//! Flags of the commands for operators: workspaces, running language servers, `top`, tokens, permissions.
 
 use std::path::PathBuf;
 
@@ -134,6 +134,39 @@ pub enum TokenCommand {
         /// Those of operators.
         #[arg(long)]
         admin: bool,
+        /// State.
+        #[command(flatten)]
+        state: StateArgs,
+    },
+}
+
+/// What `permissions` can do.
+#[derive(Debug, Subcommand)]
+pub enum PermissionsCommand {
+    /// List what is remembered: who, in which workspace, what, since when.
+    #[command(after_help = "Example:\n  codeyard permissions list --json | jq -r '.[].principal'")]
+    List {
+        /// State.
+        #[command(flatten)]
+        state: StateArgs,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take permissions back; who had them is asked again.
+    #[command(
+        after_help = "Examples:\n  codeyard permissions revoke --principal ci --workspace shop\n  codeyard permissions revoke --all"
+    )]
+    Revoke {
+        /// Those of this principal.
+        #[arg(long, value_name = "NAME", required_unless_present_any = ["workspace", "all"])]
+        principal: Option<String>,
+        /// Those for this workspace.
+        #[arg(long, value_name = "NAME")]
+        workspace: Option<String>,
+        /// All.
+        #[arg(long, conflicts_with_all = ["principal", "workspace"])]
+        all: bool,
         /// State.
         #[command(flatten)]
         state: StateArgs,

@@ -225,6 +225,7 @@ impl Supervisor {
         self.generation += 1;
         let generation = self.generation;
         let policy = self.policy(config);
+        let permission = Arc::new(self.config.permission_of(config));
         let cell = self.parts.directory.census().workspace();
         let setup = Arc::new(WorkspaceSetup {
             name: name.clone(),
@@ -260,6 +261,7 @@ impl Supervisor {
             tenant: config.tenant.clone(),
             gate,
             limits: policy.limits,
+            permission,
             actor,
             arbiter,
             places: WorkspaceHandle::new_places(),
@@ -280,9 +282,11 @@ impl Supervisor {
     }
 
     fn retune(&mut self, name: &WorkspaceName) {
-        let Some(policy) = self.config.workspace(name.as_str()).map(|config| self.policy(config)) else { return };
+        let Some(config) = self.config.workspace(name.as_str()) else { return };
+        let (policy, permission) = (self.policy(config), self.config.permission_of(config));
         let Some(running) = self.running.get_mut(name) else { return };
         running.handle.limits = policy.limits.clone();
+        running.handle.permission = Arc::new(permission);
         self.parts.directory.put(running.handle.clone());
         drop(running.handle.actor.try_send(Retune(policy)));
     }

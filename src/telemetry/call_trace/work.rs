@@ -8,7 +8,7 @@ use super::{CallTrace, ChildSpan, Work};
 use crate::base::clock::Instant;
 use crate::base::ids::ServerKind;
 use crate::telemetry::Metrics;
-use crate::telemetry::record::{RpcOutcome, RpcRecord};
+use crate::telemetry::record::{PermissionOutcome, RpcOutcome, RpcRecord};
 
 /// Measures a piece of a call's work until it is dropped.
 #[must_use = "dropping it ends the measurement"]
@@ -33,6 +33,14 @@ pub struct LspCall {
 pub struct SharedWait {
     pub(super) trace: CallTrace,
     pub(super) from: Instant,
+}
+
+/// Waiting for a person's answer. Dropped, it counts as withdrawn.
+#[must_use = "dropping it ends the wait"]
+pub struct PersonWait {
+    trace: CallTrace,
+    outcome: PermissionOutcome,
+    from: Instant,
 }
 
 /// For whom a language server is asked.
@@ -96,10 +104,41 @@ impl Drop for Timed {
                     state.record.waited_for.get_or_insert(phase);
                 }
                 Work::Canonicalise => state.record.canonicalise += to - self.from,
-                Work::Queue | Work::Lsp { .. } => {}
+                Work::Queue | Work::Person | Work::Lsp { .. } => {}
             }
         }
         self.trace.keep(&mut state, ChildSpan { work: self.work.clone(), from: self.from, to });
+    }
+}
+
+impl PersonWait {
+    pub(super) fn begin(trace: CallTrace) -> Self {
+        let mut state = trace.0.state.lock();
+        if !state.ended && !state.taken_up && !std::mem::replace(&mut state.with_person, true) {
+            trace.0.telemetry.0.flow.taken_up();
+        }
+        drop(state);
+        Self { trace, outcome: PermissionOutcome::Withdrawn, from: Instant::now() }
+    }
+
+    /// Ends it.
+    pub fn ended(mut self, outcome: PermissionOutcome) {
+        self.outcome = outcome;
+    }
+}
+
+impl Drop for PersonWait {
+    fn drop(&mut self) {
+        let to = Instant::now();
+        let mut state = self.trace.0.state.lock();
+        if !state.ended {
+            if std::mem::take(&mut state.with_person) {
+                self.trace.0.telemetry.0.flow.waits_again();
+            }
+            state.record.permission = Some(self.outcome);
+            state.record.asked += to - self.from;
+        }
+        self.trace.keep(&mut state, ChildSpan { work: Work::Person, from: self.from, to });
     }
 }
 

@@ -27,6 +27,7 @@ pub struct Counts {
     answers: Tally,
     cursors: Tally,
     caps: Tally,
+    permissions: Tally,
     denials: Tally,
     evicted: Tally,
     rejected: Tally,
@@ -44,6 +45,7 @@ impl Default for Counts {
             answers: Tally::new(known::CACHE_WORDS),
             cursors: Tally::new(known::CURSOR_WORDS),
             caps: Tally::new(known::CAP_WORDS),
+            permissions: Tally::new(known::PERMISSION_WORDS),
             denials: Tally::new(known::DENIAL_WORDS),
             evicted: Tally::new(known::EVICTION_WORDS),
             rejected: Tally::new(known::REJECTION_WORDS),
@@ -66,6 +68,9 @@ impl Metrics for Counts {
         }
         if let Some(cap) = record.cap {
             self.caps.count(cap);
+        }
+        if let Some(permission) = record.permission {
+            self.permissions.count(permission.as_str());
         }
         if let Some(why) = denial(record) {
             self.denials.count(why);
@@ -103,6 +108,7 @@ impl Metrics for Counts {
 /// Why the gate didn't let a call's path through, if it didn't.
 fn denial(record: &CallRecord) -> Option<&'static str> {
     match record.outcome {
+        Outcome::Failed(_) if record.permission.is_some_and(|permission| !permission.is_granted()) => None,
         Outcome::Failed(ErrorCode::WorkspaceDenied) if record.workspace.is_none() => Some("no_workspace"),
         Outcome::Failed(ErrorCode::WorkspaceDenied) => Some("outside"),
         Outcome::Failed(ErrorCode::UriInvalid) => record.reason.or(Some(names::OTHER)),
@@ -137,10 +143,11 @@ impl Counts {
 
     /// Has the counters exported.
     pub(super) fn observed_by(self: &Arc<Self>, observers: &Observers) {
-        let tallies: [(&'static Instrument, Part); 6] = [
+        let tallies: [(&'static Instrument, Part); 7] = [
             (&known::ANSWERS, |counts| &counts.answers),
             (&known::CURSORS, |counts| &counts.cursors),
             (&known::CAPS, |counts| &counts.caps),
+            (&known::PERMISSIONS, |counts| &counts.permissions),
             (&known::EVICTED, |counts| &counts.evicted),
             (&known::REQUESTS_REJECTED, |counts| &counts.rejected),
             (&known::SHED, |counts| &counts.shed),

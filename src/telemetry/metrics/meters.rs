@@ -88,7 +88,7 @@ impl Metrics for Meters {
         self.counts.call(record);
         let error = (record.outcome != Outcome::Ok).then(|| record.outcome.as_str());
         let ended = Ended { error, code: record.rpc_code, transport: record.transport };
-        self.operation(TOOLS_CALL, Some(&record.tool), ended, record.total);
+        self.operation(TOOLS_CALL, Some(&record.tool), ended, record.total.saturating_sub(record.asked));
         self.queue.record(record.queue.as_secs_f64(), &[]);
     }
 

@@ -4,8 +4,8 @@
 //! registry, never a caller's text; what isn't in a list of words counts as [`OTHER`](super::OTHER).
 
 use super::{
-    CACHE, CAP, CURSOR, ERROR_TYPE, METHOD, REASON, RPC_METHOD, RPC_STATUS, RPC_SYSTEM, SERVER_KIND, SERVICE_VERSION,
-    TOOL, TRANSPORT,
+    CACHE, CAP, CURSOR, ERROR_TYPE, METHOD, PERMISSION, REASON, RPC_METHOD, RPC_STATUS, RPC_SYSTEM, SERVER_KIND,
+    SERVICE_VERSION, TOOL, TRANSPORT,
 };
 
 /// One instrument.
@@ -73,7 +73,7 @@ macro_rules! instruments {
 instruments! {
     OPERATION = "mcp.server.operation.duration", Kind::Histogram(CALL_BUCKETS), "s",
         [METHOD, TOOL, ERROR_TYPE, RPC_STATUS, TRANSPORT],
-        "Time from an MCP request's arrival to its reply.";
+        "Time from an MCP request's arrival to its reply, without waits for a person.";
     SESSION = "mcp.server.session.duration", Kind::Histogram(SESSION_BUCKETS), "s", [TRANSPORT],
         "Length of MCP sessions that have ended.";
     RPC_CALL = "rpc.client.call.duration", Kind::Histogram(CALL_BUCKETS), "s",
@@ -91,6 +91,8 @@ instruments! {
         "Tool calls by where their result came from: retained, shared with another call, or fresh.";
     CURSORS = "codeyard.cursors", Kind::Counter, "{cursor}", [CURSOR],
         "Cursors that calls brought, by what became of them.";
+    PERMISSIONS = "codeyard.permissions", Kind::Counter, "{call}", [PERMISSION],
+        "Tool calls that needed a permission, by what became of it.";
     PATH_DENIALS = "codeyard.path.denials", Kind::Counter, "{path}", [NAMED_BY, REASON],
         "Paths the gate didn't let through: of calls, and of language servers' answers.";
     REQUESTS_REJECTED = "codeyard.requests.rejected", Kind::Counter, "{request}", [REASON],
@@ -145,6 +147,20 @@ pub const CAP_WORDS: &[&str] = &[
 pub const CACHE_WORDS: &[&str] = &["fresh", "retained", "shared"];
 /// What becomes of cursors.
 pub const CURSOR_WORDS: &[&str] = &["continued", "expired", "invalid", "stale", "undecided"];
+/// What becomes of permissions.
+pub const PERMISSION_WORDS: &[&str] = &[
+    "allowed",
+    "always",
+    "declined",
+    "denied",
+    "dismissed",
+    "not_asked",
+    "once",
+    "remembered",
+    "too_many",
+    "unanswered",
+    "withdrawn",
+];
 /// Why a call's path is denied: it lies outside, there is no root at all, or its text names no file.
 pub const DENIAL_WORDS: &[&str] = &[
     "forbidden_character",

@@ -1,6 +1,6 @@
 //! Answers to served requests, as HTTP.
 //!
-//! JSON as a rule; an event stream once a call that asked for progress has told some. Invariants: a JSON-RPC error that
+//! JSON as a rule; an event stream once a call has told progress, or asks a person something. Invariants: a JSON-RPC error that
 //! answers a valid request rides on 200, overload on 503 with `Retry-After`; the stream ends with its one answer.
 
 use std::convert::Infallible;
@@ -50,7 +50,7 @@ pub async fn running(id: RequestId, mut running: Running, cap: usize) -> Respons
     match running.next().await {
         Step::Done(done) => reply(&id, &done, cap),
         Step::Cancelled => json(cancelled(&id)),
-        Step::Progress(first) => events(first, id, running, cap),
+        Step::Message(first) => events(first, id, running, cap),
     }
 }
 
@@ -58,7 +58,7 @@ fn events(first: Vec<u8>, id: RequestId, running: Running, cap: usize) -> Respon
     let rest = stream::unfold(Some((running, id)), move |state| async move {
         let (mut running, id) = state?;
         let (message, state) = match running.next().await {
-            Step::Progress(message) => (message, Some((running, id))),
+            Step::Message(message) => (message, Some((running, id))),
             Step::Done(done) => (dispatch::reply(&id, &done, cap), None),
             Step::Cancelled => (cancelled(&id), None),
         };

@@ -133,8 +133,8 @@ impl Door {
         match message::parse(&body)? {
             Message::Request(request) => self.request(&visitor, &request),
             Message::Notification(notification) => Ok(Taken::Answered(self.notification(&visitor, &notification)?)),
-            Message::Response(_) => {
-                self.session(&visitor)?;
+            Message::Response(response) => {
+                dispatch::answered(&self.session(&visitor)?.client, &response);
                 Ok(Taken::Answered(answer::empty(StatusCode::ACCEPTED)))
             }
         }
@@ -176,6 +176,7 @@ impl Door {
             header_tracestate: only(visitor.headers, TRACESTATE).filter(|text| text.len() <= MAX_TRACESTATE_BYTES),
             transport: TransportKind::Tcp,
             in_flight,
+            client: session.as_deref().map(|session| &session.client),
         };
         let cap = self.limits.max_response_bytes;
         Ok(Taken::Answered(match dispatch::serve(&caller, method, request) {
@@ -190,14 +191,15 @@ impl Door {
 
     fn initialize(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Response {
         let began = Instant::now();
-        let result = dispatch::initialize(&*self.service, &visitor.endpoint, request);
+        let client = Arc::default();
+        let result = dispatch::initialize(&*self.service, &visitor.endpoint, request, Some(&client));
         let method = Method::Initialize.as_str();
         dispatch::tell(&*self.service, method, TransportKind::Tcp, result.as_ref().err(), began);
         let result = match result {
             Ok(result) => result,
             Err(error) => return answer::json(write::fault(&error)),
         };
-        let session = self.sessions.start(&visitor.principal);
+        let session = self.sessions.start(&visitor.principal, client);
         let mut response = answer::json(write::result(&request.id, &result));
         // base64url is always a valid header value.
         if let Ok(id) = HeaderValue::from_str(&session.id) {

@@ -155,6 +155,7 @@ pub async fn serve(
         }
     }
     drop(listener);
+    door.sessions.close();
     let ended = async { while connections.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(Duration::from_millis(DRAIN_MS), ended).await;
     connections.shutdown().await;

@@ -1,7 +1,7 @@
 //! MCP sessions: random names that tie a client's requests together.
 //!
 //! A session is no credential and holds no state that matters: cursors and workspaces are named by the client. It lets
-//! `notifications/cancelled` find a request. Invariants: never more than the cap, the one unused longest goes first; an
+//! `notifications/cancelled` find a request, and an answer find our question. Invariants: never more than the cap, the one unused longest goes first; an
 //! id is 256 random bits; one principal's session doesn't exist for another.
 
 use std::collections::HashMap;
@@ -12,6 +12,7 @@ use parking_lot::RwLock;
 
 use crate::base::base64url;
 use crate::base::limits::MAX_CALLS_IN_FLIGHT;
+use crate::gateway::elicit::Client;
 use crate::gateway::service::{Principal, TransportKind};
 use crate::telemetry::Metrics;
 use crate::transport::inflight::InFlight;
@@ -24,6 +25,8 @@ pub struct Session {
     pub id: String,
     /// Its running calls.
     pub in_flight: Arc<InFlight>,
+    /// Its client, as somebody to ask.
+    pub client: Arc<Client>,
     principal: Principal,
     used: AtomicU64,
     _timer: SessionTimer,
@@ -44,12 +47,13 @@ impl Sessions {
         Self { metrics, cap: cap.max(1), uses: AtomicU64::new(0), known: RwLock::default() }
     }
 
-    /// A new session of `principal`.
-    pub fn start(&self, principal: &Principal) -> Arc<Session> {
+    /// A new session of `principal`, whose client is `client`.
+    pub fn start(&self, principal: &Principal, client: Arc<Client>) -> Arc<Session> {
         let id = base64url::encode(rand::random::<[u8; 32]>());
         let session = Arc::new(Session {
             id: id.clone(),
             in_flight: InFlight::new(MAX_CALLS_IN_FLIGHT),
+            client,
             principal: principal.clone(),
             used: AtomicU64::new(self.now()),
             _timer: SessionTimer::start(self.metrics.clone(), TransportKind::Tcp),
@@ -81,6 +85,11 @@ impl Sessions {
         self.known.write().remove(id).is_some()
     }
 
+    /// Asks nobody any more, in any session.
+    pub fn close(&self) {
+        self.known.read().values().for_each(|session| session.client.close());
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.known.read().len()
@@ -106,9 +115,9 @@ mod tests {
     fn bounded_by_the_longest_unused_and_private() {
         let sessions = Sessions::new(3, Arc::new(NoMetrics));
         let (ann, bob) = (Principal::local(), Principal::of_token(PrincipalId::new("bob")));
-        let made: Vec<_> = (0..3).map(|_| sessions.start(&ann)).collect();
+        let made: Vec<_> = (0..3).map(|_| sessions.start(&ann, Arc::default())).collect();
         assert!(sessions.find(&made[0].id, &ann).is_some() && sessions.find(&made[0].id, &bob).is_none());
-        let newest = sessions.start(&bob);
+        let newest = sessions.start(&bob, Arc::default());
         assert_eq!(sessions.len(), 3);
         assert!(sessions.find(&made[1].id, &ann).is_none(), "unused longest");
         assert!(sessions.find(&made[0].id, &ann).is_some() && sessions.find(&newest.id, &bob).is_some());

@@ -11,8 +11,8 @@ use codeyard::lsp::frame::FrameBudget;
 use codeyard::model::error::ErrorCode;
 use codeyard::telemetry::settings::Settings;
 use codeyard::telemetry::{
-    CacheUse, CallRecord, Counts, CursorOutcome, Meters, Metrics, Observers, Outcome, Pipeline, PrincipalHash,
-    Prometheus, RequestRecord, RpcOutcome, RpcRecord, Telemetry, TransportKind,
+    CacheUse, CallRecord, Counts, CursorOutcome, Meters, Metrics, Observers, Outcome, PermissionOutcome, Pipeline,
+    PrincipalHash, Prometheus, RequestRecord, RpcOutcome, RpcRecord, Telemetry, TransportKind,
 };
 
 use super::exposition::Exposition;
@@ -93,6 +93,8 @@ pub fn record(tool: &str, outcome: Outcome) -> CallRecord {
         cursor: Some(CursorOutcome::Continued),
         waited_for: None,
         repeats: 0,
+        permission: Some(PermissionOutcome::Allowed),
+        asked: Duration::ZERO,
         outcome,
         rpc_code: None,
         reason: None,

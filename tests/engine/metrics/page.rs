@@ -59,6 +59,7 @@ fn page() -> String {
         ("`codeyard_cache`", known::CACHE_WORDS),
         ("`codeyard_cursor`", known::CURSOR_WORDS),
         ("`codeyard_cap`", known::CAP_WORDS),
+        ("`codeyard_permission`", known::PERMISSION_WORDS),
         ("`codeyard_reason` of `codeyard_calls_shed_total`", known::SHED_BY),
         ("`codeyard_reason` of `codeyard_path_denials_total`", known::DENIAL_WORDS),
         ("`codeyard_reason` of `codeyard_requests_rejected_total`", known::REJECTION_WORDS),

@@ -1,0 +1,118 @@
+//! Who may use what in a workspace: one rule for everybody, and rules for single principals, which win.
+//!
+//! Only the rules; asking and remembering are the gateway's. Invariants: the first that says something decides, in the
+//! order workspace's principal, service's principal, workspace, service, `allow`; a permission that isn't known is denied.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::ids::PrincipalId;
+use crate::base::limits::MAX_PERMISSION_PRINCIPALS;
+use crate::config::error::ConfigError;
+use crate::config::locate;
+
+/// The permission to use the tool `lsp`.
+pub const LSP: &str = "lsp";
+
+/// What holds for who wants to use something.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PermissionRule {
+    /// It may be used.
+    #[default]
+    Allow,
+    /// A person is asked through the client, unless there is a remembered `always`.
+    Ask,
+    /// It may not be used.
+    Deny,
+}
+
+/// `[permission]`: who may use what.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PermissionSection {
+    /// Using the tool `lsp`: `allow`, `ask` a person through the client (MCP elicitation), or `deny`. Said nowhere: `allow`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lsp: Option<PermissionRule>,
+    /// The same for single principals, by the name behind their token; `local` is who needs none. Theirs wins.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub principals: BTreeMap<String, PrincipalPermission>,
+}
+
+/// What one principal may use.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PrincipalPermission {
+    /// Using the tool `lsp`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lsp: Option<PermissionRule>,
+}
+
+impl PermissionSection {
+    /// This section, and what `common` says where this one says nothing.
+    pub fn over(&self, common: &Self) -> Self {
+        let mut principals = common.principals.clone();
+        for (name, own) in &self.principals {
+            let both = principals.entry(name.clone()).or_default();
+            both.lsp = own.lsp.or(both.lsp);
+        }
+        let lsp = self.lsp.or(common.lsp).or(Some(PermissionRule::default()));
+        Self { lsp, principals }
+    }
+
+    /// The rule for `principal` and the permission of this name.
+    pub fn rule(&self, permission: &str, principal: &PrincipalId) -> PermissionRule {
+        if permission != LSP {
+            return PermissionRule::Deny;
+        }
+        let own = self.principals.get(principal.as_str()).and_then(|own| own.lsp);
+        own.or(self.lsp).unwrap_or_default()
+    }
+
+    /// Checks names and their number; `key` is where the section stands.
+    pub(super) fn check(&self, key: &str) -> Result<(), ConfigError> {
+        let key = locate::join(key, "principals");
+        if self.principals.len() > MAX_PERMISSION_PRINCIPALS {
+            let problem = format!("{} principals", self.principals.len());
+            return Err(ConfigError::at(key, problem, format!("name at most {MAX_PERMISSION_PRINCIPALS}")));
+        }
+        match self.principals.keys().find(|name| !PrincipalId::is_well(name)) {
+            Some(name) => {
+                let remedy =
+                    "write 1 to 64 printable ASCII characters without spaces; `codeyard token list` shows names";
+                Err(ConfigError::at(locate::join(&key, name), "is no principal's name", remedy))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section(lsp: Option<PermissionRule>, principals: &[(&str, PermissionRule)]) -> PermissionSection {
+        let own = |rule: &PermissionRule| PrincipalPermission { lsp: Some(*rule) };
+        let principals = principals.iter().map(|(name, rule)| ((*name).to_owned(), own(rule))).collect();
+        PermissionSection { lsp, principals }
+    }
+
+    #[test]
+    fn a_principals_word_wins_then_the_workspaces() {
+        use PermissionRule::{Allow, Ask, Deny};
+        let common = section(Some(Ask), &[("ci", Deny), ("bob", Allow)]);
+        let own = section(Some(Deny), &[("bob", Ask)]);
+        let rule = |section: &PermissionSection, who: &str| section.rule(LSP, &PrincipalId::new(who));
+        let both = own.over(&common);
+        assert_eq!(["ci", "bob", "ann"].map(|who| rule(&both, who)), [Deny, Ask, Deny]);
+        let silent = PermissionSection::default().over(&common);
+        assert_eq!(["ci", "bob", "ann"].map(|who| rule(&silent, who)), [Deny, Allow, Ask]);
+        assert_eq!(rule(&PermissionSection::default(), "ann"), Allow);
+        assert_eq!(
+            PermissionSection::default().rule("other", &PrincipalId::new("ann")),
+            Deny,
+            "not known, not allowed"
+        );
+    }
+}

@@ -1,0 +1,141 @@
+//! `permission.lsp = "ask"` as a user meets it: the question, "always", the memory over restarts, `codeyard permissions`.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::harness::Place;
+
+const ASK: &str = "[permission]\nlsp = \"ask\"\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n";
+
+/// A `codeyard stdio` whose client can show forms.
+struct Agent {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Agent {
+    fn start(place: &Place, config: &str, more: &[&str]) -> Self {
+        let words = [&["stdio", "--config", config, "--catalog", "agent"], more].concat();
+        let mut command = place.command(&words);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let (sender, lines) = channel();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        let mut agent = Self { input: child.stdin.take(), child, lines };
+        agent.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {"form": {}}},
+            "clientInfo": {"name": "test", "version": "1"}}}));
+        assert!(agent.next()["result"].is_object());
+        agent
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn next(&mut self) -> Value {
+        let line = self.lines.recv_timeout(Duration::from_secs(30)).expect("a message");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    /// Asks what the file declares; what comes first.
+    fn symbols(&mut self) -> Value {
+        let arguments = json!({"operation": "documentSymbol", "filePath": "a.tiny"});
+        let params = json!({"name": "lsp", "arguments": arguments});
+        self.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
+        self.next()
+    }
+
+    /// The same; it must ask, and is answered with `word`.
+    fn answered(&mut self, word: &str) -> Value {
+        let question = self.symbols();
+        assert_eq!(question["method"], "elicitation/create", "{question}");
+        let result = json!({"action": "accept", "content": {"decision": word}});
+        self.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": result}));
+        self.next()
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.input.take();
+        self.child.wait().ok();
+    }
+}
+
+fn declares(answer: &Value, name: &str) -> bool {
+    answer["result"]["structuredContent"]["metadata"]["result"][0]["name"] == name
+}
+
+#[test]
+fn always_is_remembered_listed_and_revoked() {
+    let place = Place::new();
+    let config = place.configure(ASK);
+    place.run(&["config", "show", &config]).code(0);
+    let serving = place.serve(&["--config", &config]);
+    let mut attached = Agent::start(&place, &config, &[]);
+    let text = |answer: &Value| answer["result"]["content"][0]["text"].as_str().unwrap().to_owned();
+    let denied = attached.answered("deny");
+    assert_eq!(denied["result"]["isError"], true);
+    assert!(text(&denied).contains("said no"), "{denied}");
+    assert!(declares(&attached.answered("once"), "repo"));
+    assert_eq!(place.run(&["permissions", "list", "--json"]).code(0).json(), json!([]));
+    assert!(place.run(&["permissions", "list"]).code(0).stdout.contains("no permissions are remembered"));
+    assert!(declares(&attached.answered("always"), "repo"));
+    assert!(declares(&attached.symbols(), "repo"), "not asked again");
+    let file = std::fs::metadata(place.path("state/permissions")).unwrap();
+    assert_eq!(file.permissions().mode() & 0o777, 0o600);
+    let listed = place.run(&["permissions", "list", "--json"]).code(0).json();
+    let entry = &listed[0];
+    assert_eq!((&entry["principal"], &entry["workspace"]), (&json!("local"), &json!("repo")));
+    assert_eq!(entry["permission"], "lsp");
+    let line = place.run(&["permissions", "list"]).code(0).stdout;
+    assert!(line.starts_with("local  repo  lsp  20") && line.ends_with("Z\n"), "{line}");
+    drop(attached);
+    assert_eq!(serving.stop(Signal::TERM), 0);
+
+    // Another server of the same state directory, and one on standard input of its own.
+    let serving = place.serve(&["--config", &config]);
+    let mut attached = Agent::start(&place, &config, &[]);
+    assert!(declares(&attached.symbols(), "repo"));
+    let mut alone = Agent::start(&place, &config, &["--alone"]);
+    assert!(declares(&alone.symbols(), "repo"));
+    place.run(&["permissions", "revoke", "--workspace", "other"]).code(3).says(&["codeyard permissions list"]);
+    assert!(declares(&alone.symbols(), "repo"));
+    let revoked = place.run(&["permissions", "revoke", "--principal", "local", "--workspace", "repo"]).code(0);
+    assert!(revoked.stdout.starts_with("revoked 1"), "{revoked:?}");
+    for agent in [&mut attached, &mut alone] {
+        assert!(declares(&agent.answered("once"), "repo"), "asked again");
+    }
+    assert!(declares(&attached.answered("always"), "repo"));
+    place.run(&["permissions", "revoke", "--all"]).code(0);
+    assert!(declares(&attached.answered("once"), "repo"));
+    drop((attached, alone));
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}
+
+#[test]
+fn a_damaged_memory_is_said_and_put_aside_when_it_is_written_anew() {
+    let place = Place::new();
+    let config = place.configure(ASK);
+    place.run(&["permissions", "list"]).code(0);
+    let file = place.path("state/permissions");
+    std::fs::write(&file, "{\"grants\": [{\"principal\": \"local\", \"workspace\": \"repo\"}").unwrap();
+    place.run(&["permissions", "list"]).code(1).says(&["state/permissions", "take it away"]);
+    let serving = place.serve(&["--config", &config]);
+    serving.wait_for("the file of remembered permissions can't be read");
+    let mut agent = Agent::start(&place, &config, &[]);
+    assert!(declares(&agent.answered("always"), "repo"), "nothing in it holds");
+    assert_eq!(place.run(&["permissions", "list", "--json"]).code(0).json().as_array().unwrap().len(), 1);
+    assert!(place.path("state/permissions.damaged-1").exists());
+    serving.wait_for("put aside");
+    drop(agent);
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}

@@ -1,0 +1,302 @@
+//! The nine operations of the tool `lsp` are the bare servers' own answers, canonicalised: at least 50 positions a language, on
+//! sources made for them and on real packages, and on every word behind astral and combining characters and tabs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::agent::{self, client, whole};
+use crate::corpus::{C, Corpus, Language, PYTHON, RUST, TYPESCRIPT, warm_up};
+use crate::e2e::Yard;
+use crate::mcp::Mcp;
+use crate::outcome::{Op, expected};
+use crate::question::{Ask, At, Dice, identifiers};
+
+/// The workspace of the made sources.
+const MADE: &str = "harbour";
+/// Least positions of a language.
+const POSITIONS: usize = 50;
+/// Drawn from the made sources, and from a package.
+const DRAWN: (usize, usize) = (50, 20);
+/// Files of a package that are asked for what they declare, and names that are searched.
+const FILES: usize = 6;
+const NAMES: usize = 6;
+
+/// At least so many of a hundred answers on the made sources must say something.
+const SHARES: [(&str, usize); 9] = [
+    ("goToDefinition", 75),
+    ("findReferences", 75),
+    ("hover", 75),
+    ("goToImplementation", 10),
+    ("prepareCallHierarchy", 25),
+    ("incomingCalls", 20),
+    ("outgoingCalls", 15),
+    ("documentSymbol", 80),
+    ("workspaceSymbol", 50),
+];
+
+/// Words that name nothing.
+const KEYWORDS: [&str; 46] = [
+    "and",
+    "as",
+    "case",
+    "class",
+    "const",
+    "constructor",
+    "def",
+    "default",
+    "double",
+    "else",
+    "explicit",
+    "export",
+    "extends",
+    "f",
+    "False",
+    "for",
+    "from",
+    "get",
+    "if",
+    "implements",
+    "import",
+    "in",
+    "int",
+    "interface",
+    "is",
+    "let",
+    "namespace",
+    "new",
+    "None",
+    "not",
+    "of",
+    "override",
+    "private",
+    "protected",
+    "public",
+    "readonly",
+    "return",
+    "static",
+    "string",
+    "struct",
+    "True",
+    "undefined",
+    "using",
+    "virtual",
+    "void",
+    "number",
+];
+
+/// The words of a file outside of comments that may name something, each with a column inside it that chance says.
+fn words(path: &Path, dice: &mut Dice) -> Vec<At> {
+    let text = fs::read_to_string(path).expect("UTF-8");
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let (mut found, mut is_open) = (Vec::new(), false);
+    for (line, text) in text.lines().enumerate() {
+        let is_prose = text.trim_start().starts_with(['#', '*']) && !text.starts_with("#include");
+        let quotes = text.matches("\"\"\"").count();
+        if quotes > 0 || is_open || is_prose || text.trim_start().starts_with("/**") {
+            is_open ^= quotes == 1;
+            continue;
+        }
+        let (mut word, mut units, mut begin) = (Vec::new(), 0, 0);
+        let (mut before, mut in_comment) = (' ', false);
+        for letter in text.chars().chain([' ']) {
+            if is_part(letter) && !in_comment {
+                if word.is_empty() {
+                    begin = units;
+                }
+                word.push(letter);
+            } else if !word.is_empty() {
+                let inside = if word[0].is_numeric() { 0 } else { dice.pick(&(0..word.len()).collect::<Vec<_>>()) };
+                let character = begin + word[..inside].iter().map(|letter| letter.len_utf16()).sum::<usize>();
+                let word: String = word.drain(..).collect();
+                if !word.starts_with(char::is_numeric) && !KEYWORDS.contains(&word.as_str()) {
+                    found.push(At { path: path.into(), line, character, word });
+                }
+            }
+            in_comment = match (before, letter) {
+                ('/', '*') => true,
+                ('*', '/') => false,
+                _ => in_comment,
+            };
+            before = letter;
+            units += letter.len_utf16();
+        }
+    }
+    found
+}
+
+/// What stands before a position on its line, and how the line ends.
+fn surroundings(at: &At) -> (String, bool) {
+    let text = fs::read_to_string(&at.path).expect("UTF-8");
+    let line = text.split('\n').nth(at.line).expect("a line");
+    let units: Vec<u16> = line.encode_utf16().take(at.character).collect();
+    (String::from_utf16(&units).expect("no half of a letter"), line.ends_with('\r'))
+}
+
+/// The questions, and how many positions there are among them.
+pub fn ops(corpus: &Corpus, places: usize, seed: u64) -> (Vec<Op>, usize) {
+    let mut dice = Dice(seed);
+    let files = corpus.files();
+    let all: Vec<At> = files.iter().flat_map(|path| words(path, &mut dice)).collect();
+    let is_odd = |at: &At| at.path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("_windows"));
+    let mut chosen: Vec<At> = all.iter().filter(|at| is_odd(at)).cloned().collect();
+    chosen.extend((0..places).map(|_| dice.pick(&all)));
+    chosen.sort();
+    chosen.dedup();
+    let mut ops: Vec<Op> = chosen.iter().flat_map(Op::all_at).collect();
+    if files.len() <= 2 * FILES {
+        ops.extend(files.iter().cloned().map(Op::File));
+    } else {
+        ops.extend((0..FILES).map(|_| Op::File(dice.pick(&files))));
+    }
+    for _ in 0..NAMES {
+        let word = dice.pick(&all).word;
+        let part: String = word.chars().take(word.chars().count().div_ceil(2).max(2)).collect();
+        ops.extend([Op::Name(word.to_uppercase()), Op::Name(part), Op::Name(word)]);
+    }
+    ops.sort();
+    ops.dedup();
+    ops.sort_by_key(|op| op.path().map(Path::to_path_buf));
+    (ops, chosen.len())
+}
+
+/// The made sources hold what columns are miscounted by.
+fn assert_odd(ops: &[Op]) {
+    let mut seen = BTreeMap::<&str, usize>::new();
+    for op in ops {
+        let Op::At(0, at) = op else { continue };
+        let (before, is_windows) = surroundings(at);
+        let mut saw = |what, is: bool| *seen.entry(what).or_default() += usize::from(is);
+        saw("astral", before.chars().any(|letter| letter.len_utf16() == 2));
+        saw("mathematical", before.contains('𝒳'));
+        saw("combining", before.contains('\u{301}'));
+        saw("joined", before.contains('\u{200d}'));
+        saw("tab", before.contains('\t'));
+        saw("Windows", is_windows);
+    }
+    let least = [("astral", 20), ("mathematical", 15), ("combining", 5), ("joined", 2), ("tab", 3), ("Windows", 40)];
+    for (what, least) in least {
+        assert!(seen[what] >= least, "{what}: {seen:?}");
+    }
+}
+
+/// Asks both. Says of each operation how many answers there were and how many said something; fails with the first few that differ.
+pub fn compare(client: &mut Mcp, corpus: &Corpus, ops: &[Op]) -> BTreeMap<&'static str, (usize, usize)> {
+    let asks: Vec<Ask> = ops.iter().filter_map(Op::path).map(|path| Ask::Diagnostics(path.into())).collect();
+    warm_up(client, &asks);
+    let mut servers = corpus.bare(&asks).into_servers();
+    let (mut different, mut counts) = (Vec::new(), BTreeMap::<_, (usize, usize)>::new());
+    for op in ops {
+        let right = expected(&mut servers, op);
+        let ours = whole(client, &op.arguments()).map(|(result, _)| result);
+        let count = counts.entry(op.name()).or_default();
+        count.0 += 1;
+        count.1 += usize::from(!right.is_null() && right != json!([]));
+        if ours.as_ref() != Ok(&right) {
+            let ours = ours.map_or_else(|refusal| format!("{refusal:?}"), |ours| ours.to_string());
+            different.push(format!("{op:?}\n    bare: {}\n    ours: {}", short(&right.to_string()), short(&ours)));
+        }
+    }
+    let shown: Vec<&str> = different.iter().take(8).map(String::as_str).collect();
+    assert!(different.is_empty(), "{} of {} differ:\n{}", different.len(), ops.len(), shown.join("\n"));
+    counts
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(1_500).collect()
+}
+
+fn equal(language: Language, corpora: &[(&str, Corpus, usize)]) {
+    let yard = Yard::serve(&corpora.iter().map(|(name, corpus, _)| corpus.workspace(name)).collect::<String>());
+    for (name, corpus, drawn) in corpora {
+        let client = &mut client(&yard, name);
+        let (ops, positions) = ops(corpus, *drawn, 20_261_122);
+        let counts = compare(client, corpus, &ops);
+        println!("{} {name}: {positions} positions, {} questions, {counts:?}", language.kind, ops.len());
+        if *name == MADE {
+            assert!(positions >= POSITIONS, "{positions}");
+            assert_odd(&ops);
+            for (operation, least) in SHARES {
+                let (asked, telling) = counts[operation];
+                assert!(telling * 100 >= asked * least, "{operation}: {telling} of {asked} say something");
+            }
+        }
+        titles(client, corpus, &ops);
+        corpus.assert_untouched();
+    }
+    yard.stop();
+}
+
+/// On the made sources and on a real package.
+fn everywhere(language: Language) {
+    let corpora = [(MADE, Corpus::harbour(language), DRAWN.0), ("package", Corpus::package(language), DRAWN.1)];
+    equal(language, &corpora);
+}
+
+/// The same on the made sources, with a server that counts in this encoding and a bare one that counts UTF-16 units.
+fn counting(language: Language, encoding: &str) {
+    let corpus = Corpus::harbour(language);
+    let quirks = format!("[servers.{}.quirks]\nencodings = [{encoding:?}]\n", language.kind);
+    let yard = Yard::serve(&(corpus.workspace(MADE) + &quirks));
+    let (ops, _) = ops(&corpus, DRAWN.0, 20_261_123);
+    assert_odd(&ops);
+    compare(&mut client(&yard, MADE), &corpus, &ops);
+    yard.stop();
+}
+
+/// Titles name the path below the root and the position as it was given; paths may be relative.
+fn titles(client: &mut Mcp, corpus: &Corpus, ops: &[Op]) {
+    for op in ops.iter().step_by(ops.len() / 20) {
+        let absolute = agent::ask(client, &op.arguments()).expect("it was answered already");
+        assert_eq!(absolute.title, op.title(&corpus.root));
+        let Some(path) = op.path() else { continue };
+        let mut arguments = op.arguments();
+        arguments["filePath"] = json!(path.strip_prefix(&corpus.root).expect("below"));
+        assert_eq!(agent::ask(client, &arguments), Ok(absolute), "{arguments}");
+    }
+}
+
+#[test]
+fn ty() {
+    everywhere(PYTHON);
+}
+
+#[test]
+fn typescript() {
+    everywhere(TYPESCRIPT);
+}
+
+#[test]
+fn clangd() {
+    everywhere(C);
+}
+
+#[test]
+fn in_every_encoding() {
+    for language in [PYTHON, TYPESCRIPT, C] {
+        for encoding in ["utf-8", "utf-16"] {
+            counting(language, encoding);
+        }
+    }
+}
+
+#[test]
+fn rust_where_rust_analyzer_works() {
+    if !crate::rust::works() {
+        println!("passed over: rust-analyzer --version fails here");
+        return;
+    }
+    equal(RUST, &[(MADE, Corpus::harbour(RUST), DRAWN.0)]);
+}
+
+/// Where a word of a file stands for the time of this `number`, which counts from 0.
+pub fn nth(corpus: &Corpus, file: &str, word: &str, number: usize) -> Option<At> {
+    identifiers(&corpus.root.join(file)).into_iter().filter(|at| at.word == word).nth(number)
+}
+
+/// The same; it is there.
+pub fn place(corpus: &Corpus, file: &str, word: &str, number: usize) -> At {
+    nth(corpus, file, word, number).unwrap_or_else(|| panic!("{word} in {file}"))
+}

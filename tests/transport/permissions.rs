@@ -1,0 +1,439 @@
+//! Permissions that a person is asked for, over both transports: the question on the call's stream, every answer to it,
+//! and every way in which nobody waits for one any more.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use codeyard::auth::PermissionStore;
+use codeyard::base::limits::{MAX_QUESTIONS, PERMISSION_WAIT_MS};
+use codeyard::config::PermissionRule;
+use codeyard::gateway::permission::Permissions;
+use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+
+use crate::fake::{Fake, until};
+use crate::stdio::{Pipe, pipe};
+use crate::wire::{Ask, Server, server};
+
+const GUARDED: &str = "guarded";
+
+fn ask_first(fake: &Fake) {
+    *fake.rule.lock() = PermissionRule::Ask;
+}
+
+/// An answer to the question `id`.
+fn accept(id: &Value, word: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": {"action": "accept", "content": {"decision": word}}})
+}
+
+/// The rows that every answer leads to: the result, the outcome told, and the reason of the error.
+fn answers(id: &Value) -> Vec<(Value, &'static str, &'static str)> {
+    let result = |result: Value| json!({"jsonrpc": "2.0", "id": id, "result": result});
+    vec![
+        (accept(id, "once"), "once", ""),
+        (accept(id, "deny"), "declined", "permission_declined"),
+        (result(json!({"action": "decline"})), "declined", "permission_declined"),
+        (result(json!({"action": "cancel"})), "dismissed", "permission_cancelled"),
+        (accept(id, "yes"), "not_asked", "permission_not_asked"),
+        (result(json!({"action": "accept"})), "not_asked", "permission_not_asked"),
+        (result(json!({"action": "accept", "content": {"decision": 1}})), "not_asked", "permission_not_asked"),
+        (result(json!([])), "not_asked", "permission_not_asked"),
+        (
+            json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no"}}),
+            "not_asked",
+            "permission_not_asked",
+        ),
+    ]
+}
+
+/// A call whose answer is an event stream that is read as it comes.
+struct Stream {
+    stream: TcpStream,
+    text: String,
+    read: usize,
+}
+
+impl Stream {
+    async fn open(server: &Server, ask: &Ask) -> Self {
+        Self { stream: server.open(&ask.bytes()).await, text: String::new(), read: 0 }
+    }
+
+    /// The next message of the stream, or the body of an answer that is none.
+    async fn next(&mut self) -> Value {
+        let next = async {
+            loop {
+                let lines: Vec<&str> = self.text.split_inclusive('\n').filter(|line| line.ends_with('\n')).collect();
+                let messages = lines.iter().filter_map(|line| line.strip_prefix("data: "));
+                if let Some(message) = messages.clone().nth(self.read) {
+                    self.read += 1;
+                    return serde_json::from_str(message).unwrap();
+                }
+                let mut more = [0_u8; 4096];
+                let count = self.stream.read(&mut more).await.unwrap();
+                assert!(count > 0, "the stream ended: {}", self.text);
+                self.text.push_str(std::str::from_utf8(&more[..count]).unwrap());
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), next).await.expect("no message")
+    }
+
+    async fn ends(&mut self) {
+        let mut rest = String::new();
+        self.stream.read_to_string(&mut rest).await.unwrap();
+        assert!(!rest.contains("data: "), "{rest}");
+    }
+}
+
+impl Server {
+    fn guarded(&self, id: u64, session: &str) -> Ask {
+        self.call(&json!(id), GUARDED, &json!({})).in_session(session)
+    }
+
+    /// Posts a message of the client in `session`, which must be taken.
+    async fn tell(&self, session: &str, message: &Value) {
+        let answer = self.send(&self.post(message).in_session(session)).await;
+        assert_eq!((answer.status, answer.body.len()), (202, 0), "{message}");
+    }
+
+    fn told(&self) -> Vec<&'static str> {
+        self.fake.told.0.lock().clone()
+    }
+}
+
+fn is_in(answer: &Value) -> bool {
+    answer["result"]["structuredContent"]["echo"] == "in"
+}
+
+fn reason(answer: &Value) -> &str {
+    answer["error"]["data"]["reason"].as_str().unwrap_or_default()
+}
+
+fn is_withdrawal(message: &Value, question: &Value) -> bool {
+    message["method"] == "notifications/cancelled" && message["params"]["requestId"] == question["id"]
+}
+
+#[tokio::test]
+async fn the_question_rides_on_the_calls_stream_and_every_answer_counts() {
+    let server = server().await;
+    ask_first(&server.fake);
+    let session = server.session_with_forms().await;
+    let mut ids = Vec::new();
+    for at in 0..answers(&Value::Null).len() {
+        let mut stream = Stream::open(&server, &server.guarded(7, &session)).await;
+        let question = stream.next().await;
+        assert!(stream.text.to_ascii_lowercase().contains("content-type: text/event-stream"));
+        assert_eq!((&question["method"], &question["params"]["mode"]), (&json!("elicitation/create"), &json!("form")));
+        let text = question["params"]["message"].as_str().unwrap();
+        assert!(["`local`", "`lsp`", "`main`"].iter().all(|name| text.contains(name)), "{text}");
+        let field = &question["params"]["requestedSchema"]["properties"]["decision"]["oneOf"];
+        let words: Vec<&Value> = field.as_array().unwrap().iter().map(|option| &option["const"]).collect();
+        assert_eq!(words, ["once", "always", "deny"]);
+        let (answer, outcome, expected) = answers(&question["id"]).swap_remove(at);
+        server.tell(&session, &answer).await;
+        let end = stream.next().await;
+        stream.ends().await;
+        assert_eq!((&end["id"], is_in(&end), reason(&end)), (&json!(7), expected.is_empty(), expected), "{answer}");
+        assert_eq!(server.told().last(), Some(&outcome), "{answer}");
+        let message = end["error"]["message"].as_str().unwrap_or("permission.lsp");
+        assert!(message.contains("permission.lsp") && (end["error"].is_null() || message.contains("codeyard config")));
+        // Once answered, it is over: the same answer again finds nothing.
+        server.tell(&session, &answer).await;
+        ids.push(question["id"].as_str().unwrap().to_owned());
+    }
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), answers(&Value::Null).len(), "each question has an id of its own");
+    assert!(ids.iter().all(|id| id.len() >= 22));
+}
+
+#[tokio::test]
+async fn always_is_remembered_over_restarts_until_it_is_revoked() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("permissions");
+    let started = async || {
+        let server = server().await;
+        ask_first(&server.fake);
+        *server.fake.permissions.lock() = Permissions::remembered_in(Arc::new(PermissionStore::open(&file)));
+        server
+    };
+    let server = started().await;
+    let session = server.session_with_forms().await;
+    let mut stream = Stream::open(&server, &server.guarded(1, &session)).await;
+    let question = stream.next().await;
+    server.tell(&session, &accept(&question["id"], "always")).await;
+    assert!(is_in(&stream.next().await));
+    // In another session too, and even of a client that can't be asked.
+    for session in [session, server.session().await] {
+        assert!(is_in(&server.send(&server.guarded(2, &session)).await.json()));
+    }
+    assert_eq!(server.told(), ["always", "remembered", "remembered"]);
+    drop(server);
+    let again = started().await;
+    let session = again.session().await;
+    assert!(is_in(&again.send(&again.guarded(3, &session)).await.json()));
+    let bob = again.post(&crate::wire::initialize()).set("authorization", &format!("Bearer {}", again.bob));
+    let bobs = again.send(&bob).await.header("mcp-session-id").unwrap().to_owned();
+    let bob = again.guarded(4, &bobs).set("authorization", &format!("Bearer {}", again.bob));
+    assert_eq!(again.send(&bob).await.reason(), "permission_not_asked", "it was allowed to another principal");
+    *again.fake.rule.lock() = PermissionRule::Deny;
+    assert_eq!(again.send(&again.guarded(5, &session)).await.reason(), "permission_denied", "the configuration wins");
+    ask_first(&again.fake);
+    assert_eq!(PermissionStore::open(&file).revoke(|grant| grant.principal == "local").unwrap(), 1);
+    assert_eq!(again.send(&again.guarded(6, &session)).await.reason(), "permission_not_asked");
+}
+
+#[tokio::test]
+async fn allow_and_deny_ask_nobody_and_without_forms_there_is_a_denial() {
+    let server = server().await;
+    let forms = server.session_with_forms().await;
+    assert!(is_in(&server.send(&server.guarded(1, &forms)).await.json()));
+    *server.fake.rule.lock() = PermissionRule::Deny;
+    assert_eq!(server.send(&server.guarded(2, &forms)).await.reason(), "permission_denied");
+    ask_first(&server.fake);
+    let mut url_only = crate::wire::initialize();
+    url_only["params"]["capabilities"] = json!({"elicitation": {"url": {}}});
+    let url_only = server.send(&server.post(&url_only)).await.header("mcp-session-id").unwrap().to_owned();
+    for session in [server.session().await, url_only] {
+        let answer = server.send(&server.guarded(3, &session)).await;
+        assert_eq!(
+            (answer.header("content-type"), &*answer.reason()),
+            (Some("application/json"), "permission_not_asked")
+        );
+        assert_eq!(answer.json()["error"]["data"]["setting"], "permission.lsp");
+    }
+    assert_eq!(server.told(), ["allowed", "denied", "not_asked", "not_asked"]);
+}
+
+#[tokio::test]
+async fn an_answer_counts_in_its_own_session_only() {
+    let server = server().await;
+    ask_first(&server.fake);
+    let (session, other) = (server.session_with_forms().await, server.session_with_forms().await);
+    let mut stream = Stream::open(&server, &server.guarded(1, &session)).await;
+    let question = stream.next().await;
+    server.tell(&other, &accept(&question["id"], "once")).await;
+    server.tell(&session, &accept(&json!("ask-of-nobody"), "once")).await;
+    server.tell(&session, &accept(&json!(1), "once")).await;
+    let bob = server.post(&accept(&question["id"], "once")).in_session(&session);
+    let bob = server.send(&bob.set("authorization", &format!("Bearer {}", server.bob))).await;
+    assert_eq!(bob.status, 404, "another principal");
+    server.tell(&session, &json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}})).await;
+    assert_eq!(reason(&stream.next().await), "permission_declined", "none of the others was heard");
+}
+
+#[tokio::test]
+async fn one_question_at_a_time_for_the_same_wish() {
+    let server = server().await;
+    ask_first(&server.fake);
+    let session = server.session_with_forms().await;
+    let mut first = Stream::open(&server, &server.guarded(1, &session)).await;
+    let question = first.next().await;
+    let asks = [2, 3].map(|id| server.guarded(id, &session));
+    let sharing = async {
+        server.fake.until_running(3).await;
+        server.tell(&session, &accept(&question["id"], "once")).await;
+    };
+    let (second, third, ()) = tokio::join!(server.send(&asks[0]), server.send(&asks[1]), sharing);
+    for answer in [&second, &third] {
+        assert_eq!(answer.header("content-type"), Some("application/json"), "these asked nothing");
+        assert!(is_in(&answer.json()));
+    }
+    assert!(is_in(&first.next().await));
+    // The call that asked goes away: one of those that waited with it asks anew.
+    let mut first = Stream::open(&server, &server.guarded(4, &session)).await;
+    let question = first.next().await;
+    let mut second = Stream::open(&server, &server.guarded(5, &session)).await;
+    server.fake.until_running(2).await;
+    drop(first);
+    let anew = second.next().await;
+    assert_ne!(anew["id"], question["id"]);
+    server.tell(&session, &accept(&question["id"], "once")).await;
+    server.tell(&session, &accept(&anew["id"], "deny")).await;
+    assert_eq!(reason(&second.next().await), "permission_declined");
+}
+
+#[tokio::test]
+async fn a_cancelled_call_withdraws_its_question() {
+    let server = server().await;
+    ask_first(&server.fake);
+    let session = server.session_with_forms().await;
+    let mut stream = Stream::open(&server, &server.guarded(1, &session)).await;
+    let question = stream.next().await;
+    server
+        .tell(&session, &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}))
+        .await;
+    assert!(is_withdrawal(&stream.next().await, &question));
+    assert_eq!(stream.next().await["error"]["code"], -32800);
+    stream.ends().await;
+    server.tell(&session, &accept(&question["id"], "always")).await;
+    assert_eq!(server.told(), ["withdrawn"]);
+}
+
+#[tokio::test]
+async fn the_end_of_a_session_withdraws_its_questions() {
+    let server = server().await;
+    ask_first(&server.fake);
+    let session = server.session_with_forms().await;
+    let mut stream = Stream::open(&server, &server.guarded(1, &session)).await;
+    let question = stream.next().await;
+    let delete = server.post(&Value::Null).in_session(&session).method("DELETE").body("");
+    assert_eq!(server.send(&delete).await.status, 204);
+    assert!(is_withdrawal(&stream.next().await, &question));
+    assert_eq!(stream.next().await["error"]["code"], -32800);
+    let late = server.send(&server.post(&accept(&question["id"], "always")).in_session(&session)).await;
+    assert_eq!(late.status, 404);
+}
+
+#[tokio::test]
+async fn a_late_answer_is_taken_and_only_always_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = server().await;
+    ask_first(&server.fake);
+    let store = Arc::new(PermissionStore::open(&dir.path().join("permissions")));
+    *server.fake.permissions.lock() = Permissions::remembered_in(store.clone()).with_patience(Duration::ZERO);
+    let session = server.session_with_forms().await;
+    for word in ["once", "deny", "always"] {
+        let mut stream = Stream::open(&server, &server.guarded(1, &session)).await;
+        let question = stream.next().await;
+        assert!(is_withdrawal(&stream.next().await, &question));
+        assert_eq!(reason(&stream.next().await), "permission_unanswered");
+        server.tell(&session, &accept(&question["id"], word)).await;
+        if word != "always" {
+            assert!(store.list().is_empty());
+        }
+    }
+    until(|| !store.list().is_empty()).await;
+    assert!(is_in(&server.send(&server.guarded(2, &session)).await.json()));
+    assert_eq!(server.told(), ["unanswered", "unanswered", "unanswered", "remembered"]);
+}
+
+async fn forms(pipe: &mut Pipe) {
+    let mut message = crate::wire::initialize();
+    message["params"]["capabilities"] = json!({"elicitation": {"form": {}}});
+    pipe.send(format!("{message}\n")).await;
+    assert!(pipe.next().await["result"].is_object());
+    ask_first(&pipe.fake);
+}
+
+#[tokio::test]
+async fn the_line_stream_carries_question_and_answer() {
+    let mut pipe = pipe();
+    ask_first(&pipe.fake);
+    pipe.call(1, GUARDED, json!({}), json!({})).await;
+    assert_eq!(reason(&pipe.next().await), "permission_not_asked", "nothing was said of forms yet");
+    forms(&mut pipe).await;
+    for at in 0..answers(&Value::Null).len() {
+        pipe.call(2, GUARDED, json!({}), json!({})).await;
+        let question = pipe.next().await;
+        assert_eq!(question["method"], "elicitation/create");
+        let (answer, outcome, expected) = answers(&question["id"]).swap_remove(at);
+        pipe.send(format!("{}\n{answer}\n", accept(&json!("ask-other"), "once"))).await;
+        let end = pipe.next().await;
+        assert_eq!((&end["id"], is_in(&end), reason(&end)), (&json!(2), expected.is_empty(), expected), "{answer}");
+        assert_eq!(pipe.fake.told.0.lock().last(), Some(&outcome));
+    }
+    pipe.call(3, GUARDED, json!({}), json!({})).await;
+    let question = pipe.next().await;
+    pipe.send("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":3}}\n").await;
+    assert!(is_withdrawal(&pipe.next().await, &question));
+    assert_eq!(pipe.end().await, "", "a cancelled call isn't answered");
+}
+
+#[tokio::test]
+async fn the_end_of_input_withdraws_questions() {
+    let mut pipe = pipe();
+    forms(&mut pipe).await;
+    pipe.call(1, GUARDED, json!({}), json!({})).await;
+    let question = pipe.next().await;
+    let rest = pipe.end().await;
+    let messages: Vec<Value> = rest.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(messages.len() == 1 && is_withdrawal(&messages[0], &question), "{rest}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_waited_for_longer_than_the_bound() {
+    let mut pipe = pipe();
+    forms(&mut pipe).await;
+    let began = tokio::time::Instant::now();
+    pipe.call(1, GUARDED, json!({}), json!({})).await;
+    let question = pipe.next().await;
+    // Paused time runs on only when everybody waits.
+    let bound = Duration::from_millis(PERMISSION_WAIT_MS);
+    tokio::time::sleep_until(began + bound - Duration::from_millis(10)).await;
+    pipe.send("{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\n").await;
+    assert_eq!(pipe.next().await["id"], 9, "no answer yet");
+    tokio::time::sleep_until(began + bound + Duration::from_millis(10)).await;
+    assert!(is_withdrawal(&pipe.next().await, &question));
+    assert_eq!(reason(&pipe.next().await), "permission_unanswered");
+    pipe.send(format!("{}\n", accept(&question["id"], "once"))).await;
+    pipe.call(2, GUARDED, json!({}), json!({})).await;
+    let anew = pipe.next().await;
+    assert_eq!(anew["method"], "elicitation/create", "a late `once` lets nobody in");
+    pipe.send(format!("{}\n", accept(&anew["id"], "once"))).await;
+    assert!(is_in(&pipe.next().await));
+}
+
+#[tokio::test]
+async fn a_denial_while_the_question_is_open_wins_over_the_answer() {
+    let mut pipe = pipe();
+    forms(&mut pipe).await;
+    pipe.call(1, GUARDED, json!({}), json!({})).await;
+    let question = pipe.next().await;
+    *pipe.fake.rule.lock() = PermissionRule::Deny;
+    pipe.send(format!("{}\n", accept(&question["id"], "once"))).await;
+    assert_eq!(reason(&pipe.next().await), "permission_denied");
+    pipe.end().await;
+}
+
+#[tokio::test]
+async fn open_questions_of_a_session_are_bounded() {
+    let mut pipe = pipe();
+    forms(&mut pipe).await;
+    *pipe.fake.distinct.lock() = true;
+    for id in 0..MAX_QUESTIONS as u64 {
+        pipe.call(id, GUARDED, json!({}), json!({})).await;
+        assert_eq!(pipe.next().await["method"], "elicitation/create");
+    }
+    pipe.call(99, GUARDED, json!({}), json!({})).await;
+    let refused = pipe.next().await;
+    assert_eq!((&refused["id"], reason(&refused)), (&json!(99), "overloaded"));
+    assert_eq!(pipe.fake.told.0.lock().last(), Some(&"too_many"));
+    pipe.end().await;
+}
+
+#[tokio::test]
+async fn a_service_that_ends_waits_for_no_person() {
+    let mut server = server().await;
+    ask_first(&server.fake);
+    let session = server.session_with_forms().await;
+    let mut stream = Stream::open(&server, &server.guarded(1, &session)).await;
+    let question = stream.next().await;
+    server.stop.cancel();
+    assert!(is_withdrawal(&stream.next().await, &question));
+    assert_eq!(reason(&stream.next().await), "permission_unanswered");
+    stream.ends().await;
+    (&mut server.task).await.unwrap().unwrap();
+
+    let mut pipe = pipe();
+    forms(&mut pipe).await;
+    pipe.call(1, GUARDED, json!({}), json!({})).await;
+    let question = pipe.next().await;
+    pipe.stop();
+    assert!(is_withdrawal(&pipe.next().await, &question));
+    assert_eq!(reason(&pipe.next().await), "permission_unanswered");
+    assert_eq!(pipe.end().await, "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asked_for_progress_hears_that_a_person_is_waited_for() {
+    let mut pipe = pipe();
+    forms(&mut pipe).await;
+    pipe.call(1, GUARDED, json!({}), json!({"progressToken": 5})).await;
+    let question = pipe.next().await;
+    let told = pipe.next().await;
+    assert_eq!((&told["method"], &told["params"]["progressToken"]), (&json!("notifications/progress"), &json!(5)));
+    assert_eq!(told["params"]["message"], "waiting for a person's permission");
+    pipe.send(format!("{}\n", accept(&question["id"], "once"))).await;
+    assert!(is_in(&pipe.next().await));
+}
