@@ -31,12 +31,14 @@ pub struct Collected {
     pub is_partial: bool,
     /// Whether a server named as many as it ever does, and may know of more.
     pub is_cut: bool,
+    /// The call's error if nothing is found: those who answered can't say that there is nothing.
+    pub if_nothing: Option<ToolError>,
 }
 
 impl Collected {
     /// All that there will be.
     pub fn whole(answers: Vec<RawAnswer>, passed_over: Vec<Unavailable>) -> Self {
-        Self { answers, passed_over, is_partial: false, is_cut: false }
+        Self { answers, passed_over, is_partial: false, is_cut: false, if_nothing: None }
     }
 }
 

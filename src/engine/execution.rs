@@ -129,12 +129,13 @@ impl Execution {
     }
 
     async fn run(self) -> Outcome {
-        let collected = match self.collect().await {
+        let mut collected = match self.collect().await {
             Ok(collected) => collected,
             Err(NoResult::Failed(error)) => return Outcome::Failed(error),
             Err(NoResult::BeginAgain) => return Outcome::Changed,
         };
         let entries: usize = collected.answers.iter().map(entries).sum();
+        let if_nothing = collected.if_nothing.take();
         let (query, gate, limits) = (self.query.clone(), self.gate.clone(), self.limits.clone());
         let total = self.source_files;
         let asker = self.asker.clone();
@@ -153,6 +154,9 @@ impl Execution {
         match canonical {
             Ok(Canonicalised { result, observed, outside }) => {
                 self.asker.left_out(outside);
+                if let Some(error) = if_nothing.filter(|_| has_nothing(&result)) {
+                    return Outcome::Failed(error);
+                }
                 if let Some(error) = self.points_at_nothing(&result) {
                     return Outcome::Failed(error);
                 }
@@ -317,6 +321,10 @@ impl Execution {
         }
         Ok(collected)
     }
+}
+
+fn has_nothing(result: &CanonicalResult) -> bool {
+    matches!(result, CanonicalResult::Lsp(result) if result.found.is_empty())
 }
 
 fn entries(answer: &RawAnswer) -> usize {

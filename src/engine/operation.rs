@@ -3,7 +3,8 @@
 //! Callers and callees take two steps: the functions at the position, then the calls of each. Invariants: the answers keep the
 //! servers' order; a server that gives none is named; a linter that lets everybody wait is left behind shortly before the deadline if
 //! another server has answered, and the answer says so and isn't kept as a whole one. A language's main server is never left behind:
-//! without it the list would be one of which nobody knows what is missing.
+//! without it the list would be one of which nobody knows what is missing. Where it has failed, that there is nothing isn't for
+//! linters to say.
 
 use std::time::Duration;
 
@@ -17,12 +18,13 @@ use crate::engine::execution::Provider;
 use crate::engine::identifiers::{self, Spot};
 use crate::engine::provider_call::{self, Asking, ProviderFailure};
 use crate::engine::question::{CallItem, DocumentInput, Question};
-use crate::engine::server_state::{ServerState, Unavailable};
+use crate::engine::server_state::{ServerState, UNSUPPORTED, Unavailable};
 use crate::gate::Gate;
 use crate::lsp::convert::RawAnswer;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::operation::{LspQuery, Operation, Subject};
 use crate::model::position::Position;
+use crate::model::query::{GatedQuery, Query};
 use crate::model::uri::CanonicalUri;
 
 /// What all servers said.
@@ -35,6 +37,16 @@ pub enum Gathered {
     BeginAgain,
     /// The call as a whole fails.
     Failed(ToolError),
+}
+
+/// What came of asking one provider.
+enum Said {
+    /// Nothing yet.
+    Open,
+    Answer(RawAnswer),
+    Nothing(Unavailable),
+    /// It only adds to others, and adds nothing here.
+    Unasked,
 }
 
 /// Puts `operation` to all `providers`; `unavailable` are known to give no answer.
@@ -50,55 +62,89 @@ pub async fn gather(
         .enumerate()
         .map(|(at, provider)| async move { (at, ask(provider, operation, question, asking).await) })
         .collect();
-    let mut answers: Vec<Option<RawAnswer>> = providers.iter().map(|_| None).collect();
-    let mut passed_over = unavailable.to_vec();
-    let mut open: Vec<bool> = vec![true; providers.len()];
+    let mut said: Vec<Said> = providers.iter().map(|_| Said::Open).collect();
     let late = tokio::time::sleep_until(last_moment(asking.deadline));
     tokio::pin!(late);
     let mut is_late = false;
-    loop {
-        let mut mains = providers.iter().zip(&open).filter(|(provider, _)| !provider.is_linter);
-        if is_late && answers.iter().any(Option::is_some) && mains.all(|(_, open)| !open) {
-            break;
-        }
-        let next = tokio::select! {
+    while !(running.is_empty() || is_late && is_enough(providers, &said)) {
+        tokio::select! {
             biased;
-            next = running.next() => next,
-            () = &mut late, if !is_late => {
-                is_late = true;
-                continue;
+            Some((at, outcome)) = running.next() => {
+                let provider = &providers[at];
+                said[at] = match outcome {
+                    Ok(answer) => Said::Answer(answer),
+                    Err(ProviderFailure::Unsupported) if provider.is_linter => Said::Unasked,
+                    Err(ProviderFailure::Unsupported) => Said::Nothing(Unavailable::unsupported(provider.kind.as_str())),
+                    Err(ProviderFailure::Unavailable(why)) => Said::Nothing(why),
+                    Err(ProviderFailure::Stopped) => return Gathered::BeginAgain,
+                    Err(ProviderFailure::Failed(error)) => return Gathered::Failed(error),
+                };
             }
-        };
-        let Some((at, outcome)) = next else { break };
-        open[at] = false;
-        let provider = &providers[at];
-        match outcome {
-            Ok(answer) => answers[at] = Some(answer),
-            Err(ProviderFailure::Unsupported) if provider.is_linter => {}
-            Err(ProviderFailure::Unsupported) => passed_over.push(Unavailable::unsupported(provider.kind.as_str())),
-            Err(ProviderFailure::Unavailable(why)) => passed_over.push(why),
-            Err(ProviderFailure::Stopped) => return Gathered::BeginAgain,
-            Err(ProviderFailure::Failed(error)) => return Gathered::Failed(error),
+            () = &mut late, if !is_late => is_late = true,
         }
     }
-    let left_behind = providers.iter().zip(open).filter(|(_, open)| *open).map(|(provider, _)| not_in_time(provider));
-    let before = passed_over.len();
-    passed_over.extend(left_behind);
-    let is_partial = passed_over.len() > before;
-    let is_full = |(provider, answer): (&Provider, &Option<RawAnswer>)| match answer {
-        Some(RawAnswer::WorkspaceSymbols(list)) => provider.symbols_max > 0 && list.len() >= provider.symbols_max,
+    collected(providers, unavailable, operation, said)
+}
+
+/// Whether what there is may be served without those who haven't answered: they are linters, and somebody has.
+fn is_enough(providers: &[Provider], said: &[Said]) -> bool {
+    let mut mains = providers.iter().zip(said).filter(|(provider, _)| !provider.is_linter);
+    said.iter().any(|said| matches!(said, Said::Answer(_))) && mains.all(|(_, said)| !matches!(said, Said::Open))
+}
+
+/// What was said, in the providers' order. Those who haven't answered are left behind.
+fn collected(providers: &[Provider], unavailable: &[Unavailable], operation: Operation, said: Vec<Said>) -> Gathered {
+    let failed = |why: &Unavailable| why.to_error().with("operation", operation.as_str());
+    let mut answers = Vec::new();
+    let mut passed_over = unavailable.to_vec();
+    let mut is_partial = false;
+    let mut is_answered = false;
+    let mut is_cut = false;
+    let mut dead = unavailable.iter().find(|why| !why.kind.is_empty()).map(failed);
+    for (provider, said) in providers.iter().zip(said) {
+        match said {
+            Said::Answer(answer) => {
+                is_answered |= !provider.is_linter;
+                is_cut |= is_full(provider, &answer);
+                answers.push(answer);
+            }
+            Said::Nothing(why) => {
+                if !provider.is_linter && why.reason != UNSUPPORTED {
+                    dead = dead.or_else(|| Some(failed(&why)));
+                }
+                passed_over.push(why);
+            }
+            Said::Unasked => {}
+            Said::Open => {
+                is_partial = true;
+                passed_over.push(not_in_time(provider));
+            }
+        }
+    }
+    if answers.is_empty() {
+        return Gathered::None(passed_over);
+    }
+    // That a language has no server at all is nobody's failure.
+    passed_over.retain(|why| !why.kind.is_empty());
+    let if_nothing = dead.filter(|_| !is_answered);
+    Gathered::Answers(Collected { answers, passed_over, is_partial, is_cut, if_nothing })
+}
+
+/// Whether `provider` named as many symbols of the workspace as it ever does.
+fn is_full(provider: &Provider, answer: &RawAnswer) -> bool {
+    match answer {
+        RawAnswer::WorkspaceSymbols(list) => provider.symbols_max > 0 && list.len() >= provider.symbols_max,
         _ => false,
-    };
-    let is_cut = providers.iter().zip(&answers).any(is_full);
-    let answers: Vec<RawAnswer> = answers.into_iter().flatten().collect();
-    match answers.is_empty() {
-        true => Gathered::None(passed_over),
-        false => Gathered::Answers(Collected { answers, passed_over, is_partial, is_cut }),
     }
 }
 
-/// When whoever has answered is enough.
-fn last_moment(deadline: Deadline) -> Instant {
+/// Whether symbols of the workspace are asked for: all languages have a part in the answer.
+pub fn asks_for_name(query: &GatedQuery) -> bool {
+    matches!(query, Query::Lsp(LspQuery { subject: Subject::Name(_), .. }))
+}
+
+/// When whoever has answered is enough, for who must be answered by `deadline`.
+pub fn last_moment(deadline: Deadline) -> Instant {
     let at = deadline.instant();
     at.checked_sub(Duration::from_millis(LATE_SERVER_MS)).unwrap_or(at)
 }
@@ -137,7 +183,8 @@ async fn ask(
 
 fn not_in_time(provider: &Provider) -> Unavailable {
     let (reason, message) = match &*provider.state.borrow() {
-        ServerState::Starting | ServerState::Restarting(_) => ("starting", "the language server is still starting"),
+        ServerState::Restarting(down) => return Unavailable::down(provider.kind.as_str(), down),
+        ServerState::Starting => ("starting", "the language server is still starting"),
         ServerState::Indexing { .. } => ("indexing", "the language server is still indexing"),
         _ => ("timeout", "the language server did not answer in time"),
     };

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::base::clock::Deadline;
+use crate::base::clock::{Deadline, Instant};
 use crate::base::limits;
 use crate::engine::directory::WorkspaceHandle;
 use crate::engine::execution::Outcome;
+use crate::engine::operation;
 use crate::engine::server_state::{Down, ServerState, Unavailable};
 use crate::engine::state_watch;
 use crate::engine::workspace::{Begin, Begun, Wait};
@@ -94,13 +95,30 @@ pub async fn answer(
             Begun::Hit { snapshot, offset, request_key, snapshot_key } => {
                 return Ok(paging::page(&snapshot, window(&query, offset), &request_key, &snapshot_key));
             }
-            Begun::Wait(wait) => wait_for(wait, board, call).await,
+            Begun::Wait(wait) => {
+                // Before its time is up the workspace looks once more whom it can do without.
+                let late = operation::last_moment(deadline);
+                let looks_again = operation::asks_for_name(&query) && Instant::now() < late;
+                tokio::select! {
+                    biased;
+                    () = wait_for(wait, board, call) => {}
+                    () = tokio::time::sleep_until(late), if looks_again => {}
+                }
+            }
             Begun::Run { run, is_shared, request_key } => {
                 board.write(Waiting::Answer);
                 let waited = is_shared.then(|| call.wait_for_shared());
                 let outcome = run.await;
                 drop(waited);
                 match outcome {
+                    // Its starter's time is up, not this call's: whoever was left behind may answer yet.
+                    Outcome::Done { snapshot, .. }
+                        if is_shared
+                            && snapshot.result().notes().is_partial
+                            && Instant::now() < operation::last_moment(deadline) =>
+                    {
+                        tokio::task::yield_now().await;
+                    }
                     Outcome::Done { snapshot, key } => {
                         return Ok(paging::page(&snapshot, window(&query, 0), &request_key, &key));
                     }

@@ -136,13 +136,20 @@ pub struct Entry {
     name: String,
     launcher: Arc<dyn Launcher>,
     entry: String,
+    language: &'static str,
     is_linter: bool,
     installed: bool,
 }
 
 impl Entry {
     pub fn new(name: &str, launcher: Arc<dyn Launcher>) -> Self {
-        Self { name: name.into(), launcher, entry: String::new(), is_linter: false, installed: true }
+        Self { name: name.into(), launcher, entry: String::new(), language: "fake", is_linter: false, installed: true }
+    }
+
+    /// For files of another ending.
+    pub fn other(mut self) -> Self {
+        self.language = "other";
+        self
     }
 
     /// TOML for the end of its entry, such as `quirks.anchor = true`.
@@ -261,11 +268,11 @@ fn config_of(kinds: &[Entry]) -> Config {
         ..Config::default()
     };
     for (priority, kind) in kinds.iter().enumerate() {
-        let group = if kind.is_linter { kind.name.as_str() } else { "fake" };
+        let group = if kind.is_linter { kind.name.as_str() } else { kind.language };
         let role = if kind.is_linter { "linter" } else { "primary" };
         let text = format!(
-            "languages = [\"fake\"]\ngroup = \"{group}\"\nrole = \"{role}\"\npriority = {priority}\ncommand = [\"{}\"]\n{}",
-            kind.name, kind.entry
+            "languages = [\"{}\"]\ngroup = \"{group}\"\nrole = \"{role}\"\npriority = {priority}\ncommand = [\"{}\"]\n{}",
+            kind.language, kind.name, kind.entry
         );
         let entry: toml::Table = text.parse().unwrap();
         config.servers.insert(kind.name.clone(), entry.into());

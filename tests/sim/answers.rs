@@ -4,7 +4,7 @@
 use codeyard::model::uri::encode_path;
 use serde_json::{Value, json};
 
-use crate::language::{self, Finding, Tree, name_at};
+use crate::language::{self, Finding, Function, Tree, name_at};
 use crate::server::Server;
 use crate::stage::Stage;
 
@@ -20,6 +20,27 @@ pub fn answer(server: &Server, stage: &mut Stage, tree: &Tree, method: &str, par
         "textDocument/references" => {
             let declaration = params["context"]["includeDeclaration"] == true;
             locations(server, stage, project.places(tree, &word, declaration, true))
+        }
+        "textDocument/implementation" => locations(server, stage, project.implementations(tree, &word)),
+        "textDocument/prepareCallHierarchy" if word.is_empty() => json!(null),
+        "textDocument/prepareCallHierarchy" => {
+            let all = project.functions(tree, &word).iter().map(|one| function(server, stage, one)).collect();
+            shuffled(stage, all)
+        }
+        "callHierarchy/incomingCalls" | "callHierarchy/outgoingCalls" => {
+            let of = own_function(server, stage, &params["item"]);
+            let is_there = project.functions(tree, &of.2).contains(&of);
+            let (calls, member) = match method {
+                _ if !is_there => (language::Calls::new(), "from"),
+                "callHierarchy/incomingCalls" => (project.callers(tree, &of.2), "from"),
+                _ => (project.callees(tree, &of), "to"),
+            };
+            let told = calls.into_iter().map(|(other, lines)| {
+                let places = lines.into_iter().map(range).collect();
+                json!({member: function(server, stage, &other), "fromRanges": shuffled(stage, places)})
+            });
+            let told = told.collect();
+            shuffled(stage, told)
         }
         "textDocument/hover" if word.is_empty() => json!(null),
         "textDocument/hover" => {
@@ -91,6 +112,25 @@ fn locations(server: &Server, stage: &mut Stage, places: Vec<(String, usize)>) -
         stage.cover("answer: names a path outside");
     }
     shuffled(stage, all)
+}
+
+/// A function as the server writes it, with a mark of the server's life.
+fn function(server: &Server, stage: &mut Stage, (path, line, name): &Function) -> Value {
+    let uri = stage.site(server.workspace).uri(path);
+    json!({
+        "name": name, "kind": 12, "uri": uri, "range": range(*line), "selectionRange": range(*line),
+        "data": {"life": server.number, "name": name}
+    })
+}
+
+/// The function that a server is asked about, which must be one of its own.
+fn own_function(server: &Server, stage: &mut Stage, item: &Value) -> Function {
+    if item["data"]["life"] != server.number {
+        stage.wrong(format!("{} is asked about a function of another server: {item}", server.name()));
+    }
+    let path = stage.site(server.workspace).name_of(item["uri"].as_str().unwrap_or_default());
+    let line = item["range"]["start"]["line"].as_u64().unwrap_or_default() as usize;
+    (path.unwrap_or_default(), line, item["data"]["name"].as_str().unwrap_or_default().to_owned())
 }
 
 /// In another order, some of them twice.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use codeyard::base::ids::WorkspaceName;
 use codeyard::gateway::service::{Endpoint, Principal, Reply, ToolCall, TraceContext, TransportKind};
 use codeyard::model::error::ErrorCode;
+use codeyard::model::operation::{Needs, Operation};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::language::Asked;
+use crate::language::{Asked, Lsp, told_call, told_function};
 use crate::profile::Profile;
 use crate::site::Site;
 
@@ -77,7 +78,7 @@ pub struct Done {
     pub until: usize,
 }
 
-/// The tool that answers a question.
+/// The tool that answers a question; of the tool `lsp` with the operation behind a colon.
 pub fn tool_of(asked: &Asked) -> &'static str {
     match asked {
         Asked::Definition { .. } => "vscode.lsp.definition",
@@ -87,12 +88,26 @@ pub fn tool_of(asked: &Asked) -> &'static str {
         Asked::WorkspaceSymbols { .. } => "vscode.lsp.workspaceSymbols",
         Asked::Diagnostics { .. } => "vscode.lsp.diagnostics.document",
         Asked::WorkspaceDiagnostics => "vscode.lsp.diagnostics.workspace",
+        Asked::Lsp(asked) => match asked.operation {
+            Operation::GoToDefinition => "lsp:goToDefinition",
+            Operation::FindReferences => "lsp:findReferences",
+            Operation::Hover => "lsp:hover",
+            Operation::DocumentSymbol => "lsp:documentSymbol",
+            Operation::WorkspaceSymbol => "lsp:workspaceSymbol",
+            Operation::GoToImplementation => "lsp:goToImplementation",
+            Operation::PrepareCallHierarchy => "lsp:prepareCallHierarchy",
+            Operation::IncomingCalls => "lsp:incomingCalls",
+            Operation::OutgoingCalls => "lsp:outgoingCalls",
+        },
     }
 }
 
 /// Whether its answer has pages.
 pub fn is_paged(asked: &Asked) -> bool {
-    matches!(asked, Asked::References { .. } | Asked::WorkspaceSymbols { .. } | Asked::WorkspaceDiagnostics)
+    matches!(
+        asked,
+        Asked::References { .. } | Asked::WorkspaceSymbols { .. } | Asked::WorkspaceDiagnostics | Asked::Lsp(_)
+    )
 }
 
 /// The arguments of a call.
@@ -108,19 +123,38 @@ pub fn arguments(site: &Site, asked: &Asked, size: usize, page: &Page, bad: Opti
         Asked::Symbols { file } | Asked::Diagnostics { file } => json!({"uri": site.uri(file)}),
         Asked::WorkspaceSymbols { query } => json!({"query": query}),
         Asked::WorkspaceDiagnostics => json!({}),
+        Asked::Lsp(Lsp { operation, file, line, query }) => {
+            let mut arguments = json!({"operation": operation.as_str()});
+            match operation.needs() {
+                Needs::Name => arguments["query"] = query.as_str().into(),
+                Needs::File => arguments["filePath"] = file.as_str().into(),
+                Needs::Position => {
+                    arguments["filePath"] = file.as_str().into();
+                    arguments["line"] = (line + 1).into();
+                    arguments["character"] = 1.into();
+                }
+            }
+            arguments
+        }
     };
+    let is_lsp = matches!(asked, Asked::Lsp(_));
     if is_paged(asked) {
-        arguments["pageSize"] = size.into();
         let cursor = match page {
             Page::First => None,
             Page::Next(chain) => Some(chain.cursor.clone()),
             Page::Moved(chain, offset) => Some(moved(&chain.cursor, *offset)),
             Page::Foreign(cursor) | Page::Forged(cursor) => Some(cursor.clone()),
         };
+        if !is_lsp {
+            arguments["pageSize"] = size.into();
+        }
         arguments["cursor"] = cursor.into();
     }
     match bad {
         Some(Bad::Arguments) => arguments["surprise"] = true.into(),
+        Some(Bad::Outside) if is_lsp => arguments["filePath"] = "/etc/passwd".into(),
+        Some(Bad::Link) if is_lsp => arguments["filePath"] = "leak.fake".into(),
+        Some(Bad::Beyond) if is_lsp => arguments["line"] = 9_999.into(),
         Some(Bad::Outside) => arguments["uri"] = "file:///etc/passwd".into(),
         Some(Bad::Link) => arguments["uri"] = site.uri("leak.fake").into(),
         Some(Bad::Uri) => arguments["uri"] = "https://example.org/a.fake".into(),
@@ -147,10 +181,14 @@ pub fn offset_of(cursor: &str) -> usize {
 
 /// The call as the gateway takes it.
 pub fn to_tool_call(workspace: usize, tool: &str, arguments: &Value, number: usize) -> ToolCall {
+    let (tool, catalog) = match tool.split_once(':') {
+        Some((tool, _)) => (tool, "agent"),
+        None => (tool, "lsp-v1"),
+    };
     ToolCall {
         endpoint: Endpoint {
             workspace: WorkspaceName::new(&format!("w{workspace}")),
-            catalogs: Arc::from(["lsp-v1".to_owned()]),
+            catalogs: Arc::from([catalog.to_owned()]),
         },
         principal: Principal::local(),
         tool: tool.to_owned(),
@@ -170,6 +208,13 @@ pub fn error_of(data: &[u8]) -> (ErrorCode, Value) {
     let text = data["code"].as_str().unwrap().strip_prefix("MCP_LSP_GATEWAY/").unwrap().to_owned();
     let code = ErrorCode::ALL.into_iter().find(|code| code.as_str() == text).expect("a documented code");
     (code, data["details"].clone())
+}
+
+/// The error in a result of the tool `lsp`.
+pub fn error_in(whole: &Value) -> Option<(ErrorCode, Value)> {
+    let error = &whole["structuredContent"]["metadata"]["error"];
+    let text = error["code"].as_str().filter(|_| whole["isError"] == true)?;
+    Some((ErrorCode::ALL.into_iter().find(|code| code.as_str() == text).expect("a documented code"), error.clone()))
 }
 
 /// The entries of an answer as comparable lines. `Err`: it names a file that isn't the workspace's.
@@ -205,5 +250,38 @@ pub fn entries(site: &Site, asked: &Asked, payload: &Value) -> Result<Vec<String
                 Ok(format!("{}|{}", name(&one["uri"])?, findings.join("|")))
             })
             .collect(),
+        Asked::Lsp(asked) => {
+            let result = &payload["metadata"]["result"];
+            let list = || result.as_array().cloned().unwrap_or_default().into_iter();
+            let text = |one: &Value| one.as_str().unwrap().to_owned();
+            let function =
+                |one: &Value| Ok::<_, String>((name(&one["uri"])?, line(&one["range"]) as usize, text(&one["name"])));
+            let calls = |member: &'static str| {
+                let told = move |one: Value| {
+                    let lines = one["fromRanges"].as_array().unwrap().iter().map(|range| line(range) as usize);
+                    Ok(told_call(&function(&one[member])?, lines))
+                };
+                list().map(told).collect()
+            };
+            match asked.operation {
+                Operation::GoToDefinition | Operation::FindReferences | Operation::GoToImplementation => {
+                    list().map(place).collect()
+                }
+                Operation::Hover if result.is_null() => Ok(vec![]),
+                Operation::Hover => Ok(vec![text(&result["contents"]["value"])]),
+                Operation::DocumentSymbol => {
+                    Ok(list().map(|one| format!("{} {}", line(&one["range"]), text(&one["name"]))).collect())
+                }
+                Operation::WorkspaceSymbol => list()
+                    .map(|one| {
+                        let (at, symbol) = (&one["location"], text(&one["name"]));
+                        Ok(told_function(&(name(&at["uri"])?, line(&at["range"]) as usize, symbol)))
+                    })
+                    .collect(),
+                Operation::PrepareCallHierarchy => list().map(|one| Ok(told_function(&function(&one)?))).collect(),
+                Operation::IncomingCalls => calls("from"),
+                Operation::OutgoingCalls => calls("to"),
+            }
+        }
     }
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use codeyard::model::error::ErrorCode;
+use codeyard::model::operation::Operation;
 
 use crate::call::tool_of;
 use crate::faults::{FAULTS, START_FAULTS};
-use crate::language::Asked;
+use crate::language::{Asked, Lsp};
 
 /// What happened beside faults, tools and codes.
-const OTHERS: [&str; 38] = [
+const OTHERS: [&str; 41] = [
     "answer: first page",
     "answer: names a path outside",
     "answer: retained",
@@ -27,10 +28,13 @@ const OTHERS: [&str; 38] = [
     "error: CAP_EXCEEDED timeout",
     "error: CURSOR_INVALID request_key",
     "error: CURSOR_INVALID undecodable",
+    "error: NOT_FOUND no_identifier",
     "error: PROVIDER_UNAVAILABLE crashed",
     "error: PROVIDER_UNAVAILABLE quarantined",
     "error: PROVIDER_UNAVAILABLE server_error",
     "error: PROVIDER_UNAVAILABLE unsupported",
+    "lsp: nothing found",
+    "lsp: somebody named",
     "page: foreign",
     "page: forged",
     "page: moved",
@@ -62,9 +66,11 @@ pub fn missing(seen: &BTreeMap<String, u64>) -> Vec<String> {
         Asked::Hover { file: file.clone(), line },
         Asked::Symbols { file: file.clone() },
         Asked::WorkspaceSymbols { query: String::new() },
-        Asked::Diagnostics { file },
+        Asked::Diagnostics { file: file.clone() },
         Asked::WorkspaceDiagnostics,
     ];
+    let lsp = |operation| Asked::Lsp(Lsp { operation, file: file.clone(), line, query: String::new() });
+    let tools: Vec<Asked> = tools.into_iter().chain(Operation::ALL.map(lsp)).collect();
     let tools = tools.iter().map(|asked| format!("ok: {}", tool_of(asked)));
     let others = OTHERS.iter().map(|what| (*what).to_owned());
     let all = faults.chain(starts).chain(codes).chain(tools).chain(others);

@@ -4,10 +4,11 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use codeyard::lsp::launch::Exit;
+use codeyard::model::operation::{Needs, Operation};
 use tokio::time::{Instant, sleep};
 
 use crate::call::{Bad, Page, is_paged, tool_of};
-use crate::language::{Asked, NAMES, truth};
+use crate::language::{Asked, Lsp, NAMES, truth};
 use crate::profile::{HANG_S, Profile, QUARANTINE_S};
 use crate::world::World;
 
@@ -125,7 +126,7 @@ impl World {
         };
         let count = tree.get(&file).map_or(1, |text| text.lines().count());
         let line = self.dice.below(count);
-        let asked = match self.dice.below(8) {
+        let asked = match self.dice.below(14) {
             0 => Asked::Definition { file, line },
             1 | 2 => Asked::References { file, line, declaration: self.dice.chance(50) },
             3 => Asked::Hover { file, line },
@@ -135,7 +136,12 @@ impl World {
                 Asked::WorkspaceSymbols { query: query.into() }
             }
             6 => Asked::Diagnostics { file },
-            _ => Asked::WorkspaceDiagnostics,
+            7 => Asked::WorkspaceDiagnostics,
+            _ => {
+                let operation = *self.dice.pick(&Operation::ALL);
+                let query = (*self.dice.pick(&["a", "eta", "zzz", NAMES[0]])).to_owned();
+                Asked::Lsp(Lsp { operation, file, line, query })
+            }
         };
         (workspace, asked)
     }
@@ -176,13 +182,20 @@ impl World {
 
     fn bad_call(&mut self) {
         let (workspace, asked) = self.question();
-        let has_place = matches!(asked, Asked::Definition { .. } | Asked::References { .. } | Asked::Hover { .. });
-        let has_file = has_place || matches!(asked, Asked::Symbols { .. } | Asked::Diagnostics { .. });
+        let (has_place, has_file, has_uri) = match &asked {
+            Asked::Definition { .. } | Asked::References { .. } | Asked::Hover { .. } => (true, true, true),
+            Asked::Symbols { .. } | Asked::Diagnostics { .. } => (false, true, true),
+            Asked::WorkspaceSymbols { .. } | Asked::WorkspaceDiagnostics => (false, false, false),
+            Asked::Lsp(asked) => {
+                let needs = asked.operation.needs();
+                (needs == Needs::Position, needs != Needs::Name, false)
+            }
+        };
         let bad = match self.dice.below(5) {
             0 => Bad::Arguments,
             1 if has_file => Bad::Outside,
             2 if has_file => Bad::Link,
-            3 if has_file => Bad::Uri,
+            3 if has_uri => Bad::Uri,
             4 if has_place => Bad::Beyond,
             _ => Bad::Arguments,
         };
@@ -279,6 +292,8 @@ impl World {
         for workspace in 0..count {
             let tree = self.stage.lock().sites[workspace].tree();
             let Some(file) = tree.keys().find(|path| path.ends_with(".fake")).cloned() else { continue };
+            let (file_of, query) = (file.clone(), "a".to_owned());
+            let lsp = |operation| Asked::Lsp(Lsp { operation, file: file_of.clone(), line: 1, query: query.clone() });
             for asked in [
                 Asked::Definition { file: file.clone(), line: 1 },
                 Asked::References { file: file.clone(), line: 1, declaration: true },
@@ -287,7 +302,10 @@ impl World {
                 Asked::WorkspaceSymbols { query: "a".into() },
                 Asked::Diagnostics { file: file.clone() },
                 Asked::WorkspaceDiagnostics,
-            ] {
+            ]
+            .into_iter()
+            .chain(Operation::ALL.map(lsp))
+            {
                 if truth(&tree, &asked).is_some() {
                     self.must_answer(workspace, asked).await;
                 }

@@ -1,11 +1,14 @@
 //! The language of the simulated projects, and what is true of it.
 //!
-//! A file is lines of `def NAME`, `use NAME`, `bad NAME` and `todo NAME`. Both the fake servers, from what they know of the
+//! A file is lines of `def NAME`, `use NAME`, `bad NAME`, `todo NAME` and `just NAME`. A function reaches from its `def` to the next
+//! one and calls what it uses; `just NAME` implements it. Both the fake servers, from what they know of the
 //! files, and the checks, from what is on disk, ask this module. A server that wasn't told of a change gives another answer
 //! than the disk does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+use codeyard::model::operation::{Needs, Operation};
 
 /// The files of a workspace: path below the root, text.
 pub type Tree = BTreeMap<String, Arc<str>>;
@@ -39,7 +42,22 @@ pub enum Asked {
     WorkspaceSymbols { query: String },
     Diagnostics { file: String },
     WorkspaceDiagnostics,
+    Lsp(Lsp),
 }
+
+/// A question of the tool `lsp`; what the operation doesn't need is left out of the call.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Lsp {
+    pub operation: Operation,
+    pub file: String,
+    pub line: usize,
+    pub query: String,
+}
+
+/// Path, line and name of a function.
+pub type Function = (String, usize, String);
+/// Functions and the lines of the calls that are theirs.
+pub type Calls = BTreeMap<Function, BTreeSet<usize>>;
 
 /// A finding in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,6 +98,50 @@ impl Project {
         let fits = |verb: &str| definitions && verb == "def" || uses && verb == "use";
         let all = self.lines(tree).filter(|(_, _, verb, of)| fits(verb) && *of == name);
         all.map(|(path, line, _, _)| (path.to_owned(), line)).collect()
+    }
+
+    /// Places of the lines `just NAME`.
+    pub fn implementations(&self, tree: &Tree, name: &str) -> Vec<(String, usize)> {
+        let all = self.lines(tree).filter(|(_, _, verb, of)| *verb == "just" && *of == name);
+        all.map(|(path, line, _, _)| (path.to_owned(), line)).collect()
+    }
+
+    /// The functions of a name.
+    pub fn functions(&self, tree: &Tree, name: &str) -> Vec<Function> {
+        let places = self.places(tree, name, true, false).into_iter();
+        places.map(|(path, line)| (path, line, name.to_owned())).collect()
+    }
+
+    /// The uses inside functions: function, line of the use, name used.
+    fn uses<'a>(&'a self, tree: &'a Tree) -> impl Iterator<Item = (Function, usize, &'a str)> {
+        let mut inside: Option<Function> = None;
+        self.lines(tree).filter_map(move |(path, line, verb, name)| {
+            if verb == "def" {
+                inside = Some((path.to_owned(), line, name.to_owned()));
+            }
+            let function = inside.clone().filter(|(of, _, _)| of == path && verb == "use")?;
+            Some((function, line, name))
+        })
+    }
+
+    /// Who calls functions of this name, and on which lines.
+    pub fn callers(&self, tree: &Tree, name: &str) -> Calls {
+        let mut calls = Calls::new();
+        for (caller, line, _) in self.uses(tree).filter(|(_, _, used)| *used == name) {
+            calls.entry(caller).or_default().insert(line);
+        }
+        calls
+    }
+
+    /// Whom this function calls, and on which lines.
+    pub fn callees(&self, tree: &Tree, caller: &Function) -> Calls {
+        let mut calls = Calls::new();
+        for (_, line, used) in self.uses(tree).filter(|(inside, _, _)| inside == caller) {
+            for callee in self.functions(tree, used) {
+                calls.entry(callee).or_default().insert(line);
+            }
+        }
+        calls
     }
 
     /// What a hover over `name` says in a document.
@@ -173,7 +235,68 @@ pub fn truth(tree: &Tree, asked: &Asked) -> Option<Vec<String>> {
             all.iter().map(said).collect()
         }
         Asked::WorkspaceDiagnostics => vec![],
+        Asked::Lsp(asked) => return lsp_truth(tree, asked),
     })
+}
+
+/// The same for the tool `lsp`; `None` also for a line without a name.
+fn lsp_truth(tree: &Tree, asked: &Lsp) -> Option<Vec<String>> {
+    let Lsp { operation, file, line, query } = asked;
+    match operation.needs() {
+        Needs::Name => return Some(best_first(tree, query)),
+        Needs::File => return truth(tree, &Asked::Symbols { file: file.clone() }),
+        Needs::Position => {}
+    }
+    let name = name_at(tree.get(file)?, *line)?;
+    let project = project_of(tree, file);
+    let places = |found: Vec<(String, usize)>| found.into_iter().map(|(path, line)| format!("{path}:{line}")).collect();
+    let functions = project.functions(tree, name);
+    Some(match operation {
+        Operation::GoToDefinition => places(project.places(tree, name, true, false)),
+        Operation::FindReferences => places(project.places(tree, name, true, true)),
+        Operation::GoToImplementation => places(project.implementations(tree, name)),
+        Operation::Hover => vec![project.hover(tree, file, name)],
+        Operation::PrepareCallHierarchy => functions.iter().map(told_function).collect(),
+        Operation::IncomingCalls if functions.is_empty() => vec![],
+        Operation::IncomingCalls => told_calls(project.callers(tree, name)),
+        Operation::OutgoingCalls => {
+            let mut all = Calls::new();
+            for function in &functions {
+                for (callee, lines) in project.callees(tree, function) {
+                    all.entry(callee).or_default().extend(lines);
+                }
+            }
+            told_calls(all)
+        }
+        Operation::DocumentSymbol | Operation::WorkspaceSymbol => return None,
+    })
+}
+
+/// Definitions with `query` in their names: the very name, then those that begin with it, then the others; the shorter name before
+/// the longer one.
+fn best_first(tree: &Tree, query: &str) -> Vec<String> {
+    let everywhere = ["fake", "other"].map(|ending| Project { folder: String::new(), ending, without: "" });
+    let mut all: Vec<_> = everywhere.iter().flat_map(|project| project.symbols(tree, query)).collect();
+    all.sort_by_key(|(path, line, name)| {
+        let rank = if name == query { 0 } else { 1 + usize::from(!name.starts_with(query)) };
+        (rank, name.len(), name.clone(), path.clone(), *line)
+    });
+    all.iter().map(told_function).collect()
+}
+
+/// A function as a line.
+pub fn told_function((path, line, name): &Function) -> String {
+    format!("{path}:{line} {name}")
+}
+
+fn told_calls(calls: Calls) -> Vec<String> {
+    calls.iter().map(|(function, lines)| told_call(function, lines.iter().copied())).collect()
+}
+
+/// A caller or a callee as a line.
+pub fn told_call(function: &Function, lines: impl Iterator<Item = usize>) -> String {
+    let lines: Vec<String> = lines.map(|line| line.to_string()).collect();
+    format!("{} at {}", told_function(function), lines.join(","))
 }
 
 /// A finding as a line.

@@ -225,7 +225,8 @@ impl Server {
         }
         let mut capabilities = json!({
             "textDocumentSync": sync, "definitionProvider": true, "referencesProvider": true, "hoverProvider": true,
-            "documentSymbolProvider": true, "workspaceSymbolProvider": true,
+            "documentSymbolProvider": true, "workspaceSymbolProvider": true, "implementationProvider": true,
+            "callHierarchyProvider": true,
         });
         if profile.diagnosing == Diagnosing::Pulled {
             capabilities["diagnosticProvider"] = pull(profile.reports_workspace);

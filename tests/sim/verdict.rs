@@ -7,7 +7,7 @@ use codeyard::gateway::service::Reply;
 use codeyard::model::error::ErrorCode;
 use serde_json::Value;
 
-use crate::call::{Bad, Call, Chain, Done, Page, entries, error_of, offset_of};
+use crate::call::{Bad, Call, Chain, Done, Page, entries, error_in, error_of, offset_of};
 use crate::language::{Asked, Tree, lint, project_of, said, truth};
 use crate::profile::Diagnosing;
 use crate::stage::Stage;
@@ -50,8 +50,19 @@ pub fn judge(stage: &mut Stage, call: &Call, done: &Done, known: Known) -> Judge
     }
     outside(stage, call, &String::from_utf8_lossy(&bytes));
     match &done.reply {
-        Reply::Result(_) => answered(stage, call, done, &serde_json::from_slice(&bytes).unwrap()),
-        Reply::Error { .. } => failed(stage, call, done, known, &bytes),
+        Reply::Result(_) => {
+            let whole: Value = serde_json::from_slice(&bytes).unwrap();
+            match error_in(&whole) {
+                Some(error) => {
+                    if whole["content"][0]["text"].as_str().is_none_or(|text| text.contains("No results")) {
+                        stage.wrong(format!("call {} failed, and says that there is nothing: {whole}", call.number));
+                    }
+                    failed(stage, call, done, known, error)
+                }
+                None => answered(stage, call, done, &whole),
+            }
+        }
+        Reply::Error { .. } => failed(stage, call, done, known, error_of(&bytes)),
     }
 }
 
@@ -78,15 +89,21 @@ fn answered(stage: &mut Stage, call: &Call, done: &Done, whole: &Value) -> Judge
             vec![]
         }
     };
-    let next = payload["nextCursor"].as_str().map(str::to_owned);
+    let is_lsp = matches!(call.asked, Asked::Lsp(_));
+    let beside = if is_lsp { &payload["metadata"] } else { payload };
+    if is_lsp {
+        lsp_says(stage, call, whole, &given);
+    }
+    let next = beside["nextCursor"].as_str().map(str::to_owned);
     let said = format!(
         "{} entries, next {:?}: {} ({})",
         given.len(),
         next.as_deref().map(offset_of),
         given.join(", "),
-        payload["summary"].as_str().unwrap_or_default()
+        payload["summary"].as_str().unwrap_or(&beside["passedOver"].to_string())
     );
     let summary = payload["summary"].as_str().unwrap_or_default();
+    let is_in_part = summary.contains("Passed over") || others_than_linters(beside).next().is_some();
     let (offset, before) = match &call.page {
         Page::First => (0, vec![]),
         Page::Next(chain) => (chain.so_far.len(), chain.so_far.clone()),
@@ -104,7 +121,7 @@ fn answered(stage: &mut Stage, call: &Call, done: &Done, whole: &Value) -> Judge
             return workspace_findings_fit(stage, call, tree, &given, (summary, whole));
         }
         let Some(mut all) = truth(tree, &call.asked) else { return false };
-        if summary.contains("Passed over") {
+        if is_in_part {
             // It says that it isn't whole; what it holds is true nevertheless.
             return given.iter().all(|entry| all.contains(entry));
         }
@@ -112,6 +129,8 @@ fn answered(stage: &mut Stage, call: &Call, done: &Done, whole: &Value) -> Judge
             all.truncate(call.limits.list_cap);
             return all == given;
         }
+        // A page of the tool `lsp` may be shorter: its text has a limit.
+        let size = if is_lsp && offset < all.len() { given.len().clamp(1, call.limits.page_cap) } else { size };
         let page: Vec<String> = all.iter().skip(offset).take(size).cloned().collect();
         let chained = before.is_empty() || all.starts_with(&before);
         page == given && chained && next.is_some() == (offset + size < all.len())
@@ -141,6 +160,36 @@ fn answered(stage: &mut Stage, call: &Call, done: &Done, whole: &Value) -> Judge
         cursor,
     });
     Judged { said, chain, ok: true }
+}
+
+/// Who had no part in an answer of the tool `lsp`, linters aside.
+fn others_than_linters(metadata: &Value) -> impl Iterator<Item = &str> {
+    let all = metadata["passedOver"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    all.filter(|one| !one.starts_with("lint: "))
+}
+
+/// The text of an answer of the tool `lsp` is its result, or says that there is nothing; and that only if all were asked.
+fn lsp_says(stage: &mut Stage, call: &Call, whole: &Value, given: &[String]) {
+    let metadata = &whole["structuredContent"]["metadata"];
+    let text = whole["content"][0]["text"].as_str().unwrap_or_default();
+    let is_left_behind = |one: &&str| ["starting", "indexing", "timeout"].iter().any(|reason| one.ends_with(reason));
+    if let Some(who) = others_than_linters(metadata).find(is_left_behind) {
+        stage.wrong(format!("call {} is answered without {who}", call.number));
+    }
+    let is_nothing = given.is_empty() && metadata["total"].as_u64().unwrap_or_default() == 0;
+    let fits = match is_nothing {
+        true => text.starts_with("No results found for "),
+        false => serde_json::from_str::<Value>(text).is_ok_and(|said| said == metadata["result"]),
+    };
+    if !fits {
+        stage.wrong(format!("call {} {:?} says {text}", call.number, call.asked));
+    }
+    if is_nothing {
+        stage.cover("lsp: nothing found");
+    }
+    if !metadata["passedOver"].is_null() {
+        stage.cover("lsp: somebody named");
+    }
 }
 
 /// The workspace's diagnostics tell of the files that servers have reported on; each list was true at some time, and where the
@@ -217,8 +266,8 @@ fn unfit_files(stage: &Stage, call: &Call, tree: &Tree, given: &[String], exact:
     unfit.cloned().collect()
 }
 
-fn failed(stage: &mut Stage, call: &Call, done: &Done, known: Known, data: &[u8]) -> Judged {
-    let (code, details) = error_of(data);
+fn failed(stage: &mut Stage, call: &Call, done: &Done, known: Known, error: (ErrorCode, Value)) -> Judged {
+    let (code, details) = error;
     let reason = details["reason"].as_str().unwrap_or_default().to_owned();
     stage.cover(format!("code: {}", code.as_str()));
     stage.cover(format!("error: {} {reason}", code.as_str()));

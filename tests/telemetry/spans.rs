@@ -153,6 +153,53 @@ fn a_cancelled_call_ends_at_once_and_its_request_with_it() {
 }
 
 #[test]
+fn each_request_of_a_call_hierarchy_has_a_span_below_the_calls() {
+    paused(|| async {
+        let site = Site::usual();
+        let item = |line: u32| {
+            let (range, uri) = (range(line), site.uri("a.fake"));
+            json!({"name": "f", "kind": 12, "uri": uri, "range": range, "selectionRange": range})
+        };
+        let fake = FakeServer::new()
+            .capabilities(json!({"callHierarchyProvider": true, "textDocumentSync": 1}))
+            .on("textDocument/prepareCallHierarchy", [wait_ms(20), reply(json!([item(0), item(1)]))])
+            .on("callHierarchy/outgoingCalls", [wait_ms(30), reply(json!([]))])
+            .on_nth("callHierarchy/outgoingCalls", 3, [until_cancelled(), fail(-32800, "cancelled")]);
+        let launcher = fake.launcher();
+        let told = Watched::open(Plan::one(site, launcher.clone()), Settings::default()).await;
+        let ask = |line: u32| {
+            let place = json!({"operation": "outgoingCalls", "filePath": "a.fake", "line": line, "character": 1});
+            let mut call = told.yard.tool_call("w0", "lsp", place);
+            call.endpoint.catalogs = std::sync::Arc::from(["agent".to_owned()]);
+            told.yard.run(call)
+        };
+        ask(1).await.bytes();
+        let call = tokio::spawn(ask(2));
+        launcher.wait_for("callHierarchy/outgoingCalls", 4).await;
+        pass(100).await;
+        call.abort();
+        launcher.wait_for("$/cancelRequest", 1).await;
+        let spans = told.spans().await;
+        let calls = servers(&spans);
+        assert_eq!(calls.iter().filter_map(|call| attribute(call, names::TOOL)).collect::<Vec<_>>(), ["lsp", "lsp"]);
+        let below = |call: usize, method: &str| {
+            let own = spans.iter().filter(|span| span.parent_span_id == calls[call].span_context.span_id());
+            own.filter(|span| span.name == method).collect::<Vec<_>>()
+        };
+        for call in [0, 1] {
+            let prepared = below(call, "textDocument/prepareCallHierarchy");
+            assert_eq!(prepared.iter().map(|span| took(span).as_millis()).collect::<Vec<_>>(), [20]);
+        }
+        let asked = below(0, "callHierarchy/outgoingCalls");
+        assert_eq!(asked.iter().map(|span| took(span).as_millis()).collect::<Vec<_>>(), [30, 30]);
+        let mut ends: Vec<_> =
+            below(1, "callHierarchy/outgoingCalls").iter().map(|span| attribute(span, names::ERROR_TYPE)).collect();
+        ends.sort();
+        assert_eq!(ends, [None, Some("cancelled".to_owned())]);
+    });
+}
+
+#[test]
 fn a_deadline_is_told_with_what_was_waited_for() {
     paused(|| async {
         let site = Site::usual();

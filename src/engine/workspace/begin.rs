@@ -8,10 +8,10 @@ use crate::base::ids::{LanguageId, ServerKind};
 use crate::engine::anchors;
 use crate::engine::execution::{Execution, Provider};
 use crate::engine::known_files::Look;
-use crate::engine::operation;
+use crate::engine::operation::{self, asks_for_name};
 use crate::engine::providers::{self, Choice, Planned};
 use crate::engine::question::DocumentInput;
-use crate::engine::server_state::Unavailable;
+use crate::engine::server_state::{ServerState, Unavailable};
 use crate::model::error::ErrorCode;
 use crate::model::operation::{LspQuery, Subject};
 use crate::model::query::Query;
@@ -196,6 +196,11 @@ impl Workspace {
         }
         let waits_for_all = !is_about_a_place(&query);
         let providers: Vec<Provider> = plan.choices.iter().map(|choice| self.provider(choice, ctx)).collect();
+        let (providers, failing) = if asks_for_name(&query) && Instant::now() >= operation::last_moment(deadline) {
+            without_failing(providers)
+        } else {
+            (providers, vec![])
+        };
         let awaited = providers.iter().filter(|provider| waits_for_all || !provider.is_linter);
         let pending: Vec<_> = awaited.filter(|provider| provider.state.borrow().is_pending()).collect();
         if !pending.is_empty() {
@@ -213,7 +218,7 @@ impl Workspace {
             asker: Asker::Call(call.clone()),
             document,
             providers,
-            unavailable: plan.unavailable.clone(),
+            unavailable: plan.unavailable.iter().cloned().chain(failing).collect(),
             source_files: plan.served_files,
             servers: self.setup.servers.clone(),
             gate: self.setup.gate.clone(),
@@ -271,8 +276,7 @@ impl Workspace {
     }
 
     fn plan(&mut self, query: &GatedQuery) -> Planned<Arc<Plan>> {
-        let names = |query: &GatedQuery| matches!(query, Query::Lsp(asked) if asked.subject.uri().is_none());
-        let linters = !matches!(query, Query::WorkspaceSymbols { .. }) && !names(query);
+        let linters = !matches!(query, Query::WorkspaceSymbols { .. }) && !asks_for_name(query);
         match query.uri() {
             Some(uri) => self.plan_file(uri, linters),
             None => self.plan_workspace(linters),
@@ -346,6 +350,20 @@ fn is_about_a_place(query: &GatedQuery) -> bool {
             | Query::DocumentSymbols { .. }
             | Query::Lsp(LspQuery { subject: Subject::At(..) | Subject::File(_), .. })
     )
+}
+
+/// Those who may answer yet, if there are any, and why the others don't: they have failed, and the next start hasn't brought them
+/// back in time.
+fn without_failing(providers: Vec<Provider>) -> (Vec<Provider>, Vec<Unavailable>) {
+    let failure = |provider: &Provider| match &*provider.state.borrow() {
+        ServerState::Restarting(down) => Some(Unavailable::down(provider.kind.as_str(), down)),
+        _ => None,
+    };
+    let failing: Vec<Unavailable> = providers.iter().filter_map(failure).collect();
+    if failing.len() == providers.len() {
+        return (providers, vec![]);
+    }
+    (providers.into_iter().filter(|provider| failure(provider).is_none()).collect(), failing)
 }
 
 fn no_files() -> ToolError {

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::fake_server::*;
 use crate::harness::*;
+use crate::lsp_tool::at;
 use exposition::Exposition;
 
 /// A service whose metrics can be scraped.
@@ -54,6 +55,31 @@ fn good(site: &Site) -> FakeServer {
 }
 
 const OPERATIONS: &str = "mcp_server_operation_duration_seconds_count";
+
+#[test]
+fn each_request_of_a_call_hierarchy_is_counted_and_the_call_once() {
+    paused(|| async {
+        let site = Site::usual();
+        let item = json!({
+            "name": "f", "kind": 12, "uri": site.uri("a.fake"), "range": range(0), "selectionRange": range(0)
+        });
+        let fake = FakeServer::new()
+            .capabilities(json!({"callHierarchyProvider": true, "textDocumentSync": 1}))
+            .answer("textDocument/prepareCallHierarchy", json!([item, item]))
+            .answer("callHierarchy/incomingCalls", json!([{"from": item, "fromRanges": [range(0)]}]));
+        let measured = Measured::open(Plan::one(site, fake.launcher())).await;
+        let yard = &measured.yard;
+        assert_eq!(at(yard, "incomingCalls", 0, 0).await.whole().as_array().unwrap().len(), 1);
+        let read = measured.read();
+        let counted = |method| {
+            let rpc = [("rpc_method", method), ("codeyard_server_kind", "fake")];
+            read.sum("rpc_client_call_duration_seconds_count", &rpc)
+        };
+        assert_eq!(counted("textDocument/prepareCallHierarchy"), 1.0);
+        assert_eq!(counted("callHierarchy/incomingCalls"), 2.0);
+        assert_eq!(read.sum(OPERATIONS, &[("gen_ai_tool_name", "lsp"), ("mcp_method_name", "tools/call")]), 1.0);
+    });
+}
 
 #[test]
 fn calls_move_times_sources_and_states() {

@@ -1,0 +1,213 @@
+//! The tool `lsp` and what changes: one execution for all who ask alike, what is retained and until when, positions in the
+//! present text.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::fake_server::*;
+use crate::harness::*;
+use crate::lsp_tool::*;
+
+const DEFINE: &str = "textDocument/definition";
+const REFER: &str = "textDocument/references";
+
+fn capable(site: &Site) -> FakeServer {
+    FakeServer::new()
+        .capabilities(json!({
+            "definitionProvider": true, "referencesProvider": true, "hoverProvider": true, "textDocumentSync": 1
+        }))
+        .answer(DEFINE, json!([site.location("a.fake", 1)]))
+        .answer(REFER, json!([site.location("a.fake", 2)]))
+        .answer("textDocument/hover", json!(null))
+}
+
+async fn one(site: Site, fake: Arc<FakeLauncher>) -> Yard {
+    Plan::one(site, fake).open().await
+}
+
+#[test]
+fn those_who_ask_alike_share_one_execution() {
+    paused(|| async {
+        let site = Site::usual();
+        let slow = [wait_ms(200), reply(json!([site.location("a.fake", 1)]))];
+        let fake = capable(&site).on(DEFINE, slow).launcher();
+        let yard = one(site, fake.clone()).await;
+        let calls: Vec<_> = (0..8).map(|_| tokio::spawn(at(&yard, "goToDefinition", 0, 0))).collect();
+        let mut bytes = vec![];
+        for call in calls {
+            let told = call.await.unwrap();
+            told.took_about(200);
+            bytes.push(told.bytes().to_vec());
+        }
+        bytes.dedup();
+        assert_eq!((bytes.len(), fake.record().count(DEFINE)), (1, 1));
+        // What an operation doesn't need makes no other question of it.
+        let outline = |more: Value| {
+            let mut arguments = json!({"operation": "goToDefinition", "filePath": "a.fake", "line": 1, "character": 1});
+            arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            lsp(&yard, arguments)
+        };
+        outline(json!({"query": "x"})).await.whole();
+        outline(json!({"filePath": yard.site().root.join("a.fake")})).await.whole();
+        assert_eq!((fake.record().count(DEFINE), yard.counts.retained_hits()), (1, 2));
+        at(&yard, "goToDefinition", 0, 1).await.whole();
+        assert_eq!(fake.record().count(DEFINE), 2, "another position is another question");
+    });
+}
+
+#[test]
+fn when_all_who_ask_alike_go_there_is_one_cancellation() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = capable(&site).on(DEFINE, [until_cancelled(), fail(-32800, "cancelled")]).launcher();
+        let yard = one(site, fake.clone()).await;
+        let calls: Vec<_> = (0..5).map(|_| tokio::spawn(at(&yard, "goToDefinition", 0, 0))).collect();
+        fake.wait_for(DEFINE, 1).await;
+        settle().await;
+        for call in calls {
+            call.abort();
+        }
+        fake.wait_for("$/cancelRequest", 1).await;
+        pass(1_000).await;
+        assert_eq!(fake.record().cancelled(), [DEFINE]);
+    });
+}
+
+#[test]
+fn what_the_two_catalogs_retain_is_not_each_others() {
+    paused(|| async {
+        let site = Site::usual();
+        let fake = capable(&site).launcher();
+        let yard = one(site, fake.clone()).await;
+        let ask_both = async || {
+            assert_eq!(at(&yard, "goToDefinition", 0, 0).await.whole(), json!([yard.site().location("a.fake", 1)]));
+            let other = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
+            assert_eq!(other["locations"], json!([yard.site().location("a.fake", 1)]));
+        };
+        ask_both().await;
+        assert_eq!((fake.record().count(DEFINE), yard.counts.retained_hits()), (2, 0));
+        ask_both().await;
+        assert_eq!((fake.record().count(DEFINE), yard.counts.retained_hits()), (2, 2));
+    });
+}
+
+#[test]
+fn what_changes_answers_ends_what_was_retained_and_nothing_else_does() {
+    type Act = fn(&Yard, &FakeLauncher);
+    let cases: [(&str, bool, Act); 6] = [
+        ("nothing", false, |_, _| {}),
+        ("an edit of the document", true, |yard, _| yard.site().write("a.fake", "alpha other\nbeta\ngamma\n")),
+        ("an edit of another source file", true, |yard, _| yard.site().write("b.fake", "new\n")),
+        ("a deletion", true, |yard, _| yard.site().remove("b.fake")),
+        ("a push of diagnostics", false, |yard, fake| {
+            fake.push([diagnostics(&yard.site().uri("b.fake"), None, json!([finding(0, "m")]))]);
+        }),
+        ("a refresh", true, |_, fake| fake.push([ask("workspace/diagnostic/refresh", json!(null))])),
+    ];
+    for (what, ends, act) in cases {
+        for watched in [true, false] {
+            paused(|| async move {
+                let site = Site::new(&[("a.fake", "alpha\nbeta\ngamma\n"), ("b.fake", "b\n")]);
+                let fake = capable(&site).launcher();
+                let plan = Plan::one(site, fake.clone());
+                let yard = if watched { plan.open().await } else { plan.unwatched().at_once().open().await };
+                at(&yard, "findReferences", 0, 0).await.whole();
+                let before = fake.record().count(REFER);
+                act(&yard, &fake);
+                pass(10).await;
+                at(&yard, "findReferences", 0, 0).await.whole();
+                let asked = fake.record().count(REFER) > before;
+                assert!(asked == ends || !watched && asked, "{what}, watched: {watched}");
+            });
+        }
+    }
+}
+
+#[test]
+fn pages_add_up_and_a_cursor_is_stale_after_an_edit() {
+    paused(|| async {
+        let site = Site::new(&[("a.fake", &"word\n".repeat(900))]);
+        let all: Vec<Value> = (0..900).rev().map(|line| site.location("a.fake", line)).collect();
+        let fake = capable(&site).answer(REFER, json!(all)).pipe_bytes(1 << 20).launcher();
+        let yard = one(site, fake.clone()).await;
+        let mut arguments = place("findReferences", 0, 0);
+        let (mut lines, mut first) = (vec![], None);
+        loop {
+            let told = lsp(&yard, arguments.clone()).await;
+            let metadata = told.metadata();
+            assert_eq!(metadata["total"], 900);
+            assert!(told.text().chars().count() <= 40_000);
+            assert_eq!(
+                serde_json::from_str::<Value>(told.text()).unwrap(),
+                metadata["result"],
+                "one and the same page"
+            );
+            let page = metadata["result"].as_array().unwrap().clone();
+            lines.extend(page.into_iter().map(|one| one["range"]["start"]["line"].as_u64().unwrap()));
+            arguments["cursor"] = metadata["nextCursor"].clone();
+            first.get_or_insert(arguments.clone());
+            if arguments["cursor"].is_null() {
+                break;
+            }
+        }
+        assert_eq!(lines, (0..900).collect::<Vec<u64>>());
+        assert_eq!(fake.record().count(REFER), 1, "one request for all of it");
+        let mut other = first.clone().unwrap();
+        other["character"] = 2.into();
+        lsp(&yard, other).await.failed_with("CURSOR_INVALID");
+        yard.site().write("b.fake", "new\n");
+        lsp(&yard, first.unwrap()).await.failed_with("CURSOR_STALE");
+    });
+}
+
+#[test]
+fn positions_are_looked_for_in_the_present_text() {
+    paused(|| async {
+        let site = Site::new(&[("a.fake", "let 𝒳b = one(two)\n")]);
+        let fake = capable(&site).launcher();
+        let yard = one(site, fake.clone()).await;
+        let names = |error: &Value| -> Vec<(String, u64)> {
+            let all = error["identifiers"].as_array().unwrap().iter();
+            all.map(|one| (one["name"].as_str().unwrap().to_owned(), one["character"].as_u64().unwrap())).collect()
+        };
+        let named = |list: &[(&str, u64)]| list.iter().map(|(name, at)| ((*name).to_owned(), *at)).collect::<Vec<_>>();
+        // Behind `one`, beyond the line, beyond the file.
+        let told = at(&yard, "goToDefinition", 0, 13).await;
+        let error = told.failed("NOT_FOUND", "no_identifier");
+        assert_eq!(names(&error), named(&[("let", 1), ("𝒳b", 5), ("one", 11), ("two", 15)]));
+        assert!(told.text().contains("one at 11"), "{}", told.text());
+        let error = at(&yard, "goToDefinition", 0, 99).await.failed("NOT_FOUND", "position_beyond");
+        assert_eq!((&error["length"], names(&error).len()), (&json!(18), 4));
+        let error = at(&yard, "goToDefinition", 7, 0).await.failed("NOT_FOUND", "position_beyond");
+        assert_eq!(error["line"], 8);
+        assert_eq!(fake.record().count(DEFINE), 0, "nothing of this is the server's business");
+        let longer = format!("{}last\n", "other word\n".repeat(7));
+        yard.site().write("a.fake", &longer);
+        assert_eq!(at(&yard, "goToDefinition", 7, 0).await.whole(), json!([yard.site().location("a.fake", 1)]));
+        let error = at(&yard, "goToDefinition", 0, 5).await.failed("NOT_FOUND", "no_identifier");
+        assert_eq!(names(&error), named(&[("other", 1), ("word", 7)]));
+        let error = at(&yard, "goToDefinition", 0, 13).await.failed("NOT_FOUND", "position_beyond");
+        assert_eq!((&error["length"], names(&error)), (&json!(10), named(&[("other", 1), ("word", 7)])));
+        // The server's own silence between words is explained by the present text, too.
+        yard.site().write("a.fake", "a  = b\n");
+        let error = at(&yard, "hover", 0, 2).await.failed("NOT_FOUND", "no_identifier");
+        assert_eq!(names(&error), named(&[("a", 1), ("b", 6)]));
+        assert_eq!(fake.record().count("textDocument/hover"), 1);
+        yard.site().write("a.fake", "a\n");
+        at(&yard, "hover", 0, 0).await.nothing("hover");
+    });
+}
+
+#[test]
+fn a_file_that_is_gone_is_said_and_nothing_of_it_is_retained() {
+    paused(|| async {
+        let site = Site::usual();
+        let yard = one(Site::usual(), capable(&site).launcher()).await;
+        at(&yard, "hover", 0, 0).await.nothing("hover");
+        yard.site().remove("a.fake");
+        let told = at(&yard, "hover", 0, 0).await;
+        told.failed_with("NOT_FOUND");
+        assert_eq!(told.text(), "File not found: a.fake");
+    });
+}
