@@ -490,11 +490,11 @@ impl Called {
         whole["structuredContent"].clone()
     }
 
-    /// The reply's bytes; fails if the call did.
+    /// The reply's bytes; fails if the call did with an error of JSON-RPC.
     #[track_caller]
     pub fn bytes(&self) -> &[u8] {
         match &self.reply {
-            Reply::Result(bytes) => bytes,
+            Reply::Result(bytes) | Reply::Refusal { result: bytes, .. } => bytes,
             Reply::Error { data, .. } => panic!("the call failed: {data:?}"),
         }
     }

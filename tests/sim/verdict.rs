@@ -42,7 +42,7 @@ pub fn judge(stage: &mut Stage, call: &Call, done: &Done, known: Known) -> Judge
         stage.wrong(format!("call {} took {} ms", call.number, took.as_millis()));
     }
     let bytes = match &done.reply {
-        Reply::Result(bytes) => bytes.clone(),
+        Reply::Result(bytes) | Reply::Refusal { result: bytes, .. } => bytes.clone(),
         Reply::Error { data, .. } => data.clone().unwrap_or_default(),
     };
     if bytes.len() > call.limits.response_bytes - limits::RESPONSE_ENVELOPE_BYTES {
@@ -52,15 +52,17 @@ pub fn judge(stage: &mut Stage, call: &Call, done: &Done, known: Known) -> Judge
     match &done.reply {
         Reply::Result(_) => {
             let whole: Value = serde_json::from_slice(&bytes).unwrap();
-            match error_in(&whole) {
-                Some(error) => {
-                    if whole["content"][0]["text"].as_str().is_none_or(|text| text.contains("No results")) {
-                        stage.wrong(format!("call {} failed, and says that there is nothing: {whole}", call.number));
-                    }
-                    failed(stage, call, done, known, error)
-                }
-                None => answered(stage, call, done, &whole),
+            if error_in(&whole).is_some() {
+                stage.wrong(format!("call {} failed, and its reply doesn't say so: {whole}", call.number));
             }
+            answered(stage, call, done, &whole)
+        }
+        Reply::Refusal { .. } => {
+            let whole: Value = serde_json::from_slice(&bytes).unwrap();
+            if whole["content"][0]["text"].as_str().is_none_or(|text| text.contains("No results")) {
+                stage.wrong(format!("call {} failed, and says that there is nothing: {whole}", call.number));
+            }
+            failed(stage, call, done, known, error_in(&whole).expect("a refusal names its code"))
         }
         Reply::Error { .. } => failed(stage, call, done, known, error_of(&bytes)),
     }
