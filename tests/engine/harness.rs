@@ -470,7 +470,7 @@ impl Yard {
 /// What came of a call.
 #[derive(Debug, Clone)]
 pub struct Called {
-    reply: Reply,
+    pub reply: Reply,
     pub took: Duration,
 }
 

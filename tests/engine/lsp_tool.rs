@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use codeyard::base::limits::LATE_SERVER_MS;
+use codeyard::gateway::service::Reply;
 use serde_json::{Value, json};
 
 use crate::harness::*;
@@ -46,6 +47,11 @@ pub fn named(yard: &Yard, name: &str) -> impl Future<Output = Told> + Send + 'st
 }
 
 impl Told {
+    /// The reply as a transport gets it.
+    pub fn reply(&self) -> &Reply {
+        &self.called.reply
+    }
+
     /// The text for the agent.
     pub fn text(&self) -> &str {
         self.whole["content"][0]["text"].as_str().unwrap()

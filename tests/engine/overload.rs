@@ -1,9 +1,11 @@
 //! Places for calls: so many in a workspace, so many in the process, and a refusal at once beyond.
 
+use codeyard::gateway::service::Reply;
 use serde_json::json;
 
 use crate::fake_server::*;
 use crate::harness::*;
+use crate::lsp_tool::{lsp, place};
 
 fn mute() -> FakeServer {
     FakeServer::new()
@@ -22,6 +24,9 @@ fn the_257th_call_to_a_workspace_is_refused_at_once() {
         let details = refused.failed_as("CAP_EXCEEDED", "overloaded");
         assert!(details["retryAfterMs"].as_u64().unwrap() > 0);
         refused.took_about(0);
+        let told = place("hover", 0, 0);
+        let told = lsp(&yard, told).await;
+        assert!(matches!(told.reply(), Reply::Refusal { overloaded: true, retry_after_ms: Some(_), .. }), "{told:?}");
         yard.start("w1", HOVER, yard.sites[1].at("a.fake", 0, 0)).await.ok();
         for call in calls {
             call.await.unwrap().timed_out("answering");

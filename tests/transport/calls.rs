@@ -148,6 +148,9 @@ async fn overload_is_503_with_the_hint_twice() {
     let answer = server.send(&server.call(&json!(1), "busy", &json!({})).in_session(&session)).await;
     assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
     assert_eq!(answer.json()["error"]["data"]["details"], json!({"reason": "overloaded", "retryAfterMs": 500}));
+    let answer = server.send(&server.call(&json!(2), "occupied", &json!({})).in_session(&session)).await;
+    assert_eq!((answer.status, answer.header("retry-after")), (503, Some("2")), "a tool result may say so too");
+    assert_eq!(answer.json()["result"]["isError"], true);
 }
 
 #[tokio::test]

@@ -238,6 +238,11 @@ async fn answer(call: ToolCall) -> Reply {
             b"{\n  \"structuredContent\": {\"a\": \"x\\ny\"},\r\n  \"content\": []\n}",
         )),
         "busy" => Reply::overloaded(),
+        "occupied" => Reply::Refusal {
+            result: Bytes::from_static(b"{\"isError\":true,\"content\":[]}"),
+            retry_after_ms: Some(1_500),
+            overloaded: true,
+        },
         "fail" => Reply::Error {
             code: -32_603,
             message: "no".to_owned(),
