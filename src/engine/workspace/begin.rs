@@ -315,14 +315,16 @@ impl Workspace {
     }
 
     pub(super) fn plan_workspace(&mut self, linters: bool) -> Planned<Arc<Plan>> {
-        if let Some(plan) = self.workspace_plans.get(&linters) {
+        let now = Instant::now();
+        if let Some((plan, until)) = self.workspace_plans.get(&linters)
+            && until.is_none_or(|until| now < until)
+        {
             return Ok(plan.clone());
         }
         let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
         let plan = Arc::new(providers::plan_for_workspace(&self.setup, &files, linters)?);
-        if plan.unavailable.is_empty() {
-            self.workspace_plans.insert(linters, plan.clone());
-        }
+        let until = (!plan.unavailable.is_empty()).then(|| now + INCOMPLETE_PLAN_LIFE);
+        self.workspace_plans.insert(linters, (plan.clone(), until));
         Ok(plan)
     }
 

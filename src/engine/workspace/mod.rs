@@ -49,6 +49,8 @@ const MAILBOX: usize = 4_096;
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(15);
 /// Executions that are remembered; dead ones are swept beyond it.
 const MAX_REMEMBERED_RUNS: usize = 1_024;
+/// How long a plan of the whole workspace is remembered in which a server is missing. Making one looks at every folder.
+const INCOMPLETE_PLAN_LIFE: Duration = Duration::from_secs(1);
 
 /// Row 7: a question begins.
 #[derive(Message)]
@@ -215,7 +217,8 @@ pub struct Workspace {
     children: BTreeMap<ChildKey, Child>,
     runs: HashMap<String, (WeakRun, CallTrace)>,
     plans: HashMap<(PathBuf, String, bool), Arc<Plan>>,
-    workspace_plans: HashMap<bool, Arc<Plan>>,
+    /// With the time until which they hold, if a server that is missing may come.
+    workspace_plans: HashMap<bool, (Arc<Plan>, Option<Instant>)>,
     sweeping: sweep::Sweeping,
     draining: bool,
     _exit: ExitGuard,
