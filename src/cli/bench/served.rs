@@ -19,6 +19,7 @@ use crate::base::limits::RETRY_AFTER_MS;
 use crate::cli::Failure;
 use crate::lsp::install::{Installer, SERVERS_DIR_VARIABLE};
 use crate::lsp::launch::Process;
+use crate::lsp::registry::Registry;
 use crate::protocol::names::{REVISION, SERVER_VERSION};
 
 /// The series that counts answers by where they came from.
@@ -48,11 +49,15 @@ impl Served {
     ) -> Result<Self, Failure> {
         // A line for each call would be read by the thread that measures.
         let mut text = format!("[log]\nlevel = \"warn\"\n{more}");
+        let registry = Registry::builtin();
         for corpus in corpora {
             let (name, kind) = (workspace(corpus), corpus.language.kind);
             let root = toml::Value::String(corpus.root.display().to_string());
+            // The bare side has one language server; of some repositories several could serve a part.
+            let others = registry.servers.keys().filter(|other| *other != kind).cloned().map(toml::Value::String);
+            let others = toml::Value::Array(others.collect());
             text.push_str(&format!(
-                "\n[[workspace]]\nname = \"{name}\"\nroots = [{root}]\nservers = {{ prefer = [\"{kind}\"], disable = [\"ruff\"] }}\n"
+                "\n[[workspace]]\nname = \"{name}\"\nroots = [{root}]\nservers = {{ prefer = [\"{kind}\"], disable = {others} }}\n"
             ));
         }
         let config = folder.join("codeyard.toml");
