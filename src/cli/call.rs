@@ -159,10 +159,13 @@ fn with_operation(name: &str, mut arguments: Value) -> (String, Value) {
 fn tool_named<'a>(tools: &'a [String], name: &str) -> Result<&'a str, Failure> {
     let exact = tools.iter().find(|tool| *tool == name);
     let ending = || tools.iter().find(|tool| tool.strip_suffix(name).is_some_and(|rest| rest.ends_with(['.', '_'])));
-    exact
-        .or_else(ending)
-        .map(String::as_str)
-        .ok_or_else(|| Failure::usage(format!("there is no tool `{name}`; there are {}", tools.join(", "))))
+    exact.or_else(ending).map(String::as_str).ok_or_else(|| {
+        let operations = Operation::ALL.map(Operation::as_str).join(", ");
+        Failure::usage(format!(
+            "there is no tool `{name}`; there are {}, and the operations {operations}",
+            tools.join(", ")
+        ))
+    })
 }
 
 /// The arguments as JSON, a `uri` that is a path made a URI.

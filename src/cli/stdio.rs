@@ -4,6 +4,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::StdioArgs;
 use super::{Failure, assemble, logging};
+use crate::catalog::{CatalogId, CatalogSet};
 use crate::config::Config;
 use crate::gateway::service::{Principal, Service as _};
 use crate::transport::attach::{self, Hello};
@@ -25,6 +26,16 @@ pub fn run(mut args: StdioArgs) -> Result<(), Failure> {
 }
 
 async fn serve(args: StdioArgs, config: Config) -> Result<(), Failure> {
+    if let Err(why) = CatalogSet::parse(&args.catalog) {
+        let all = CatalogId::ALL.map(CatalogId::as_str).join(", ");
+        return Err(Failure::usage(format!("--catalog {}: {why}; there are {all}, joined with +", args.catalog)));
+    }
+    let several = args.workspace.is_none() && args.source.root.len() > 1;
+    if several {
+        eprintln!(
+            "codeyard: each --root is a workspace of its own; this session is in the first, --workspace NAME names another"
+        );
+    }
     let state = assemble::open_state(args.source.state_dir.as_deref())?;
     let hello = Hello {
         version: attach::VERSION,
@@ -45,9 +56,8 @@ async fn serve(args: StdioArgs, config: Config) -> Result<(), Failure> {
     let Some(endpoint) = endpoint else {
         service.end().await;
         return Err(Failure::new(format!(
-            "there is no such workspace or catalog (workspace {}, catalog {}); try `codeyard stdio --help`",
-            args.workspace.as_deref().unwrap_or("by default"),
-            args.catalog
+            "there is no workspace {}; try `codeyard stdio --help`",
+            args.workspace.as_deref().unwrap_or("by default")
         )));
     };
     let shutdown = CancellationToken::new();

@@ -136,6 +136,7 @@ impl Execution {
         };
         let entries: usize = collected.answers.iter().map(entries).sum();
         let if_nothing = collected.if_nothing.take();
+        let has_function = collected.answers.iter().any(|answer| matches!(answer, RawAnswer::Calls(_)));
         let (query, gate, limits) = (self.query.clone(), self.gate.clone(), self.limits.clone());
         let total = self.source_files;
         let asker = self.asker.clone();
@@ -157,7 +158,7 @@ impl Execution {
                 if let Some(error) = if_nothing.filter(|_| has_nothing(&result)) {
                     return Outcome::Failed(error);
                 }
-                if let Some(error) = self.points_at_nothing(&result) {
+                if let Some(error) = self.points_at_nothing(&result).filter(|_| !has_function) {
                     return Outcome::Failed(error);
                 }
                 self.finish(result, observed).await

@@ -8,6 +8,9 @@ use crate::base::limits::MAX_IDENTIFIERS_TOLD;
 use crate::lsp::text::Document;
 use crate::model::position::Position;
 
+/// Letters of a word that are told; longer ones are cut.
+const MAX_WORD_CHARS: usize = 60;
+
 /// How a position lies to the words of its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spot {
@@ -60,6 +63,12 @@ pub fn words(document: &Document, line: u32) -> Vec<Word> {
     words
         .retain(|word| word.text.starts_with(|first| unicode_ident::is_xid_start(first) || matches!(first, '_' | '$')));
     words.truncate(MAX_IDENTIFIERS_TOLD);
+    for word in &mut words {
+        if let Some((end, _)) = word.text.char_indices().nth(MAX_WORD_CHARS) {
+            word.text.truncate(end);
+            word.text.push('…');
+        }
+    }
     words
 }
 
@@ -109,5 +118,6 @@ mod tests {
         );
         assert_eq!(words(&Document::new("a ".repeat(1_000)), 0).len(), MAX_IDENTIFIERS_TOLD);
         assert!(words(&document, 7).is_empty());
+        assert_eq!(words(&Document::new("x".repeat(100)), 0)[0].text, "x".repeat(MAX_WORD_CHARS) + "…");
     }
 }

@@ -99,6 +99,7 @@ fn collected(providers: &[Provider], unavailable: &[Unavailable], operation: Ope
     let mut passed_over = unavailable.to_vec();
     let mut is_partial = false;
     let mut is_answered = false;
+    let mut fallen = None;
     let mut is_cut = false;
     let mut dead = unavailable.iter().find(|why| !why.kind.is_empty()).map(failed);
     for (provider, said) in providers.iter().zip(said) {
@@ -111,6 +112,7 @@ fn collected(providers: &[Provider], unavailable: &[Unavailable], operation: Ope
             Said::Nothing(why) => {
                 if !provider.is_linter && why.reason != UNSUPPORTED {
                     dead = dead.or_else(|| Some(failed(&why)));
+                    fallen = fallen.or_else(|| Some(failed(&why)));
                 }
                 passed_over.push(why);
             }
@@ -126,7 +128,11 @@ fn collected(providers: &[Provider], unavailable: &[Unavailable], operation: Ope
     }
     // That a language has no server at all is nobody's failure.
     passed_over.retain(|why| !why.kind.is_empty());
-    let if_nothing = dead.filter(|_| !is_answered);
+    // In the whole workspace each language counts: where the server of one has fallen, nobody knows that there is nothing.
+    let if_nothing = match operation {
+        Operation::WorkspaceSymbol => fallen.or(dead.filter(|_| !is_answered)),
+        _ => dead.filter(|_| !is_answered),
+    };
     Gathered::Answers(Collected { answers, passed_over, is_partial, is_cut, if_nothing })
 }
 
@@ -164,6 +170,10 @@ async fn ask(
     let (RawAnswer::CallItems(items), Some(document)) = (answer, question.document()) else {
         return Err(ProviderFailure::Failed(ToolError::internal()));
     };
+    if items.is_empty() {
+        // No function, which isn't the same as one without calls.
+        return Ok(RawAnswer::CallItems(items));
+    }
     if items.len() > MAX_CALL_ITEMS {
         return Err(ProviderFailure::Failed(ToolError::too_many("too_many_functions", MAX_CALL_ITEMS)));
     }
@@ -222,6 +232,8 @@ pub fn nothing_there(asked: &LspQuery<CanonicalUri>, document: &DocumentInput) -
     (!points_at_word).then(|| about_line(NO_WORD, document, position))
 }
 
+/// Letters of a name in a title.
+const MAX_TITLE_NAME_CHARS: usize = 200;
 /// `details.reason` of a position beyond the document or its line.
 const BEYOND: (&str, &str) = ("position_beyond", "the position lies beyond the document");
 /// `details.reason` of a position without a word.
@@ -253,6 +265,6 @@ pub fn title(asked: &LspQuery<CanonicalUri>, gate: &Gate) -> String {
             format!("{operation} {}:{}:{}", relative(uri), u64::from(at.line) + 1, u64::from(at.character) + 1)
         }
         Subject::File(uri) => format!("{operation} {}", relative(uri)),
-        Subject::Name(name) => format!("{operation} {name}"),
+        Subject::Name(name) => format!("{operation} {}", name.chars().take(MAX_TITLE_NAME_CHARS).collect::<String>()),
     }
 }

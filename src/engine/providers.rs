@@ -71,7 +71,7 @@ pub fn plan_for_file(setup: &WorkspaceSetup, path: &Path, with_linters: bool) ->
     let mut plan = Plan::default();
     match setup.servers.index.language_of(path) {
         Some(language) => {
-            let asking = Asking { setup, look: &Disk, with_linters };
+            let asking = Asking { setup, look: &Disk, with_linters, for_symbols: false };
             plan_language(&asking, language, path, &mut plan, &mut waits);
         }
         None => plan.unavailable.push(no_server()),
@@ -79,7 +79,8 @@ pub fn plan_for_file(setup: &WorkspaceSetup, path: &Path, with_linters: bool) ->
     if waits.is_empty() { Ok(plan) } else { Err(waits) }
 }
 
-/// The servers of all languages that have files in the workspace. `files` are its source files, sorted.
+/// The servers of all languages that have files in the workspace. `files` are its source files, sorted. Without linters it is for
+/// symbols: servers that know none are left out.
 pub fn plan_for_workspace(setup: &WorkspaceSetup, files: &[PathBuf], with_linters: bool) -> Planned {
     let mut languages: BTreeMap<&str, (usize, BTreeMap<&Path, &Path>)> = BTreeMap::new();
     for file in files {
@@ -94,7 +95,7 @@ pub fn plan_for_workspace(setup: &WorkspaceSetup, files: &[PathBuf], with_linter
     languages.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
     let mut waits = Vec::new();
     let mut plan = Plan::default();
-    let asking = Asking { setup, look: &Glance::default(), with_linters };
+    let asking = Asking { setup, look: &Glance::default(), with_linters, for_symbols: !with_linters };
     for (language, (_, folders)) in languages {
         for file in folders.into_values() {
             plan_language(&asking, language, file, &mut plan, &mut waits);
@@ -121,6 +122,8 @@ struct Asking<'a> {
     setup: &'a WorkspaceSetup,
     look: &'a dyn Look,
     with_linters: bool,
+    /// Whether symbols of the workspace are wanted.
+    for_symbols: bool,
 }
 
 /// A program that is there, or still looked for.
@@ -146,8 +149,13 @@ fn plan_language(asking: &Asking<'_>, language: &str, path: &Path, plan: &mut Pl
     };
     let mut missing: Option<Unavailable> = None;
     let mut taken = false;
+    let mut nobody_misses = false;
     for one in chooser.consider(language, path, asking.with_linters, &mut available) {
         let is_primary = one.server.role == Role::Primary;
+        if asking.for_symbols && one.server.quirks.no_symbols {
+            nobody_misses = true;
+            continue;
+        }
         match one.verdict {
             Verdict::Serves { root, program, .. } => {
                 taken |= is_primary;
@@ -164,7 +172,7 @@ fn plan_language(asking: &Asking<'_>, language: &str, path: &Path, plan: &mut Pl
             _ => {}
         }
     }
-    if !taken {
+    if !taken && !nobody_misses {
         plan.unavailable.push(missing.unwrap_or_else(no_server));
     }
 }

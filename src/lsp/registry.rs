@@ -182,6 +182,8 @@ pub struct Readiness {
 pub struct Quirks {
     /// Methods for which `$/cancelRequest` must not be sent.
     pub no_cancel: Vec<String>,
+    /// It knows no symbols of a workspace, so that nobody misses it there.
+    pub no_symbols: bool,
     /// The most symbols that it names in an answer to `workspace/symbol`; 0: as many as there are.
     pub symbols_max: usize,
     /// Its answers depend on which documents are open.

@@ -1,8 +1,8 @@
 //! Pages of what the tool `lsp` finds (decisions §4): as many entries as their JSON text, indented by 2, has room for.
 //!
 //! Entries count one by one; of an outline every symbol counts, and a page that begins inside others repeats those it lies in, so
-//! that each page is a tree by itself. Invariants: a page's text has at most [`MAX_OUTPUT_CHARS`] code points, unless one entry
-//! alone has more; a whole list that fits is one page; a page is never empty before the end.
+//! that each page is a tree by itself; where those alone would fill the page, the innermost of them. Invariants: a page's text has at
+//! most [`MAX_OUTPUT_CHARS`] code points, unless one entry alone has more; a whole list that fits is one page; a page is never empty before the end.
 
 use std::io;
 
@@ -26,10 +26,14 @@ const INDENT: usize = 2;
 /// How many entries the page from `offset` has, at most `max`.
 pub(super) fn page_length(found: &Found, offset: usize, max: usize) -> usize {
     let left = found.len().saturating_sub(offset);
-    let mut room = MAX_OUTPUT_CHARS + SEPARATOR;
-    room = room.saturating_sub(FRAME + repeated(found, offset).map(|at| chars(found, at)).sum::<usize>());
+    let above = repeated(found, offset);
+    let mut base = above.first().or(Some(&offset)).map_or(0, |first| depth(found, *first));
+    let repeated: usize = above.iter().map(|at| chars(found, *at, base)).sum();
+    let mut room = (MAX_OUTPUT_CHARS + SEPARATOR).saturating_sub(FRAME + repeated);
     let fits = (offset..found.len()).take(max).take_while(|at| {
-        let needed = chars(found, *at);
+        // What lies outside of all that is repeated begins a tree of its own.
+        base = base.min(depth(found, *at));
+        let needed = chars(found, *at, base);
         let fits = needed <= room;
         room = room.saturating_sub(needed);
         fits
@@ -49,14 +53,14 @@ pub(super) fn part(found: &Found, offset: usize, length: usize) -> Found {
         Found::Incoming(list) => Found::Incoming(list[from..to].to_vec()),
         Found::Outgoing(list) => Found::Outgoing(list[from..to].to_vec()),
         Found::Outline(list) => {
-            let above = repeated(found, offset).map(|at| list[at].clone());
+            let above = repeated(found, offset).into_iter().map(|at| list[at].clone());
             Found::Outline(above.chain(list[from..to].iter().cloned()).collect())
         }
     }
 }
 
-/// The symbols that the one at `offset` lies in, the outermost first.
-fn repeated(found: &Found, offset: usize) -> impl Iterator<Item = usize> {
+/// The symbols that the one at `offset` lies in, the outermost first: all, or as many of the innermost as leave half of the page.
+fn repeated(found: &Found, offset: usize) -> Vec<usize> {
     let mut above = Vec::new();
     if let Found::Outline(list) = found
         && let Some(first) = list.get(offset)
@@ -69,11 +73,26 @@ fn repeated(found: &Found, offset: usize) -> impl Iterator<Item = usize> {
             }
         }
     }
-    above.into_iter().rev()
+    above.reverse();
+    let too_long = |above: &[usize]| {
+        let base = above.first().map_or(0, |first| depth(found, *first));
+        above.iter().map(|at| chars(found, *at, base)).sum::<usize>() > MAX_OUTPUT_CHARS / 2
+    };
+    while too_long(&above) {
+        above.remove(0);
+    }
+    above
 }
 
-/// Code points of one entry and the separator after it.
-fn chars(found: &Found, at: usize) -> usize {
+fn depth(found: &Found, at: usize) -> usize {
+    match found {
+        Found::Outline(list) => list.get(at).map_or(0, |entry| entry.depth as usize),
+        _ => 0,
+    }
+}
+
+/// Code points of one entry and the separator after it, on a page whose outermost symbols have the depth `base`.
+fn chars(found: &Found, at: usize, base: usize) -> usize {
     SEPARATOR
         + match found {
             Found::Locations(list) => indented(&list[at]),
@@ -82,12 +101,12 @@ fn chars(found: &Found, at: usize) -> usize {
             Found::Items(list) => indented(&list[at]),
             Found::Incoming(list) => indented(&list[at]),
             Found::Outgoing(list) => indented(&list[at]),
-            Found::Outline(list) => outline_chars(&list[at], list.get(at + 1)),
+            Found::Outline(list) => outline_chars(&list[at], list.get(at + 1), base),
         }
 }
 
-fn outline_chars(entry: &OutlineEntry, next: Option<&OutlineEntry>) -> usize {
-    let depth = entry.depth as usize;
+fn outline_chars(entry: &OutlineEntry, next: Option<&OutlineEntry>, base: usize) -> usize {
+    let depth = (entry.depth as usize).saturating_sub(base);
     let alone = Found::Outline(vec![entry.clone()]);
     // Each level lies in a list and an object.
     let own = pretty_chars(&alone) - FRAME + SYMBOL_LINES * 2 * INDENT * depth;
@@ -155,7 +174,7 @@ mod tests {
     }
 
     fn sum(found: &Found) -> usize {
-        FRAME - SEPARATOR + (0..found.len()).map(|at| chars(found, at)).sum::<usize>()
+        FRAME - SEPARATOR + (0..found.len()).map(|at| chars(found, at, 0)).sum::<usize>()
     }
 
     #[test]
@@ -196,6 +215,23 @@ mod tests {
         let Found::Outline(page) = part(&found, 3, 2) else { unreachable!() };
         let lines: Vec<(u32, u32)> = page.iter().map(|entry| (entry.depth, entry.range.start.line)).collect();
         assert_eq!(lines, [(0, 0), (1, 1), (2, 3), (1, 4)]);
+    }
+
+    #[test]
+    fn pages_of_the_deepest_trees_keep_within_the_budget() {
+        let down: Vec<u32> = (0..63).chain(0..63).chain([62, 62, 5, 6, 0]).collect();
+        let found = outline(&down);
+        let (mut offset, mut pages, mut told) = (0, 0, 0);
+        while offset < found.len() {
+            let length = page_length(&found, offset, 200);
+            let page = part(&found, offset, length);
+            assert!(text(&page) <= MAX_OUTPUT_CHARS, "{} at {offset}", text(&page));
+            assert!(length > 0 && pages < 30);
+            told += length;
+            offset += length;
+            pages += 1;
+        }
+        assert_eq!(told, found.len());
     }
 
     proptest! {

@@ -74,6 +74,9 @@ pub(super) fn of_error(error: &ToolError) -> String {
         (ErrorCode::ProviderUnavailable, "unsupported") => unsupported(error),
         (ErrorCode::ProviderUnavailable, _) => with_command(&error.message, error),
         (ErrorCode::CapExceeded, "timeout") => not_ready(error),
+        (ErrorCode::CapExceeded, "document_too_large") => {
+            format!("The file is larger than the {} bytes up to which files are read.", number(error, "limit"))
+        }
         _ => sentence(&error.message),
     }
 }
@@ -100,7 +103,7 @@ fn arguments(error: &ToolError, reason: &str) -> String {
             format!("There is no argument `{path}`; there are operation, filePath, line, character, query and cursor.")
         }
         (_, "duplicate") => format!("`{path}` is given twice."),
-        (_, "range") => format!("`{path}` is out of range: it counts from 1."),
+        (_, "range") => format!("`{path}` is out of range: it counts from 1 and fits into 32 bits."),
         (_, "empty") => format!("`{path}` must not be empty."),
         (_, "type") => format!("`{path}` has the wrong type."),
         _ => sentence(&error.message),
