@@ -170,7 +170,10 @@ impl Execution {
     /// Why nothing was found, if that is the position's fault.
     fn points_at_nothing(&self, result: &CanonicalResult) -> Option<ToolError> {
         match (&*self.query, result, &self.document) {
-            (Query::Lsp(asked), CanonicalResult::Lsp(result), Some(document)) if result.found.is_empty() => {
+            // What lies outside the roots was found all the same.
+            (Query::Lsp(asked), CanonicalResult::Lsp(result), Some(document))
+                if result.found.is_empty() && result.notes.outside == 0 =>
+            {
                 operation::nothing_there(asked, document)
             }
             _ => None,
