@@ -122,7 +122,10 @@ fn answered(stage: &mut Stage, call: &Call, done: &Done, whole: &Value) -> Judge
             let whole = next.is_none() && offset == 0 && !summary.contains("Passed over");
             return workspace_findings_fit(stage, call, tree, &given, (summary, whole));
         }
-        let Some(mut all) = truth(tree, &call.asked) else { return false };
+        let Some(mut all) = truth(tree, &call.asked) else {
+            // Where there is no word a server may still name something, and all of it may lie outside.
+            return is_lsp && given.is_empty() && beside["outside"].as_u64() > Some(0);
+        };
         if is_in_part {
             // It says that it isn't whole; what it holds is true nevertheless.
             return given.iter().all(|entry| all.contains(entry));
