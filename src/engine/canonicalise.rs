@@ -18,6 +18,7 @@ use crate::model::error::ToolError;
 use crate::model::hover::Hover;
 use crate::model::position::RawLocation;
 use crate::model::query::{GatedQuery, Query};
+use crate::model::symbol::{RawDocumentSymbol, RawWorkspaceSymbol};
 use crate::model::uri::CanonicalUri;
 use crate::paging::CanonicalResult;
 
@@ -81,20 +82,13 @@ pub fn canonicalise(
         }
         Query::Hover { .. } => CanonicalResult::hover(canon::hover(hovers(answers)), notes),
         Query::DocumentSymbols { uri } => {
-            let raw = answers.into_iter().flat_map(|answer| match answer {
-                RawAnswer::DocumentSymbols(symbols) => symbols,
-                _ => vec![],
-            });
-            let found = canon::document_symbols(uri, raw.collect(), limits::MAX_RAW_ITEMS)?;
+            let found = canon::document_symbols(uri, document_symbols(answers), limits::MAX_RAW_ITEMS)?;
             CanonicalResult::document_symbols(found, notes, unpaged)
         }
         Query::WorkspaceSymbols { .. } => {
-            let raw = answers.into_iter().flat_map(|answer| match answer {
-                RawAnswer::WorkspaceSymbols(symbols) => symbols,
-                _ => vec![],
-            });
             let cap = limits.max_workspace_symbols_items_total;
-            let found = canon::workspace_symbols(raw.collect(), &mut door, limits::MAX_RAW_ITEMS_PAGED, cap)?;
+            let found =
+                canon::workspace_symbols(workspace_symbols(answers), &mut door, limits::MAX_RAW_ITEMS_PAGED, cap)?;
             CanonicalResult::workspace_symbols(found, notes)
         }
         Query::DocumentDiagnostics { uri } => {
@@ -163,6 +157,22 @@ impl UriGate for Door<'_> {
 pub(super) fn locations(answers: Vec<RawAnswer>) -> Vec<RawLocation> {
     let lists = answers.into_iter().map(|answer| match answer {
         RawAnswer::Locations(list) => list,
+        _ => vec![],
+    });
+    lists.flatten().collect()
+}
+
+pub(super) fn document_symbols(answers: Vec<RawAnswer>) -> Vec<RawDocumentSymbol> {
+    let lists = answers.into_iter().map(|answer| match answer {
+        RawAnswer::DocumentSymbols(list) => list,
+        _ => vec![],
+    });
+    lists.flatten().collect()
+}
+
+pub(super) fn workspace_symbols(answers: Vec<RawAnswer>) -> Vec<RawWorkspaceSymbol> {
+    let lists = answers.into_iter().map(|answer| match answer {
+        RawAnswer::WorkspaceSymbols(list) => list,
         _ => vec![],
     });
     lists.flatten().collect()

@@ -2,7 +2,7 @@
 
 use crate::base::limits::{self, Limits};
 use crate::canon::{self, RawItem, UriGate};
-use crate::engine::canonicalise::{hovers, locations};
+use crate::engine::canonicalise::{document_symbols, hovers, locations, workspace_symbols};
 use crate::engine::operation;
 use crate::gate::Gate;
 use crate::lsp::convert::{RawAnswer, RawCallItem};
@@ -37,20 +37,10 @@ pub fn canonical(
             notes.truncated = truncated;
             Found::Hover(hover)
         }
-        Operation::DocumentSymbol => {
-            let raw = answers.into_iter().flat_map(|answer| match answer {
-                RawAnswer::DocumentSymbols(symbols) => symbols,
-                _ => vec![],
-            });
-            Found::Outline(canon::outline(raw.collect(), limits::MAX_RAW_ITEMS)?)
-        }
+        Operation::DocumentSymbol => Found::Outline(canon::outline(document_symbols(answers), limits::MAX_RAW_ITEMS)?),
         Operation::WorkspaceSymbol => {
-            let raw = answers.into_iter().flat_map(|answer| match answer {
-                RawAnswer::WorkspaceSymbols(symbols) => symbols,
-                _ => vec![],
-            });
             let all = limits::MAX_RAW_ITEMS_PAGED;
-            let list = canon::workspace_symbols(raw.collect(), door, all, all)?;
+            let list = canon::workspace_symbols(workspace_symbols(answers), door, all, all)?;
             notes.outside = list.outside();
             let name = match &asked.subject {
                 Subject::Name(name) => name.as_str(),

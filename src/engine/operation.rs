@@ -101,7 +101,7 @@ fn collected(providers: &[Provider], unavailable: &[Unavailable], operation: Ope
     let mut is_answered = false;
     let mut fallen = None;
     let mut is_cut = false;
-    let mut dead = unavailable.iter().find(|why| !why.kind.is_empty()).map(failed);
+    let missing = unavailable.iter().find(|why| !why.kind.is_empty()).map(failed);
     for (provider, said) in providers.iter().zip(said) {
         match said {
             Said::Answer(answer) => {
@@ -111,7 +111,6 @@ fn collected(providers: &[Provider], unavailable: &[Unavailable], operation: Ope
             }
             Said::Nothing(why) => {
                 if !provider.is_linter && why.reason != UNSUPPORTED {
-                    dead = dead.or_else(|| Some(failed(&why)));
                     fallen = fallen.or_else(|| Some(failed(&why)));
                 }
                 passed_over.push(why);
@@ -130,8 +129,8 @@ fn collected(providers: &[Provider], unavailable: &[Unavailable], operation: Ope
     passed_over.retain(|why| !why.kind.is_empty());
     // In the whole workspace each language counts: where the server of one has fallen, nobody knows that there is nothing.
     let if_nothing = match operation {
-        Operation::WorkspaceSymbol => fallen.or(dead.filter(|_| !is_answered)),
-        _ => dead.filter(|_| !is_answered),
+        Operation::WorkspaceSymbol if fallen.is_some() => fallen,
+        _ => missing.or(fallen).filter(|_| !is_answered),
     };
     Gathered::Answers(Collected { answers, passed_over, is_partial, is_cut, if_nothing })
 }
@@ -209,15 +208,13 @@ fn not_in_time(provider: &Provider) -> Unavailable {
 pub fn check_position(asked: &LspQuery<CanonicalUri>, document: &DocumentInput) -> Result<(), ToolError> {
     let Some(position) = asked.subject.position() else { return Ok(()) };
     let text = &document.source.document;
-    let is_inside = position.character <= text.utf16_len(position.line) && text.line(position.line).is_some();
-    if is_inside && text.check(position).is_none() {
+    let beyond = || about_line(BEYOND, document, position).with("lines", text.line_count());
+    match text.line(position.line).map(|_| text.utf16_len(position.line)) {
+        None => return Err(beyond()),
+        Some(length) if position.character > length => return Err(beyond().with("length", length)),
         // In the middle of a letter that takes two columns.
-        return Err(about_line(NO_WORD, document, position));
-    }
-    if !is_inside {
-        let error = about_line(BEYOND, document, position).with("lines", text.line_count());
-        let length = text.line(position.line).map(|_| text.utf16_len(position.line));
-        return Err(length.map_or(error.clone(), |length| error.with("length", length)));
+        Some(_) if text.check(position).is_none() => return Err(about_line(NO_WORD, document, position)),
+        Some(_) => {}
     }
     match identifiers::spot(text, position) {
         Spot::BehindWord => Err(about_line(NO_WORD, document, position)),
