@@ -100,19 +100,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::canon::testing::{file, shuffled, some_range, some_text};
+    use crate::canon::testing::{file, shuffled_deep, some_range, some_text, symbol_at};
     use crate::model::error::ErrorCode;
-
-    fn raw(name: &str, line: u32, children: Vec<RawDocumentSymbol>) -> RawDocumentSymbol {
-        RawDocumentSymbol {
-            name: name.into(),
-            kind: 5,
-            range: Range::new(line, 0, line, 9),
-            selection_range: Range::new(line, 1, line, 2),
-            container_name: None,
-            children,
-        }
-    }
 
     fn canonical(raw: Vec<RawDocumentSymbol>) -> Vec<DocumentSymbol> {
         document_symbols(&file("/w/a"), raw, 100_000).unwrap().into_items()
@@ -120,7 +109,10 @@ mod tests {
 
     #[test]
     fn children_are_flattened_and_name_their_parent() {
-        let tree = vec![raw("C", 3, vec![raw("m", 5, vec![raw("x", 4, vec![])])]), raw("f", 1, vec![])];
+        let tree = vec![
+            symbol_at("C", 3, vec![symbol_at("m", 5, vec![symbol_at("x", 4, vec![])])]),
+            symbol_at("f", 1, vec![]),
+        ];
         let flat = canonical(tree);
         let names: Vec<_> = flat.iter().map(|s| (s.name.as_str(), s.container_name.as_deref())).collect();
         assert_eq!(names, [("f", None), ("C", None), ("x", Some("m")), ("m", Some("C"))]);
@@ -128,20 +120,22 @@ mod tests {
 
     #[test]
     fn the_identifier_is_over_the_contracts_text() {
-        let flat = canonical(vec![raw("C", 3, vec![raw("m", 5, vec![])])]);
+        let flat = canonical(vec![symbol_at("C", 3, vec![symbol_at("m", 5, vec![])])]);
         assert_eq!(flat[0].id, stable_id("file:///w/a|C|5|3:0|3:9|3:1|3:2|"));
         assert_eq!(flat[1].id, stable_id("file:///w/a|m|5|5:0|5:9|5:1|5:2|C"));
     }
 
     #[test]
     fn a_flat_symbol_keeps_the_container_it_names() {
-        let named = RawDocumentSymbol { container_name: Some("K".into()), ..raw("m", 1, vec![]) };
+        let named = RawDocumentSymbol { container_name: Some("K".into()), ..symbol_at("m", 1, vec![]) };
         assert_eq!(canonical(vec![named])[0].container_name.as_deref(), Some("K"));
     }
 
     #[test]
     fn hostile_nesting_neither_overflows_nor_hides() {
-        let deep = |depth: u32| (0..depth).fold(raw("x", 0, vec![]), |inner, line| raw("x", line + 1, vec![inner]));
+        let deep = |depth: u32| {
+            (0..depth).fold(symbol_at("x", 0, vec![]), |inner, line| symbol_at("x", line + 1, vec![inner]))
+        };
         assert_eq!(canonical(vec![deep(50_000)]).len(), 50_001);
         let error = document_symbols(&file("/w/a"), vec![deep(200_000)], 100).unwrap_err();
         assert_eq!(error.code, ErrorCode::CapExceeded);
@@ -149,14 +143,15 @@ mod tests {
 
     #[test]
     fn a_long_container_is_not_repeated_without_limit() {
-        let children = (0..1_000).map(|line| raw("x", line, vec![])).collect();
-        let error = document_symbols(&file("/w/a"), vec![raw(&"n".repeat(100_000), 0, children)], 20_000).unwrap_err();
+        let children = (0..1_000).map(|line| symbol_at("x", line, vec![])).collect();
+        let error =
+            document_symbols(&file("/w/a"), vec![symbol_at(&"n".repeat(100_000), 0, children)], 20_000).unwrap_err();
         assert_eq!((error.code, &error.details["reason"]), (ErrorCode::CapExceeded, &"too_much_text".into()));
     }
 
     #[test]
     fn the_cap_counts_distinct_symbols() {
-        let five: Vec<_> = (0..5).map(|line| raw("x", line, vec![])).collect();
+        let five: Vec<_> = (0..5).map(|line| symbol_at("x", line, vec![])).collect();
         let twice = [five.clone(), five.clone()].concat();
         assert_eq!(document_symbols(&file("/w/a"), twice, 5).unwrap().items().len(), 5);
         assert!(document_symbols(&file("/w/a"), five, 4).is_err());
@@ -180,14 +175,6 @@ mod tests {
             (some_leaf(), prop::collection::vec(inner, 0..4))
                 .prop_map(|(symbol, children)| RawDocumentSymbol { children, ..symbol })
         })
-    }
-
-    fn shuffled_deep(raw: Vec<RawDocumentSymbol>, seed: u64) -> Vec<RawDocumentSymbol> {
-        let deep = raw.into_iter().map(|mut symbol| {
-            symbol.children = shuffled_deep(std::mem::take(&mut symbol.children), seed.rotate_left(7));
-            symbol
-        });
-        shuffled(deep.collect(), seed)
     }
 
     proptest! {

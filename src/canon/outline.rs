@@ -60,18 +60,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::canon::testing::{shuffled, some_range, some_text};
-
-    fn raw(name: &str, line: u32, children: Vec<RawDocumentSymbol>) -> RawDocumentSymbol {
-        RawDocumentSymbol {
-            name: name.into(),
-            kind: 5,
-            range: Range::new(line, 0, line, 9),
-            selection_range: Range::new(line, 1, line, 2),
-            container_name: None,
-            children,
-        }
-    }
+    use crate::canon::testing::{shuffled_deep, some_range, some_text, symbol_at};
 
     fn names(raw: Vec<RawDocumentSymbol>) -> Vec<(u32, String)> {
         outline(raw, 1_000).unwrap().into_iter().map(|entry| (entry.depth, entry.name)).collect()
@@ -79,25 +68,31 @@ mod tests {
 
     #[test]
     fn every_level_is_sorted_and_children_follow_their_parents() {
-        let tree =
-            vec![raw("c", 9, vec![]), raw("a", 1, vec![raw("y", 3, vec![]), raw("x", 2, vec![raw("z", 2, vec![])])])];
+        let tree = vec![
+            symbol_at("c", 9, vec![]),
+            symbol_at("a", 1, vec![symbol_at("y", 3, vec![]), symbol_at("x", 2, vec![symbol_at("z", 2, vec![])])]),
+        ];
         let expected = [(0, "a"), (1, "x"), (2, "z"), (1, "y"), (0, "c")];
         assert_eq!(names(tree), expected.map(|(depth, name)| (depth, name.to_owned())));
     }
 
     #[test]
     fn equal_siblings_are_one_with_all_children() {
-        let tree =
-            vec![raw("a", 1, vec![raw("x", 2, vec![])]), raw("a", 1, vec![raw("y", 3, vec![]), raw("x", 2, vec![])])];
+        let tree = vec![
+            symbol_at("a", 1, vec![symbol_at("x", 2, vec![])]),
+            symbol_at("a", 1, vec![symbol_at("y", 3, vec![]), symbol_at("x", 2, vec![])]),
+        ];
         let expected = [(0, "a"), (1, "x"), (1, "y")];
         assert_eq!(names(tree), expected.map(|(depth, name)| (depth, name.to_owned())));
     }
 
     #[test]
     fn caps_and_hostile_nesting() {
-        let deep = |depth: u32| (0..depth).fold(raw("x", 0, vec![]), |inner, line| raw("x", line + 1, vec![inner]));
+        let deep = |depth: u32| {
+            (0..depth).fold(symbol_at("x", 0, vec![]), |inner, line| symbol_at("x", line + 1, vec![inner]))
+        };
         assert_eq!(outline(vec![deep(50_000)], 100_000).unwrap().len(), 50_001);
-        let error = outline(vec![raw("a", 1, vec![raw("b", 2, vec![])])], 1).unwrap_err();
+        let error = outline(vec![symbol_at("a", 1, vec![symbol_at("b", 2, vec![])])], 1).unwrap_err();
         assert_eq!(error.details["reason"], reasons::RAW_ITEMS);
     }
 
@@ -110,14 +105,6 @@ mod tests {
             (inner.clone(), prop::collection::vec(inner, 0..4))
                 .prop_map(|(symbol, children)| RawDocumentSymbol { children, ..symbol })
         })
-    }
-
-    fn shuffled_deep(raw: Vec<RawDocumentSymbol>, seed: u64) -> Vec<RawDocumentSymbol> {
-        let deep = raw.into_iter().map(|mut symbol| {
-            symbol.children = shuffled_deep(std::mem::take(&mut symbol.children), seed.rotate_left(7));
-            symbol
-        });
-        shuffled(deep.collect(), seed)
     }
 
     proptest! {

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::{Admission, UriGate};
 use crate::model::position::Range;
+use crate::model::symbol::RawDocumentSymbol;
 use crate::model::uri::{CanonicalUri, percent_decode};
 
 /// Admits what lies under `/w`, except what ends in `gone`.
@@ -67,4 +68,25 @@ pub(crate) fn shuffled<T: Clone>(items: Vec<T>, seed: u64) -> Vec<T> {
         out.swap(index, next(index + 1));
     }
     out
+}
+
+/// A class on a line, with what lies inside.
+pub(crate) fn symbol_at(name: &str, line: u32, children: Vec<RawDocumentSymbol>) -> RawDocumentSymbol {
+    RawDocumentSymbol {
+        name: name.into(),
+        kind: 5,
+        range: Range::new(line, 0, line, 9),
+        selection_range: Range::new(line, 1, line, 2),
+        container_name: None,
+        children,
+    }
+}
+
+/// The same at every level of symbols.
+pub(crate) fn shuffled_deep(raw: Vec<RawDocumentSymbol>, seed: u64) -> Vec<RawDocumentSymbol> {
+    let deep = raw.into_iter().map(|mut symbol| {
+        symbol.children = shuffled_deep(std::mem::take(&mut symbol.children), seed.rotate_left(7));
+        symbol
+    });
+    shuffled(deep.collect(), seed)
 }
