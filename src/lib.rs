@@ -11,6 +11,7 @@ pub mod config;
 pub mod engine;
 pub mod gate;
 pub mod gateway;
+pub mod index;
 pub mod lsp;
 pub mod model;
 pub mod paging;

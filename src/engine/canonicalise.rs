@@ -113,6 +113,8 @@ pub fn canonicalise(
             notes.coverage = Some(Coverage { covered: covered.min(source_files), total: source_files });
             CanonicalResult::workspace_diagnostics(found, notes)
         }
+        // The index answers it, canonically.
+        Query::Code(_) => return Err(ToolError::internal()),
         Query::Lsp(asked) => CanonicalResult::Lsp(found::canonical(asked, gate, &mut door, limits, answers, notes)?),
     };
     Ok(Canonicalised { result, observed: door.observed, outside: door.outside })

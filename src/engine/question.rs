@@ -77,6 +77,8 @@ impl Question {
             Query::DocumentDiagnostics { .. } => Self::DocumentDiagnostics(document?),
             Query::WorkspaceDiagnostics { .. } => Self::WorkspaceDiagnostics,
             Query::Lsp(asked) => return Self::of_operation(asked, document),
+            // The index answers it.
+            Query::Code(_) => return None,
         })
     }
 

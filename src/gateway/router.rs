@@ -22,6 +22,7 @@ use crate::config::PermissionRule;
 use crate::engine::directory::{Directory, WorkspaceHandle};
 use crate::gate::FileStamp;
 use crate::model::answer::Answer;
+use crate::model::code::CodeAnswer;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::query::{GatedQuery, Query};
 use crate::protocol::error::Fault;
@@ -338,6 +339,8 @@ fn count(answer: &Answer) -> Option<(usize, usize, bool)> {
         Answer::DocumentDiagnostics(_, list) => (list.items.len(), list.total, false),
         Answer::WorkspaceDiagnostics(page) => (page.items.len(), page.total, true),
         Answer::Lsp(answer) => (answer.found.len(), answer.total, true),
+        Answer::Code(CodeAnswer::Rows(found)) => (found.rows.len(), found.total, true),
+        Answer::Code(_) => return None,
     })
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Invariant: every list here is canonical: gated, normalised, sorted, deduplicated, capped.
 
+use super::code::CodeAnswer;
 use super::diagnostic::{Diagnostic, FileDiagnostics};
 use super::found::LspAnswer;
 use super::hover::Hover;
@@ -78,4 +79,6 @@ pub enum Answer {
     WorkspaceDiagnostics(Page<FileDiagnostics>),
     /// To a question of the tool `lsp`.
     Lsp(LspAnswer),
+    /// To a question of the catalog `code`.
+    Code(CodeAnswer),
 }

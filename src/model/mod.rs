@@ -5,6 +5,7 @@
 //! only in [`query::Query`] and [`answer::Answer`].
 
 pub mod answer;
+pub mod code;
 pub mod diagnostic;
 pub mod epoch;
 pub mod error;

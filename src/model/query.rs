@@ -1,6 +1,7 @@
 //! What is asked, free of any catalog's dialect. The URI type says how far the query has come: text before the gate,
 //! [`CanonicalUri`] after it.
 
+use super::code::CodeQuery;
 use super::epoch::EpochMask;
 use super::operation::{self, LspQuery, Subject};
 use super::position::Position;
@@ -52,6 +53,8 @@ pub enum Query<U> {
     WorkspaceDiagnostics { page: PageRequest },
     /// A question of the tool `lsp` (lsp tool contract).
     Lsp(LspQuery<U>),
+    /// A question of the catalog `code`; its paths are looked up in the index, not on disk.
+    Code(CodeQuery),
 }
 
 impl<U> Query<U> {
@@ -66,6 +69,7 @@ impl<U> Query<U> {
             Query::DocumentDiagnostics { .. } => tools::DOCUMENT_DIAGNOSTICS,
             Query::WorkspaceDiagnostics { .. } => tools::WORKSPACE_DIAGNOSTICS,
             Query::Lsp(_) => operation::TOOL,
+            Query::Code(asked) => asked.tool(),
         }
     }
 
@@ -77,7 +81,7 @@ impl<U> Query<U> {
             | Query::Hover { uri, .. }
             | Query::DocumentSymbols { uri }
             | Query::DocumentDiagnostics { uri } => Some(uri),
-            Query::WorkspaceSymbols { .. } | Query::WorkspaceDiagnostics { .. } => None,
+            Query::WorkspaceSymbols { .. } | Query::WorkspaceDiagnostics { .. } | Query::Code(_) => None,
             Query::Lsp(asked) => asked.subject.uri(),
         }
     }
@@ -128,6 +132,7 @@ impl<U> Query<U> {
             Query::Lsp(LspQuery { operation, subject, page }) => {
                 Query::Lsp(LspQuery { operation, subject: subject.try_map_uri(gate)?, page })
             }
+            Query::Code(asked) => Query::Code(asked),
         })
     }
 }

@@ -1,0 +1,157 @@
+//! What kinds of symbols there are, in one list for all languages, and how far they can be seen (decisions §5).
+
+/// The kind of a symbol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum SymbolKind {
+    /// A free function.
+    Fn = 0,
+    /// A function that belongs to a type; constructors, getters and setters too.
+    Method = 1,
+    /// A record type; a union too.
+    Struct = 2,
+    /// A class, an object or an actor.
+    Class = 3,
+    /// An enumeration.
+    Enum = 4,
+    /// A trait or a mixin.
+    Trait = 5,
+    /// An interface or a protocol.
+    Interface = 6,
+    /// A block that adds members to a type: `impl`, `extension`.
+    Impl = 7,
+    /// A name for a type.
+    Type = 8,
+    /// A value that doesn't change; a variant of an enumeration too.
+    Const = 9,
+    /// A static.
+    Static = 10,
+    /// A variable of a file or a module; a key of a data file too.
+    Variable = 11,
+    /// A field or a property of a type.
+    Field = 12,
+    /// A module, a namespace, a package; a heading of a document and a table of a data file too.
+    Module = 13,
+    /// A macro.
+    Macro = 14,
+    /// An import.
+    Use = 15,
+}
+
+impl SymbolKind {
+    /// All of them, by their numbers.
+    pub const ALL: [Self; 16] = [
+        Self::Fn,
+        Self::Method,
+        Self::Struct,
+        Self::Class,
+        Self::Enum,
+        Self::Trait,
+        Self::Interface,
+        Self::Impl,
+        Self::Type,
+        Self::Const,
+        Self::Static,
+        Self::Variable,
+        Self::Field,
+        Self::Module,
+        Self::Macro,
+        Self::Use,
+    ];
+
+    /// As the contract spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fn => "fn",
+            Self::Method => "method",
+            Self::Struct => "struct",
+            Self::Class => "class",
+            Self::Enum => "enum",
+            Self::Trait => "trait",
+            Self::Interface => "interface",
+            Self::Impl => "impl",
+            Self::Type => "type",
+            Self::Const => "const",
+            Self::Static => "static",
+            Self::Variable => "variable",
+            Self::Field => "field",
+            Self::Module => "module",
+            Self::Macro => "macro",
+            Self::Use => "use",
+        }
+    }
+
+    /// The kind with this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    /// The kind that a filter names, by the contract's word or a usual synonym.
+    pub fn parse(text: &str) -> Option<Self> {
+        let synonym = match text {
+            "function" | "func" => "fn",
+            "constructor" => "method",
+            "union" | "record" => "struct",
+            "object" | "actor" => "class",
+            "enumeration" => "enum",
+            "mixin" => "trait",
+            "protocol" => "interface",
+            "extension" => "impl",
+            "typedef" | "type_alias" | "alias" => "type",
+            "constant" | "enum_member" | "variant" => "const",
+            "var" | "let" | "key" => "variable",
+            "property" | "member" => "field",
+            "namespace" | "package" | "mod" | "heading" => "module",
+            "define" => "macro",
+            "import" => "use",
+            other => other,
+        };
+        Self::ALL.into_iter().find(|kind| kind.as_str() == synonym)
+    }
+}
+
+/// How far a symbol can be seen (decisions §5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Visibility {
+    /// From everywhere.
+    Public = 0,
+    /// From some places: `pub(crate)`, `protected`, `internal`, a Python name with one underscore.
+    Restricted = 1,
+    /// From its own file, type or block.
+    Private = 2,
+}
+
+impl Visibility {
+    /// As search shows it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Restricted => "restricted",
+            Self::Private => "private",
+        }
+    }
+
+    /// The one with this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        [Self::Public, Self::Restricted, Self::Private].get(usize::from(number)).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_number_a_word_and_comes_back_from_both() {
+        for (number, kind) in (0_u8..).zip(SymbolKind::ALL) {
+            assert_eq!(SymbolKind::from_number(number), Some(kind));
+            assert_eq!(kind as u8, number);
+            assert_eq!(SymbolKind::parse(kind.as_str()), Some(kind));
+        }
+        assert_eq!(SymbolKind::from_number(16), None);
+        assert_eq!(SymbolKind::parse("function"), Some(SymbolKind::Fn));
+        assert_eq!(SymbolKind::parse("Fn"), None);
+        assert_eq!(Visibility::from_number(2), Some(Visibility::Private));
+    }
+}
