@@ -22,6 +22,7 @@
 //!
 //! [`CanonicalUri`]: crate::model::uri::CanonicalUri
 
+mod beneath;
 mod door;
 mod open;
 mod stamp;
@@ -32,6 +33,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
+pub use beneath::{Beneath, Unread};
 pub use door::{Admitted, Gate, GateError};
 pub use stamp::FileStamp;
 pub use visit::{Seen, Visit};

@@ -46,6 +46,11 @@ impl Method {
         Self::Stepwise
     }
 
+    /// Whether [`Self::read_at`] works.
+    pub fn holds_folders(self) -> bool {
+        self != Self::Stepwise
+    }
+
     /// What `root/rest` is, if it is a regular file and no link leads to it.
     pub fn stat(self, root: &Path, rest: &Path) -> Result<Stat, Refused> {
         let file = self.open(root, rest, LOOK)?;
@@ -58,6 +63,27 @@ impl Method {
         let file = self.open(root, rest, READ)?;
         let stat = regular(&file)?;
         Ok((File::from(file), stat))
+    }
+
+    /// `rest` beneath an open folder, opened for reading, if it is a regular file and no link leads to it. One call less than
+    /// [`Self::read`]: what isn't a regular file is opened before it is recognised, which neither blocks nor takes a terminal.
+    #[cfg(target_os = "linux")]
+    pub fn read_at(self, folder: &OwnedFd, rest: &Path) -> Result<(File, Stat), Refused> {
+        use rustix::fs::{ResolveFlags, openat2};
+        let strict = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let opened = match self {
+            Self::Beneath => openat2(folder, rest, READ, Mode::empty(), strict),
+            Self::Stepwise => return Err(Refused::NoFile),
+        };
+        let file = opened.map_err(refusal)?;
+        let stat = regular(&file)?;
+        Ok((File::from(file), stat))
+    }
+
+    /// Nowhere else is a folder opened by itself.
+    #[cfg(not(target_os = "linux"))]
+    pub fn read_at(self, _: &OwnedFd, _: &Path) -> Result<(File, Stat), Refused> {
+        Err(Refused::NoFile)
     }
 
     /// The folder `root/rest`, if no link leads to it.

@@ -1,0 +1,253 @@
+//! Making the next generation of an index: read what differs, publish its text, parse it, publish its symbols.
+//!
+//! A job runs on the thread that called it and on threads of its own, and holds the index's lock while it writes. It asks nobody: what
+//! it is to index is in its [`Order`]. Invariants: questions are answered from the last published generation while it runs; it may
+//! be stopped, or its process may end, between any two steps, and the next job goes on from what was published; numbers depend on the
+//! files and their order only, not on threads.
+
+mod parse;
+mod progress;
+mod read;
+mod tidy;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use super::git::Git;
+use super::lock::WriterLock;
+use super::project::settings::Settings;
+use super::repository::{OpenError, Repository};
+use super::scan;
+use super::store::{Job, LIVE, Listed, ManifestHead, ManifestKey, Origin, Store, StoreError};
+use crate::model::code::{JobMode, JobStatus};
+
+pub use progress::{Phase, Progress, Stop};
+use read::Wanted;
+pub(super) use tidy::{Swept, sweep};
+
+/// How often a job that waits for the lock asks for it.
+const LOCK_POLL: Duration = Duration::from_millis(50);
+
+/// What a job is to do.
+#[derive(Debug, Clone)]
+pub(super) struct Order {
+    /// Its name.
+    pub id: String,
+    /// The root.
+    pub root: PathBuf,
+    /// A branch, a tag or a commit; `None`: the working tree.
+    pub reference: Option<String>,
+    /// Read everything, whatever stamps say.
+    pub is_forced: bool,
+    /// Of the working tree: only these paths have changed since the last job. `None`: anything may have.
+    pub only: Option<BTreeSet<String>>,
+}
+
+/// Why a job gave up.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JobError {
+    /// It was asked to.
+    #[error("the job was stopped; run `codeyard index` to go on")]
+    Stopped,
+    /// The branch, tag or commit isn't there.
+    #[error("'{0}' is no branch, tag or commit of this repository; `git branch --all` lists the branches")]
+    NoSuchRef(String),
+    /// A commit was asked for and there is no repository.
+    #[error("this root lies in no git repository that can be read; leave `ref` out to index the working tree")]
+    NoGit,
+    /// The root isn't there.
+    #[error("the root isn't there, or isn't readable")]
+    NoRoot,
+    /// The index can't be used.
+    #[error("{0}")]
+    Index(String),
+}
+
+impl From<StoreError> for JobError {
+    fn from(error: StoreError) -> Self {
+        Self::Index(error.to_string())
+    }
+}
+
+impl From<OpenError> for JobError {
+    fn from(error: OpenError) -> Self {
+        Self::Index(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for JobError {
+    fn from(error: std::io::Error) -> Self {
+        StoreError::from(error).into()
+    }
+}
+
+/// What a job published.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Published {
+    /// Files of the manifest that are searched.
+    pub files: u64,
+    /// Files that were read.
+    pub changed: u64,
+    /// Symbols in the manifest's files.
+    pub symbols: u64,
+}
+
+/// Seconds since 1970.
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// This process, as jobs are marked with it.
+pub(super) fn holder() -> String {
+    std::process::id().to_string()
+}
+
+/// Does what `order` says. The job is written down from its beginning to its end; told of in `progress`; ended by `stop`.
+pub(super) fn run(
+    repository: &Arc<Repository>,
+    settings: &Settings,
+    order: &Order,
+    progress: &Progress,
+    stop: &Stop,
+) -> Result<Published, JobError> {
+    let mut store = repository.writer()?;
+    let mut job = Job {
+        id: order.id.clone(),
+        place: order.root.to_string_lossy().into_owned(),
+        reference: order.reference.clone().unwrap_or_else(|| LIVE.to_owned()),
+        mode: JobMode::Full,
+        status: JobStatus::Queued,
+        changed: 0,
+        started_at: now(),
+        ended_at: None,
+        message: None,
+        holder: holder(),
+    };
+    let key = key_of(order);
+    if store.manifest(&key)?.is_some_and(|head| head.is_whole) && !order.is_forced {
+        job.mode = JobMode::Incremental;
+    }
+    progress.begin(&job);
+    store.write(|transaction| transaction.put_job(&job))?;
+    let done = locked(repository, stop).and_then(|_lock| {
+        let work = Work { repository, settings, order, key, progress, stop };
+        work.run(&mut store, &mut job)
+    });
+    job.ended_at = Some(now());
+    match &done {
+        Ok(_) => job.status = JobStatus::Published,
+        Err(error) => {
+            job.status = if *error == JobError::Stopped { JobStatus::Interrupted } else { JobStatus::Failed };
+            job.message = Some(error.to_string());
+        }
+    }
+    progress.end(job.status);
+    let written = store.write(|transaction| transaction.put_job(&job));
+    done.and_then(|published| Ok(written.map(|()| published)?))
+}
+
+fn key_of(order: &Order) -> ManifestKey {
+    match &order.reference {
+        Some(reference) => ManifestKey::commit(reference),
+        None => ManifestKey::live(&order.root.to_string_lossy()),
+    }
+}
+
+fn locked(repository: &Repository, stop: &Stop) -> Result<WriterLock, JobError> {
+    loop {
+        if let Some(lock) = WriterLock::take(repository.folder())? {
+            return Ok(lock);
+        }
+        if stop.wait(LOCK_POLL) {
+            return Err(JobError::Stopped);
+        }
+    }
+}
+
+/// One job at work.
+struct Work<'j> {
+    repository: &'j Arc<Repository>,
+    settings: &'j Settings,
+    order: &'j Order,
+    key: ManifestKey,
+    progress: &'j Progress,
+    stop: &'j Stop,
+}
+
+impl Work<'_> {
+    fn run(&self, store: &mut Store, job: &mut Job) -> Result<Published, JobError> {
+        job.status = JobStatus::Running;
+        self.progress.status(JobStatus::Running);
+        store.write(|transaction| transaction.put_job(job))?;
+        if self.order.is_forced {
+            parse::forget(self.repository, store)?;
+        }
+        let head = store.manifest(&self.key)?;
+        let before = match &head {
+            Some(head) => store.listing(head.id)?,
+            None => Vec::new(),
+        };
+        let (wanted, commit, walked_at) = self.wanted(head.as_ref(), &before)?;
+        let read = read::read(self, store, &before, wanted)?;
+        job.changed = read.changed;
+        self.progress.changed(read.changed);
+        store.write(|transaction| transaction.put_job(job))?;
+        let is_same = head.as_ref().is_some_and(|head| head.is_whole && head.commit == commit) && read.listing == before;
+        let mut head = ManifestHead {
+            id: 0,
+            key: self.key.clone(),
+            commit,
+            published_at: walked_at,
+            files: read.listing.iter().filter(|file| file.is_searched()).count() as u64,
+            symbols: head.map_or(0, |head| head.symbols),
+            is_whole: is_same,
+        };
+        if !is_same {
+            store.write(|transaction| transaction.put_manifest(&head, &read.listing))?;
+        }
+        parse::parse(self, store, &read.listing)?;
+        job.status = JobStatus::Validating;
+        self.progress.status(JobStatus::Validating);
+        head.symbols = parse::count(store, &read.listing)?;
+        head.is_whole = true;
+        store.write(|transaction| transaction.complete(&self.key, head.symbols, true))?;
+        tidy::compact(self, store)?;
+        Ok(Published { files: head.files, changed: read.changed, symbols: head.symbols })
+    }
+
+    /// The files to index, the commit, and the time of the look.
+    fn wanted(&self, head: Option<&ManifestHead>, before: &[Listed]) -> Result<(Vec<Wanted>, Option<String>, i64), JobError> {
+        self.progress.phase(Phase::Listing);
+        let at = now();
+        let git = Git::of(&self.order.root);
+        if let Some(reference) = &self.order.reference {
+            let git = git.ok_or(JobError::NoGit)?;
+            let missing = || JobError::NoSuchRef(reference.clone());
+            let commit = git.resolve(reference).ok_or_else(missing)?;
+            let files = git.files(&commit).ok_or_else(missing)?;
+            let wanted = files.into_iter().map(|blob| Wanted { path: blob.path.into(), origin: Origin::Blob(blob.oid) });
+            return Ok((wanted.collect(), Some(commit), at));
+        }
+        if !self.order.root.is_dir() {
+            return Err(JobError::NoRoot);
+        }
+        let commit = git.and_then(|git| git.head().commit);
+        let of = |found: scan::Found| Wanted { path: found.path, origin: Origin::Disk(found.stamp) };
+        if let (Some(only), Some(_)) = (&self.order.only, head) {
+            let looked = scan::look(&self.order.root, only, self.stop).ok_or(JobError::Stopped)?;
+            // The others are taken to be as they were.
+            let kept = before.iter().filter(|file| !only.contains(&*file.path));
+            let mut wanted: Vec<Wanted> =
+                kept.map(|file| Wanted { path: file.path.clone(), origin: file.origin }).collect();
+            wanted.extend(looked.files.into_iter().map(of));
+            wanted.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+            return Ok((wanted, commit, at));
+        }
+        let walked = scan::walk(&self.order.root, self.settings.threads, self.stop).ok_or(JobError::Stopped)?;
+        self.progress.passed_over(walked.passed_over);
+        Ok((walked.files.into_iter().map(of).collect(), commit, at))
+    }
+}

@@ -1,0 +1,200 @@
+//! Parsing what wasn't parsed yet, content by content, in the order of their numbers.
+//!
+//! Workers read and parse; the thread of the job alone writes. What is written is committed in batches: a batch counts only once the
+//! symbol index and the database both have it. Invariant: the order of writing doesn't hang on which worker was first.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use super::{JobError, Phase, Work};
+use crate::base::digest::sha256;
+use crate::gate::Beneath;
+use crate::index::extract::{FEATURES, extract};
+use crate::index::facts::Facts;
+use crate::index::git::{BlobReader, Git};
+use crate::index::language::Language;
+use crate::index::manifest::ContentNo;
+use crate::index::ranked::SymbolWriter;
+use crate::index::repository::Repository;
+use crate::index::store::{Held, Listed, Origin, Store};
+use crate::index::text;
+
+/// Contents that wait for being written, per worker.
+const QUEUE: usize = 64;
+/// Bytes of source after which a batch is committed.
+const BATCH_BYTES: u64 = 96 * 1024 * 1024;
+
+/// A content to parse.
+struct Open<'l> {
+    no: ContentNo,
+    language: Language,
+    file: &'l Listed,
+}
+
+/// What came of it.
+struct Parsed {
+    nth: usize,
+    /// `None`: its bytes aren't there any more; the next job sees what is there instead.
+    facts: Option<Facts>,
+    bytes: u64,
+}
+
+/// Forgets what was parsed, so that everything is parsed anew.
+pub(super) fn forget(repository: &Repository, store: &mut Store) -> Result<(), JobError> {
+    let mut writer = repository.symbol_writer()?;
+    writer.clear()?;
+    writer.commit()?;
+    Ok(store.write(|transaction| transaction.forget_facts())?)
+}
+
+/// How many symbols the files of a listing have.
+pub(super) fn count(store: &Store, listing: &[Listed]) -> Result<u64, JobError> {
+    let counts = store.symbol_counts()?;
+    let of = |file: &Listed| match file.held {
+        Held::Content(no, _) => counts.binary_search_by_key(&no, |(no, _)| *no).map_or(0, |at| u64::from(counts[at].1)),
+        Held::LeftOut(_) => 0,
+    };
+    Ok(listing.iter().map(of).sum())
+}
+
+/// Parses what the listing shows and nobody has parsed.
+pub(super) fn parse(work: &Work<'_>, store: &mut Store, listing: &[Listed]) -> Result<(), JobError> {
+    let done = store.symbol_counts()?;
+    let is_done = |no: ContentNo| done.binary_search_by_key(&no, |(no, _)| *no).is_ok();
+    let mut open: BTreeMap<ContentNo, Open<'_>> = BTreeMap::new();
+    for file in listing {
+        if let Held::Content(no, Some(language)) = file.held
+            && !is_done(no)
+        {
+            open.entry(no).or_insert(Open { no, language, file });
+        }
+    }
+    let open: Vec<Open<'_>> = open.into_values().collect();
+    if open.is_empty() {
+        return Ok(());
+    }
+    work.progress.start(Phase::Parsing, open.len() as u64, open.iter().map(|content| content.file.size).sum());
+    let mut writer = work.repository.symbol_writer()?;
+    // A job that was cut short may have left symbols of them.
+    let all: Vec<ContentNo> = open.iter().map(|content| content.no).collect();
+    writer.remove(&all)?;
+    let next = AtomicUsize::new(0);
+    let workers = work.settings.threads.min(open.len());
+    let (send, receive) = sync_channel(QUEUE * workers);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            let (open, next, send) = (&open, &next, send.clone());
+            scope.spawn(move || {
+                crate::base::priority::give_way();
+                some(work, open, next, &send)
+            });
+        }
+        drop(send);
+        let written = write(work, store, &mut writer, &open, receive);
+        if written.is_err() {
+            // Workers find no more to do, and their channel is closed.
+            next.store(open.len(), Ordering::Relaxed);
+        }
+        written
+    })
+}
+
+/// Takes what the workers made, in order.
+fn write(
+    work: &Work<'_>,
+    store: &mut Store,
+    writer: &mut SymbolWriter,
+    open: &[Open<'_>],
+    receive: Receiver<Result<Parsed, JobError>>,
+) -> Result<(), JobError> {
+    let (mut waiting, mut nth, mut batch, mut bytes) = (BTreeMap::new(), 0, Vec::new(), 0);
+    for parsed in receive {
+        let parsed = parsed?;
+        waiting.insert(parsed.nth, parsed);
+        while let Some(parsed) = waiting.remove(&nth) {
+            let content = &open[nth];
+            if let Some(facts) = parsed.facts {
+                writer.add(content.no, content.language, &facts)?;
+                work.progress.symbols(facts.symbols.len() as u64);
+                batch.push((content.no, facts));
+            }
+            bytes += parsed.bytes;
+            work.progress.step(content.file.size);
+            nth += 1;
+            if bytes >= BATCH_BYTES {
+                commit(store, writer, &mut batch)?;
+                bytes = 0;
+            }
+        }
+    }
+    if work.stop.is_set() && nth < open.len() {
+        return Err(JobError::Stopped);
+    }
+    work.progress.phase(Phase::Publishing);
+    commit(store, writer, &mut batch)
+}
+
+fn commit(store: &mut Store, writer: &mut SymbolWriter, batch: &mut Vec<(ContentNo, Facts)>) -> Result<(), JobError> {
+    writer.commit()?;
+    let parsed: Vec<(ContentNo, u32)> = batch.iter().map(|(no, facts)| (*no, facts.symbols.len() as u32)).collect();
+    store.write(|transaction| {
+        for (no, facts) in batch.iter() {
+            transaction.put_facts(*no, facts)?;
+        }
+        transaction.set_features(FEATURES)?;
+        transaction.parsed(&parsed)?;
+        transaction.publish()
+    })?;
+    batch.clear();
+    Ok(())
+}
+
+/// What one worker does: whatever comes next.
+fn some(work: &Work<'_>, open: &[Open<'_>], next: &AtomicUsize, send: &SyncSender<Result<Parsed, JobError>>) {
+    let store = match work.repository.reader() {
+        Ok(store) => store,
+        Err(error) => return drop(send.send(Err(error.into()))),
+    };
+    let beneath = Beneath::open(&work.order.root);
+    let blobs = work.order.reference.as_ref().and_then(|_| Git::of(&work.order.root)).map(|git| git.reader());
+    let mut bytes = Vec::new();
+    loop {
+        let nth = next.fetch_add(1, Ordering::Relaxed);
+        let Some(content) = open.get(nth) else { return };
+        if work.stop.is_set() {
+            return;
+        }
+        let parsed = one(work, content, nth, &store, &beneath, blobs.as_ref(), &mut bytes);
+        if send.send(parsed).is_err() {
+            return;
+        }
+    }
+}
+
+fn one(
+    work: &Work<'_>,
+    content: &Open<'_>,
+    nth: usize,
+    store: &Store,
+    beneath: &Beneath,
+    blobs: Option<&BlobReader>,
+    bytes: &mut Vec<u8>,
+) -> Result<Parsed, JobError> {
+    let sizes = work.settings.sizes;
+    if content.file.size > sizes.parsed {
+        return Ok(Parsed { nth, facts: Some(Facts::default()), bytes: 0 });
+    }
+    let is_read = match &content.file.origin {
+        Origin::Disk(_) => beneath.read(Path::new(&*content.file.path), sizes.parsed, bytes).is_ok(),
+        Origin::Blob(oid) => blobs.is_some_and(|blobs| blobs.read(oid, bytes)),
+    };
+    // The file may have changed since it was numbered.
+    if !is_read || store.hash_of(content.no)? != Some(sha256(&*bytes)) {
+        return Ok(Parsed { nth, facts: None, bytes: 0 });
+    }
+    let text = text::decode(bytes);
+    let facts = extract(content.language, &String::from_utf8_lossy(&text));
+    Ok(Parsed { nth, facts: Some(facts), bytes: bytes.len() as u64 })
+}

@@ -1,0 +1,89 @@
+//! Keeping the index small: few segments, and no contents that nobody shows.
+
+use std::collections::BTreeSet;
+
+use super::{JobError, Work};
+use crate::base::limits::{MAX_LOOSE_CONTENTS, MAX_SEGMENTS};
+use crate::index::lock::WriterLock;
+use crate::index::manifest::ContentNo;
+use crate::index::repository::Repository;
+use crate::index::store::{Held, SegmentRow, Store};
+use crate::index::text;
+
+/// What was given back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Manifests of working trees that are gone, and of branches that are.
+    pub manifests: usize,
+    /// Contents that nobody shows any more.
+    pub contents: usize,
+    /// Bytes on disk.
+    pub bytes: u64,
+}
+
+/// Merges segments when there are many. Readers go on with those they have open.
+pub(super) fn compact(work: &Work<'_>, store: &mut Store) -> Result<(), JobError> {
+    let rows = store.segments()?;
+    if rows.len() <= MAX_SEGMENTS {
+        return Ok(());
+    }
+    // The smallest half, so that a large one isn't written again for each few edits.
+    let mut by_size = rows;
+    by_size.sort_unstable_by_key(|row| (row.bytes, row.id));
+    by_size.truncate(MAX_SEGMENTS / 2 + 1);
+    let known: BTreeSet<ContentNo> = store.all_contents()?.into_iter().collect();
+    merge(work.repository, store, &by_size, &known)
+}
+
+fn merge(repository: &Repository, store: &mut Store, rows: &[SegmentRow], keep: &BTreeSet<ContentNo>) -> Result<(), JobError> {
+    let segments = rows.iter().map(|row| repository.segment(&row.file)).collect::<Result<Vec<_>, _>>()?;
+    let file = format!("{}.seg", store.write(|transaction| transaction.reserve(1))?);
+    let segments: Vec<&text::Segment> = segments.iter().map(|segment| &**segment).collect();
+    let info = text::merge(&segments, &|no| keep.contains(&no), &repository.segment_path(&file))?;
+    let mut covered: Vec<ContentNo> = segments.iter().flat_map(|segment| segment.contents().iter().copied()).collect();
+    covered.retain(|no| keep.contains(no));
+    let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+    store.write(|transaction| {
+        transaction.drop_segments(&ids)?;
+        transaction.add_segment(&file, info.bytes, &covered)?;
+        transaction.publish()
+    })?;
+    repository.remove_unused_segments(store)?;
+    Ok(())
+}
+
+/// Forgets manifests that `is_gone` names, and contents that no manifest shows, and gives their space back. `None`: somebody else
+/// is writing.
+pub(in crate::index) fn sweep(
+    repository: &Repository,
+    is_gone: &dyn Fn(&crate::index::store::ManifestHead) -> bool,
+) -> Result<Option<Swept>, JobError> {
+    let Some(_lock) = WriterLock::take(repository.folder())? else { return Ok(None) };
+    let mut store = repository.writer()?;
+    let bytes_before = repository.bytes_on_disk();
+    let (gone, kept): (Vec<_>, Vec<_>) = store.manifests()?.into_iter().partition(|head| is_gone(head));
+    let mut shown = BTreeSet::new();
+    for head in &kept {
+        shown.extend(store.listing(head.id)?.iter().filter_map(|file| match file.held {
+            Held::Content(no, _) => Some(no),
+            Held::LeftOut(_) => None,
+        }));
+    }
+    let unused: Vec<ContentNo> = store.all_contents()?.into_iter().filter(|no| !shown.contains(no)).collect();
+    store.write(|transaction| gone.iter().try_for_each(|head| transaction.drop_manifest(head.id)))?;
+    if !unused.is_empty() {
+        let mut writer = repository.symbol_writer()?;
+        writer.remove(&unused)?;
+        writer.commit()?;
+        let segments = store.segments()?;
+        let loose = store.loose()?;
+        store.write(|transaction| transaction.drop_contents(&unused))?;
+        if !segments.is_empty() && unused.len() > MAX_LOOSE_CONTENTS.min(loose.len() + 1) {
+            merge(repository, &mut store, &segments, &shown)?;
+        }
+    }
+    store.shrink()?;
+    repository.remove_unused_segments(&store)?;
+    let bytes = bytes_before.saturating_sub(repository.bytes_on_disk());
+    Ok(Some(Swept { manifests: gone.len(), contents: unused.len(), bytes }))
+}

@@ -1,0 +1,146 @@
+//! What is known to have changed in a working tree since its manifest was made.
+//!
+//! Invariant: a change that was told is here until a job that began after it has published.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use parking_lot::Mutex;
+
+use crate::base::limits::MAX_PENDING_CHANGES;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Dirty(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Counts what was told.
+    told: u64,
+    /// Somebody tells what changes.
+    is_watched: bool,
+    /// Anything may have changed; told then.
+    everything: Option<u64>,
+    /// What has changed; told then.
+    paths: BTreeMap<String, u64>,
+}
+
+/// What a job takes on.
+#[derive(Debug, Clone)]
+pub(super) struct Taken {
+    /// `None`: anything may have changed.
+    pub paths: Option<BTreeSet<String>>,
+    told: u64,
+}
+
+impl State {
+    fn known(&self) -> Option<BTreeSet<String>> {
+        (self.is_watched && self.everything.is_none()).then(|| self.paths.keys().cloned().collect())
+    }
+}
+
+impl Dirty {
+    /// Somebody tells from now on what changes; what came before isn't known.
+    pub fn watch(&self) {
+        let is_new = !std::mem::replace(&mut self.0.lock().is_watched, true);
+        if is_new {
+            self.everything();
+        }
+    }
+
+    /// Nobody tells any more.
+    pub fn unwatch(&self) {
+        self.0.lock().is_watched = false;
+    }
+
+    /// These paths have changed.
+    pub fn paths(&self, paths: impl IntoIterator<Item = String>) {
+        let mut state = self.0.lock();
+        state.told += 1;
+        let told = state.told;
+        state.paths.extend(paths.into_iter().map(|path| (path, told)));
+        if state.paths.len() > MAX_PENDING_CHANGES {
+            state.paths.clear();
+            state.everything = Some(told);
+        }
+    }
+
+    /// Anything may have changed.
+    pub fn everything(&self) {
+        let mut state = self.0.lock();
+        state.told += 1;
+        state.everything = Some(state.told);
+    }
+
+    /// What a job has to look at.
+    pub fn take(&self) -> Taken {
+        let state = self.0.lock();
+        Taken { paths: state.known(), told: state.told }
+    }
+
+    /// A job that looked at what was taken has published.
+    pub fn done(&self, taken: &Taken) {
+        let mut state = self.0.lock();
+        if taken.paths.is_none() && state.everything.is_some_and(|told| told <= taken.told) {
+            state.everything = None;
+        }
+        state.paths.retain(|_, told| *told > taken.told);
+    }
+
+    /// Whether nothing is known to have changed, and somebody would have told.
+    pub fn is_clean(&self) -> bool {
+        self.changed().is_some_and(|paths| paths.is_empty())
+    }
+
+    /// Whether somebody tells what changes.
+    pub fn is_watched(&self) -> bool {
+        self.0.lock().is_watched
+    }
+
+    /// The paths that are known to have changed; `None`: anything may have.
+    pub fn changed(&self) -> Option<BTreeSet<String>> {
+        self.0.lock().known()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(paths: &[&str]) -> Option<BTreeSet<String>> {
+        Some(paths.iter().map(|path| (*path).to_owned()).collect())
+    }
+
+    #[test]
+    fn what_changes_while_a_job_runs_stays() {
+        let dirty = Dirty::default();
+        assert!(!dirty.is_clean());
+        dirty.watch();
+        let taken = dirty.take();
+        assert_eq!(taken.paths, None);
+        dirty.paths(["a".to_owned()]);
+        dirty.done(&taken);
+        assert_eq!(dirty.changed(), set(&["a"]));
+        let taken = dirty.take();
+        dirty.paths(["a".to_owned(), "b".to_owned()]);
+        dirty.done(&taken);
+        assert_eq!(dirty.changed(), set(&["a", "b"]));
+        let taken = dirty.take();
+        dirty.everything();
+        dirty.done(&taken);
+        assert_eq!(dirty.changed(), None);
+        let taken = dirty.take();
+        dirty.done(&taken);
+        assert!(dirty.is_clean());
+        dirty.unwatch();
+        assert!(!dirty.is_clean());
+    }
+
+    #[test]
+    fn too_many_paths_are_everything() {
+        let dirty = Dirty::default();
+        dirty.watch();
+        dirty.done(&dirty.take());
+        dirty.paths((0..=MAX_PENDING_CHANGES).map(|number| number.to_string()));
+        assert_eq!(dirty.changed(), None);
+    }
+}

@@ -1,0 +1,332 @@
+//! One root and all questions about it: search, location, outlines, state, jobs.
+//!
+//! Everything here blocks, so it is called on threads that may. Invariants: a question sees one published manifest from beginning to
+//! end; what it says of its own freshness was true when it began; one question reads the files of its own answer only, strictly beneath
+//! the root.
+
+mod dirty;
+pub(super) mod handles;
+mod jobs;
+mod lines;
+mod outline;
+mod rows;
+pub mod settings;
+mod sources;
+mod state;
+mod symbols;
+pub(super) mod time;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lru::LruCache;
+use parking_lot::Mutex;
+
+use self::dirty::Dirty;
+use self::settings::Settings;
+use self::view::View;
+use super::extract::FEATURES;
+use super::git::{Git, Head};
+use super::job::{JobError, Progress, Stop};
+use super::repository::{OpenError, Reader, Repository};
+use super::store::{LIVE, ManifestHead, ManifestKey, StoreError};
+use crate::base::digest::sha256hex;
+use crate::base::limits::MAX_CACHED_VIEWS;
+use crate::model::code::{
+    CodeError, Completeness, Freshness, FreshnessPolicy, Indexing, InterruptedJob, Metadata, Refusal, Schema,
+};
+
+pub use jobs::JobTicket;
+
+/// Says whether a question is to end early.
+pub type Ends<'q> = &'q (dyn Fn() -> bool + Sync);
+
+/// See the module. Shared by all who ask about the root.
+pub struct Project {
+    id: String,
+    root: PathBuf,
+    /// Whether the root has company, so that rows say which root they are of.
+    names_root: bool,
+    settings: Mutex<Arc<Settings>>,
+    repository: Arc<Repository>,
+    dirty: Dirty,
+    views: Mutex<LruCache<ManifestKey, Arc<View>>>,
+    facts: rows::FactsCache,
+    /// The job that runs in this process, or ran last.
+    progress: Mutex<Option<Arc<Progress>>>,
+    stop: Stop,
+    /// Jobs that the end of another process cut short, found at the start.
+    interrupted: Mutex<Vec<InterruptedJob>>,
+    /// Why the last job of this process failed.
+    failure: Mutex<Option<JobError>>,
+}
+
+/// What a question is answered from.
+struct Here<'p> {
+    /// `None`: nothing was published yet.
+    view: Option<Arc<View>>,
+    /// `None`, likewise.
+    store: Option<Reader<'p>>,
+    metadata: Metadata,
+    head: Head,
+}
+
+impl Project {
+    /// The project of `root`, a real path, in the folder of all indexes. Nothing is read yet.
+    ///
+    /// # Errors
+    /// The folder can't be made.
+    pub fn new(indexes: &Path, root: &Path, names_root: bool, settings: Settings) -> io::Result<Self> {
+        let id = sha256hex(root.as_os_str().as_encoded_bytes())[..16].to_owned();
+        let views = NonZeroUsize::new(MAX_CACHED_VIEWS).unwrap_or(NonZeroUsize::MIN);
+        Ok(Self {
+            id,
+            root: root.to_owned(),
+            names_root,
+            settings: Mutex::new(Arc::new(settings)),
+            repository: Arc::new(Repository::of(indexes, root)?),
+            dirty: Dirty::default(),
+            views: Mutex::new(LruCache::new(views)),
+            facts: rows::FactsCache::default(),
+            progress: Mutex::default(),
+            stop: Stop::default(),
+            interrupted: Mutex::default(),
+            failure: Mutex::default(),
+        })
+    }
+
+    /// 16 hexadecimal digits that name the root.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The root.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// From now on with these settings.
+    pub fn retune(&self, settings: Settings) {
+        *self.settings.lock() = Arc::new(settings);
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> Arc<Settings> {
+        self.settings.lock().clone()
+    }
+
+    /// Somebody tells from now on what changes in the working tree.
+    pub fn watch(&self) {
+        self.dirty.watch();
+    }
+
+    /// Nobody tells any more.
+    pub fn unwatch(&self) {
+        self.dirty.unwatch();
+    }
+
+    /// These files of the working tree have changed, each by its path below the root.
+    pub fn changed(&self, paths: impl IntoIterator<Item = String>) {
+        self.dirty.paths(paths);
+    }
+
+    /// Anything in the working tree may have changed.
+    pub fn changed_somehow(&self) {
+        self.dirty.everything();
+    }
+
+    /// Whether the working tree's index is known to be behind, or isn't known not to be.
+    pub fn is_stale(&self) -> bool {
+        !self.dirty.is_clean()
+    }
+
+    /// Whether anything was ever indexed of this repository.
+    pub fn is_indexed(&self) -> bool {
+        self.repository.is_there()
+    }
+
+    /// Whether this build can read the index, and what layout the index has.
+    pub fn schema(&self) -> (Schema, Option<u32>) {
+        if !self.repository.is_there() {
+            return (Schema::NotIndexed, None);
+        }
+        match self.repository.reader().and_then(|store| store.features()) {
+            Ok(None | Some(FEATURES)) => (Schema::Compatible, Some(super::SCHEMA_VERSION)),
+            Ok(Some(found)) => (Schema::ReindexRequired, Some(super::schema_version(super::store::FORMAT, found))),
+            Err(StoreError::OtherFormat { found }) => (Schema::ReindexRequired, Some(super::schema_version(found, 0))),
+            Err(_) => (Schema::CorruptManifest, None),
+        }
+    }
+
+    fn key(&self, reference: Option<&str>) -> ManifestKey {
+        match reference {
+            None | Some(LIVE) => ManifestKey::live(&self.root.to_string_lossy()),
+            Some(reference) => ManifestKey::commit(reference),
+        }
+    }
+
+    fn git_head(&self) -> (Option<Git>, Head) {
+        let git = Git::of(&self.root);
+        let head = git.as_ref().map(Git::head).unwrap_or_default();
+        (git, head)
+    }
+
+    /// What a question about `reference` is answered from, if its policy lets it be.
+    fn here(&self, reference: Option<&str>, policy: Option<FreshnessPolicy>) -> Result<Here<'_>, Box<Refusal>> {
+        let (git, head) = self.git_head();
+        let (schema, _) = self.schema();
+        let shown = match reference {
+            Some(reference) if reference != LIVE => reference.to_owned(),
+            Some(_) => LIVE.to_owned(),
+            None => head.branch.clone().or_else(|| head.commit.clone()).unwrap_or_else(|| LIVE.to_owned()),
+        };
+        let mut metadata = Metadata { schema, reference: shown, ..Metadata::default() };
+        if matches!(schema, Schema::ReindexRequired | Schema::CorruptManifest) {
+            metadata.indexing = Indexing::Failed;
+            metadata.completeness = Completeness::Partial;
+            metadata.freshness = Freshness::Stale;
+            return Err(Box::new(incompatible(schema).beside(metadata)));
+        }
+        let is_busy = self.active_job().is_some();
+        let found = self.find(reference, git.as_ref()).map_err(|error| Box::new(broken(&error).beside(metadata.clone())))?;
+        let is_live = self.key(reference).reference == LIVE;
+        let Some((store, manifest)) = found else {
+            metadata.completeness = Completeness::Partial;
+            metadata.freshness = if is_busy { Freshness::Syncing } else { Freshness::Stale };
+            metadata.indexing = if is_busy { Indexing::Indexing } else { Indexing::NotIndexed };
+            if !is_live {
+                return Err(Box::new(not_indexed(&metadata.reference.clone(), git.as_ref()).beside(metadata)));
+            }
+            let here = Here { view: None, store: None, metadata, head };
+            return self.allowed(here, None, policy, is_live);
+        };
+        let view = self.view(&store, manifest.clone()).map_err(|error| Box::new(unreadable(&error).beside(metadata.clone())))?;
+        metadata.indexing = if manifest.is_whole { Indexing::Ready } else { Indexing::Indexing };
+        metadata.completeness = if manifest.is_whole { Completeness::Complete } else { Completeness::Partial };
+        let is_fresh = match reference {
+            Some(reference) if !is_live => {
+                git.as_ref().and_then(|git| git.resolve(reference)).is_some_and(|now| manifest.commit == Some(now))
+            }
+            _ => self.dirty.is_clean(),
+        };
+        metadata.freshness = match (is_fresh, is_busy) {
+            (true, _) => Freshness::Fresh,
+            (false, true) => Freshness::Syncing,
+            (false, false) => Freshness::Stale,
+        };
+        let here = Here { view: Some(view), store: Some(store), metadata, head };
+        self.allowed(here, manifest.commit.as_deref(), policy, is_live)
+    }
+
+    /// Refuses what must be fresh and isn't (contract, "Freshness Policy Behavior").
+    fn allowed<'p>(
+        &self,
+        here: Here<'p>,
+        indexed: Option<&str>,
+        policy: Option<FreshnessPolicy>,
+        is_live: bool,
+    ) -> Result<Here<'p>, Box<Refusal>> {
+        let policy = policy.unwrap_or(self.settings().freshness);
+        if policy != FreshnessPolicy::Strict || here.metadata.freshness == Freshness::Fresh {
+            return Ok(here);
+        }
+        let why = if is_live { "files of the working tree have changed since it was made" } else { "the branch has moved since it was made" };
+        let message = format!("The index is stale: {why}. Call sync_repo, wait until index_status shows no active job, and ask again.");
+        let mut refusal = Refusal::new(CodeError::IndexStale, message)
+            .with("suggestion", "Call sync_repo to bring the index up to date before asking.");
+        if let Some(commit) = indexed {
+            refusal = refusal.with("last_indexed_commit", commit);
+        }
+        if let Some(commit) = here.head.commit.clone() {
+            refusal = refusal.with("current_head", commit);
+        }
+        Err(Box::new(refusal.beside(here.metadata)))
+    }
+
+    /// The published manifest of a reference.
+    fn find(&self, reference: Option<&str>, git: Option<&Git>) -> Result<Option<(Reader<'_>, ManifestHead)>, StoreError> {
+        if !self.repository.is_there() {
+            return Ok(None);
+        }
+        let store = self.repository.reader()?;
+        let key = self.key(reference);
+        let mut found = store.manifest(&key)?;
+        if found.is_none() && key.reference != LIVE {
+            let commit = git.and_then(|git| git.resolve(&key.reference));
+            found = commit.map(|commit| store.manifest_of_commit(&commit)).transpose()?.flatten();
+        }
+        Ok(found.map(|head| (store, head)))
+    }
+
+    fn view(&self, store: &Reader<'_>, head: ManifestHead) -> Result<Arc<View>, OpenError> {
+        let stamp = store.stamp()?;
+        let key = head.key.clone();
+        if let Some(view) = self.views.lock().get(&key)
+            && view.stamp == stamp
+        {
+            return Ok(view.clone());
+        }
+        // Several may load it at once; they come to the same.
+        let view = Arc::new(View::load(&self.repository, store, head, stamp)?);
+        self.views.lock().put(key, view.clone());
+        Ok(view)
+    }
+
+    /// Reads what questions need into memory.
+    ///
+    /// # Errors
+    /// The index can't be read.
+    pub fn prewarm(&self) -> Result<(), String> {
+        let found = self.find(None, None).map_err(|error| error.to_string())?;
+        let Some((store, head)) = found else { return Ok(()) };
+        self.view(&store, head).map(drop).map_err(|error| error.to_string())
+    }
+
+    /// The root's path, where rows are to say it.
+    fn shown_root(&self) -> Option<String> {
+        self.names_root.then(|| self.root.to_string_lossy().into_owned())
+    }
+}
+
+fn incompatible(schema: Schema) -> Refusal {
+    let why = match schema {
+        Schema::ReindexRequired => "Another version of codeyard wrote the index",
+        _ => "The index is damaged",
+    };
+    Refusal::new(CodeError::IndexIncompatible, format!("{why}. Run `codeyard index --force`, or call index_repo with force."))
+        .with("schema_status", schema.as_str())
+        .with("remediation", "codeyard index --force")
+}
+
+fn broken(error: &StoreError) -> Refusal {
+    match error {
+        StoreError::OtherFormat { .. } => incompatible(Schema::ReindexRequired),
+        StoreError::Damaged => incompatible(Schema::CorruptManifest),
+        other => Refusal::new(CodeError::InternalError, format!("{other}")),
+    }
+}
+
+fn unreadable(error: &OpenError) -> Refusal {
+    match error {
+        OpenError::Store(error) => broken(error),
+        OpenError::Symbols(_) | OpenError::Segment => incompatible(Schema::CorruptManifest),
+    }
+}
+
+fn not_indexed(reference: &str, git: Option<&Git>) -> Refusal {
+    let message = match git {
+        None => format!("'{reference}' isn't indexed, and this root lies in no git repository. Leave ref out to ask about the working tree."),
+        Some(git) if git.resolve(reference).is_none() => {
+            format!("'{reference}' is no branch, tag or commit of this repository, and isn't indexed. `git branch --all` lists the branches.")
+        }
+        Some(_) => format!("'{reference}' isn't indexed. Call index_repo with this ref, or run `codeyard index --ref {reference}`."),
+    };
+    Refusal::new(CodeError::RefNotIndexed, message).with("ref", reference)
+}

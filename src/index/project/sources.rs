@@ -1,0 +1,68 @@
+//! The bytes behind a manifest's entries: from disk for the working tree, from git for a commit. What was read stays for the question.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::Project;
+use super::view::View;
+use crate::base::limits::MAX_SEARCHED_FILE_BYTES;
+use crate::gate::Beneath;
+use crate::index::git::{BlobReader, Git};
+use crate::index::manifest::Entry;
+use crate::index::store::Origin;
+use crate::index::text;
+
+/// See the module. Of one question and one thread.
+pub(super) struct Sources<'s> {
+    beneath: Beneath,
+    blobs: Option<BlobReader>,
+    root: &'s Path,
+    read: HashMap<Box<str>, Vec<String>>,
+}
+
+impl<'s> Sources<'s> {
+    /// Of a project.
+    pub fn new(project: &'s Project) -> Self {
+        Self { beneath: Beneath::open(&project.root), blobs: None, root: &project.root, read: HashMap::new() }
+    }
+
+    /// Reads an entry's bytes as they are now; false if they aren't there.
+    pub fn read(&mut self, origin: Option<Origin>, path: &str, into: &mut Vec<u8>) -> bool {
+        match origin {
+            Some(Origin::Blob(oid)) => {
+                if self.blobs.is_none() {
+                    self.blobs = Git::of(self.root).map(|git| git.reader());
+                }
+                self.blobs.as_ref().is_some_and(|blobs| blobs.read(&oid, into))
+            }
+            _ => self.beneath.read(Path::new(path), MAX_SEARCHED_FILE_BYTES, into).is_ok(),
+        }
+    }
+
+    /// An entry's lines.
+    pub fn lines(&mut self, view: &View, entry: &Entry) -> Option<&[String]> {
+        if !self.read.contains_key(&entry.path) {
+            let mut bytes = Vec::new();
+            if !self.read(view.origin(&entry.path), &entry.path, &mut bytes) {
+                return None;
+            }
+            let decoded = text::decode(&bytes);
+            let lines = String::from_utf8_lossy(&decoded).lines().map(str::to_owned).collect();
+            self.read.insert(entry.path.clone(), lines);
+        }
+        self.read.get(&entry.path).map(Vec::as_slice)
+    }
+
+    /// The first of the lines from `from` to `to`, at most so many and so many bytes of them; cut at a letter.
+    pub fn preview(&mut self, view: &View, entry: &Entry, from: u32, to: u32, lines: usize, bytes: usize) -> Option<String> {
+        let all = self.lines(view, entry)?;
+        let begin = (from.max(1) as usize - 1).min(all.len());
+        let end = (to as usize).min(all.len()).min(begin + lines).max(begin);
+        let mut preview = all[begin..end].join("\n");
+        if preview.len() > bytes {
+            let cut = (0..=bytes).rev().find(|at| preview.is_char_boundary(*at)).unwrap_or(0);
+            preview.truncate(cut);
+        }
+        (!preview.is_empty()).then_some(preview)
+    }
+}

@@ -1,0 +1,238 @@
+//! How a project is: for `index_status`, `health_check` and the commands.
+
+use super::time::rfc3339;
+use super::{Project, broken};
+use crate::base::limits::MAX_RECENT_JOBS;
+use crate::index::job::{self, JobError, Swept};
+use crate::index::store::{LIVE, ManifestHead, StoreError};
+use crate::index::{SCHEMA_VERSION, language};
+use crate::model::code::{
+    Completeness, Freshness, Indexing, InterruptedJob, JobRecord, Metadata, ProjectHealth, Refusal, Schema, StartupCheck, Status,
+};
+
+/// What an index is made of, for `codeyard index stats`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Every manifest: its place or reference, files, symbols.
+    pub manifests: Vec<(String, u64, u64)>,
+    /// Contents, and how many of them no segment covers.
+    pub contents: (u64, u64),
+    /// Segments, and their bytes.
+    pub segments: (u64, u64),
+    /// Bytes that the folder takes.
+    pub bytes: u64,
+}
+
+impl Project {
+    /// `index_status`.
+    ///
+    /// # Errors
+    /// The reference isn't indexed.
+    pub fn status(&self, reference: Option<&str>) -> Result<Status, Box<Refusal>> {
+        let here = match self.here(reference, Some(crate::model::code::FreshnessPolicy::BestEffort)) {
+            Ok(here) => Some(here),
+            Err(refused) if matches!(refused.metadata.schema, Schema::ReindexRequired | Schema::CorruptManifest) => None,
+            Err(refused) => return Err(refused),
+        };
+        let project = self.health(reference);
+        let mut left_out: Vec<(&'static str, u64)> = Vec::new();
+        if let Some(view) = here.as_ref().and_then(|here| here.view.as_ref()) {
+            left_out.extend(view.left_out.iter().map(|(why, files)| (why.as_str(), *files)));
+            let most = self.settings().sizes.parsed;
+            let unparsed = view.manifest.entries().iter().filter(|entry| entry.language.is_some() && entry.size > most).count();
+            if unparsed > 0 {
+                left_out.push(("too_large_to_parse", unparsed as u64));
+            }
+            left_out.sort_unstable();
+        }
+        let place = self.root.to_string_lossy();
+        let jobs = match self.repository.is_there() {
+            true => self.repository.reader().and_then(|store| store.recent_jobs(&place, MAX_RECENT_JOBS)).unwrap_or_default(),
+            false => Vec::new(),
+        };
+        let recent_jobs = jobs.into_iter().map(|job| JobRecord {
+            job_id: job.id,
+            mode: job.mode,
+            status: job.status,
+            reference: job.reference,
+            changed_files: job.changed,
+            started_at: rfc3339(job.started_at),
+            ended_at: job.ended_at.map(rfc3339),
+            message: job.message,
+        });
+        let metadata = here.map_or_else(|| self.metadata_of(&project), |here| here.metadata);
+        Ok(Status {
+            active_job: self.active_job(),
+            recent_jobs: recent_jobs.collect(),
+            startup: self.startup(),
+            left_out,
+            metadata,
+            project,
+        })
+    }
+
+    fn metadata_of(&self, project: &ProjectHealth) -> Metadata {
+        Metadata {
+            freshness: project.freshness,
+            indexing: project.index_status,
+            completeness: Completeness::Partial,
+            schema: project.schema_status,
+            reference: project.reference.clone(),
+            ..Metadata::default()
+        }
+    }
+
+    /// Metadata of an answer about the working tree, whatever state the index is in.
+    pub fn metadata(&self) -> Metadata {
+        use crate::model::code::FreshnessPolicy::BestEffort;
+        self.here(None, Some(BestEffort)).map_or_else(|refused| refused.metadata.clone(), |here| here.metadata)
+    }
+
+    /// The project as `health_check` shows it.
+    pub fn health(&self, reference: Option<&str>) -> ProjectHealth {
+        let (schema, current) = self.schema();
+        let head = self.find(reference, super::Git::of(&self.root).as_ref()).ok().flatten().map(|(_, head)| head);
+        let metadata = self.here(reference, Some(crate::model::code::FreshnessPolicy::BestEffort));
+        let metadata = metadata.map_or_else(|refused| refused.metadata.clone(), |here| here.metadata);
+        let is_failed = self.failure.lock().is_some() && head.is_none();
+        ProjectHealth {
+            project_id: self.id.clone(),
+            repo_root: self.root.to_string_lossy().into_owned(),
+            index_status: if is_failed { Indexing::Failed } else { metadata.indexing },
+            schema_status: schema,
+            current_schema_version: current,
+            required_schema_version: SCHEMA_VERSION,
+            freshness: if schema == Schema::Compatible { metadata.freshness } else { Freshness::Stale },
+            last_indexed_at: head.as_ref().map(|head| rfc3339(head.published_at)),
+            reference: metadata.reference,
+            file_count: head.as_ref().map_or(0, |head| head.files),
+            symbol_count: head.as_ref().map_or(0, |head| head.symbols),
+        }
+    }
+
+    /// Whether the index can be read, and what to do if it can't.
+    pub fn startup(&self) -> StartupCheck {
+        let (status, current_schema_version) = self.schema();
+        let message = match status {
+            Schema::Compatible => None,
+            Schema::NotIndexed => Some("Nothing is indexed yet. Run `codeyard index`, or call index_repo."),
+            Schema::ReindexRequired => Some("Another version of codeyard wrote the index. Run `codeyard index --force`."),
+            Schema::CorruptManifest => Some("The index is damaged. Run `codeyard index --force`."),
+        };
+        StartupCheck { status, current_schema_version, required_schema_version: SCHEMA_VERSION, message: message.map(str::to_owned) }
+    }
+
+    /// Whether real queries of the symbols and of the database go well. What isn't there yet is well.
+    pub fn checks(&self) -> (bool, bool) {
+        if !self.repository.is_there() {
+            return (true, true);
+        }
+        let database = self.repository.reader().is_ok_and(|store| store.is_well());
+        let symbols = self.repository.symbols().is_ok_and(|symbols| symbols.is_well());
+        (symbols, database)
+    }
+
+    /// Jobs that the end of another process cut short, found at the start.
+    pub fn interrupted(&self) -> Vec<InterruptedJob> {
+        self.interrupted.lock().clone()
+    }
+
+    /// Why the last job of this process failed.
+    pub fn failure(&self) -> Option<JobError> {
+        self.failure.lock().clone()
+    }
+
+    /// What the index is made of.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn stats(&self) -> Result<Stats, Box<Refusal>> {
+        let failed = |error: StoreError| Box::new(broken(&error));
+        if !self.repository.is_there() {
+            return Ok(Stats::default());
+        }
+        let store = self.repository.reader().map_err(failed)?;
+        let manifests = store.manifests().map_err(failed)?;
+        let segments = store.segments().map_err(failed)?;
+        let named = |head: ManifestHead| {
+            let name = if head.key.reference == LIVE { head.key.place } else { head.key.reference };
+            (name, head.files, head.symbols)
+        };
+        Ok(Stats {
+            manifests: manifests.into_iter().map(named).collect(),
+            contents: (store.all_contents().map_err(failed)?.len() as u64, store.loose().map_err(failed)?.len() as u64),
+            segments: (segments.len() as u64, segments.iter().map(|row| row.bytes).sum()),
+            bytes: self.repository.bytes_on_disk(),
+        })
+    }
+
+    /// Reads the whole index and says what is wrong with it; nothing, if all is well.
+    ///
+    /// # Errors
+    /// It can't be read at all.
+    pub fn verify(&self) -> Result<Vec<String>, Box<Refusal>> {
+        let failed = |error: StoreError| Box::new(broken(&error));
+        if !self.repository.is_there() {
+            return Ok(Vec::new());
+        }
+        let mut wrong = Vec::new();
+        let store = self.repository.reader().map_err(failed)?;
+        if store.check().is_err() {
+            wrong.push("the database is damaged".to_owned());
+        }
+        let contents = store.all_contents().map_err(failed)?;
+        for head in store.manifests().map_err(failed)? {
+            let name = if head.key.reference == LIVE { head.key.place.clone() } else { head.key.reference.clone() };
+            match store.listing(head.id) {
+                Err(_) => wrong.push(format!("the manifest of {name} is damaged")),
+                Ok(listing) => {
+                    let manifest = crate::index::store::listing::manifest(&listing);
+                    let is_lost = |no: &u32| contents.binary_search(no).is_err();
+                    let lost = manifest.entries().iter().filter(|entry| is_lost(&entry.content)).count();
+                    if lost > 0 {
+                        wrong.push(format!("{lost} files of the manifest of {name} have no content"));
+                    }
+                }
+            }
+        }
+        for no in contents {
+            if store.facts(no).is_err() {
+                wrong.push(format!("the facts of content {no} are damaged"));
+            }
+        }
+        for row in store.segments().map_err(failed)? {
+            let is_well = self.repository.segment(&row.file).is_ok_and(|segment| segment.verify().is_ok());
+            if !is_well {
+                wrong.push(format!("the text segment {} is damaged", row.file));
+            }
+        }
+        if let Err(error) = self.repository.symbols().and_then(|symbols| symbols.verify()) {
+            wrong.push(error.to_string());
+        }
+        Ok(wrong)
+    }
+
+    /// Forgets working trees and branches that are gone, and what nobody shows any more. `None`: somebody is writing.
+    ///
+    /// # Errors
+    /// The index can't be written.
+    pub fn sweep(&self) -> Result<Option<Swept>, JobError> {
+        if !self.repository.is_there() {
+            return Ok(Some(Swept::default()));
+        }
+        let git = super::Git::of(&self.root);
+        let is_gone = |head: &ManifestHead| match head.key.reference.as_str() {
+            LIVE => !std::path::Path::new(&head.key.place).is_dir(),
+            reference => git.as_ref().is_none_or(|git| git.resolve(reference).is_none()),
+        };
+        let swept = job::sweep(&self.repository, &is_gone)?;
+        self.views.lock().clear();
+        Ok(swept)
+    }
+}
+
+/// Which languages can be parsed.
+pub fn grammars() -> crate::model::code::Grammars {
+    let (available, missing) = language::grammars();
+    crate::model::code::Grammars { available, missing }
+}

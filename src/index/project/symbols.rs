@@ -1,0 +1,220 @@
+//! Ranked search and the location of symbols.
+
+use super::handles::{SymbolId, is_path, parse_result_id, parse_stable_id, parse_symbol_id};
+use super::rows::Rows as Maker;
+use super::sources::Sources;
+use super::view::View;
+use super::{Ends, Here, Project, broken, filter};
+use crate::index::language::Language;
+use crate::index::ranked::{Hit, RankError, Ranked, RankedAsk, classify};
+use crate::index::store::StoreError;
+use crate::model::code::{
+    CodeError, Completeness, ExplainLevel, Intent, LocateBy, LocateQuery, Metadata, NextAction, Reasons, Refusal, ResultType, Rows,
+    Schema, SearchMode, SearchQuery, Shape, SymbolKind, tools,
+};
+
+/// Of so many times as many hits as are wanted, copies are sorted out.
+const SPARE: usize = 3;
+
+impl Project {
+    /// `search_code`.
+    ///
+    /// # Errors
+    /// As the contract's: nothing else than a [`Refusal`] ends a question.
+    pub fn search(&self, query: &SearchQuery, ends: Ends<'_>) -> Result<Rows, Box<Refusal>> {
+        let here = self.here(query.shape.reference.as_deref(), query.shape.freshness)?;
+        let language = language(&query.shape, &here)?;
+        let filter = filter::PathFilter::new(&query.globs).map_err(|why| invalid(&why, &here))?;
+        let Some(view) = here.view.clone() else { return Ok(nothing(&query.shape, Some(classify(&query.text)), here.metadata)) };
+        let intent = match query.mode {
+            SearchMode::Text | SearchMode::Regex => Intent::NaturalLanguage,
+            SearchMode::Auto | SearchMode::Symbol => classify(&query.text),
+        };
+        let lines_first = matches!(query.mode, SearchMode::Text | SearchMode::Regex)
+            || query.mode == SearchMode::Auto && intent == Intent::Error;
+        if lines_first {
+            let lines = self.lines(query, &here, &view, language, &filter, ends)?;
+            if !lines.rows.is_empty() || query.mode != SearchMode::Auto {
+                return Ok(Rows { intent: Some(intent), ..lines });
+            }
+        }
+        let passes = |entry: &crate::index::Entry| filter.passes(&entry.path);
+        let ask = RankedAsk {
+            text: &query.text,
+            kind: None,
+            language,
+            filter: (!query.globs.is_empty()).then_some(&passes),
+            limit: query.shape.limit * SPARE,
+        };
+        let found = view.ranked.search(&ask, &self.settings().weights).map_err(|error| symbols_broken(&error, &here))?;
+        if found.hits.is_empty() && query.mode == SearchMode::Auto && !lines_first {
+            let lines = self.lines(query, &here, &view, language, &filter, ends)?;
+            return Ok(Rows { intent: Some(intent), ..lines });
+        }
+        let mut rows = self.ranked(found, &query.shape, &here, &view)?;
+        rows.intent = Some(intent);
+        rows.next = next_actions(query, &rows);
+        Ok(rows)
+    }
+
+    /// `locate_symbol`.
+    ///
+    /// # Errors
+    /// As those of [`Self::search`].
+    pub fn locate(&self, query: &LocateQuery, _ends: Ends<'_>) -> Result<Rows, Box<Refusal>> {
+        let here = self.here(query.shape.reference.as_deref(), query.shape.freshness)?;
+        let language = language(&query.shape, &here)?;
+        let Some(view) = here.view.clone() else {
+            return match &query.by {
+                LocateBy::Name(_) => Ok(nothing(&query.shape, None, here.metadata)),
+                _ => Err(not_ready(here.metadata)),
+            };
+        };
+        let (text, code) = match &query.by {
+            LocateBy::Name(name) => {
+                let limit = query.shape.limit * SPARE;
+                let ask = RankedAsk { text: name, kind: query.kind, language, filter: None, limit };
+                let found = view.ranked.locate(&ask, &self.settings().weights).map_err(|error| symbols_broken(&error, &here))?;
+                return self.ranked(found, &query.shape, &here, &view);
+            }
+            LocateBy::SymbolId(id) | LocateBy::StableId(id) => (id, CodeError::SymbolNotFound),
+            LocateBy::ResultId(id) => (id, CodeError::ResultNotFound),
+        };
+        let found = match &query.by {
+            LocateBy::StableId(id) => parse_stable_id(id).and_then(|(key, nth)| view.ranked.stable(key).get(nth).copied()),
+            LocateBy::ResultId(id) => self.by_id(parse_result_id(id), &here, &view)?,
+            _ => self.by_id(parse_symbol_id(text), &here, &view)?,
+        };
+        let Some((entry, ordinal)) = found else {
+            let message = format!(
+                "Nothing in this index is named '{}' any more. Ask locate_symbol by name, or search_code, for a new handle.",
+                text.chars().take(80).collect::<String>()
+            );
+            return Err(Box::new(Refusal::new(code, message).beside(here.metadata)));
+        };
+        let content = view.manifest.entries()[entry].content;
+        let reasons = Reasons { exact_match_boost: 1.0, definition_boost: 1.0, final_score: 1.0, ..Reasons::default() };
+        let hit = Hit { entry, content, ordinal: Some(ordinal), reasons };
+        let found = Ranked { hits: vec![hit], total: 1, intent: Intent::Symbol, cut: false };
+        self.ranked(found, &query.shape, &here, &view)
+    }
+
+    fn by_id(&self, id: Option<SymbolId>, here: &Here<'_>, view: &View) -> Result<Option<(usize, u32)>, Box<Refusal>> {
+        let (Some(id), Some(store)) = (id, &here.store) else { return Ok(None) };
+        let contents = store.contents_like(&id.content).map_err(|error| store_broken(&error, here))?;
+        for content in contents {
+            let entries = view.manifest.entries();
+            let shown = view.manifest.showing(content).find(|entry| is_path(&id, &entry.path));
+            if let Some(shown) = shown
+                && let Ok(at) = entries.binary_search_by(|entry| entry.path.cmp(&shown.path))
+            {
+                let facts = here.facts(&self.facts, view, content).map_err(|error| store_broken(&error, here))?;
+                return Ok(Some((at, id.ordinal)).filter(|_| (id.ordinal as usize) < facts.symbols.len()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Rows of ranked hits.
+    fn ranked(&self, mut found: Ranked, shape: &Shape, here: &Here<'_>, view: &View) -> Result<Rows, Box<Refusal>> {
+        let mut metadata = here.metadata.clone();
+        let before = found.hits.len();
+        let mut seen = std::collections::BTreeSet::new();
+        found.hits.retain(|hit| hit.ordinal.is_none() || seen.insert((hit.content, hit.ordinal)));
+        metadata.suppressed_duplicates = before - found.hits.len();
+        let total = found.total.saturating_sub(metadata.suppressed_duplicates);
+        found.hits.truncate(shape.limit);
+        if found.cut {
+            metadata.safety_limit = Some("ranked_postings");
+        }
+        if total > found.hits.len() && metadata.completeness == Completeness::Complete {
+            metadata.completeness = Completeness::Truncated;
+        }
+        let mut maker = Maker { project: self, here, view, detail: shape.detail, sources: Sources::new(self) };
+        let mut rows = Vec::with_capacity(found.hits.len());
+        for hit in &found.hits {
+            let mut row = maker.row(hit).map_err(|error| store_broken(&error, here))?;
+            if row.kind == Some(SymbolKind::Use) {
+                row.result_type = ResultType::Reference;
+            }
+            rows.push(row);
+        }
+        let level = shape.explain.unwrap_or(self.settings().explain);
+        if level != ExplainLevel::Off {
+            metadata.reasons = Some((level, found.hits.iter().map(|hit| hit.reasons).collect()));
+        }
+        Ok(Rows { rows, intent: None, total, next: Vec::new(), detail: shape.detail, compact: shape.compact, metadata })
+    }
+}
+
+/// An answer of no rows from no index.
+fn nothing(shape: &Shape, intent: Option<Intent>, mut metadata: Metadata) -> Rows {
+    metadata.warnings.push("Nothing is indexed yet. Call index_repo, wait until index_status says ready, and ask again.".to_owned());
+    let next = intent.map(|_| NextAction {
+        tool: tools::INDEX,
+        arguments: serde_json::json!({}),
+        reason: "Nothing is indexed yet.".to_owned(),
+    });
+    let next = next.into_iter().collect();
+    Rows { rows: Vec::new(), intent, total: 0, next, detail: shape.detail, compact: shape.compact, metadata }
+}
+
+fn not_ready(metadata: Metadata) -> Box<Refusal> {
+    let message = "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and ask again.";
+    Box::new(Refusal::new(CodeError::IndexNotReady, message).beside(metadata))
+}
+
+fn language(shape: &Shape, here: &Here<'_>) -> Result<Option<Language>, Box<Refusal>> {
+    let Some(name) = &shape.language else { return Ok(None) };
+    let known = || Language::ALL.iter().map(|language| language.name()).collect::<Vec<_>>().join(", ");
+    let unknown = || {
+        let message = format!("'{}' is no language that is indexed. Known are: {}.", name.chars().take(40).collect::<String>(), known());
+        Box::new(Refusal::new(CodeError::InvalidInput, message).with("argument", "language").beside(here.metadata.clone()))
+    };
+    Language::by_name(name).ok_or_else(unknown).map(Some)
+}
+
+pub(super) fn invalid(why: &str, here: &Here<'_>) -> Box<Refusal> {
+    Box::new(Refusal::new(CodeError::InvalidInput, why).beside(here.metadata.clone()))
+}
+
+pub(super) fn store_broken(error: &StoreError, here: &Here<'_>) -> Box<Refusal> {
+    let mut metadata = here.metadata.clone();
+    if matches!(error, StoreError::Damaged) {
+        metadata.schema = Schema::CorruptManifest;
+    }
+    Box::new(broken(error).beside(metadata))
+}
+
+fn symbols_broken(error: &RankError, here: &Here<'_>) -> Box<Refusal> {
+    match error {
+        RankError::Foreign { .. } | RankError::Damaged(_) => store_broken(&StoreError::Damaged, here),
+        other => Box::new(Refusal::new(CodeError::InternalError, other.to_string()).beside(here.metadata.clone())),
+    }
+}
+
+fn next_actions(query: &SearchQuery, rows: &Rows) -> Vec<NextAction> {
+    let mut next = Vec::new();
+    match rows.rows.first() {
+        None => next.push(NextAction {
+            tool: tools::SEARCH,
+            arguments: serde_json::json!({"query": query.text, "mode": "text"}),
+            reason: "No symbol fits; the text may stand in a line.".to_owned(),
+        }),
+        Some(first) => {
+            if first.result_type == ResultType::Symbol && query.shape.detail != crate::model::code::DetailLevel::Context {
+                next.push(NextAction {
+                    tool: tools::LOCATE,
+                    arguments: serde_json::json!({"symbol_id": first.symbol_id, "detail_level": "context"}),
+                    reason: "Shows the first result's beginning, its parent and what it uses.".to_owned(),
+                });
+            }
+            next.push(NextAction {
+                tool: tools::OUTLINE,
+                arguments: serde_json::json!({"path": first.path}),
+                reason: "Shows what else the first result's file declares.".to_owned(),
+            });
+        }
+    }
+    next
+}

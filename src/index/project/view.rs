@@ -1,0 +1,58 @@
+//! One published manifest with everything that questions about it need. Made once for each generation, shared by all questions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::index::manifest::{ContentNo, Manifest};
+use crate::index::ranked;
+use crate::index::repository::{OpenError, Repository};
+use crate::index::store::listing;
+use crate::index::store::{Held, LeftOut, ManifestHead, Origin, Store};
+use crate::index::text::Segment;
+
+/// See the module.
+pub(in crate::index) struct View {
+    /// The generation and the incarnation of the index that it is of.
+    pub stamp: (u64, u64),
+    /// See there.
+    pub head: ManifestHead,
+    /// See there.
+    pub manifest: Arc<Manifest>,
+    /// Where the bytes of each of its entries are.
+    pub origins: Box<[Origin]>,
+    /// Files that aren't searched.
+    pub left_out: BTreeMap<LeftOut, u64>,
+    /// See there.
+    pub segments: Vec<Arc<Segment>>,
+    /// Contents that no segment covers.
+    pub loose: BTreeSet<ContentNo>,
+    /// See there.
+    pub ranked: ranked::View,
+}
+
+impl View {
+    /// The view of a manifest that is published.
+    pub fn load(repository: &Repository, store: &Store, head: ManifestHead, stamp: (u64, u64)) -> Result<Self, OpenError> {
+        let listing = store.listing(head.id)?;
+        let manifest = Arc::new(listing::manifest(&listing));
+        let (mut origins, mut left_out) = (Vec::with_capacity(listing.len()), BTreeMap::new());
+        for file in &listing {
+            match file.held {
+                Held::Content(..) => origins.push(file.origin),
+                Held::LeftOut(why) => *left_out.entry(why).or_insert(0) += 1,
+            }
+        }
+        let segments = store.segments()?.iter().map(|row| repository.segment(&row.file)).collect::<Result<_, _>>()?;
+        let loose = store.loose()?.into_iter().collect();
+        let symbols = repository.symbols()?;
+        symbols.reload()?;
+        let ranked = symbols.view(manifest.clone())?;
+        Ok(Self { stamp, head, manifest, origins: origins.into(), left_out, segments, loose, ranked })
+    }
+
+    /// Where the bytes of the file at this path are.
+    pub fn origin(&self, path: &str) -> Option<Origin> {
+        let at = self.manifest.entries().binary_search_by(|entry| (*entry.path).cmp(path)).ok()?;
+        self.origins.get(at).copied()
+    }
+}

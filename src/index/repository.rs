@@ -1,0 +1,201 @@
+//! The folder of one index: its database, its symbols, its segments. Working trees of one repository share it.
+//!
+//! Invariant: a file of another layout or a damaged one is told as that; it is removed only when somebody asked to begin anew.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+
+use super::git::Git;
+use super::ranked::{RankError, SymbolIndex, SymbolWriter};
+use super::store::{FILE, Store, StoreError};
+use super::text::Segment;
+use crate::base::digest::sha256hex;
+
+/// Connections that are kept for the next question.
+const IDLE_READERS: usize = 8;
+
+/// Why an index can't be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The symbols.
+    #[error("the symbols of the index can't be read: {0}; run `codeyard index --force`")]
+    Symbols(String),
+    /// A segment.
+    #[error("the text index is damaged; run `codeyard index --force`")]
+    Segment,
+}
+
+impl From<RankError> for OpenError {
+    fn from(error: RankError) -> Self {
+        Self::Symbols(error.to_string())
+    }
+}
+
+/// See the module.
+pub(super) struct Repository {
+    folder: PathBuf,
+    readers: Mutex<Vec<(u64, Store)>>,
+    symbols: Mutex<Option<(u64, Arc<SymbolIndex>)>>,
+    segments: Mutex<HashMap<String, Weak<Segment>>>,
+}
+
+impl Repository {
+    /// The index of the repository that `root` lies in, below `folder`. Nothing is read yet.
+    pub fn of(folder: &Path, root: &Path) -> std::io::Result<Self> {
+        let place = Git::of(root).map_or_else(|| root.to_owned(), |git| git.common_dir());
+        let name = sha256hex(place.as_os_str().as_encoded_bytes());
+        let folder = folder.join(&name[..16]);
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700);
+        builder.create(folder.join(SEGMENTS))?;
+        Ok(Self { folder, readers: Mutex::default(), symbols: Mutex::default(), segments: Mutex::default() })
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether anything was ever written.
+    pub fn is_there(&self) -> bool {
+        self.folder.join(FILE).exists()
+    }
+
+    /// Another number after the folder was begun anew, by whichever process.
+    fn incarnation(&self) -> u64 {
+        fs::metadata(self.folder.join(FILE)).map_or(0, |found| found.ino())
+    }
+
+    /// A connection that writes. Whoever uses it holds the lock, or writes only about jobs.
+    pub fn writer(&self) -> Result<Store, StoreError> {
+        Store::open(&self.folder)
+    }
+
+    /// A connection for one question.
+    pub fn reader(&self) -> Result<Reader<'_>, StoreError> {
+        let incarnation = self.incarnation();
+        let mut readers = self.readers.lock();
+        readers.retain(|(of, _)| *of == incarnation);
+        let store = match readers.pop() {
+            Some((_, store)) => store,
+            None => {
+                drop(readers);
+                Store::open_to_read(&self.folder)?
+            }
+        };
+        Ok(Reader { repository: self, incarnation, store: Some(store) })
+    }
+
+    /// The symbols.
+    pub fn symbols(&self) -> Result<Arc<SymbolIndex>, RankError> {
+        let incarnation = self.incarnation();
+        let mut symbols = self.symbols.lock();
+        if let Some((of, open)) = &*symbols
+            && *of == incarnation
+        {
+            return Ok(open.clone());
+        }
+        let open = Arc::new(SymbolIndex::open(&self.folder.join(SYMBOLS))?);
+        *symbols = Some((incarnation, open.clone()));
+        Ok(open)
+    }
+
+    /// Who writes symbols. Its user holds the lock.
+    pub fn symbol_writer(&self) -> Result<SymbolWriter, OpenError> {
+        Ok(self.symbols()?.writer()?)
+    }
+
+    /// Where a segment is.
+    pub fn segment_path(&self, file: &str) -> PathBuf {
+        self.folder.join(SEGMENTS).join(file)
+    }
+
+    /// The segment in this file, opened once for all who use it.
+    pub fn segment(&self, file: &str) -> Result<Arc<Segment>, OpenError> {
+        let mut segments = self.segments.lock();
+        segments.retain(|_, segment| segment.strong_count() > 0);
+        if let Some(segment) = segments.get(file).and_then(Weak::upgrade) {
+            return Ok(segment);
+        }
+        let segment = Arc::new(Segment::open(&self.segment_path(file)).map_err(|_| OpenError::Segment)?);
+        segments.insert(file.to_owned(), Arc::downgrade(&segment));
+        Ok(segment)
+    }
+
+    /// Removes files of segments that the database doesn't name. Its user holds the lock.
+    pub fn remove_unused_segments(&self, store: &Store) -> Result<(), StoreError> {
+        let known: Vec<String> = store.segments()?.into_iter().map(|row| row.file).collect();
+        for entry in fs::read_dir(self.folder.join(SEGMENTS))?.flatten() {
+            if !known.iter().any(|file| **file == *entry.file_name()) {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes everything, so that the next job begins anew. Its user holds the lock.
+    pub fn begin_anew(&self) -> Result<(), StoreError> {
+        self.readers.lock().clear();
+        *self.symbols.lock() = None;
+        for name in [FILE, "index.sqlite-wal", "index.sqlite-shm"] {
+            match fs::remove_file(self.folder.join(name)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+        }
+        for name in [SYMBOLS, SEGMENTS] {
+            match fs::remove_dir_all(self.folder.join(name)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+        }
+        fs::DirBuilder::new().mode(0o700).create(self.folder.join(SEGMENTS))?;
+        Ok(())
+    }
+
+    /// Bytes that the folder takes on disk.
+    pub fn bytes_on_disk(&self) -> u64 {
+        let size = |dir: &Path| -> u64 {
+            let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+            entries.filter_map(|entry| entry.metadata().ok()).filter(|found| found.is_file()).map(|found| found.len()).sum()
+        };
+        [self.folder.clone(), self.folder.join(SYMBOLS), self.folder.join(SEGMENTS)].iter().map(|dir| size(dir)).sum()
+    }
+}
+
+const SYMBOLS: &str = "symbols";
+const SEGMENTS: &str = "text";
+
+/// A connection on loan.
+pub(super) struct Reader<'r> {
+    repository: &'r Repository,
+    incarnation: u64,
+    store: Option<Store>,
+}
+
+impl std::ops::Deref for Reader<'_> {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        self.store.as_ref().unwrap_or_else(|| unreachable!("it is given back when this is dropped"))
+    }
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        let mut readers = self.repository.readers.lock();
+        if let Some(store) = self.store.take()
+            && readers.len() < IDLE_READERS
+        {
+            readers.push((self.incarnation, store));
+        }
+    }
+}

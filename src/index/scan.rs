@@ -1,0 +1,201 @@
+//! Which files a working tree holds: what git would not ignore, in the order of their paths.
+//!
+//! Ignored is what `.gitignore`, `.ignore`, `.codeyardignore` and the repository's `info/exclude` say, never a user's global excludes:
+//! what is found must not hang on whose machine it is. Hidden files count. Links are never followed, and no link is a file.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use ignore::{DirEntry, WalkBuilder, WalkState};
+use parking_lot::Mutex;
+
+use super::job::Stop;
+use crate::base::limits::MAX_INDEXED_FILES;
+use crate::gate::{Beneath, FileStamp};
+
+/// The product's own ignore file.
+pub(super) const IGNORE_FILE: &str = ".codeyardignore";
+
+/// One file found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Relative to the root, with `/` between.
+    pub path: Box<str>,
+    /// What it looks like.
+    pub stamp: FileStamp,
+}
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub(super) struct Walked {
+    /// Ordered by path.
+    pub files: Vec<Found>,
+    /// Files beyond the most that are indexed, or whose paths aren't UTF-8.
+    pub passed_over: usize,
+}
+
+/// Walks the tree at `root` with so many threads. `None`: it was stopped.
+pub(super) fn walk(root: &Path, threads: usize, stop: &Stop) -> Option<Walked> {
+    let walked = Mutex::new(Walked::default());
+    let walker = builder(root).threads(threads).build_parallel();
+    walker.run(|| {
+        let beneath = Beneath::open(root);
+        let mut batch = Batch { walked: &walked, files: Vec::new(), passed_over: 0 };
+        Box::new(move |entry| {
+            if stop.is_set() {
+                return WalkState::Quit;
+            }
+            let Ok(entry) = entry else { return WalkState::Continue };
+            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+                return WalkState::Continue;
+            }
+            let Ok(below) = entry.path().strip_prefix(root) else { return WalkState::Continue };
+            match below.to_str() {
+                Some(path) => {
+                    if let Some(stamp) = beneath.glance(below) {
+                        batch.files.push(Found { path: path.into(), stamp });
+                    }
+                }
+                None => batch.passed_over += 1,
+            }
+            WalkState::Continue
+        })
+    });
+    if stop.is_set() {
+        return None;
+    }
+    let mut walked = walked.into_inner();
+    walked.files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+    walked.passed_over += walked.files.len().saturating_sub(MAX_INDEXED_FILES);
+    walked.files.truncate(MAX_INDEXED_FILES);
+    Some(walked)
+}
+
+/// Of these paths below `root` those that a walk would find, in order. Only folders on the way to them are read.
+pub(super) fn look(root: &Path, paths: &BTreeSet<String>, stop: &Stop) -> Option<Walked> {
+    let wanted = Arc::new(paths.clone());
+    let (top, on_the_way) = (root.to_owned(), wanted.clone());
+    let mut builder = builder(root);
+    builder.filter_entry(move |entry| {
+        let Some(below) = entry.path().strip_prefix(&top).ok().and_then(Path::to_str) else { return false };
+        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        below.is_empty() || is_entered(entry) && (on_the_way.contains(below) || is_folder && leads_to(&on_the_way, below))
+    });
+    let beneath = Beneath::open(root);
+    let mut walked = Walked::default();
+    for entry in builder.build() {
+        if stop.is_set() {
+            return None;
+        }
+        let Ok(entry) = entry else { continue };
+        let below = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
+        if let Some(path) = below.filter(|path| wanted.contains(*path))
+            && let Some(stamp) = beneath.stat(Path::new(path))
+        {
+            walked.files.push(Found { path: path.into(), stamp });
+        }
+    }
+    walked.files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+    Some(walked)
+}
+
+fn leads_to(wanted: &BTreeSet<String>, folder: &str) -> bool {
+    let below = format!("{folder}/");
+    wanted.range(below.clone()..).next().is_some_and(|path| path.starts_with(&below))
+}
+
+fn is_entered(entry: &DirEntry) -> bool {
+    !NEVER_ENTERED.contains(&entry.file_name().to_string_lossy().as_ref())
+}
+
+fn builder(root: &Path) -> WalkBuilder {
+    let mut builder = WalkBuilder::new(root);
+    builder
+        .hidden(false)
+        .git_global(false)
+        .require_git(false)
+        .follow_links(false)
+        .add_custom_ignore_filename(IGNORE_FILE)
+        .filter_entry(|entry| entry.depth() == 0 || is_entered(entry));
+    builder
+}
+
+/// What belongs to version control itself.
+const NEVER_ENTERED: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".sl"];
+
+/// What one thread found; handed over when the thread ends.
+struct Batch<'w> {
+    walked: &'w Mutex<Walked>,
+    files: Vec<Found>,
+    passed_over: usize,
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        let mut walked = self.walked.lock();
+        walked.files.append(&mut self.files);
+        walked.passed_over += self.passed_over;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn tree() -> (tempfile::TempDir, std::path::PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for (path, text) in [
+            (".gitignore", "*.log\n/build/\n"),
+            (".codeyardignore", "/docs/old/\n"),
+            ("a.rs", ""),
+            ("src/b.rs", ""),
+            ("src/c.log", ""),
+            ("src/.hidden", ""),
+            ("src/deep/.gitignore", "!keep.log\nnone.rs\n"),
+            ("src/deep/keep.log", ""),
+            ("src/deep/none.rs", ""),
+            ("build/out.rs", ""),
+            ("docs/old/x.md", ""),
+            (".git/config", ""),
+        ] {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        std::os::unix::fs::symlink(root.join("src"), root.join("link")).unwrap();
+        std::os::unix::fs::symlink(root.join("a.rs"), root.join("link.rs")).unwrap();
+        (dir, root)
+    }
+
+    fn paths(walked: &Walked) -> Vec<&str> {
+        walked.files.iter().map(|found| &*found.path).collect()
+    }
+
+    #[test]
+    fn ignored_files_and_links_are_not_found() {
+        let (_dir, root) = tree();
+        let expected =
+            [".codeyardignore", ".gitignore", "a.rs", "src/.hidden", "src/b.rs", "src/deep/.gitignore", "src/deep/keep.log"];
+        for threads in [1, 4] {
+            assert_eq!(paths(&walk(&root, threads, &Stop::default()).unwrap()), expected);
+        }
+        let stop = Stop::default();
+        stop.set();
+        assert!(walk(&root, 1, &stop).is_none());
+    }
+
+    #[test]
+    fn a_look_at_some_paths_finds_what_a_walk_finds_of_them() {
+        let (_dir, root) = tree();
+        let whole = walk(&root, 2, &Stop::default()).unwrap();
+        let asked = ["a.rs", "build/out.rs", "gone.rs", "link.rs", "link/b.rs", "src/b.rs", "src/c.log", "src/deep/keep.log", ".git/config"];
+        let asked: BTreeSet<String> = asked.map(str::to_owned).into();
+        let looked = look(&root, &asked, &Stop::default()).unwrap();
+        assert_eq!(paths(&looked), ["a.rs", "src/b.rs", "src/deep/keep.log"]);
+        assert!(looked.files.iter().all(|found| whole.files.contains(found)));
+    }
+}

@@ -1,0 +1,230 @@
+//! Contents, their facts, git's names for them, and the segments they are in.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::facts::{decode, encode};
+use super::{LeftOut, Store, StoreError, Transaction};
+use crate::base::limits::MAX_PACKED_FACTS_BYTES;
+use crate::index::codec::{pack, unpack};
+use crate::index::facts::Facts;
+use crate::index::language::Language;
+use crate::index::manifest::ContentNo;
+
+/// What a content is known by: its bytes, and the language they are read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::index) struct ContentKey {
+    /// The SHA-256 of the bytes.
+    pub hash: [u8; 32],
+    /// See there.
+    pub language: Option<Language>,
+}
+
+/// A content that isn't in the database yet.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::index) struct NewContent {
+    /// Its number, which was reserved for it.
+    pub no: ContentNo,
+    /// See there.
+    pub key: ContentKey,
+    /// In bytes.
+    pub size: u64,
+}
+
+/// What git's blob of this name and language is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::index) enum Blob {
+    /// This content of so many bytes.
+    Content(ContentNo, u64),
+    /// Left out.
+    LeftOut(LeftOut, u64),
+}
+
+/// A segment of the text index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::index) struct SegmentRow {
+    /// Its number.
+    pub id: i64,
+    /// Its file, in the folder of segments.
+    pub file: String,
+    /// How many contents it covers.
+    pub contents: u64,
+    /// The file's length.
+    pub bytes: u64,
+}
+
+fn number(language: Option<Language>) -> u16 {
+    language.map_or(0, |language| u16::from(language.number()) + 1)
+}
+
+impl Store {
+    /// The number of a content.
+    pub fn content(&self, key: &ContentKey) -> Result<Option<ContentNo>, StoreError> {
+        let mut statement = self.0.prepare_cached("SELECT no FROM contents WHERE hash = ? AND language = ?")?;
+        Ok(statement.query_row(params![key.hash, number(key.language)], |row| row.get(0)).optional()?)
+    }
+
+    /// The contents whose hashes begin with these bytes, ordered, at most two.
+    pub fn contents_like(&self, prefix: &[u8]) -> Result<Vec<ContentNo>, StoreError> {
+        let mut above = prefix.to_vec();
+        above.resize(33, 0xff);
+        let mut statement =
+            self.0.prepare_cached("SELECT no FROM contents WHERE hash >= ? AND hash < ? ORDER BY hash, language LIMIT 64")?;
+        let found = statement.query_map(params![prefix, above], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        Ok(found)
+    }
+
+    /// The hash of a content.
+    pub fn hash_of(&self, no: ContentNo) -> Result<Option<[u8; 32]>, StoreError> {
+        let mut statement = self.0.prepare_cached("SELECT hash FROM contents WHERE no = ?")?;
+        Ok(statement.query_row([no], |row| row.get(0)).optional()?)
+    }
+
+    /// What git's blob is, read as `language`.
+    pub fn blob(&self, oid: &[u8; 20], language: Option<Language>) -> Result<Option<Blob>, StoreError> {
+        let mut statement = self.0.prepare_cached("SELECT no, reason, size FROM blobs WHERE oid = ? AND language = ?")?;
+        let found: Option<(u32, u8, i64)> = statement
+            .query_row(params![oid, number(language)], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?;
+        let Some((no, reason, size)) = found else { return Ok(None) };
+        let size = size.cast_unsigned();
+        Ok(Some(match (no, LeftOut::ALL.get(usize::from(reason))) {
+            (0, Some(why)) => Blob::LeftOut(*why, size),
+            (0, None) => return Err(StoreError::Damaged),
+            (no, _) => Blob::Content(no, size),
+        }))
+    }
+
+    /// What is known of a content; nothing, if it wasn't parsed.
+    pub fn facts(&self, no: ContentNo) -> Result<Option<Facts>, StoreError> {
+        let mut statement = self.0.prepare_cached("SELECT packed FROM facts WHERE no = ?")?;
+        let mut rows = statement.query([no])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let packed = row.get_ref(0)?.as_blob().map_err(|_| StoreError::Damaged)?;
+        Ok(Some(decode(&unpack(packed, MAX_PACKED_FACTS_BYTES)?)?))
+    }
+
+    /// The contents that no segment covers, ordered.
+    pub fn loose(&self) -> Result<Vec<ContentNo>, StoreError> {
+        let mut statement = self.0.prepare_cached("SELECT no FROM contents WHERE segment IS NULL ORDER BY no")?;
+        Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    }
+
+    /// How many symbols each parsed content has.
+    pub fn symbol_counts(&self) -> Result<Vec<(ContentNo, u32)>, StoreError> {
+        let mut statement = self.0.prepare_cached("SELECT no, symbols FROM contents WHERE symbols IS NOT NULL ORDER BY no")?;
+        Ok(statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
+    }
+
+    /// All contents, ordered.
+    pub fn all_contents(&self) -> Result<Vec<ContentNo>, StoreError> {
+        let mut statement = self.0.prepare_cached("SELECT no FROM contents ORDER BY no")?;
+        Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    }
+
+    /// The segments, ordered.
+    pub fn segments(&self) -> Result<Vec<SegmentRow>, StoreError> {
+        let mut statement = self.0.prepare_cached("SELECT id, file, contents, bytes FROM segments ORDER BY id")?;
+        let rows = statement.query_map([], |row| {
+            let (contents, bytes): (i64, i64) = (row.get(2)?, row.get(3)?);
+            Ok(SegmentRow {
+                id: row.get(0)?,
+                file: row.get(1)?,
+                contents: contents.cast_unsigned(),
+                bytes: bytes.cast_unsigned(),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+impl Transaction<'_> {
+    /// Reserves so many numbers, and says the first. They are gone even if nothing is stored under them.
+    pub fn reserve(&self, count: u32) -> Result<ContentNo, StoreError> {
+        // From 1: 0 stands for none.
+        let first = self.add_to("contents", count)?;
+        u32::try_from(first + 1).ok().filter(|first| first.checked_add(count).is_some()).ok_or(StoreError::Full)
+    }
+
+    /// Adds contents that no segment covers.
+    pub fn add_contents(&self, new: &[NewContent]) -> Result<(), StoreError> {
+        let mut statement =
+            self.0.prepare_cached("INSERT INTO contents (no, hash, language, size) VALUES (?, ?, ?, ?)")?;
+        for content in new {
+            statement.execute(params![content.no, content.key.hash, number(content.key.language), content.size.cast_signed()])?;
+        }
+        Ok(())
+    }
+
+    /// Remembers what git's blob is.
+    pub fn put_blob(&self, oid: &[u8; 20], language: Option<Language>, blob: Blob) -> Result<(), StoreError> {
+        let (no, reason, size) = match blob {
+            Blob::Content(no, size) => (no, 0, size),
+            Blob::LeftOut(why, size) => (0, why as u8, size),
+        };
+        let mut statement = self.0.prepare_cached("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?, ?, ?)")?;
+        statement.execute(params![oid, number(language), no, reason, size.cast_signed()])?;
+        Ok(())
+    }
+
+    /// Stores what is known of a content. It counts as parsed once [`Self::parsed`] says so.
+    pub fn put_facts(&self, no: ContentNo, facts: &Facts) -> Result<(), StoreError> {
+        if facts.symbols.is_empty() && facts.references.is_empty() {
+            self.0.prepare_cached("DELETE FROM facts WHERE no = ?")?.execute([no])?;
+            return Ok(());
+        }
+        let mut statement = self.0.prepare_cached("INSERT OR REPLACE INTO facts VALUES (?, ?)")?;
+        statement.execute(params![no, pack(&encode(facts))])?;
+        Ok(())
+    }
+
+    /// Says that contents are parsed, and how many symbols each has.
+    pub fn parsed(&self, contents: &[(ContentNo, u32)]) -> Result<(), StoreError> {
+        let mut statement = self.0.prepare_cached("UPDATE contents SET symbols = ? WHERE no = ?")?;
+        for (no, symbols) in contents {
+            statement.execute(params![symbols, no])?;
+        }
+        Ok(())
+    }
+
+    /// Forgets all facts, so that everything is parsed anew.
+    pub fn forget_facts(&self) -> Result<(), StoreError> {
+        self.0.execute_batch("UPDATE contents SET symbols = NULL; DELETE FROM facts")?;
+        Ok(())
+    }
+
+    /// Adds a segment that covers these contents.
+    pub fn add_segment(&self, file: &str, bytes: u64, contents: &[ContentNo]) -> Result<(), StoreError> {
+        let insert = "INSERT INTO segments (file, contents, bytes) VALUES (?, ?, ?) RETURNING id";
+        let id: i64 = self.0.query_row(insert, params![file, contents.len(), bytes.cast_signed()], |row| row.get(0))?;
+        let mut statement = self.0.prepare_cached("UPDATE contents SET segment = ? WHERE no = ?")?;
+        for no in contents {
+            statement.execute(params![id, no])?;
+        }
+        Ok(())
+    }
+
+    /// Forgets segments; what only they cover is loose again.
+    pub fn drop_segments(&self, ids: &[i64]) -> Result<(), StoreError> {
+        for id in ids {
+            self.0.execute("UPDATE contents SET segment = NULL WHERE segment = ?", [id])?;
+            self.0.execute("DELETE FROM segments WHERE id = ?", [id])?;
+        }
+        Ok(())
+    }
+
+    /// Forgets contents.
+    pub fn drop_contents(&self, contents: &[ContentNo]) -> Result<(), StoreError> {
+        let statements = [
+            "DELETE FROM contents WHERE no = ?",
+            "DELETE FROM facts WHERE no = ?",
+            "DELETE FROM blobs WHERE no = ?",
+        ];
+        for statement in statements {
+            let mut statement = self.0.prepare_cached(statement)?;
+            for no in contents {
+                statement.execute([no])?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,184 @@
+//! A manifest as it is kept: every path, with what it holds or why it was left out, and what it looked like.
+//!
+//! This is what a later walk compares with, and what a [`Manifest`] is made of.
+
+use crate::gate::FileStamp;
+use crate::index::codec::{Damaged, Reader, put, put_text};
+use crate::index::language::Language;
+use crate::index::manifest::{ContentNo, Entry, Manifest, PathClass};
+
+/// One path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::index) struct Listed {
+    /// Relative to the root.
+    pub path: Box<str>,
+    /// See there.
+    pub held: Held,
+    /// In bytes.
+    pub size: u64,
+    /// Where the bytes came from.
+    pub origin: Origin,
+}
+
+/// What a path holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::index) enum Held {
+    /// This content.
+    Content(ContentNo, Option<Language>),
+    /// Nothing that is searched.
+    LeftOut(LeftOut),
+}
+
+/// Why a file isn't searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum LeftOut {
+    /// It isn't text.
+    Binary = 0,
+    /// It is larger than the configuration allows.
+    TooLarge = 1,
+    /// A program wrote it.
+    Generated = 2,
+    /// It was squeezed for machines.
+    Minified = 3,
+    /// It couldn't be read.
+    Unreadable = 4,
+}
+
+/// Where a path's bytes came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::index) enum Origin {
+    /// A file on disk that looked like this.
+    Disk(FileStamp),
+    /// A blob of git.
+    Blob([u8; 20]),
+}
+
+impl LeftOut {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Binary, Self::TooLarge, Self::Generated, Self::Minified, Self::Unreadable];
+
+    /// As `index_status` says it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Binary => "binary",
+            Self::TooLarge => "too_large",
+            Self::Generated => "generated",
+            Self::Minified => "minified",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// The bytes of a listing that is ordered by path. Each path is told by what it has in common with the one before it.
+pub(in crate::index) fn encode(listing: &[Listed]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(listing.len() * 48);
+    put(&mut out, listing.len() as u64);
+    let mut before: &str = "";
+    for file in listing {
+        let mut same = before.bytes().zip(file.path.bytes()).take_while(|(one, other)| one == other).count();
+        while !file.path.is_char_boundary(same) {
+            same -= 1;
+        }
+        put(&mut out, same as u64);
+        put_text(&mut out, &file.path[same..]);
+        before = &file.path;
+        match file.held {
+            Held::LeftOut(why) => out.extend([0, why as u8]),
+            Held::Content(content, language) => {
+                out.extend([1, language.map_or(0, |language| language.number() + 1)]);
+                put(&mut out, u64::from(content));
+            }
+        }
+        put(&mut out, file.size);
+        match file.origin {
+            Origin::Blob(oid) => {
+                out.push(0);
+                out.extend(oid);
+            }
+            Origin::Disk(stamp) => {
+                out.push(1);
+                out.extend(stamp.mtime_ns.to_le_bytes());
+                out.extend(stamp.ctime_ns.to_le_bytes());
+                put(&mut out, stamp.inode);
+                put(&mut out, stamp.device);
+            }
+        }
+    }
+    out
+}
+
+/// Undoes [`encode`].
+pub(in crate::index) fn decode(bytes: &[u8]) -> Result<Vec<Listed>, Damaged> {
+    let mut from = Reader(bytes);
+    let count = from.count()?;
+    let mut listing: Vec<Listed> = Vec::with_capacity(count);
+    for _ in 0..count {
+        let same = usize::try_from(from.number()?).map_err(|_| Damaged)?;
+        let before = listing.last().map_or("", |file| &*file.path);
+        let mut path = before.get(..same).ok_or(Damaged)?.to_owned();
+        path.push_str(from.text()?);
+        let held = match from.byte()? {
+            0 => Held::LeftOut(LeftOut::ALL.get(usize::from(from.byte()?)).copied().ok_or(Damaged)?),
+            1 => {
+                let language = match from.byte()? {
+                    0 => None,
+                    number => Some(Language::from_number(number - 1).ok_or(Damaged)?),
+                };
+                Held::Content(from.small()?, language)
+            }
+            _ => return Err(Damaged),
+        };
+        let size = from.number()?;
+        let origin = match from.byte()? {
+            0 => Origin::Blob(from.bytes(20)?.try_into().map_err(|_| Damaged)?),
+            1 => {
+                let mut time = || from.bytes(16).and_then(|bytes| bytes.try_into().map_err(|_| Damaged)).map(i128::from_le_bytes);
+                let (mtime_ns, ctime_ns) = (time()?, time()?);
+                let (inode, device) = (from.number()?, from.number()?);
+                Origin::Disk(FileStamp { size, mtime_ns, ctime_ns, inode, device })
+            }
+            _ => return Err(Damaged),
+        };
+        listing.push(Listed { path: path.into(), held, size, origin });
+    }
+    let ordered = listing.windows(2).all(|pair| pair[0].path < pair[1].path);
+    if from.0.is_empty() && ordered { Ok(listing) } else { Err(Damaged) }
+}
+
+/// The manifest of the files that are searched.
+pub(in crate::index) fn manifest(listing: &[Listed]) -> Manifest {
+    let searched = listing.iter().filter_map(|file| match file.held {
+        Held::Content(content, language) => Some(Entry {
+            path: file.path.clone(),
+            content,
+            language,
+            size: file.size,
+            class: PathClass::of(&file.path),
+        }),
+        Held::LeftOut(_) => None,
+    });
+    Manifest::new(searched.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listing_comes_back_and_half_of_it_is_damage() {
+        let stamp = FileStamp { size: 5, mtime_ns: 1 << 70, ctime_ns: -3, inode: 77, device: 9 };
+        let listed = |path: &str, held, origin| Listed { path: path.into(), held, size: 5, origin };
+        let listing = vec![
+            listed("a/é", Held::Content(1, None), Origin::Disk(stamp)),
+            listed("a/ê", Held::Content(900, Language::from_number(0)), Origin::Blob([7; 20])),
+            listed("b", Held::LeftOut(LeftOut::Minified), Origin::Disk(stamp)),
+        ];
+        let bytes = encode(&listing);
+        assert_eq!(decode(&bytes), Ok(listing.clone()));
+        for end in 0..bytes.len() {
+            assert_eq!(decode(&bytes[..end]), Err(Damaged), "{end}");
+        }
+        assert_eq!(manifest(&listing).entries().len(), 2);
+    }
+}

@@ -1,0 +1,129 @@
+//! Manifests: one for each working tree, one for each branch, tag or commit that was asked for.
+
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::listing::{Listed, decode, encode};
+use super::{Store, StoreError, Transaction};
+use crate::base::limits::MAX_PACKED_LISTING_BYTES;
+use crate::index::codec::{pack, unpack};
+
+/// Which manifest.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::index) struct ManifestKey {
+    /// The root of the working tree; empty for commits, which all working trees share.
+    pub place: String,
+    /// [`LIVE`], or the name of the branch, tag or commit as it was asked for.
+    pub reference: String,
+}
+
+/// A manifest without its files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::index) struct ManifestHead {
+    /// Its number in the database.
+    pub id: i64,
+    /// See there.
+    pub key: ManifestKey,
+    /// The commit that it shows, or that the working tree was checked out from.
+    pub commit: Option<String>,
+    /// When it was published, in seconds since 1970.
+    pub published_at: i64,
+    /// Files that are searched.
+    pub files: u64,
+    /// Symbols in them.
+    pub symbols: u64,
+    /// Whether all of them are parsed.
+    pub is_whole: bool,
+}
+
+/// The reference of working trees.
+pub(in crate::index) const LIVE: &str = "live";
+
+impl ManifestKey {
+    /// The working tree at `root`.
+    pub fn live(root: &str) -> Self {
+        Self { place: root.to_owned(), reference: LIVE.to_owned() }
+    }
+
+    /// A branch, tag or commit.
+    pub fn commit(reference: &str) -> Self {
+        Self { place: String::new(), reference: reference.to_owned() }
+    }
+}
+
+const HEAD: &str = "id, place, reference, commit_id, published_at, files, symbols, is_whole";
+
+fn head(row: &Row<'_>) -> rusqlite::Result<ManifestHead> {
+    let (files, symbols): (i64, i64) = (row.get(5)?, row.get(6)?);
+    Ok(ManifestHead {
+        id: row.get(0)?,
+        key: ManifestKey { place: row.get(1)?, reference: row.get(2)? },
+        commit: row.get(3)?,
+        published_at: row.get(4)?,
+        files: files.cast_unsigned(),
+        symbols: symbols.cast_unsigned(),
+        is_whole: row.get(7)?,
+    })
+}
+
+impl Store {
+    /// The manifest, without its files.
+    pub fn manifest(&self, key: &ManifestKey) -> Result<Option<ManifestHead>, StoreError> {
+        let ask = format!("SELECT {HEAD} FROM manifests WHERE place = ? AND reference = ?");
+        let mut statement = self.0.prepare_cached(&ask)?;
+        Ok(statement.query_row(params![key.place, key.reference], head).optional()?)
+    }
+
+    /// The manifest that shows this commit, under whatever name.
+    pub fn manifest_of_commit(&self, commit: &str) -> Result<Option<ManifestHead>, StoreError> {
+        let ask = format!("SELECT {HEAD} FROM manifests WHERE place = '' AND commit_id = ? ORDER BY reference LIMIT 1");
+        Ok(self.0.prepare_cached(&ask)?.query_row([commit], head).optional()?)
+    }
+
+    /// All manifests, ordered by what they are of.
+    pub fn manifests(&self) -> Result<Vec<ManifestHead>, StoreError> {
+        let ask = format!("SELECT {HEAD} FROM manifests ORDER BY place, reference");
+        let mut statement = self.0.prepare(&ask)?;
+        Ok(statement.query_map([], head)?.collect::<Result<_, _>>()?)
+    }
+
+    /// The files of a manifest.
+    pub fn listing(&self, id: i64) -> Result<Vec<Listed>, StoreError> {
+        let mut statement = self.0.prepare_cached("SELECT packed FROM manifests WHERE id = ?")?;
+        let mut rows = statement.query([id])?;
+        let row = rows.next()?.ok_or(StoreError::Damaged)?;
+        let packed = row.get_ref(0)?.as_blob().map_err(|_| StoreError::Damaged)?;
+        Ok(decode(&unpack(packed, MAX_PACKED_LISTING_BYTES)?)?)
+    }
+}
+
+impl Transaction<'_> {
+    /// Publishes a manifest in the place of the one before it.
+    pub fn put_manifest(&self, head: &ManifestHead, listing: &[Listed]) -> Result<(), StoreError> {
+        let put = "INSERT OR REPLACE INTO manifests
+            (place, reference, commit_id, published_at, files, symbols, is_whole, packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+        self.0.prepare_cached(put)?.execute(params![
+            head.key.place,
+            head.key.reference,
+            head.commit,
+            head.published_at,
+            head.files.cast_signed(),
+            head.symbols.cast_signed(),
+            head.is_whole,
+            pack(&encode(listing)),
+        ])?;
+        self.publish()
+    }
+
+    /// Says that a manifest's files are all parsed, and how many symbols they have.
+    pub fn complete(&self, key: &ManifestKey, symbols: u64, is_whole: bool) -> Result<(), StoreError> {
+        let update = "UPDATE manifests SET symbols = ?, is_whole = ? WHERE place = ? AND reference = ?";
+        self.0.execute(update, params![symbols.cast_signed(), is_whole, key.place, key.reference])?;
+        self.publish()
+    }
+
+    /// Forgets a manifest.
+    pub fn drop_manifest(&self, id: i64) -> Result<(), StoreError> {
+        self.0.execute("DELETE FROM manifests WHERE id = ?", [id])?;
+        self.publish()
+    }
+}

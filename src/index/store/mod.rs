@@ -1,0 +1,192 @@
+//! The database: which contents there are, what is known of them, which manifests show them, and what jobs did.
+//!
+//! SQLite, in one file of the index's folder. Writers hold the folder's lock; readers need none. Invariants: a content's number is
+//! never given twice; a manifest that can be read names only contents that are there; what one transaction wrote is seen whole or
+//! not at all, whenever the process ends.
+
+mod contents;
+pub(super) mod facts;
+mod jobs;
+pub(super) mod listing;
+mod manifests;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
+
+pub(super) use contents::{Blob, ContentKey, NewContent, SegmentRow};
+pub(super) use jobs::Job;
+pub(super) use listing::{Held, LeftOut, Listed, Origin};
+pub(super) use manifests::{LIVE, ManifestHead, ManifestKey};
+
+use super::codec::Damaged;
+
+/// The number of the database's layout. Another one is never read.
+pub const FORMAT: u32 = 1;
+/// How long a connection waits for another one.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Why the database can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another build wrote it.
+    #[error("the index was written by another version of codeyard; run `codeyard index --force`")]
+    OtherFormat {
+        /// What it is of.
+        found: u32,
+    },
+    /// It is damaged.
+    #[error("the index is damaged; run `codeyard index --force`")]
+    Damaged,
+    /// The disk is full.
+    #[error("the disk of the state directory is full; free some space, then run `codeyard index`")]
+    Full,
+    /// Another process held it for too long.
+    #[error("another process is writing the index; try again in a moment")]
+    Busy,
+    /// The system refused.
+    #[error("the index can't be read or written: {0}")]
+    Io(String),
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Store(Connection);
+
+impl Store {
+    /// Opens the database in `folder`, making it if it isn't there.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let connection = Connection::open(folder.join(FILE))?;
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        let store = Self(connection);
+        match store.format()? {
+            0 => store.create()?,
+            FORMAT => {}
+            found => return Err(StoreError::OtherFormat { found }),
+        }
+        Ok(store)
+    }
+
+    /// Opens a database that is there for reading.
+    pub fn open_to_read(folder: &Path) -> Result<Self, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(folder.join(FILE), flags)?;
+        connection.busy_timeout(BUSY)?;
+        let store = Self(connection);
+        match store.format()? {
+            FORMAT => Ok(store),
+            found => Err(StoreError::OtherFormat { found }),
+        }
+    }
+
+    /// The number of the layout, also where it's another build's; 0: nothing was written.
+    fn format(&self) -> Result<u32, StoreError> {
+        Ok(self.0.query_row("PRAGMA user_version", [], |row| row.get(0))?)
+    }
+
+    fn create(&self) -> Result<(), StoreError> {
+        self.0.execute_batch(include_str!("schema.sql"))?;
+        self.0.pragma_update(None, "user_version", FORMAT)?;
+        Ok(())
+    }
+
+    /// Does `work` in one transaction.
+    pub fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let transaction = Transaction(self.0.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?);
+        let done = work(&transaction)?;
+        transaction.0.commit()?;
+        Ok(done)
+    }
+
+    /// Changes whenever anything was published, by whichever process.
+    pub fn generation(&self) -> Result<u64, StoreError> {
+        Ok(self.meta("generation")?.unwrap_or(0))
+    }
+
+    /// The version of the facts that the index holds; `None`: it holds none yet.
+    pub fn features(&self) -> Result<Option<u32>, StoreError> {
+        Ok(self.meta("features")?.and_then(|value| u32::try_from(value).ok()))
+    }
+
+    fn meta(&self, key: &str) -> Result<Option<u64>, StoreError> {
+        let mut statement = self.0.prepare_cached("SELECT value FROM meta WHERE key = ?")?;
+        Ok(statement.query_row([key], |row| row.get::<_, i64>(0)).optional()?.map(i64::cast_unsigned))
+    }
+
+    /// Whether a question is answered at all.
+    pub fn is_well(&self) -> bool {
+        self.0.query_row("SELECT count(*) FROM meta", [], |row| row.get::<_, i64>(0)).is_ok()
+    }
+
+    /// Looks at every page of the database.
+    pub fn check(&self) -> Result<(), StoreError> {
+        let said: String = self.0.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+        if said == "ok" { Ok(()) } else { Err(StoreError::Damaged) }
+    }
+
+    /// Gives space back to the file system.
+    pub fn shrink(&self) -> Result<(), StoreError> {
+        self.0.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")?;
+        Ok(())
+    }
+}
+
+/// The database's file.
+pub(super) const FILE: &str = "index.sqlite";
+
+/// One transaction; it is undone unless it ends well.
+pub(super) struct Transaction<'c>(rusqlite::Transaction<'c>);
+
+impl Transaction<'_> {
+    /// Says that something was published.
+    pub fn publish(&self) -> Result<(), StoreError> {
+        self.add_to("generation", 1).map(drop)
+    }
+
+    /// Sets the version of the facts.
+    pub fn set_features(&self, features: u32) -> Result<(), StoreError> {
+        self.0.execute("INSERT OR REPLACE INTO meta VALUES ('features', ?)", [features])?;
+        Ok(())
+    }
+
+    /// Adds to a number and says what it was.
+    fn add_to(&self, key: &str, by: u32) -> Result<i64, StoreError> {
+        let add = "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT(key) DO UPDATE SET value = value + ?2 RETURNING value";
+        let after: i64 = self.0.query_row(add, rusqlite::params![key, by], |row| row.get(0))?;
+        Ok(after - i64::from(by))
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged,
+            Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
+            // What a file of another layout or of other bytes looks like to a statement.
+            None => Self::Damaged,
+            Some(code) => Self::Io(format!("{code:?}")),
+        }
+    }
+}
+
+impl From<Damaged> for StoreError {
+    fn from(_: Damaged) -> Self {
+        Self::Damaged
+    }
+}
+
+impl From<std::io::Error> for StoreError {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::Full,
+            std::io::ErrorKind::InvalidData => Self::Damaged,
+            kind => Self::Io(kind.to_string()),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+-- Numbers: generation, features, contents (the next number).
+CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+-- A content is bytes read as one language; 0 is none.
+CREATE TABLE contents (
+    no INTEGER PRIMARY KEY,
+    hash BLOB NOT NULL,
+    language INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    segment INTEGER,
+    symbols INTEGER,
+    UNIQUE (hash, language)
+);
+CREATE INDEX loose ON contents (no) WHERE segment IS NULL;
+-- Only of contents that declare or name something.
+CREATE TABLE facts (no INTEGER PRIMARY KEY, packed BLOB NOT NULL);
+-- What git calls a content; 0 in place of a number: it was left out, for that reason.
+CREATE TABLE blobs (
+    oid BLOB NOT NULL,
+    language INTEGER NOT NULL,
+    no INTEGER NOT NULL,
+    reason INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    PRIMARY KEY (oid, language)
+) WITHOUT ROWID;
+CREATE TABLE segments (id INTEGER PRIMARY KEY, file TEXT NOT NULL UNIQUE, contents INTEGER NOT NULL, bytes INTEGER NOT NULL);
+CREATE TABLE manifests (
+    id INTEGER PRIMARY KEY,
+    place TEXT NOT NULL,
+    reference TEXT NOT NULL,
+    commit_id TEXT,
+    published_at INTEGER NOT NULL,
+    files INTEGER NOT NULL,
+    symbols INTEGER NOT NULL,
+    is_whole INTEGER NOT NULL,
+    packed BLOB NOT NULL,
+    UNIQUE (place, reference)
+);
+CREATE TABLE jobs (
+    id TEXT PRIMARY KEY,
+    place TEXT NOT NULL,
+    reference TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    status TEXT NOT NULL,
+    changed INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    message TEXT,
+    holder TEXT NOT NULL
+);
+CREATE INDEX jobs_of ON jobs (place, started_at);
