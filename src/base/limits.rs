@@ -317,6 +317,25 @@ pub const FRESH_STAMP_MS: u32 = 2_000;
 /// Retry hint, in milliseconds, on an answer that asks to come back.
 pub const RETRY_AFTER_MS: u64 = 500;
 
+/// Memory of the writer of the symbol index, in bytes; what it holds beyond is written out.
+pub const SYMBOL_WRITER_BYTES: usize = 64 * 1024 * 1024;
+/// Longest name that the symbol index holds, in bytes; longer ones are cut.
+pub const MAX_SYMBOL_NAME_BYTES: usize = 240;
+/// Symbols of one content that the symbol index holds.
+pub const MAX_SYMBOLS_PER_CONTENT: usize = 1 << 24;
+/// Words of one symbol's comment, and of its signature, that the symbol index holds.
+pub const MAX_SYMBOL_WORDS: usize = 120;
+/// Words of a ranked question that are looked for.
+pub const MAX_RANKED_WORDS: usize = 8;
+/// Names in front of the name in a ranked question that are looked for.
+pub const MAX_RANKED_QUALIFIERS: usize = 4;
+/// Places in the symbol index that one ranked question starts from; what is rarer goes first.
+pub const MAX_RANKED_POSTINGS: u64 = 250_000;
+/// Terms with the same beginning that a ranked question looks at.
+pub const MAX_RANKED_EXPANSIONS: usize = 128;
+/// Longest ranked question, in bytes; longer ones are cut.
+pub const MAX_RANKED_TEXT_BYTES: usize = 1_024;
+
 /// The configurable limits of answers. Defaults are the maxima.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -61,9 +61,14 @@ impl Manifest {
 
     /// The files that show this content, ordered by path.
     pub fn showing(&self, content: ContentNo) -> impl Iterator<Item = &Entry> {
+        self.positions(content).map(|at| &self.entries[at])
+    }
+
+    /// Where the files that show this content are in [`Self::entries`], ascending.
+    pub fn positions(&self, content: ContentNo) -> impl Iterator<Item = usize> {
         let from = self.by_content.partition_point(|(no, _)| *no < content);
         let found = self.by_content[from..].iter().take_while(move |(no, _)| *no == content);
-        found.map(|(_, at)| &self.entries[*at as usize])
+        found.map(|(_, at)| *at as usize)
     }
 }
 

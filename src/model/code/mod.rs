@@ -8,6 +8,7 @@ mod metadata;
 mod query;
 mod refusal;
 mod state;
+mod weights;
 
 pub use answer::{CodeAnswer, NextAction, Outline, OutlineSymbol, Related, ResultType, Row, Rows};
 pub use kind::{SymbolKind, Visibility};
@@ -21,3 +22,4 @@ pub use state::{
     ActiveJob, Grammars, Health, HealthStatus, InterruptedJob, JobAnswer, JobMode, JobRecord, JobStatus, Prewarm,
     ProjectHealth, StartupCheck, Status, Warmset,
 };
+pub use weights::{BadWeight, Weights};

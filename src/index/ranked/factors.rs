@@ -1,0 +1,237 @@
+//! From what is known of a candidate to its score. Pure arithmetic, in one order, so that it gives the same bits everywhere.
+//!
+//! Factors are rounded first and the score is computed from the rounded ones: who reads them can compute it again.
+
+use crate::index::Entry;
+use crate::model::code::{Intent, Reasons, SymbolKind, Visibility, Weights};
+
+use super::intent::Asked;
+use super::lanes::{Lane, What};
+use super::schema::Info;
+
+/// How much a word counts by where it stands, how much the length of the place weakens it, and the usual length.
+const NAME: (f64, f64, f64) = (3.0, 0.6, 3.0);
+const START: (f64, f64, f64) = (1.8, 0.6, 3.0);
+const SCOPE: (f64, f64, f64) = (0.8, 0.0, 1.0);
+const SIGNATURE: (f64, f64, f64) = (0.6, 0.3, 6.0);
+const DOC: (f64, f64, f64) = (1.2, 0.5, 12.0);
+const PAIR: (f64, f64, f64) = (1.0, 0.3, 12.0);
+/// How soon more of the same word counts less; each word counts once here, so that it only scales the length.
+const K1: f64 = 1.2;
+
+/// What a question gives each lane.
+pub(super) struct Scoring<'a> {
+    asked: &'a Asked,
+    weights: &'a Weights,
+    kind: Option<SymbolKind>,
+    /// By lane: its share of `bm25_score` before length.
+    parts: Vec<(What, f64)>,
+}
+
+/// What a candidate has whatever its path is.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Candidate {
+    exact: f64,
+    qualifiers: u32,
+    is_whole: bool,
+    scope_share: f64,
+    definition: f64,
+    kind_match: f64,
+    bm25: f64,
+}
+
+impl<'a> Scoring<'a> {
+    /// `symbols`: how many the manifest shows.
+    pub fn new(asked: &'a Asked, weights: &'a Weights, kind: Option<SymbolKind>, lanes: &[Lane], symbols: u64) -> Self {
+        let parts = lanes.iter().map(|lane| {
+            let boost = match lane.what {
+                What::Word(_) => NAME.0,
+                What::Start(_) => START.0,
+                What::Scope(_) => SCOPE.0,
+                What::Signature(_) => SIGNATURE.0,
+                What::Doc(_) => DOC.0,
+                What::Pair(_) => PAIR.0,
+                What::Name | What::Whole | What::Squeezed | What::Begins | What::Qualifier(_) => 0.0,
+            };
+            let (all, with) = (symbols as f64, (lane.frequency.min(symbols)) as f64);
+            (lane.what, boost * (1.0 + (all - with + 0.5) / (with + 0.5)).ln())
+        });
+        Self { asked, weights, kind: kind.or(asked.kind), parts: parts.collect() }
+    }
+
+    /// The factors that don't depend on the path.
+    pub fn candidate(&self, lanes: u64, info: Info) -> Candidate {
+        let mut found = Candidate::default();
+        let (mut named, mut begun, mut scoped) = (0_u64, 0_u64, 0_u64);
+        let mut left = lanes;
+        let mut names = [0.0; 3];
+        while left != 0 {
+            let (what, part) = self.parts[left.trailing_zeros() as usize];
+            left &= left - 1;
+            match what {
+                What::Name => names[0] = 1.0,
+                What::Whole => {
+                    names[0] = 1.0;
+                    found.is_whole = true;
+                }
+                What::Squeezed => names[1] = 0.85,
+                What::Begins => names[2] = 0.5,
+                What::Qualifier(at) => found.qualifiers |= 1 << at,
+                What::Word(at) => {
+                    named |= 1 << at;
+                    found.bm25 += part * shortness(NAME, info.name_words);
+                }
+                What::Start(at) if named >> at & 1 == 0 => {
+                    begun |= 1 << at;
+                    found.bm25 += part * shortness(START, info.name_words);
+                }
+                What::Start(_) => {}
+                What::Scope(at) => {
+                    scoped |= 1 << at;
+                    found.bm25 += part;
+                }
+                What::Signature(_) => found.bm25 += part * shortness(SIGNATURE, info.signature_words),
+                What::Doc(_) => found.bm25 += part * shortness(DOC, info.doc_words),
+                What::Pair(_) => found.bm25 += part * shortness(PAIR, info.doc_words),
+            }
+        }
+        let words = self.asked.words.len();
+        let in_name = (named | begun).count_ones() as usize;
+        // How much of the name the question's words are.
+        let share = if info.name_words == 0 { 0.0 } else { (in_name as f64 / info.name_words as f64).min(1.0) };
+        let partial = if in_name == words && words > 0 { 0.3 + 0.3 * share } else { 0.0 };
+        let begins = if names[2] > 0.0 { names[2] + 0.2 * share } else { 0.0 };
+        found.exact = names[0].max(names[1]).max(begins).max(partial);
+        let missing = words - in_name;
+        let scoped = (scoped & !(named | begun)).count_ones() as usize;
+        found.scope_share = if missing == 0 { 0.0 } else { scoped as f64 / missing as f64 };
+        found.definition = definition(info);
+        found.kind_match = f64::from(u8::from(self.kind == Some(info.kind)));
+        found
+    }
+
+    /// The most that a candidate's score can be, whatever its path is.
+    pub fn bound(&self, candidate: &Candidate) -> f64 {
+        let qualified = if self.asked.qualifiers.is_empty() { candidate.scope_share } else { 1.0 };
+        self.finish(candidate, qualified, 1.0).final_score
+    }
+
+    /// All factors of a candidate in this file. `words`: how many of the question's words the path holds.
+    pub fn reasons(&self, candidate: &Candidate, entry: &Entry, words: usize) -> Reasons {
+        self.finish(candidate, self.qualified(candidate, entry), self.affinity(entry, words))
+    }
+
+    /// Whether all that stands before the name in the question stands around it, or is in its path.
+    pub fn is_qualified(&self, candidate: &Candidate, entry: &Entry) -> bool {
+        (self.asked.qualifiers.is_empty() && self.asked.path.is_none()) || self.qualified(candidate, entry) >= 1.0
+    }
+
+    /// All factors of a file that is meant itself: `exact` says how well its path fits.
+    pub fn file(&self, exact: f64, entry: &Entry, words: usize) -> Reasons {
+        let is_path = self.asked.intent == Intent::Path;
+        let candidate = Candidate { exact, kind_match: f64::from(u8::from(is_path)), ..Candidate::default() };
+        self.finish(&candidate, 0.0, self.affinity(entry, words))
+    }
+
+    fn finish(&self, candidate: &Candidate, qualified: f64, affinity: f64) -> Reasons {
+        let reasons = Reasons {
+            exact_match_boost: rounded(candidate.exact),
+            qualified_name_boost: rounded(qualified),
+            path_affinity: rounded(affinity),
+            definition_boost: rounded(candidate.definition),
+            kind_match: rounded(candidate.kind_match),
+            bm25_score: rounded(candidate.bm25),
+            final_score: 0.0,
+        };
+        Reasons { final_score: final_score(&reasons, self.weights), ..reasons }
+    }
+
+    /// How many of the names that should stand around it do, or are in its path; without such names, how many of the words that
+    /// its name lacks.
+    fn qualified(&self, candidate: &Candidate, entry: &Entry) -> f64 {
+        let asked = self.asked;
+        let parts = asked.qualifiers.len() + usize::from(asked.path.is_some());
+        if parts == 0 {
+            return candidate.scope_share;
+        }
+        if candidate.is_whole {
+            return 1.0;
+        }
+        let mut found = candidate.qualifiers.count_ones() as usize;
+        for (at, qualifier) in asked.qualifiers.iter().enumerate() {
+            found += usize::from(candidate.qualifiers >> at & 1 == 0 && in_path(&entry.path, qualifier));
+        }
+        let path = asked.path.as_deref().is_some_and(|path| ends_with_path(&entry.path, path));
+        (found + usize::from(path)) as f64 / parts as f64
+    }
+
+    fn affinity(&self, entry: &Entry, words: usize) -> f64 {
+        let all = self.asked.words.len().max(1);
+        let depth = entry.path.bytes().filter(|byte| *byte == b'/').count();
+        let place = 0.5 + 0.4 * (words.min(all) as f64 / all as f64) + 0.1 / (1.0 + depth as f64 / 4.0);
+        let test = if entry.class.is_test && !self.asked.wants_tests { self.weights.test_factor } else { 1.0 };
+        let vendored = if entry.class.is_vendored { self.weights.vendored_factor } else { 1.0 };
+        place * test * vendored
+    }
+}
+
+/// The score that follows from factors (`docs/ranking.md`).
+pub(super) fn final_score(reasons: &Reasons, weights: &Weights) -> f64 {
+    let bm25 = reasons.bm25_score / (reasons.bm25_score + weights.bm25_half);
+    let sum = weights.exact_match * reasons.exact_match_boost
+        + weights.qualified_name * reasons.qualified_name_boost
+        + weights.path_affinity * reasons.path_affinity
+        + weights.definition * reasons.definition_boost
+        + weights.kind_match * reasons.kind_match
+        + weights.bm25 * bm25;
+    rounded(sum / weights.sum())
+}
+
+/// To four digits behind the point.
+pub(super) fn rounded(number: f64) -> f64 {
+    (number * 10_000.0).round() / 10_000.0
+}
+
+fn shortness((_, slope, usual): (f64, f64, f64), length: usize) -> f64 {
+    (K1 + 1.0) / (1.0 + K1 * (1.0 - slope + slope * length as f64 / usual))
+}
+
+fn definition(info: Info) -> f64 {
+    let kind = match info.kind {
+        SymbolKind::Struct
+        | SymbolKind::Class
+        | SymbolKind::Enum
+        | SymbolKind::Trait
+        | SymbolKind::Interface
+        | SymbolKind::Type
+        | SymbolKind::Fn => 1.0,
+        SymbolKind::Method | SymbolKind::Macro | SymbolKind::Module => 0.9,
+        SymbolKind::Const | SymbolKind::Static => 0.8,
+        SymbolKind::Variable | SymbolKind::Field => 0.7,
+        SymbolKind::Impl => 0.4,
+        SymbolKind::Use => 0.0,
+    };
+    let here = if info.is_definition { 1.0 } else { 0.4 };
+    let seen = match info.visibility {
+        Visibility::Public => 1.0,
+        Visibility::Restricted => 0.95,
+        Visibility::Private => 0.9,
+    };
+    kind * here * seen
+}
+
+/// Whether a segment of the path, with or without its ending, is the squeezed name.
+fn in_path(path: &str, squeezed: &str) -> bool {
+    let same = |segment: &str| {
+        let letters = segment.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase);
+        letters.eq(squeezed.chars())
+    };
+    path.split('/').any(|segment| same(segment) || segment.split_once('.').is_some_and(|(stem, _)| same(stem)))
+}
+
+/// Whether the path is this one, lower case, or ends with it.
+fn ends_with_path(path: &str, end: &str) -> bool {
+    let path = path.to_lowercase();
+    let end = end.trim_start_matches("./").trim_start_matches('/');
+    path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}

@@ -1,0 +1,228 @@
+//! What a query looks like, and what is read from it. Pure.
+//!
+//! - *path*: one word with `/` in it, or one that ends like a file (`jwt.rs`), and doesn't name a symbol behind a `:`.
+//! - *symbol*: one word that could be a name, perhaps qualified; a kind's word and a name (`class Foo`); up to three words of which
+//!   each is spelt like code (`parse_config ConfFile`).
+//! - *error*: several words with what messages have: a placeholder, a quotation, a word such as `failed` or `cannot`, a colon between
+//!   words, or a sentence with its full stop.
+//! - *natural_language*: everything else.
+
+use crate::base::limits::{MAX_RANKED_QUALIFIERS, MAX_RANKED_WORDS};
+use crate::model::code::{Intent, SymbolKind};
+
+use super::words::{is_empty_word, squeeze, words};
+
+/// Endings by which one word is a file rather than a member of something.
+const FILE_ENDINGS: &[&str] = &[
+    "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "cxx", "go", "h", "hh", "hpp", "html", "ini", "java", "js",
+    "json", "jsx", "kt", "kts", "lock", "md", "mjs", "php", "proto", "py", "pyi", "rb", "rs", "rst", "scala", "sh",
+    "sql", "swift", "toml", "ts", "tsx", "txt", "xml", "yaml", "yml",
+];
+
+/// Words of messages.
+const ERROR_WORDS: &[&str] = &[
+    "abort",
+    "aborted",
+    "cannot",
+    "could",
+    "couldn",
+    "denied",
+    "doesn",
+    "error",
+    "exception",
+    "expected",
+    "fail",
+    "failed",
+    "failure",
+    "fatal",
+    "illegal",
+    "invalid",
+    "mismatch",
+    "missing",
+    "must",
+    "not",
+    "panicked",
+    "required",
+    "timeout",
+    "unable",
+    "undefined",
+    "unexpected",
+    "unknown",
+    "unrecognized",
+    "unsupported",
+    "warning",
+    "wrong",
+];
+
+/// What a query looks like (decisions §5, `query_intent`).
+pub fn classify(text: &str) -> Intent {
+    Asked::read(text).intent
+}
+
+/// A query, read.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Asked {
+    /// See there.
+    pub intent: Intent,
+    /// As it was asked, without blanks around it, a call's brackets and the word of its kind.
+    pub whole: String,
+    /// Its last part: what the symbol itself would be called.
+    pub name: String,
+    /// The parts before, squeezed: what it would stand in.
+    pub qualifiers: Vec<String>,
+    /// The path before the name, lower case: of `a/b.rs:foo`.
+    pub path: Option<String>,
+    /// The words to look for, each once; those of the name first.
+    pub words: Vec<String>,
+    /// The kind whose word the query begins with.
+    pub kind: Option<SymbolKind>,
+    /// It is about tests, so that they aren't put behind.
+    pub wants_tests: bool,
+}
+
+impl Asked {
+    /// Reads a query.
+    pub fn read(text: &str) -> Self {
+        let text = text.trim();
+        let (kind, rest) = kind_word(text);
+        let whole = rest.strip_suffix("()").unwrap_or(rest).trim().to_owned();
+        let single = !whole.contains(char::is_whitespace);
+        let (path, behind) = match whole.rsplit_once(':').filter(|(path, _)| single && !path.ends_with(':')) {
+            Some((path, name)) if !name.is_empty() && looks_like_path(path) => (Some(path.to_lowercase()), name),
+            _ => (None, whole.as_str()),
+        };
+        let is_path = single && path.is_none() && looks_like_path(&whole);
+        let mut parts: Vec<&str> = if is_path || !single { vec![behind] } else { qualified_parts(behind) };
+        let name = parts.pop().unwrap_or(behind).to_owned();
+        let skipped = parts.len().saturating_sub(MAX_RANKED_QUALIFIERS);
+        let qualifiers: Vec<String> =
+            parts[skipped..].iter().map(|part| squeeze(part)).filter(|part| !part.is_empty()).collect();
+        let intent = match () {
+            () if is_path => Intent::Path,
+            () if single || kind.is_some() && !rest.contains(char::is_whitespace) => Intent::Symbol,
+            () if rest.split_whitespace().count() <= 3 && rest.split_whitespace().all(is_code) => Intent::Symbol,
+            () if is_message(text) => Intent::Error,
+            () => Intent::NaturalLanguage,
+        };
+        let words = ordered_words(&name, behind);
+        let wants_tests = words.iter().any(|word| matches!(word.as_str(), "test" | "spec" | "fixture" | "mock"));
+        Self { intent, name, qualifiers, path, words, kind, wants_tests, whole }
+    }
+}
+
+/// The words of the name, then the others, without those that say nothing if others do.
+fn ordered_words(name: &str, whole: &str) -> Vec<String> {
+    let mut all = words(name);
+    all.extend(words(whole));
+    let telling: Vec<String> = all.iter().filter(|word| !is_empty_word(word)).cloned().collect();
+    let mut found: Vec<String> = Vec::new();
+    for word in if telling.is_empty() { all } else { telling } {
+        if found.len() < MAX_RANKED_WORDS && !found.contains(&word) {
+            found.push(word);
+        }
+    }
+    found
+}
+
+/// A kind's word at the beginning and what follows it; the word alone is a name like any other.
+fn kind_word(text: &str) -> (Option<SymbolKind>, &str) {
+    let Some((first, rest)) = text.split_once(char::is_whitespace) else { return (None, text) };
+    let kind = match first {
+        "def" | "fun" => Some(SymbolKind::Fn),
+        "let" | "var" | "key" | "member" | "heading" | "object" | "record" | "alias" | "import" | "use" => None,
+        word => SymbolKind::parse(word),
+    };
+    match kind {
+        // `type of a value` is a sentence, `type Value` a name.
+        Some(kind) if !rest.trim().contains(char::is_whitespace) => (Some(kind), rest.trim()),
+        _ => (None, text),
+    }
+}
+
+fn looks_like_path(text: &str) -> bool {
+    if text.contains("::") || text.contains(['(', '<', '"']) {
+        return false;
+    }
+    let ending = text.rsplit_once('.').map(|(stem, ending)| (stem, ending.to_lowercase()));
+    let is_file =
+        ending.is_some_and(|(stem, ending)| !stem.is_empty() && FILE_ENDINGS.binary_search(&ending.as_str()).is_ok());
+    is_file || (text.contains('/') && text.len() > 1)
+}
+
+/// The parts of `a::b`, `a.b`, `a->b`, `a#b`; a name that is nothing but such signs stays whole.
+fn qualified_parts(text: &str) -> Vec<&str> {
+    let parts: Vec<&str> =
+        text.split("::").flat_map(|part| part.split("->")).flat_map(|part| part.split(['.', '#'])).collect();
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { vec![text] } else { parts }
+}
+
+/// Spelt as only code is: with an underscore, a separator, or upper case behind lower case.
+fn is_code(word: &str) -> bool {
+    let letters: Vec<char> = word.chars().collect();
+    let hump = letters.windows(2).any(|pair| pair[0].is_lowercase() && pair[1].is_uppercase());
+    let odd = letters.iter().any(|letter| matches!(letter, '%' | '{' | '"' | '\'' | ','));
+    !odd && (hump || word.contains('_') || word.contains("::") || word.ends_with("()"))
+}
+
+fn is_message(text: &str) -> bool {
+    let placeholder =
+        ["%s", "%d", "%r", "%u", "%x", "%l", "{}", "{0}", "${", "%("].iter().any(|sign| text.contains(sign));
+    let quotation = text.contains('"') || text.matches('`').count() > 1 || text.matches('\'').count() > 1;
+    let sentence = text.ends_with(['.', '!']) && text.starts_with(char::is_uppercase);
+    let mut telling = false;
+    super::words::split(text, |part| telling |= ERROR_WORDS.binary_search(&part.to_lowercase().as_str()).is_ok());
+    placeholder || quotation || sentence || telling || text.contains(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intents_follow_the_rules() {
+        for (text, intent) in [
+            ("parse_config", Intent::Symbol),
+            ("ConfFile", Intent::Symbol),
+            ("Foo::bar", Intent::Symbol),
+            ("a.b.c", Intent::Symbol),
+            ("src/a.rs:parse", Intent::Symbol),
+            ("class Foo", Intent::Symbol),
+            ("fn main", Intent::Symbol),
+            ("parse_config ConfFile", Intent::Symbol),
+            ("run()", Intent::Symbol),
+            ("operator==", Intent::Symbol),
+            ("jwt.rs", Intent::Path),
+            ("src/auth", Intent::Path),
+            ("Makefile", Intent::Symbol),
+            ("cannot open file", Intent::Error),
+            ("The value '%s' is too long.", Intent::Error),
+            ("TypeError: x is undefined", Intent::Error),
+            ("split a path into segments", Intent::NaturalLanguage),
+            ("type of a value", Intent::NaturalLanguage),
+            ("", Intent::Symbol),
+        ] {
+            assert_eq!(classify(text), intent, "{text}");
+        }
+        assert!(FILE_ENDINGS.is_sorted() && ERROR_WORDS.is_sorted());
+    }
+
+    #[test]
+    fn names_are_taken_apart() {
+        let asked = Asked::read("  Foo::bar_baz() ");
+        assert_eq!((asked.name.as_str(), asked.whole.as_str()), ("bar_baz", "Foo::bar_baz"));
+        assert_eq!(
+            (asked.qualifiers, asked.words),
+            (vec!["foo".to_owned()], vec!["bar".into(), "baz".into(), "foo".into()])
+        );
+        let asked = Asked::read("Src/a.rs:Foo.bar");
+        assert_eq!((asked.path.as_deref(), asked.name.as_str()), (Some("src/a.rs"), "bar"));
+        assert_eq!(asked.qualifiers, ["foo"]);
+        let asked = Asked::read("struct Foo");
+        assert_eq!((asked.kind, asked.name.as_str()), (Some(SymbolKind::Struct), "Foo"));
+        assert_eq!(Asked::read("::").name, "::");
+        assert_eq!(Asked::read("split a path into segments").words, ["split", "path", "segment"]);
+        assert_eq!(Asked::read("is it").words, ["is", "it"]);
+        assert!(Asked::read("test_parse").wants_tests);
+    }
+}

@@ -1,0 +1,212 @@
+//! The symbol index on disk: opening it, writing to it, and the state of it that readers see.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tantivy::indexer::LogMergePolicy;
+use tantivy::schema::document::TantivyDocument;
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
+
+use crate::base::limits::{MAX_SYMBOLS_PER_CONTENT, SYMBOL_WRITER_BYTES};
+use crate::index::{ContentNo, Facts, Language, Manifest};
+
+use super::schema::{FORMAT, Fields};
+use super::view::View;
+
+/// The file beside tantivy's that says how documents were made.
+const FORMAT_FILE: &str = "format";
+
+/// Why the symbol index can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RankError {
+    /// Another build made it.
+    #[error("the symbol index has format {found}, this build reads {FORMAT}; run `codeyard index --force`")]
+    Foreign {
+        /// What it says of itself.
+        found: String,
+    },
+    /// What is on disk isn't what was written.
+    #[error("the symbol index is damaged ({0}); run `codeyard index --force`")]
+    Damaged(String),
+    /// Another process writes to it.
+    #[error("another process writes to the symbol index; try again when `codeyard index stats` shows no active job")]
+    Busy,
+    /// The disk or the system fails.
+    #[error("the symbol index can't be read or written ({0}); see `codeyard doctor`")]
+    Io(String),
+}
+
+impl From<TantivyError> for RankError {
+    fn from(error: TantivyError) -> Self {
+        match error {
+            TantivyError::LockFailure(..) => Self::Busy,
+            TantivyError::IoError(error) if error.kind() != std::io::ErrorKind::InvalidData => {
+                Self::Io(error.kind().to_string())
+            }
+            TantivyError::OpenDirectoryError(_) | TantivyError::OpenWriteError(_) | TantivyError::SystemError(_) => {
+                Self::Io(kind_of(&error))
+            }
+            other => Self::Damaged(kind_of(&other)),
+        }
+    }
+}
+
+impl From<std::io::Error> for RankError {
+    fn from(error: std::io::Error) -> Self {
+        Self::from(TantivyError::from(error))
+    }
+}
+
+/// The kind of a failure, without the paths that its text may hold.
+fn kind_of(error: &TantivyError) -> String {
+    let text = match error {
+        TantivyError::OpenReadError(_) => "a file of it can't be opened",
+        TantivyError::DataCorruption(_) => "a file of it doesn't hold what it should",
+        TantivyError::IncompatibleIndex(_) => "another version of tantivy wrote it",
+        TantivyError::OpenWriteError(_) => "a file of it can't be written",
+        TantivyError::OpenDirectoryError(_) => "its folder can't be opened",
+        TantivyError::SystemError(_) => "a thread can't be started",
+        TantivyError::SchemaError(_) | TantivyError::FieldNotFound(_) => "its fields are others",
+        TantivyError::ErrorInThread(_) | TantivyError::Poisoned => "its writer has failed",
+        _ => "it can't be read",
+    };
+    text.into()
+}
+
+/// The symbol index of one index directory. Cheap to share; reading never waits for writing.
+pub struct SymbolIndex {
+    index: Index,
+    reader: IndexReader,
+    fields: Fields,
+    folder: PathBuf,
+}
+
+impl SymbolIndex {
+    /// Opens the index in this folder, or makes an empty one there.
+    ///
+    /// # Errors
+    /// Another build made it, it is damaged, or the disk fails.
+    pub fn open(folder: &Path) -> Result<Self, RankError> {
+        fs::create_dir_all(folder)?;
+        let (schema, fields) = Fields::schema();
+        let format = folder.join(FORMAT_FILE);
+        let index = match fs::read_to_string(&format) {
+            Ok(found) if found.trim() == FORMAT.to_string() => Index::open_in_dir(folder)?,
+            Ok(found) => return Err(RankError::Foreign { found: found.trim().chars().take(12).collect() }),
+            // What stands there without its format was never finished.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let index = match Index::create_in_dir(folder, schema.clone()) {
+                    Err(TantivyError::IndexAlreadyExists) => Index::open_in_dir(folder)?,
+                    made => made?,
+                };
+                fs::write(&format, FORMAT.to_string())?;
+                index
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+                return Err(RankError::Damaged("its format can't be read".into()));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if index.schema() != schema {
+            return Err(RankError::Damaged("its fields are others".into()));
+        }
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        Ok(Self { index, reader, fields, folder: folder.into() })
+    }
+
+    /// The one writer.
+    ///
+    /// # Errors
+    /// Another process has it, or the disk fails.
+    pub fn writer(&self) -> Result<SymbolWriter, RankError> {
+        let writer: IndexWriter = self.index.writer_with_num_threads(1, SYMBOL_WRITER_BYTES)?;
+        let mut policy = LogMergePolicy::default();
+        policy.set_min_num_segments(6);
+        policy.set_max_docs_before_merge(4_000_000);
+        writer.set_merge_policy(Box::new(policy));
+        Ok(SymbolWriter { writer, fields: self.fields })
+    }
+
+    /// Looks at what was committed last, by whichever process.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn reload(&self) -> Result<(), RankError> {
+        Ok(self.reader.reload()?)
+    }
+
+    /// What was committed when [`Self::reload`] was last called, as this manifest shows it. Takes a few milliseconds for each
+    /// million symbols; the view stays as it is, whatever is written later.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn view(&self, manifest: Arc<Manifest>) -> Result<View, RankError> {
+        View::new(self.reader.searcher(), self.fields, manifest)
+    }
+
+    /// Symbols of all contents, whether or not a manifest shows them.
+    pub fn symbol_count(&self) -> u64 {
+        self.reader.searcher().num_docs()
+    }
+
+    /// Reads every byte of it and compares checksums.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn verify(&self) -> Result<(), RankError> {
+        match self.index.validate_checksum()?.len() {
+            0 => Ok(()),
+            bad => Err(RankError::Damaged(format!("{bad} files of it have another checksum"))),
+        }
+    }
+
+    /// Its size on disk, in bytes.
+    pub fn size(&self) -> u64 {
+        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        files.filter_map(|file| file.metadata().ok()).map(|about| about.len()).sum()
+    }
+}
+
+/// Adds and removes symbols. What was written is seen by nobody before [`Self::commit`]; dropping it forgets the rest.
+pub struct SymbolWriter {
+    writer: IndexWriter<TantivyDocument>,
+    fields: Fields,
+}
+
+impl SymbolWriter {
+    /// Adds all symbols of a content. May wait while memory is written out.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub fn add(&mut self, content: ContentNo, language: Language, facts: &Facts) -> Result<(), RankError> {
+        for (ordinal, symbol) in (0_u32..).zip(facts.symbols.iter().take(MAX_SYMBOLS_PER_CONTENT)) {
+            self.writer.add_document(self.fields.document(content, language, facts, ordinal, symbol))?;
+        }
+        Ok(())
+    }
+
+    /// Removes all symbols of these contents that were added before.
+    pub fn remove(&mut self, contents: &[ContentNo]) {
+        for content in contents {
+            self.writer.delete_term(Term::from_field_u64(self.fields.content, u64::from(*content)));
+        }
+    }
+
+    /// Makes everything durable and visible to who reloads after it.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub fn commit(&mut self) -> Result<(), RankError> {
+        self.writer.commit()?;
+        Ok(())
+    }
+
+    /// Waits until segments that should be one are one; after a full build.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub fn finish(self) -> Result<(), RankError> {
+        Ok(self.writer.wait_merging_threads()?)
+    }
+}

@@ -1,0 +1,269 @@
+//! One published state of the symbol index beside one manifest: where questions are answered.
+
+use std::sync::Arc;
+
+use tantivy::columnar::ColumnValues;
+use tantivy::{DocId, Searcher};
+
+use crate::base::limits::MAX_RANKED_TEXT_BYTES;
+use crate::index::{ContentNo, Entry, Manifest};
+use crate::model::code::{Intent, Weights};
+
+use super::factors::Scoring;
+use super::files::Paths;
+use super::intent::Asked;
+use super::lanes::Plan;
+use super::schema::{Fields, Info};
+use super::store::RankError;
+use super::top::Top;
+use super::words::cut;
+use super::{Ranked, RankedAsk};
+
+/// No file shows the content.
+const NOWHERE: u32 = u32::MAX;
+/// Several files show the content.
+const SEVERAL: u32 = u32::MAX - 1;
+/// Documents whose column is read at once.
+const BLOCK: usize = 1_024;
+
+/// See the module. Doesn't change; shared by all questions of its generation.
+pub struct View {
+    searcher: Searcher,
+    fields: Fields,
+    manifest: Arc<Manifest>,
+    /// By content: the entry that shows it, [`SEVERAL`] or [`NOWHERE`].
+    shown: Box<[u32]>,
+    paths: Paths,
+    columns: Vec<Columns>,
+    /// Symbols that the manifest shows; one of a content that several files show counts once.
+    symbols: u64,
+    /// The index holds no others.
+    is_all: bool,
+}
+
+struct Columns {
+    content: Arc<dyn ColumnValues<u64>>,
+    info: Arc<dyn ColumnValues<u64>>,
+}
+
+impl View {
+    pub(super) fn new(searcher: Searcher, fields: Fields, manifest: Arc<Manifest>) -> Result<Self, RankError> {
+        let highest = manifest.entries().iter().map(|entry| entry.content as usize + 1).max().unwrap_or(0);
+        let mut shown = vec![NOWHERE; highest];
+        for (at, entry) in (0_u32..).zip(manifest.entries()) {
+            let slot = &mut shown[entry.content as usize];
+            *slot = if *slot == NOWHERE { at } else { SEVERAL };
+        }
+        let mut columns = Vec::new();
+        for segment in searcher.segment_readers() {
+            let column =
+                |name| -> Result<_, RankError> { Ok(segment.fast_fields().u64(name)?.first_or_default_col(u64::MAX)) };
+            columns.push(Columns { content: column("content")?, info: column("info")? });
+        }
+        let paths = Paths::new(&manifest);
+        let mut view =
+            Self { searcher, fields, manifest, shown: shown.into(), paths, columns, symbols: 0, is_all: false };
+        view.count();
+        Ok(view)
+    }
+
+    fn count(&mut self) {
+        let mut all = 0;
+        let mut deleted = 0;
+        let mut block = [0; BLOCK];
+        for (segment, columns) in self.searcher.segment_readers().iter().zip(&self.columns) {
+            deleted += segment.num_deleted_docs();
+            all += u64::from(segment.max_doc());
+            let mut from = 0;
+            while from < segment.max_doc() {
+                let length = BLOCK.min((segment.max_doc() - from) as usize);
+                columns.content.get_range(u64::from(from), &mut block[..length]);
+                let docs = (from..).zip(&block[..length]);
+                let shown =
+                    docs.filter(|(doc, content)| self.where_shown(**content) != NOWHERE && !segment.is_deleted(*doc));
+                self.symbols += shown.count() as u64;
+                from += length as u32;
+            }
+        }
+        self.is_all = deleted == 0 && all == self.symbols;
+    }
+
+    fn where_shown(&self, content: u64) -> u32 {
+        usize::try_from(content).ok().and_then(|content| self.shown.get(content)).copied().unwrap_or(NOWHERE)
+    }
+
+    /// The manifest that it shows.
+    pub fn manifest(&self) -> &Arc<Manifest> {
+        &self.manifest
+    }
+
+    /// Symbols of the contents that the manifest shows.
+    pub fn symbol_count(&self) -> u64 {
+        self.symbols
+    }
+
+    /// Symbols and files that a name or words may mean, the best first.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn search(&self, ask: &RankedAsk, weights: &Weights) -> Result<Ranked, RankError> {
+        let asked = Asked::read(cut(ask.text, MAX_RANKED_TEXT_BYTES));
+        let mut work = Work::new(self, ask, &asked);
+        if ask.kind.is_none() && matches!(asked.intent, Intent::Path | Intent::Symbol) {
+            work.files(&Scoring::new(&asked, weights, ask.kind, &[], 0));
+        }
+        let mut is_cut = false;
+        if asked.intent != Intent::Path || work.total == 0 {
+            let plan = Plan::search(&self.searcher, self.fields, &asked)?;
+            is_cut = plan.cut;
+            work.symbols(plan, weights)?;
+        }
+        Ok(work.into_ranked(is_cut))
+    }
+
+    /// Symbols that are called so, but for case and separators; what stands around a name may stand before it. Those spelt exactly so
+    /// hide the others.
+    ///
+    /// # Errors
+    /// The index is damaged.
+    pub fn locate(&self, ask: &RankedAsk, weights: &Weights) -> Result<Ranked, RankError> {
+        let asked = Asked { intent: Intent::Symbol, ..Asked::read(cut(ask.text, MAX_RANKED_TEXT_BYTES)) };
+        for plan in Plan::locate(&self.searcher, self.fields, &asked)? {
+            let mut work = Work::new(self, ask, &asked);
+            work.is_strict = true;
+            work.symbols(plan, weights)?;
+            if work.total > 0 {
+                return Ok(work.into_ranked(false));
+            }
+        }
+        Ok(Work::new(self, ask, &asked).into_ranked(false))
+    }
+}
+
+/// One question under way.
+struct Work<'a> {
+    view: &'a View,
+    ask: &'a RankedAsk<'a>,
+    asked: &'a Asked,
+    top: Top,
+    total: usize,
+    /// By entry: 0 if it wasn't looked at yet, 1 if it doesn't pass, else 2 and how many words its path holds.
+    known: Vec<u8>,
+    /// What stands before the name must be around it or in its path.
+    is_strict: bool,
+}
+
+impl<'a> Work<'a> {
+    fn new(view: &'a View, ask: &'a RankedAsk<'a>, asked: &'a Asked) -> Self {
+        let known = vec![0; view.manifest.entries().len()];
+        Self { view, ask, asked, top: Top::new(ask.limit), total: 0, known, is_strict: false }
+    }
+
+    /// The entry, if it passes.
+    fn passing(&mut self, at: usize) -> Option<&'a Entry> {
+        let entry = self.view.manifest.entries().get(at)?;
+        let known = self.known.get_mut(at)?;
+        if *known == 0 {
+            *known = if self.ask.filter.is_none_or(|filter| filter(entry)) { 2 } else { 1 };
+        }
+        (*known > 1).then_some(entry)
+    }
+
+    /// How many of the question's words the path of a passing entry holds.
+    fn path_words(&mut self, at: usize) -> usize {
+        let known = &mut self.known[at];
+        if *known == 2 {
+            *known = 3 + self.view.paths.count_words(at, &self.asked.words) as u8;
+        }
+        usize::from(*known - 3)
+    }
+
+    fn files(&mut self, scoring: &Scoring) {
+        let view = self.view;
+        let mut found = Vec::new();
+        match self.asked.intent {
+            Intent::Path => view.paths.find_path(&self.asked.whole, |entry, exact| found.push((entry, exact))),
+            _ if self.asked.qualifiers.is_empty() && self.asked.kind.is_none() => {
+                view.paths.find_stem(&self.asked.name, |entry, exact| found.push((entry, exact)));
+            }
+            _ => {}
+        }
+        for (at, exact) in found {
+            let Some(entry) = self.passing(at) else { continue };
+            if self.ask.language.is_some_and(|language| entry.language != Some(language)) {
+                continue;
+            }
+            self.total += 1;
+            let reasons = scoring.file(exact, entry, self.path_words(at));
+            self.top.take(at, entry.content, None, reasons);
+        }
+    }
+
+    fn symbols(&mut self, mut plan: Plan, weights: &Weights) -> Result<(), RankError> {
+        let view = self.view;
+        if !view.is_all {
+            plan.recount(&view.searcher, |segment, docs| view.count_shown(segment, docs))?;
+        }
+        let scoring = Scoring::new(self.asked, weights, self.ask.kind, &plan.lanes, view.symbols);
+        for (segment, columns) in view.searcher.segment_readers().iter().zip(&view.columns) {
+            let has_deletes = segment.has_deletes();
+            plan.candidates(segment, |doc, lanes| {
+                if !(has_deletes && segment.is_deleted(doc)) {
+                    self.consider(&scoring, columns, doc, lanes);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn consider(&mut self, scoring: &Scoring, columns: &Columns, doc: DocId, lanes: u64) {
+        let content = columns.content.get_val(doc);
+        let shown = self.view.where_shown(content);
+        if shown == NOWHERE {
+            return;
+        }
+        let Some(info) = Info::unpacked(columns.info.get_val(doc)) else { return };
+        if self.ask.kind.is_some_and(|kind| kind != info.kind)
+            || self.ask.language.is_some_and(|language| language.number() != info.language)
+        {
+            return;
+        }
+        let candidate = scoring.candidate(lanes, info);
+        let may_be_kept = self.top.may_take(scoring.bound(&candidate));
+        let view = self.view;
+        let content = content as ContentNo;
+        let mut one = |at: usize| {
+            let Some(entry) = self.passing(at) else { return };
+            if self.is_strict && !scoring.is_qualified(&candidate, entry) {
+                return;
+            }
+            self.total += 1;
+            if may_be_kept {
+                let words = self.path_words(at);
+                self.top.take(at, content, Some(info.ordinal), scoring.reasons(&candidate, entry, words));
+            }
+        };
+        if shown == SEVERAL {
+            view.manifest.positions(content).for_each(one);
+        } else {
+            one(shown as usize);
+        }
+    }
+
+    fn into_ranked(self, cut: bool) -> Ranked {
+        Ranked { hits: self.top.into_hits(), total: self.total, intent: self.asked.intent, cut }
+    }
+}
+
+impl View {
+    /// How many of these documents the manifest shows.
+    fn count_shown(&self, segment: usize, docs: &mut dyn Iterator<Item = DocId>) -> u64 {
+        let (Some(columns), Some(reader)) = (self.columns.get(segment), self.searcher.segment_readers().get(segment))
+        else {
+            return 0;
+        };
+        let shown =
+            docs.filter(|doc| !reader.is_deleted(*doc) && self.where_shown(columns.content.get_val(*doc)) != NOWHERE);
+        shown.count() as u64
+    }
+}
