@@ -120,7 +120,8 @@ mod tests {
             let mut packed = pack(&bytes);
             let at = at.index(packed.len());
             packed[at] ^= 1 << bit;
-            prop_assert_ne!(unpack(&packed, 1 << 20), Ok(bytes));
+            // Other packed bytes may stand for the same bytes; never for others.
+            prop_assert!(unpack(&packed, 1 << 20).is_ok_and(|found| found == bytes) || unpack(&packed, 1 << 20) == Err(Damaged));
             let mut reader = Reader(&packed);
             while reader.number().is_ok() {}
             _ = Reader(&packed).text();

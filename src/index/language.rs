@@ -5,6 +5,9 @@
 pub struct Language(u8);
 
 impl Language {
+    /// All.
+    pub const ALL: &'static [Self] = &[Self(0)];
+
     /// The language's name, as rows show it and filters take it.
     pub fn name(self) -> &'static str {
         "rust"
@@ -29,4 +32,9 @@ impl Language {
     pub fn of_file(path: &str, _first_line: &[u8]) -> Option<Self> {
         path.ends_with(".rs").then_some(Self(0))
     }
+}
+
+/// Grammars.
+pub fn grammars() -> (Vec<&'static str>, Vec<&'static str>) {
+    (vec!["rust"], vec![])
 }

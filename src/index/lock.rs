@@ -18,7 +18,8 @@ impl WriterLock {
     /// Takes the lock in `folder`; `None` while somebody else holds it. Two openings exclude each other in one process too.
     pub fn take(folder: &Path) -> io::Result<Option<Self>> {
         let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(folder.join("writer.lock"))?;
+        let file =
+            options.read(true).write(true).create(true).truncate(false).mode(0o600).open(folder.join("writer.lock"))?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Self(file))),
             Err(Errno::WOULDBLOCK) => Ok(None),

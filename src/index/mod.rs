@@ -12,12 +12,31 @@
 //! published stays readable while the next generation is made, and whenever a process ends; nothing is written inside a root; files
 //! are opened strictly beneath their root, never through a link.
 
+mod classify;
+mod codec;
 pub mod extract;
 mod facts;
+mod git;
+mod job;
 pub mod language;
+mod lock;
 mod manifest;
+pub mod project;
 pub mod ranked;
+mod repository;
+mod scan;
+mod store;
+pub mod text;
 
 pub use facts::{Facts, MAX_DOC, MAX_SIGNATURE, Reference, Role, Symbol};
+pub use job::{JobError, Phase, Progress, Published, Stop, Swept};
 pub use language::Language;
 pub use manifest::{ContentNo, Entry, Manifest, PathClass};
+pub use project::Project;
+
+/// The version that answers show: the layout's and the facts' together.
+pub const SCHEMA_VERSION: u32 = schema_version(store::FORMAT, extract::FEATURES);
+
+const fn schema_version(format: u32, features: u32) -> u32 {
+    1_000 * format + features
+}

@@ -165,7 +165,11 @@ impl Repository {
     pub fn bytes_on_disk(&self) -> u64 {
         let size = |dir: &Path| -> u64 {
             let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-            entries.filter_map(|entry| entry.metadata().ok()).filter(|found| found.is_file()).map(|found| found.len()).sum()
+            entries
+                .filter_map(|entry| entry.metadata().ok())
+                .filter(|found| found.is_file())
+                .map(|found| found.len())
+                .sum()
         };
         [self.folder.clone(), self.folder.join(SYMBOLS), self.folder.join(SEGMENTS)].iter().map(|dir| size(dir)).sum()
     }

@@ -80,7 +80,8 @@ pub(super) fn look(root: &Path, paths: &BTreeSet<String>, stop: &Stop) -> Option
     builder.filter_entry(move |entry| {
         let Some(below) = entry.path().strip_prefix(&top).ok().and_then(Path::to_str) else { return false };
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-        below.is_empty() || is_entered(entry) && (on_the_way.contains(below) || is_folder && leads_to(&on_the_way, below))
+        below.is_empty()
+            || is_entered(entry) && (on_the_way.contains(below) || is_folder && leads_to(&on_the_way, below))
     });
     let beneath = Beneath::open(root);
     let mut walked = Walked::default();
@@ -178,8 +179,15 @@ mod tests {
     #[test]
     fn ignored_files_and_links_are_not_found() {
         let (_dir, root) = tree();
-        let expected =
-            [".codeyardignore", ".gitignore", "a.rs", "src/.hidden", "src/b.rs", "src/deep/.gitignore", "src/deep/keep.log"];
+        let expected = [
+            ".codeyardignore",
+            ".gitignore",
+            "a.rs",
+            "src/.hidden",
+            "src/b.rs",
+            "src/deep/.gitignore",
+            "src/deep/keep.log",
+        ];
         for threads in [1, 4] {
             assert_eq!(paths(&walk(&root, threads, &Stop::default()).unwrap()), expected);
         }
@@ -192,7 +200,17 @@ mod tests {
     fn a_look_at_some_paths_finds_what_a_walk_finds_of_them() {
         let (_dir, root) = tree();
         let whole = walk(&root, 2, &Stop::default()).unwrap();
-        let asked = ["a.rs", "build/out.rs", "gone.rs", "link.rs", "link/b.rs", "src/b.rs", "src/c.log", "src/deep/keep.log", ".git/config"];
+        let asked = [
+            "a.rs",
+            "build/out.rs",
+            "gone.rs",
+            "link.rs",
+            "link/b.rs",
+            "src/b.rs",
+            "src/c.log",
+            "src/deep/keep.log",
+            ".git/config",
+        ];
         let asked: BTreeSet<String> = asked.map(str::to_owned).into();
         let looked = look(&root, &asked, &Stop::default()).unwrap();
         assert_eq!(paths(&looked), ["a.rs", "src/b.rs", "src/deep/keep.log"]);

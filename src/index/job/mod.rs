@@ -18,6 +18,7 @@ use std::time::{Duration, SystemTime};
 use super::git::Git;
 use super::lock::WriterLock;
 use super::project::settings::Settings;
+use super::ranked::RankError;
 use super::repository::{OpenError, Repository};
 use super::scan;
 use super::store::{Job, LIVE, Listed, ManifestHead, ManifestKey, Origin, Store, StoreError};
@@ -25,10 +26,11 @@ use crate::model::code::{JobMode, JobStatus};
 
 pub use progress::{Phase, Progress, Stop};
 use read::Wanted;
-pub(super) use tidy::{Swept, sweep};
+pub use tidy::Swept;
+pub(super) use tidy::sweep;
 
 /// How often a job that waits for the lock asks for it.
-const LOCK_POLL: Duration = Duration::from_millis(50);
+pub(super) const LOCK_POLL: Duration = Duration::from_millis(50);
 
 /// What a job is to do.
 #[derive(Debug, Clone)]
@@ -77,6 +79,12 @@ impl From<OpenError> for JobError {
     }
 }
 
+impl From<RankError> for JobError {
+    fn from(error: RankError) -> Self {
+        Self::Index(error.to_string())
+    }
+}
+
 impl From<std::io::Error> for JobError {
     fn from(error: std::io::Error) -> Self {
         StoreError::from(error).into()
@@ -105,6 +113,22 @@ pub(super) fn holder() -> String {
     std::process::id().to_string()
 }
 
+/// The job that will do what `order` says.
+pub(super) fn planned(order: &Order, mode: JobMode) -> Job {
+    Job {
+        id: order.id.clone(),
+        place: order.root.to_string_lossy().into_owned(),
+        reference: order.reference.clone().unwrap_or_else(|| LIVE.to_owned()),
+        mode,
+        status: JobStatus::Queued,
+        changed: 0,
+        started_at: now(),
+        ended_at: None,
+        message: None,
+        holder: holder(),
+    }
+}
+
 /// Does what `order` says. The job is written down from its beginning to its end; told of in `progress`; ended by `stop`.
 pub(super) fn run(
     repository: &Arc<Repository>,
@@ -114,18 +138,7 @@ pub(super) fn run(
     stop: &Stop,
 ) -> Result<Published, JobError> {
     let mut store = repository.writer()?;
-    let mut job = Job {
-        id: order.id.clone(),
-        place: order.root.to_string_lossy().into_owned(),
-        reference: order.reference.clone().unwrap_or_else(|| LIVE.to_owned()),
-        mode: JobMode::Full,
-        status: JobStatus::Queued,
-        changed: 0,
-        started_at: now(),
-        ended_at: None,
-        message: None,
-        holder: holder(),
-    };
+    let mut job = planned(order, JobMode::Full);
     let key = key_of(order);
     if store.manifest(&key)?.is_some_and(|head| head.is_whole) && !order.is_forced {
         job.mode = JobMode::Incremental;
@@ -195,7 +208,8 @@ impl Work<'_> {
         job.changed = read.changed;
         self.progress.changed(read.changed);
         store.write(|transaction| transaction.put_job(job))?;
-        let is_same = head.as_ref().is_some_and(|head| head.is_whole && head.commit == commit) && read.listing == before;
+        let is_same =
+            head.as_ref().is_some_and(|head| head.is_whole && head.commit == commit) && read.listing == before;
         let mut head = ManifestHead {
             id: 0,
             key: self.key.clone(),
@@ -219,7 +233,11 @@ impl Work<'_> {
     }
 
     /// The files to index, the commit, and the time of the look.
-    fn wanted(&self, head: Option<&ManifestHead>, before: &[Listed]) -> Result<(Vec<Wanted>, Option<String>, i64), JobError> {
+    fn wanted(
+        &self,
+        head: Option<&ManifestHead>,
+        before: &[Listed],
+    ) -> Result<(Vec<Wanted>, Option<String>, i64), JobError> {
         self.progress.phase(Phase::Listing);
         let at = now();
         let git = Git::of(&self.order.root);
@@ -228,7 +246,8 @@ impl Work<'_> {
             let missing = || JobError::NoSuchRef(reference.clone());
             let commit = git.resolve(reference).ok_or_else(missing)?;
             let files = git.files(&commit).ok_or_else(missing)?;
-            let wanted = files.into_iter().map(|blob| Wanted { path: blob.path.into(), origin: Origin::Blob(blob.oid) });
+            let wanted =
+                files.into_iter().map(|blob| Wanted { path: blob.path.into(), origin: Origin::Blob(blob.oid) });
             return Ok((wanted.collect(), Some(commit), at));
         }
         if !self.order.root.is_dir() {

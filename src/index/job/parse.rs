@@ -79,7 +79,7 @@ pub(super) fn parse(work: &Work<'_>, store: &mut Store, listing: &[Listed]) -> R
     let mut writer = work.repository.symbol_writer()?;
     // A job that was cut short may have left symbols of them.
     let all: Vec<ContentNo> = open.iter().map(|content| content.no).collect();
-    writer.remove(&all)?;
+    writer.remove(&all);
     let next = AtomicUsize::new(0);
     let workers = work.settings.threads.min(open.len());
     let (send, receive) = sync_channel(QUEUE * workers);

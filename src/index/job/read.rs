@@ -54,8 +54,14 @@ enum What {
 }
 
 /// Reads those of the wanted files that aren't as they were.
-pub(super) fn read(work: &Work<'_>, store: &mut Store, before: &[Listed], wanted: Vec<Wanted>) -> Result<Read, JobError> {
-    let trusted_until = store.manifest(&work.key)?.map_or(i128::MIN, |head| i128::from(head.published_at) * 1_000_000_000);
+pub(super) fn read(
+    work: &Work<'_>,
+    store: &mut Store,
+    before: &[Listed],
+    wanted: Vec<Wanted>,
+) -> Result<Read, JobError> {
+    let trusted_until =
+        store.manifest(&work.key)?.map_or(i128::MIN, |head| i128::from(head.published_at) * 1_000_000_000);
     let mut listing: Vec<Option<Listed>> = Vec::with_capacity(wanted.len());
     let mut open = Vec::new();
     for (at, file) in wanted.iter().enumerate() {
@@ -84,8 +90,7 @@ pub(super) fn read(work: &Work<'_>, store: &mut Store, before: &[Listed], wanted
         listing[*at] = Some(Listed { path: wanted[*at].path.clone(), held, size: seen.size, origin: seen.origin });
     }
     let listing: Vec<Listed> = listing.into_iter().flatten().collect();
-    let mut new: Vec<NewContent> =
-        numbers.into_iter().map(|(key, (no, size))| NewContent { no, key, size }).collect();
+    let mut new: Vec<NewContent> = numbers.into_iter().map(|(key, (no, size))| NewContent { no, key, size }).collect();
     new.sort_unstable_by_key(|content| content.no);
     work.progress.phase(Phase::Publishing);
     store.write(|transaction| {
@@ -153,7 +158,9 @@ impl Reader<'_> {
         let loose = store.loose()?.len();
         let is_many = loose + self.open.len() > MAX_LOOSE_CONTENTS;
         let file = format!("{first}.seg");
-        let writer = is_many.then(|| SegmentWriter::create(&work.repository.segment_path(&file))).transpose()?;
+        let writer = is_many
+            .then(|| SegmentWriter::create(&work.repository.segment_path(&file), work.settings.threads))
+            .transpose()?;
         let sizes = self.open.iter().map(|at| match self.wanted[*at].origin {
             Origin::Disk(stamp) => stamp.size,
             Origin::Blob(_) => 0,
@@ -187,7 +194,12 @@ impl Reader<'_> {
     }
 
     /// What one thread reads: whatever comes next.
-    fn some(&self, first: ContentNo, next: &AtomicUsize, writer: Option<&SegmentWriter>) -> Result<Vec<(usize, Seen)>, JobError> {
+    fn some(
+        &self,
+        first: ContentNo,
+        next: &AtomicUsize,
+        writer: Option<&SegmentWriter>,
+    ) -> Result<Vec<(usize, Seen)>, JobError> {
         let work = self.work;
         let store = work.repository.reader()?;
         let beneath = Beneath::open(&work.order.root);
@@ -248,7 +260,8 @@ impl Reader<'_> {
         let what = match classify::left_out(&wanted.path, bytes) {
             Some(why) => What::Left(why),
             None => {
-                let key = ContentKey { hash: sha256(&*bytes), language: Language::of_file(&wanted.path, first_line(bytes)) };
+                let key =
+                    ContentKey { hash: sha256(&*bytes), language: Language::of_file(&wanted.path, first_line(bytes)) };
                 store.content(&key)?.map_or(What::New(key), |no| What::Known(no, key.language))
             }
         };

@@ -35,7 +35,12 @@ pub(super) fn compact(work: &Work<'_>, store: &mut Store) -> Result<(), JobError
     merge(work.repository, store, &by_size, &known)
 }
 
-fn merge(repository: &Repository, store: &mut Store, rows: &[SegmentRow], keep: &BTreeSet<ContentNo>) -> Result<(), JobError> {
+fn merge(
+    repository: &Repository,
+    store: &mut Store,
+    rows: &[SegmentRow],
+    keep: &BTreeSet<ContentNo>,
+) -> Result<(), JobError> {
     let segments = rows.iter().map(|row| repository.segment(&row.file)).collect::<Result<Vec<_>, _>>()?;
     let file = format!("{}.seg", store.write(|transaction| transaction.reserve(1))?);
     let segments: Vec<&text::Segment> = segments.iter().map(|segment| &**segment).collect();
@@ -73,7 +78,7 @@ pub(in crate::index) fn sweep(
     store.write(|transaction| gone.iter().try_for_each(|head| transaction.drop_manifest(head.id)))?;
     if !unused.is_empty() {
         let mut writer = repository.symbol_writer()?;
-        writer.remove(&unused)?;
+        writer.remove(&unused);
         writer.commit()?;
         let segments = store.segments()?;
         let loose = store.loose()?;

@@ -91,11 +91,6 @@ impl Dirty {
         self.changed().is_some_and(|paths| paths.is_empty())
     }
 
-    /// Whether somebody tells what changes.
-    pub fn is_watched(&self) -> bool {
-        self.0.lock().is_watched
-    }
-
     /// The paths that are known to have changed; `None`: anything may have.
     pub fn changed(&self) -> Option<BTreeSet<String>> {
         self.0.lock().known()

@@ -24,11 +24,17 @@ impl PathFilter {
             let bare = glob.trim_end_matches('/');
             let is_plain = !bare.contains(['*', '?', '[', '{']);
             let added = match (is_plain, bare.trim_start_matches('!').is_empty()) {
-                (_, true) => return Err(format!("'{glob}' in paths names nothing; give a path or a glob such as 'src/**/*.rs'.")),
+                (_, true) => {
+                    return Err(format!(
+                        "'{glob}' in paths names nothing; give a path or a glob such as 'src/**/*.rs'."
+                    ));
+                }
                 (true, _) => builder.add(bare).and_then(|builder| builder.add(&format!("{bare}/**"))),
                 (false, _) => builder.add(bare),
             };
-            added.map_err(|_| format!("'{glob}' in paths is no glob; give one such as 'src/**/*.rs', or '!vendor/**' to leave out."))?;
+            added.map_err(|_| {
+                format!("'{glob}' in paths is no glob; give one such as 'src/**/*.rs', or '!vendor/**' to leave out.")
+            })?;
         }
         let others_pass = globs.iter().all(|glob| glob.starts_with('!'));
         let globs = builder.build().map_err(|_| "the globs in paths are too large together; give fewer.".to_owned())?;

@@ -49,7 +49,8 @@ pub(in crate::index) fn parse_symbol_id(text: &str) -> Option<SymbolId> {
     if parts.next().is_some() || !is_hex(content) || !is_hex(path) {
         return None;
     }
-    let content = (0..SHORT).map(|at| u8::from_str_radix(&content[2 * at..2 * at + 2], 16).ok()).collect::<Option<_>>()?;
+    let content =
+        (0..SHORT).map(|at| u8::from_str_radix(&content[2 * at..2 * at + 2], 16).ok()).collect::<Option<_>>()?;
     Some(SymbolId { content, ordinal: ordinal.parse().ok()?, path: path.to_owned() })
 }
 

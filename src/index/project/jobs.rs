@@ -169,7 +169,8 @@ impl Project {
 /// same number.
 fn is_alive(job: &Job) -> bool {
     let Some(pid) = job.holder.parse().ok().and_then(rustix::process::Pid::from_raw) else { return false };
-    job.holder != job::holder() && !matches!(rustix::process::test_kill_process(pid), Err(error) if error == rustix::io::Errno::SRCH)
+    job.holder != job::holder()
+        && !matches!(rustix::process::test_kill_process(pid), Err(error) if error == rustix::io::Errno::SRCH)
 }
 
 impl From<StoreError> for io::Error {

@@ -5,6 +5,7 @@
 //! the root.
 
 mod dirty;
+mod filter;
 pub(super) mod handles;
 mod jobs;
 mod lines;
@@ -20,7 +21,6 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -44,6 +44,7 @@ use crate::model::code::{
 };
 
 pub use jobs::JobTicket;
+pub use state::{Stats, grammars};
 
 /// Says whether a question is to end early.
 pub type Ends<'q> = &'q (dyn Fn() -> bool + Sync);
@@ -195,7 +196,8 @@ impl Project {
             return Err(Box::new(incompatible(schema).beside(metadata)));
         }
         let is_busy = self.active_job().is_some();
-        let found = self.find(reference, git.as_ref()).map_err(|error| Box::new(broken(&error).beside(metadata.clone())))?;
+        let found =
+            self.find(reference, git.as_ref()).map_err(|error| Box::new(broken(&error).beside(metadata.clone())))?;
         let is_live = self.key(reference).reference == LIVE;
         let Some((store, manifest)) = found else {
             metadata.completeness = Completeness::Partial;
@@ -207,7 +209,9 @@ impl Project {
             let here = Here { view: None, store: None, metadata, head };
             return self.allowed(here, None, policy, is_live);
         };
-        let view = self.view(&store, manifest.clone()).map_err(|error| Box::new(unreadable(&error).beside(metadata.clone())))?;
+        let view = self
+            .view(&store, manifest.clone())
+            .map_err(|error| Box::new(unreadable(&error).beside(metadata.clone())))?;
         metadata.indexing = if manifest.is_whole { Indexing::Ready } else { Indexing::Indexing };
         metadata.completeness = if manifest.is_whole { Completeness::Complete } else { Completeness::Partial };
         let is_fresh = match reference {
@@ -237,8 +241,14 @@ impl Project {
         if policy != FreshnessPolicy::Strict || here.metadata.freshness == Freshness::Fresh {
             return Ok(here);
         }
-        let why = if is_live { "files of the working tree have changed since it was made" } else { "the branch has moved since it was made" };
-        let message = format!("The index is stale: {why}. Call sync_repo, wait until index_status shows no active job, and ask again.");
+        let why = if is_live {
+            "files of the working tree have changed since it was made"
+        } else {
+            "the branch has moved since it was made"
+        };
+        let message = format!(
+            "The index is stale: {why}. Call sync_repo, wait until index_status shows no active job, and ask again."
+        );
         let mut refusal = Refusal::new(CodeError::IndexStale, message)
             .with("suggestion", "Call sync_repo to bring the index up to date before asking.");
         if let Some(commit) = indexed {
@@ -251,7 +261,11 @@ impl Project {
     }
 
     /// The published manifest of a reference.
-    fn find(&self, reference: Option<&str>, git: Option<&Git>) -> Result<Option<(Reader<'_>, ManifestHead)>, StoreError> {
+    fn find(
+        &self,
+        reference: Option<&str>,
+        git: Option<&Git>,
+    ) -> Result<Option<(Reader<'_>, ManifestHead)>, StoreError> {
         if !self.repository.is_there() {
             return Ok(None);
         }
@@ -300,9 +314,12 @@ fn incompatible(schema: Schema) -> Refusal {
         Schema::ReindexRequired => "Another version of codeyard wrote the index",
         _ => "The index is damaged",
     };
-    Refusal::new(CodeError::IndexIncompatible, format!("{why}. Run `codeyard index --force`, or call index_repo with force."))
-        .with("schema_status", schema.as_str())
-        .with("remediation", "codeyard index --force")
+    Refusal::new(
+        CodeError::IndexIncompatible,
+        format!("{why}. Run `codeyard index --force`, or call index_repo with force."),
+    )
+    .with("schema_status", schema.as_str())
+    .with("remediation", "codeyard index --force")
 }
 
 fn broken(error: &StoreError) -> Refusal {
@@ -322,11 +339,17 @@ fn unreadable(error: &OpenError) -> Refusal {
 
 fn not_indexed(reference: &str, git: Option<&Git>) -> Refusal {
     let message = match git {
-        None => format!("'{reference}' isn't indexed, and this root lies in no git repository. Leave ref out to ask about the working tree."),
+        None => format!(
+            "'{reference}' isn't indexed, and this root lies in no git repository. Leave ref out to ask about the working tree."
+        ),
         Some(git) if git.resolve(reference).is_none() => {
-            format!("'{reference}' is no branch, tag or commit of this repository, and isn't indexed. `git branch --all` lists the branches.")
+            format!(
+                "'{reference}' is no branch, tag or commit of this repository, and isn't indexed. `git branch --all` lists the branches."
+            )
         }
-        Some(_) => format!("'{reference}' isn't indexed. Call index_repo with this ref, or run `codeyard index --ref {reference}`."),
+        Some(_) => format!(
+            "'{reference}' isn't indexed. Call index_repo with this ref, or run `codeyard index --ref {reference}`."
+        ),
     };
     Refusal::new(CodeError::RefNotIndexed, message).with("ref", reference)
 }

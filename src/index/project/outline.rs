@@ -13,7 +13,8 @@ impl Project {
     pub fn outline(&self, query: &OutlineQuery) -> Result<Outline, Box<Refusal>> {
         let here = self.here(query.reference.as_deref(), query.freshness)?;
         let path = self.below_root(&query.path);
-        let entry = here.view.as_ref().zip(path).and_then(|(view, path)| Some((view, view.manifest.find(path)?.clone())));
+        let entry =
+            here.view.as_ref().zip(path).and_then(|(view, path)| Some((view, view.manifest.find(path)?.clone())));
         let Some((view, entry)) = entry else { return Err(not_found(&query.path, &here)) };
         let facts = here.facts(&self.facts, view, entry.content).map_err(|error| store_broken(&error, &here))?;
         let mut metadata = here.metadata.clone();

@@ -93,7 +93,8 @@ impl Rows<'_> {
         }
         if self.detail == DetailLevel::Context {
             row.body_preview = self.preview(entry, symbol);
-            row.parent = symbol.parent.and_then(|parent| facts.symbols.get(parent as usize)).map(|parent| of(parent, entry));
+            row.parent =
+                symbol.parent.and_then(|parent| facts.symbols.get(parent as usize)).map(|parent| of(parent, entry));
             row.related = self.related(entry, &facts, at)?;
         }
         Ok(row)
@@ -122,7 +123,8 @@ impl Rows<'_> {
             row.language = entry.language.map(crate::index::Language::name);
         }
         if self.detail == DetailLevel::Context {
-            row.body_preview = self.sources.preview(self.view, entry, 1, row.line_end, MAX_PREVIEW_LINES, MAX_PREVIEW_BYTES);
+            row.body_preview =
+                self.sources.preview(self.view, entry, 1, row.line_end, MAX_PREVIEW_LINES, MAX_PREVIEW_BYTES);
         }
         Ok(row)
     }
@@ -188,7 +190,12 @@ fn is_within(facts: &Facts, inner: usize, outer: usize) -> bool {
             return true;
         }
         // A parent stands before its children, so this ends.
-        at = facts.symbols.get(now).and_then(|symbol| symbol.parent).map(|parent| parent as usize).filter(|parent| *parent < now);
+        at = facts
+            .symbols
+            .get(now)
+            .and_then(|symbol| symbol.parent)
+            .map(|parent| parent as usize)
+            .filter(|parent| *parent < now);
     }
     false
 }

@@ -54,7 +54,15 @@ impl<'s> Sources<'s> {
     }
 
     /// The first of the lines from `from` to `to`, at most so many and so many bytes of them; cut at a letter.
-    pub fn preview(&mut self, view: &View, entry: &Entry, from: u32, to: u32, lines: usize, bytes: usize) -> Option<String> {
+    pub fn preview(
+        &mut self,
+        view: &View,
+        entry: &Entry,
+        from: u32,
+        to: u32,
+        lines: usize,
+        bytes: usize,
+    ) -> Option<String> {
         let all = self.lines(view, entry)?;
         let begin = (from.max(1) as usize - 1).min(all.len());
         let end = (to as usize).min(all.len()).min(begin + lines).max(begin);

@@ -7,7 +7,8 @@ use crate::index::job::{self, JobError, Swept};
 use crate::index::store::{LIVE, ManifestHead, StoreError};
 use crate::index::{SCHEMA_VERSION, language};
 use crate::model::code::{
-    Completeness, Freshness, Indexing, InterruptedJob, JobRecord, Metadata, ProjectHealth, Refusal, Schema, StartupCheck, Status,
+    Completeness, Freshness, Indexing, InterruptedJob, JobRecord, Metadata, ProjectHealth, Refusal, Schema,
+    StartupCheck, Status,
 };
 
 /// What an index is made of, for `codeyard index stats`.
@@ -31,7 +32,9 @@ impl Project {
     pub fn status(&self, reference: Option<&str>) -> Result<Status, Box<Refusal>> {
         let here = match self.here(reference, Some(crate::model::code::FreshnessPolicy::BestEffort)) {
             Ok(here) => Some(here),
-            Err(refused) if matches!(refused.metadata.schema, Schema::ReindexRequired | Schema::CorruptManifest) => None,
+            Err(refused) if matches!(refused.metadata.schema, Schema::ReindexRequired | Schema::CorruptManifest) => {
+                None
+            }
             Err(refused) => return Err(refused),
         };
         let project = self.health(reference);
@@ -39,7 +42,8 @@ impl Project {
         if let Some(view) = here.as_ref().and_then(|here| here.view.as_ref()) {
             left_out.extend(view.left_out.iter().map(|(why, files)| (why.as_str(), *files)));
             let most = self.settings().sizes.parsed;
-            let unparsed = view.manifest.entries().iter().filter(|entry| entry.language.is_some() && entry.size > most).count();
+            let unparsed =
+                view.manifest.entries().iter().filter(|entry| entry.language.is_some() && entry.size > most).count();
             if unparsed > 0 {
                 left_out.push(("too_large_to_parse", unparsed as u64));
             }
@@ -47,7 +51,11 @@ impl Project {
         }
         let place = self.root.to_string_lossy();
         let jobs = match self.repository.is_there() {
-            true => self.repository.reader().and_then(|store| store.recent_jobs(&place, MAX_RECENT_JOBS)).unwrap_or_default(),
+            true => self
+                .repository
+                .reader()
+                .and_then(|store| store.recent_jobs(&place, MAX_RECENT_JOBS))
+                .unwrap_or_default(),
             false => Vec::new(),
         };
         let recent_jobs = jobs.into_iter().map(|job| JobRecord {
@@ -116,10 +124,17 @@ impl Project {
         let message = match status {
             Schema::Compatible => None,
             Schema::NotIndexed => Some("Nothing is indexed yet. Run `codeyard index`, or call index_repo."),
-            Schema::ReindexRequired => Some("Another version of codeyard wrote the index. Run `codeyard index --force`."),
+            Schema::ReindexRequired => {
+                Some("Another version of codeyard wrote the index. Run `codeyard index --force`.")
+            }
             Schema::CorruptManifest => Some("The index is damaged. Run `codeyard index --force`."),
         };
-        StartupCheck { status, current_schema_version, required_schema_version: SCHEMA_VERSION, message: message.map(str::to_owned) }
+        StartupCheck {
+            status,
+            current_schema_version,
+            required_schema_version: SCHEMA_VERSION,
+            message: message.map(str::to_owned),
+        }
     }
 
     /// Whether real queries of the symbols and of the database go well. What isn't there yet is well.

@@ -9,8 +9,8 @@ use crate::index::language::Language;
 use crate::index::ranked::{Hit, RankError, Ranked, RankedAsk, classify};
 use crate::index::store::StoreError;
 use crate::model::code::{
-    CodeError, Completeness, ExplainLevel, Intent, LocateBy, LocateQuery, Metadata, NextAction, Reasons, Refusal, ResultType, Rows,
-    Schema, SearchMode, SearchQuery, Shape, SymbolKind, tools,
+    CodeError, Completeness, ExplainLevel, Intent, LocateBy, LocateQuery, Metadata, NextAction, Reasons, Refusal,
+    ResultType, Rows, Schema, SearchMode, SearchQuery, Shape, SymbolKind, tools,
 };
 
 /// Of so many times as many hits as are wanted, copies are sorted out.
@@ -25,7 +25,9 @@ impl Project {
         let here = self.here(query.shape.reference.as_deref(), query.shape.freshness)?;
         let language = language(&query.shape, &here)?;
         let filter = filter::PathFilter::new(&query.globs).map_err(|why| invalid(&why, &here))?;
-        let Some(view) = here.view.clone() else { return Ok(nothing(&query.shape, Some(classify(&query.text)), here.metadata)) };
+        let Some(view) = here.view.clone() else {
+            return Ok(nothing(&query.shape, Some(classify(&query.text)), here.metadata));
+        };
         let intent = match query.mode {
             SearchMode::Text | SearchMode::Regex => Intent::NaturalLanguage,
             SearchMode::Auto | SearchMode::Symbol => classify(&query.text),
@@ -46,7 +48,8 @@ impl Project {
             filter: (!query.globs.is_empty()).then_some(&passes),
             limit: query.shape.limit * SPARE,
         };
-        let found = view.ranked.search(&ask, &self.settings().weights).map_err(|error| symbols_broken(&error, &here))?;
+        let found =
+            view.ranked.search(&ask, &self.settings().weights).map_err(|error| symbols_broken(&error, &here))?;
         if found.hits.is_empty() && query.mode == SearchMode::Auto && !lines_first {
             let lines = self.lines(query, &here, &view, language, &filter, ends)?;
             return Ok(Rows { intent: Some(intent), ..lines });
@@ -74,14 +77,19 @@ impl Project {
             LocateBy::Name(name) => {
                 let limit = query.shape.limit * SPARE;
                 let ask = RankedAsk { text: name, kind: query.kind, language, filter: None, limit };
-                let found = view.ranked.locate(&ask, &self.settings().weights).map_err(|error| symbols_broken(&error, &here))?;
+                let found = view
+                    .ranked
+                    .locate(&ask, &self.settings().weights)
+                    .map_err(|error| symbols_broken(&error, &here))?;
                 return self.ranked(found, &query.shape, &here, &view);
             }
             LocateBy::SymbolId(id) | LocateBy::StableId(id) => (id, CodeError::SymbolNotFound),
             LocateBy::ResultId(id) => (id, CodeError::ResultNotFound),
         };
         let found = match &query.by {
-            LocateBy::StableId(id) => parse_stable_id(id).and_then(|(key, nth)| view.ranked.stable(key).get(nth).copied()),
+            LocateBy::StableId(id) => {
+                parse_stable_id(id).and_then(|(key, nth)| view.ranked.stable(key).get(nth).copied())
+            }
             LocateBy::ResultId(id) => self.by_id(parse_result_id(id), &here, &view)?,
             _ => self.by_id(parse_symbol_id(text), &here, &view)?,
         };
@@ -149,7 +157,9 @@ impl Project {
 
 /// An answer of no rows from no index.
 fn nothing(shape: &Shape, intent: Option<Intent>, mut metadata: Metadata) -> Rows {
-    metadata.warnings.push("Nothing is indexed yet. Call index_repo, wait until index_status says ready, and ask again.".to_owned());
+    metadata
+        .warnings
+        .push("Nothing is indexed yet. Call index_repo, wait until index_status says ready, and ask again.".to_owned());
     let next = intent.map(|_| NextAction {
         tool: tools::INDEX,
         arguments: serde_json::json!({}),
@@ -168,8 +178,14 @@ fn language(shape: &Shape, here: &Here<'_>) -> Result<Option<Language>, Box<Refu
     let Some(name) = &shape.language else { return Ok(None) };
     let known = || Language::ALL.iter().map(|language| language.name()).collect::<Vec<_>>().join(", ");
     let unknown = || {
-        let message = format!("'{}' is no language that is indexed. Known are: {}.", name.chars().take(40).collect::<String>(), known());
-        Box::new(Refusal::new(CodeError::InvalidInput, message).with("argument", "language").beside(here.metadata.clone()))
+        let message = format!(
+            "'{}' is no language that is indexed. Known are: {}.",
+            name.chars().take(40).collect::<String>(),
+            known()
+        );
+        Box::new(
+            Refusal::new(CodeError::InvalidInput, message).with("argument", "language").beside(here.metadata.clone()),
+        )
     };
     Language::by_name(name).ok_or_else(unknown).map(Some)
 }
@@ -202,7 +218,8 @@ fn next_actions(query: &SearchQuery, rows: &Rows) -> Vec<NextAction> {
             reason: "No symbol fits; the text may stand in a line.".to_owned(),
         }),
         Some(first) => {
-            if first.result_type == ResultType::Symbol && query.shape.detail != crate::model::code::DetailLevel::Context {
+            if first.result_type == ResultType::Symbol && query.shape.detail != crate::model::code::DetailLevel::Context
+            {
                 next.push(NextAction {
                     tool: tools::LOCATE,
                     arguments: serde_json::json!({"symbol_id": first.symbol_id, "detail_level": "context"}),

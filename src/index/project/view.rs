@@ -1,9 +1,9 @@
 //! One published manifest with everything that questions about it need. Made once for each generation, shared by all questions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::index::manifest::{ContentNo, Manifest};
+use crate::index::manifest::Manifest;
 use crate::index::ranked;
 use crate::index::repository::{OpenError, Repository};
 use crate::index::store::listing;
@@ -24,15 +24,18 @@ pub(in crate::index) struct View {
     pub left_out: BTreeMap<LeftOut, u64>,
     /// See there.
     pub segments: Vec<Arc<Segment>>,
-    /// Contents that no segment covers.
-    pub loose: BTreeSet<ContentNo>,
     /// See there.
     pub ranked: ranked::View,
 }
 
 impl View {
     /// The view of a manifest that is published.
-    pub fn load(repository: &Repository, store: &Store, head: ManifestHead, stamp: (u64, u64)) -> Result<Self, OpenError> {
+    pub fn load(
+        repository: &Repository,
+        store: &Store,
+        head: ManifestHead,
+        stamp: (u64, u64),
+    ) -> Result<Self, OpenError> {
         let listing = store.listing(head.id)?;
         let manifest = Arc::new(listing::manifest(&listing));
         let (mut origins, mut left_out) = (Vec::with_capacity(listing.len()), BTreeMap::new());
@@ -43,11 +46,10 @@ impl View {
             }
         }
         let segments = store.segments()?.iter().map(|row| repository.segment(&row.file)).collect::<Result<_, _>>()?;
-        let loose = store.loose()?.into_iter().collect();
         let symbols = repository.symbols()?;
         symbols.reload()?;
         let ranked = symbols.view(manifest.clone())?;
-        Ok(Self { stamp, head, manifest, origins: origins.into(), left_out, segments, loose, ranked })
+        Ok(Self { stamp, head, manifest, origins: origins.into(), left_out, segments, ranked })
     }
 
     /// Where the bytes of the file at this path are.

@@ -4,13 +4,14 @@ use tantivy::TantivyDocument;
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 
 use crate::base::limits::{MAX_SYMBOL_NAME_BYTES, MAX_SYMBOL_WORDS};
+use crate::index::project::handles::stable_key;
 use crate::index::{ContentNo, Facts, Language, Symbol};
 use crate::model::code::{SymbolKind, Visibility};
 
 use super::words::{cut, is_empty_word, squeeze, words};
 
 /// Goes up whenever documents are made in another way.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 /// Words of a comment whose pairs are terms too.
 const PAIRED_WORDS: usize = 48;
 /// Names around a symbol that are terms.
@@ -35,6 +36,8 @@ pub(super) struct Fields {
     pub doc: Field,
     /// The number of its content.
     pub content: Field,
+    /// What its stable handle is made of.
+    pub stable: Field,
     /// An [`Info`].
     pub info: Field,
 }
@@ -55,6 +58,7 @@ impl Fields {
             signature: builder.add_text_field("signature", terms("whitespace")),
             doc: builder.add_text_field("doc", terms("whitespace")),
             content: builder.add_u64_field("content", FAST | INDEXED),
+            stable: builder.add_u64_field("stable", INDEXED),
             info: builder.add_u64_field("info", FAST),
         };
         (builder.build(), fields)
@@ -99,6 +103,7 @@ impl Fields {
             doc_words.windows(2).take(PAIRED_WORDS).map(|pair| pair_term(&pair[0], &pair[1])).collect();
         document.add_text(self.doc, joined(doc_words.into_iter().chain(pairs)));
         document.add_u64(self.content, u64::from(content));
+        document.add_u64(self.stable, stable_key(language, facts, ordinal as usize));
         document.add_u64(self.info, info.packed());
         document
     }

@@ -150,6 +150,12 @@ impl SymbolIndex {
         self.reader.searcher().num_docs()
     }
 
+    /// Whether a question is answered at all.
+    pub fn is_well(&self) -> bool {
+        let any = Term::from_field_u64(self.fields.content, 0);
+        self.reader.reload().is_ok() && self.reader.searcher().doc_freq(&any).is_ok()
+    }
+
     /// Reads every byte of it and compares checksums.
     ///
     /// # Errors
@@ -191,6 +197,15 @@ impl SymbolWriter {
         for content in contents {
             self.writer.delete_term(Term::from_field_u64(self.fields.content, u64::from(*content)));
         }
+    }
+
+    /// Removes everything that was added before.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub fn clear(&mut self) -> Result<(), RankError> {
+        self.writer.delete_all_documents()?;
+        Ok(())
     }
 
     /// Makes everything durable and visible to who reloads after it.

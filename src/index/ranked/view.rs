@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tantivy::columnar::ColumnValues;
-use tantivy::{DocId, Searcher};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet, Searcher, TERMINATED, Term};
 
 use crate::base::limits::MAX_RANKED_TEXT_BYTES;
 use crate::index::{ContentNo, Entry, Manifest};
@@ -95,6 +96,27 @@ impl View {
     /// The manifest that it shows.
     pub fn manifest(&self) -> &Arc<Manifest> {
         &self.manifest
+    }
+
+    /// The symbols with this stable key, each by the position of its entry and its ordinal, in that order.
+    pub fn stable(&self, key: u64) -> Vec<(usize, u32)> {
+        let term = Term::from_field_u64(self.fields.stable, key);
+        let mut found = Vec::new();
+        for (segment, columns) in self.searcher.segment_readers().iter().zip(&self.columns) {
+            let Ok(index) = segment.inverted_index(self.fields.stable) else { continue };
+            let Ok(Some(mut docs)) = index.read_postings(&term, IndexRecordOption::Basic) else { continue };
+            while docs.doc() != TERMINATED {
+                let doc = docs.doc();
+                docs.advance();
+                let content = columns.content.get_val(doc);
+                let info = Info::unpacked(columns.info.get_val(doc)).filter(|_| !segment.is_deleted(doc));
+                if let (Some(info), true) = (info, self.where_shown(content) != NOWHERE) {
+                    found.extend(self.manifest.positions(content as ContentNo).map(|at| (at, info.ordinal)));
+                }
+            }
+        }
+        found.sort_unstable();
+        found
     }
 
     /// Symbols of the contents that the manifest shows.

@@ -67,8 +67,9 @@ impl Store {
     pub fn contents_like(&self, prefix: &[u8]) -> Result<Vec<ContentNo>, StoreError> {
         let mut above = prefix.to_vec();
         above.resize(33, 0xff);
-        let mut statement =
-            self.0.prepare_cached("SELECT no FROM contents WHERE hash >= ? AND hash < ? ORDER BY hash, language LIMIT 64")?;
+        let mut statement = self
+            .0
+            .prepare_cached("SELECT no FROM contents WHERE hash >= ? AND hash < ? ORDER BY hash, language LIMIT 64")?;
         let found = statement.query_map(params![prefix, above], |row| row.get(0))?.collect::<Result<_, _>>()?;
         Ok(found)
     }
@@ -81,7 +82,8 @@ impl Store {
 
     /// What git's blob is, read as `language`.
     pub fn blob(&self, oid: &[u8; 20], language: Option<Language>) -> Result<Option<Blob>, StoreError> {
-        let mut statement = self.0.prepare_cached("SELECT no, reason, size FROM blobs WHERE oid = ? AND language = ?")?;
+        let mut statement =
+            self.0.prepare_cached("SELECT no, reason, size FROM blobs WHERE oid = ? AND language = ?")?;
         let found: Option<(u32, u8, i64)> = statement
             .query_row(params![oid, number(language)], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
             .optional()?;
@@ -111,7 +113,8 @@ impl Store {
 
     /// How many symbols each parsed content has.
     pub fn symbol_counts(&self) -> Result<Vec<(ContentNo, u32)>, StoreError> {
-        let mut statement = self.0.prepare_cached("SELECT no, symbols FROM contents WHERE symbols IS NOT NULL ORDER BY no")?;
+        let mut statement =
+            self.0.prepare_cached("SELECT no, symbols FROM contents WHERE symbols IS NOT NULL ORDER BY no")?;
         Ok(statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
     }
 
@@ -150,7 +153,12 @@ impl Transaction<'_> {
         let mut statement =
             self.0.prepare_cached("INSERT INTO contents (no, hash, language, size) VALUES (?, ?, ?, ?)")?;
         for content in new {
-            statement.execute(params![content.no, content.key.hash, number(content.key.language), content.size.cast_signed()])?;
+            statement.execute(params![
+                content.no,
+                content.key.hash,
+                number(content.key.language),
+                content.size.cast_signed()
+            ])?;
         }
         Ok(())
     }
@@ -195,7 +203,8 @@ impl Transaction<'_> {
     /// Adds a segment that covers these contents.
     pub fn add_segment(&self, file: &str, bytes: u64, contents: &[ContentNo]) -> Result<(), StoreError> {
         let insert = "INSERT INTO segments (file, contents, bytes) VALUES (?, ?, ?) RETURNING id";
-        let id: i64 = self.0.query_row(insert, params![file, contents.len(), bytes.cast_signed()], |row| row.get(0))?;
+        let id: i64 =
+            self.0.query_row(insert, params![file, contents.len() as i64, bytes.cast_signed()], |row| row.get(0))?;
         let mut statement = self.0.prepare_cached("UPDATE contents SET segment = ? WHERE no = ?")?;
         for no in contents {
             statement.execute(params![id, no])?;
@@ -214,11 +223,8 @@ impl Transaction<'_> {
 
     /// Forgets contents.
     pub fn drop_contents(&self, contents: &[ContentNo]) -> Result<(), StoreError> {
-        let statements = [
-            "DELETE FROM contents WHERE no = ?",
-            "DELETE FROM facts WHERE no = ?",
-            "DELETE FROM blobs WHERE no = ?",
-        ];
+        let statements =
+            ["DELETE FROM contents WHERE no = ?", "DELETE FROM facts WHERE no = ?", "DELETE FROM blobs WHERE no = ?"];
         for statement in statements {
             let mut statement = self.0.prepare_cached(statement)?;
             for no in contents {

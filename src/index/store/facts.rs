@@ -13,7 +13,9 @@ pub(in crate::index) fn encode(facts: &Facts) -> Vec<u8> {
         out.push(symbol.kind as u8);
         out.push(symbol.visibility as u8 | u8::from(symbol.is_definition) << 4);
         put(&mut out, symbol.parent.map_or(0, |parent| u64::from(parent) + 1));
-        for text in [&symbol.name, symbol.scope.as_deref().unwrap_or(""), &symbol.marker, &symbol.signature, &symbol.doc] {
+        for text in
+            [&symbol.name, symbol.scope.as_deref().unwrap_or(""), &symbol.marker, &symbol.signature, &symbol.doc]
+        {
             put_text(&mut out, text);
         }
         for number in [symbol.line_start, symbol.line_end, symbol.name_line, symbol.name_column] {

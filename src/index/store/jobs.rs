@@ -1,6 +1,6 @@
 //! What jobs did. A job is written down before it begins, so that one that was cut short can be told of.
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 
 use super::{Store, StoreError, Transaction};
 use crate::base::limits::MAX_REMEMBERED_JOBS;
@@ -54,13 +54,7 @@ impl Store {
     pub fn recent_jobs(&self, place: &str, most: usize) -> Result<Vec<Job>, StoreError> {
         let ask = format!("SELECT {COLUMNS} FROM jobs WHERE place = ? ORDER BY started_at DESC, rowid DESC LIMIT ?");
         let mut statement = self.0.prepare_cached(&ask)?;
-        Ok(statement.query_map(params![place, most], job)?.collect::<Result<_, _>>()?)
-    }
-
-    /// The job of this name.
-    pub fn job(&self, id: &str) -> Result<Option<Job>, StoreError> {
-        let ask = format!("SELECT {COLUMNS} FROM jobs WHERE id = ?");
-        Ok(self.0.prepare_cached(&ask)?.query_row([id], job).optional()?)
+        Ok(statement.query_map(params![place, most as i64], job)?.collect::<Result<_, _>>()?)
     }
 
     /// Jobs that have not ended, of all roots.
@@ -92,7 +86,7 @@ impl Transaction<'_> {
         ])?;
         let forget = "DELETE FROM jobs WHERE place = ?1 AND ended_at IS NOT NULL AND rowid NOT IN
             (SELECT rowid FROM jobs WHERE place = ?1 ORDER BY rowid DESC LIMIT ?2)";
-        self.0.prepare_cached(forget)?.execute(params![job.place, MAX_REMEMBERED_JOBS])?;
+        self.0.prepare_cached(forget)?.execute(params![job.place, MAX_REMEMBERED_JOBS as i64])?;
         Ok(())
     }
 }

@@ -54,6 +54,13 @@ pub(in crate::index) enum Origin {
     Blob([u8; 20]),
 }
 
+impl Listed {
+    /// Whether questions look into it.
+    pub fn is_searched(&self) -> bool {
+        matches!(self.held, Held::Content(..))
+    }
+}
+
 impl LeftOut {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Binary, Self::TooLarge, Self::Generated, Self::Minified, Self::Unreadable];
@@ -133,7 +140,8 @@ pub(in crate::index) fn decode(bytes: &[u8]) -> Result<Vec<Listed>, Damaged> {
         let origin = match from.byte()? {
             0 => Origin::Blob(from.bytes(20)?.try_into().map_err(|_| Damaged)?),
             1 => {
-                let mut time = || from.bytes(16).and_then(|bytes| bytes.try_into().map_err(|_| Damaged)).map(i128::from_le_bytes);
+                let mut time =
+                    || from.bytes(16).and_then(|bytes| bytes.try_into().map_err(|_| Damaged)).map(i128::from_le_bytes);
                 let (mtime_ns, ctime_ns) = (time()?, time()?);
                 let (inode, device) = (from.number()?, from.number()?);
                 Origin::Disk(FileStamp { size, mtime_ns, ctime_ns, inode, device })

@@ -8,7 +8,7 @@ use crate::base::limits::MAX_PACKED_LISTING_BYTES;
 use crate::index::codec::{pack, unpack};
 
 /// Which manifest.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(in crate::index) struct ManifestKey {
     /// The root of the working tree; empty for commits, which all working trees share.
     pub place: String,

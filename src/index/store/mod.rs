@@ -91,6 +91,9 @@ impl Store {
 
     fn create(&self) -> Result<(), StoreError> {
         self.0.execute_batch(include_str!("schema.sql"))?;
+        // Tells this database from one that lay here before.
+        let begun = i64::from_be_bytes(rand::random());
+        self.0.execute("INSERT INTO meta VALUES ('begun', ?)", [begun])?;
         self.0.pragma_update(None, "user_version", FORMAT)?;
         Ok(())
     }
@@ -106,6 +109,11 @@ impl Store {
     /// Changes whenever anything was published, by whichever process.
     pub fn generation(&self) -> Result<u64, StoreError> {
         Ok(self.meta("generation")?.unwrap_or(0))
+    }
+
+    /// What tells one state of the index from another: the generation, and whether the database was begun anew.
+    pub fn stamp(&self) -> Result<(u64, u64), StoreError> {
+        Ok((self.generation()?, self.meta("begun")?.unwrap_or(0)))
     }
 
     /// The version of the facts that the index holds; `None`: it holds none yet.

@@ -1,0 +1,211 @@
+//! Lines: texts and regular expressions.
+//!
+//! Invariant: every line that matches in a file of the manifest is counted, or the answer says what wasn't looked at. Files of the
+//! working tree that are known to have changed are searched as they are now, whatever the index knows of them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use parking_lot::Mutex;
+
+use super::filter::PathFilter;
+use super::handles::place_id;
+use super::symbols::{invalid, store_broken};
+use super::view::View;
+use super::{Ends, Here, Project};
+use crate::base::limits::MAX_SEARCHED_FILE_BYTES;
+use crate::gate::{Beneath, Unread};
+use crate::index::git::{BlobReader, Git};
+use crate::index::language::Language;
+use crate::index::manifest::{Entry, PathClass};
+use crate::index::store::{LIVE, Origin, StoreError};
+use crate::index::text::{Ask, Found, FoundLine, Narrowed, Options, Pattern, Read, Why, search};
+use crate::model::code::{
+    Completeness, DetailLevel, Metadata, NextAction, Refusal, ResultType, Row, Rows, SearchMode, SearchQuery, tools,
+};
+
+impl Project {
+    /// The rows of lines that match.
+    pub(super) fn lines(
+        &self,
+        query: &SearchQuery,
+        here: &Here<'_>,
+        view: &View,
+        language: Option<Language>,
+        filter: &PathFilter,
+        ends: Ends<'_>,
+    ) -> Result<Rows, Box<Refusal>> {
+        let ask = Ask {
+            pattern: query.text.clone(),
+            is_regex: query.mode == SearchMode::Regex,
+            case: query.case,
+            word: query.word,
+        };
+        let pattern = Pattern::new(&ask).map_err(|why| invalid(&why.to_string(), here))?;
+        let segments = view.segments.iter().map(|segment| &**segment);
+        let narrowed = Narrowed::by(segments, pattern.plan()).map_err(|_| store_broken(&StoreError::Damaged, here))?;
+        let is_live = view.head.key.reference == LIVE;
+        let changed = if is_live { self.dirty.changed().unwrap_or_default() } else { Default::default() };
+        let passes = |entry: &Entry| {
+            language.is_none_or(|language| entry.language == Some(language)) && filter.passes(&entry.path)
+        };
+        let mut entries: Vec<&Entry> = Vec::new();
+        for entry in view.manifest.entries() {
+            let may = narrowed.may_match(entry.content) || !changed.is_empty() && changed.contains(&*entry.path);
+            if may && passes(entry) {
+                entries.push(entry);
+            }
+        }
+        let new: Vec<Entry> =
+            changed.iter().filter(|path| view.manifest.find(path).is_none()).map(|path| new_entry(path)).collect();
+        let known = entries.len();
+        entries.extend(new.iter().filter(|entry| passes(entry)));
+        if entries.len() > known {
+            entries.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+        }
+        let options = Options {
+            context: query.context_lines,
+            offset: query.offset,
+            limit: query.shape.limit,
+            threads: self.settings().threads,
+            stop: ends,
+        };
+        let found = if is_live {
+            let beneath = Beneath::open(&self.root);
+            search(&pattern, &entries, &|entry, into| read(&beneath, entry, into), &options)
+        } else {
+            let blobs = Blobs { project: self, view, idle: Mutex::default() };
+            search(&pattern, &entries, &|entry, into| blobs.read(entry, into), &options)
+        };
+        Ok(self.shown(query, &entries, found, here.metadata.clone(), view))
+    }
+
+    fn shown(
+        &self,
+        query: &SearchQuery,
+        entries: &[&Entry],
+        found: Found,
+        mut metadata: Metadata,
+        view: &View,
+    ) -> Rows {
+        let total = usize::try_from(found.total).unwrap_or(usize::MAX);
+        let rows: Vec<Row> = found.lines.into_iter().map(|line| self.line(entries[line.entry], line, query)).collect();
+        let end = query.offset.saturating_add(rows.len());
+        let mut next = Vec::new();
+        if total > end {
+            metadata.completeness = match metadata.completeness {
+                Completeness::Partial => Completeness::Partial,
+                _ => Completeness::Truncated,
+            };
+            next.push(NextAction {
+                tool: tools::SEARCH,
+                arguments: more(query, end),
+                reason: format!("{} more lines match.", total - end),
+            });
+        }
+        if !found.is_complete {
+            metadata.completeness = Completeness::Partial;
+            metadata.safety_limit = Some("time");
+            metadata
+                .warnings
+                .push("The time was up before all files were searched. Narrow it with paths or language.".to_owned());
+        }
+        let mut unread: BTreeMap<&str, usize> = BTreeMap::new();
+        for (_, why) in &found.unread {
+            match why {
+                // Whoever deletes a file, or makes it something else, is told of by the freshness.
+                Why::Gone | Why::Changed => {}
+                Why::Unreadable => *unread.entry("unreadable").or_default() += 1,
+                Why::TooLarge => *unread.entry("too large").or_default() += 1,
+                Why::Binary => *unread.entry("binary").or_default() += 1,
+            }
+        }
+        for (why, files) in unread {
+            metadata.warnings.push(format!("{files} files could not be searched: {why}."));
+        }
+        let left: Vec<String> = view.left_out.iter().map(|(why, files)| format!("{files} {}", why.as_str())).collect();
+        if !left.is_empty() {
+            metadata
+                .warnings
+                .push(format!("Files that are never searched: {}. index_status counts them.", left.join(", ")));
+        }
+        metadata.warnings.sort();
+        let (detail, compact) = (query.shape.detail, query.shape.compact);
+        Rows { rows, intent: None, total, next, detail, compact, metadata }
+    }
+
+    fn line(&self, entry: &Entry, line: FoundLine, query: &SearchQuery) -> Row {
+        let number = u32::try_from(line.line).unwrap_or(u32::MAX);
+        Row {
+            result_type: ResultType::Line,
+            path: entry.path.to_string(),
+            root: self.shown_root(),
+            line_start: number,
+            line_end: number,
+            language: entry.language.map(Language::name).filter(|_| query.shape.detail != DetailLevel::Location),
+            result_id: place_id(&entry.path, number, &line.text),
+            text: Some(line.text),
+            before: line.before,
+            after: line.after,
+            ..Row::default()
+        }
+    }
+}
+
+/// The arguments that show what comes next.
+fn more(query: &SearchQuery, offset: usize) -> serde_json::Value {
+    let mut arguments = serde_json::json!({
+        "query": query.text,
+        "mode": if query.mode == SearchMode::Regex { "regex" } else { "text" },
+        "case": query.case.as_str(),
+        "limit": query.shape.limit,
+        "offset": offset,
+    });
+    if query.word {
+        arguments["word"] = true.into();
+    }
+    if !query.globs.is_empty() {
+        arguments["paths"] = query.globs.clone().into();
+    }
+    if let Some(language) = &query.shape.language {
+        arguments["language"] = language.as_str().into();
+    }
+    if let Some(reference) = &query.shape.reference {
+        arguments["ref"] = reference.as_str().into();
+    }
+    arguments
+}
+
+/// A file that no job has seen yet.
+fn new_entry(path: &str) -> Entry {
+    Entry { path: path.into(), content: 0, language: Language::of_file(path, b""), size: 0, class: PathClass::of(path) }
+}
+
+fn read(beneath: &Beneath, entry: &Entry, into: &mut Vec<u8>) -> Read {
+    match beneath.read(Path::new(&*entry.path), MAX_SEARCHED_FILE_BYTES, into) {
+        Ok(_) => Read::Done,
+        Err(Unread::Missing) => Read::Not(Why::Gone),
+        Err(Unread::TooLarge(_)) => Read::Not(Why::TooLarge),
+        Err(Unread::Failed) => Read::Not(Why::Unreadable),
+    }
+}
+
+/// Who reads a commit's files; each thread borrows a reader.
+struct Blobs<'b> {
+    project: &'b Project,
+    view: &'b View,
+    idle: Mutex<Vec<BlobReader>>,
+}
+
+impl Blobs<'_> {
+    fn read(&self, entry: &Entry, into: &mut Vec<u8>) -> Read {
+        let Some(Origin::Blob(oid)) = self.view.origin(&entry.path) else { return Read::Not(Why::Changed) };
+        let idle = self.idle.lock().pop();
+        let Some(reader) = idle.or_else(|| Git::of(&self.project.root).map(|git| git.reader())) else {
+            return Read::Not(Why::Unreadable);
+        };
+        let is_read = reader.read(&oid, into);
+        self.idle.lock().push(reader);
+        if is_read { Read::Done } else { Read::Not(Why::Unreadable) }
+    }
+}

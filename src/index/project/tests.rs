@@ -1,0 +1,388 @@
+//! One root on a real disk, with a real git.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use super::Project;
+use super::settings::Settings;
+use crate::index::JobError;
+use crate::model::code::{
+    CodeError, Completeness, Freshness, FreshnessPolicy, Indexing, JobMode, JobStatus, LocateBy, LocateQuery,
+    OutlineQuery, ResultType, Rows, Schema, SearchMode, SearchQuery, Shape,
+};
+
+struct Place {
+    dir: tempfile::TempDir,
+    root: PathBuf,
+}
+
+impl Place {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap().join("root");
+        let place = Self { dir, root };
+        fs::create_dir_all(&place.root).unwrap();
+        files.iter().for_each(|(path, text)| place.write(path, text));
+        place
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn project(&self) -> Project {
+        self.project_of(&self.root)
+    }
+
+    fn project_of(&self, root: &Path) -> Project {
+        Project::new(&self.dir.path().join("state"), root, false, Settings::new(2, 1 << 20, 1 << 18)).unwrap()
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        git(&self.root, arguments)
+    }
+
+    fn commit(&self) -> String {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+        self.git(&["rev-parse", "HEAD"])
+    }
+}
+
+fn git(root: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.current_dir(root).args([
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@example.org",
+        "-c",
+        "init.defaultBranch=main",
+    ]);
+    let done = command.env("GIT_CONFIG_GLOBAL", "/dev/null").args(arguments).output().unwrap();
+    assert!(done.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap().trim().to_owned()
+}
+
+fn sync(project: &Project, reference: Option<&str>) -> super::super::Published {
+    let ticket = project.prepare(reference, false).unwrap_or_else(|active| panic!("{active:?}"));
+    project.run(&ticket).unwrap()
+}
+
+fn query(text: &str, mode: SearchMode) -> SearchQuery {
+    let shape = Shape { limit: 50, ..Shape::default() };
+    SearchQuery { text: text.to_owned(), mode, shape, ..SearchQuery::default() }
+}
+
+fn lines_at(project: &Project, text: &str, reference: Option<&str>) -> Vec<String> {
+    let mut query = query(text, SearchMode::Text);
+    query.shape.reference = reference.map(str::to_owned);
+    let found = project.search(&query, &|| false).unwrap();
+    let shown = |row: &crate::model::code::Row| {
+        format!("{}:{}:{}", row.path, row.line_start, row.text.as_deref().unwrap_or(""))
+    };
+    found.rows.iter().map(shown).collect()
+}
+
+fn lines(project: &Project, text: &str) -> Vec<String> {
+    lines_at(project, text, None)
+}
+
+fn located(project: &Project, by: LocateBy) -> Result<Rows, CodeError> {
+    let shape = Shape { limit: 10, ..Shape::default() };
+    project.locate(&LocateQuery { by, kind: None, shape }, &|| false).map_err(|refused| refused.code)
+}
+
+const RUST: &str = "//! Harbour.\n\n/// Where ships lie.\npub struct Harbour {\n    /// How many.\n    ships: usize,\n}\n\nimpl Harbour {\n    /// Lets one in.\n    pub fn admit(&mut self) {\n        self.ships += 1;\n    }\n}\n";
+
+#[test]
+fn an_index_is_made_asked_and_kept() {
+    let place =
+        Place::new(&[("src/harbour.rs", RUST), ("README.md", "# Harbour\n\nShips lie here.\n"), ("a.bin", "x\0y")]);
+    let project = place.project();
+    assert_eq!(project.metadata().indexing, Indexing::NotIndexed);
+    assert_eq!(project.schema(), (Schema::NotIndexed, None));
+    assert!(!place.dir.path().join("state").join("index.sqlite").exists());
+    project.watch();
+    let published = sync(&project, None);
+    assert_eq!((published.files, published.changed), (2, 3));
+    assert_eq!(
+        lines(&project, "ships"),
+        [
+            "README.md:3:Ships lie here.",
+            "src/harbour.rs:3:/// Where ships lie.",
+            "src/harbour.rs:6:    ships: usize,",
+            "src/harbour.rs:12:        self.ships += 1;"
+        ]
+    );
+    let metadata = project.metadata();
+    assert_eq!(
+        (metadata.freshness, metadata.indexing, metadata.reference.as_str()),
+        (Freshness::Fresh, Indexing::Ready, "live")
+    );
+    let status = project.status(None).unwrap();
+    assert_eq!(status.left_out, [("binary", 1)]);
+    assert_eq!((status.recent_jobs.len(), status.recent_jobs[0].status), (1, JobStatus::Published));
+    assert_eq!(project.checks(), (true, true));
+    assert_eq!(project.verify().unwrap(), Vec::<String>::new());
+    // Another process finds it as it was left.
+    let again = place.project();
+    assert_eq!(again.metadata().freshness, Freshness::Stale);
+    again.watch();
+    assert_eq!(sync(&again, None).changed, 3, "young stamps hide nothing");
+    assert_eq!(lines(&again, "lie here"), ["README.md:3:Ships lie here."]);
+}
+
+#[test]
+fn symbols_are_located_and_come_back_by_their_handles() {
+    let place = Place::new(&[("src/harbour.rs", RUST)]);
+    let project = place.project();
+    project.watch();
+    sync(&project, None);
+    let found = located(&project, LocateBy::Name("admit".into())).unwrap();
+    let row = &found.rows[0];
+    assert_eq!(
+        (row.path.as_str(), row.line_start, row.qualified_name.as_deref()),
+        ("src/harbour.rs", 11, Some("Harbour::admit"))
+    );
+    for by in [
+        LocateBy::SymbolId(row.symbol_id.clone().unwrap()),
+        LocateBy::StableId(row.symbol_stable_id.clone().unwrap()),
+        LocateBy::ResultId(row.result_id.clone()),
+    ] {
+        assert_eq!(located(&project, by).unwrap().rows[0].name, "admit");
+    }
+    assert_eq!(located(&project, LocateBy::SymbolId("x".into())), Err(CodeError::SymbolNotFound));
+    assert_eq!(located(&project, LocateBy::ResultId("x".into())), Err(CodeError::ResultNotFound));
+    // It moves to another file and down by some lines.
+    fs::remove_file(place.root.join("src/harbour.rs")).unwrap();
+    place.write("src/deep/port.rs", &format!("// A line.\n{RUST}"));
+    project.changed_somehow();
+    sync(&project, None);
+    assert_eq!(located(&project, LocateBy::SymbolId(row.symbol_id.clone().unwrap())), Err(CodeError::SymbolNotFound));
+    let moved = located(&project, LocateBy::StableId(row.symbol_stable_id.clone().unwrap())).unwrap();
+    assert_eq!((moved.rows[0].path.as_str(), moved.rows[0].line_start), ("src/deep/port.rs", 12));
+}
+
+#[test]
+fn symbols_that_would_share_a_handle_are_told_apart() {
+    let place = Place::new(&[("a.rs", "pub fn main() {}\n"), ("b.rs", "fn main() { }\n")]);
+    let project = place.project();
+    sync(&project, None);
+    let found = located(&project, LocateBy::Name("main".into())).unwrap();
+    let handles: std::collections::BTreeSet<_> =
+        found.rows.iter().map(|row| row.symbol_stable_id.clone().unwrap()).collect();
+    assert_eq!((found.rows.len(), handles.len()), (2, 2));
+    for row in &found.rows {
+        let back = located(&project, LocateBy::StableId(row.symbol_stable_id.clone().unwrap())).unwrap();
+        assert_eq!(back.rows[0].path, row.path);
+    }
+}
+
+#[test]
+fn an_edit_is_searched_before_and_after_the_index_knows_of_it() {
+    let place = Place::new(&[("a.rs", "fn one() {}\n"), ("gone.rs", "fn gone() {}\n")]);
+    let project = place.project();
+    project.watch();
+    sync(&project, None);
+    place.write("a.rs", "fn another() {}\n");
+    place.write("new.rs", "fn another_new() {}\n");
+    fs::remove_file(place.root.join("gone.rs")).unwrap();
+    project.changed(["a.rs", "new.rs", "gone.rs"].map(str::to_owned));
+    let expected = ["a.rs:1:fn another() {}", "new.rs:1:fn another_new() {}"];
+    assert_eq!(lines(&project, "another"), expected);
+    assert_eq!(project.metadata().freshness, Freshness::Stale);
+    assert!(lines(&project, "gone").is_empty());
+    let mut strict = query("another", SearchMode::Text);
+    strict.shape.freshness = Some(FreshnessPolicy::Strict);
+    let refused = project.search(&strict, &|| false).unwrap_err();
+    assert_eq!(refused.code, CodeError::IndexStale);
+    let published = sync(&project, None);
+    assert_eq!((published.files, published.changed), (2, 2));
+    assert_eq!(project.metadata().freshness, Freshness::Fresh);
+    assert_eq!(lines(&project, "another"), expected);
+    assert_eq!(located(&project, LocateBy::Name("gone".into())).unwrap().rows, []);
+    assert_eq!(located(&project, LocateBy::Name("another_new".into())).unwrap().rows.len(), 1);
+    assert!(project.search(&strict, &|| false).is_ok());
+}
+
+#[test]
+fn branches_commits_and_worktrees_share_what_they_have_in_common() {
+    let place = Place::new(&[("a.rs", "fn one() {}\n"), ("b.rs", "fn two() {}\n")]);
+    place.git(&["init", "-q"]);
+    let first = place.commit();
+    let project = place.project();
+    project.watch();
+    assert_eq!(sync(&project, None).changed, 2);
+    assert_eq!(project.metadata().reference, "main");
+    place.git(&["checkout", "-q", "-b", "feature"]);
+    place.write("a.rs", "fn three() {}\n");
+    place.commit();
+    project.changed_somehow();
+    sync(&project, None);
+    assert_eq!(project.metadata().reference, "feature");
+    let refused = project.status(Some("main")).unwrap_err();
+    assert_eq!(refused.code, CodeError::RefNotIndexed);
+    assert_eq!(sync(&project, Some("main")).files, 2);
+    assert_eq!(lines_at(&project, "fn", Some("main")), ["a.rs:1:fn one() {}", "b.rs:1:fn two() {}"]);
+    assert_eq!(
+        lines_at(&project, "fn", Some(&first)),
+        ["a.rs:1:fn one() {}", "b.rs:1:fn two() {}"],
+        "it shows the same commit"
+    );
+    assert_eq!(lines(&project, "fn"), ["a.rs:1:fn three() {}", "b.rs:1:fn two() {}"]);
+    // The branch moves on: its index is behind, and says so.
+    place.git(&["branch", "-f", "main", "feature"]);
+    assert_eq!(project.status(Some("main")).unwrap().metadata.freshness, Freshness::Stale);
+    sync(&project, Some("main"));
+    let status = project.status(Some("main")).unwrap();
+    assert_eq!((status.metadata.freshness, status.metadata.completeness), (Freshness::Fresh, Completeness::Complete));
+    assert_eq!(lines_at(&project, "three", Some("main")), ["a.rs:1:fn three() {}"]);
+    assert_eq!(sync_error(&project, "none"), JobError::NoSuchRef("none".into()));
+    // A second working tree parses nothing again.
+    let tree = place.dir.path().canonicalize().unwrap().join("tree");
+    place.git(&["worktree", "add", "-q", tree.to_str().unwrap(), "main"]);
+    let other = place.project_of(&tree);
+    other.watch();
+    let contents = project.stats().unwrap().contents.0;
+    sync(&other, None);
+    assert_eq!(other.stats().unwrap().contents.0, contents);
+    assert_eq!(lines(&other, "three"), ["a.rs:1:fn three() {}"]);
+    // What is gone is given back.
+    drop(other);
+    fs::remove_dir_all(&tree).unwrap();
+    place.git(&["worktree", "prune"]);
+    place.git(&["checkout", "-q", "--detach"]);
+    place.git(&["branch", "-q", "-D", "main"]);
+    let swept = project.sweep().unwrap().unwrap();
+    assert_eq!((swept.manifests, swept.contents), (2, 1), "the tree, the branch, and what only the first commit had");
+    assert_eq!(project.verify().unwrap(), Vec::<String>::new());
+    assert_eq!(lines(&project, "three"), ["a.rs:1:fn three() {}"]);
+    assert_eq!(project.metadata().reference, place.git(&["rev-parse", "HEAD"]));
+}
+
+fn sync_error(project: &Project, reference: &str) -> JobError {
+    let ticket = project.prepare(Some(reference), false).unwrap_or_else(|active| panic!("{active:?}"));
+    project.run(&ticket).unwrap_err()
+}
+
+#[test]
+fn the_outline_nests_and_says_what_is_missing() {
+    let place = Place::new(&[("src/harbour.rs", RUST)]);
+    let project = place.project();
+    let outline = |path: &str| {
+        let query = OutlineQuery { path: path.to_owned(), reference: None, depth: Default::default(), freshness: None };
+        project.outline(&query).map_err(|refused| refused.code)
+    };
+    assert_eq!(outline("src/harbour.rs"), Err(CodeError::IndexNotReady));
+    sync(&project, None);
+    let whole = outline("src/harbour.rs").unwrap();
+    let names: Vec<&str> = whole.symbols.iter().map(|symbol| symbol.name.as_str()).collect();
+    assert_eq!(names, ["Harbour", "Harbour"]);
+    assert_eq!(whole.symbols[1].children[0].name, "admit");
+    assert_eq!(outline(place.root.join("src/harbour.rs").to_str().unwrap()), Ok(whole));
+    for missing in ["harbour.rs", "../x", "/etc/passwd", ""] {
+        assert_eq!(outline(missing), Err(CodeError::FileNotFound), "{missing}");
+    }
+}
+
+#[test]
+fn a_foreign_or_damaged_index_is_told_and_made_anew_when_asked() {
+    let place = Place::new(&[("a.rs", "fn one() {}\n")]);
+    let project = place.project();
+    sync(&project, None);
+    let file = project.repository.folder().join(crate::index::store::FILE);
+    for (damage, expected) in [(true, Schema::CorruptManifest), (false, Schema::ReindexRequired)] {
+        if damage {
+            fs::write(&file, vec![b'x'; 8_192]).unwrap();
+            let _ = fs::remove_file(file.with_extension("sqlite-wal"));
+        } else {
+            rusqlite::Connection::open(&file).unwrap().pragma_update(None, "user_version", 77).unwrap();
+        }
+        let project = place.project();
+        assert_eq!(project.schema().0, expected);
+        let refused = project.search(&query("one", SearchMode::Auto), &|| false).unwrap_err();
+        assert_eq!(refused.code, CodeError::IndexIncompatible);
+        assert!(refused.message.contains("codeyard index --force"), "{}", refused.message);
+        let ticket = project.prepare(None, false).unwrap_or_else(|active| panic!("{active:?}"));
+        assert!(matches!(project.run(&ticket), Err(JobError::Index(_))));
+        let ticket = project.prepare(None, true).unwrap_or_else(|active| panic!("{active:?}"));
+        assert_eq!(ticket.mode, JobMode::Full);
+        project.run(&ticket).unwrap();
+        assert_eq!(lines(&project, "one"), ["a.rs:1:fn one() {}"]);
+    }
+}
+
+#[test]
+fn the_same_tree_gives_the_same_answers_whatever_the_threads() {
+    let files: Vec<(String, String)> = (0..60)
+        .map(|number| (format!("src/{}/f{number}.rs", number % 7), format!("fn f{number}() {{}}\nfn shared() {{}}\n")))
+        .collect();
+    let place = Place::new(&[]);
+    files.iter().for_each(|(path, text)| place.write(path, text));
+    let answers = |threads: usize| {
+        let state = tempfile::tempdir().unwrap();
+        let project = Project::new(state.path(), &place.root, false, Settings::new(threads, 1 << 20, 1 << 20)).unwrap();
+        project.watch();
+        sync(&project, None);
+        let ranked = project.search(&query("shared", SearchMode::Auto), &|| false).unwrap();
+        let lines = project.search(&query("fn", SearchMode::Regex), &|| false).unwrap();
+        format!("{ranked:?}{lines:?}")
+    };
+    let one = answers(1);
+    assert!(one.contains("src/0/f0.rs"));
+    for threads in [2, 5] {
+        assert_eq!(answers(threads), one);
+    }
+}
+
+#[test]
+fn a_second_job_waits_its_turn_and_a_stopped_one_says_so() {
+    let place = Place::new(&[("a.rs", "fn one() {}\n")]);
+    let project = Arc::new(place.project());
+    let first = project.prepare(None, false).unwrap_or_else(|active| panic!("{active:?}"));
+    let active = project.prepare(None, false).map(|_| ()).unwrap_err();
+    assert_eq!((active.job_id.as_str(), active.status), (first.id(), JobStatus::Queued));
+    // Another writer holds the index: the job is queued until it is stopped.
+    let held = crate::index::lock::WriterLock::take(project.repository.folder()).unwrap().unwrap();
+    let running = std::thread::spawn({
+        let project = project.clone();
+        move || project.run(&first)
+    });
+    project.stop();
+    assert_eq!(running.join().unwrap(), Err(JobError::Stopped));
+    drop(held);
+    assert_eq!(project.active_job(), None);
+    assert_eq!(project.status(None).unwrap().recent_jobs[0].status, JobStatus::Interrupted);
+    assert_eq!(lines(&project, "one"), Vec::<String>::new());
+}
+
+#[test]
+fn what_lines_are_left_is_said_and_can_be_asked_for() {
+    let place = Place::new(&[("a.txt", &"word\n".repeat(25)), ("b.txt", "Word and sword\n")]);
+    let project = place.project();
+    sync(&project, None);
+    let mut asked = query("word", SearchMode::Text);
+    asked.shape.limit = 10;
+    let (mut seen, mut offset) = (0, 0);
+    loop {
+        asked.offset = offset;
+        let found = project.search(&asked, &|| false).unwrap();
+        assert_eq!(found.total, 26);
+        assert!(found.rows.iter().all(|row| row.result_type == ResultType::Line));
+        seen += found.rows.len();
+        let Some(next) = found.next.first() else {
+            assert_eq!(found.metadata.completeness, Completeness::Complete);
+            break;
+        };
+        assert_eq!(found.metadata.completeness, Completeness::Truncated);
+        offset = next.arguments["offset"].as_u64().unwrap() as usize;
+    }
+    assert_eq!(seen, 26);
+    let bad = project.search(&query("(", SearchMode::Regex), &|| false).unwrap_err();
+    assert_eq!(bad.code, CodeError::InvalidInput);
+}
