@@ -16,6 +16,7 @@ pub mod extract;
 mod facts;
 pub mod language;
 mod manifest;
+pub mod text;
 
 pub use facts::{Facts, MAX_DOC, MAX_SIGNATURE, Reference, Role, Symbol};
 pub use language::Language;

@@ -1,0 +1,137 @@
+//! The dictionary of a segment: for each trigram the place of its list. It lies in blocks, of which only the first trigrams are kept
+//! in memory.
+//!
+//! Invariant: a block that was damaged is refused as a whole.
+
+use super::check::{damaged, sum};
+use super::grams::Gram;
+use super::lists::{put, take_u32};
+use std::io;
+
+/// Trigrams in one block.
+const BLOCK: usize = 256;
+/// Bytes of one block's line in the table of blocks.
+const LINE: usize = 28;
+
+/// One trigram's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Item {
+    pub(super) gram: Gram,
+    /// How many contents have it.
+    pub(super) count: u32,
+    /// Where the list begins in the file.
+    pub(super) at: u64,
+    /// Its bytes.
+    pub(super) length: u32,
+    /// Their sum.
+    pub(super) sum: u32,
+}
+
+/// Where a block lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Block {
+    /// Its first trigram.
+    pub(super) first: Gram,
+    /// Where its first list begins in the file.
+    lists_at: u64,
+    /// Where it begins in the file.
+    pub(super) at: u64,
+    /// Its bytes.
+    pub(super) length: u32,
+    sum: u32,
+}
+
+/// The dictionary while it is made.
+#[derive(Debug, Default)]
+pub(super) struct Dictionary {
+    /// All blocks, one after the other; places in it count from its own beginning until it is written.
+    pub(super) bytes: Vec<u8>,
+    blocks: Vec<Block>,
+    items: Vec<Item>,
+}
+
+impl Dictionary {
+    /// Adds a trigram, which is larger than all before; its list begins where the one before ended.
+    pub(super) fn add(&mut self, item: Item) {
+        self.items.push(item);
+        if self.items.len() == BLOCK {
+            self.end_block();
+        }
+    }
+
+    fn end_block(&mut self) {
+        let Some(Item { gram: first, at: lists_at, .. }) = self.items.first().copied() else { return };
+        let at = self.bytes.len();
+        let mut before = first;
+        for item in self.items.drain(..) {
+            put(&mut self.bytes, u64::from(item.gram - before));
+            put(&mut self.bytes, u64::from(item.count));
+            put(&mut self.bytes, u64::from(item.length));
+            self.bytes.extend(item.sum.to_le_bytes());
+            before = item.gram;
+        }
+        let bytes = &self.bytes[at..];
+        self.blocks.push(Block { first, lists_at, at: at as u64, length: bytes.len() as u32, sum: sum(bytes) });
+    }
+
+    /// The table of blocks, for a dictionary that begins at `at` in the file.
+    pub(super) fn table(&mut self, at: u64) -> Vec<u8> {
+        self.end_block();
+        let mut table = Vec::with_capacity(self.blocks.len() * LINE);
+        for block in &self.blocks {
+            table.extend(block.first.to_le_bytes());
+            table.extend(block.lists_at.to_le_bytes());
+            table.extend((at + block.at).to_le_bytes());
+            table.extend(block.length.to_le_bytes());
+            table.extend(block.sum.to_le_bytes());
+        }
+        table
+    }
+}
+
+/// The table of blocks, read back.
+pub(super) fn blocks(table: &[u8]) -> Option<Vec<Block>> {
+    let (lines, rest) = table.as_chunks::<LINE>();
+    let blocks = lines.iter().map(|line| {
+        let mut line = line.as_slice();
+        Some(Block {
+            first: u32::from_le_bytes(part(&mut line)?),
+            lists_at: u64::from_le_bytes(part(&mut line)?),
+            at: u64::from_le_bytes(part(&mut line)?),
+            length: u32::from_le_bytes(part(&mut line)?),
+            sum: u32::from_le_bytes(part(&mut line)?),
+        })
+    });
+    rest.is_empty().then(|| blocks.collect())?
+}
+
+/// Takes so many bytes off the front.
+pub(super) fn part<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (part, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(*part)
+}
+
+impl Block {
+    /// What stands in it, in order. `bytes` is what was read from its place.
+    pub(super) fn items(&self, bytes: &[u8]) -> io::Result<Vec<Item>> {
+        if bytes.len() != self.length as usize || sum(bytes) != self.sum {
+            return Err(damaged("its dictionary"));
+        }
+        self.parse(bytes).ok_or_else(|| damaged("its dictionary"))
+    }
+
+    fn parse(&self, mut bytes: &[u8]) -> Option<Vec<Item>> {
+        let mut items = Vec::with_capacity(BLOCK);
+        let (mut gram, mut at) = (self.first, self.lists_at);
+        while !bytes.is_empty() {
+            gram = gram.checked_add(take_u32(&mut bytes)?)?;
+            let count = take_u32(&mut bytes)?;
+            let length = take_u32(&mut bytes)?;
+            let sum = u32::from_le_bytes(part(&mut bytes)?);
+            items.push(Item { gram, count, at, length, sum });
+            at = at.checked_add(u64::from(length))?;
+        }
+        Some(items)
+    }
+}

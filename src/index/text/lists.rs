@@ -1,0 +1,128 @@
+//! How a list of contents is written: the contents that have one trigram, by their ranks in the segment.
+//!
+//! A list with more than an eighth of all contents is one bit for each content; a shorter one is the distances from one rank to the
+//! next, seven bits to a byte. Invariants: what is decoded is strictly ascending and below the number of contents, or there is no
+//! list; one list has one encoding.
+
+/// A content's position among those of its segment.
+pub(super) type Rank = u32;
+
+/// Appends `value`, seven bits to a byte, the lowest first.
+pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Takes a number off the front; `None` if there is none.
+pub(super) fn take(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for (at, byte) in bytes.iter().enumerate().take(10) {
+        value |= u64::from(byte & 0x7f) << (7 * at);
+        if byte & 0x80 == 0 {
+            *bytes = bytes.get(at + 1..)?;
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// The same, for what must be small enough.
+pub(super) fn take_u32(bytes: &mut &[u8]) -> Option<u32> {
+    take(bytes).and_then(|value| u32::try_from(value).ok())
+}
+
+fn is_dense(count: u32, universe: u32) -> bool {
+    u64::from(count) * 8 > u64::from(universe)
+}
+
+/// Appends the list of `ranks`, which are strictly ascending and below `universe`.
+pub(super) fn encode(ranks: &[Rank], universe: u32, out: &mut Vec<u8>) {
+    if is_dense(ranks.len() as u32, universe) {
+        let from = out.len();
+        out.resize(from + (universe as usize).div_ceil(8), 0);
+        for rank in ranks {
+            out[from + *rank as usize / 8] |= 1 << (rank % 8);
+        }
+        return;
+    }
+    let mut next = 0;
+    for rank in ranks {
+        put(out, u64::from(rank - next));
+        next = rank + 1;
+    }
+}
+
+/// Appends the ranks of a list of so many.
+pub(super) fn decode(mut bytes: &[u8], count: u32, universe: u32, out: &mut Vec<Rank>) -> Option<()> {
+    let before = out.len();
+    if is_dense(count, universe) {
+        for (at, byte) in (0_u32..).zip(bytes) {
+            let mut bits = *byte;
+            while bits != 0 {
+                out.push(at * 8 + bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+        }
+        let is_last_right = out.get(before..)?.last().is_none_or(|last| *last < universe);
+        let is_whole = bytes.len() == (universe as usize).div_ceil(8);
+        return (is_whole && is_last_right && out.len() - before == count as usize).then_some(());
+    }
+    let mut next = 0_u32;
+    for _ in 0..count {
+        // Nearly all distances fit in one byte.
+        let distance = match bytes {
+            [byte, rest @ ..] if *byte < 0x80 => {
+                bytes = rest;
+                u32::from(*byte)
+            }
+            _ => take_u32(&mut bytes)?,
+        };
+        let rank = next.checked_add(distance).filter(|rank| *rank < universe)?;
+        out.push(rank);
+        next = rank + 1;
+    }
+    bytes.is_empty().then_some(())
+}
+
+/// Keeps those of `kept`, strictly ascending, that are in the list.
+pub(super) fn intersect(bytes: &[u8], count: u32, universe: u32, kept: &mut Vec<Rank>) -> Option<()> {
+    if is_dense(count, universe) {
+        kept.retain(|rank| bytes.get(*rank as usize / 8).is_some_and(|byte| byte & (1 << (rank % 8)) != 0));
+        return Some(());
+    }
+    let mut others = Vec::with_capacity(count as usize);
+    decode(bytes, count, universe, &mut others)?;
+    let mut others = others.into_iter().peekable();
+    kept.retain(|rank| {
+        while others.next_if(|other| other < rank).is_some() {}
+        others.next_if_eq(rank).is_some()
+    });
+    Some(())
+}
+
+/// Makes `ranks` strictly ascending. All are below `universe`.
+pub(super) fn put_in_order(ranks: &mut Vec<Rank>, universe: u32) {
+    if ranks.is_sorted_by(|one, other| one < other) {
+        return;
+    }
+    if ranks.len() < universe as usize / 64 {
+        ranks.sort_unstable();
+        ranks.dedup();
+        return;
+    }
+    let mut bits = vec![0_u64; (universe as usize).div_ceil(64)];
+    for rank in ranks.iter() {
+        bits[*rank as usize / 64] |= 1 << (rank % 64);
+    }
+    ranks.clear();
+    for (at, word) in (0_u32..).zip(bits) {
+        let mut word = word;
+        while word != 0 {
+            ranks.push(at * 64 + word.trailing_zeros());
+            word &= word - 1;
+        }
+    }
+}

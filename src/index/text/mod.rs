@@ -1,0 +1,39 @@
+//! Text search: which contents may hold a text, by their trigrams, and which lines do.
+//!
+//! A *trigram* is three bytes that stand side by side on one line, ASCII letters in lower case. A [`Segment`] is an immutable file
+//! that says for each trigram which contents have it. A [`Pattern`] is what is looked for; its [`Plan`] says which trigrams a content
+//! must have so that the pattern can match in it at all; [`search`] runs the pattern over the contents that are left, with the same
+//! code that ripgrep runs.
+//!
+//! It isn't a store: it keeps no text, and knows nothing of paths but their order.
+//!
+//! Invariants: a plan never excludes a content that has a match; a segment's bytes depend on the contents and their texts only, not
+//! on the order in which they were added, nor on threads; a damaged segment gives an error, never another answer; what a search
+//! finds is the same for any number of threads.
+
+mod analysis;
+mod check;
+mod decode;
+mod dictionary;
+mod evaluate;
+mod footer;
+mod grams;
+mod lists;
+mod merge;
+mod output;
+mod pattern;
+mod plan;
+mod runs;
+mod search;
+mod segment;
+mod show;
+mod writer;
+
+pub use decode::{decode, is_binary};
+pub use merge::merge;
+pub use output::SegmentInfo;
+pub use pattern::{Ask, Pattern, PatternError};
+pub use plan::Plan;
+pub use search::{Found, FoundLine, Options, Read, Why, search};
+pub use segment::{Candidates, Narrowed, Segment};
+pub use writer::SegmentWriter;

@@ -1,0 +1,198 @@
+//! What is looked for: a text or a regular expression, read exactly as ripgrep reads it.
+//!
+//! Invariant: the matcher and the plan are made from the same words with the same settings, so that they can't disagree.
+
+use super::plan::Plan;
+use crate::base::limits::{MAX_PATTERN_BYTES, MAX_REGEX_BYTES, REGEX_CACHE_BYTES};
+use crate::model::code::CaseRule;
+use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
+use regex_syntax::ParserBuilder;
+use regex_syntax::ast::{Ast, ClassSet, ClassSetItem, Literal, parse};
+use std::fmt;
+
+/// How deep groups may be nested, as in ripgrep.
+const MAX_NESTING: u32 = 250;
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    /// As it was given.
+    pub pattern: String,
+    /// It is a regular expression, not a text.
+    pub is_regex: bool,
+    /// See there.
+    pub case: CaseRule,
+    /// Only where no letter, digit or underscore stands before or after it.
+    pub word: bool,
+}
+
+/// Something that can be searched for.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    pub(super) matcher: RegexMatcher,
+    plan: Plan,
+}
+
+/// Why a pattern can't be searched for. Its text says what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PatternError {
+    /// More than [`MAX_PATTERN_BYTES`].
+    TooLong,
+    /// It could only match more than one line.
+    LineBreak,
+    /// It could only match what files that are searched don't hold.
+    Nul,
+    /// Not a regular expression: what is wrong, and the letter where, from 1, if that is known.
+    Syntax(String, Option<usize>),
+    /// Compiled it would take more than [`MAX_REGEX_BYTES`].
+    TooLarge,
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong => {
+                write!(f, "The query is longer than {MAX_PATTERN_BYTES} bytes. Search for a part of it.")
+            }
+            Self::LineBreak => f.write_str(
+                "The query holds a line break, but lines are searched one by one. Search for one of its lines, and ask for \
+                 more context lines.",
+            ),
+            Self::Nul => f.write_str(
+                "The query can only match a NUL byte, and files that hold one aren't searched. Leave it out of the query.",
+            ),
+            Self::Syntax(what, at) => {
+                write!(f, "The query isn't a regular expression: {what}")?;
+                if let Some(at) = at {
+                    write!(f, ", at letter {at}")?;
+                }
+                f.write_str(". Correct it, or search for it letter by letter with mode \"text\".")
+            }
+            Self::TooLarge => write!(
+                f,
+                "The regular expression takes more than {} MiB when it is compiled. Use smaller repetition counts, or \
+                 `(?-u:...)` around classes such as \\w.",
+                MAX_REGEX_BYTES >> 20
+            ),
+        }
+    }
+}
+
+impl std::error::Error for PatternError {}
+
+impl Pattern {
+    /// Reads what is asked for.
+    ///
+    /// # Errors
+    /// See [`PatternError`].
+    pub fn new(ask: &Ask) -> Result<Self, PatternError> {
+        if ask.pattern.len() > MAX_PATTERN_BYTES {
+            return Err(PatternError::TooLong);
+        }
+        let source = if ask.is_regex { ask.pattern.clone() } else { regex_syntax::escape(&ask.pattern) };
+        // What stands around it, as in ripgrep, keeps the parts of an alternation together.
+        let source = format!("(?:{source})");
+        let mut parser = parse::ParserBuilder::new();
+        let parsed = parser.nest_limit(MAX_NESTING).build().parse(&source);
+        let ast = parsed.map_err(|error| syntax(&error.kind().to_string(), &source, error.span().start.offset))?;
+        let is_insensitive = match ask.case {
+            CaseRule::Sensitive => false,
+            CaseRule::Insensitive => true,
+            CaseRule::Smart => Letters::of(&ast).mean_both_cases(),
+        };
+        let mut builder = RegexMatcherBuilder::new();
+        builder.multi_line(true).unicode(true).octal(false).case_insensitive(is_insensitive).word(ask.word);
+        builder.fixed_strings(!ask.is_regex).line_terminator(Some(b'\n')).ban_byte(Some(0));
+        builder.nest_limit(MAX_NESTING).size_limit(MAX_REGEX_BYTES).dfa_size_limit(REGEX_CACHE_BYTES);
+        let mut parser = ParserBuilder::new();
+        parser.utf8(false).multi_line(true).unicode(true).octal(false).nest_limit(MAX_NESTING);
+        let parsed = parser.case_insensitive(is_insensitive).build().parse(&source);
+        let hir = parsed.map_err(|error| match error {
+            regex_syntax::Error::Parse(error) => syntax(&error.kind().to_string(), &source, error.span().start.offset),
+            regex_syntax::Error::Translate(error) => {
+                syntax(&error.kind().to_string(), &source, error.span().start.offset)
+            }
+            error => PatternError::Syntax(error.to_string(), None),
+        })?;
+        let matcher = builder.build(&ask.pattern).map_err(|error| match error.kind() {
+            ErrorKind::NotAllowed(_) => PatternError::LineBreak,
+            ErrorKind::Banned(_) => PatternError::Nul,
+            ErrorKind::Regex(text) if text.contains("size limit") => PatternError::TooLarge,
+            _ => PatternError::Syntax(error.to_string(), None),
+        })?;
+        Ok(Self { matcher, plan: Plan::of(&hir) })
+    }
+
+    /// Which trigrams a content must have so that this can match in it.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+}
+
+/// The error at this byte of `source`, which is the pattern with three bytes before it.
+fn syntax(what: &str, source: &str, offset: usize) -> PatternError {
+    let before = source.get(3..offset).map(|before| before.chars().count() + 1);
+    PatternError::Syntax(what.to_owned(), before)
+}
+
+/// The letters that a pattern itself holds: not those of classes such as `\pL`.
+#[derive(Default)]
+struct Letters {
+    any: bool,
+    any_upper: bool,
+}
+
+impl Letters {
+    fn of(ast: &Ast) -> Self {
+        let mut letters = Self::default();
+        letters.add(ast);
+        letters
+    }
+
+    /// What `CaseRule::Smart` asks.
+    fn mean_both_cases(&self) -> bool {
+        self.any && !self.any_upper
+    }
+
+    fn add(&mut self, ast: &Ast) {
+        match ast {
+            Ast::Literal(literal) => self.add_literal(literal),
+            Ast::ClassBracketed(class) => self.add_set(&class.kind),
+            Ast::Repetition(repetition) => self.add(&repetition.ast),
+            Ast::Group(group) => self.add(&group.ast),
+            Ast::Alternation(parts) => parts.asts.iter().for_each(|part| self.add(part)),
+            Ast::Concat(parts) => parts.asts.iter().for_each(|part| self.add(part)),
+            Ast::Empty(_) | Ast::Flags(_) | Ast::Dot(_) | Ast::Assertion(_) => {}
+            Ast::ClassUnicode(_) | Ast::ClassPerl(_) => {}
+        }
+    }
+
+    fn add_set(&mut self, set: &ClassSet) {
+        match set {
+            ClassSet::Item(item) => self.add_item(item),
+            ClassSet::BinaryOp(operation) => {
+                self.add_set(&operation.lhs);
+                self.add_set(&operation.rhs);
+            }
+        }
+    }
+
+    fn add_item(&mut self, item: &ClassSetItem) {
+        match item {
+            ClassSetItem::Literal(literal) => self.add_literal(literal),
+            ClassSetItem::Range(range) => {
+                self.add_literal(&range.start);
+                self.add_literal(&range.end);
+            }
+            ClassSetItem::Bracketed(class) => self.add_set(&class.kind),
+            ClassSetItem::Union(union) => union.items.iter().for_each(|item| self.add_item(item)),
+            ClassSetItem::Empty(_) | ClassSetItem::Ascii(_) => {}
+            ClassSetItem::Unicode(_) | ClassSetItem::Perl(_) => {}
+        }
+    }
+
+    fn add_literal(&mut self, literal: &Literal) {
+        self.any = true;
+        self.any_upper |= literal.c.is_uppercase();
+    }
+}

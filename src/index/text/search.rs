@@ -1,0 +1,329 @@
+//! Which lines match: every candidate is read and searched with ripgrep's own code, on several threads.
+//!
+//! All matching lines are counted, but only those that are wanted are kept. Invariants: the answer is the same for any number of
+//! threads, unless it was stopped; what is kept is bounded by the lines wanted, however many match.
+
+use super::decode::{decode, is_binary};
+use super::pattern::Pattern;
+use super::show;
+use crate::base::limits::KEPT_READ_BUFFER_BYTES;
+use crate::index::Entry;
+use grep_regex::RegexMatcher;
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// Files that a thread takes at a time.
+const CHUNK: usize = 16;
+
+/// What became of an attempt to read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Read {
+    /// Its bytes are there.
+    Done,
+    /// They aren't.
+    Not(Why),
+}
+
+/// Why a file wasn't searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Why {
+    /// There is no such file any more.
+    Gone,
+    /// It isn't what was indexed any more.
+    Changed,
+    /// The system doesn't let it be read.
+    Unreadable,
+    /// It is larger than the limit.
+    TooLarge,
+    /// It holds a NUL byte.
+    Binary,
+}
+
+/// What is wanted of a search.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// Lines shown before and after each line.
+    pub context: usize,
+    /// Lines left out at the beginning.
+    pub offset: usize,
+    /// Lines kept.
+    pub limit: usize,
+    /// Threads that search, this one among them; at least one.
+    pub threads: usize,
+    /// Asked between files: is it time to stop?
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// One matching line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundLine {
+    /// Its file: the position in what was searched.
+    pub entry: usize,
+    /// From 1.
+    pub line: u64,
+    /// The line without its break; what isn't UTF-8 is replaced.
+    pub text: String,
+    /// Bytes of the line that stand before `text`: 0 unless it is so long that the first match would not be seen.
+    pub skipped: usize,
+    /// `text` isn't the whole line, or a line before or after it isn't whole.
+    pub is_cut: bool,
+    /// What matched: byte ranges of `text`, begin and end, as far as they can be seen in it.
+    pub matches: Vec<(usize, usize)>,
+    /// Lines before it.
+    pub before: Vec<String>,
+    /// Lines after it.
+    pub after: Vec<String>,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Ordered by file and line.
+    pub lines: Vec<FoundLine>,
+    /// All matching lines, kept or not.
+    pub total: u64,
+    /// Files that have one.
+    pub files: u64,
+    /// Files that weren't searched, in order.
+    pub unread: Vec<(usize, Why)>,
+    /// It wasn't stopped: all files were searched but those in `unread`.
+    pub is_complete: bool,
+}
+
+/// Reads a file into the buffer, which is empty.
+type Reader<'a> = &'a (dyn Fn(&Entry, &mut Vec<u8>) -> Read + Sync);
+
+/// Searches `entries`, which are in the order in which lines are wanted. `read` gives the bytes of a file as they are on the disk; it
+/// is called from all threads.
+pub fn search(pattern: &Pattern, entries: &[&Entry], read: Reader<'_>, options: &Options<'_>) -> Found {
+    let hits = AtomicU64::new(0);
+    let (offset, limit) = (options.offset as u64, options.limit as u64);
+    // Lines are kept at once while it may be that they are wanted; what has more before it is only counted.
+    let first = |at: usize, worker: &mut Worker<'_>| {
+        let wanted = if offset == 0 && hits.load(Ordering::Relaxed) < limit { options.limit } else { 0 };
+        let looked = worker.look(entries[at], at, 0, wanted, options.context);
+        if let Ok(look) = &looked {
+            hits.fetch_add(look.count, Ordering::Relaxed);
+        }
+        let has_kept = wanted > 0;
+        looked.map(|look| (look, has_kept))
+    };
+    let (looked, is_complete) = on_threads(pattern, read, options, entries.len(), first);
+    let mut found = Found { is_complete, ..Found::default() };
+    // Which lines of which file are wanted, and whether they are there already.
+    let mut wanted = Vec::new();
+    for (at, looked) in looked {
+        match looked {
+            Err(why) => found.unread.push((at, why)),
+            Ok((look, has_kept)) => {
+                let skip = offset.saturating_sub(found.total).min(look.count);
+                let kept = wanted.iter().map(|want: &Want| want.take).sum::<u64>();
+                let take = (look.count - skip).min(limit - kept);
+                found.total += look.count;
+                found.files += 1;
+                if take > 0 {
+                    wanted.push(Want { at, skip, take, count: look.count, lines: has_kept.then_some(look.lines) });
+                }
+            }
+        }
+    }
+    found.keep(pattern, entries, read, options, wanted);
+    found
+}
+
+/// Lines of one file that are wanted.
+struct Want {
+    at: usize,
+    skip: u64,
+    take: u64,
+    /// How many there were when they were counted.
+    count: u64,
+    lines: Option<Vec<FoundLine>>,
+}
+
+impl Found {
+    fn keep(
+        &mut self,
+        pattern: &Pattern,
+        entries: &[&Entry],
+        read: Reader<'_>,
+        options: &Options<'_>,
+        wants: Vec<Want>,
+    ) {
+        let missing: Vec<&Want> = wants.iter().filter(|want| want.lines.is_none()).collect();
+        let again = |at: usize, worker: &mut Worker<'_>| {
+            let want = missing[at];
+            worker.look(entries[want.at], want.at, want.skip, want.take as usize, options.context)
+        };
+        let (looked, is_complete) = on_threads(pattern, read, options, missing.len(), again);
+        self.is_complete &= is_complete;
+        let places: Vec<usize> = missing.iter().map(|want| want.at).collect();
+        let mut looked = looked.into_iter().map(|(at, looked)| (places[at], looked)).peekable();
+        for want in wants {
+            let take = want.take as usize;
+            if let Some(lines) = want.lines {
+                self.lines.extend(lines.into_iter().take(take));
+                continue;
+            }
+            // Those that weren't reached before it was stopped have no answer.
+            let Some((_, looked)) = looked.next_if(|(at, _)| *at == want.at) else { continue };
+            match looked {
+                Ok(look) if look.count == want.count => self.lines.extend(look.lines),
+                // It has changed since it was counted.
+                other => {
+                    self.total -= want.count;
+                    self.files -= 1;
+                    self.unread.push((want.at, other.err().unwrap_or(Why::Changed)));
+                }
+            }
+        }
+        self.unread.sort_unstable();
+    }
+}
+
+/// What `task` says of each of so many files that says anything, in order; and whether all were asked.
+fn on_threads<T: Send>(
+    pattern: &Pattern,
+    read: Reader<'_>,
+    options: &Options<'_>,
+    count: usize,
+    task: impl Fn(usize, &mut Worker<'_>) -> Result<T, Why> + Sync,
+) -> (Vec<(usize, Result<T, Why>)>, bool)
+where
+    T: Looked,
+{
+    let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let work = || {
+        let mut worker = Worker::new(pattern, read);
+        let mut done = Vec::new();
+        loop {
+            let from = next.fetch_add(CHUNK, Ordering::Relaxed);
+            for at in from..count.min(from.saturating_add(CHUNK)) {
+                if stopped.load(Ordering::Relaxed) || (options.stop)() {
+                    stopped.store(true, Ordering::Relaxed);
+                    return done;
+                }
+                let looked = task(at, &mut worker);
+                if looked.as_ref().map_or(true, Looked::has_any) {
+                    done.push((at, looked));
+                }
+            }
+            if from >= count {
+                return done;
+            }
+        }
+    };
+    let threads = options.threads.clamp(1, count.div_ceil(CHUNK).max(1));
+    let mut done = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut done = work();
+        for other in others {
+            match other.join() {
+                Ok(more) => done.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(at, _)| *at);
+    (done, !stopped.into_inner())
+}
+
+/// What a thread searches with.
+struct Worker<'a> {
+    matcher: RegexMatcher,
+    counting: Searcher,
+    numbering: Searcher,
+    read: Reader<'a>,
+    bytes: Vec<u8>,
+}
+
+/// What was found in one file.
+struct Look {
+    /// All matching lines.
+    count: u64,
+    lines: Vec<FoundLine>,
+}
+
+/// Whether there is anything worth remembering.
+trait Looked {
+    fn has_any(&self) -> bool;
+}
+
+impl Looked for Look {
+    fn has_any(&self) -> bool {
+        self.count > 0
+    }
+}
+
+impl Looked for (Look, bool) {
+    fn has_any(&self) -> bool {
+        self.0.has_any()
+    }
+}
+
+impl<'a> Worker<'a> {
+    fn new(pattern: &Pattern, read: Reader<'a>) -> Self {
+        let searcher = |with_numbers| {
+            let mut builder = SearcherBuilder::new();
+            builder.line_number(with_numbers).binary_detection(BinaryDetection::none());
+            // The text was decoded before.
+            builder.bom_sniffing(false).multi_line(false).build()
+        };
+        let (counting, numbering) = (searcher(false), searcher(true));
+        // A clone has caches of its own, so that threads don't wait for each other.
+        Self { matcher: pattern.matcher.clone(), counting, numbering, read, bytes: Vec::new() }
+    }
+
+    /// Reads a file, counts its matching lines and keeps `take` of them after the first `skip`.
+    fn look(&mut self, entry: &Entry, at: usize, skip: u64, take: usize, context: usize) -> Result<Look, Why> {
+        self.bytes.clear();
+        self.bytes.shrink_to(KEPT_READ_BUFFER_BYTES);
+        if let Read::Not(why) = (self.read)(entry, &mut self.bytes) {
+            return Err(why);
+        }
+        let text = decode(&self.bytes);
+        let mut tally = Tally { count: 0, skip, take, places: Vec::new() };
+        let searcher = if take > 0 { &mut self.numbering } else { &mut self.counting };
+        searcher.search_slice(&self.matcher, &text, &mut tally).map_err(|_| Why::Unreadable)?;
+        if tally.count > 0 && is_binary(&text) {
+            return Err(Why::Binary);
+        }
+        let shown = tally.places.iter().map(|place| show::line(&self.matcher, &text, at, *place, context));
+        Ok(Look { count: tally.count, lines: shown.collect() })
+    }
+}
+
+/// Where a line stands in its file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// From 1.
+    pub(super) number: u64,
+    /// Its first byte.
+    pub(super) start: usize,
+    /// Behind its last byte, its break among them.
+    pub(super) end: usize,
+}
+
+/// Counts lines, and remembers some.
+struct Tally {
+    count: u64,
+    skip: u64,
+    take: usize,
+    places: Vec<Place>,
+}
+
+impl Sink for Tally {
+    type Error = io::Error;
+
+    fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        if self.count >= self.skip && self.places.len() < self.take {
+            let start = found.absolute_byte_offset() as usize;
+            let end = start + found.bytes().len();
+            self.places.push(Place { number: found.line_number().unwrap_or(0), start, end });
+        }
+        self.count += 1;
+        Ok(true)
+    }
+}
