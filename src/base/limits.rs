@@ -304,6 +304,20 @@ pub const WATCH_BARRIER_MS: u64 = 250;
 pub const MAX_IGNORE_FILE_BYTES: u64 = 1024 * 1024;
 /// Largest file of git that is read to know where `HEAD` is, in bytes.
 pub const MAX_GIT_FILE_BYTES: u64 = 32 * 1024 * 1024;
+/// Longest text or regular expression that is searched for, in bytes.
+pub const MAX_PATTERN_BYTES: usize = 4_096;
+/// What a compiled regular expression may take, in bytes.
+pub const MAX_REGEX_BYTES: usize = 16 * 1024 * 1024;
+/// What each thread may remember of a regular expression's states while it searches, in bytes; beyond it they are made anew.
+pub const REGEX_CACHE_BYTES: usize = 16 * 1024 * 1024;
+/// Longest part of one line that is shown, in bytes; it is cut at a letter.
+pub const MAX_SHOWN_LINE_BYTES: usize = 1_000;
+/// Matches in one line whose places are told.
+pub const MAX_SHOWN_MATCHES: usize = 64;
+/// A thread that searches keeps this much room for the next file, in bytes.
+pub const KEPT_READ_BUFFER_BYTES: usize = 4 * 1024 * 1024;
+/// Pairs of a trigram and a content held in memory while the text index is made, 16 bytes each; further ones go to the disk.
+pub const TEXT_PAIRS_IN_MEMORY: usize = 8 * 1024 * 1024;
 /// Longest path the gate looks at, in bytes.
 pub const MAX_PATH_BYTES: usize = 4_096;
 /// Longest URI the gate looks at, in bytes: the longest path with every byte escaped, and the scheme and host.
