@@ -136,7 +136,8 @@ fn shortened(found: &Rows, first: &Row, room: Room) -> Option<Vec<u8>> {
     }
     let text = first.text.as_deref().unwrap_or_default();
     longest(0, text.len().min(room.payload), |bytes| {
-        let cut = &text[..text.floor_char_boundary(bytes)];
+        let end = (0..=bytes).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        let cut = &text[..end];
         let line = raw(&shape::line(first, cut, true), room.payload)?;
         let warning = format!(
             "Of the first line {} of {} bytes are shown: the rest, and the lines around it, don't fit into the answer.",
