@@ -43,6 +43,21 @@ pub const MAX_CALL_ITEMS: usize = 64;
 /// So long before a call's deadline a linter that hasn't answered yet is left behind if another server has, in milliseconds.
 pub const LATE_SERVER_MS: u64 = 150;
 
+/// Rows of an answer of the catalog `code` when the call names no number (decisions §5).
+pub const DEFAULT_CODE_ROWS: usize = 10;
+/// Most rows of an answer of the catalog `code` (decisions §5).
+pub const MAX_CODE_ROWS: usize = 200;
+/// Most lines shown on each side of a found line.
+pub const MAX_CODE_CONTEXT_LINES: usize = 10;
+/// Most globs of one search.
+pub const MAX_CODE_GLOBS: usize = 64;
+/// Longest text in an argument of the catalog `code`, in code points.
+pub const MAX_CODE_TEXT_CHARS: usize = 4_096;
+/// Largest `structuredContent` of the catalog `code`, in bytes; what doesn't fit is left out, and said (decisions §5).
+pub const MAX_CODE_PAYLOAD_BYTES: usize = 64 * 1024;
+/// Levels of an outline that are shown.
+pub const MAX_OUTLINE_LEVELS: usize = 32;
+
 /// Largest retained snapshot, in bytes.
 pub const MAX_SNAPSHOT_BYTES: usize = 8 * 1024 * 1024;
 /// All retained snapshots of one workspace and tenant, in bytes.

@@ -5,6 +5,7 @@
 //! with JSON Schema: `1.0` and `1e2` are integers, because a schema says so too, `1.5` is not.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -56,6 +57,33 @@ impl<'a> Arguments<'a> {
     /// The text in the member `name`; none if it is absent or null.
     pub(super) fn optional_text(&self, name: &str) -> Result<Option<String>, ToolError> {
         self.find(name).map_or(Ok(None), |raw| self.parsed(name, raw))
+    }
+
+    /// The text in the member `name`, if it is there; null is no text.
+    pub(super) fn text_if_given(&self, name: &str) -> Result<Option<String>, ToolError> {
+        self.find(name).map(|raw| self.parsed(name, raw)).transpose()
+    }
+
+    /// The texts in the member `name`, if it is there.
+    pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, ToolError> {
+        self.find(name).map_or(Ok(Vec::new()), |raw| self.parsed(name, raw))
+    }
+
+    /// The object in the member `name`, if it is there; `prefix` is the name with its dot.
+    pub(super) fn object_if_given(
+        &self,
+        name: &str,
+        prefix: &'static str,
+        known: &[&str],
+    ) -> Result<Option<Arguments<'a>>, ToolError> {
+        self.find(name).map(|raw| Self::of(raw, name, prefix, known)).transpose()
+    }
+
+    /// The integer in the member `name`, which lies in `range`; none if it is absent.
+    pub(super) fn integer(&self, name: &str, range: RangeInclusive<usize>) -> Result<Option<usize>, ToolError> {
+        let Some(raw) = self.find(name) else { return Ok(None) };
+        let number = usize::try_from(self.whole(name, raw)?).unwrap_or(usize::MAX);
+        if range.contains(&number) { Ok(Some(number)) } else { Err(self.refused(name, "range")) }
     }
 
     /// The truth value in the member `name`, or `default`.

@@ -4,6 +4,7 @@
 
 use super::Catalog;
 use super::agent::AGENT;
+use super::code::CODE;
 use super::lsp_v1::{LSP_V1, LSP_V1_SAFE};
 
 /// A catalog of this build.
@@ -15,6 +16,8 @@ pub enum CatalogId {
     LspV1Safe,
     /// The one tool `lsp`.
     Agent,
+    /// The tools over the code index.
+    Code,
 }
 
 /// Why catalogs can't be named or joined like this.
@@ -30,7 +33,7 @@ pub enum Error {
 
 impl CatalogId {
     /// All catalogs.
-    pub const ALL: [Self; 3] = [Self::LspV1, Self::LspV1Safe, Self::Agent];
+    pub const ALL: [Self; 4] = [Self::LspV1, Self::LspV1Safe, Self::Agent, Self::Code];
 
     /// The name in endpoints and flags.
     pub fn as_str(self) -> &'static str {
@@ -38,6 +41,7 @@ impl CatalogId {
             Self::LspV1 => "lsp-v1",
             Self::LspV1Safe => "lsp-v1-safe",
             Self::Agent => "agent",
+            Self::Code => "code",
         }
     }
 
@@ -54,6 +58,7 @@ impl CatalogId {
             Self::LspV1 => &LSP_V1,
             Self::LspV1Safe => &LSP_V1_SAFE,
             Self::Agent => &AGENT,
+            Self::Code => &CODE,
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod agent;
 mod arguments;
+mod code;
 mod dialect;
 mod id;
 mod lsp_v1;

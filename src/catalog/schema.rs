@@ -21,14 +21,27 @@ pub(super) struct ToolDecl {
 /// The hints of every tool that only reads.
 const READ_ONLY: &str = r#"{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#;
 
+/// The hints of a tool that writes what is codeyard's own, and nothing of the caller's.
+const WRITES_OWN: &str =
+    r#"{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#;
+
 impl ToolDecl {
-    /// The entry of `tools/list` under `name` (contract §2.2).
+    /// The entry of `tools/list` under `name` (contract §2.2), of a tool that only reads.
     pub(super) fn entry(&self, name: &str) -> String {
+        self.hinted(name, READ_ONLY)
+    }
+
+    /// The same of a tool that writes what is codeyard's own.
+    pub(super) fn writing_entry(&self, name: &str) -> String {
+        self.hinted(name, WRITES_OWN)
+    }
+
+    fn hinted(&self, name: &str, hints: &str) -> String {
         let (name, description) = (serde_json::Value::from(name), serde_json::Value::from(self.description));
         let (input, output) = (minified(self.input_schema), minified(self.output_schema));
         let mut entry = format!("{{\"name\":{name},\"description\":{description}");
         // Writing to a string can't fail.
-        let _ = write!(entry, ",\"inputSchema\":{input},\"outputSchema\":{output},\"annotations\":{READ_ONLY}}}");
+        let _ = write!(entry, ",\"inputSchema\":{input},\"outputSchema\":{output},\"annotations\":{hints}}}");
         entry
     }
 }

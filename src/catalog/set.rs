@@ -84,7 +84,14 @@ mod tests {
         assert!(both.find("lsp").is_none());
         let joined = CatalogSet::parse("agent+lsp-v1").unwrap();
         assert_eq!((joined.find("lsp").map(Catalog::id), joined.tools.len()), (Some(CatalogId::Agent), 8));
-        for unknown in ["", "agents", "lsp-v1+", "agent+", "code", "launch", "LSP-V1", "lsp-v1 "] {
+        for (name, first, tools) in [("agent+code", "lsp", 8), ("lsp-v1+code", "vscode.lsp.hover", 14)] {
+            let joined = CatalogSet::parse(name).unwrap();
+            assert_eq!((joined.name().as_str(), joined.tools.len()), (name, tools));
+            assert_eq!(joined.find("search_code").map(Catalog::id), Some(CatalogId::Code));
+            assert!(joined.find(first).is_some());
+        }
+        assert!(matches!(CatalogSet::parse("code+code"), Err(Error::DuplicateTool(_))));
+        for unknown in ["", "agents", "lsp-v1+", "agent+", "code+", "launch", "LSP-V1", "lsp-v1 "] {
             assert!(matches!(CatalogSet::parse(unknown), Err(Error::Unknown(_))), "{unknown}");
         }
         assert!(matches!(CatalogSet::parse("lsp-v1+lsp-v1"), Err(Error::DuplicateTool(_))));

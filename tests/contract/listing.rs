@@ -20,7 +20,7 @@ fn read(path: &str) -> String {
 
 #[test]
 fn lists_are_golden() {
-    for set in ["lsp-v1", "lsp-v1-safe", "agent"] {
+    for set in ["lsp-v1", "lsp-v1-safe", "agent", "code"] {
         let path = format!("tests/contract/golden/{set}.tools.json");
         let list = format!("{}\n", CatalogSet::parse(set).unwrap().list_json());
         if std::env::var_os("CODEYARD_UPDATE_GOLDEN").is_some() {
@@ -100,7 +100,7 @@ fn every_object_in_a_schema_is_closed_and_nothing_is_referred_to() {
 
 #[test]
 fn the_list_is_one_line_and_small() {
-    for set in ["lsp-v1", "lsp-v1-safe", "agent"] {
+    for set in ["lsp-v1", "lsp-v1-safe", "agent", "code"] {
         let set = CatalogSet::parse(set).unwrap();
         let list = set.list_json();
         assert!(!list.contains('\n') && list.len() <= LIST_BUDGET_BYTES, "{} bytes", list.len());

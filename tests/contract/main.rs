@@ -3,6 +3,7 @@
 
 mod agent;
 mod clauses;
+mod code;
 mod decoding;
 mod document;
 mod listing;

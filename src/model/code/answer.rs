@@ -1,5 +1,6 @@
 //! What the index answers. Canonical: rows and symbols are in their final order, and nothing here names a path outside the roots.
 
+use super::asked::Asked;
 use super::kind::{SymbolKind, Visibility};
 use super::metadata::Metadata;
 use super::query::{Depth, DetailLevel, Intent, words};
@@ -38,6 +39,8 @@ pub struct Rows {
     pub detail: DetailLevel,
     /// Leave the large fields out.
     pub compact: bool,
+    /// What was asked, so that a narrower call can be made of it.
+    pub asked: Asked,
     /// See there.
     pub metadata: Metadata,
 }
@@ -145,6 +148,8 @@ pub struct Outline {
     pub depth: Depth,
     /// What stands at the top, in the file's order.
     pub symbols: Vec<OutlineSymbol>,
+    /// What was asked.
+    pub asked: Asked,
     /// See there.
     pub metadata: Metadata,
 }

@@ -3,6 +3,7 @@
 //! Free of the catalog's JSON and of the index's storage. Lines and columns here count from 1, as the contract's do.
 
 mod answer;
+mod asked;
 mod kind;
 mod metadata;
 mod query;
@@ -11,6 +12,7 @@ mod state;
 mod weights;
 
 pub use answer::{CodeAnswer, NextAction, Outline, OutlineSymbol, Related, ResultType, Row, Rows};
+pub use asked::Asked;
 pub use kind::{SymbolKind, Visibility};
 pub use metadata::{Completeness, Freshness, Indexing, Metadata, Reasons, Schema};
 pub use query::{

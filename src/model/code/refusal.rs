@@ -1,5 +1,7 @@
 //! Why a question about code isn't answered (decisions §5, codes).
 
+use crate::model::error::ErrorCode;
+
 use super::metadata::Metadata;
 use super::query::words;
 
@@ -41,6 +43,28 @@ words! {
         Overloaded = "overloaded",
         /// A fault of ours.
         InternalError = "internal_error",
+    }
+}
+
+impl CodeError {
+    /// The code that spans and metrics count it under.
+    pub fn tool_code(self) -> ErrorCode {
+        match self {
+            Self::InvalidInput | Self::AmbiguousSymbol => ErrorCode::InvalidParams,
+            Self::ProjectNotFound | Self::WorkspaceNotRegistered | Self::WorkspaceNotAllowed => {
+                ErrorCode::WorkspaceDenied
+            }
+            Self::IndexInProgress
+            | Self::IndexNotReady
+            | Self::SyncInProgress
+            | Self::IndexStale
+            | Self::IndexIncompatible => ErrorCode::ProviderUnavailable,
+            Self::RefNotIndexed | Self::SymbolNotFound | Self::FileNotFound | Self::ResultNotFound => {
+                ErrorCode::NotFound
+            }
+            Self::Timeout | Self::Overloaded => ErrorCode::CapExceeded,
+            Self::InternalError => ErrorCode::Internal,
+        }
     }
 }
 

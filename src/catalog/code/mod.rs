@@ -1,0 +1,104 @@
+//! The catalog `code`: seven tools over the code index (code catalog contract, decisions §5). See `docs/contract-code.md`.
+//!
+//! Invariants: every outcome is a tool result, errors too, whose one text is the JSON of its `structuredContent`; every one has
+//! `metadata`; what is left out for room is said.
+
+mod decode;
+mod encode;
+mod fit;
+mod sentence;
+mod shape;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use serde_json::value::RawValue;
+
+use crate::model::answer::Answer;
+use crate::model::code::tools;
+use crate::model::error::ToolError;
+use crate::model::query::Query;
+
+use super::schema::ToolDecl;
+use super::{Catalog, CatalogId, Reply};
+
+/// The catalog.
+pub(super) static CODE: Code = Code;
+
+/// See the module.
+pub(super) struct Code;
+
+macro_rules! tool {
+    ($name:expr, $file:literal, $description:literal) => {
+        ToolDecl {
+            name: $name,
+            description: $description,
+            input_schema: include_str!(concat!("../../../schemas/tools/", $file, ".json")),
+            output_schema: include_str!(concat!("../../../schemas/tools/", $file, ".output.json")),
+        }
+    };
+}
+
+/// All tools, in the contract's order.
+const TOOLS: [ToolDecl; 7] = [
+    tool!(
+        tools::SEARCH,
+        "search_code",
+        "Find code by a name, words, a path or an error message, ranked; with mode text or regex every matching line."
+    ),
+    tool!(
+        tools::LOCATE,
+        "locate_symbol",
+        "Find where a symbol is defined, definitions before references. Give exactly one of name, symbol_id, \
+         symbol_stable_id, result_id; the ids are those of earlier rows."
+    ),
+    tool!(tools::OUTLINE, "get_file_outline", "List what a file declares, nested, with signatures and lines."),
+    tool!(
+        tools::HEALTH,
+        "health_check",
+        "Tell whether the code index is ready and fresh, what it works on, and what to do if it isn't."
+    ),
+    tool!(tools::INDEX, "index_repo", "Build the code index. Returns a job at once; index_status shows how far it is."),
+    tool!(
+        tools::SYNC,
+        "sync_repo",
+        "Bring the code index up to date with the files. Returns a job at once; index_status shows how far it is."
+    ),
+    tool!(tools::STATUS, "index_status", "Show what the code index holds, and its running and recent jobs."),
+];
+
+impl Catalog for Code {
+    fn id(&self) -> CatalogId {
+        CatalogId::Code
+    }
+
+    fn tool_names(&self) -> Vec<String> {
+        TOOLS.iter().map(|tool| tool.name.to_owned()).collect()
+    }
+
+    fn tool_entries(&self) -> Vec<String> {
+        let entry = |tool: &ToolDecl| match tool.name {
+            tools::INDEX | tools::SYNC => tool.writing_entry(tool.name),
+            _ => tool.entry(tool.name),
+        };
+        TOOLS.iter().map(entry).collect()
+    }
+
+    fn decode(
+        &self,
+        tool: &str,
+        arguments: Option<&RawValue>,
+        max_page_size: usize,
+    ) -> Result<Query<String>, ToolError> {
+        decode::decode(tool, arguments, max_page_size).map(Query::Code)
+    }
+
+    fn encode(&self, result: Result<&Answer, &ToolError>, cap_bytes: usize) -> Reply {
+        encode::encode(result, cap_bytes)
+    }
+
+    fn guide(&self) -> &'static str {
+        "search_code and locate_symbol find code from an index, get_file_outline lists a file; their lines count from 1 and \
+         metadata says whether the index is fresh. Ask for detail_level location or compact to save context."
+    }
+}

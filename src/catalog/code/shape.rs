@@ -1,0 +1,324 @@
+//! Rows, outlines and metadata as the contract shows them, members in its order.
+//!
+//! Invariants: what isn't known is left out, never null; the handles of a row are there at every level of detail, compact or not;
+//! lines have one level.
+
+use serde::Serialize;
+
+use crate::base::limits::MAX_OUTLINE_LEVELS;
+use crate::model::code::{
+    Depth, DetailLevel, ExplainLevel, Metadata, NextAction, Outline, OutlineSymbol, Reasons, Related, ResultType, Row,
+};
+
+/// The version of the metadata's words (decisions §5).
+const PROTOCOL_VERSION: &str = "1.0";
+
+/// Beside every answer.
+#[derive(Serialize)]
+pub(super) struct MetadataShape<'a> {
+    codecompass_protocol_version: &'static str,
+    #[serde(flatten)]
+    state: Option<StateShape>,
+    #[serde(rename = "ref", skip_serializing_if = "str::is_empty")]
+    reference: &'a str,
+    /// Of outlines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) symbol_count: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranking_reasons: Option<Vec<ReasonsShape>>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
+    #[serde(skip_serializing_if = "is_zero")]
+    suppressed_duplicate_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    safety_limit_applied: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct StateShape {
+    freshness_status: &'static str,
+    indexing_status: &'static str,
+    result_completeness: &'static str,
+    schema_status: &'static str,
+}
+
+/// `basic` has the factors that a caller may act on, `full` has all (decisions §5).
+#[derive(Serialize)]
+struct ReasonsShape {
+    result_index: usize,
+    exact_match_boost: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    qualified_name_boost: Option<f64>,
+    path_affinity: f64,
+    definition_boost: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind_match: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bm25_score: Option<f64>,
+    final_score: f64,
+}
+
+/// `metadata`, with the reasons of the first `rows` rows. What was refused before the index was looked at says nothing of it.
+pub(super) fn metadata(metadata: &Metadata, rows: usize) -> MetadataShape<'_> {
+    let Metadata { freshness, indexing, completeness, schema, .. } = *metadata;
+    let unseen = Metadata { warnings: metadata.warnings.clone(), ..Metadata::default() };
+    let state = (*metadata != unseen).then(|| StateShape {
+        freshness_status: freshness.as_str(),
+        indexing_status: indexing.as_str(),
+        result_completeness: completeness.as_str(),
+        schema_status: schema.as_str(),
+    });
+    let told = metadata.reasons.as_ref().filter(|(level, _)| *level != ExplainLevel::Off);
+    let ranking_reasons = told.map(|(level, all)| {
+        let reasons = all.iter().take(rows).enumerate();
+        reasons.map(|(index, of)| reasons_of(index, of, *level == ExplainLevel::Full)).collect()
+    });
+    MetadataShape {
+        codecompass_protocol_version: PROTOCOL_VERSION,
+        state,
+        reference: &metadata.reference,
+        symbol_count: None,
+        ranking_reasons,
+        warnings: &metadata.warnings,
+        suppressed_duplicate_count: metadata.suppressed_duplicates,
+        safety_limit_applied: metadata.safety_limit,
+    }
+}
+
+fn reasons_of(result_index: usize, of: &Reasons, is_full: bool) -> ReasonsShape {
+    ReasonsShape {
+        result_index,
+        exact_match_boost: of.exact_match_boost,
+        qualified_name_boost: is_full.then_some(of.qualified_name_boost),
+        path_affinity: of.path_affinity,
+        definition_boost: of.definition_boost,
+        kind_match: is_full.then_some(of.kind_match),
+        bm25_score: is_full.then_some(of.bm25_score),
+        final_score: of.final_score,
+    }
+}
+
+/// One row, of whichever type.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum RowShape<'a> {
+    /// A symbol, a reference or a file.
+    Named(Box<NamedShape<'a>>),
+    /// A line.
+    Line(LineShape<'a>),
+}
+
+/// See [`RowShape`].
+#[derive(Serialize, Default)]
+pub(super) struct NamedShape<'a> {
+    path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<&'a str>,
+    line_start: u32,
+    line_end: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    qualified_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signature: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    visibility: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body_preview: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<RelatedShape<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    related_symbols: Vec<RelatedShape<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmed_by: Option<&'a str>,
+    result_id: &'a str,
+    result_type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    symbol_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    symbol_stable_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f64>,
+}
+
+/// See [`RowShape`].
+#[derive(Serialize)]
+pub(super) struct LineShape<'a> {
+    result_type: &'static str,
+    path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<&'a str>,
+    line_start: u32,
+    line_end: u32,
+    text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language: Option<&'static str>,
+    result_id: &'a str,
+}
+
+#[derive(Serialize)]
+struct RelatedShape<'a> {
+    kind: &'static str,
+    name: &'a str,
+    path: &'a str,
+    line: u32,
+}
+
+/// `row` at this level of detail.
+pub(super) fn row(row: &Row, detail: DetailLevel, compact: bool) -> RowShape<'_> {
+    if row.result_type == ResultType::Line {
+        return RowShape::Line(line(row, row.text.as_deref().unwrap_or_default(), compact));
+    }
+    let mut shown = NamedShape {
+        path: &row.path,
+        root: row.root.as_deref(),
+        line_start: row.line_start,
+        line_end: row.line_end,
+        kind: row.kind.map(|kind| kind.as_str()),
+        name: &row.name,
+        confirmed_by: row.confirmed_by.as_deref(),
+        result_id: &row.result_id,
+        result_type: row.result_type.as_str(),
+        symbol_id: row.symbol_id.as_deref(),
+        symbol_stable_id: row.symbol_stable_id.as_deref(),
+        score: row.score,
+        ..NamedShape::default()
+    };
+    if detail != DetailLevel::Location {
+        shown.qualified_name = row.qualified_name.as_deref();
+        shown.signature = row.signature.as_deref();
+        shown.language = row.language;
+        shown.visibility = row.visibility.map(|visibility| visibility.as_str());
+    }
+    if detail == DetailLevel::Context {
+        shown.parent = row.parent.as_ref().map(related);
+        if !compact {
+            shown.body_preview = row.body_preview.as_deref();
+            shown.related_symbols = row.related.iter().map(related).collect();
+        }
+    }
+    RowShape::Named(Box::new(shown))
+}
+
+/// The line `row` with this text.
+pub(super) fn line<'a>(row: &'a Row, text: &'a str, compact: bool) -> LineShape<'a> {
+    LineShape {
+        result_type: row.result_type.as_str(),
+        path: &row.path,
+        root: row.root.as_deref(),
+        line_start: row.line_start,
+        line_end: row.line_end,
+        text,
+        before: (!compact).then_some(&row.before),
+        after: (!compact).then_some(&row.after),
+        language: row.language,
+        result_id: &row.result_id,
+    }
+}
+
+fn related(symbol: &Related) -> RelatedShape<'_> {
+    RelatedShape { kind: symbol.kind.as_str(), name: &symbol.name, path: &symbol.path, line: symbol.line }
+}
+
+/// A call that would help.
+#[derive(Serialize)]
+pub(super) struct ActionShape<'a> {
+    tool: &'static str,
+    arguments: &'a serde_json::Value,
+    reason: &'a str,
+}
+
+/// `action` as it is shown.
+pub(super) fn action(action: &NextAction) -> ActionShape<'_> {
+    ActionShape { tool: action.tool, arguments: &action.arguments, reason: &action.reason }
+}
+
+/// `get_file_outline`.
+#[derive(Serialize)]
+pub(super) struct OutlineShape<'a> {
+    file_path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language: Option<&'static str>,
+    symbols: &'a [SymbolShape<'a>],
+    metadata: MetadataShape<'a>,
+}
+
+/// One symbol of an outline.
+#[derive(Serialize)]
+pub(super) struct SymbolShape<'a> {
+    kind: &'static str,
+    name: &'a str,
+    line_start: u32,
+    line_end: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    visibility: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signature: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    children: Vec<SymbolShape<'a>>,
+}
+
+/// `outline` with these symbols.
+pub(super) fn outline<'a>(
+    outline: &'a Outline,
+    symbols: &'a [SymbolShape<'a>],
+    metadata: MetadataShape<'a>,
+) -> OutlineShape<'a> {
+    let (file_path, root) = (&*outline.path, outline.root.as_deref());
+    OutlineShape { file_path, root, language: outline.language, symbols, metadata }
+}
+
+/// The first symbols of an outline in the file's order, with what they stand in.
+pub(super) struct Shown<'a> {
+    pub(super) symbols: Vec<SymbolShape<'a>>,
+    pub(super) count: usize,
+    /// The line of the last one.
+    pub(super) last_line: u32,
+}
+
+/// At most the first `most` symbols of `outline`, and no deeper than [`MAX_OUTLINE_LEVELS`].
+pub(super) fn first_symbols(outline: &Outline, most: usize) -> Shown<'_> {
+    let mut shown = Shown { symbols: Vec::new(), count: 0, last_line: 0 };
+    let levels = if outline.depth == Depth::Top { 1 } else { MAX_OUTLINE_LEVELS };
+    shown.symbols = shown.take(&outline.symbols, levels, most);
+    shown
+}
+
+impl<'a> Shown<'a> {
+    /// Recursion is bounded by `levels`.
+    fn take(&mut self, symbols: &'a [OutlineSymbol], levels: usize, most: usize) -> Vec<SymbolShape<'a>> {
+        let mut taken = Vec::new();
+        for symbol in symbols {
+            if levels == 0 || self.count == most {
+                break;
+            }
+            self.count += 1;
+            self.last_line = symbol.line_start;
+            taken.push(SymbolShape {
+                kind: symbol.kind.as_str(),
+                name: &symbol.name,
+                line_start: symbol.line_start,
+                line_end: symbol.line_end,
+                visibility: symbol.visibility.as_deref(),
+                signature: symbol.signature.as_deref(),
+                children: self.take(&symbol.children, levels - 1, most),
+            });
+        }
+        taken
+    }
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
