@@ -24,6 +24,8 @@ pub(super) struct Scoring<'a> {
     asked: &'a Asked,
     weights: &'a Weights,
     kind: Option<SymbolKind>,
+    /// One by the sum of all weights.
+    scale: f64,
     /// By lane: its share of `bm25_score` before length.
     parts: Vec<(What, f64)>,
 }
@@ -56,7 +58,7 @@ impl<'a> Scoring<'a> {
             let (all, with) = (symbols as f64, (lane.frequency.min(symbols)) as f64);
             (lane.what, boost * (1.0 + (all - with + 0.5) / (with + 0.5)).ln())
         });
-        Self { asked, weights, kind: kind.or(asked.kind), parts: parts.collect() }
+        Self { asked, weights, kind: kind.or(asked.kind), scale: 1.0 / weights.sum(), parts: parts.collect() }
     }
 
     /// The factors that don't depend on the path.
@@ -110,10 +112,19 @@ impl<'a> Scoring<'a> {
         found
     }
 
-    /// The most that a candidate's score can be, whatever its path is.
+    /// No less than a candidate's score, whatever its path is. Most candidates are asked no more than this.
     pub fn bound(&self, candidate: &Candidate) -> f64 {
-        let qualified = if self.asked.qualifiers.is_empty() { candidate.scope_share } else { 1.0 };
-        self.finish(candidate, qualified, 1.0).final_score
+        let qualified =
+            if self.asked.qualifiers.is_empty() && self.asked.path.is_none() { candidate.scope_share } else { 1.0 };
+        let weights = self.weights;
+        let sum = weights.exact_match * candidate.exact
+            + weights.qualified_name * qualified
+            + weights.path_affinity
+            + weights.definition * candidate.definition
+            + weights.kind_match * candidate.kind_match
+            + weights.bm25 * candidate.bm25 / (candidate.bm25 + weights.bm25_half);
+        // Factors and score are rounded upwards by less than this.
+        sum * self.scale + 0.000_2
     }
 
     /// All factors of a candidate in this file. `words`: how many of the question's words the path holds.

@@ -69,3 +69,6 @@ pub struct Hit {
     /// Why it stands where it stands.
     pub reasons: Reasons,
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,303 @@
+//! The symbol index as a whole: what is found, in which order, and that nothing but what it should depends on decides.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::index::{Facts, Manifest, PathClass, Symbol};
+use crate::model::code::Visibility;
+
+/// A file with symbols, each written as `kind name` or `kind Parent.name`, with a comment behind a `|`.
+struct File {
+    path: &'static str,
+    content: ContentNo,
+    symbols: &'static [&'static str],
+}
+
+const FILES: &[File] = &[
+    File {
+        path: "src/config/parse.rs",
+        content: 0,
+        symbols: &[
+            "struct ConfigFile|Where the settings of the program come from.",
+            "method ConfigFile.load|Reads the file from the disk.",
+            "fn parse_config_file|Turns the text of a file into settings.",
+            "fn split_path|Splits a path into its segments.",
+            "use std::collections::BTreeMap",
+        ],
+    },
+    File {
+        path: "src/net/server.rs",
+        content: 1,
+        symbols: &["struct HTTPServer", "method HTTPServer.load", "field HTTPServer.port", "fn run"],
+    },
+    File { path: "tests/server_test.rs", content: 2, symbols: &["fn run", "fn parse_config_file_works"] },
+    File { path: "vendor/x/run.rs", content: 3, symbols: &["fn run"] },
+    File {
+        path: "src/jwt.rs",
+        content: 4,
+        symbols: &["fn validate_token|Checks the signature of a token.", "const JWT"],
+    },
+    File { path: "other/branch.rs", content: 9, symbols: &["fn only_elsewhere", "fn run"] },
+];
+
+fn facts(symbols: &[&str]) -> Facts {
+    let mut facts = Facts::default();
+    for (line, text) in (1_u32..).zip(symbols) {
+        let (head, doc) = text.split_once('|').unwrap_or((text, ""));
+        let (kind, name) = head.split_once(' ').unwrap();
+        let kind = SymbolKind::parse(kind).unwrap();
+        let (parent, name) = match name.split_once('.').filter(|_| kind != SymbolKind::Use) {
+            Some((parent, name)) => (facts.symbols.iter().position(|symbol| symbol.name == parent), name),
+            None => (None, name),
+        };
+        facts.symbols.push(Symbol {
+            kind,
+            name: name.into(),
+            parent: parent.map(|at| at as u32),
+            scope: None,
+            marker: String::new(),
+            visibility: Visibility::Public,
+            signature: head.into(),
+            doc: doc.into(),
+            line_start: line,
+            line_end: line,
+            name_line: line,
+            name_column: 0,
+            is_definition: kind != SymbolKind::Use,
+        });
+    }
+    facts
+}
+
+fn rust() -> Language {
+    Language::by_name("rust").unwrap()
+}
+
+/// The manifest of all files but those below `other`.
+fn manifest() -> Arc<Manifest> {
+    let shown = FILES.iter().filter(|file| !file.path.starts_with("other"));
+    Arc::new(Manifest::new(shown.map(|file| entry(file.path, file.content)).collect()))
+}
+
+fn entry(path: &str, content: ContentNo) -> Entry {
+    Entry { path: path.into(), content, language: Some(rust()), size: 1, class: PathClass::of(path) }
+}
+
+struct Made {
+    index: SymbolIndex,
+    folder: tempfile::TempDir,
+}
+
+/// The index of these files, in this order, committed after each `every`.
+fn made<'a>(files: impl Iterator<Item = &'a File>, every: usize) -> Made {
+    let folder = tempfile::tempdir().unwrap();
+    let index = SymbolIndex::open(folder.path()).unwrap();
+    let mut writer = index.writer().unwrap();
+    for (at, file) in files.enumerate() {
+        writer.add(file.content, rust(), &facts(file.symbols)).unwrap();
+        if at % every == every - 1 {
+            writer.commit().unwrap();
+        }
+    }
+    writer.commit().unwrap();
+    writer.finish().unwrap();
+    index.reload().unwrap();
+    Made { index, folder }
+}
+
+fn ask(text: &str) -> RankedAsk<'_> {
+    RankedAsk { text, kind: None, language: None, filter: None, limit: 10 }
+}
+
+/// What is found, as `path#symbol`; a file is its path alone.
+fn told(view: &View, found: &Ranked) -> Vec<String> {
+    let name = |hit: &Hit| {
+        let file = FILES.iter().find(|file| file.content == hit.content).unwrap();
+        let path = &view.manifest().entries()[hit.entry].path;
+        let symbol = hit.ordinal.map(|ordinal| facts(file.symbols).symbols[ordinal as usize].name.clone());
+        symbol.map_or_else(|| path.to_string(), |symbol| format!("{path}#{symbol}"))
+    };
+    found.hits.iter().map(name).collect()
+}
+
+fn search(view: &View, text: &str) -> Vec<String> {
+    told(view, &view.search(&ask(text), &Weights::default()).unwrap())
+}
+
+fn locate(view: &View, text: &str) -> Vec<String> {
+    told(view, &view.locate(&ask(text), &Weights::default()).unwrap())
+}
+
+const QUESTIONS: &[(&str, &str)] = &[
+    ("parse_config_file", "src/config/parse.rs#parse_config_file"),
+    ("parseConfigFile", "src/config/parse.rs#parse_config_file"),
+    ("parse_conf", "src/config/parse.rs#parse_config_file"),
+    ("ConfFile", "src/config/parse.rs#ConfigFile"),
+    ("parse config file", "src/config/parse.rs#parse_config_file"),
+    ("split a path into segments", "src/config/parse.rs#split_path"),
+    ("checks the signature", "src/jwt.rs#validate_token"),
+    ("ConfigFile::load", "src/config/parse.rs#load"),
+    ("HTTPServer.load", "src/net/server.rs#load"),
+    ("server.rs:load", "src/net/server.rs#load"),
+    ("server::load", "src/net/server.rs#load"),
+    ("http server", "src/net/server.rs#HTTPServer"),
+    ("run", "src/net/server.rs#run"),
+    ("run test", "tests/server_test.rs#run"),
+    ("method load", "src/config/parse.rs#load"),
+    ("jwt.rs", "src/jwt.rs"),
+    ("config/parse.rs", "src/config/parse.rs"),
+    ("BTreeMap", "src/config/parse.rs#std::collections::BTreeMap"),
+];
+
+#[test]
+fn what_was_meant_stands_first() {
+    let made = made(FILES.iter(), 100);
+    let view = made.index.view(manifest()).unwrap();
+    for (text, first) in QUESTIONS {
+        assert_eq!(search(&view, text).first().map(String::as_str), Some(*first), "{text}: {:?}", search(&view, text));
+    }
+    assert_eq!(search(&view, "zzz"), [""; 0]);
+    assert_eq!(search(&view, ""), [""; 0]);
+    assert_eq!(search(&view, "("), [""; 0]);
+}
+
+#[test]
+fn locate_finds_names_only_and_prefers_their_exact_spelling() {
+    let made = made(FILES.iter(), 100);
+    let view = made.index.view(manifest()).unwrap();
+    assert_eq!(locate(&view, "run"), ["src/net/server.rs#run", "vendor/x/run.rs#run", "tests/server_test.rs#run"]);
+    assert_eq!(locate(&view, "httpserver"), ["src/net/server.rs#HTTPServer"]);
+    assert_eq!(locate(&view, "HTTPServer::load"), ["src/net/server.rs#load"]);
+    assert_eq!(locate(&view, "Nobody::load"), [""; 0]);
+    assert_eq!(locate(&view, "std::collections::BTreeMap"), ["src/config/parse.rs#std::collections::BTreeMap"]);
+    assert_eq!(locate(&view, "parse_conf"), [""; 0]);
+}
+
+#[test]
+fn filters_hold_and_what_the_manifest_does_not_show_does_not_exist() {
+    let made = made(FILES.iter(), 100);
+    let view = made.index.view(manifest()).unwrap();
+    let weights = Weights::default();
+    assert_eq!(search(&view, "only_elsewhere"), [""; 0]);
+    assert_eq!(view.symbol_count(), made.index.symbol_count() - 2);
+    let found = view.search(&RankedAsk { kind: Some(SymbolKind::Field), ..ask("server port") }, &weights).unwrap();
+    assert_eq!(told(&view, &found), ["src/net/server.rs#port"]);
+    let source = |entry: &Entry| entry.path.starts_with("src/");
+    let found = view.search(&RankedAsk { filter: Some(&source), ..ask("run") }, &weights).unwrap();
+    assert_eq!((told(&view, &found), found.total), (vec!["src/net/server.rs#run".to_owned()], 1));
+    let found = view.search(&RankedAsk { limit: 1, ..ask("run") }, &weights).unwrap();
+    assert_eq!((found.hits.len(), found.total), (1, 4), "three functions and the file run.rs");
+    let found = view.search(&RankedAsk { limit: 0, ..ask("run") }, &weights).unwrap();
+    assert_eq!((found.hits.len(), found.total), (0, 4));
+    // No content is of another language.
+    if let Some(other) = (0..=255).filter_map(Language::from_number).find(|language| *language != rust()) {
+        let found = view.search(&RankedAsk { language: Some(other), ..ask("run") }, &weights).unwrap();
+        assert_eq!((found.hits.len(), found.total), (0, 0));
+    }
+}
+
+#[test]
+fn a_content_that_several_paths_show_is_found_at_each() {
+    let made = made(FILES.iter(), 100);
+    let entries = vec![entry("b/jwt.rs", 4), entry("a/jwt.rs", 4), entry("tests/jwt.rs", 4)];
+    let view = made.index.view(Arc::new(Manifest::new(entries))).unwrap();
+    let names = ["a/jwt.rs#validate_token", "b/jwt.rs#validate_token", "tests/jwt.rs#validate_token"];
+    assert_eq!(search(&view, "validate_token"), names);
+    assert_eq!(locate(&view, "validate_token"), names);
+}
+
+#[test]
+fn the_score_follows_from_the_factors_that_are_shown() {
+    let made = made(FILES.iter(), 100);
+    let view = made.index.view(manifest()).unwrap();
+    let weights = Weights { exact_match: 3.3, bm25: 1.7, ..Weights::default() };
+    let mut seen = 0;
+    for (text, _) in QUESTIONS {
+        let hits = view.search(&ask(text), &weights).unwrap().hits;
+        assert!(hits.is_sorted_by(|one, two| one.reasons.final_score >= two.reasons.final_score));
+        for Hit { reasons, .. } in hits {
+            let text = |number: f64| number.to_string().parse::<f64>().unwrap();
+            let factors = [
+                (weights.exact_match, text(reasons.exact_match_boost)),
+                (weights.qualified_name, text(reasons.qualified_name_boost)),
+                (weights.path_affinity, text(reasons.path_affinity)),
+                (weights.definition, text(reasons.definition_boost)),
+                (weights.kind_match, text(reasons.kind_match)),
+            ];
+            assert!(factors.iter().all(|(_, factor)| (0.0..=1.0).contains(factor)), "{reasons:?}");
+            let bm25 = text(reasons.bm25_score);
+            let all: f64 = factors.iter().map(|(weight, _)| weight).sum::<f64>() + weights.bm25;
+            let sum: f64 = factors.iter().map(|(weight, factor)| weight * factor).sum();
+            let score = (sum + weights.bm25 * bm25 / (bm25 + weights.bm25_half)) / all;
+            assert_eq!((score * 10_000.0).round() / 10_000.0, reasons.final_score, "{reasons:?}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 30);
+}
+
+#[test]
+fn neither_order_nor_commits_nor_what_else_is_there_change_an_answer() {
+    let answers = |made: &Made| {
+        let view = made.index.view(manifest()).unwrap();
+        let all = QUESTIONS.iter().map(|(text, _)| view.search(&ask(text), &Weights::default()).unwrap());
+        all.chain(QUESTIONS.iter().map(|(text, _)| view.locate(&ask(text), &Weights::default()).unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let right = answers(&made(FILES.iter(), 100));
+    assert_eq!(answers(&made(FILES.iter().rev(), 1)), right, "order and commits");
+    assert_eq!(answers(&made(FILES.iter().filter(|file| file.content != 9), 2)), right, "contents of others");
+    let with_removed = made(FILES.iter(), 2);
+    let mut writer = with_removed.index.writer().unwrap();
+    writer.remove(&[3, 9]);
+    writer.add(3, rust(), &facts(FILES[3].symbols)).unwrap();
+    writer.commit().unwrap();
+    writer.finish().unwrap();
+    with_removed.index.reload().unwrap();
+    assert_eq!(answers(&with_removed), right, "removed and added again");
+    assert_eq!(with_removed.index.view(manifest()).unwrap().symbol_count(), 14);
+}
+
+#[test]
+fn a_view_stays_as_it_is_and_another_process_commit_is_seen_after_reload() {
+    let made = made(FILES.iter().take(2), 100);
+    let old = made.index.view(manifest()).unwrap();
+    let other = SymbolIndex::open(made.folder.path()).unwrap();
+    let mut writer = other.writer().unwrap();
+    assert!(matches!(made.index.writer(), Err(RankError::Busy)));
+    writer.add(4, rust(), &facts(FILES[4].symbols)).unwrap();
+    let before = made.index.view(manifest()).unwrap();
+    writer.commit().unwrap();
+    assert_eq!(locate(&before, "validate_token"), [""; 0]);
+    made.index.reload().unwrap();
+    assert_eq!(locate(&made.index.view(manifest()).unwrap(), "validate_token"), ["src/jwt.rs#validate_token"]);
+    assert_eq!(locate(&old, "validate_token"), [""; 0]);
+    // What wasn't committed is forgotten.
+    writer.add(9, rust(), &facts(FILES[5].symbols)).unwrap();
+    drop(writer);
+    drop(other);
+    assert_eq!(SymbolIndex::open(made.folder.path()).unwrap().symbol_count(), 11);
+}
+
+#[test]
+fn a_damaged_or_foreign_index_is_said_to_be_one() {
+    let made = made(FILES.iter(), 100);
+    made.index.verify().unwrap();
+    let folder = made.folder.path();
+    std::fs::write(folder.join("format"), "77").unwrap();
+    assert!(matches!(SymbolIndex::open(folder), Err(RankError::Foreign { found }) if found == "77"));
+    std::fs::write(folder.join("format"), super::schema::FORMAT.to_string()).unwrap();
+    let files: Vec<_> = std::fs::read_dir(folder).unwrap().flatten().map(|file| file.path()).collect();
+    let segment = files.iter().find(|path| path.extension().is_some_and(|ending| ending == "term")).unwrap();
+    let whole = std::fs::read(segment).unwrap();
+    // Written anew, not in place: the open index still maps the old file.
+    std::fs::remove_file(segment).unwrap();
+    std::fs::write(segment, &whole[..whole.len() / 2]).unwrap();
+    assert!(matches!(SymbolIndex::open(folder), Err(RankError::Damaged(_))), "cut short");
+    std::fs::remove_file(segment).unwrap();
+    assert!(matches!(SymbolIndex::open(folder), Err(RankError::Damaged(_))), "gone");
+    std::fs::write(folder.join("meta.json"), "{}").unwrap();
+    assert!(matches!(SymbolIndex::open(folder), Err(RankError::Damaged(_))), "no meta data");
+    let text = RankError::Damaged(String::new()).to_string();
+    assert!(text.contains("codeyard index --force"));
+}
