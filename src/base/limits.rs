@@ -365,21 +365,6 @@ pub const MAX_RANKED_EXPANSIONS: usize = 128;
 /// Longest ranked question, in bytes; longer ones are cut.
 pub const MAX_RANKED_TEXT_BYTES: usize = 1_024;
 
-/// Longest text or regular expression that is searched for, in bytes.
-pub const MAX_PATTERN_BYTES: usize = 4_096;
-/// What a compiled regular expression may take, in bytes.
-pub const MAX_REGEX_BYTES: usize = 16 * 1024 * 1024;
-/// What each thread may remember of a regular expression's states while it searches, in bytes; beyond it they are made anew.
-pub const REGEX_CACHE_BYTES: usize = 16 * 1024 * 1024;
-/// Longest part of one line that is shown, in bytes; it is cut at a letter.
-pub const MAX_SHOWN_LINE_BYTES: usize = 1_000;
-/// Matches in one line whose places are told.
-pub const MAX_SHOWN_MATCHES: usize = 64;
-/// A thread that searches keeps this much room for the next file, in bytes.
-pub const KEPT_READ_BUFFER_BYTES: usize = 4 * 1024 * 1024;
-/// Pairs of a trigram and a content held in memory while the text index is made, 16 bytes each; further ones go to the disk.
-pub const TEXT_PAIRS_IN_MEMORY: usize = 8 * 1024 * 1024;
-
 /// Unless configured otherwise a file of more bytes isn't searched.
 pub const MAX_SEARCHED_FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// Unless configured otherwise a file of more bytes isn't parsed; it is searched as text.

@@ -21,6 +21,11 @@ mod job;
 pub mod language;
 mod lock;
 mod manifest;
+pub mod project;
+pub mod ranked;
+mod repository;
+mod scan;
+mod store;
 pub mod text;
 
 pub use facts::{Facts, MAX_DOC, MAX_SIGNATURE, Reference, Role, Symbol};

@@ -103,9 +103,8 @@ pub struct Published {
 }
 
 /// Seconds since 1970.
-pub(super) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+pub(super) fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// This process, as jobs are marked with it.
@@ -237,7 +236,7 @@ impl Work<'_> {
         &self,
         head: Option<&ManifestHead>,
         before: &[Listed],
-    ) -> Result<(Vec<Wanted>, Option<String>, i64), JobError> {
+    ) -> Result<(Vec<Wanted>, Option<String>, u64), JobError> {
         self.progress.phase(Phase::Listing);
         let at = now();
         let git = Git::of(&self.order.root);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::base::clock::utc;
 use crate::index::store::Job;
 use crate::model::code::{ActiveJob, JobStatus};
 
@@ -129,7 +130,7 @@ impl Progress {
             mode: job.mode,
             status: job.status,
             changed_files: job.changed,
-            started_at: crate::index::project::time::rfc3339(job.started_at),
+            started_at: utc(job.started_at),
             phase: state.phase.as_str(),
             done_files: self.files.load(Ordering::Relaxed),
             done_bytes: self.bytes.load(Ordering::Relaxed),

@@ -4,8 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::Project;
 use super::dirty::Taken;
-use super::{Project, time::rfc3339};
+use crate::base::clock::utc;
 use crate::index::job::{self, JobError, Order, Progress, Published, Stop};
 use crate::index::lock::WriterLock;
 use crate::index::store::{Job, LIVE, StoreError};
@@ -125,7 +126,7 @@ impl Project {
             mode: other.mode,
             status: other.status,
             changed_files: other.changed,
-            started_at: rfc3339(other.started_at),
+            started_at: utc(other.started_at),
             phase: "elsewhere",
             done_files: 0,
             done_bytes: 0,
@@ -157,7 +158,7 @@ impl Project {
                 job_id: job.id,
                 project_id: self.id.clone(),
                 mode: job.mode,
-                started_at: rfc3339(job.started_at),
+                started_at: utc(job.started_at),
             });
         }
         *self.interrupted.lock() = found;

@@ -21,7 +21,8 @@ use crate::index::manifest::{Entry, PathClass};
 use crate::index::store::{LIVE, Origin, StoreError};
 use crate::index::text::{Ask, Found, FoundLine, Narrowed, Options, Pattern, Read, Why, search};
 use crate::model::code::{
-    Completeness, DetailLevel, Metadata, NextAction, Refusal, ResultType, Row, Rows, SearchMode, SearchQuery, tools,
+    Asked, CodeQuery, Completeness, DetailLevel, Metadata, NextAction, Refusal, ResultType, Row, Rows, SearchMode,
+    SearchQuery, tools,
 };
 
 impl Project {
@@ -131,7 +132,8 @@ impl Project {
         }
         metadata.warnings.sort();
         let (detail, compact) = (query.shape.detail, query.shape.compact);
-        Rows { rows, intent: None, total, next, detail, compact, metadata }
+        let asked = Asked::default();
+        Rows { rows, intent: None, total, next, detail, compact, asked, metadata }
     }
 
     fn line(&self, entry: &Entry, line: FoundLine, query: &SearchQuery) -> Row {
@@ -154,26 +156,9 @@ impl Project {
 
 /// The arguments that show what comes next.
 fn more(query: &SearchQuery, offset: usize) -> serde_json::Value {
-    let mut arguments = serde_json::json!({
-        "query": query.text,
-        "mode": if query.mode == SearchMode::Regex { "regex" } else { "text" },
-        "case": query.case.as_str(),
-        "limit": query.shape.limit,
-        "offset": offset,
-    });
-    if query.word {
-        arguments["word"] = true.into();
-    }
-    if !query.globs.is_empty() {
-        arguments["paths"] = query.globs.clone().into();
-    }
-    if let Some(language) = &query.shape.language {
-        arguments["language"] = language.as_str().into();
-    }
-    if let Some(reference) = &query.shape.reference {
-        arguments["ref"] = reference.as_str().into();
-    }
-    arguments
+    let mode = if query.mode == SearchMode::Regex { SearchMode::Regex } else { SearchMode::Text };
+    let next = SearchQuery { mode, offset, ..query.clone() };
+    Asked::of(&CodeQuery::Search(next)).arguments.into()
 }
 
 /// A file that no job has seen yet.

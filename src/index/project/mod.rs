@@ -15,7 +15,6 @@ pub mod settings;
 mod sources;
 mod state;
 mod symbols;
-pub(super) mod time;
 mod view;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! How a project is: for `index_status`, `health_check` and the commands.
 
-use super::time::rfc3339;
 use super::{Project, broken};
+use crate::base::clock::utc;
 use crate::base::limits::MAX_RECENT_JOBS;
 use crate::index::job::{self, JobError, Swept};
 use crate::index::store::{LIVE, ManifestHead, StoreError};
@@ -64,8 +64,8 @@ impl Project {
             status: job.status,
             reference: job.reference,
             changed_files: job.changed,
-            started_at: rfc3339(job.started_at),
-            ended_at: job.ended_at.map(rfc3339),
+            started_at: utc(job.started_at),
+            ended_at: job.ended_at.map(utc),
             message: job.message,
         });
         let metadata = here.map_or_else(|| self.metadata_of(&project), |here| here.metadata);
@@ -111,7 +111,7 @@ impl Project {
             current_schema_version: current,
             required_schema_version: SCHEMA_VERSION,
             freshness: if schema == Schema::Compatible { metadata.freshness } else { Freshness::Stale },
-            last_indexed_at: head.as_ref().map(|head| rfc3339(head.published_at)),
+            last_indexed_at: head.as_ref().map(|head| utc(head.published_at)),
             reference: metadata.reference,
             file_count: head.as_ref().map_or(0, |head| head.files),
             symbol_count: head.as_ref().map_or(0, |head| head.symbols),

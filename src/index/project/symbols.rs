@@ -9,8 +9,8 @@ use crate::index::language::Language;
 use crate::index::ranked::{Hit, RankError, Ranked, RankedAsk, classify};
 use crate::index::store::StoreError;
 use crate::model::code::{
-    CodeError, Completeness, ExplainLevel, Intent, LocateBy, LocateQuery, Metadata, NextAction, Reasons, Refusal,
-    ResultType, Rows, Schema, SearchMode, SearchQuery, Shape, SymbolKind, tools,
+    Asked, CodeError, Completeness, ExplainLevel, Intent, LocateBy, LocateQuery, Metadata, NextAction, Reasons,
+    Refusal, ResultType, Rows, Schema, SearchMode, SearchQuery, Shape, SymbolKind, tools,
 };
 
 /// Of so many times as many hits as are wanted, copies are sorted out.
@@ -151,7 +151,16 @@ impl Project {
         if level != ExplainLevel::Off {
             metadata.reasons = Some((level, found.hits.iter().map(|hit| hit.reasons).collect()));
         }
-        Ok(Rows { rows, intent: None, total, next: Vec::new(), detail: shape.detail, compact: shape.compact, metadata })
+        Ok(Rows {
+            rows,
+            intent: None,
+            total,
+            next: Vec::new(),
+            detail: shape.detail,
+            compact: shape.compact,
+            asked: Asked::default(),
+            metadata,
+        })
     }
 }
 
@@ -166,7 +175,16 @@ fn nothing(shape: &Shape, intent: Option<Intent>, mut metadata: Metadata) -> Row
         reason: "Nothing is indexed yet.".to_owned(),
     });
     let next = next.into_iter().collect();
-    Rows { rows: Vec::new(), intent, total: 0, next, detail: shape.detail, compact: shape.compact, metadata }
+    Rows {
+        rows: Vec::new(),
+        intent,
+        total: 0,
+        next,
+        detail: shape.detail,
+        compact: shape.compact,
+        asked: Asked::default(),
+        metadata,
+    }
 }
 
 fn not_ready(metadata: Metadata) -> Box<Refusal> {

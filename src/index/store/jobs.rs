@@ -22,9 +22,9 @@ pub(in crate::index) struct Job {
     /// Files that it had to read.
     pub changed: u64,
     /// In seconds since 1970.
-    pub started_at: i64,
+    pub started_at: u64,
     /// The same, once it has ended.
-    pub ended_at: Option<i64>,
+    pub ended_at: Option<u64>,
     /// Why it failed.
     pub message: Option<String>,
     /// The process that does it.
@@ -42,8 +42,8 @@ fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
         mode: JobMode::parse(&mode).unwrap_or_default(),
         status: JobStatus::parse(&status).unwrap_or(JobStatus::Failed),
         changed: changed.cast_unsigned(),
-        started_at: row.get(6)?,
-        ended_at: row.get(7)?,
+        started_at: row.get::<_, i64>(6)?.cast_unsigned(),
+        ended_at: row.get::<_, Option<i64>>(7)?.map(i64::cast_unsigned),
         message: row.get(8)?,
         holder: row.get(9)?,
     })
@@ -79,8 +79,8 @@ impl Transaction<'_> {
             job.mode.as_str(),
             job.status.as_str(),
             job.changed.cast_signed(),
-            job.started_at,
-            job.ended_at,
+            job.started_at.cast_signed(),
+            job.ended_at.map(u64::cast_signed),
             job.message,
             job.holder,
         ])?;

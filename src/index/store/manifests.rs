@@ -26,7 +26,7 @@ pub(in crate::index) struct ManifestHead {
     /// The commit that it shows, or that the working tree was checked out from.
     pub commit: Option<String>,
     /// When it was published, in seconds since 1970.
-    pub published_at: i64,
+    pub published_at: u64,
     /// Files that are searched.
     pub files: u64,
     /// Symbols in them.
@@ -58,7 +58,7 @@ fn head(row: &Row<'_>) -> rusqlite::Result<ManifestHead> {
         id: row.get(0)?,
         key: ManifestKey { place: row.get(1)?, reference: row.get(2)? },
         commit: row.get(3)?,
-        published_at: row.get(4)?,
+        published_at: row.get::<_, i64>(4)?.cast_unsigned(),
         files: files.cast_unsigned(),
         symbols: symbols.cast_unsigned(),
         is_whole: row.get(7)?,
@@ -105,7 +105,7 @@ impl Transaction<'_> {
             head.key.place,
             head.key.reference,
             head.commit,
-            head.published_at,
+            head.published_at.cast_signed(),
             head.files.cast_signed(),
             head.symbols.cast_signed(),
             head.is_whole,
