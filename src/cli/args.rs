@@ -1,11 +1,13 @@
 //! The commands and their flags, declared once: help, completions and the man page come from here.
 
+mod code;
 mod operating;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use code::{IndexArgs, IndexCommand, OutlineArgs, PlaceArgs, SearchArgs};
 pub use operating::{PermissionsCommand, PickArgs, PutArgs, TokenCommand, TopArgs, WorkspacesArgs, WorkspacesCommand};
 
 use super::bench::args::BenchArgs;
@@ -60,6 +62,26 @@ pub enum Command {
         after_help = "Examples:\n  codeyard call workspaceSymbols '{\"query\": \"Order\"}'\n  codeyard call hover '{\"uri\": \"src/main.c\", \"position\": {\"line\": 4, \"character\": 7}}'\n  codeyard call incomingCalls '{\"filePath\": \"src/yard.c\", \"line\": 36, \"character\": 15}'\n  codeyard call diagnostics.document '{\"uri\": \"src/main.c\"}' --json | jq .diagnostics"
     )]
     Call(CallArgs),
+    /// Make the code index of a repository, or bring it up to date.
+    ///
+    /// Text is searchable first, symbols follow. The index lies in the state directory, is shared by all branches and working
+    /// trees of a repository, and may be used by a running server meanwhile. Nothing is written into the repository.
+    #[command(
+        after_help = "Examples:\n  codeyard index\n  codeyard index --root ~/src/linux --watch\n  codeyard index --ref main\n  codeyard index stats"
+    )]
+    Index(IndexArgs),
+    /// Search code: by name, by words, by text, by regular expression.
+    ///
+    /// The index is made or brought up to date first. Rows are `path:line: kind name`, lines `path:line:text`.
+    #[command(
+        after_help = "Examples:\n  codeyard search parse_config\n  codeyard search 'split a path into segments'\n  codeyard search --mode regex 'fn \\w+_init\\(' --glob 'src/**' --context 2\n  codeyard search --mode text 'TODO' --word --json"
+    )]
+    Search(SearchArgs),
+    /// Show what a file declares, nested.
+    #[command(
+        after_help = "Examples:\n  codeyard outline src/main.rs\n  codeyard outline src/main.rs --depth top --ref main"
+    )]
+    Outline(OutlineArgs),
     /// List, install, remove and find language servers; restart and stop those that run.
     #[command(subcommand)]
     Servers(ServersCommand),

@@ -7,6 +7,7 @@ pub mod assemble;
 pub mod bench;
 pub mod call;
 pub mod client;
+pub mod code;
 pub mod configuration;
 pub mod doctor;
 pub mod documents;
@@ -75,6 +76,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Stdio(args) => stdio::run(args),
         Command::Quickstart(args) => quickstart::run(args),
         Command::Call(args) => call::run(args),
+        Command::Index(args) => code::run_index(args),
+        Command::Search(args) => code::run_search(args),
+        Command::Outline(args) => code::run_outline(args),
         Command::Servers(command) => servers::run(command),
         Command::Workspaces(args) => workspaces::run(args),
         Command::Top(args) => top::run(args),

@@ -29,7 +29,7 @@ mod store;
 pub mod text;
 
 pub use facts::{Facts, MAX_DOC, MAX_SIGNATURE, Reference, Role, Symbol};
-pub use job::{JobError, Phase, Progress, Published, Stop, Swept};
+pub use job::{JobError, JobProgress, Phase, Progress, Published, Stop, Swept};
 pub use language::Language;
 pub use manifest::{ContentNo, Entry, Manifest, PathClass};
 pub use project::Project;

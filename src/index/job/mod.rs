@@ -24,7 +24,7 @@ use super::scan;
 use super::store::{Job, LIVE, Listed, ManifestHead, ManifestKey, Origin, Store, StoreError};
 use crate::model::code::{JobMode, JobStatus};
 
-pub use progress::{Phase, Progress, Stop};
+pub use progress::{JobProgress, Phase, Progress, Stop};
 use read::Wanted;
 pub use tidy::Swept;
 pub(super) use tidy::sweep;

@@ -93,7 +93,7 @@ struct State {
 
 /// How far a job is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Snapshot {
+pub struct JobProgress {
     /// See there.
     pub phase: Phase,
     /// Files of this phase that are done, and how many there are.
@@ -108,10 +108,10 @@ pub struct Snapshot {
 
 impl Progress {
     /// How far the job is.
-    pub fn snapshot(&self) -> Snapshot {
+    pub fn snapshot(&self) -> JobProgress {
         let state = self.state.lock();
         let done = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Snapshot {
+        JobProgress {
             phase: state.phase,
             files: (done(&self.files), state.total.0),
             bytes: (done(&self.bytes), state.total.1),
