@@ -131,7 +131,7 @@ impl Project {
         }
         metadata.warnings.sort();
         let (detail, compact) = (query.shape.detail, query.shape.compact);
-        Rows { rows, intent: None, total, next, detail, compact, metadata }
+        Rows { rows, intent: None, total, next, detail, compact, asked: query.into(), metadata }
     }
 
     fn line(&self, entry: &Entry, line: FoundLine, query: &SearchQuery) -> Row {

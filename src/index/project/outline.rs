@@ -31,6 +31,7 @@ impl Project {
             language: entry.language.map(crate::index::Language::name),
             depth: query.depth,
             symbols: nested(&facts, query.depth),
+            asked: query.into(),
             metadata,
         })
     }
