@@ -14,8 +14,8 @@ use crate::catalog::Reply;
 use crate::catalog::dialect::error_reply;
 use crate::model::answer::Answer;
 use crate::model::code::{
-    CodeAnswer, Completeness, Depth, DetailLevel, Health, Metadata, Outline, OutlineSymbol, Refusal, ResultType, Row,
-    Rows, Status,
+    CodeAnswer, Completeness, Depth, DetailLevel, Health, Metadata, NextAction, Outline, OutlineSymbol, Refusal,
+    ResultType, Row, Rows, Status,
 };
 use crate::model::error::{ErrorCode, ToolError};
 
@@ -111,7 +111,10 @@ fn frame(found: &Rows, shown: &[Box<RawValue>], warning: Option<String>, room: R
         metadata.warnings.push(warning);
     }
     metadata.warnings.sort_unstable();
-    let actions = || narrower.iter().chain(&found.next).map(shape::action).collect();
+    // Who goes on behind what was left out would miss it.
+    let skips = |next: &&NextAction| narrower.is_some() && next.arguments.get("offset").is_some();
+    let next = found.next.iter().filter(|next| !skips(next));
+    let actions = || narrower.iter().chain(next).map(shape::action).collect();
     let payload = RowsShape {
         results: shown,
         query_intent: found.intent.map(|intent| intent.as_str()),

@@ -478,8 +478,10 @@ fn each_kind_of_answer_names_the_call_that_gives_more() {
     for (mode, expected) in [(SearchMode::Auto, "text"), (SearchMode::Text, "text"), (SearchMode::Regex, "regex")] {
         let query = SearchQuery { mode, offset: 100, ..query(DetailLevel::Signature, false) };
         let lines = (0..200).map(|at| line(at, &"x".repeat(1_000))).collect();
-        let found = Rows { asked: asked(query), ..rows(lines) };
+        let behind = NextAction { tool: tools::SEARCH, arguments: json!({"offset": 300}), reason: "more".into() };
+        let found = Rows { asked: asked(query), next: vec![behind], ..rows(lines) };
         let cut = value(CodeAnswer::Rows(found));
+        assert_eq!(cut["suggested_next_actions"].as_array().unwrap().len(), 1, "nothing is passed over");
         let next = &cut["suggested_next_actions"][0]["arguments"];
         let kept = cut["results"].as_array().unwrap().len() as u64;
         assert_eq!((next["offset"].as_u64(), &next["mode"]), (Some(100 + kept), &json!(expected)));

@@ -132,8 +132,7 @@ impl Project {
         }
         metadata.warnings.sort();
         let (detail, compact) = (query.shape.detail, query.shape.compact);
-        let asked = Asked::default();
-        Rows { rows, intent: None, total, next, detail, compact, asked, metadata }
+        Rows { rows, intent: None, total, next, detail, compact, asked: query.into(), metadata }
     }
 
     fn line(&self, entry: &Entry, line: FoundLine, query: &SearchQuery) -> Row {

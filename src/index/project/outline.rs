@@ -3,7 +3,7 @@
 use super::symbols::store_broken;
 use super::{Here, Project};
 use crate::index::facts::{Facts, Symbol};
-use crate::model::code::{Asked, CodeError, Completeness, Depth, Outline, OutlineQuery, OutlineSymbol, Refusal};
+use crate::model::code::{CodeError, Completeness, Depth, Outline, OutlineQuery, OutlineSymbol, Refusal};
 
 impl Project {
     /// `get_file_outline`.
@@ -31,7 +31,7 @@ impl Project {
             language: entry.language.map(crate::index::Language::name),
             depth: query.depth,
             symbols: nested(&facts, query.depth),
-            asked: Asked::default(),
+            asked: query.into(),
             metadata,
         })
     }

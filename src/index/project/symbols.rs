@@ -56,6 +56,7 @@ impl Project {
         }
         let mut rows = self.ranked(found, &query.shape, &here, &view)?;
         rows.intent = Some(intent);
+        rows.asked = query.into();
         rows.next = next_actions(query, &rows);
         Ok(rows)
     }
@@ -81,7 +82,7 @@ impl Project {
                     .ranked
                     .locate(&ask, &self.settings().weights)
                     .map_err(|error| symbols_broken(&error, &here))?;
-                return self.ranked(found, &query.shape, &here, &view);
+                return Ok(Rows { asked: query.into(), ..self.ranked(found, &query.shape, &here, &view)? });
             }
             LocateBy::SymbolId(id) | LocateBy::StableId(id) => (id, CodeError::SymbolNotFound),
             LocateBy::ResultId(id) => (id, CodeError::ResultNotFound),
@@ -104,7 +105,7 @@ impl Project {
         let reasons = Reasons { exact_match_boost: 1.0, definition_boost: 1.0, final_score: 1.0, ..Reasons::default() };
         let hit = Hit { entry, content, ordinal: Some(ordinal), reasons };
         let found = Ranked { hits: vec![hit], total: 1, intent: Intent::Symbol, cut: false };
-        self.ranked(found, &query.shape, &here, &view)
+        Ok(Rows { asked: query.into(), ..self.ranked(found, &query.shape, &here, &view)? })
     }
 
     fn by_id(&self, id: Option<SymbolId>, here: &Here<'_>, view: &View) -> Result<Option<(usize, u32)>, Box<Refusal>> {
@@ -151,16 +152,8 @@ impl Project {
         if level != ExplainLevel::Off {
             metadata.reasons = Some((level, found.hits.iter().map(|hit| hit.reasons).collect()));
         }
-        Ok(Rows {
-            rows,
-            intent: None,
-            total,
-            next: Vec::new(),
-            detail: shape.detail,
-            compact: shape.compact,
-            asked: Asked::default(),
-            metadata,
-        })
+        let (next, asked) = (Vec::new(), Asked::default());
+        Ok(Rows { rows, intent: None, total, next, detail: shape.detail, compact: shape.compact, asked, metadata })
     }
 }
 
@@ -175,16 +168,8 @@ fn nothing(shape: &Shape, intent: Option<Intent>, mut metadata: Metadata) -> Row
         reason: "Nothing is indexed yet.".to_owned(),
     });
     let next = next.into_iter().collect();
-    Rows {
-        rows: Vec::new(),
-        intent,
-        total: 0,
-        next,
-        detail: shape.detail,
-        compact: shape.compact,
-        asked: Asked::default(),
-        metadata,
-    }
+    let (rows, asked) = (Vec::new(), Asked::default());
+    Rows { rows, intent, total: 0, next, detail: shape.detail, compact: shape.compact, asked, metadata }
 }
 
 fn not_ready(metadata: Metadata) -> Box<Refusal> {

@@ -24,9 +24,9 @@ impl Asked {
     pub fn of(query: &CodeQuery) -> Self {
         let mut given = Given::default();
         match query {
-            CodeQuery::Search(query) => search(&mut given, query),
-            CodeQuery::Locate(query) => locate(&mut given, query),
-            CodeQuery::Outline(query) => outline(&mut given, query),
+            CodeQuery::Search(query) => return query.into(),
+            CodeQuery::Locate(query) => return query.into(),
+            CodeQuery::Outline(query) => return query.into(),
             CodeQuery::Health { workspace } => given.text("workspace", workspace.as_deref()),
             CodeQuery::Index { force, reference } | CodeQuery::Sync { force, reference } => {
                 given.flag("force", *force);
@@ -34,7 +34,37 @@ impl Asked {
             }
             CodeQuery::Status { reference } => given.text("ref", reference.as_deref()),
         }
+        given.into()
+    }
+}
+
+impl From<Given> for Asked {
+    fn from(given: Given) -> Self {
         Self { arguments: given.0, payload_bytes: None }
+    }
+}
+
+impl From<&SearchQuery> for Asked {
+    fn from(query: &SearchQuery) -> Self {
+        let mut given = Given::default();
+        search(&mut given, query);
+        given.into()
+    }
+}
+
+impl From<&LocateQuery> for Asked {
+    fn from(query: &LocateQuery) -> Self {
+        let mut given = Given::default();
+        locate(&mut given, query);
+        given.into()
+    }
+}
+
+impl From<&OutlineQuery> for Asked {
+    fn from(query: &OutlineQuery) -> Self {
+        let mut given = Given::default();
+        outline(&mut given, query);
+        given.into()
     }
 }
 
