@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use super::index_limits::*;
+
 /// Largest request body or stdio line, in bytes (contract §5.1).
 pub const MAX_REQUEST_BYTES: usize = 1_048_576;
 /// Largest response body, in bytes (contract §5.1).
@@ -43,18 +45,6 @@ pub const MAX_CALL_ITEMS: usize = 64;
 /// So long before a call's deadline a linter that hasn't answered yet is left behind if another server has, in milliseconds.
 pub const LATE_SERVER_MS: u64 = 150;
 
-/// Rows of an answer of the catalog `code` when the call names no number (decisions §5).
-pub const DEFAULT_CODE_ROWS: usize = 10;
-/// Most rows of an answer of the catalog `code` (decisions §5).
-pub const MAX_CODE_ROWS: usize = 200;
-/// Most lines shown on each side of a found line.
-pub const MAX_CODE_CONTEXT_LINES: usize = 10;
-/// Most globs of one search.
-pub const MAX_CODE_GLOBS: usize = 64;
-/// Longest text in an argument of the catalog `code`, in code points.
-pub const MAX_CODE_TEXT_CHARS: usize = 4_096;
-/// Largest `structuredContent` of the catalog `code`, in bytes; what doesn't fit is left out, and said (decisions §5).
-pub const MAX_CODE_PAYLOAD_BYTES: usize = 64 * 1024;
 /// Levels of an outline that are shown.
 pub const MAX_OUTLINE_LEVELS: usize = 32;
 
@@ -319,20 +309,6 @@ pub const WATCH_BARRIER_MS: u64 = 250;
 pub const MAX_IGNORE_FILE_BYTES: u64 = 1024 * 1024;
 /// Largest file of git that is read to know where `HEAD` is, in bytes.
 pub const MAX_GIT_FILE_BYTES: u64 = 32 * 1024 * 1024;
-/// Longest text or regular expression that is searched for, in bytes.
-pub const MAX_PATTERN_BYTES: usize = 4_096;
-/// What a compiled regular expression may take, in bytes.
-pub const MAX_REGEX_BYTES: usize = 16 * 1024 * 1024;
-/// What each thread may remember of a regular expression's states while it searches, in bytes; beyond it they are made anew.
-pub const REGEX_CACHE_BYTES: usize = 16 * 1024 * 1024;
-/// Longest part of one line that is shown, in bytes; it is cut at a letter.
-pub const MAX_SHOWN_LINE_BYTES: usize = 1_000;
-/// Matches in one line whose places are told.
-pub const MAX_SHOWN_MATCHES: usize = 64;
-/// A thread that searches keeps this much room for the next file, in bytes.
-pub const KEPT_READ_BUFFER_BYTES: usize = 4 * 1024 * 1024;
-/// Pairs of a trigram and a content held in memory while the text index is made, 16 bytes each; further ones go to the disk.
-pub const TEXT_PAIRS_IN_MEMORY: usize = 8 * 1024 * 1024;
 /// Longest path the gate looks at, in bytes.
 pub const MAX_PATH_BYTES: usize = 4_096;
 /// Longest URI the gate looks at, in bytes: the longest path with every byte escaped, and the scheme and host.
@@ -345,54 +321,6 @@ pub const MAX_GATE_RETRIES: usize = 16;
 pub const FRESH_STAMP_MS: u32 = 2_000;
 /// Retry hint, in milliseconds, on an answer that asks to come back.
 pub const RETRY_AFTER_MS: u64 = 500;
-
-/// Memory of the writer of the symbol index, in bytes; what it holds beyond is written out.
-pub const SYMBOL_WRITER_BYTES: usize = 64 * 1024 * 1024;
-/// Longest name that the symbol index holds, in bytes; longer ones are cut.
-pub const MAX_SYMBOL_NAME_BYTES: usize = 240;
-/// Symbols of one content that the symbol index holds.
-pub const MAX_SYMBOLS_PER_CONTENT: usize = 1 << 24;
-/// Words of one symbol's comment, and of its signature, that the symbol index holds.
-pub const MAX_SYMBOL_WORDS: usize = 120;
-/// Words of a ranked question that are looked for.
-pub const MAX_RANKED_WORDS: usize = 8;
-/// Names in front of the name in a ranked question that are looked for.
-pub const MAX_RANKED_QUALIFIERS: usize = 4;
-/// Places in the symbol index that one ranked question starts from; what is rarer goes first.
-pub const MAX_RANKED_POSTINGS: u64 = 150_000;
-/// Terms with the same beginning that a ranked question looks at.
-pub const MAX_RANKED_EXPANSIONS: usize = 128;
-/// Longest ranked question, in bytes; longer ones are cut.
-pub const MAX_RANKED_TEXT_BYTES: usize = 1_024;
-
-/// Unless configured otherwise a file of more bytes isn't searched.
-pub const MAX_SEARCHED_FILE_BYTES: u64 = 16 * 1024 * 1024;
-/// Unless configured otherwise a file of more bytes isn't parsed; it is searched as text.
-pub const MAX_PARSED_FILE_BYTES: u64 = 2 * 1024 * 1024;
-/// Files of one root that are indexed.
-pub const MAX_INDEXED_FILES: usize = 1_000_000;
-/// The facts of one content as bytes; more is damage.
-pub const MAX_PACKED_FACTS_BYTES: usize = 256 * 1024 * 1024;
-/// The list of a manifest's files as bytes; more is damage.
-pub const MAX_PACKED_LISTING_BYTES: usize = 1024 * 1024 * 1024;
-/// Jobs of one root that are remembered.
-pub const MAX_REMEMBERED_JOBS: usize = 50;
-/// Jobs that `index_status` shows.
-pub const MAX_RECENT_JOBS: usize = 10;
-/// Contents that no segment of the text index covers, and that every search looks at.
-pub const MAX_LOOSE_CONTENTS: usize = 256;
-/// Segments of the text index; beyond it they are merged.
-pub const MAX_SEGMENTS: usize = 12;
-/// Manifests of one project that are kept in memory.
-pub const MAX_CACHED_VIEWS: usize = 4;
-/// Contents whose facts are kept in memory.
-pub const MAX_CACHED_FACTS: std::num::NonZeroUsize = std::num::NonZeroUsize::new(512).unwrap();
-/// Lines of a preview.
-pub const MAX_PREVIEW_LINES: usize = 10;
-/// Bytes of a preview.
-pub const MAX_PREVIEW_BYTES: usize = 2_000;
-/// Symbols beside a row.
-pub const MAX_RELATED: usize = 5;
 
 /// The configurable limits of answers. Defaults are the maxima.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -461,23 +389,4 @@ impl Limits {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn larger_values_are_clamped_and_smaller_ones_stay() {
-        let wide = Limits { max_page_size: 9_999, request_timeout_ms: 60_000, ..Limits::default() };
-        assert_eq!(wide.clamped(), Limits::default());
-        let tight = Limits { max_page_size: 7, request_timeout_ms: 100, ..Limits::default() };
-        assert_eq!(tight.clone().clamped(), tight);
-        assert_eq!(Limits { max_page_size: 0, ..Limits::default() }.clamped().max_page_size, 1);
-    }
-    #[test]
-    fn the_tightest_takes_the_smaller_of_each() {
-        let one = Limits { max_page_size: 7, ..Limits::default() };
-        let two = Limits { max_page_size: 9, request_timeout_ms: 100, ..Limits::default() };
-        let both = Limits { max_page_size: 7, request_timeout_ms: 100, ..Limits::default() };
-        assert_eq!(one.clone().tightest(&two), both);
-        assert_eq!(two.tightest(&one), both);
-    }
-}
+mod tests;

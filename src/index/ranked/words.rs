@@ -92,7 +92,8 @@ pub(super) fn squeeze(name: &str) -> String {
 
 /// The longest beginning of `text` of at most `most` bytes.
 pub(super) fn cut(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most)]
+    let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or(0)]
 }
 
 #[cfg(test)]
