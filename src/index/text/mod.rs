@@ -29,6 +29,9 @@ mod segment;
 mod show;
 mod writer;
 
+#[cfg(test)]
+mod tests;
+
 pub use decode::{decode, is_binary};
 pub use merge::merge;
 pub use output::SegmentInfo;

@@ -7,7 +7,7 @@ use crate::base::limits::{MAX_PATTERN_BYTES, MAX_REGEX_BYTES, REGEX_CACHE_BYTES}
 use crate::model::code::CaseRule;
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ParserBuilder;
-use regex_syntax::ast::{Ast, ClassSet, ClassSetItem, Literal, parse};
+use regex_syntax::ast::{self, Ast, ClassSet, ClassSetItem, Literal, parse};
 use std::fmt;
 
 /// How deep groups may be nested, as in ripgrep.
@@ -92,9 +92,7 @@ impl Pattern {
         let source = if ask.is_regex { ask.pattern.clone() } else { regex_syntax::escape(&ask.pattern) };
         // What stands around it, as in ripgrep, keeps the parts of an alternation together.
         let source = format!("(?:{source})");
-        let mut parser = parse::ParserBuilder::new();
-        let parsed = parser.nest_limit(MAX_NESTING).build().parse(&source);
-        let ast = parsed.map_err(|error| syntax(&error.kind().to_string(), &source, error.span().start.offset))?;
+        let ast = parsed(&source).map_err(|error| misread(&ask.pattern, &error))?;
         let is_insensitive = match ask.case {
             CaseRule::Sensitive => false,
             CaseRule::Insensitive => true,
@@ -106,12 +104,8 @@ impl Pattern {
         builder.nest_limit(MAX_NESTING).size_limit(MAX_REGEX_BYTES).dfa_size_limit(REGEX_CACHE_BYTES);
         let mut parser = ParserBuilder::new();
         parser.utf8(false).multi_line(true).unicode(true).octal(false).nest_limit(MAX_NESTING);
-        let parsed = parser.case_insensitive(is_insensitive).build().parse(&source);
-        let hir = parsed.map_err(|error| match error {
-            regex_syntax::Error::Parse(error) => syntax(&error.kind().to_string(), &source, error.span().start.offset),
-            regex_syntax::Error::Translate(error) => {
-                syntax(&error.kind().to_string(), &source, error.span().start.offset)
-            }
+        let hir = parser.case_insensitive(is_insensitive).build().parse(&source).map_err(|error| match error {
+            regex_syntax::Error::Translate(error) => syntax(error.kind(), &source, error.span().start.offset, OPENED),
             error => PatternError::Syntax(error.to_string(), None),
         })?;
         let matcher = builder.build(&ask.pattern).map_err(|error| match error.kind() {
@@ -129,10 +123,25 @@ impl Pattern {
     }
 }
 
-/// The error at this byte of `source`, which is the pattern with three bytes before it.
-fn syntax(what: &str, source: &str, offset: usize) -> PatternError {
-    let before = source.get(3..offset).map(|before| before.chars().count() + 1);
-    PatternError::Syntax(what.to_owned(), before)
+/// Bytes that stand before the pattern in what is parsed.
+const OPENED: usize = "(?:".len();
+
+fn parsed(source: &str) -> Result<Ast, ast::Error> {
+    parse::ParserBuilder::new().nest_limit(MAX_NESTING).build().parse(source)
+}
+
+/// What is wrong with `pattern`: said of the pattern as it was given, if it is wrong without what was put around it.
+fn misread(pattern: &str, around: &ast::Error) -> PatternError {
+    match parsed(pattern) {
+        Err(error) => syntax(error.kind(), pattern, error.span().start.offset, 0),
+        Ok(_) => PatternError::Syntax(around.kind().to_string(), None),
+    }
+}
+
+/// The error at this byte of `source`, in which the pattern begins at `from`.
+fn syntax(what: &dyn fmt::Display, source: &str, offset: usize, from: usize) -> PatternError {
+    let before = source.get(from..offset).map(|before| before.chars().count() + 1);
+    PatternError::Syntax(what.to_string(), before)
 }
 
 /// The letters that a pattern itself holds: not those of classes such as `\pL`.

@@ -87,10 +87,11 @@ impl Plan {
     }
 
     fn literal(literal: &[u8]) -> Self {
-        let windows = literal.windows(3);
-        // Of a long literal the trigrams are taken at even distances.
-        let step = windows.len().div_ceil(LITERAL_GRAMS).max(1);
-        Self::and(windows.step_by(step).filter_map(|at| Some(Self::Gram(gram(at.try_into().ok()?)))))
+        let mut grams: Vec<Gram> = literal.windows(3).filter_map(|at| Some(gram(at.try_into().ok()?))).collect();
+        grams.sort_unstable();
+        grams.dedup();
+        let step = grams.len().div_ceil(LITERAL_GRAMS).max(1);
+        Self::and(grams.into_iter().step_by(step).map(Self::Gram))
     }
 
     fn by_pairs(known: &Knowledge) -> Self {

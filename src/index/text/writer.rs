@@ -36,14 +36,14 @@ impl SegmentWriter {
     /// # Errors
     /// Those of the file system.
     pub fn create(path: &Path, threads: usize) -> io::Result<Self> {
-        let runs = Runs::create(beside(path, ".runs"))?;
-        let pairs_each = (TEXT_PAIRS_IN_MEMORY / threads.max(1)).max(1 << 16);
-        Ok(Self::with_room(path, runs, pairs_each))
+        Self::with_room(path, (TEXT_PAIRS_IN_MEMORY / threads.max(1)).max(1 << 16))
     }
 
-    fn with_room(path: &Path, runs: Runs, pairs_each: usize) -> Self {
+    /// The same, with room for so many pairs in each thread.
+    pub(super) fn with_room(path: &Path, pairs_each: usize) -> io::Result<Self> {
+        let runs = Runs::create(beside(path, ".runs"))?;
         let (contents, idle) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-        Self { path: path.to_owned(), runs, pairs_each, contents, idle }
+        Ok(Self { path: path.to_owned(), runs, pairs_each, contents, idle })
     }
 
     /// Adds a content with its text, as [`decode`](super::decode) gives it. Adding it again with the same text changes nothing.

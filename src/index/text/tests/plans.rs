@@ -1,0 +1,221 @@
+//! A plan never excludes a text that has a match, whatever the pattern and the text are; and it does exclude others.
+
+use super::super::grams::{Collector, Gram, gram};
+use super::super::{Pattern, PatternError, Plan};
+use super::*;
+use grep_searcher::{BinaryDetection, SearcherBuilder, sinks};
+use proptest::prelude::*;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+fn grams(text: &[u8]) -> BTreeSet<Gram> {
+    thread_local! {
+        static COLLECTOR: RefCell<Collector> = RefCell::new(Collector::new());
+    }
+    let mut found = Vec::new();
+    COLLECTOR.with_borrow_mut(|collector| collector.collect(text, &mut found));
+    let distinct: BTreeSet<_> = found.iter().copied().collect();
+    assert_eq!(distinct.len(), found.len(), "a trigram came twice");
+    distinct
+}
+
+/// The same, by the definition.
+fn grams_by_definition(text: &[u8]) -> BTreeSet<Gram> {
+    let mut found = BTreeSet::new();
+    for line in text.split(|byte| *byte == b'\n') {
+        let line = line.to_ascii_lowercase();
+        found.extend(line.windows(3).map(|bytes| gram(bytes.try_into().unwrap())));
+        if let [one, other] = line[..] {
+            found.insert(gram([one, other, b'\n']));
+        }
+    }
+    found
+}
+
+fn matches(pattern: &Pattern, text: &[u8]) -> bool {
+    let mut any = false;
+    let mut builder = SearcherBuilder::new();
+    builder.binary_detection(BinaryDetection::none()).bom_sniffing(false).line_number(true);
+    let sink = sinks::Bytes(|_, _| {
+        any = true;
+        Ok(false)
+    });
+    builder.build().search_slice(&pattern.matcher, text, sink).unwrap();
+    any
+}
+
+/// A few letters, chosen for their cases: long s, Kelvin, sharp s, sigma, and what isn't a letter.
+const LETTERS: &[&str] = &["a", "b", "c", "k", "s", "A", "K", "S", "_", "1", " ", "ſ", "\u{212a}", "ß", "ς", "Σ", "é"];
+
+fn letter() -> impl Strategy<Value = String> {
+    prop::sample::select(LETTERS).prop_map(str::to_owned)
+}
+
+fn expression() -> impl Strategy<Value = String> {
+    let class = prop::sample::select(
+        &[
+            ".",
+            "\\w",
+            "\\d",
+            "\\s",
+            "[a-c]",
+            "[^a]",
+            "[ks]",
+            "[^ks_]",
+            "[a\\n]",
+            "[A-Z&&[^K]]",
+            "(?-u:[\\x80-\\xff])",
+            "\\p{Lu}",
+            "(?i:k)",
+            "(?i:[^s])",
+            "(?s:.)",
+            "[bB&&[^b]]",
+            "(?-i:S)",
+            "[\\x00-\\xff]",
+            "(?-u:\\xc5)",
+        ][..],
+    );
+    let look = prop::sample::select(&["^", "$", "\\b", "\\B", "\\A", "\\z", ""][..]);
+    let word = prop::collection::vec(letter(), 1..5).prop_map(|letters| letters.concat());
+    let leaf =
+        prop_oneof![4 => letter(), 4 => word, 3 => class.prop_map(str::to_owned), 1 => look.prop_map(str::to_owned)];
+    leaf.prop_recursive(5, 40, 5, |inner| {
+        let times =
+            prop::sample::select(&["*", "+", "?", "{2}", "{3}", "{2,}", "{0,2}", "{1,3}", "{9}", "{0}", "*?"][..]);
+        prop_oneof![
+            4 => prop::collection::vec(inner.clone(), 1..5).prop_map(|parts| parts.concat()),
+            3 => prop::collection::vec(inner.clone(), 2..5).prop_map(|parts| format!("(?:{})", parts.join("|"))),
+            2 => (inner.clone(), times).prop_map(|(part, times)| format!("(?:{part}){times}")),
+            1 => inner.clone().prop_map(|part| format!("({part})")),
+            1 => inner.prop_map(|part| format!("(?i:{part})")),
+        ]
+    })
+}
+
+fn text() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        12 => letter().prop_map(String::into_bytes),
+        2 => Just(b"\n".to_vec()),
+        1 => Just(b"\r\n".to_vec()),
+        1 => any::<u8>().prop_map(|byte| vec![byte]),
+        1 => Just("ab".repeat(9).into_bytes()),
+    ];
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_with_a_match_is_excluded(
+        expression in expression(),
+        texts in prop::collection::vec(text(), 1..8),
+        case in prop::sample::select(CaseRule::ALL),
+        word in any::<bool>(),
+    ) {
+        let ask = Ask { pattern: expression, is_regex: true, case, word };
+        let Ok(pattern) = Pattern::new(&ask) else { return Ok(()) };
+        for text in texts {
+            if matches(&pattern, &text) {
+                let plan = pattern.plan();
+                prop_assert!(plan.is_satisfied(&grams(&text)), "{ask:?} {plan:?} {:?}", String::from_utf8_lossy(&text));
+            }
+        }
+    }
+
+    /// Texts made from the pattern itself nearly always match, so that this isn't proven by texts that match nothing.
+    #[test]
+    fn a_text_is_never_excluded_by_its_own_pieces(
+        pieces in prop::collection::vec((prop::collection::vec(letter(), 0..7), 0..5_usize), 1..5),
+        before in text(),
+        after in text(),
+        case in prop::sample::select(CaseRule::ALL),
+    ) {
+        let (mut pattern, mut text) = (String::new(), before);
+        for (letters, form) in pieces {
+            let letters = letters.concat();
+            let (expression, instance) = match form {
+                0 => (letters.clone(), letters),
+                1 => (format!("(?:x|{letters}|yy)"), letters),
+                2 => (format!("(?:{letters})+"), letters.repeat(3)),
+                3 => (format!("(?i:{letters})"), letters.to_uppercase()),
+                _ => (format!("{letters}.*"), format!("{letters}##")),
+            };
+            pattern.push_str(&expression);
+            text.extend(instance.bytes());
+        }
+        text.extend(after);
+        let Ok(pattern) = Pattern::new(&Ask { pattern, is_regex: true, case, word: false }) else { return Ok(()) };
+        if matches(&pattern, &text) {
+            prop_assert!(pattern.plan().is_satisfied(&grams(&text)));
+        }
+    }
+
+    #[test]
+    fn trigrams_are_those_of_the_definition(texts in prop::collection::vec(prop::collection::vec(
+        prop_oneof![3 => Just(b'\n'), 3 => Just(b'a'), 3 => Just(b'B'), 1 => any::<u8>()], 0..40), 1..4)) {
+        for text in texts {
+            prop_assert_eq!(grams(&text), grams_by_definition(&text));
+        }
+    }
+}
+
+fn plan(pattern: &str, flags: &str) -> Plan {
+    Pattern::new(&ask(pattern, flags)).unwrap().plan().clone()
+}
+
+fn excludes(pattern: &str, flags: &str, text: &str) -> bool {
+    !plan(pattern, flags).is_satisfied(&grams(text.as_bytes()))
+}
+
+#[test]
+fn plans_exclude_what_they_can() {
+    assert!(excludes("struct", "F", "a strut, a truck, instruments"));
+    assert!(excludes("struct Foo", "Fi", "struct\nFoo"));
+    assert!(excludes("foo.*bar", "", "only foo here"));
+    assert!(excludes("foo.*bar", "", "only bar here"));
+    assert!(!excludes("foo.*bar", "", "bar and then foo"));
+    assert!(excludes("(foo|bar)baz", "", "foo bar baz"));
+    assert!(excludes("\\w+_init\\(", "", "some_init ("));
+    assert!(excludes("ab[cd]ef", "", "abc def abd"));
+    assert!(excludes("(abc)+", "", "ab bc ca"));
+    assert!(excludes("a{4}", "", "aa bb"));
+    assert!(excludes("x(?:ab|cd){2}y", "", "xab cdy"));
+    assert!(excludes("^use std::(fs|io);$", "", "use std::path;"));
+    assert!(excludes("qz", "F", "qa az zq"));
+    assert!(excludes("task_struct", "Fi", "task_list struct"));
+    assert!(excludes("kkkkkkkkssssssss", "i", "kkk kks kss"));
+    for everything in ["", "x", ".*", "a?", "[a-z]+", "(|abc)", "^$", "\\w\\w"] {
+        assert_eq!(plan(everything, ""), Plan::All, "{everything}");
+    }
+    assert_eq!(plan("[a&&b]cd", ""), Plan::Nothing);
+}
+
+#[test]
+fn plans_stay_small() {
+    let words: Vec<String> = (0..400).map(|number| format!("(?i:somekksword{number:03})")).collect();
+    for pattern in [words.join("|").chars().take(4_000).collect(), "k".repeat(4_000), "[a-f]{4}".repeat(400)] {
+        let Ok(pattern) = Pattern::new(&ask(&pattern, "i")) else { continue };
+        assert!(format!("{:?}", pattern.plan()).len() < 300_000);
+    }
+    assert!(excludes(&"abc def ".repeat(400), "F", "abc def, abc deg"));
+}
+
+#[test]
+fn a_pattern_that_cannot_be_read_says_what_is_wrong_and_what_to_do() {
+    let error = |pattern: &str, flags: &str| Pattern::new(&ask(pattern, flags)).unwrap_err();
+    assert_eq!(error("a\nb", "F"), PatternError::LineBreak);
+    assert_eq!(error("a\\nb", ""), PatternError::LineBreak);
+    assert!(error("a\nb", "").to_string().ends_with("more context lines."));
+    assert_eq!(error("a\\x00", ""), PatternError::Nul);
+    assert_eq!(error(&"x".repeat(4_097), "F"), PatternError::TooLong);
+    assert_eq!(error("((\\w{90}){90}){90}", ""), PatternError::TooLarge);
+    let text = error("ab(c", "").to_string();
+    assert_eq!(
+        text,
+        "The query isn't a regular expression: unclosed group, at letter 3. Correct it, or search for it letter by letter with \
+         mode \"text\"."
+    );
+    assert!(error("é[z-a]", "").to_string().contains("at letter 3"));
+    assert!(error("\\p{Nonsense}", "").to_string().contains("property"));
+}

@@ -1,0 +1,209 @@
+//! Segments: the same bytes whatever the order and the threads, whole or refused, merged as if made anew.
+
+use super::super::{Candidates, SegmentInfo, merge};
+use super::*;
+use crate::index::ContentNo;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+type Text = (ContentNo, Vec<u8>);
+
+/// Texts with common and rare trigrams, long and short ones, under numbers with gaps.
+fn texts(count: u32) -> Vec<Text> {
+    let text = |number: u32| {
+        let words =
+            (0..number % 37).map(|word| format!("word{} number{:x} common\n", word * number, number * 2_654_435));
+        (number * 3 + number % 2, words.collect::<String>().into_bytes())
+    };
+    (0..count).map(text).collect()
+}
+
+fn write(texts: &[Text], path: &Path, pairs_each: usize, threads: usize) -> SegmentInfo {
+    let writer = SegmentWriter::with_room(path, pairs_each).unwrap();
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((content, text)) = texts.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    writer.add(*content, text).unwrap();
+                }
+            });
+        }
+    });
+    writer.finish().unwrap()
+}
+
+fn plans() -> Vec<Pattern> {
+    let asks = [
+        ("common", "F"),
+        ("word1", "F"),
+        ("(word1|word22).*number[a-f]", ""),
+        ("nowhere", "F"),
+        ("rd", "F"),
+        ("2 ", "F"),
+        ("x", "F"),
+        ("WORD3\\d", "i"),
+    ];
+    asks.map(|(pattern, flags)| Pattern::new(&ask(pattern, flags)).unwrap()).into()
+}
+
+#[test]
+fn the_same_texts_give_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("segment");
+    let mut texts = texts(300);
+    let info = write(&texts, &path, 1 << 20, 1);
+    let expected = std::fs::read(&path).unwrap();
+    assert_eq!((info.contents, info.bytes), (300, expected.len() as u64));
+    texts.reverse();
+    // Little room, so that there are many runs; and some texts twice.
+    for (pairs_each, threads) in [(1 << 20, 1), (500, 1), (2_000, 4), (1, 3)] {
+        assert_eq!(write(&texts, &path, pairs_each, threads), info);
+        assert_eq!(std::fs::read(&path).unwrap(), expected, "{pairs_each} {threads}");
+        texts.rotate_left(97);
+    }
+    texts.extend_from_within(20..90);
+    write(&texts, &path, 700, 2);
+    assert_eq!(std::fs::read(&path).unwrap(), expected);
+    let left: Vec<_> = folder.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["segment"], "temporary files are left behind");
+}
+
+#[test]
+fn a_writer_that_is_given_up_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("segment");
+    let writer = SegmentWriter::with_room(&path, 10).unwrap();
+    writer.add(1, b"some text that is put aside").unwrap();
+    writer.add(2, b"and another one").unwrap();
+    drop(writer);
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn candidates_are_those_that_satisfy_the_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("segment");
+    let texts = texts(300);
+    write(&texts, &path, 5_000, 2);
+    let segment = Segment::open(&path).unwrap();
+    segment.verify().unwrap();
+    assert_eq!(segment.contents(), texts.iter().map(|(content, _)| *content).collect::<Vec<_>>());
+    let (mut fewer, mut none) = (0, 0);
+    for pattern in plans() {
+        let candidates = match segment.candidates(pattern.plan()).unwrap() {
+            Candidates::All => segment.contents().to_vec(),
+            Candidates::Some(some) => some,
+        };
+        for (content, text) in &texts {
+            let mut found = Vec::new();
+            super::super::grams::Collector::new().collect(text, &mut found);
+            if pattern.plan().is_satisfied(&found.into_iter().collect()) {
+                assert!(candidates.contains(content), "{pattern:?} lacks {content}");
+            }
+        }
+        fewer += usize::from(candidates.len() < texts.len());
+        none += usize::from(candidates.is_empty());
+        let narrowed = Narrowed::by([&segment], pattern.plan()).unwrap();
+        let may: Vec<_> = segment.contents().iter().copied().filter(|content| narrowed.may_match(*content)).collect();
+        assert_eq!(may, candidates);
+        // What no segment covers may always match.
+        assert!(narrowed.may_match(2) && narrowed.may_match(1_000_000));
+    }
+    assert!(fewer >= 4 && none >= 1, "{fewer} {none}");
+}
+
+#[test]
+fn an_empty_segment_is_one_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("segment");
+    write(&[], &path, 100, 1);
+    let segment = Segment::open(&path).unwrap();
+    segment.verify().unwrap();
+    assert_eq!(segment.info().contents, 0);
+    for pattern in plans() {
+        assert!(matches!(segment.candidates(pattern.plan()).unwrap(), Candidates::All | Candidates::Some(_)));
+    }
+    write(&[(7, Vec::new())], &path, 100, 1);
+    let segment = Segment::open(&path).unwrap();
+    assert_eq!(segment.contents(), [7]);
+    assert_eq!(segment.candidates(plans()[0].plan()).unwrap(), Candidates::Some(Vec::new()));
+}
+
+/// A damaged file gives an error, or it gives what the whole file gave.
+fn assert_refused_or_right(path: &Path, plans: &[Pattern], expected: &[Candidates]) -> bool {
+    let Ok(segment) = Segment::open(path) else { return true };
+    let verified = segment.verify();
+    let mut is_refused = verified.is_err();
+    for (pattern, expected) in plans.iter().zip(expected) {
+        match segment.candidates(pattern.plan()) {
+            Ok(candidates) => assert_eq!(&candidates, expected),
+            Err(error) => {
+                assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
+                assert!(error.to_string().contains("codeyard index --force"), "{error}");
+                is_refused = true;
+            }
+        }
+    }
+    is_refused
+}
+
+#[test]
+fn damage_is_found_wherever_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("segment");
+    write(&texts(13), &path, 5_000, 1);
+    let plans = plans();
+    let segment = Segment::open(&path).unwrap();
+    let expected: Vec<_> = plans.iter().map(|pattern| segment.candidates(pattern.plan()).unwrap()).collect();
+    let whole = std::fs::read(&path).unwrap();
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        std::fs::write(&path, &bytes).unwrap();
+        // The first bytes only say to people what the file is.
+        assert!(assert_refused_or_right(&path, &plans, &expected) || at < 8, "a change at {at} wasn't found");
+    }
+    for length in (0..whole.len()).step_by(7) {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        assert!(Segment::open(&path).is_err(), "cut at {length}");
+    }
+    for at in (0..whole.len()).step_by(101) {
+        let mut bytes = whole.clone();
+        bytes.drain(at..(at + 13).min(whole.len()));
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(assert_refused_or_right(&path, &plans, &expected), "bytes left out at {at}");
+    }
+    for nonsense in [vec![0; 72], vec![255; 200], b"cytext\r\n".repeat(9), Vec::new()] {
+        std::fs::write(&path, nonsense).unwrap();
+        assert!(Segment::open(&path).is_err());
+    }
+}
+
+#[test]
+fn merged_is_as_if_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let texts = texts(240);
+    // Three segments that overlap.
+    for (name, range) in [("a", 0..100), ("b", 80..170), ("c", 60..240)] {
+        write(&texts[range], &place(name), 3_000, 2);
+    }
+    let segments: Vec<Segment> = ["c", "a", "b"].map(|name| Segment::open(&place(name)).unwrap()).into();
+    let segments: Vec<&Segment> = segments.iter().collect();
+    let keeps: [&dyn Fn(ContentNo) -> bool; 4] =
+        [&|_| true, &|content| content % 5 != 0, &|content| content > 650, &|_| false];
+    for keep in keeps {
+        let merged = merge(&segments, keep, &place("merged")).unwrap();
+        let kept: Vec<Text> = texts.iter().filter(|(content, _)| keep(*content)).cloned().collect();
+        assert_eq!(merged, write(&kept, &place("anew"), 1 << 20, 1));
+        assert_eq!(std::fs::read(place("merged")).unwrap(), std::fs::read(place("anew")).unwrap());
+    }
+    let bytes = std::fs::read(place("a")).unwrap();
+    let mut damaged = bytes.clone();
+    damaged[40] ^= 1;
+    std::fs::write(place("a"), damaged).unwrap();
+    let one = Segment::open(&place("a")).unwrap();
+    std::fs::remove_file(place("merged")).unwrap();
+    assert!(merge(&[&one], &|_| true, &place("merged")).is_err());
+    assert!(!place("merged").exists() && !place("merged.partial").exists());
+}

@@ -1,0 +1,77 @@
+//! How lines are shown: texts, ranges, the lines around them, and which of many are kept.
+
+use super::super::FoundLine;
+use super::*;
+use crate::base::limits::MAX_SHOWN_LINE_BYTES;
+
+fn lines(text: &[u8], pattern: &str, context: usize) -> Vec<FoundLine> {
+    let files = [("a".to_owned(), text.to_vec())];
+    let folder = tempfile::tempdir().unwrap();
+    let segment = segment(&files, &folder.path().join("segment"));
+    let pattern = Pattern::new(&ask(pattern, "")).unwrap();
+    find(&files, &segment, &pattern, &Options { context, ..ALL }).lines
+}
+
+#[test]
+fn a_line_is_shown_with_its_matches_and_the_lines_around_it() {
+    let found = lines(b"one\r\ntwo foo foo\nthree\n\nfoo five", "fo+", 2);
+    let [second, fifth] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((second.line, second.text.as_str(), second.is_cut), (2, "two foo foo", false));
+    assert_eq!(second.matches, [(4, 7), (8, 11)]);
+    assert_eq!(
+        (&second.before[..], &second.after[..]),
+        (&["one".to_owned()][..], &["three".to_owned(), String::new()][..])
+    );
+    assert_eq!((fifth.line, fifth.text.as_str()), (5, "foo five"));
+    assert_eq!((fifth.before.as_slice(), fifth.after.len()), (&["three".to_owned(), String::new()][..], 0));
+    assert!(lines(b"a\nb\n", "b", 0)[0].before.is_empty());
+}
+
+#[test]
+fn what_is_not_utf8_is_replaced_and_ranges_stay_at_letters() {
+    let found = lines(b"caf\xe9 \xc3\xa9t\xc3\xa9 foo\xff\xffbar", "foo(?-u:.)", 0);
+    assert_eq!(found[0].text, "caf\u{fffd} été foo\u{fffd}\u{fffd}bar");
+    let (start, end) = found[0].matches[0];
+    assert_eq!(&found[0].text[start..end], "foo\u{fffd}");
+    // Half a letter that matched is shown as the whole letter.
+    let found = lines("xéy".as_bytes(), "(?-u:\\xc3)", 0);
+    assert_eq!(found[0].matches, [(1, 3)]);
+}
+
+#[test]
+fn a_long_line_is_cut_at_a_letter_and_its_first_match_is_seen() {
+    let found = lines(format!("{}needle{}", "é".repeat(3_000), "ü".repeat(3_000)).as_bytes(), "needle", 0);
+    let line = &found[0];
+    assert!(line.is_cut && line.skipped > 5_000 && line.text.len() <= MAX_SHOWN_LINE_BYTES);
+    let (start, end) = line.matches[0];
+    assert_eq!(&line.text[start..end], "needle");
+    assert!(line.text.starts_with('é') && line.text.ends_with('ü'));
+    // A match that is longer than what is shown.
+    let line = &lines("a".repeat(5_000).as_bytes(), "a{2000,}", 0)[0];
+    assert_eq!((line.skipped, line.text.len(), &line.matches[..]), (0, MAX_SHOWN_LINE_BYTES, &[(0, 1_000)][..]));
+    // The line before is long, this one isn't.
+    let line = &lines(format!("{}\nfoo\n", "b".repeat(2_000)).as_bytes(), "foo", 1)[0];
+    assert!(line.is_cut && line.before[0].len() == MAX_SHOWN_LINE_BYTES && line.text == "foo");
+    let invalid = [&[0xff; 2_000][..], b"foo"].concat();
+    assert!(lines(&invalid, "foo", 0)[0].text.len() <= MAX_SHOWN_LINE_BYTES);
+}
+
+#[test]
+fn any_window_is_the_same_part_of_all_lines_on_any_number_of_threads() {
+    let file = |number: usize| (format!("{number:03}"), "x foo\nnothing\nfoo y\n".repeat(number % 7).into_bytes());
+    let files: Vec<File> = (0..200).map(file).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let segment = segment(&files, &folder.path().join("segment"));
+    let pattern = Pattern::new(&ask("foo", "")).unwrap();
+    let all = find(&files, &segment, &pattern, &Options { context: 1, threads: 1, ..ALL });
+    assert!(all.lines.len() > 1_000 && all.is_complete);
+    for threads in [1, 2, 7] {
+        for (offset, limit) in [(0, 0), (0, 1), (0, 50), (3, 5), (500, 100), (1_100, 10_000), (99_999, 5)] {
+            let options = Options { context: 1, offset, limit, threads, stop: &|| false };
+            let found = find(&files, &segment, &pattern, &options);
+            let expected: Vec<_> = all.lines.iter().skip(offset).take(limit).cloned().collect();
+            assert_eq!(found.lines, expected, "{offset} {limit} {threads}");
+            assert_eq!((found.total, found.files, found.is_complete), (all.total, all.files, true));
+        }
+    }
+}
