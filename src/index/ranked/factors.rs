@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn the_closer_the_name_the_more_it_counts() {
         let exact = |text: &str, whats: &[(What, u64)]| {
-            with(text, whats, |scoring, lanes| scoring.candidate(lanes, info(SymbolKind::Fn)).exact)
+            with(text, whats, |scoring, lanes| rounded(scoring.candidate(lanes, info(SymbolKind::Fn)).exact))
         };
         assert_eq!(exact("parse", &[(What::Name, 1), (What::Squeezed, 1)]), 1.0);
         assert_eq!(exact("parse", &[(What::Squeezed, 1)]), 0.85);
