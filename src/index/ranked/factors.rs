@@ -136,6 +136,22 @@ impl<'a> Scoring<'a> {
         sum * self.scale + 0.000_2
     }
 
+    /// No less than the score of any candidate with these lanes: of one with the shortest name and comment.
+    pub fn bound_of_lanes(&self, lanes: u64) -> f64 {
+        let best = Info {
+            kind: self.kind.unwrap_or(SymbolKind::Fn),
+            language: 0,
+            visibility: Visibility::Public,
+            is_definition: true,
+            is_local: false,
+            name_words: 1,
+            doc_words: 0,
+            signature_words: 0,
+            ordinal: 0,
+        };
+        self.bound(&Candidate { definition: 1.0, ..self.candidate(lanes, best) })
+    }
+
     /// All factors of a candidate in this file. `words`: how many of the question's words the path holds.
     pub fn reasons(&self, candidate: &Candidate, entry: &Entry, words: usize) -> Reasons {
         self.finish(candidate, self.qualified(candidate, entry), self.affinity(entry, words))
@@ -370,6 +386,7 @@ mod tests {
                 for (path, words) in [("foo.rs", 2), ("tests/a/b.rs", 0)] {
                     let score = scoring.reasons(&candidate, &entry(path), words).final_score;
                     assert!(score <= scoring.bound(&candidate) && (0.0..=1.0).contains(&score));
+                    assert!(scoring.bound(&candidate) <= scoring.bound_of_lanes(lanes));
                 }
             }
         });
