@@ -116,6 +116,8 @@ fn listed(repository: Repository, root: &Path, files: &[PathBuf]) -> Vec<Listed>
         let params = json!({"textDocument": {"uri": uri_of(path)}});
         let raw = server.request("textDocument/documentSymbol", &params).unwrap();
         let mut waiting: Vec<Value> = list(&raw);
+        let text = fs::read_to_string(path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
         while let Some(entry) = waiting.pop() {
             let (name, kind) = (entry["name"].as_str().unwrap().to_owned(), entry["kind"].as_u64().unwrap());
             // What stands in a function is nobody's to find.
@@ -124,7 +126,9 @@ fn listed(repository: Repository, root: &Path, files: &[PathBuf]) -> Vec<Listed>
             }
             let range = entry.get("selectionRange").unwrap_or(&entry["location"]["range"]);
             let line = usize::try_from(range["start"]["line"].as_u64().unwrap()).unwrap();
-            if name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
+            // A name that a macro makes isn't written anywhere.
+            let is_written = lines.get(line).is_some_and(|text| text.contains(&name));
+            if is_written && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
                 found.push(Listed { name, path: relative(root, path), line, kind });
             }
         }

@@ -146,7 +146,15 @@ impl Indexed {
         if question.sort == Sort::Error {
             return self.rank_of_message(question);
         }
-        let right = |(path, line, _): &(String, u32, String)| *path == question.path && *line == question.line;
+        // The comment may stand at a prototype or an overload: the same function.
+        let same = |path: &str, name: &str| {
+            question.sort == Sort::Doc
+                && name == question.name
+                && (path == question.path || question.repository == Repository::Zstd)
+        };
+        let right = |(path, line, name): &(String, u32, String)| {
+            (*path == question.path && *line == question.line) || same(path, name)
+        };
         self.found(&question.query).iter().position(right).map(|at| at + 1)
     }
 

@@ -11,6 +11,10 @@ pub fn comment_of(repository: Repository, lines: &[&str], line: usize) -> String
 }
 
 fn docstring(lines: &[&str], line: usize) -> String {
+    let head = lines[line].trim_start();
+    if !["def ", "class ", "async def "].iter().any(|word| head.starts_with(word)) {
+        return String::new();
+    }
     let Some(end) = (line..lines.len().min(line + 12)).find(|at| lines[*at].trim_end().ends_with(':')) else {
         return String::new();
     };

@@ -14,8 +14,8 @@ const NAME: (f64, f64, f64) = (3.0, 0.6, 3.0);
 const START: (f64, f64, f64) = (1.8, 0.6, 3.0);
 const SCOPE: (f64, f64, f64) = (0.8, 0.0, 1.0);
 const SIGNATURE: (f64, f64, f64) = (0.6, 0.3, 6.0);
-const DOC: (f64, f64, f64) = (1.2, 0.5, 12.0);
-const PAIR: (f64, f64, f64) = (1.0, 0.3, 12.0);
+const DOC: (f64, f64, f64) = (1.6, 0.5, 12.0);
+const PAIR: (f64, f64, f64) = (1.4, 0.3, 12.0);
 /// How soon more of the same word counts less; each word counts once here, so that it only scales the length.
 const K1: f64 = 1.2;
 
@@ -64,7 +64,7 @@ impl<'a> Scoring<'a> {
     /// The factors that don't depend on the path.
     pub fn candidate(&self, lanes: u64, info: Info) -> Candidate {
         let mut found = Candidate::default();
-        let (mut named, mut begun, mut scoped) = (0_u64, 0_u64, 0_u64);
+        let (mut named, mut begun, mut scoped, mut elsewhere) = (0_u64, 0_u64, 0_u64, 0_u64);
         let mut left = lanes;
         let mut names = [0.0; 3];
         while left != 0 {
@@ -92,8 +92,14 @@ impl<'a> Scoring<'a> {
                     scoped |= 1 << at;
                     found.bm25 += part;
                 }
-                What::Signature(_) => found.bm25 += part * shortness(SIGNATURE, info.signature_words),
-                What::Doc(_) => found.bm25 += part * shortness(DOC, info.doc_words),
+                What::Signature(at) => {
+                    elsewhere |= 1 << at;
+                    found.bm25 += part * shortness(SIGNATURE, info.signature_words);
+                }
+                What::Doc(at) => {
+                    elsewhere |= 1 << at;
+                    found.bm25 += part * shortness(DOC, info.doc_words);
+                }
                 What::Pair(_) => found.bm25 += part * shortness(PAIR, info.doc_words),
             }
         }
@@ -104,6 +110,9 @@ impl<'a> Scoring<'a> {
         let partial = if in_name == words && words > 0 { 0.3 + 0.3 * share } else { 0.0 };
         let begins = if names[2] > 0.0 { names[2] + 0.2 * share } else { 0.0 };
         found.exact = names[0].max(names[1]).max(begins).max(partial);
+        // Who has all words is better than who has one of them in a better place.
+        let covered = (named | begun | scoped | elsewhere).count_ones() as f64;
+        found.bm25 *= covered / words.max(1) as f64;
         let missing = words - in_name;
         let scoped = (scoped & !(named | begun)).count_ones() as usize;
         found.scope_share = if missing == 0 { 0.0 } else { scoped as f64 / missing as f64 };
@@ -125,6 +134,22 @@ impl<'a> Scoring<'a> {
             + weights.bm25 * candidate.bm25 / (candidate.bm25 + weights.bm25_half);
         // Factors and score are rounded upwards by less than this.
         sum * self.scale + 0.000_2
+    }
+
+    /// No less than the score of any candidate with these lanes: of one with the shortest name and comment.
+    pub fn bound_of_lanes(&self, lanes: u64) -> f64 {
+        let best = Info {
+            kind: self.kind.unwrap_or(SymbolKind::Fn),
+            language: 0,
+            visibility: Visibility::Public,
+            is_definition: true,
+            is_local: false,
+            name_words: 1,
+            doc_words: 0,
+            signature_words: 0,
+            ordinal: 0,
+        };
+        self.bound(&Candidate { definition: 1.0, ..self.candidate(lanes, best) })
     }
 
     /// All factors of a candidate in this file. `words`: how many of the question's words the path holds.
@@ -228,7 +253,8 @@ fn definition(info: Info) -> f64 {
         Visibility::Restricted => 0.95,
         Visibility::Private => 0.9,
     };
-    kind * here * seen
+    let deep = if info.is_local { 0.7 } else { 1.0 };
+    kind * here * seen * deep
 }
 
 /// Whether a segment of the path, with or without its ending, is the squeezed name.
@@ -245,4 +271,124 @@ fn ends_with_path(path: &str, end: &str) -> bool {
     let path = path.to_lowercase();
     let end = end.trim_start_matches("./").trim_start_matches('/');
     path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::PathClass;
+
+    fn entry(path: &str) -> Entry {
+        Entry { path: path.into(), content: 0, language: None, size: 1, class: PathClass::of(path) }
+    }
+
+    fn info(kind: SymbolKind) -> Info {
+        let (visibility, ordinal) = (Visibility::Public, 0);
+        let (is_definition, is_local) = (true, false);
+        Info {
+            kind,
+            language: 0,
+            visibility,
+            is_definition,
+            is_local,
+            name_words: 2,
+            doc_words: 4,
+            signature_words: 4,
+            ordinal,
+        }
+    }
+
+    fn with<T>(text: &str, whats: &[(What, u64)], test: impl FnOnce(&Scoring, u64) -> T) -> T {
+        let asked = Asked::read(text);
+        let lanes: Vec<Lane> =
+            whats.iter().map(|(what, frequency)| Lane { what: *what, frequency: *frequency }).collect();
+        test(&Scoring::new(&asked, &Weights::default(), None, &lanes, 1_000), (1 << whats.len()) - 1)
+    }
+
+    #[test]
+    fn the_closer_the_name_the_more_it_counts() {
+        let exact = |text: &str, whats: &[(What, u64)]| {
+            with(text, whats, |scoring, lanes| rounded(scoring.candidate(lanes, info(SymbolKind::Fn)).exact))
+        };
+        assert_eq!(exact("parse", &[(What::Name, 1), (What::Squeezed, 1)]), 1.0);
+        assert_eq!(exact("parse", &[(What::Squeezed, 1)]), 0.85);
+        assert_eq!(exact("parse", &[(What::Begins, 1), (What::Word(0), 1)]), 0.6);
+        assert_eq!(exact("parse", &[(What::Word(0), 1)]), 0.45);
+        assert_eq!(exact("parse_conf", &[(What::Word(0), 1), (What::Start(1), 1)]), 0.6);
+        assert_eq!(exact("parse_conf", &[(What::Word(0), 1)]), 0.0);
+        assert_eq!(exact("parse", &[(What::Doc(0), 1)]), 0.0);
+    }
+
+    #[test]
+    fn rare_words_many_words_and_short_names_count_more() {
+        let bm25 = |whats: &[(What, u64)], name_words| {
+            let info = Info { name_words, ..info(SymbolKind::Fn) };
+            with("split the path", whats, |scoring, lanes| scoring.candidate(lanes, info).bm25)
+        };
+        assert!(bm25(&[(What::Word(0), 3)], 2) > bm25(&[(What::Word(0), 300)], 2));
+        assert!(bm25(&[(What::Word(0), 3)], 2) > bm25(&[(What::Word(0), 3)], 4));
+        assert!(bm25(&[(What::Word(0), 3)], 2) > bm25(&[(What::Doc(0), 3)], 2));
+        assert!(bm25(&[(What::Doc(0), 3), (What::Doc(1), 3)], 2) > 3.0 * bm25(&[(What::Doc(0), 3)], 2));
+        let twice = bm25(&[(What::Word(0), 3), (What::Start(0), 3)], 2);
+        assert_eq!(twice, bm25(&[(What::Word(0), 3)], 2), "a whole word isn't a beginning too");
+    }
+
+    #[test]
+    fn qualifiers_stand_around_or_in_the_path() {
+        let qualified = |text: &str, whats: &[(What, u64)], path: &str| {
+            with(text, whats, |scoring, lanes| {
+                let candidate = scoring.candidate(lanes, info(SymbolKind::Fn));
+                (
+                    scoring.reasons(&candidate, &entry(path), 0).qualified_name_boost,
+                    scoring.is_qualified(&candidate, &entry(path)),
+                )
+            })
+        };
+        assert_eq!(qualified("Foo::bar", &[(What::Qualifier(0), 1)], "a.rs"), (1.0, true));
+        assert_eq!(qualified("Foo::bar", &[(What::Name, 1)], "src/foo.rs"), (1.0, true));
+        assert_eq!(qualified("Foo::bar", &[(What::Name, 1)], "src/food.rs"), (0.0, false));
+        assert_eq!(qualified("a::Foo::bar", &[(What::Qualifier(1), 1)], "x.rs"), (0.5, false));
+        assert_eq!(qualified("src/x.rs:bar", &[(What::Name, 1)], "lib/src/x.rs"), (1.0, true));
+        assert_eq!(qualified("src/x.rs:bar", &[(What::Name, 1)], "lib/asrc/x.rs"), (0.0, false));
+        assert_eq!(qualified("bar", &[(What::Name, 1)], "x.rs"), (0.0, true));
+        assert_eq!(qualified("foo bar baz", &[(What::Word(0), 1), (What::Scope(1), 1)], "x.rs").0, 0.5);
+    }
+
+    #[test]
+    fn tests_and_copies_stand_behind_unless_they_are_meant() {
+        let affinity =
+            |text: &str, path: &str, words| with(text, &[], |scoring, _| scoring.affinity(&entry(path), words));
+        assert!(affinity("run", "src/a.rs", 0) > affinity("run", "src/deep/er/a.rs", 0));
+        assert!(affinity("run", "src/run.rs", 1) > affinity("run", "a.rs", 0));
+        assert!(affinity("run", "tests/run.rs", 1) < affinity("run", "very/deep/down/here/a.rs", 0));
+        assert!(affinity("run", "vendor/tests/run.rs", 1) < affinity("run", "tests/run.rs", 1));
+        assert!(affinity("run test", "tests/run.rs", 2) > affinity("run test", "src/a.rs", 0));
+    }
+
+    #[test]
+    fn definitions_worth_finding_stand_first() {
+        let value = |kind| definition(info(kind));
+        assert!(value(SymbolKind::Fn) > value(SymbolKind::Method) && value(SymbolKind::Field) > value(SymbolKind::Use));
+        let declared = Info { is_definition: false, ..info(SymbolKind::Fn) };
+        let local = Info { is_local: true, ..info(SymbolKind::Fn) };
+        let private = Info { visibility: Visibility::Private, ..info(SymbolKind::Fn) };
+        for less in [declared, local, private] {
+            assert!(definition(less) < value(SymbolKind::Fn));
+        }
+    }
+
+    #[test]
+    fn no_score_is_above_its_bound() {
+        let whats = [(What::Name, 1), (What::Word(0), 5), (What::Doc(1), 90), (What::Scope(1), 7), (What::Pair(0), 2)];
+        with("foo bar", &whats, |scoring, all| {
+            for lanes in 0..=all {
+                let candidate = scoring.candidate(lanes, info(SymbolKind::Method));
+                for (path, words) in [("foo.rs", 2), ("tests/a/b.rs", 0)] {
+                    let score = scoring.reasons(&candidate, &entry(path), words).final_score;
+                    assert!(score <= scoring.bound(&candidate) && (0.0..=1.0).contains(&score));
+                    assert!(scoring.bound(&candidate) <= scoring.bound_of_lanes(lanes));
+                }
+            }
+        });
+    }
 }

@@ -97,3 +97,48 @@ impl Paths {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::{Entry, PathClass};
+
+    fn paths(paths: &[&str]) -> Paths {
+        let entries = paths.iter().map(|path| Entry {
+            path: (*path).into(),
+            content: 0,
+            language: None,
+            size: 1,
+            class: PathClass::of(path),
+        });
+        Paths::new(&Manifest::new(entries.collect()))
+    }
+
+    fn found(paths: &Paths, asked: &str) -> Vec<(usize, f64)> {
+        let mut all = Vec::new();
+        paths.find_path(asked, |entry, exact| all.push((entry, exact)));
+        all
+    }
+
+    #[test]
+    fn paths_are_found_by_how_much_of_them_is_named() {
+        let paths = paths(&["a/Run.rs", "run.rs", "run.rs/x", "src/prerun.rs", "z"]);
+        assert_eq!(found(&paths, "run.rs"), [(0, END), (1, WHOLE), (2, SEGMENT), (3, PART)]);
+        assert_eq!(found(&paths, "./a/run.rs"), [(0, WHOLE)]);
+        assert_eq!(found(&paths, "a/run.rs\nrun.rs"), []);
+        assert_eq!(found(&paths, "/"), []);
+        assert_eq!(found(&self::paths(&[]), "x"), []);
+        let mut stems = Vec::new();
+        paths.find_stem("RUN", |entry, _| stems.push(entry));
+        assert_eq!(stems, [0, 1]);
+    }
+
+    #[test]
+    fn words_count_where_a_word_of_the_path_begins() {
+        let paths = paths(&["net/server.rs"]);
+        let count = |words: &[&str]| paths.count_words(0, &words.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(count(&["net", "serv", "rs"]), 3);
+        assert_eq!(count(&["et", "erver"]), 1, "short words must begin one");
+        assert_eq!(paths.count_words(7, &["net".into()]), 0);
+    }
+}

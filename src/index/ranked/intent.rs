@@ -23,12 +23,15 @@ const FILE_ENDINGS: &[&str] = &[
 const ERROR_WORDS: &[&str] = &[
     "abort",
     "aborted",
+    "already",
+    "cancelled",
     "cannot",
     "could",
     "couldn",
     "denied",
     "doesn",
     "error",
+    "exceeds",
     "exception",
     "expected",
     "fail",
@@ -40,10 +43,15 @@ const ERROR_WORDS: &[&str] = &[
     "mismatch",
     "missing",
     "must",
+    "no",
     "not",
+    "only",
     "panicked",
     "required",
+    "requires",
+    "should",
     "timeout",
+    "too",
     "unable",
     "undefined",
     "unexpected",
@@ -104,17 +112,18 @@ impl Asked {
             () if is_message(text) => Intent::Error,
             () => Intent::NaturalLanguage,
         };
-        let words = ordered_words(&name, behind);
+        let words = ordered_words(&name, behind, intent);
         let wants_tests = words.iter().any(|word| matches!(word.as_str(), "test" | "spec" | "fixture" | "mock"));
         Self { intent, name, qualifiers, path, words, kind, wants_tests, whole }
     }
 }
 
-/// The words of the name, then the others, without those that say nothing if others do.
-fn ordered_words(name: &str, whole: &str) -> Vec<String> {
+/// The words of the name, then the others; of a sentence without those that say nothing, if others do.
+fn ordered_words(name: &str, whole: &str, intent: Intent) -> Vec<String> {
     let mut all = words(name);
     all.extend(words(whole));
-    let telling: Vec<String> = all.iter().filter(|word| !is_empty_word(word)).cloned().collect();
+    let telling: Vec<String> =
+        all.iter().filter(|word| intent == Intent::Symbol || !is_empty_word(word)).cloned().collect();
     let mut found: Vec<String> = Vec::new();
     for word in if telling.is_empty() { all } else { telling } {
         if found.len() < MAX_RANKED_WORDS && !found.contains(&word) {

@@ -87,6 +87,7 @@ impl Fields {
             language: language.number(),
             visibility: symbol.visibility,
             is_definition: symbol.is_definition,
+            is_local: is_local(facts, symbol),
             name_words: name_words.len().min(31),
             doc_words: doc_words.len(),
             signature_words: signature.len(),
@@ -163,6 +164,18 @@ fn scope_terms(facts: &Facts, symbol: &Symbol) -> Vec<String> {
     terms
 }
 
+fn is_local(facts: &Facts, symbol: &Symbol) -> bool {
+    let mut parent = symbol.parent;
+    for _ in 0..MAX_ANCESTORS {
+        let Some(here) = parent.and_then(|parent| facts.symbols.get(parent as usize)) else { return false };
+        if matches!(here.kind, SymbolKind::Fn | SymbolKind::Method) {
+            return true;
+        }
+        parent = here.parent;
+    }
+    false
+}
+
 /// What ranking reads of a symbol, in one number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Info {
@@ -174,6 +187,8 @@ pub(super) struct Info {
     pub visibility: Visibility,
     /// See [`Symbol::is_definition`].
     pub is_definition: bool,
+    /// It stands in a function.
+    pub is_local: bool,
     /// Words of the name, at most 31.
     pub name_words: usize,
     /// Words of the comment, at most 255.
@@ -189,6 +204,7 @@ impl Info {
     pub fn packed(self) -> u64 {
         let small = |number: usize, most: u64| (number as u64).min(most);
         u64::from(self.kind as u8)
+            | u64::from(self.is_local) << 7
             | u64::from(self.language) << 8
             | u64::from(self.visibility as u8) << 16
             | u64::from(self.is_definition) << 18
@@ -202,10 +218,11 @@ impl Info {
     pub fn unpacked(number: u64) -> Option<Self> {
         let byte = |shift: u32| (number >> shift) as u8;
         Some(Self {
-            kind: SymbolKind::from_number(byte(0))?,
+            kind: SymbolKind::from_number(byte(0) & 0x7f)?,
             language: byte(8),
             visibility: Visibility::from_number(byte(16) & 3)?,
             is_definition: number >> 18 & 1 == 1,
+            is_local: number >> 7 & 1 == 1,
             name_words: usize::from(byte(19) & 31),
             doc_words: usize::from(byte(24)),
             signature_words: usize::from(byte(32)),
@@ -225,13 +242,14 @@ mod tests {
             language: 17,
             visibility: Visibility::Private,
             is_definition: true,
+            is_local: true,
             name_words: 31,
             doc_words: 120,
             signature_words: 3,
             ordinal: (1 << 24) - 1,
         };
         assert_eq!(Info::unpacked(info.packed()), Some(info));
-        let other = Info { kind: SymbolKind::Fn, is_definition: false, ordinal: 0, ..info };
+        let other = Info { kind: SymbolKind::Fn, is_definition: false, is_local: false, ordinal: 0, ..info };
         assert_eq!(Info::unpacked(other.packed()), Some(other));
         assert_eq!(Info::unpacked(0xff), None);
     }

@@ -82,3 +82,34 @@ impl Top {
 fn micros(score: f64) -> u64 {
     (score * 1e6).round() as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_are_kept_in_one_order_however_they_come() {
+        let all: Vec<(usize, Option<u32>, f64)> = vec![
+            (0, Some(1), 0.5),
+            (0, Some(0), 0.5),
+            (1, None, 0.5),
+            (1, Some(3), 0.5),
+            (2, None, 0.9),
+            (3, None, 0.1),
+        ];
+        let kept = |order: &mut dyn Iterator<Item = &(usize, Option<u32>, f64)>, most| {
+            let mut top = Top::new(most);
+            for (entry, ordinal, final_score) in order {
+                if top.may_take(*final_score) {
+                    top.take(*entry, 0, *ordinal, Reasons { final_score: *final_score, ..Reasons::default() });
+                }
+            }
+            top.into_hits().iter().map(|hit| (hit.entry, hit.ordinal)).collect::<Vec<_>>()
+        };
+        let right = [(2, None), (0, Some(0)), (0, Some(1)), (1, None), (1, Some(3)), (3, None)];
+        for most in 0..8 {
+            assert_eq!(kept(&mut all.iter(), most), right[..most.min(6)]);
+            assert_eq!(kept(&mut all.iter().rev(), most), right[..most.min(6)]);
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! One published state of the symbol index beside one manifest: where questions are answered.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tantivy::columnar::ColumnValues;
@@ -40,6 +41,8 @@ pub struct View {
     symbols: u64,
     /// The index holds no others.
     is_all: bool,
+    /// No content is shown by several files.
+    is_plain: bool,
 }
 
 struct Columns {
@@ -62,8 +65,18 @@ impl View {
             columns.push(Columns { content: column("content")?, info: column("info")? });
         }
         let paths = Paths::new(&manifest);
-        let mut view =
-            Self { searcher, fields, manifest, shown: shown.into(), paths, columns, symbols: 0, is_all: false };
+        let is_plain = !shown.contains(&SEVERAL);
+        let mut view = Self {
+            searcher,
+            fields,
+            manifest,
+            shown: shown.into(),
+            paths,
+            columns,
+            symbols: 0,
+            is_all: false,
+            is_plain,
+        };
         view.count();
         Ok(view)
     }
@@ -171,6 +184,8 @@ struct Work<'a> {
     total: usize,
     /// By entry: 0 if it wasn't looked at yet, 1 if it doesn't pass, else 2 and how many words its path holds.
     known: Vec<u8>,
+    /// By set of lanes: the most that a score can be.
+    bounds: HashMap<u64, f64>,
     /// What stands before the name must be around it or in its path.
     is_strict: bool,
 }
@@ -178,7 +193,7 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn new(view: &'a View, ask: &'a RankedAsk<'a>, asked: &'a Asked) -> Self {
         let known = vec![0; view.manifest.entries().len()];
-        Self { view, ask, asked, top: Top::new(ask.limit), total: 0, known, is_strict: false }
+        Self { view, ask, asked, top: Top::new(ask.limit), total: 0, known, bounds: HashMap::new(), is_strict: false }
     }
 
     /// The entry, if it passes.
@@ -239,9 +254,21 @@ impl<'a> Work<'a> {
     }
 
     fn consider(&mut self, scoring: &Scoring, columns: &Columns, doc: DocId, lanes: u64) {
+        // Most candidates are too far behind to look at. They only count, once for each file that shows them.
+        let is_hopeless = self.counts_all()
+            && !self.top.may_take(*self.bounds.entry(lanes).or_insert_with(|| scoring.bound_of_lanes(lanes)));
+        if is_hopeless && self.view.is_all && self.view.is_plain {
+            self.total += 1;
+            return;
+        }
         let content = columns.content.get_val(doc);
         let shown = self.view.where_shown(content);
         if shown == NOWHERE {
+            return;
+        }
+        if is_hopeless {
+            let files = if shown == SEVERAL { self.view.manifest.positions(content as ContentNo).count() } else { 1 };
+            self.total += files;
             return;
         }
         let Some(info) = Info::unpacked(columns.info.get_val(doc)) else { return };
@@ -270,6 +297,11 @@ impl<'a> Work<'a> {
         } else {
             one(shown as usize);
         }
+    }
+
+    /// Whatever the manifest shows passes.
+    fn counts_all(&self) -> bool {
+        self.ask.kind.is_none() && self.ask.language.is_none() && self.ask.filter.is_none() && !self.is_strict
     }
 
     fn into_ranked(self, cut: bool) -> Ranked {
