@@ -12,6 +12,7 @@ mod calls;
 mod configuration;
 mod doctor;
 mod harness;
+mod index;
 mod permissions;
 mod quickstart;
 mod reload;

@@ -4,7 +4,10 @@ use std::fs;
 
 use crate::harness::{Place, run};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 14] = [
+    "index",
+    "search",
+    "outline",
     "serve",
     "stdio",
     "quickstart",

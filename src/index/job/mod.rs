@@ -194,9 +194,6 @@ impl Work<'_> {
         job.status = JobStatus::Running;
         self.progress.status(JobStatus::Running);
         store.write(|transaction| transaction.put_job(job))?;
-        if self.order.is_forced {
-            parse::forget(self.repository, store)?;
-        }
         let head = store.manifest(&self.key)?;
         let before = match &head {
             Some(head) => store.listing(head.id)?,
@@ -218,9 +215,10 @@ impl Work<'_> {
             symbols: head.map_or(0, |head| head.symbols),
             is_whole: is_same,
         };
-        if !is_same {
-            store.write(|transaction| transaction.put_manifest(&head, &read.listing))?;
-        }
+        store.write(|transaction| match is_same {
+            true => transaction.looked(&self.key, walked_at),
+            false => transaction.put_manifest(&head, &read.listing),
+        })?;
         parse::parse(self, store, &read.listing)?;
         job.status = JobStatus::Validating;
         self.progress.status(JobStatus::Validating);

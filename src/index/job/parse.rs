@@ -17,7 +17,6 @@ use crate::index::git::{BlobReader, Git};
 use crate::index::language::Language;
 use crate::index::manifest::ContentNo;
 use crate::index::ranked::SymbolWriter;
-use crate::index::repository::Repository;
 use crate::index::store::{Held, Listed, Origin, Store};
 use crate::index::text;
 
@@ -41,14 +40,6 @@ struct Parsed {
     bytes: u64,
 }
 
-/// Forgets what was parsed, so that everything is parsed anew.
-pub(super) fn forget(repository: &Repository, store: &mut Store) -> Result<(), JobError> {
-    let mut writer = repository.symbol_writer()?;
-    writer.clear()?;
-    writer.commit()?;
-    Ok(store.write(|transaction| transaction.forget_facts())?)
-}
-
 /// How many symbols the files of a listing have.
 pub(super) fn count(store: &Store, listing: &[Listed]) -> Result<u64, JobError> {
     let counts = store.symbol_counts()?;
@@ -59,10 +50,11 @@ pub(super) fn count(store: &Store, listing: &[Listed]) -> Result<u64, JobError> 
     Ok(listing.iter().map(of).sum())
 }
 
-/// Parses what the listing shows and nobody has parsed.
+/// Parses what the listing shows and nobody has parsed; all of it, if the job is forced. What was known of a content is known until
+/// its batch is committed.
 pub(super) fn parse(work: &Work<'_>, store: &mut Store, listing: &[Listed]) -> Result<(), JobError> {
     let done = store.symbol_counts()?;
-    let is_done = |no: ContentNo| done.binary_search_by_key(&no, |(no, _)| *no).is_ok();
+    let is_done = |no: ContentNo| !work.order.is_forced && done.binary_search_by_key(&no, |(no, _)| *no).is_ok();
     let mut open: BTreeMap<ContentNo, Open<'_>> = BTreeMap::new();
     for file in listing {
         if let Held::Content(no, Some(language)) = file.held
@@ -77,9 +69,8 @@ pub(super) fn parse(work: &Work<'_>, store: &mut Store, listing: &[Listed]) -> R
     }
     work.progress.start(Phase::Parsing, open.len() as u64, open.iter().map(|content| content.file.size).sum());
     let mut writer = work.repository.symbol_writer()?;
-    // A job that was cut short may have left symbols of them.
-    let all: Vec<ContentNo> = open.iter().map(|content| content.no).collect();
-    writer.remove(&all);
+    // They may be parsed anew, and a job that was cut short may have left symbols of others.
+    let replaces = work.repository.symbols()?.symbol_count() > 0;
     let next = AtomicUsize::new(0);
     let workers = work.settings.threads.min(open.len());
     let (send, receive) = sync_channel(QUEUE * workers);
@@ -92,7 +83,7 @@ pub(super) fn parse(work: &Work<'_>, store: &mut Store, listing: &[Listed]) -> R
             });
         }
         drop(send);
-        let written = write(work, store, &mut writer, &open, receive);
+        let written = write(work, store, (&mut writer, replaces), &open, receive);
         if written.is_err() {
             // Workers find no more to do, and their channel is closed.
             next.store(open.len(), Ordering::Relaxed);
@@ -105,7 +96,7 @@ pub(super) fn parse(work: &Work<'_>, store: &mut Store, listing: &[Listed]) -> R
 fn write(
     work: &Work<'_>,
     store: &mut Store,
-    writer: &mut SymbolWriter,
+    (writer, replaces): (&mut SymbolWriter, bool),
     open: &[Open<'_>],
     receive: Receiver<Result<Parsed, JobError>>,
 ) -> Result<(), JobError> {
@@ -116,6 +107,9 @@ fn write(
         while let Some(parsed) = waiting.remove(&nth) {
             let content = &open[nth];
             if let Some(facts) = parsed.facts {
+                if replaces {
+                    writer.remove(&[content.no]);
+                }
                 writer.add(content.no, content.language, &facts)?;
                 work.progress.symbols(facts.symbols.len() as u64);
                 batch.push((content.no, facts));

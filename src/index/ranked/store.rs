@@ -199,15 +199,6 @@ impl SymbolWriter {
         }
     }
 
-    /// Removes everything that was added before.
-    ///
-    /// # Errors
-    /// The disk fails.
-    pub fn clear(&mut self) -> Result<(), RankError> {
-        self.writer.delete_all_documents()?;
-        Ok(())
-    }
-
     /// Makes everything durable and visible to who reloads after it.
     ///
     /// # Errors

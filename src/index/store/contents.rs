@@ -194,12 +194,6 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Forgets all facts, so that everything is parsed anew.
-    pub fn forget_facts(&self) -> Result<(), StoreError> {
-        self.0.execute_batch("UPDATE contents SET symbols = NULL; DELETE FROM facts")?;
-        Ok(())
-    }
-
     /// Adds a segment that covers these contents.
     pub fn add_segment(&self, file: &str, bytes: u64, contents: &[ContentNo]) -> Result<(), StoreError> {
         let insert = "INSERT INTO segments (file, contents, bytes) VALUES (?, ?, ?) RETURNING id";

@@ -25,7 +25,7 @@ pub(in crate::index) struct ManifestHead {
     pub key: ManifestKey,
     /// The commit that it shows, or that the working tree was checked out from.
     pub commit: Option<String>,
-    /// When it was published, in seconds since 1970.
+    /// When the files were last looked at for it, in seconds since 1970.
     pub published_at: u64,
     /// Files that are searched.
     pub files: u64,
@@ -119,6 +119,13 @@ impl Transaction<'_> {
         let update = "UPDATE manifests SET symbols = ?, is_whole = ? WHERE place = ? AND reference = ?";
         self.0.execute(update, params![symbols.cast_signed(), is_whole, key.place, key.reference])?;
         self.publish()
+    }
+
+    /// Says that nothing had changed at this time. Nothing is published: answers stay as they are.
+    pub fn looked(&self, key: &ManifestKey, at: u64) -> Result<(), StoreError> {
+        let update = "UPDATE manifests SET published_at = ? WHERE place = ? AND reference = ?";
+        self.0.execute(update, params![at.cast_signed(), key.place, key.reference])?;
+        Ok(())
     }
 
     /// Forgets a manifest.
