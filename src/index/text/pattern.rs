@@ -126,8 +126,8 @@ impl Pattern {
 /// Bytes that stand before the pattern in what is parsed.
 const OPENED: usize = "(?:".len();
 
-fn parsed(source: &str) -> Result<Ast, ast::Error> {
-    parse::ParserBuilder::new().nest_limit(MAX_NESTING).build().parse(source)
+fn parsed(source: &str) -> Result<Ast, Box<ast::Error>> {
+    parse::ParserBuilder::new().nest_limit(MAX_NESTING).build().parse(source).map_err(Box::new)
 }
 
 /// What is wrong with `pattern`: said of the pattern as it was given, if it is wrong without what was put around it.

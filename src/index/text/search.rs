@@ -91,6 +91,9 @@ pub struct Found {
     pub is_complete: bool,
 }
 
+/// What was said of which file.
+type Looks<T> = Vec<(usize, Result<T, Why>)>;
+
 /// Reads a file into the buffer, which is empty.
 type Reader<'a> = &'a (dyn Fn(&Entry, &mut Vec<u8>) -> Read + Sync);
 
@@ -183,16 +186,13 @@ impl Found {
 }
 
 /// What `task` says of each of so many files that says anything, in order; and whether all were asked.
-fn on_threads<T: Send>(
+fn on_threads<T: Looked + Send>(
     pattern: &Pattern,
     read: Reader<'_>,
     options: &Options<'_>,
     count: usize,
     task: impl Fn(usize, &mut Worker<'_>) -> Result<T, Why> + Sync,
-) -> (Vec<(usize, Result<T, Why>)>, bool)
-where
-    T: Looked,
-{
+) -> (Looks<T>, bool) {
     let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
     let work = || {
         let mut worker = Worker::new(pattern, read);

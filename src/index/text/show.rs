@@ -60,7 +60,7 @@ impl Cut {
         for chunk in bytes.utf8_chunks() {
             let room = MAX_SHOWN_LINE_BYTES - cut.text.len();
             let valid = chunk.valid();
-            let fits = valid.floor_char_boundary(room);
+            let fits = letter_before(valid, room);
             cut.runs.push((at, cut.text.len(), true));
             cut.text.push_str(&valid[..fits]);
             let mark = char::REPLACEMENT_CHARACTER;
@@ -89,7 +89,7 @@ impl Cut {
             (false, false) => place,
             (false, true) => place + char::REPLACEMENT_CHARACTER.len_utf8(),
         };
-        if is_end { self.text.ceil_char_boundary(place) } else { self.text.floor_char_boundary(place) }
+        if is_end { letter_after(&self.text, place) } else { letter_before(&self.text, place) }
     }
 }
 
@@ -116,4 +116,14 @@ fn lines_before(text: &[u8], start: usize, count: usize) -> Vec<&[u8]> {
 fn lines_after(text: &[u8], end: usize, count: usize) -> Vec<&[u8]> {
     let rest = text.get(end..).unwrap_or_default();
     rest.split_inclusive(|byte| *byte == b'\n').take(count).map(without_break).collect()
+}
+
+/// The last place up to `at` where a letter begins or the text ends.
+fn letter_before(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The first place from `at` on where a letter begins or the text ends.
+fn letter_after(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }

@@ -156,14 +156,16 @@ fn damage_is_found_wherever_it_is() {
     let segment = Segment::open(&path).unwrap();
     let expected: Vec<_> = plans.iter().map(|pattern| segment.candidates(pattern.plan()).unwrap()).collect();
     let whole = std::fs::read(&path).unwrap();
-    for at in 0..whole.len() {
+    // All of what leads to the lists, and some of the lists.
+    let places = (0..whole.len()).filter(|at| at % 11 == 0 || *at + 250 > whole.len());
+    for at in places {
         let mut bytes = whole.clone();
         bytes[at] ^= 1 << (at % 8);
         std::fs::write(&path, &bytes).unwrap();
         // The first bytes only say to people what the file is.
         assert!(assert_refused_or_right(&path, &plans, &expected) || at < 8, "a change at {at} wasn't found");
     }
-    for length in (0..whole.len()).step_by(7) {
+    for length in (0..whole.len()).step_by(31) {
         std::fs::write(&path, &whole[..length]).unwrap();
         assert!(Segment::open(&path).is_err(), "cut at {length}");
     }
