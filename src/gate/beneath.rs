@@ -3,10 +3,11 @@
 //! Not a cache: it is made for one search or one walk and dropped after it. Invariant: as for the whole gate, no link is followed and
 //! nothing blocks on what isn't a regular file.
 
-use std::fs::File;
-use std::io::Read;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
 
 use super::FileStamp;
 use super::open::{Method, Refused};
@@ -54,7 +55,35 @@ impl Beneath {
         if stamp.size > max_bytes {
             return Err(Unread::TooLarge(stamp));
         }
-        fill(file, stamp, max_bytes, into)
+        match fill(&file, stamp.size, max_bytes, into) {
+            Err(_) if into.len() as u64 > max_bytes => Err(Unread::TooLarge(stamp)),
+            other => other.map(|()| stamp),
+        }
+    }
+
+    /// As [`Self::read`] of a file that had so many bytes, in as few calls as can be: its folder stays open for the next file, and what the
+    /// file looks like isn't asked. Of what isn't a regular file nothing or a bounded part is read.
+    pub fn read_near(
+        &self,
+        nearby: &mut Nearby,
+        rest: &Path,
+        size: u64,
+        max_bytes: u64,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Unread> {
+        into.clear();
+        let (Some(parent), Some(name)) = (rest.parent(), rest.file_name()) else { return Err(Unread::Missing) };
+        let Some(root) = self.folder.as_ref() else { return self.read(rest, max_bytes, into).map(drop) };
+        if nearby.0.as_ref().is_none_or(|(folder, _)| folder != parent) {
+            let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            nearby.0 = self.method.folder_at(root, folder).ok().map(|open| (parent.to_owned(), open));
+        }
+        let (_, folder) = nearby.0.as_ref().ok_or(Unread::Missing)?;
+        let file = super::open::plain(folder, name).map_err(|refused| match refused {
+            Refused::Exhausted | Refused::Again => Unread::Failed,
+            Refused::Link | Refused::NoFile => Unread::Missing,
+        })?;
+        fill(&file, size, max_bytes, into)
     }
 
     /// What the file at `rest` looks like, by a name that a walk has just found: folders on the way aren't looked at again.
@@ -71,11 +100,29 @@ impl Beneath {
     }
 }
 
-fn fill(file: File, stamp: FileStamp, max_bytes: u64, into: &mut Vec<u8>) -> Result<FileStamp, Unread> {
-    // A byte more than it has tells that it has ended, without another call.
-    into.reserve(usize::try_from(stamp.size).unwrap_or(0).saturating_add(1));
-    let read = file.take(max_bytes.saturating_add(1)).read_to_end(into).map_err(|_| Unread::Failed)?;
-    if read as u64 > max_bytes { Err(Unread::TooLarge(stamp)) } else { Ok(stamp) }
+/// The folder that a reader of many files was in last.
+#[derive(Debug, Default)]
+pub struct Nearby(Option<(PathBuf, OwnedFd)>);
+
+/// Reads all of a file that had so many bytes a moment ago: mostly with one call.
+fn fill(file: &impl AsFd, size: u64, max_bytes: u64, into: &mut Vec<u8>) -> Result<(), Unread> {
+    // A byte more than it has shows that it has ended: a regular file gives less than was asked for only at its end.
+    into.reserve(usize::try_from(size.min(max_bytes)).unwrap_or(0).saturating_add(1));
+    loop {
+        let room = into.capacity() - into.len();
+        let read = match rustix::io::read(file, spare_capacity(into)) {
+            Ok(read) => read,
+            Err(Errno::INTR) => continue,
+            Err(_) => return Err(Unread::Failed),
+        };
+        if into.len() as u64 > max_bytes {
+            return Err(Unread::Failed);
+        }
+        if read < room {
+            return Ok(());
+        }
+        into.reserve(into.len().max(64));
+    }
 }
 
 #[cfg(test)]
@@ -102,6 +149,13 @@ mod tests {
         for missing in ["link", "folder/b/c.txt", "../secret", "a", "none", ""] {
             assert_eq!(beneath.read(Path::new(missing), 9, &mut text), Err(Unread::Missing), "{missing}");
             assert!(text.is_empty());
+            let near = beneath.read_near(&mut Nearby::default(), Path::new(missing), 0, 9, &mut text);
+            assert!(near.is_err() && text.is_empty(), "{missing}");
+        }
+        let mut nearby = Nearby::default();
+        for (size, most, expected) in [(6, 6, true), (0, 9, true), (99, 9, true), (6, 5, false)] {
+            let read = beneath.read_near(&mut nearby, Path::new("a/b/c.txt"), size, most, &mut text);
+            assert_eq!(read.is_ok() && text == b"inside", expected, "{size} {most}");
         }
         let gone = Beneath::open(&root.join("gone"));
         assert_eq!(gone.read(Path::new("x"), 9, &mut text), Err(Unread::Missing));

@@ -33,7 +33,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use beneath::{Beneath, Unread};
+pub use beneath::{Beneath, Nearby, Unread};
 pub use door::{Admitted, Gate, GateError};
 pub use stamp::FileStamp;
 pub use visit::{Seen, Visit};

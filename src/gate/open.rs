@@ -80,6 +80,23 @@ impl Method {
         Ok((File::from(file), stat))
     }
 
+    /// The folder `rest` beneath an open folder, if no link leads to it.
+    #[cfg(target_os = "linux")]
+    pub fn folder_at(self, folder: &OwnedFd, rest: &Path) -> Result<OwnedFd, Refused> {
+        use rustix::fs::{ResolveFlags, openat2};
+        let strict = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        match self {
+            Self::Beneath => openat2(folder, rest, DIRECTORY, Mode::empty(), strict).map_err(refusal),
+            Self::Stepwise => Err(Refused::NoFile),
+        }
+    }
+
+    /// Nowhere else is a folder opened by itself.
+    #[cfg(not(target_os = "linux"))]
+    pub fn folder_at(self, _: &OwnedFd, _: &Path) -> Result<OwnedFd, Refused> {
+        Err(Refused::NoFile)
+    }
+
     /// Nowhere else is a folder opened by itself.
     #[cfg(not(target_os = "linux"))]
     pub fn read_at(self, _: &OwnedFd, _: &Path) -> Result<(File, Stat), Refused> {
@@ -150,6 +167,11 @@ fn stepwise(root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
 pub(super) fn glance(folder: &OwnedFd, name: &OsStr) -> Option<Stat> {
     let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some(stat)
+}
+
+/// `name` in an open folder, opened for reading, if it is no link. What it is isn't asked.
+pub(super) fn plain(folder: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Refused> {
+    rustix::fs::openat(folder, name, READ | OFlags::NOFOLLOW, Mode::empty()).map_err(refusal)
 }
 
 fn regular(file: &OwnedFd) -> Result<Stat, Refused> {

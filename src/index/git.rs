@@ -9,8 +9,11 @@ use gix::ObjectId;
 use gix::bstr::ByteSlice;
 use gix::object::tree::EntryKind;
 
-/// A repository, as seen from a root in it.
+/// A repository, as seen from a root in it. Cheap to clone.
+#[derive(Clone)]
 pub(super) struct Git {
+    /// What tells the repository from another one at the same place.
+    inode: u64,
     repository: gix::ThreadSafeRepository,
     /// The root relative to the top, with `/` behind it; empty at the top.
     prefix: String,
@@ -37,12 +40,17 @@ pub(super) struct Blob {
 impl Git {
     /// The repository that `root` lies in, if it lies in one that can be opened.
     pub fn of(root: &Path) -> Option<Self> {
-        let top = root.ancestors().find(|dir| dir.join(".git").exists())?;
+        let top = top_of(root)?;
         let options = gix::open::Options::isolated();
         let repository = gix::ThreadSafeRepository::open_opts(top, options).ok()?;
         let below = root.strip_prefix(top).ok()?;
         let prefix = below.to_str().map(|below| if below.is_empty() { String::new() } else { format!("{below}/") })?;
-        Some(Self { repository, prefix })
+        Some(Self { inode: inode(top)?, repository, prefix })
+    }
+
+    /// Whether the repository that `root` lies in is still this one.
+    pub fn is_of(&self, root: &Path) -> bool {
+        top_of(root).and_then(inode) == Some(self.inode)
     }
 
     /// The folder that all working trees of the repository share.
@@ -95,6 +103,15 @@ impl Git {
         repository.object_cache_size_if_unset(OBJECT_CACHE);
         BlobReader(repository)
     }
+}
+
+fn top_of(root: &Path) -> Option<&Path> {
+    root.ancestors().find(|dir| dir.join(".git").exists())
+}
+
+fn inode(top: &Path) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(top.join(".git")).ok().map(|found| found.ino())
 }
 
 /// Bytes of objects that a reader keeps.

@@ -14,8 +14,8 @@ use super::symbols::{invalid, store_broken};
 use super::view::View;
 use super::{Ends, Here, Project};
 use crate::base::limits::MAX_SEARCHED_FILE_BYTES;
-use crate::gate::{Beneath, Unread};
-use crate::index::git::{BlobReader, Git};
+use crate::gate::{Beneath, Nearby, Unread};
+use crate::index::git::BlobReader;
 use crate::index::language::Language;
 use crate::index::manifest::{Entry, PathClass};
 use crate::index::store::{LIVE, Origin, StoreError};
@@ -72,8 +72,8 @@ impl Project {
             stop: ends,
         };
         let found = if is_live {
-            let beneath = Beneath::open(&self.root);
-            search(&pattern, &entries, &|entry, into| read(&beneath, entry, into), &options)
+            let disk = Disk { beneath: Beneath::open(&self.root), idle: Mutex::default() };
+            search(&pattern, &entries, &|entry, into| disk.read(entry, into), &options)
         } else {
             let blobs = Blobs { project: self, view, idle: Mutex::default() };
             search(&pattern, &entries, &|entry, into| blobs.read(entry, into), &options)
@@ -165,12 +165,24 @@ fn new_entry(path: &str) -> Entry {
     Entry { path: path.into(), content: 0, language: Language::of_file(path, b""), size: 0, class: PathClass::of(path) }
 }
 
-fn read(beneath: &Beneath, entry: &Entry, into: &mut Vec<u8>) -> Read {
-    match beneath.read(Path::new(&*entry.path), MAX_SEARCHED_FILE_BYTES, into) {
-        Ok(_) => Read::Done,
-        Err(Unread::Missing) => Read::Not(Why::Gone),
-        Err(Unread::TooLarge(_)) => Read::Not(Why::TooLarge),
-        Err(Unread::Failed) => Read::Not(Why::Unreadable),
+/// Who reads the working tree's files; each thread borrows the folder that one was in last.
+struct Disk {
+    beneath: Beneath,
+    idle: Mutex<Vec<Nearby>>,
+}
+
+impl Disk {
+    fn read(&self, entry: &Entry, into: &mut Vec<u8>) -> Read {
+        let mut nearby = self.idle.lock().pop().unwrap_or_default();
+        let read =
+            self.beneath.read_near(&mut nearby, Path::new(&*entry.path), entry.size, MAX_SEARCHED_FILE_BYTES, into);
+        self.idle.lock().push(nearby);
+        match read {
+            Ok(()) => Read::Done,
+            Err(Unread::Missing) => Read::Not(Why::Gone),
+            Err(Unread::TooLarge(_)) => Read::Not(Why::TooLarge),
+            Err(Unread::Failed) => Read::Not(Why::Unreadable),
+        }
     }
 }
 
@@ -185,7 +197,7 @@ impl Blobs<'_> {
     fn read(&self, entry: &Entry, into: &mut Vec<u8>) -> Read {
         let Some(Origin::Blob(oid)) = self.view.origin(&entry.path) else { return Read::Not(Why::Changed) };
         let idle = self.idle.lock().pop();
-        let Some(reader) = idle.or_else(|| Git::of(&self.project.root).map(|git| git.reader())) else {
+        let Some(reader) = idle.or_else(|| self.project.git().map(|git| git.reader())) else {
             return Read::Not(Why::Unreadable);
         };
         let is_read = reader.read(&oid, into);

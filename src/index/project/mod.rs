@@ -57,6 +57,7 @@ pub struct Project {
     settings: Mutex<Arc<Settings>>,
     repository: Arc<Repository>,
     dirty: Dirty,
+    git: Mutex<Option<Git>>,
     views: Mutex<LruCache<ManifestKey, Arc<View>>>,
     facts: rows::FactsCache,
     /// The job that runs in this process, or ran last.
@@ -93,6 +94,7 @@ impl Project {
             settings: Mutex::new(Arc::new(settings)),
             repository: Arc::new(Repository::of(indexes, root)?),
             dirty: Dirty::default(),
+            git: Mutex::default(),
             views: Mutex::new(LruCache::new(views)),
             facts: rows::FactsCache::default(),
             progress: Mutex::default(),
@@ -173,9 +175,18 @@ impl Project {
     }
 
     fn git_head(&self) -> (Option<Git>, Head) {
-        let git = Git::of(&self.root);
+        let git = self.git();
         let head = git.as_ref().map(Git::head).unwrap_or_default();
         (git, head)
+    }
+
+    /// The repository, opened once.
+    fn git(&self) -> Option<Git> {
+        let mut kept = self.git.lock();
+        if !kept.as_ref().is_some_and(|git| git.is_of(&self.root)) {
+            *kept = Git::of(&self.root);
+        }
+        kept.clone()
     }
 
     /// What a question about `reference` is answered from, if its policy lets it be.

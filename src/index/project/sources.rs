@@ -7,7 +7,7 @@ use super::Project;
 use super::view::View;
 use crate::base::limits::MAX_SEARCHED_FILE_BYTES;
 use crate::gate::Beneath;
-use crate::index::git::{BlobReader, Git};
+use crate::index::git::BlobReader;
 use crate::index::manifest::Entry;
 use crate::index::store::Origin;
 use crate::index::text;
@@ -16,14 +16,14 @@ use crate::index::text;
 pub(super) struct Sources<'s> {
     beneath: Beneath,
     blobs: Option<BlobReader>,
-    root: &'s Path,
+    project: &'s Project,
     read: HashMap<Box<str>, Vec<String>>,
 }
 
 impl<'s> Sources<'s> {
     /// Of a project.
     pub fn new(project: &'s Project) -> Self {
-        Self { beneath: Beneath::open(&project.root), blobs: None, root: &project.root, read: HashMap::new() }
+        Self { beneath: Beneath::open(&project.root), blobs: None, project, read: HashMap::new() }
     }
 
     /// Reads an entry's bytes as they are now; false if they aren't there.
@@ -31,7 +31,7 @@ impl<'s> Sources<'s> {
         match origin {
             Some(Origin::Blob(oid)) => {
                 if self.blobs.is_none() {
-                    self.blobs = Git::of(self.root).map(|git| git.reader());
+                    self.blobs = self.project.git().map(|git| git.reader());
                 }
                 self.blobs.as_ref().is_some_and(|blobs| blobs.read(&oid, into))
             }

@@ -99,7 +99,7 @@ impl Project {
     /// The project as `health_check` shows it.
     pub fn health(&self, reference: Option<&str>) -> ProjectHealth {
         let (schema, current) = self.schema();
-        let head = self.find(reference, super::Git::of(&self.root).as_ref()).ok().flatten().map(|(_, head)| head);
+        let head = self.find(reference, self.git().as_ref()).ok().flatten().map(|(_, head)| head);
         let metadata = self.here(reference, Some(crate::model::code::FreshnessPolicy::BestEffort));
         let metadata = metadata.map_or_else(|refused| refused.metadata.clone(), |here| here.metadata);
         let is_failed = self.failure.lock().is_some() && head.is_none();
@@ -235,7 +235,7 @@ impl Project {
         if !self.repository.is_there() {
             return Ok(Some(Swept::default()));
         }
-        let git = super::Git::of(&self.root);
+        let git = self.git();
         let is_gone = |head: &ManifestHead| match head.key.reference.as_str() {
             LIVE => !std::path::Path::new(&head.key.place).is_dir(),
             reference => git.as_ref().is_none_or(|git| git.resolve(reference).is_none()),
