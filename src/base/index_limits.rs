@@ -73,3 +73,18 @@ pub const MAX_CODE_GLOBS: usize = 64;
 pub const MAX_CODE_TEXT_CHARS: usize = 4_096;
 /// Largest `structuredContent` of the catalog `code`, in bytes; what doesn't fit is left out, and said (decisions §5).
 pub const MAX_CODE_PAYLOAD_BYTES: usize = 64 * 1024;
+/// Largest source that is parsed for symbols, in bytes; a larger one is searched as text only.
+pub const MAX_PARSED_BYTES: usize = 16 * 1024 * 1024;
+/// Steps that the parser may take for one source, in hundreds, whatever its size; counted, not timed, so that the same source always
+/// gives the same symbols. This many take about two seconds.
+pub const PARSE_STEPS: usize = 40_000;
+/// Bytes of a source for which the parser may take a hundred steps more: several times what sources without errors need.
+pub const PARSE_BYTES_PER_STEP: usize = 40;
+/// Symbols kept of one source.
+pub const MAX_FILE_SYMBOLS: usize = 100_000;
+/// Places that name something kept of one source.
+pub const MAX_FILE_REFERENCES: usize = 400_000;
+/// Keys kept of one data file (JSON, YAML, TOML), the first ones.
+pub const MAX_FILE_KEYS: usize = 5_000;
+/// How deep keys of a data file are kept.
+pub const MAX_KEY_DEPTH: usize = 5;

@@ -22,6 +22,7 @@ mod freshness;
 mod monorepo;
 mod operations;
 mod outcome;
+mod outline;
 mod pages;
 mod paths;
 mod positions;

@@ -1,0 +1,37 @@
+; C, and the part of C++ that is the same. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the
+; first holds.
+
+(function_definition declarator: (_) @declarator body: (_) @local) @fn
+(function_definition declarator: (_) @declarator) @fn
+(type_definition type: (struct_specifier !name body: (_) @body) declarator: (type_identifier) @name) @struct
+(type_definition type: (union_specifier !name body: (_) @body) declarator: (type_identifier) @name) @struct
+(type_definition type: (enum_specifier !name body: (_) @body) declarator: (type_identifier) @name) @enum
+((type_definition declarator: (_) @declarator) @alias (#set! flat))
+(struct_specifier name: (_) @name body: (_)) @struct
+(union_specifier name: (_) @name body: (_)) @struct
+(enum_specifier name: (_) @name body: (_)) @enum
+(translation_unit (struct_specifier name: (_) @name !body) @struct.declared)
+(translation_unit (union_specifier name: (_) @name !body) @struct.declared)
+(translation_unit (enum_specifier name: (_) @name !body) @enum.declared)
+(type_definition type: (struct_specifier name: (_) @name !body) @struct.declared)
+(type_definition type: (union_specifier name: (_) @name !body) @struct.declared)
+(enumerator name: (_) @name) @const
+(field_declaration declarator: (_) @declarator) @field
+((declaration declarator: (_) @declarator) @variable (#set! flat))
+(preproc_def name: (_) @name) @macro
+(preproc_function_def name: (_) @name) @macro
+(preproc_include path: (_) @name) @use.declared
+(preproc_include path: (_) @import)
+; What the parser gave up on may still hold the head of a function.
+(ERROR (function_declarator declarator: (identifier) @name) @fn)
+; Parameters in the style of K&R.
+(function_definition (declaration) @local)
+(compound_statement) @local
+
+(comment) @comment
+
+(call_expression function: [
+  (identifier) @call
+  (field_expression field: (field_identifier) @call)
+])
+(type_identifier) @type

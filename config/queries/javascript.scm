@@ -1,0 +1,7 @@
+; JavaScript, beside what it shares with TypeScript (ecmascript.scm).
+(field_definition property: (_) @name value: [
+  (arrow_function body: (_) @body)
+  (function_expression body: (_) @body)
+]) @method
+(field_definition property: (_) @name) @field
+(class_heritage [(identifier) @base (member_expression property: (_) @base)])

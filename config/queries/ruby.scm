@@ -1,0 +1,32 @@
+; Ruby. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the first holds.
+
+(module name: [(constant) @name (scope_resolution name: (_) @name)]) @module
+(class name: [(constant) @name (scope_resolution name: (_) @name)]) @class
+(method name: (_) @name) @fn
+(singleton_method name: (_) @name) @fn
+(method body: (_) @local)
+(singleton_method body: (_) @local)
+(alias name: (_) @name) @fn
+(assignment left: (constant) @name) @const
+(assignment left: (scope_resolution name: (constant) @name)) @const
+(assignment left: [(class_variable) (global_variable)] @name) @variable
+((call method: (identifier) @_attr arguments: (argument_list (simple_symbol) @name)) @field
+  (#any-of? @_attr "attr_reader" "attr_writer" "attr_accessor"))
+((call method: (identifier) @_define arguments: (argument_list . (simple_symbol) @name)) @fn
+  (#any-of? @_define "define_method" "alias_method"))
+((call method: (identifier) @_require arguments: (argument_list . (string (string_content) @name))) @use.declared
+  (#any-of? @_require "require" "require_relative" "load" "autoload"))
+((call method: (identifier) @_mixin arguments: (argument_list [(constant) @base (scope_resolution name: (_) @base)]))
+  (#any-of? @_mixin "include" "extend" "prepend"))
+(call arguments: (argument_list (method))) @whole
+(body_statement (identifier) @access)
+(block) @local
+(do_block) @local
+(lambda) @local
+
+(comment) @comment
+
+(superclass [(constant) @base (scope_resolution name: (_) @base)])
+(call method: [(identifier) (constant)] @call)
+(call receiver: (constant) @type)
+(scope_resolution name: (constant) @type)

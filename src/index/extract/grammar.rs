@@ -1,0 +1,138 @@
+//! The grammars and their queries, compiled once a process.
+//!
+//! A query is a file below `config/queries`; its captures say what a node is. [`Action`] lists the captures there are; any other name
+//! is an error, which the tests see, and which a running process reports as a missing grammar.
+
+use std::sync::OnceLock;
+
+use tree_sitter::{Query, QueryProperty};
+
+use crate::index::facts::Role;
+use crate::index::language::Language;
+use crate::model::code::SymbolKind;
+
+/// What a capture says of its node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    /// `@fn`, `@struct` …: it is a symbol; `@fn.declared`: it only announces one.
+    Symbol(SymbolKind, bool),
+    /// `@name`: the symbol's name.
+    Name,
+    /// `@declarator`: the symbol's name lies at the heart of this declarator of C.
+    Declarator,
+    /// `@body`: the symbol's signature ends where this begins. Without it that is the field `body`.
+    Body,
+    /// `@scope`: what the symbol belongs to, where nothing around it says so.
+    Scope,
+    /// `@local`: variables, constants and imports in it are of no interest outside of it.
+    Local,
+    /// `@whole`: what begins in it first, begins with it: `export` or decorators stand there.
+    Whole,
+    /// `@comment`: documents what follows it.
+    Comment,
+    /// `@attribute`: may stand between a symbol and its comment.
+    Attribute,
+    /// `@doc`: documents what it stands in.
+    Doc,
+    /// `@access`: the visibility of what follows it in the same type.
+    Access,
+    /// `@exported`: the name of a symbol at the top that is exported elsewhere.
+    Exported,
+    /// `@call`, `@type`, `@import`, `@base`, `@other`: it names something.
+    Reference(Role),
+    /// `@_…`: for the query's own predicates.
+    Nothing,
+}
+
+/// A language ready for use.
+pub(super) struct Compiled {
+    pub(super) grammar: tree_sitter::Language,
+    pub(super) query: Query,
+    /// By the capture's number.
+    pub(super) actions: Vec<Action>,
+    /// By the pattern's number: nothing stands in what it finds (`#set! flat`).
+    pub(super) flat: Vec<bool>,
+    /// By the pattern's number: what follows it in the file belongs to it (`#set! rest`).
+    pub(super) rest: Vec<bool>,
+}
+
+fn source_of(language: Language) -> Option<(tree_sitter::Language, &'static str)> {
+    macro_rules! row {
+        ($grammar:expr, $($file:literal),+) => {
+            ($grammar.into(), concat!($(include_str!(concat!("../../../config/queries/", $file, ".scm"))),+))
+        };
+    }
+    Some(match language {
+        Language::RUST => row!(tree_sitter_rust::LANGUAGE, "rust"),
+        Language::TYPESCRIPT => row!(tree_sitter_typescript::LANGUAGE_TYPESCRIPT, "typescript", "ecmascript"),
+        Language::TSX => row!(tree_sitter_typescript::LANGUAGE_TSX, "typescript", "ecmascript", "jsx"),
+        Language::JAVASCRIPT => row!(tree_sitter_javascript::LANGUAGE, "javascript", "ecmascript", "jsx"),
+        Language::PYTHON => row!(tree_sitter_python::LANGUAGE, "python"),
+        Language::GO => row!(tree_sitter_go::LANGUAGE, "go"),
+        Language::C => row!(tree_sitter_c::LANGUAGE, "c"),
+        Language::CPP => row!(tree_sitter_cpp::LANGUAGE, "cpp", "c"),
+        Language::JAVA => row!(tree_sitter_java::LANGUAGE, "java"),
+        Language::CSHARP => row!(tree_sitter_c_sharp::LANGUAGE, "csharp"),
+        Language::RUBY => row!(tree_sitter_ruby::LANGUAGE, "ruby"),
+        Language::PHP => row!(tree_sitter_php::LANGUAGE_PHP, "php"),
+        Language::KOTLIN => row!(tree_sitter_kotlin_ng::LANGUAGE, "kotlin"),
+        Language::SWIFT => row!(tree_sitter_swift::LANGUAGE, "swift"),
+        Language::SCALA => row!(tree_sitter_scala::LANGUAGE, "scala"),
+        Language::BASH => row!(tree_sitter_bash::LANGUAGE, "bash"),
+        Language::JSON => row!(tree_sitter_json::LANGUAGE, "json"),
+        Language::YAML => row!(tree_sitter_yaml::LANGUAGE, "yaml"),
+        Language::TOML => row!(tree_sitter_toml_ng::LANGUAGE, "toml"),
+        Language::MARKDOWN => row!(tree_sitter_md::LANGUAGE, "markdown"),
+        _ => return None,
+    })
+}
+
+fn action(capture: &str) -> Result<Action, String> {
+    let reference = |role| Ok(Action::Reference(role));
+    match capture {
+        "name" => Ok(Action::Name),
+        "declarator" => Ok(Action::Declarator),
+        "body" => Ok(Action::Body),
+        "scope" => Ok(Action::Scope),
+        "local" => Ok(Action::Local),
+        "whole" => Ok(Action::Whole),
+        "comment" => Ok(Action::Comment),
+        "attribute" => Ok(Action::Attribute),
+        "doc" => Ok(Action::Doc),
+        "access" => Ok(Action::Access),
+        "exported" => Ok(Action::Exported),
+        "call" => reference(Role::Call),
+        // `@type` is a reference, `@alias` is the symbol of kind `type`.
+        "type" => reference(Role::Type),
+        "import" => reference(Role::Import),
+        "base" => reference(Role::Base),
+        "other" => reference(Role::Other),
+        "alias" => Ok(Action::Symbol(SymbolKind::Type, true)),
+        "alias.declared" => Ok(Action::Symbol(SymbolKind::Type, false)),
+        hidden if hidden.starts_with('_') => Ok(Action::Nothing),
+        symbol => {
+            let (word, is_definition) = symbol.strip_suffix(".declared").map_or((symbol, true), |word| (word, false));
+            let kind = SymbolKind::ALL.into_iter().find(|kind| kind.as_str() == word && *kind != SymbolKind::Type);
+            kind.map(|kind| Action::Symbol(kind, is_definition)).ok_or_else(|| format!("@{symbol} means nothing"))
+        }
+    }
+}
+
+/// Compiles a language's query; the error says what is wrong with it.
+pub(super) fn compile(language: Language) -> Result<Compiled, String> {
+    let (grammar, source) = source_of(language).ok_or("there is no grammar")?;
+    let query = Query::new(&grammar, source).map_err(|error| error.to_string())?;
+    let actions = query.capture_names().iter().map(|name| action(name)).collect::<Result<Vec<_>, _>>()?;
+    let that_say = |key: &str| {
+        let says = |property: &QueryProperty| &*property.key == key;
+        (0..query.pattern_count()).map(|at| query.property_settings(at).iter().any(says)).collect()
+    };
+    let (flat, rest) = (that_say("flat"), that_say("rest"));
+    Ok(Compiled { grammar, query, actions, flat, rest })
+}
+
+/// The language ready for use; `None` if its grammar or its query doesn't load.
+pub(super) fn compiled(language: Language) -> Option<&'static Compiled> {
+    static ALL: [OnceLock<Option<Compiled>>; Language::ALL.len()] = [const { OnceLock::new() }; Language::ALL.len()];
+    ALL.get(usize::from(language.number()))?.get_or_init(|| compile(language).ok()).as_ref()
+}

@@ -1,0 +1,254 @@
+//! Whole outlines of one sample a language, and what must hold for any source whatever.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::base::limits::{MAX_FILE_KEYS, MAX_KEY_DEPTH};
+use crate::index::facts::{MAX_DOC, MAX_SIGNATURE, Reference, Role};
+use crate::model::code::{SymbolKind, Visibility};
+
+fn samples() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/index/extract/samples")
+}
+
+/// Facts as the samples' outlines show them.
+fn shown(facts: &Facts) -> String {
+    let mut text = String::new();
+    if facts.has_errors {
+        text.push_str("with errors\n");
+    }
+    for (at, symbol) in facts.symbols.iter().enumerate() {
+        let mut depth = 0;
+        let mut parent = symbol.parent;
+        while let Some(outer) = parent {
+            depth += 1;
+            parent = facts.symbols[outer as usize].parent;
+        }
+        let _ = write!(
+            text,
+            "{}{}{} {} {}-{} {}:{} [{}] {}",
+            "  ".repeat(depth),
+            symbol.kind.as_str(),
+            if symbol.is_definition { "" } else { "?" },
+            facts.qualified_name(at),
+            symbol.line_start,
+            symbol.line_end,
+            symbol.name_line,
+            symbol.name_column,
+            symbol.marker,
+            symbol.visibility.as_str(),
+        );
+        let _ = writeln!(text, " | {} | {:?}", symbol.signature, symbol.doc);
+    }
+    for reference in &facts.references {
+        let within = reference.within.map_or("-", |at| facts.symbols[at as usize].name.as_str());
+        let Reference { role, name, line, column, .. } = reference;
+        let _ = writeln!(text, "{role:?} {name} {line}:{column} in {within}");
+    }
+    text
+}
+
+#[test]
+fn every_language_has_a_sample_with_its_whole_outline() {
+    let rewrite = std::env::var_os("CODEYARD_REWRITE").is_some();
+    let mut different = Vec::new();
+    for language in Language::ALL {
+        let name = language.name();
+        let source = std::fs::read_to_string(samples().join(format!("{name}.txt"))).unwrap();
+        let facts = extract(*language, &source);
+        check(&source, &facts);
+        assert!(facts.symbols.len() > 5, "{name}");
+        let (path, ours) = (samples().join(format!("{name}.outline")), shown(&facts));
+        if rewrite {
+            std::fs::write(path, &ours).unwrap();
+        } else if std::fs::read_to_string(path).unwrap() != ours {
+            different.push(format!("{name}:\n{ours}"));
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
+}
+
+#[test]
+fn every_grammar_and_every_query_loads() {
+    for language in Language::ALL {
+        assert_eq!(grammar::compile(*language).err(), None, "{}", language.name());
+    }
+    let (available, missing) = grammars();
+    assert_eq!((available.len(), missing), (Language::ALL.len(), Vec::new()));
+    assert!(available.is_sorted());
+}
+
+/// What must hold for the facts of any source.
+fn check(source: &str, facts: &Facts) {
+    let lines: Vec<&str> = source.split('\n').collect();
+    let place = |line: u32, column: u32| {
+        let text = lines[line as usize - 1];
+        assert!(column as usize <= text.encode_utf16().count(), "{line}:{column} of {text:?}");
+    };
+    let mut last = 0;
+    for (at, symbol) in facts.symbols.iter().enumerate() {
+        assert!(symbol.parent.is_none_or(|parent| (parent as usize) < at));
+        assert!(1 <= symbol.line_start && symbol.line_start <= symbol.line_end, "{symbol:?}");
+        assert!(symbol.line_start <= symbol.name_line && symbol.name_line <= symbol.line_end, "{symbol:?}");
+        assert!(symbol.line_end as usize <= lines.len(), "{symbol:?}");
+        assert!(last <= symbol.line_start, "{symbol:?}");
+        last = symbol.line_start;
+        place(symbol.name_line, symbol.name_column);
+        assert!(!symbol.name.is_empty() && !symbol.name.contains('\n'), "{symbol:?}");
+        assert!(symbol.signature.len() <= MAX_SIGNATURE && !symbol.signature.contains('\n'), "{symbol:?}");
+        assert!(symbol.doc.len() <= MAX_DOC, "{symbol:?}");
+        assert!(!facts.qualified_name(at).is_empty());
+    }
+    let mut last = (0, 0);
+    for reference in &facts.references {
+        assert!(last <= (reference.line, reference.column), "{reference:?}");
+        last = (reference.line, reference.column);
+        place(reference.line, reference.column);
+        assert!(reference.within.is_none_or(|at| (at as usize) < facts.symbols.len()));
+    }
+}
+
+fn any_language() -> impl Strategy<Value = Language> {
+    prop::sample::select(Language::ALL)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_survived(language in any_language(), bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let text = String::from_utf8_lossy(&bytes);
+        check(&text, &extract(language, &text));
+    }
+
+    #[test]
+    fn any_signs_are_survived(language in any_language(), text in "([a-z_:;,.(){}<>\\[\\]#*&=\"'`@!|$%/\\\\ \n\t-]|ä|😀|class |fn |#if 0\n|#else\n){0,120}") {
+        check(&text, &extract(language, &text));
+    }
+
+    #[test]
+    fn a_cut_sample_is_survived(language in any_language(), from in 0.0..0.5_f64, to in 0.0..1.0_f64) {
+        let source = std::fs::read_to_string(samples().join(format!("{}.txt", language.name()))).unwrap();
+        let place = |part: f64| source.floor_char_boundary((source.len() as f64 * part) as usize);
+        let (from, to) = (place(from.min(to)), place(to));
+        let text = &source[from..to];
+        let facts = extract(language, text);
+        check(text, &facts);
+        prop_assert_eq!(facts, extract(language, text));
+    }
+}
+
+#[test]
+fn deep_nesting_neither_fails_nor_takes_long() {
+    for language in Language::ALL {
+        for (open, close) in
+            [("(", ")"), ("{", "}"), ("[", "]"), ("class A { void f() { ", "} }"), ("- ", ""), ("#if 1\n{", "}")]
+        {
+            let text = format!("{}{}", open.repeat(1_000), close.repeat(1_000));
+            check(&text, &extract(*language, &text));
+            check(&open.repeat(1_000), &extract(*language, &open.repeat(1_000)));
+        }
+    }
+}
+
+/// Scanners of some grammars end the process when more than they can write down is open.
+#[test]
+fn what_a_scanner_can_not_hold_is_not_given_to_it() {
+    let mut steps = String::new();
+    for depth in 0..600 {
+        steps.push_str(&format!("{}if a:\n", " ".repeat(depth)));
+    }
+    let words = (0..40).map(|at| format!("<<{}{at}", "A".repeat(24))).collect::<Vec<_>>().join(", ");
+    for (language, source) in [
+        (Language::YAML, "- ".repeat(400)),
+        (Language::YAML, steps.clone()),
+        (Language::PYTHON, steps),
+        (Language::RUBY, format!("f({words})\n")),
+        (Language::RUBY, format!("f(<<{})\n", "A".repeat(1_013))),
+    ] {
+        assert!(extract(language, &source).has_errors, "{}", language.name());
+    }
+    let fine = extract(Language::RUBY, "class A\n  def b\n    c(<<-X, <<~Y)\n    X\n    Y\n  end\nend\n");
+    assert!(!fine.has_errors && fine.symbols.len() == 2);
+}
+
+#[test]
+fn a_source_that_is_too_large_is_said_to_be_so() {
+    let facts = extract(Language::RUST, &" ".repeat(MAX_PARSED_BYTES + 1));
+    assert!(facts.has_errors && facts.symbols.is_empty());
+}
+
+#[test]
+fn keys_are_kept_up_to_a_depth_and_a_number() {
+    let deep = "{\"k\":".repeat(9) + "1" + &"}".repeat(9);
+    assert_eq!(extract(Language::JSON, &deep).symbols.len(), MAX_KEY_DEPTH);
+    let keys: Vec<String> = (0..MAX_FILE_KEYS + 10).map(|at| format!("\"k{at}\": 1")).collect();
+    assert_eq!(extract(Language::JSON, &format!("{{{}}}", keys.join(","))).symbols.len(), MAX_FILE_KEYS);
+}
+
+#[test]
+fn a_header_that_looks_like_cpp_is_read_as_cpp() {
+    let facts = extract(Language::C, "namespace a {\nclass B : public C {\n public:\n  void m();\n};\n}\n");
+    assert_eq!(facts.qualified_name(2), "a::B::m");
+    assert_eq!(facts.symbols[2].visibility, Visibility::Public);
+    assert!(!facts.has_errors);
+    let plain = extract(Language::C, "/*\nclass of things\n*/\nint class;\nint new(int template);\n");
+    assert!(!plain.has_errors);
+    assert_eq!(plain.symbols[0].name, "class");
+}
+
+/// What the preprocessor would have made plain.
+#[test]
+fn macros_and_conditions_of_c_lose_no_function() {
+    for (source, expected) in [
+        ("FORCE_INLINE size_t f(int a) { return a; }\nint g(void) { return 1; }", "f g"),
+        ("API(int) f(void);\nEXPORT static INLINE thing_t *g(void) { return 0; }", "f g"),
+        ("static int __init f(void)\n{\n\treturn 0;\n}\nasmlinkage long g(int a) { return a; }", "f g"),
+        ("int f(void) __acquires(lock) NOINLINE\n{ return 0; }\nint g(void) { return 1; }", "f g"),
+        ("int f(char __user *a, const void __iomem *b) { return 0; }\nint g(void) { return 1; }", "f g"),
+        ("#ifdef A\nint f(int a)\n#else\nint f(long a)\n#endif\n{ return a; }\nint g(void) { return 1; }", "f g"),
+        (
+            "int f(int a) {\n#ifdef A\n  if (a) {\n#else\n  if (!a) {\n#endif\n    a++;\n  }\n  return a;\n}\nint g(void) { return 1; }",
+            "f g",
+        ),
+        ("int f(int a\n#ifdef A\n, int b\n#endif\n) { return a; }\nint g(void) { return 1; }", "f g"),
+        ("int f(a, b) int a; thing_t b; { return a; }\nint g(void) { return 1; }", "f g"),
+        (
+            "#ifdef __cplusplus\nextern \"C\" {\n#endif\nAPI int f(void);\n#ifdef __cplusplus\n}\n#endif\nint g(void);",
+            "f g",
+        ),
+        ("#if 0\n}}}\n#else\nint f(void) { return 0; }\n#endif\nint g(void) { return 1; }", "f g"),
+    ] {
+        let facts = extract(Language::C, source);
+        let functions = facts.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::Fn);
+        let names: Vec<&str> = functions.map(|symbol| symbol.name.as_str()).collect();
+        assert_eq!(names.join(" "), expected, "{source}");
+        let others = facts.symbols.iter().filter(|symbol| symbol.kind != SymbolKind::Fn).count();
+        assert_eq!((others, facts.has_errors), (0, false), "{source}");
+    }
+    let facts = extract(
+        Language::C,
+        "struct PACKED a { int b __aligned(8); char c[4] __aligned(8); } __packed;\nstatic int d __read_mostly = 5;",
+    );
+    let names: Vec<&str> = facts.symbols.iter().map(|symbol| symbol.name.as_str()).collect();
+    assert_eq!((names.join(" ").as_str(), facts.has_errors), ("a b c d", false));
+}
+
+#[test]
+fn who_uses_what_is_known_by_role_and_place() {
+    let facts = extract(Language::RUST, "use a::B;\nimpl B for C { fn d(&self) -> E { f(); \"ä\".g() } }");
+    let shown: Vec<_> = facts.references.iter().map(|found| (found.role, &*found.name, found.column)).collect();
+    let expected = [
+        (Role::Import, "B", 7),
+        (Role::Base, "B", 5),
+        (Role::Type, "C", 11),
+        (Role::Type, "E", 30),
+        (Role::Call, "f", 34),
+        (Role::Call, "g", 43),
+    ];
+    assert_eq!(shown, expected);
+    assert!(facts.references[3..].iter().all(|found| facts.symbols[found.within.unwrap() as usize].name == "d"));
+}

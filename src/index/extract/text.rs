@@ -1,0 +1,263 @@
+//! What is made of the source's own words: signatures, markers, comments, columns.
+//!
+//! Pure functions of text. Whatever they are given, they cut at letters and look at a bounded part of it.
+
+use crate::index::facts::{MAX_DOC, MAX_SIGNATURE};
+use crate::model::code::SymbolKind;
+
+/// Bytes of a source that are looked at for one signature; its own limit holds after blanks are joined.
+const LOOKED_AT: usize = 4 * MAX_SIGNATURE;
+
+/// `text` up to `bytes`, cut at a letter.
+pub(super) fn cut(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
+
+/// On one line, blanks joined, cut.
+pub(super) fn one_line(text: &str, bytes: usize) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.len() > bytes {
+            let end = line.floor_char_boundary(bytes);
+            line.truncate(end);
+            break;
+        }
+    }
+    line
+}
+
+/// The head of a definition that begins `text`; its body begins at `body`.
+pub(super) fn signature(text: &str, body: Option<usize>, kind: SymbolKind) -> String {
+    let (head, is_whole) = match body {
+        Some(body) => (text.get(..body).unwrap_or(text), true),
+        None => (text, false),
+    };
+    let head = cut(head, LOOKED_AT);
+    // Brackets around the name of a table aren't an attribute.
+    let head = if kind == SymbolKind::Module { head } else { without_attributes(head) };
+    use SymbolKind::{Const, Field, Macro, Module, Static, Variable};
+    let is_line = matches!(kind, Const | Field | Macro | Module | Static | Variable);
+    let head = if is_line && !is_whole { head.lines().next().unwrap_or(head) } else { head };
+    let mut line = one_line(head, MAX_SIGNATURE);
+    let kept = trimmed(&line).len();
+    line.truncate(kept);
+    line
+}
+
+/// Without the signs behind a head that lead over to its body.
+fn trimmed(line: &str) -> &str {
+    let mut line = line.trim_end();
+    // `operator=` and the like end with their signs.
+    if line.contains("operator") && !line.ends_with(['{', ';']) {
+        return line;
+    }
+    while let Some(shorter) = ["=>", "{", "=", ";", ":", ",", "\\"].iter().find_map(|sign| line.strip_suffix(sign)) {
+        line = shorter.trim_end();
+    }
+    line
+}
+
+/// `text` behind the attributes, annotations, decorators and comments that it begins with.
+pub(super) fn without_attributes(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    loop {
+        let after = if let Some(inner) = rest.strip_prefix("/*") {
+            inner.split_once("*/").map(|(_, after)| after)
+        } else if rest.starts_with("//") {
+            rest.split_once('\n').map(|(_, after)| after)
+        } else if let Some(inner) = rest.strip_prefix("#[").or_else(|| rest.strip_prefix('[')) {
+            closed(inner, b'[', b']').filter(|after| after.starts_with(char::is_whitespace))
+        } else if rest.starts_with('@') && rest[1..].starts_with(char::is_alphabetic) && !rest.starts_with("@interface")
+        {
+            let name = rest[1..].find(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '_' | '.' | ':'));
+            let after = name.map(|name| &rest[1 + name..]);
+            after.map(|after| after.strip_prefix('(').and_then(|inner| closed(inner, b'(', b')')).unwrap_or(after))
+        } else {
+            None
+        };
+        match after {
+            Some(after) if !after.trim_start().is_empty() => rest = after.trim_start(),
+            _ => return rest,
+        }
+    }
+}
+
+/// What follows the bracket that closes the one before `inner`.
+fn closed(inner: &str, open: u8, close: u8) -> Option<&str> {
+    let mut depth = 1_usize;
+    for (at, byte) in inner.bytes().enumerate() {
+        if byte == open {
+            depth += 1;
+        } else if byte == close {
+            depth -= 1;
+            if depth == 0 {
+                return inner.get(at + 1..);
+            }
+        }
+    }
+    None
+}
+
+/// The words of `known` that `head` begins with, each with what stands in brackets right behind it.
+pub(super) fn marker(head: &str, known: &[&str]) -> String {
+    let mut marker = String::new();
+    let mut rest = without_attributes(cut(head, LOOKED_AT));
+    loop {
+        let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(rest.len());
+        if end == 0 || !known.contains(&&rest[..end]) {
+            return marker;
+        }
+        let mut word_end = end;
+        for (open, close) in [('(', b')'), ('[', b']')] {
+            if let Some(inner) = rest[end..].strip_prefix(open)
+                && let Some(after) = closed(inner, open as u8, close)
+            {
+                word_end = rest.len() - after.len();
+            }
+        }
+        if !marker.is_empty() {
+            marker.push(' ');
+        }
+        marker.push_str(&one_line(&rest[..word_end], 100));
+        rest = without_attributes(rest[word_end..].trim_start());
+    }
+}
+
+/// What comments say, one after the other, without their signs.
+pub(super) fn comments<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    let mut said = String::new();
+    for text in texts {
+        let text = text.trim();
+        let is_block = text.starts_with("/*");
+        let inner = if is_block {
+            text.trim_start_matches('/').trim_start_matches(['*', '!']).trim_end_matches('/').trim_end_matches('*')
+        } else {
+            text
+        };
+        for line in inner.lines() {
+            let line = if is_block { line.trim_start().trim_start_matches('*') } else { without_sign(line.trim()) };
+            push_line(&mut said, line);
+            if said.len() > MAX_DOC {
+                return cut(said.trim_end(), MAX_DOC).to_owned();
+            }
+        }
+    }
+    said.truncate(said.trim_end().len());
+    said
+}
+
+fn without_sign(line: &str) -> &str {
+    line.trim_start_matches(['/', '#']).trim_start_matches('!')
+}
+
+/// What a docstring says: without its quotes, and without the blanks that all its lines begin with.
+pub(super) fn docstring(text: &str) -> String {
+    let text = text.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+    let quotes = ["\"\"\"", "'''", "\"", "'"].into_iter().find(|quotes| text.starts_with(quotes)).unwrap_or("");
+    let inner = text.strip_prefix(quotes).unwrap_or(text);
+    let inner = inner.strip_suffix(quotes).unwrap_or(inner);
+    let mut said = String::new();
+    for line in inner.lines() {
+        push_line(&mut said, line);
+        if said.len() > MAX_DOC {
+            break;
+        }
+    }
+    cut(said.trim_end(), MAX_DOC).trim_end().to_owned()
+}
+
+fn push_line(said: &mut String, line: &str) {
+    let line = line.trim();
+    // Nothing before the first word, and no two empty lines in a row.
+    if line.is_empty() && (said.is_empty() || said.ends_with("\n\n")) {
+        return;
+    }
+    if !said.is_empty() && !said.ends_with("\n\n") {
+        said.push('\n');
+    }
+    said.push_str(if line.is_empty() { "\n" } else { line });
+}
+
+/// Columns in UTF-16 units. Cheap when asked in the order of the source.
+pub(super) struct Columns<'a> {
+    source: &'a [u8],
+    is_ascii: bool,
+    row: u32,
+    bytes: usize,
+    units: u32,
+}
+
+impl<'a> Columns<'a> {
+    pub(super) fn new(source: &'a str) -> Self {
+        Self { source: source.as_bytes(), is_ascii: source.is_ascii(), row: u32::MAX, bytes: 0, units: 0 }
+    }
+
+    /// The column of the byte at `at`, which is the byte `column` of its line.
+    pub(super) fn of(&mut self, at: u32, (row, column): (u32, u32)) -> u32 {
+        if self.is_ascii {
+            return column;
+        }
+        let (at, column) = (at as usize, column as usize);
+        if row != self.row || column < self.bytes {
+            (self.row, self.bytes, self.units) = (row, 0, 0);
+        }
+        let line = at.saturating_sub(column);
+        for byte in self.source.get(line + self.bytes..at).unwrap_or_default() {
+            // A letter counts where it begins, twice if it is beyond the basic plane.
+            self.units += u32::from(byte & 0xC0 != 0x80) + u32::from(*byte >= 0xF0);
+        }
+        self.bytes = column;
+        self.units
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signatures_are_heads_on_one_line() {
+        let of = |text: &str, body: Option<&str>, kind| signature(text, body.and_then(|body| text.find(body)), kind);
+        assert_eq!(of("pub fn a(\n    b: u8,\n) -> u8 {\n}", Some("{"), SymbolKind::Fn), "pub fn a( b: u8, ) -> u8");
+        assert_eq!(of("@dec(1)\n@other\ndef f(x):\n  pass", Some("pass"), SymbolKind::Fn), "def f(x)");
+        assert_eq!(of("const X: &str = \"\n\";", None, SymbolKind::Const), "const X: &str = \"");
+        assert_eq!(of("bool operator==(const A&) const = default;", None, SymbolKind::Method).len(), 41);
+        assert_eq!(of(&"é".repeat(900), None, SymbolKind::Type).len(), MAX_SIGNATURE);
+    }
+
+    #[test]
+    fn markers_are_the_words_at_the_front() {
+        let known = ["pub", "public", "static", "private"];
+        assert_eq!(marker("pub(crate) fn x", &known), "pub(crate)");
+        assert_eq!(marker("@A(\"x\")\n@B public /* so */ static final int x", &known), "public static");
+        assert_eq!(marker("[Attr(1)] private[this] val x", &known), "private[this]");
+        assert_eq!(marker("publicity()", &known), "");
+        assert_eq!(marker("pub(", &known), "pub");
+    }
+
+    #[test]
+    fn comments_lose_their_signs() {
+        let of = |texts: &[&str]| comments(texts.iter().copied());
+        assert_eq!(of(&["/// One.\n", "///", "/// Two."]), "One.\n\nTwo.");
+        assert_eq!(of(&["/**\n * One.\n *\n *\n * Two.\n */"]), "One.\n\nTwo.");
+        assert_eq!(of(&["# One", "#"]), "One");
+        assert_eq!(of(&["/***/", "//"]), "");
+        assert!(of(&[&format!("// {}", "é".repeat(5_000))]).len() <= MAX_DOC);
+        assert_eq!(docstring("r\"\"\"One.\n\n    Two.\n    \"\"\""), "One.\n\nTwo.");
+        assert_eq!(docstring("'x'"), "x");
+    }
+
+    #[test]
+    fn columns_count_utf16_units() {
+        let source = "aä😀b c\näx";
+        let mut columns = Columns::new(source);
+        assert_eq!(columns.of(7, (0, 7)), 4);
+        assert_eq!(columns.of(9, (0, 9)), 6);
+        assert_eq!(columns.of(1, (0, 1)), 1);
+        assert_eq!(columns.of(13, (1, 2)), 1);
+    }
+}
