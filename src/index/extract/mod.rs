@@ -93,7 +93,7 @@ fn parse(parser: &mut Parser, compiled: &Compiled, source: &str) -> Option<Parse
     let mut reached = source.len();
     // Each attempt reads less than half of what the one before came to.
     for attempt in 0..3 {
-        let end = source.floor_char_boundary(reached);
+        let end = text::boundary(source, reached);
         let part = &source.as_bytes()[..end];
         let mut steps = PARSE_STEPS / (1 + attempt) + part.len() / PARSE_BYTES_PER_STEP;
         let mut progress = |state: &tree_sitter::ParseState| {

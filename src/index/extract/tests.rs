@@ -132,7 +132,7 @@ proptest! {
     #[test]
     fn a_cut_sample_is_survived(language in any_language(), from in 0.0..0.5_f64, to in 0.0..1.0_f64) {
         let source = std::fs::read_to_string(samples().join(format!("{}.txt", language.name()))).unwrap();
-        let place = |part: f64| source.floor_char_boundary((source.len() as f64 * part) as usize);
+        let place = |part: f64| text::boundary(&source, (source.len() as f64 * part) as usize);
         let (from, to) = (place(from.min(to)), place(to));
         let text = &source[from..to];
         let facts = extract(language, text);

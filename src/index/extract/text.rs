@@ -8,9 +8,15 @@ use crate::model::code::SymbolKind;
 /// Bytes of a source that are looked at for one signature; its own limit holds after blanks are joined.
 const LOOKED_AT: usize = 4 * MAX_SIGNATURE;
 
+/// The last place up to `bytes` where a letter begins.
+pub(super) fn boundary(text: &str, bytes: usize) -> usize {
+    let at = bytes.min(text.len());
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
 /// `text` up to `bytes`, cut at a letter.
 pub(super) fn cut(text: &str, bytes: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes)]
+    &text[..boundary(text, bytes)]
 }
 
 /// On one line, blanks joined, cut.
@@ -22,7 +28,7 @@ pub(super) fn one_line(text: &str, bytes: usize) -> String {
         }
         line.push_str(word);
         if line.len() > bytes {
-            let end = line.floor_char_boundary(bytes);
+            let end = boundary(&line, bytes);
             line.truncate(end);
             break;
         }

@@ -41,8 +41,8 @@ struct Walk<'p, 'a, 't> {
 pub(super) fn thin_out(page: &mut Page<'_>, tokens: &[Token]) {
     let run = Run { words: Vec::new(), before: 0 };
     let mut walk = Walk { page, tokens, run, open: Vec::new(), parens: 0, head: None };
-    for at in 0..tokens.len() {
-        match tokens[at].kind {
+    for (at, token) in tokens.iter().enumerate() {
+        match token.kind {
             Kind::Word | Kind::Sign(b'*') => walk.run.words.push(at),
             Kind::Sign(sign) => walk.sign(at, sign),
             // `extern "C" {`
