@@ -13,6 +13,7 @@
 mod depth;
 mod found;
 mod grammar;
+mod names;
 mod nest;
 mod smooth;
 mod text;

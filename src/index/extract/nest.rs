@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use super::found::{Finds, Found, Span};
+use super::names::{MAX_NAME, name, slice};
 use super::text::{self, Columns};
 use super::visible::{self, Around};
 use crate::base::limits::{MAX_FILE_KEYS, MAX_KEY_DEPTH};
@@ -14,8 +15,6 @@ use crate::index::facts::{Facts, Reference, Symbol};
 use crate::index::language::Language;
 use crate::model::code::{SymbolKind, Visibility};
 
-/// Bytes of a name; longer ones are cut.
-const MAX_NAME: usize = 300;
 /// Comments in a row that are looked at for one symbol.
 const MAX_COMMENTS: usize = 200;
 
@@ -131,10 +130,6 @@ impl Open for Vec<(u32, u32)> {
     }
 }
 
-fn slice(source: &str, span: Span) -> &str {
-    source.get(span.start as usize..span.end as usize).unwrap_or_default()
-}
-
 fn holds_members(kind: SymbolKind) -> bool {
     use SymbolKind::{Class, Enum, Impl, Interface, Struct, Trait};
     matches!(kind, Class | Enum | Impl | Interface | Struct | Trait)
@@ -211,13 +206,35 @@ impl Walk<'_> {
         if is_too_much || is_local && (is_elsewhere || is_noise(kind, found.is_definition)) {
             return;
         }
-        let (name, mut scope, name_at) = self.name(found);
+        let named = name(self.language, self.source, found);
         // What a script assigns to again isn't another variable.
         let is_script = matches!(self.language, Language::PYTHON | Language::RUBY | Language::BASH | Language::PHP);
-        if is_script && is_value(kind) && !self.assigned.insert((parent, name.clone())) {
+        if is_script && is_value(kind) && !self.assigned.insert((parent, named.0.clone())) {
             return;
         }
         let Ok(at) = u32::try_from(self.facts.symbols.len()) else { return };
+        self.keep(found, kind, parent, at, named);
+        if !found.is_flat {
+            let is_local = is_local && !holds_members(kind);
+            self.frames.push(Frame {
+                end: found.span.end,
+                start: found.span.start,
+                parent: Some(at),
+                is_local,
+                depth: depth + 1,
+            });
+        }
+    }
+
+    /// Puts a symbol behind those that are there.
+    fn keep(
+        &mut self,
+        found: Found,
+        kind: SymbolKind,
+        parent: Option<u32>,
+        at: u32,
+        (name, mut scope, name_at): (String, Option<String>, u32),
+    ) {
         let whole = self.whole.filter(|whole| found.span.start < whole.end);
         let start = whole.map_or(found.span.start, |whole| whole.start);
         let first_row = match whole {
@@ -277,16 +294,6 @@ impl Walk<'_> {
         });
         self.spans.push(Span { start, end: found.span.end });
         self.access.push(None);
-        if !found.is_flat {
-            let is_local = is_local && !holds_members(kind);
-            self.frames.push(Frame {
-                end: found.span.end,
-                start: found.span.start,
-                parent: Some(at),
-                is_local,
-                depth: depth + 1,
-            });
-        }
     }
 
     fn is_module(&self, symbol: Option<u32>) -> bool {
@@ -299,37 +306,6 @@ impl Walk<'_> {
         let implements = symbol.kind == SymbolKind::Impl && symbol.signature.contains(" for ");
         let (kind, visibility) = (symbol.kind, symbol.visibility);
         Some(Around { kind, visibility, access: self.access[parent], implements })
-    }
-
-    /// The symbol's name, what it says it belongs to, and where the name begins.
-    fn name(&self, found: Found) -> (String, Option<String>, u32) {
-        let raw = slice(self.source, found.name);
-        let scope = found.scope.map(|scope| text::one_line(slice(self.source, scope), MAX_NAME));
-        let scope = scope.filter(|scope| !scope.is_empty());
-        let cut = |name: &str| text::one_line(name, MAX_NAME);
-        match self.language {
-            // `Class::member`: what is after the last `::` outside of `<>` is its name.
-            Language::C | Language::CPP if found.kind != SymbolKind::Use => {
-                let name = raw.split('(').next().filter(|name| name.starts_with("operator ")).unwrap_or(raw);
-                match last_colons(name) {
-                    Some(at) if !name[..at].trim().is_empty() => {
-                        let behind = u32::try_from(at + 2).unwrap_or(0);
-                        (cut(&name[at + 2..]), Some(cut(&without_arguments(&name[..at]))), found.name.start + behind)
-                    }
-                    _ => (cut(name), scope, found.name.start),
-                }
-            }
-            // The path of an import is in several nodes.
-            Language::SCALA if found.kind == SymbolKind::Use => {
-                let rest = Span { start: found.name.start, end: found.span.end };
-                (cut(slice(self.source, rest)), scope, found.name.start)
-            }
-            _ => {
-                let bare = unquoted(self.language, raw);
-                let skipped = u32::try_from(raw.find(bare).unwrap_or(0)).unwrap_or(0);
-                (cut(bare), scope, found.name.start + skipped)
-            }
-        }
     }
 
     /// What the comments right above `start` say.
@@ -391,47 +367,4 @@ fn is_value(kind: SymbolKind) -> bool {
 /// What is of no interest outside of the function that it stands in.
 fn is_noise(kind: SymbolKind, is_definition: bool) -> bool {
     !is_definition || is_value(kind) || kind == SymbolKind::Use
-}
-
-/// A name without the signs that only its language puts around it.
-fn unquoted(language: Language, raw: &str) -> &str {
-    let bare = match language {
-        Language::RUBY => raw.strip_prefix(':').unwrap_or(raw),
-        Language::BASH => raw.trim_end_matches('='),
-        _ => ['"', '\'', '`'].into_iter().find_map(|sign| raw.strip_prefix(sign)?.strip_suffix(sign)).unwrap_or(raw),
-    };
-    if bare.is_empty() { raw } else { bare }
-}
-
-/// A qualifier of C++ without the arguments of templates.
-fn without_arguments(scope: &str) -> String {
-    let mut depth = 0_usize;
-    let mut bare = String::new();
-    for letter in scope.trim_start_matches("::").chars() {
-        match letter {
-            '<' => depth += 1,
-            '>' => depth = depth.saturating_sub(1),
-            _ if depth == 0 => bare.push(letter),
-            _ => {}
-        }
-    }
-    bare
-}
-
-/// The last `::` outside of `<>`.
-fn last_colons(name: &str) -> Option<usize> {
-    let bytes = name.as_bytes();
-    if let Some(at) = name.find("operator") {
-        return name[..at].rfind("::").filter(|colons| name[*colons + 2..at].trim().is_empty());
-    }
-    let mut depth = 0_usize;
-    for at in (1..bytes.len()).rev() {
-        match bytes[at] {
-            b'>' => depth += 1,
-            b'<' => depth = depth.saturating_sub(1),
-            b':' if depth == 0 && bytes[at - 1] == b':' => return Some(at - 1),
-            _ => {}
-        }
-    }
-    None
 }

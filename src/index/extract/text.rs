@@ -108,13 +108,13 @@ fn closed(inner: &str, open: u8, close: u8) -> Option<&str> {
     None
 }
 
-/// The words of `known` that `head` begins with, each with what stands in brackets right behind it.
-pub(super) fn marker(head: &str, known: &[&str]) -> String {
+/// The words of `known`, where blanks stand between them, that `head` begins with, each with what stands in brackets right behind it.
+pub(super) fn marker(head: &str, known: &str) -> String {
     let mut marker = String::new();
     let mut rest = without_attributes(cut(head, LOOKED_AT));
     loop {
         let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(rest.len());
-        if end == 0 || !known.contains(&&rest[..end]) {
+        if end == 0 || !known.split(' ').any(|word| *word == rest[..end]) {
             return marker;
         }
         let mut word_end = end;
@@ -237,12 +237,12 @@ mod tests {
 
     #[test]
     fn markers_are_the_words_at_the_front() {
-        let known = ["pub", "public", "static", "private"];
-        assert_eq!(marker("pub(crate) fn x", &known), "pub(crate)");
-        assert_eq!(marker("@A(\"x\")\n@B public /* so */ static final int x", &known), "public static");
-        assert_eq!(marker("[Attr(1)] private[this] val x", &known), "private[this]");
-        assert_eq!(marker("publicity()", &known), "");
-        assert_eq!(marker("pub(", &known), "pub");
+        let known = "pub public static private";
+        assert_eq!(marker("pub(crate) fn x", known), "pub(crate)");
+        assert_eq!(marker("@A(\"x\")\n@B public /* so */ static final int x", known), "public static");
+        assert_eq!(marker("[Attr(1)] private[this] val x", known), "private[this]");
+        assert_eq!(marker("publicity()", known), "");
+        assert_eq!(marker("pub(", known), "pub");
     }
 
     #[test]

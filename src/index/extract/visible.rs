@@ -14,112 +14,34 @@ pub(super) struct Around {
     pub(super) implements: bool,
 }
 
-/// The words that may mark a symbol in `language`.
-pub(super) fn markers(language: Language) -> &'static [&'static str] {
+/// The words that may mark a symbol in `language`, with blanks between.
+pub(super) fn markers(language: Language) -> &'static str {
     match language {
-        Language::RUST => &["pub", "crate"],
-        Language::TYPESCRIPT | Language::TSX | Language::JAVASCRIPT => &[
-            "export",
-            "default",
-            "declare",
-            "public",
-            "private",
-            "protected",
-            "static",
-            "abstract",
-            "readonly",
-            "override",
-            "accessor",
-        ],
-        Language::C | Language::CPP => &["static", "extern", "virtual", "explicit", "friend", "inline", "constexpr"],
-        Language::JAVA => &[
-            "public",
-            "private",
-            "protected",
-            "static",
-            "final",
-            "abstract",
-            "default",
-            "native",
-            "synchronized",
-            "transient",
-            "volatile",
-            "strictfp",
-            "sealed",
-        ],
-        Language::CSHARP => &[
-            "public",
-            "private",
-            "protected",
-            "internal",
-            "static",
-            "sealed",
-            "abstract",
-            "virtual",
-            "override",
-            "readonly",
-            "partial",
-            "extern",
-            "async",
-            "new",
-            "unsafe",
-            "required",
-            "file",
-            "const",
-        ],
-        Language::KOTLIN => &[
-            "public",
-            "private",
-            "protected",
-            "internal",
-            "open",
-            "abstract",
-            "sealed",
-            "final",
-            "override",
-            "data",
-            "inline",
-            "lateinit",
-            "const",
-            "suspend",
-            "operator",
-            "companion",
-        ],
-        Language::SWIFT => &[
-            "public",
-            "private",
-            "fileprivate",
-            "internal",
-            "open",
-            "package",
-            "static",
-            "class",
-            "final",
-            "override",
-            "mutating",
-            "lazy",
-            "weak",
-            "convenience",
-            "required",
-            "indirect",
-            "nonisolated",
-        ],
-        Language::SCALA => &[
-            "private",
-            "protected",
-            "public",
-            "final",
-            "sealed",
-            "abstract",
-            "implicit",
-            "lazy",
-            "override",
-            "case",
-            "inline",
-        ],
-        Language::RUBY => &["public", "private", "protected", "private_class_method", "module_function"],
-        Language::PHP => &["public", "private", "protected", "static", "abstract", "final", "readonly", "var"],
-        _ => &[],
+        Language::RUST => "pub crate",
+        Language::TYPESCRIPT | Language::TSX | Language::JAVASCRIPT => {
+            "export default declare public private protected static abstract readonly override accessor"
+        }
+        Language::C | Language::CPP => "static extern virtual explicit friend inline constexpr",
+        Language::JAVA => {
+            "public private protected static final abstract default native synchronized transient volatile \
+             strictfp sealed"
+        }
+        Language::CSHARP => {
+            "public private protected internal static sealed abstract virtual override readonly partial \
+             extern async new unsafe required file const"
+        }
+        Language::KOTLIN => {
+            "public private protected internal open abstract sealed final override data inline lateinit const \
+             suspend operator companion"
+        }
+        Language::SWIFT => {
+            "public private fileprivate internal open package static class final override mutating lazy weak \
+             convenience required indirect nonisolated"
+        }
+        Language::SCALA => "private protected public final sealed abstract implicit lazy override case inline",
+        Language::RUBY => "public private protected private_class_method module_function",
+        Language::PHP => "public private protected static abstract final readonly var",
+        _ => "",
     }
 }
 

@@ -1,0 +1,88 @@
+//! Names as symbols bear them: without quotes, and without what qualifies them.
+
+use super::found::{Found, Span};
+use super::text;
+use crate::index::language::Language;
+use crate::model::code::SymbolKind;
+
+/// Bytes of a name; longer ones are cut.
+pub(super) const MAX_NAME: usize = 300;
+
+/// A part of the source.
+pub(super) fn slice(source: &str, span: Span) -> &str {
+    source.get(span.start as usize..span.end as usize).unwrap_or_default()
+}
+
+/// The symbol's name, what it says it belongs to, and where the name begins.
+pub(super) fn name(language: Language, source: &str, found: Found) -> (String, Option<String>, u32) {
+    let raw = slice(source, found.name);
+    let scope = found.scope.map(|scope| text::one_line(slice(source, scope), MAX_NAME));
+    let scope = scope.filter(|scope| !scope.is_empty());
+    let cut = |name: &str| text::one_line(name, MAX_NAME);
+    match language {
+        // `Class::member`: what is after the last `::` outside of `<>` is its name.
+        Language::C | Language::CPP if found.kind != SymbolKind::Use => {
+            let name = raw.split('(').next().filter(|name| name.starts_with("operator ")).unwrap_or(raw);
+            match last_colons(name) {
+                Some(at) if !name[..at].trim().is_empty() => {
+                    let behind = u32::try_from(at + 2).unwrap_or(0);
+                    (cut(&name[at + 2..]), Some(cut(&without_arguments(&name[..at]))), found.name.start + behind)
+                }
+                _ => (cut(name), scope, found.name.start),
+            }
+        }
+        // The path of an import is in several nodes.
+        Language::SCALA if found.kind == SymbolKind::Use => {
+            let rest = Span { start: found.name.start, end: found.span.end };
+            (cut(slice(source, rest)), scope, found.name.start)
+        }
+        _ => {
+            let bare = unquoted(language, raw);
+            let skipped = u32::try_from(raw.find(bare).unwrap_or(0)).unwrap_or(0);
+            (cut(bare), scope, found.name.start + skipped)
+        }
+    }
+}
+
+/// A name without the signs that only its language puts around it.
+fn unquoted(language: Language, raw: &str) -> &str {
+    let bare = match language {
+        Language::RUBY => raw.strip_prefix(':').unwrap_or(raw),
+        Language::BASH => raw.trim_end_matches('='),
+        _ => ['"', '\'', '`'].into_iter().find_map(|sign| raw.strip_prefix(sign)?.strip_suffix(sign)).unwrap_or(raw),
+    };
+    if bare.is_empty() { raw } else { bare }
+}
+
+/// A qualifier of C++ without the arguments of templates.
+fn without_arguments(scope: &str) -> String {
+    let mut depth = 0_usize;
+    let mut bare = String::new();
+    for letter in scope.trim_start_matches("::").chars() {
+        match letter {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => bare.push(letter),
+            _ => {}
+        }
+    }
+    bare
+}
+
+/// The last `::` outside of `<>`.
+fn last_colons(name: &str) -> Option<usize> {
+    let bytes = name.as_bytes();
+    if let Some(at) = name.find("operator") {
+        return name[..at].rfind("::").filter(|colons| name[*colons + 2..at].trim().is_empty());
+    }
+    let mut depth = 0_usize;
+    for at in (1..bytes.len()).rev() {
+        match bytes[at] {
+            b'>' => depth += 1,
+            b'<' => depth = depth.saturating_sub(1),
+            b':' if depth == 0 && bytes[at - 1] == b':' => return Some(at - 1),
+            _ => {}
+        }
+    }
+    None
+}
