@@ -2,14 +2,14 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 use serde_json::json;
 use tokio::sync::Notify;
 
 use super::{open, refused, sync, told};
-use crate::base::clock::wall_ns;
+use crate::base::clock::{Instant, wall_ns};
 use crate::cli::args::{IndexArgs, IndexCommand, PlaceArgs};
 use crate::cli::{Failure, output};
 use crate::index::{Project, Published};

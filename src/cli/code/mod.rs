@@ -27,7 +27,8 @@ fn open(place: &PlaceArgs, named: Option<&Path>) -> Result<Project, Failure> {
     let project = Project::new(&folder, &root, false, settings(place.config.as_deref())?);
     let project = project
         .map_err(|error| Failure::new(format!("the index's folder can't be made: {error}; see `codeyard doctor`")))?;
-    project.reconcile().map_err(|error| Failure::new(error.to_string()))?;
+    // One that can't be read says so when it is asked, and is made anew when it is told to be.
+    project.reconcile().ok();
     Ok(project)
 }
 

@@ -2,10 +2,11 @@
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::base::clock::Instant;
 use crate::cli::output;
 use crate::index::{JobProgress, Phase, Progress};
 

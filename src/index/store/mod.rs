@@ -9,8 +9,6 @@ pub(super) mod facts;
 mod jobs;
 pub(super) mod listing;
 mod manifests;
-#[cfg(test)]
-mod tests;
 
 use std::path::Path;
 use std::time::Duration;
