@@ -54,6 +54,7 @@ impl Place {
 }
 
 fn git(root: &Path, arguments: &[&str]) -> String {
+    #[expect(clippy::disallowed_methods, reason = "a real git")]
     let mut command = Command::new("git");
     command.current_dir(root).args([
         "-c",
