@@ -322,6 +322,76 @@ pub const FRESH_STAMP_MS: u32 = 2_000;
 /// Retry hint, in milliseconds, on an answer that asks to come back.
 pub const RETRY_AFTER_MS: u64 = 500;
 
+/// Memory of the writer of the symbol index, in bytes; what it holds beyond is written out.
+pub const SYMBOL_WRITER_BYTES: usize = 64 * 1024 * 1024;
+/// Longest name that the symbol index holds, in bytes; longer ones are cut.
+pub const MAX_SYMBOL_NAME_BYTES: usize = 240;
+/// Symbols of one content that the symbol index holds.
+pub const MAX_SYMBOLS_PER_CONTENT: usize = 1 << 24;
+/// Words of one symbol's comment, and of its signature, that the symbol index holds.
+pub const MAX_SYMBOL_WORDS: usize = 120;
+/// Words of a ranked question that are looked for.
+pub const MAX_RANKED_WORDS: usize = 8;
+/// Names in front of the name in a ranked question that are looked for.
+pub const MAX_RANKED_QUALIFIERS: usize = 4;
+/// Places in the symbol index that one ranked question starts from; what is rarer goes first.
+pub const MAX_RANKED_POSTINGS: u64 = 150_000;
+/// Terms with the same beginning that a ranked question looks at.
+pub const MAX_RANKED_EXPANSIONS: usize = 128;
+/// Longest ranked question, in bytes; longer ones are cut.
+pub const MAX_RANKED_TEXT_BYTES: usize = 1_024;
+
+/// Unless configured otherwise a file of more bytes isn't searched.
+pub const MAX_SEARCHED_FILE_BYTES: u64 = 16 * 1024 * 1024;
+/// Unless configured otherwise a file of more bytes isn't parsed; it is searched as text.
+pub const MAX_PARSED_FILE_BYTES: u64 = 2 * 1024 * 1024;
+/// Files of one root that are indexed.
+pub const MAX_INDEXED_FILES: usize = 1_000_000;
+/// The facts of one content as bytes; more is damage.
+pub const MAX_PACKED_FACTS_BYTES: usize = 256 * 1024 * 1024;
+/// The list of a manifest's files as bytes; more is damage.
+pub const MAX_PACKED_LISTING_BYTES: usize = 1024 * 1024 * 1024;
+/// Jobs of one root that are remembered.
+pub const MAX_REMEMBERED_JOBS: usize = 50;
+/// Jobs that `index_status` shows.
+pub const MAX_RECENT_JOBS: usize = 10;
+/// Contents that no segment of the text index covers, and that every search looks at.
+pub const MAX_LOOSE_CONTENTS: usize = 256;
+/// Segments of the text index; beyond it they are merged.
+pub const MAX_SEGMENTS: usize = 12;
+/// Manifests of one project that are kept in memory.
+pub const MAX_CACHED_VIEWS: usize = 4;
+/// Contents whose facts are kept in memory.
+pub const MAX_CACHED_FACTS: std::num::NonZeroUsize = std::num::NonZeroUsize::new(512).unwrap();
+/// Lines of a preview.
+pub const MAX_PREVIEW_LINES: usize = 10;
+/// Bytes of a preview.
+pub const MAX_PREVIEW_BYTES: usize = 2_000;
+/// Symbols beside a row.
+pub const MAX_RELATED: usize = 5;
+/// Threads of a job or a search that a configuration may ask for.
+pub const MAX_INDEX_THREADS: u64 = 64;
+/// The smallest payload that a configuration may ask for, in bytes.
+pub const MIN_CODE_PAYLOAD_BYTES: u64 = 1_024;
+/// Workspaces that a configuration may have read into memory at the start, and that are remembered as used.
+pub const MAX_WARMSET: usize = 64;
+/// Questions of the code index at work at once in the process; further ones wait for their turn.
+pub const MAX_CODE_QUESTIONS: usize = 16;
+/// How long a question waits for the first index of its workspace, in milliseconds; then it is answered from what there is.
+pub const FIRST_INDEX_WAIT_MS: u64 = 1_500;
+/// How long a question of the code index waits for the watcher's first walk, in milliseconds; then it says that it may be stale.
+pub const CODE_WALK_WAIT_MS: u64 = 150;
+/// So long after the last edit the index is brought up to date, in milliseconds.
+pub const EDIT_QUIET_MS: u64 = 60;
+/// Edits that go on don't put it off for longer than this, in milliseconds.
+pub const EDIT_DELAY_MS: u64 = 250;
+/// After a job the next one that nobody asked for waits as long as that took, and no longer than this, in milliseconds.
+pub const MAX_INDEX_REST_MS: u64 = 10_000;
+/// After a job that failed the next one that nobody asked for waits so long, in milliseconds.
+pub const FAILED_INDEX_REST_MS: u64 = 15_000;
+/// Files from which on a job that brings an index up to date makes `health_check` say `indexing`.
+pub const LARGE_SYNC_FILES: u64 = 200;
+
 /// The configurable limits of answers. Defaults are the maxima.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
