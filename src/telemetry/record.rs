@@ -157,6 +157,8 @@ pub struct CallRecord {
     pub server: Duration,
     /// Making the canonical answer of the raw ones.
     pub canonicalise: Duration,
+    /// While the code index was asked.
+    pub index: Duration,
     /// Files that language servers named and that lie outside the roots.
     pub outside: usize,
     /// From the call's arrival to its reply.

@@ -96,10 +96,7 @@ impl Projects<'_> {
     }
 
     /// What each root says. One alone may refuse at once.
-    fn each(
-        self,
-        mut ask: impl FnMut(&Project) -> Result<Rows, Box<Refusal>>,
-    ) -> Result<Vec<Part>, Box<Refusal>> {
+    fn each(self, mut ask: impl FnMut(&Project) -> Result<Rows, Box<Refusal>>) -> Result<Vec<Part>, Box<Refusal>> {
         let mut parts = Vec::with_capacity(self.all.len());
         for (at, project) in self.all.iter().enumerate() {
             match ask(project) {
@@ -155,8 +152,7 @@ fn shown(root: &Path) -> String {
 /// What an answer says of itself.
 pub fn metadata_of(answer: &CodeAnswer) -> Option<&Metadata> {
     Some(match answer {
-        CodeAnswer::Rows(Rows { metadata, .. })
-        | CodeAnswer::Outline(Outline { metadata, .. }) => metadata,
+        CodeAnswer::Rows(Rows { metadata, .. }) | CodeAnswer::Outline(Outline { metadata, .. }) => metadata,
         CodeAnswer::Status(status) => {
             let Status { metadata, .. } = &**status;
             metadata

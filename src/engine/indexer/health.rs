@@ -8,9 +8,7 @@ use super::{Indexed, Indexes};
 use crate::base::limits::LARGE_SYNC_FILES;
 use crate::index::Project;
 use crate::index::project::grammars;
-use crate::model::code::{
-    ActiveJob, Health, HealthStatus, Indexing, JobMode, Prewarm, ProjectHealth, Schema, Warmset,
-};
+use crate::model::code::{ActiveJob, Health, HealthStatus, Indexing, JobMode, Prewarm, ProjectHealth, Schema, Warmset};
 use crate::protocol::names::SERVER_VERSION;
 
 /// The index of one root, as operators see it.

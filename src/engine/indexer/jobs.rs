@@ -204,7 +204,7 @@ impl Indexer {
                 }
             }
             if indexes.warmset.used(&roots) {
-                write_down(&indexes);
+                indexes.write_warmset();
             }
             outcome
         });
@@ -226,13 +226,6 @@ impl Indexer {
             }
             ctx.stop();
         }
-    }
-}
-
-/// Writes down which workspaces were used last. Blocks.
-pub(super) fn write_down(indexes: &Indexes) {
-    if let Err(error) = indexes.warmset.write() {
-        tracing::warn!(%error, "which workspaces were used last can't be written down");
     }
 }
 

@@ -29,9 +29,8 @@ pub(super) fn search(parts: Vec<Part>, query: &SearchQuery) -> Merged {
         Err(_) => false,
     };
     let has = |lines: bool| parts.iter().any(|part| found(part, lines));
-    let begins_with_lines = parts
-        .iter()
-        .any(|part| part.said.as_ref().is_ok_and(|rows| rows.intent == Some(Intent::Error)));
+    let begins_with_lines =
+        parts.iter().any(|part| part.said.as_ref().is_ok_and(|rows| rows.intent == Some(Intent::Error)));
     // Where a root falls back to what another one needn't, that isn't part of the answer.
     let lines = is_of_lines || if begins_with_lines { has(true) } else { has(true) && !has(false) };
     let is_mixed = has(true) && has(false);
@@ -273,8 +272,10 @@ mod tests {
 
     #[test]
     fn lines_that_one_root_falls_back_to_are_no_part_of_what_others_ranked() {
-        let query = SearchQuery { text: "x".into(), shape: Shape { limit: 9, ..Shape::default() }, ..Default::default() };
-        let (rows, _) = search(vec![part(0, vec![line("l", 1)], 5), part(1, vec![row("a", 1, 0.4)], 1)], &query).unwrap();
+        let query =
+            SearchQuery { text: "x".into(), shape: Shape { limit: 9, ..Shape::default() }, ..Default::default() };
+        let (rows, _) =
+            search(vec![part(0, vec![line("l", 1)], 5), part(1, vec![row("a", 1, 0.4)], 1)], &query).unwrap();
         assert_eq!((paths(&rows), rows.total), (vec!["a"], 1));
         let (rows, _) = search(vec![part(0, vec![line("l", 1)], 1), part(1, vec![line("a", 1)], 1)], &query).unwrap();
         assert_eq!(paths(&rows), ["l", "a"], "in the order of the roots");

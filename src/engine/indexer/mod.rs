@@ -54,6 +54,13 @@ impl Indexes {
         self.began.elapsed().as_secs()
     }
 
+    /// Writes down which workspaces used theirs last. Blocks.
+    pub fn write_warmset(&self) {
+        if let Err(error) = self.warmset.write() {
+            tracing::warn!(%error, "which workspaces used their code index last can't be written down");
+        }
+    }
+
     /// Opens the projects of a workspace, and writes down which jobs the end of a process cut short. Blocks.
     ///
     /// # Errors

@@ -270,6 +270,8 @@ impl Supervisor {
             name: name.clone(),
             tenant: config.tenant.clone(),
             gate,
+            payload_bytes: policy.index.payload_bytes,
+            indexes: self.indexes.clone(),
             limits: policy.limits,
             permission,
             actor,
@@ -296,6 +298,7 @@ impl Supervisor {
         let (policy, permission) = (self.policy(config), self.config.permission_of(config));
         let Some(running) = self.running.get_mut(name) else { return };
         running.handle.limits = policy.limits.clone();
+        running.handle.payload_bytes = policy.index.payload_bytes;
         running.handle.permission = Arc::new(permission);
         self.parts.directory.put(running.handle.clone());
         drop(running.handle.actor.try_send(Retune(policy)));
