@@ -88,3 +88,26 @@ pub const MAX_FILE_REFERENCES: usize = 400_000;
 pub const MAX_FILE_KEYS: usize = 5_000;
 /// How deep keys of a data file are kept.
 pub const MAX_KEY_DEPTH: usize = 5;
+
+/// Threads of a job or a search that a configuration may ask for.
+pub const MAX_INDEX_THREADS: u64 = 64;
+/// The smallest payload that a configuration may ask for, in bytes.
+pub const MIN_CODE_PAYLOAD_BYTES: u64 = 1_024;
+/// Workspaces that a configuration may have read into memory at the start, and that are remembered as used.
+pub const MAX_WARMSET: usize = 64;
+/// Questions of the code index at work at once in the process; further ones wait for their turn.
+pub const MAX_CODE_QUESTIONS: usize = 16;
+/// How long a question waits for the first index of its workspace, in milliseconds; then it is answered from what there is.
+pub const FIRST_INDEX_WAIT_MS: u64 = 1_500;
+/// How long a question of the code index waits for the watcher's first walk, in milliseconds; then it says that it may be stale.
+pub const CODE_WALK_WAIT_MS: u64 = 150;
+/// So long after the last edit the index is brought up to date, in milliseconds.
+pub const EDIT_QUIET_MS: u64 = 60;
+/// Edits that go on don't put it off for longer than this, in milliseconds.
+pub const EDIT_DELAY_MS: u64 = 250;
+/// After a job the next one that nobody asked for waits as long as that took, and no longer than this, in milliseconds.
+pub const MAX_INDEX_REST_MS: u64 = 10_000;
+/// After a job that failed the next one that nobody asked for waits so long, in milliseconds.
+pub const FAILED_INDEX_REST_MS: u64 = 15_000;
+/// Files from which on a job that brings an index up to date makes `health_check` say `indexing`.
+pub const LARGE_SYNC_FILES: u64 = 200;

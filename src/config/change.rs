@@ -32,7 +32,7 @@ pub struct Changed {
     pub roots: bool,
     /// Environment, settings, choice or registry entries of language servers: those concerned start anew.
     pub servers: bool,
-    /// Limits, diagnostics, permissions, supervision, tenant or prewarming: taken over as it runs.
+    /// Limits, diagnostics, permissions, supervision, index, tenant or prewarming: taken over as it runs.
     pub policy: bool,
 }
 
@@ -85,7 +85,13 @@ fn changed((old, before): (&Config, &WorkspaceConfig), (new, after): (&Config, &
             || old.diagnostics_of(before) != new.diagnostics_of(after)
             || old.permission_of(before) != new.permission_of(after)
             || old.supervision != new.supervision
+            || about_code(old) != about_code(new)
             || before.tenant != after.tenant
             || before.prewarm != after.prewarm,
     }
+}
+
+/// What holds for the code index of every workspace.
+fn about_code(config: &Config) -> impl PartialEq + '_ {
+    (&config.index, &config.query, &config.ranking, config.explain_level())
 }

@@ -5,6 +5,7 @@
 //! every root in it has been joined to the folder of the file that names it.
 
 mod change;
+mod code;
 mod error;
 mod example;
 mod folders;
@@ -23,6 +24,7 @@ mod workspace;
 mod tests;
 
 pub use change::{Changed, WorkspaceChange, diff, needs_restart};
+pub use code::{DebugSection, Explain, Freshness, IndexSection, QuerySection, WarmsetSection};
 pub use error::{ConfigError, Place};
 pub use parse::{Source, parse, parse_source};
 pub use permission::{LSP, PermissionRule, PermissionSection, PrincipalPermission};
@@ -35,6 +37,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::ids::WorkspaceName;
 use crate::base::limits::Limits;
+use crate::model::code::{ExplainLevel, Weights};
 
 /// The whole configuration of a service.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -57,6 +60,16 @@ pub struct Config {
     pub permission: PermissionSection,
     /// How language servers are kept running.
     pub supervision: SupervisionSection,
+    /// The code index, for the catalog `code`.
+    pub index: IndexSection,
+    /// Questions of the catalog `code`, where they don't say otherwise.
+    pub query: QuerySection,
+    /// How much each factor counts in the order of ranked results; only their ratios matter. See docs/ranking.md.
+    pub ranking: Weights,
+    /// Workspaces whose code index is read into memory when the service starts.
+    pub warmset: WarmsetSection,
+    /// Keys of older configurations.
+    pub debug: DebugSection,
     /// Log lines on standard error.
     pub log: LogSection,
     /// Language servers: entries that add to the built-in registry, or replace keys of an entry there.
@@ -98,5 +111,10 @@ impl Config {
     /// Who may use what in `workspace`: its own words, and the service's where it says nothing.
     pub fn permission_of(&self, workspace: &WorkspaceConfig) -> PermissionSection {
         workspace.permission.clone().unwrap_or_default().over(&self.permission)
+    }
+
+    /// How much a question of the catalog `code` is told of the order of its rows, where it doesn't say.
+    pub fn explain_level(&self) -> ExplainLevel {
+        code::explain_level(&self.query, &self.debug)
     }
 }

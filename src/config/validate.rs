@@ -4,7 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::base::limits::{MAX_ROOTS, MAX_WORKSPACES};
+use crate::base::limits::{
+    MAX_INDEX_THREADS, MAX_PARSED_FILE_BYTES, MAX_ROOTS, MAX_SEARCHED_FILE_BYTES, MAX_WARMSET, MAX_WORKSPACES,
+    MIN_CODE_PAYLOAD_BYTES,
+};
 use crate::config::error::ConfigError;
 use crate::config::workspace::Prewarm;
 use crate::config::{AdminSection, Config, ServerSection, SupervisionSection, WorkspaceConfig, locate};
@@ -17,6 +20,7 @@ impl Config {
         check_server(&self.server)?;
         check_admin(&self.admin)?;
         check_supervision(&self.supervision)?;
+        check_code(self)?;
         check_tables("servers", &self.servers)?;
         check_tables("languages", &self.languages)?;
         self.permission.check("permission")?;
@@ -103,6 +107,29 @@ fn check_supervision(supervision: &SupervisionSection) -> Checked {
         }
     }
     Ok(())
+}
+
+fn check_code(config: &Config) -> Checked {
+    let index = &config.index;
+    let bounded = [
+        ("index.max_file_bytes", index.max_file_bytes, 1, MAX_SEARCHED_FILE_BYTES),
+        ("index.max_parsed_file_bytes", index.max_parsed_file_bytes, 1, MAX_PARSED_FILE_BYTES),
+        ("index.threads", index.threads, 0, MAX_INDEX_THREADS),
+        ("query.payload_bytes", config.query.payload_bytes as u64, MIN_CODE_PAYLOAD_BYTES, u64::MAX),
+        ("warmset.capacity", config.warmset.capacity as u64, 0, MAX_WARMSET as u64),
+    ];
+    for (key, value, least, most) in bounded {
+        if value < least {
+            return Err(ConfigError::at(key, format!("is {value}"), format!("give at least {least}")));
+        }
+        if value > most {
+            return Err(ConfigError::at(key, format!("is {value}"), format!("give at most {most}")));
+        }
+    }
+    config.ranking.check().map_err(|bad| {
+        let remedy = format!("give a number between {} and {}", bad.least, bad.most);
+        ConfigError::at(format!("ranking.{}", bad.name), "is no weight", remedy)
+    })
 }
 
 fn check_tables(section: &str, entries: &toml::Table) -> Checked {

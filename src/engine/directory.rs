@@ -16,6 +16,7 @@ use crate::base::ids::{TenantId, WorkspaceName};
 use crate::base::limits::{self, Limits};
 use crate::config::PermissionSection;
 use crate::engine::census::{Census, WorkspaceCell};
+use crate::engine::indexer::Indexes;
 use crate::engine::workspace::{GetWorkspaceHealth, Workspace, WorkspaceHealth};
 use crate::gate::Gate;
 use crate::watch::Subscription;
@@ -59,6 +60,10 @@ pub struct WorkspaceHandle {
     pub watch: WatchSlot,
     /// Where its state can be read.
     pub cell: Arc<WorkspaceCell>,
+    /// What its code index shares with those of others.
+    pub indexes: Arc<Indexes>,
+    /// The largest payload of an answer from its code index, in bytes.
+    pub payload_bytes: usize,
 }
 
 impl WorkspaceHandle {

@@ -16,6 +16,7 @@ pub mod exit;
 pub mod found;
 pub mod give_back;
 pub mod identifiers;
+pub mod indexer;
 pub mod kinds;
 pub mod known_files;
 pub mod language_server;

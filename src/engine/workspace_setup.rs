@@ -9,11 +9,13 @@ use crate::base::ids::{TenantId, WorkspaceName};
 use crate::base::limits::Limits;
 use crate::config::{Prewarm, Sweep};
 use crate::engine::census::WorkspaceCell;
+use crate::engine::indexer::Indexes;
 use crate::engine::programs::Programs;
 use crate::engine::restart::RestartRule;
 use crate::engine::seats::Seats;
 use crate::engine::server_context::ServerTimes;
 use crate::gate::Gate;
+use crate::index::project::settings::Settings;
 use crate::lsp::frame::FrameBudget;
 use crate::lsp::launch::Launcher;
 use crate::lsp::registry::matching::{LanguageIndex, Selection};
@@ -80,6 +82,19 @@ pub struct Policy {
     pub restart: RestartRule,
     /// How long servers may take.
     pub times: ServerTimes,
+    /// The code index.
+    pub index: IndexPolicy,
+}
+
+/// How its code index is built and asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexPolicy {
+    /// Whether it is built when it is first asked.
+    pub auto: bool,
+    /// What its projects are told.
+    pub settings: Settings,
+    /// The largest payload of an answer, in bytes.
+    pub payload_bytes: usize,
 }
 
 /// See the module.
@@ -110,6 +125,8 @@ pub struct WorkspaceSetup {
     pub cell: Arc<WorkspaceCell>,
     /// Keeps a server from running beside the one that it replaces.
     pub seats: Seats,
+    /// What its code index shares with those of others.
+    pub indexes: Arc<Indexes>,
     /// What it shares with others.
     pub shared: Shared,
 }

@@ -54,6 +54,8 @@ pub(super) enum Way {
     Open(Receiver),
     /// A person is asked first.
     Asking(BoxFuture<'static, Result<Receiver, ToolError>>),
+    /// There is nothing to be asked.
+    Known(Box<Answer>),
 }
 
 impl Way {
@@ -62,6 +64,7 @@ impl Way {
         let answer = match self {
             Self::Open(answer) => answer,
             Self::Asking(asking) => asking.await?,
+            Self::Known(answer) => return Ok(*answer),
         };
         answer.await.unwrap_or_else(|_| Err(ToolError::internal()))
     }

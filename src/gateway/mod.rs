@@ -4,6 +4,7 @@
 //! left; a reply's bytes never exceed the cap.
 
 pub mod admission;
+mod code;
 pub mod elicit;
 mod entry;
 pub mod home;

@@ -1,4 +1,5 @@
-//! Rows 7 to 11 of the way of a request, as one future: begin, wait, run, page. Dropping it cancels whatever it waits for.
+//! Rows 7 to 11 of the way of a request, as one future: begin, wait, run, page. Dropping it cancels whatever it waits for. Questions of
+//! the code index take the way of [`code`].
 //!
 //! It keeps a board on which it writes what it is waiting for, so that a deadline can say where the call was.
 
@@ -6,6 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::code;
 use crate::base::clock::{Deadline, Instant};
 use crate::base::limits;
 use crate::engine::directory::WorkspaceHandle;
@@ -17,7 +19,7 @@ use crate::engine::workspace::{Begin, Begun, Wait};
 use crate::gate::FileStamp;
 use crate::model::answer::Answer;
 use crate::model::error::{Phase, ToolError};
-use crate::model::query::GatedQuery;
+use crate::model::query::{GatedQuery, Query};
 use crate::paging;
 use crate::telemetry::CallTrace;
 
@@ -29,6 +31,8 @@ pub enum Waiting {
     Queued,
     /// The workspace's first look at its files, or for its programs.
     Preparing,
+    /// The first index of its code.
+    Index,
     /// Language servers that aren't ready.
     Servers(Vec<state_watch::Receiver>),
     /// An answer.
@@ -40,7 +44,7 @@ pub enum Waiting {
 pub struct Board(Arc<Mutex<Waiting>>);
 
 impl Board {
-    fn write(&self, waiting: Waiting) {
+    pub(super) fn write(&self, waiting: Waiting) {
         *self.0.lock() = waiting;
     }
 
@@ -49,6 +53,7 @@ impl Board {
         match &*self.0.lock() {
             Waiting::Queued => (Phase::Queued, None),
             Waiting::Preparing => (Phase::Starting, None),
+            Waiting::Index => (Phase::Indexing, None),
             Waiting::Answer => (Phase::Answering, None),
             Waiting::Servers(states) => {
                 let pending = states.iter().map(|state| state.borrow().clone()).find(ServerState::is_pending);
@@ -85,6 +90,9 @@ pub async fn answer(
     board: &Board,
     call: &CallTrace,
 ) -> Result<Answer, ToolError> {
+    if let Query::Code(asked) = &*query {
+        return code::answer(workspace, asked, deadline, board, call).await.map(Answer::Code);
+    }
     loop {
         if let Some(subscription) = workspace.watch.get() {
             subscription.barrier().await;

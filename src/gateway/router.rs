@@ -10,6 +10,7 @@ use parking_lot::RwLock;
 use serde_json::value::RawValue;
 
 use super::admission::Admission;
+use super::code;
 use super::entry::{Entry, Way};
 use super::home::Home;
 use super::permission::{Check, Permissions, Wanted};
@@ -128,6 +129,12 @@ impl Gateway {
             open.trace().has_cursor();
         }
         let Some(workspace) = workspace else { return Err(fail(no_workspace())) };
+        if let Query::Code(asked) = &query
+            && let Some(refusal) = code::other_workspace(&self.directory, &workspace, asked)
+        {
+            let answer = Answer::Code(CodeAnswer::Refused(Box::new(refusal)));
+            return Ok(Started { way: Way::Known(Box::new(answer)), limits });
+        }
         let check = self.permission(call, catalog, &workspace, open);
         let entry = Entry {
             admission: self.admission.clone(),
@@ -315,7 +322,12 @@ fn close(open: OpenCall, result: Result<&Answer, &ToolError>, reply: &Reply) {
         Reply::Error { code, data, .. } => (data.as_ref().map_or(0, Bytes::len), Some(*code), true),
     };
     let too_large;
+    let refused;
     let (ended, items) = match result {
+        Ok(Answer::Code(CodeAnswer::Refused(refusal))) => {
+            refused = ToolError::new(refusal.code.tool_code(), "").with("reason", refusal.code.as_str());
+            (Err(&refused), None)
+        }
         Ok(_) if failed => {
             too_large = ToolError::new(ErrorCode::CapExceeded, "").with("reason", "response_too_large");
             (Err(&too_large), None)

@@ -12,6 +12,9 @@ use super::epochs::RootsEpochs;
 use super::lock::{LockError, ServeLock};
 use crate::base::ids::WorkspaceName;
 
+/// The folder of the code indexes.
+pub const INDEX: &str = "index";
+
 /// A state directory that exists and is ours alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateDir(PathBuf);
@@ -92,6 +95,11 @@ impl StateDir {
     /// What language servers cache for one workspace.
     pub fn cache(&self, workspace: &WorkspaceName) -> PathBuf {
         self.0.join("cache").join(workspace.as_str())
+    }
+
+    /// The code indexes, one folder a repository.
+    pub fn index(&self) -> PathBuf {
+        self.0.join(INDEX)
     }
 
     /// Log files.

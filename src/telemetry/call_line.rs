@@ -54,6 +54,12 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     cache: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    freshness: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completeness: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     permission: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     asked_ms: Option<f64>,
@@ -94,6 +100,9 @@ pub(super) fn write(record: &CallRecord, at: SystemTime, format: LineFormat, int
         items: record.items,
         cache_hit: record.is_cache_hit(),
         cache: record.cache.map(|cache| cache.as_str()),
+        freshness: record.freshness,
+        completeness: record.completeness,
+        index_ms: (!record.index.is_zero()).then(|| ms(record.index)),
         permission: record.permission.map(|outcome| outcome.as_str()),
         asked_ms: (!record.asked.is_zero()).then(|| ms(record.asked)),
     };
@@ -119,6 +128,14 @@ fn text(line: &Line<'_>, into: &mut Vec<u8>) -> std::io::Result<()> {
     }
     if let Some(cache) = line.cache {
         write!(into, " cache={cache}")?;
+    }
+    for (name, word) in [("freshness", line.freshness), ("completeness", line.completeness)] {
+        if let Some(word) = word {
+            write!(into, " {name}={word}")?;
+        }
+    }
+    if let Some(index) = line.index_ms {
+        write!(into, " index_ms={index}")?;
     }
     if let Some(permission) = line.permission {
         write!(into, " permission={permission}")?;

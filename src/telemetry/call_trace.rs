@@ -119,6 +119,10 @@ pub(super) enum Work {
     Lsp { method: &'static str, server: ServerKind, outcome: RpcOutcome },
     /// Making the canonical answer.
     Canonicalise,
+    /// Waiting for the first index.
+    IndexWait,
+    /// The code index is asked.
+    Index,
 }
 
 impl OpenCall {
@@ -145,6 +149,9 @@ impl OpenCall {
             waited_for: None,
             repeats: 0,
             permission: None,
+            freshness: None,
+            completeness: None,
+            index: Duration::ZERO,
             asked: Duration::ZERO,
             outcome: Outcome::Cancelled,
             rpc_code: None,
@@ -254,6 +261,16 @@ impl CallTrace {
     /// Begins to wait for a language server that is in the state of `phase`.
     pub fn wait(&self, phase: Phase) -> Timed {
         self.timed(Work::Wait(phase))
+    }
+
+    /// Begins to wait for the first index of the workspace.
+    pub fn wait_for_index(&self) -> Timed {
+        self.timed(Work::IndexWait)
+    }
+
+    /// Begins to ask the code index.
+    pub fn asks_index(&self) -> Timed {
+        self.timed(Work::Index)
     }
 
     /// Begins to wait for another call's execution.

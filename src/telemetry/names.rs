@@ -14,6 +14,10 @@ pub const SPAN_PERSON: &str = "wait for permission";
 pub const SPAN_WAIT: &str = "wait for language server";
 /// The span of making the canonical answer.
 pub const SPAN_CANONICALISE: &str = "canonicalise";
+/// The span of a wait for the first index of a workspace.
+pub const SPAN_INDEX_WAIT: &str = "wait for index";
+/// The span of asking the code index.
+pub const SPAN_INDEX: &str = "index";
 
 /// The MCP method.
 pub const METHOD: &str = "mcp.method.name";
@@ -64,6 +68,12 @@ pub const CACHE_HIT: &str = "codeyard.cache.hit";
 pub const CURSOR: &str = "codeyard.cursor";
 /// What became of the call's wish for a permission; absent when its tool needs none.
 pub const PERMISSION: &str = "codeyard.permission";
+/// How fresh the code index was that the answer came from: `fresh`, `stale` or `syncing`.
+pub const INDEX_FRESHNESS: &str = "codeyard.index.freshness";
+/// Whether an answer from the code index is all there is: `complete`, `partial` or `truncated`.
+pub const INDEX_COMPLETENESS: &str = "codeyard.index.completeness";
+/// Milliseconds while the code index was asked.
+pub const INDEX_MS: &str = "codeyard.index_ms";
 /// How ready the language servers were: `ready`, or the state that was waited for, `starting` or `indexing`.
 pub const READINESS: &str = "codeyard.readiness";
 /// How often the question was begun anew because the workspace had changed.
@@ -112,6 +122,9 @@ pub const SPAN_ATTRIBUTES: &[&str] = &[
     CACHE_HIT,
     CURSOR,
     PERMISSION,
+    INDEX_FRESHNESS,
+    INDEX_COMPLETENESS,
+    INDEX_MS,
     READINESS,
     REPEATS,
     ITEMS,
@@ -128,15 +141,24 @@ pub const SPAN_ATTRIBUTES: &[&str] = &[
 pub const UNKNOWN_TOOL: &str = "unknown";
 /// Reasons that a failed call's `details.reason` may give. Whatever else there is counts as [`OTHER`].
 pub const REASONS: &[&str] = &[
+    "ambiguous_symbol",
     "crashed",
     "document_too_large",
     "draining",
     "duplicate",
     "empty",
+    "file_not_found",
     "forbidden_character",
     "forbidden_escape",
     "fragment",
     "host",
+    "index_failed",
+    "index_in_progress",
+    "index_incompatible",
+    "index_not_ready",
+    "index_stale",
+    "internal_error",
+    "invalid_input",
     "malformed",
     "malformed_escape",
     "missing",
@@ -156,17 +178,22 @@ pub const REASONS: &[&str] = &[
     "permission_not_asked",
     "permission_unanswered",
     "position_beyond",
+    "project_not_found",
     "quarantined",
     "query",
     "range",
     "real_path",
+    "ref_not_indexed",
     "request_key",
     "response_too_large",
+    "result_not_found",
     "scheme",
     "server_error",
     "several",
     "stopped",
     "sweep",
+    "symbol_not_found",
+    "sync_in_progress",
     "timeout",
     "too_long",
     "too_many_functions",
@@ -181,6 +208,8 @@ pub const REASONS: &[&str] = &[
     "unknown_word",
     "unsupported",
     "version",
+    "workspace_not_allowed",
+    "workspace_not_registered",
 ];
 
 /// The reason as a name of ours.

@@ -119,6 +119,10 @@ pub struct CallRecord {
     pub servers: Vec<ServerKind>,
     /// The workspace's epochs when the answer was computed or found.
     pub epochs: Option<Epochs>,
+    /// How fresh the code index was that the answer came from: `fresh`, `stale`, `syncing`.
+    pub freshness: Option<&'static str>,
+    /// Whether an answer from the code index is all there is: `complete`, `partial`, `truncated`.
+    pub completeness: Option<&'static str>,
     /// Where the result came from; `None` if the call ended before that was known.
     pub cache: Option<CacheUse>,
     /// What became of the cursor; `None` if there was none.
@@ -153,6 +157,8 @@ pub struct CallRecord {
     pub server: Duration,
     /// Making the canonical answer of the raw ones.
     pub canonicalise: Duration,
+    /// While the code index was asked.
+    pub index: Duration,
     /// Files that language servers named and that lie outside the roots.
     pub outside: usize,
     /// From the call's arrival to its reply.

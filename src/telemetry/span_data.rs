@@ -85,6 +85,8 @@ impl Weaver {
             Work::Queue => span.name = names::SPAN_QUEUE.into(),
             Work::Person => span.name = names::SPAN_PERSON.into(),
             Work::Canonicalise => span.name = names::SPAN_CANONICALISE.into(),
+            Work::IndexWait => span.name = names::SPAN_INDEX_WAIT.into(),
+            Work::Index => span.name = names::SPAN_INDEX.into(),
             Work::Wait(phase) => {
                 span.name = names::SPAN_WAIT.into();
                 span.attributes.push(KeyValue::new(names::READINESS, phase.as_str()));
@@ -149,6 +151,9 @@ fn attributes(record: &CallRecord) -> Vec<KeyValue> {
     put(names::CACHE_HIT, record.cache.is_some().then(|| Value::from(record.is_cache_hit())));
     put(names::CURSOR, record.cursor.and_then(|cursor| word(cursor.as_str())));
     put(names::PERMISSION, record.permission.and_then(|outcome| word(outcome.as_str())));
+    put(names::INDEX_FRESHNESS, record.freshness.and_then(word));
+    put(names::INDEX_COMPLETENESS, record.completeness.and_then(word));
+    put(names::INDEX_MS, (!record.index.is_zero()).then(|| ms(record.index)).flatten());
     put(names::READINESS, word(record.readiness()));
     put(names::REPEATS, (record.repeats > 0).then(|| Value::from(i64::from(record.repeats))));
     put(names::ITEMS, record.items.map(whole));

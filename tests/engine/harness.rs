@@ -114,7 +114,7 @@ impl Site {
         json!({"uri": self.uri(name)})
     }
 
-    fn base(&self) -> PathBuf {
+    pub fn base(&self) -> PathBuf {
         self.folder.path().canonicalize().unwrap()
     }
 }

@@ -7,6 +7,7 @@ mod fake_server;
 mod harness;
 
 mod caps;
+mod code;
 mod codes;
 mod crashes;
 mod diagnostics;

@@ -22,13 +22,15 @@ use crate::base::limits;
 use crate::config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig};
 use crate::engine::directory::{Directory, WatchSlot, WorkspaceHandle};
 use crate::engine::exit::ExitKind;
+use crate::engine::indexer::Indexes;
 use crate::engine::kinds;
 use crate::engine::restart::RestartRule;
 use crate::engine::seats::Seats;
 use crate::engine::server_context::ServerTimes;
-use crate::engine::workspace::{Retune, Warm, Workspace};
-use crate::engine::workspace_setup::{Policy, Servers, Shared, WorkspaceSetup};
+use crate::engine::workspace::{Retune, Warm, WarmIndex, Workspace};
+use crate::engine::workspace_setup::{IndexPolicy, Policy, Servers, Shared, WorkspaceSetup};
 use crate::gate::Gate;
+use crate::index::project::settings::Settings;
 use crate::lsp::registry::Registry;
 use crate::lsp::registry::matching::Selection;
 use crate::store::RootsEpochs;
@@ -122,6 +124,7 @@ pub struct Supervisor {
     failed: BTreeMap<WorkspaceName, String>,
     leaving: Vec<Leaving>,
     seats: Seats,
+    indexes: Arc<Indexes>,
     stopping: bool,
     generation: u64,
 }
@@ -130,6 +133,7 @@ impl Supervisor {
     /// A supervisor without workspaces; send it [`Configure`].
     pub fn new(parts: SupervisorParts) -> Self {
         Self {
+            indexes: Arc::new(Indexes::in_state(&parts.state)),
             parts,
             config: Config::default(),
             servers: None,
@@ -174,6 +178,8 @@ impl Supervisor {
             }
         }
         self.config = new;
+        let warmset = &self.config.warmset;
+        self.indexes.warmset.configure(warmset.enabled, warmset.capacity);
         let mut done = Configured::default();
         for change in changes {
             self.carry_out(change, &mut done, ctx);
@@ -240,6 +246,7 @@ impl Supervisor {
             cache: self.parts.cache.join(name.as_str()),
             cell: cell.clone(),
             seats: self.seats.clone(),
+            indexes: self.indexes.clone(),
             shared: self.parts.shared.clone(),
             policy: policy.clone(),
         });
@@ -256,10 +263,15 @@ impl Supervisor {
         if warms {
             drop(actor.try_send(Warm));
         }
+        if self.indexes.warmset.holds(gate.root_set().roots()) {
+            drop(actor.try_send(WarmIndex));
+        }
         let handle = WorkspaceHandle {
             name: name.clone(),
             tenant: config.tenant.clone(),
             gate,
+            payload_bytes: policy.index.payload_bytes,
+            indexes: self.indexes.clone(),
             limits: policy.limits,
             permission,
             actor,
@@ -286,6 +298,7 @@ impl Supervisor {
         let (policy, permission) = (self.policy(config), self.config.permission_of(config));
         let Some(running) = self.running.get_mut(name) else { return };
         running.handle.limits = policy.limits.clone();
+        running.handle.payload_bytes = policy.index.payload_bytes;
         running.handle.permission = Arc::new(permission);
         self.parts.directory.put(running.handle.clone());
         drop(running.handle.actor.try_send(Retune(policy)));
@@ -319,7 +332,21 @@ impl Supervisor {
                 silent_with_progress: Duration::from_secs(rule.hang_with_progress_s),
                 idle: Duration::from_secs(rule.idle_stop_s),
             },
+            index: self.index_policy(),
         }
+    }
+
+    fn index_policy(&self) -> IndexPolicy {
+        let (index, query) = (&self.config.index, &self.config.query);
+        let threads = match usize::try_from(index.threads) {
+            Ok(0) | Err(_) => Settings::default().threads,
+            Ok(threads) => threads,
+        };
+        let mut settings = Settings::new(threads, index.max_file_bytes, index.max_parsed_file_bytes);
+        settings.weights = self.config.ranking;
+        settings.freshness = query.freshness_policy.policy();
+        settings.explain = self.config.explain_level();
+        IndexPolicy { auto: index.auto, settings, payload_bytes: query.payload_bytes }
     }
 }
 

@@ -99,6 +99,7 @@ impl Workspace {
             self.workspace_plans.clear();
         }
         self.move_epochs(text, fs, true);
+        self.tell_index(&changes);
         self.tell_children(changes);
     }
 
@@ -111,7 +112,9 @@ impl Workspace {
     pub(super) fn on_edits(&mut self, uris: &[CanonicalUri]) {
         if !uris.is_empty() {
             self.move_epochs(true, false, true);
-            self.tell_children(changes_of(uris, ChangeKind::Changed));
+            let changes = changes_of(uris, ChangeKind::Changed);
+            self.tell_index(&changes);
+            self.tell_children(changes);
         }
     }
 
@@ -119,7 +122,9 @@ impl Workspace {
     pub(super) fn on_gone(&mut self, uri: &CanonicalUri) {
         if self.known.forget(uri) {
             self.move_epochs(false, true, true);
-            self.tell_children(changes_of(std::slice::from_ref(uri), ChangeKind::Deleted));
+            let changes = changes_of(std::slice::from_ref(uri), ChangeKind::Deleted);
+            self.tell_index(&changes);
+            self.tell_children(changes);
         }
     }
 
@@ -150,6 +155,7 @@ impl Handler<Subscribed> for Workspace {
         };
         // What was asked meanwhile may hang on what changed meanwhile.
         self.take_seen_changes();
+        self.watch_index();
         self.tell_state();
     }
 }

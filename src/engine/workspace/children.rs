@@ -150,7 +150,9 @@ impl Handler<Drain> for Workspace {
             let report = child.actor.send(StopServer).await.ok().flatten();
             operate::stopped(&key, report.as_ref())
         });
+        let index = self.stop_index();
         let all = futures::future::join_all(stops);
+        let all = async move { futures::future::join(all, index).await.0 };
         Box::pin(all.into_actor(self).map(|stopped, _, ctx| {
             ctx.stop();
             stopped

@@ -10,6 +10,7 @@ mod changes;
 mod children;
 mod finish;
 mod gauge;
+mod indexing;
 mod operate;
 mod sweep;
 
@@ -27,6 +28,7 @@ use crate::engine::directory::WatchSlot;
 use crate::engine::execution::{Outcome, Run, WeakRun};
 use crate::engine::exit::{ExitGuard, ExitKind};
 use crate::engine::give_back;
+use crate::engine::indexer::health::IndexHealth;
 use crate::engine::known_files::{KnownFiles, Observed};
 use crate::engine::language_server::{LanguageServer, Orphaned, ServerHealth};
 use crate::engine::providers::{ChildKey, Plan};
@@ -41,6 +43,7 @@ use crate::model::uri::CanonicalUri;
 use crate::paging::{CanonicalResult, Snapshot, SnapshotStore};
 use crate::telemetry::CallTrace;
 
+pub use indexing::{BeginCode, BegunCode, WarmIndex};
 pub use operate::{GetSnapshots, GetTroubles, HaltChild, RestartChild, StoppedServer, Trouble};
 
 /// Messages that may wait for a workspace. Beyond it senders wait, and their calls' deadlines with them.
@@ -169,6 +172,8 @@ pub struct WorkspaceHealth {
     pub snapshots: (usize, usize),
     /// Its language servers.
     pub servers: Vec<ServerHealth>,
+    /// Its code indexes, one a root; none before the first question that needs them.
+    pub indexes: Vec<IndexHealth>,
 }
 
 /// One child.
@@ -220,6 +225,7 @@ pub struct Workspace {
     /// With the time until which they hold, if a server that is missing may come.
     workspace_plans: HashMap<bool, (Arc<Plan>, Option<Instant>)>,
     sweeping: sweep::Sweeping,
+    indexing: indexing::Indexing,
     draining: bool,
     _exit: ExitGuard,
 }
@@ -242,6 +248,7 @@ impl Workspace {
             plans: HashMap::new(),
             workspace_plans: HashMap::new(),
             sweeping: sweep::Sweeping::default(),
+            indexing: indexing::Indexing::default(),
             draining: false,
             policy,
             setup,
@@ -278,6 +285,7 @@ impl Handler<Retune> for Workspace {
         if message.0.limits != self.policy.limits {
             self.replace_snapshots(&message.0);
         }
+        self.retune_index(&message.0);
         self.policy = message.0;
     }
 }
@@ -299,12 +307,14 @@ impl Handler<GetWorkspaceHealth> for Workspace {
             source_files: subscription.map(|sub| sub.source_files().len()),
             snapshots: (self.snapshots.len(), self.snapshots.bytes()),
             servers: vec![],
+            indexes: vec![],
         };
+        let indexes = self.index_health();
         let asked: Vec<_> = self.children.values().map(|child| child.actor.clone()).collect();
         Box::pin(async move {
             let asked = asked.into_iter().map(|actor| actor.send(crate::engine::language_server::GetHealth));
             let servers = futures::future::join_all(asked).await.into_iter().flatten().collect();
-            Some(WorkspaceHealth { servers, ..health })
+            Some(WorkspaceHealth { servers, indexes: indexes.await, ..health })
         })
     }
 }

@@ -4,7 +4,7 @@ use crate::index::classify::Sizes;
 use crate::model::code::{ExplainLevel, FreshnessPolicy, Weights};
 
 /// See the module.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Threads of a job and of a search.
     pub threads: usize,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// How much each factor counts; only their ratios matter. See `docs/ranking.md` for the formula.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Weights {
     /// Of `exact_match_boost`: the name is what was asked for, or begins with it.

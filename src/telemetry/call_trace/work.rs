@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{CallTrace, ChildSpan, Work};
 use crate::base::clock::Instant;
 use crate::base::ids::ServerKind;
+use crate::model::error::Phase;
 use crate::telemetry::Metrics;
 use crate::telemetry::record::{PermissionOutcome, RpcOutcome, RpcRecord};
 
@@ -103,6 +104,11 @@ impl Drop for Timed {
                     state.record.wait += to - self.from;
                     state.record.waited_for.get_or_insert(phase);
                 }
+                Work::IndexWait => {
+                    state.record.wait += to - self.from;
+                    state.record.waited_for.get_or_insert(Phase::Indexing);
+                }
+                Work::Index => state.record.index += to - self.from,
                 Work::Canonicalise => state.record.canonicalise += to - self.from,
                 Work::Queue | Work::Person | Work::Lsp { .. } => {}
             }

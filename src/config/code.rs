@@ -1,0 +1,150 @@
+//! The sections about the code index and the catalog `code`, with their defaults.
+//!
+//! Values only; what may stand in them is checked in `validate`. Invariant: each key's default is written once, here or in the model.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::limits::{MAX_CODE_PAYLOAD_BYTES, MAX_PARSED_FILE_BYTES, MAX_SEARCHED_FILE_BYTES};
+use crate::model::code::{ExplainLevel, FreshnessPolicy};
+
+/// `[index]`: the code index. It lies in the folder `index` of the state directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct IndexSection {
+    /// Index a workspace when a tool of the catalog `code` is first asked there. Without it `index_repo` or `codeyard index` does.
+    pub auto: bool,
+    /// Files of more bytes are left out, and counted in `index_status`.
+    pub max_file_bytes: u64,
+    /// Files of more bytes are searched as text only.
+    pub max_parsed_file_bytes: u64,
+    /// Threads of a job, and of a search; 0 is one a processor, at most 8.
+    pub threads: u64,
+}
+
+impl Default for IndexSection {
+    fn default() -> Self {
+        Self {
+            auto: true,
+            max_file_bytes: MAX_SEARCHED_FILE_BYTES,
+            max_parsed_file_bytes: MAX_PARSED_FILE_BYTES,
+            threads: 0,
+        }
+    }
+}
+
+/// What happens when the index is behind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Freshness {
+    /// The question is refused.
+    Strict,
+    /// It is answered, and the index catches up in the background.
+    #[default]
+    Balanced,
+    /// It is answered.
+    BestEffort,
+}
+
+/// How much is told of why rows stand where they stand.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Explain {
+    /// Nothing.
+    #[default]
+    Off,
+    /// The factors that an agent may act on.
+    Basic,
+    /// All of them.
+    Full,
+}
+
+/// `[query]`: questions of the catalog `code`, where they don't say otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct QuerySection {
+    /// What happens when the index is behind: `strict` refuses, `balanced` answers and has the index catch up, `best_effort` answers.
+    pub freshness_policy: Freshness,
+    /// How much is told of why rows stand where they stand: `off`, `basic` or `full`. Said nowhere: as `debug.ranking_reasons` says,
+    /// else `off`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Explain")]
+    pub ranking_explain_level: Option<Explain>,
+    /// Largest payload of an answer, in bytes; rows that don't fit are left out, and said. Larger values are lowered to the default.
+    pub payload_bytes: usize,
+}
+
+impl Default for QuerySection {
+    fn default() -> Self {
+        Self {
+            freshness_policy: Freshness::default(),
+            ranking_explain_level: None,
+            payload_bytes: MAX_CODE_PAYLOAD_BYTES,
+        }
+    }
+}
+
+/// `[debug]`: what older configurations said.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DebugSection {
+    /// `true` is `query.ranking_explain_level = "full"`, `false` is `"off"`; that key wins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub ranking_reasons: Option<bool>,
+}
+
+/// `[warmset]`: the workspaces whose index is read into memory when the service starts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WarmsetSection {
+    /// Read the indexes of the most recently used workspaces at the start. `--no-prewarm` turns it off for one start.
+    pub enabled: bool,
+    /// Of so many workspaces.
+    pub capacity: usize,
+}
+
+impl Default for WarmsetSection {
+    fn default() -> Self {
+        Self { enabled: true, capacity: 3 }
+    }
+}
+
+impl Freshness {
+    /// The policy of a question that names none.
+    pub fn policy(self) -> FreshnessPolicy {
+        match self {
+            Self::Strict => FreshnessPolicy::Strict,
+            Self::Balanced => FreshnessPolicy::Balanced,
+            Self::BestEffort => FreshnessPolicy::BestEffort,
+        }
+    }
+}
+
+/// The level of a question that names none: `ranking_explain_level` wins over the legacy key (decisions §5).
+pub(super) fn explain_level(query: &QuerySection, debug: &DebugSection) -> ExplainLevel {
+    match (query.ranking_explain_level, debug.ranking_reasons) {
+        (Some(Explain::Full), _) | (None, Some(true)) => ExplainLevel::Full,
+        (Some(Explain::Basic), _) => ExplainLevel::Basic,
+        (Some(Explain::Off), _) | (None, _) => ExplainLevel::Off,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_explain_level_wins_over_the_legacy_key() {
+        for (level, legacy, expected) in [
+            (None, None, ExplainLevel::Off),
+            (None, Some(true), ExplainLevel::Full),
+            (None, Some(false), ExplainLevel::Off),
+            (Some(Explain::Off), Some(true), ExplainLevel::Off),
+            (Some(Explain::Basic), Some(true), ExplainLevel::Basic),
+            (Some(Explain::Full), Some(false), ExplainLevel::Full),
+        ] {
+            let query = QuerySection { ranking_explain_level: level, ..QuerySection::default() };
+            assert_eq!(explain_level(&query, &DebugSection { ranking_reasons: legacy }), expected);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! How the indexes of a workspace are: for `health_check`, and for operators. It blocks.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::{Indexed, Indexes};
+use crate::base::limits::LARGE_SYNC_FILES;
+use crate::index::Project;
+use crate::index::project::grammars;
+use crate::model::code::{ActiveJob, Health, HealthStatus, Indexing, JobMode, Prewarm, ProjectHealth, Schema, Warmset};
+use crate::protocol::names::SERVER_VERSION;
+
+/// The index of one root, as operators see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct IndexHealth {
+    /// The root.
+    pub root: String,
+    /// `not_indexed`, `indexing`, `ready` or `failed`.
+    pub status: &'static str,
+    /// `fresh`, `stale` or `syncing`.
+    pub freshness: &'static str,
+    /// Files in it.
+    pub files: u64,
+    /// Symbols in them.
+    pub symbols: u64,
+    /// When the last job was published: UTC, RFC 3339.
+    pub last_indexed_at: Option<String>,
+    /// What the job that runs is doing, if there is one.
+    pub job: Option<String>,
+    /// Why the last job failed.
+    pub problem: Option<String>,
+}
+
+/// `health_check`, of all projects or of the one at `only`.
+pub fn health(indexed: &Indexed, indexes: &Indexes, only: Option<usize>) -> Option<Health> {
+    let asked: Vec<&Arc<Project>> = match only {
+        Some(at) => indexed.projects.get(at).into_iter().collect(),
+        None => indexed.projects.iter().collect(),
+    };
+    let checks = asked.iter().map(|project| project.checks());
+    let (tantivy_ok, sqlite_ok) =
+        checks.fold((true, true), |(symbols, database), (one, other)| (symbols && one, database && other));
+    let startups: Vec<_> = asked.iter().map(|project| project.startup()).collect();
+    let first_wrong = startups.iter().find(|check| check.status != Schema::Compatible);
+    let startup = first_wrong.or(startups.first())?.clone();
+    let active_job = asked.iter().find_map(|project| project.active_job());
+    let projects: Vec<ProjectHealth> = asked.iter().map(|project| project.health(None)).collect();
+    let roots: Vec<_> = indexed.projects.iter().map(|project| project.root().to_owned()).collect();
+    let (enabled, capacity) = indexes.warmset.settings();
+    let is_member = indexes.warmset.holds(&roots);
+    let members = roots.iter().filter(|_| is_member).map(|root| root.to_string_lossy().into_owned()).collect();
+    let prewarm = indexed.state.prewarm();
+    Some(Health {
+        status: status(&projects, active_job.as_ref(), prewarm, tantivy_ok && sqlite_ok),
+        version: SERVER_VERSION,
+        uptime_seconds: indexes.uptime_s(),
+        tantivy_ok,
+        sqlite_ok,
+        grammars: grammars(),
+        active_job,
+        interrupted: asked.iter().flat_map(|project| project.interrupted()).collect(),
+        warmset: Warmset { enabled, capacity, members },
+        prewarm,
+        startup,
+        projects,
+    })
+}
+
+/// The first that applies: error, warming, indexing, ready (decisions §5).
+fn status(projects: &[ProjectHealth], job: Option<&ActiveJob>, prewarm: Prewarm, is_well: bool) -> HealthStatus {
+    let is_lost = |project: &ProjectHealth| {
+        project.index_status == Indexing::Failed
+            || matches!(project.schema_status, Schema::ReindexRequired | Schema::CorruptManifest)
+    };
+    let is_large = |job: &ActiveJob| job.mode == JobMode::Full || job.changed_files >= LARGE_SYNC_FILES;
+    if !is_well || projects.iter().any(is_lost) {
+        HealthStatus::Error
+    } else if prewarm == Prewarm::Warming {
+        HealthStatus::Warming
+    } else if job.is_some_and(is_large) || projects.iter().any(|project| project.index_status != Indexing::Ready) {
+        HealthStatus::Indexing
+    } else {
+        HealthStatus::Ready
+    }
+}
+
+/// The same for operators.
+pub fn overview(projects: &[Arc<Project>]) -> Vec<IndexHealth> {
+    let one = |project: &Arc<Project>| {
+        let health = project.health(None);
+        IndexHealth {
+            root: health.repo_root,
+            status: health.index_status.as_str(),
+            freshness: health.freshness.as_str(),
+            files: health.file_count,
+            symbols: health.symbol_count,
+            last_indexed_at: health.last_indexed_at,
+            job: project.active_job().map(|job| format!("{} {}", job.mode.as_str(), job.phase)),
+            problem: project.failure().map(|error| error.to_string()).or_else(|| project.startup().message),
+        }
+    };
+    projects.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::code::{Freshness, JobStatus};
+
+    fn project(index_status: Indexing, schema_status: Schema) -> ProjectHealth {
+        ProjectHealth {
+            project_id: String::new(),
+            repo_root: String::new(),
+            index_status,
+            schema_status,
+            current_schema_version: None,
+            required_schema_version: 1,
+            freshness: Freshness::Fresh,
+            last_indexed_at: None,
+            reference: String::new(),
+            file_count: 0,
+            symbol_count: 0,
+        }
+    }
+
+    fn job(mode: JobMode, changed_files: u64) -> ActiveJob {
+        ActiveJob {
+            job_id: String::new(),
+            project_id: String::new(),
+            mode,
+            status: JobStatus::Running,
+            changed_files,
+            started_at: String::new(),
+            phase: "",
+            done_files: 0,
+            done_bytes: 0,
+        }
+    }
+
+    #[test]
+    fn the_status_is_the_worst_that_applies() {
+        use HealthStatus::{Error, Indexing as Busy, Ready, Warming};
+        let ready = || vec![project(Indexing::Ready, Schema::Compatible)];
+        let (full, small) = (job(JobMode::Full, 0), job(JobMode::Incremental, 3));
+        let large = job(JobMode::Incremental, LARGE_SYNC_FILES);
+        for (projects, job, prewarm, is_well, expected) in [
+            (ready(), None, Prewarm::Complete, true, Ready),
+            (ready(), Some(&small), Prewarm::Skipped, true, Ready),
+            (ready(), Some(&large), Prewarm::Skipped, true, Busy),
+            (ready(), Some(&full), Prewarm::Pending, true, Busy),
+            (ready(), Some(&full), Prewarm::Warming, true, Warming),
+            (ready(), Some(&full), Prewarm::Warming, false, Error),
+            (vec![project(Indexing::NotIndexed, Schema::NotIndexed)], None, Prewarm::Skipped, true, Busy),
+            (vec![project(Indexing::Failed, Schema::Compatible)], None, Prewarm::Warming, true, Error),
+            (vec![project(Indexing::Ready, Schema::CorruptManifest)], None, Prewarm::Complete, true, Error),
+        ] {
+            assert_eq!(status(&projects, job, prewarm, is_well), expected);
+        }
+    }
+}

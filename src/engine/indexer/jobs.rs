@@ -1,0 +1,244 @@
+//! When a job runs, and what follows from its end.
+
+use actix::prelude::*;
+use tokio::sync::oneshot;
+
+use super::*;
+use crate::base::{blocking, priority};
+use crate::index::JobError;
+use crate::index::project::JobTicket;
+use crate::model::code::Schema;
+
+/// How a job ended.
+struct Ended {
+    /// Of the working tree, and published.
+    is_indexed: bool,
+    /// Why it gave up, if it wasn't asked to.
+    failure: Option<JobError>,
+    took: Duration,
+}
+
+impl Indexer {
+    /// Has the root's index brought up to date once its files have been left alone for a moment.
+    pub(super) fn schedule(&mut self, at: usize, ctx: &mut Context<Self>) {
+        let is_stopping = self.stopping.is_some();
+        let was_indexed = self.state.was_indexed(at);
+        let Some(unit) = self.units.get_mut(at).filter(|_| was_indexed && !is_stopping) else { return };
+        let now = Instant::now();
+        let since = match unit.edit.take() {
+            Some(edit) => {
+                ctx.cancel_future(edit.timer);
+                edit.since
+            }
+            None => now,
+        };
+        let due = (now + ms(limits::EDIT_QUIET_MS)).min(since + ms(limits::EDIT_DELAY_MS)).max(unit.rests_until);
+        let timer = ctx.run_later(due.saturating_duration_since(now), move |indexer, ctx| {
+            let Some(unit) = indexer.units.get_mut(at) else { return };
+            unit.edit = None;
+            if unit.running > 0 {
+                unit.wanted.insert(None);
+            } else {
+                indexer.start_job(at, None, ctx);
+            }
+        });
+        unit.edit = Some(Edit { since, timer });
+    }
+
+    /// The same for a question that was answered from an old index.
+    pub(super) fn catch_up(&mut self, at: usize, reference: Option<String>, ctx: &mut Context<Self>) {
+        let is_stopping = self.stopping.is_some();
+        let Some(unit) = self.units.get_mut(at).filter(|_| !is_stopping) else { return };
+        let is_live = reference.is_none();
+        if unit.running > 0 {
+            // Whether the working tree has changed since is looked at when the present job ends.
+            if !is_live {
+                unit.wanted.insert(reference);
+            }
+        } else if is_live && unit.edit.is_some() {
+            // It is about to begin.
+        } else if unit.rests_until <= Instant::now() {
+            self.start_job(at, reference, ctx);
+        } else if is_live {
+            self.schedule(at, ctx);
+        }
+    }
+
+    /// Begins a job on every root, and tells of the first one's.
+    pub(super) fn begin_job(
+        &mut self,
+        order: BeginJob,
+        tell: oneshot::Sender<Result<JobBegun, ActiveJob>>,
+        ctx: &mut Context<Self>,
+    ) {
+        if self.stopping.is_some() || self.units.is_empty() {
+            return;
+        }
+        let BeginJob { reference, is_forced } = order;
+        let others = reference.clone();
+        self.prepare(0, reference, is_forced, ctx, move |indexer, begun, ctx| {
+            if begun.is_ok() {
+                for at in 1..indexer.units.len() {
+                    indexer.prepare(at, others.clone(), is_forced, ctx, |_, _, _| {});
+                }
+            }
+            // Who asked may have gone.
+            drop(tell.send(begun));
+        });
+    }
+
+    /// Begins a job that nobody waits for.
+    pub(super) fn start_job(&mut self, at: usize, reference: Option<String>, ctx: &mut Context<Self>) {
+        self.prepare(at, reference, false, ctx, |_, _, _| {});
+    }
+
+    fn prepare(
+        &mut self,
+        at: usize,
+        reference: Option<String>,
+        is_forced: bool,
+        ctx: &mut Context<Self>,
+        then: impl FnOnce(&mut Self, Result<JobBegun, ActiveJob>, &mut Context<Self>) + 'static,
+    ) {
+        if let Some(edit) = self.units[at].edit.take_if(|_| reference.is_none()) {
+            ctx.cancel_future(edit.timer);
+        }
+        self.units[at].running += 1;
+        self.working += 1;
+        let project = self.units[at].project.clone();
+        let is_live = reference.as_deref().is_none_or(|reference| reference == "live");
+        let prepared = blocking::spawn(move || {
+            // An index that can't be read is made anew only when somebody asks for it.
+            let is_lost = matches!(project.schema().0, Schema::ReindexRequired | Schema::CorruptManifest);
+            (is_forced || !is_lost).then(|| project.prepare(reference.as_deref(), is_forced))
+        });
+        let prepared = prepared.into_actor(self).map(move |prepared, indexer, ctx| match prepared {
+            Ok(Some(Ok(ticket))) => {
+                let begun = JobBegun { id: ticket.id().to_owned(), status: JobStatus::Queued, mode: ticket.mode };
+                then(indexer, Ok(begun), ctx);
+                indexer.run(at, ticket, is_live, ctx);
+            }
+            Ok(Some(Err(active))) => {
+                then(indexer, Err(active), ctx);
+                indexer.ended(at, None, ctx);
+            }
+            // It panicked, or there can be none; who waits is told that there is no job.
+            Ok(None) | Err(_) => indexer.ended(at, None, ctx),
+        });
+        ctx.spawn(prepared);
+    }
+
+    /// Runs a job on a thread of its own that gives way to questions.
+    fn run(&mut self, at: usize, ticket: JobTicket, is_live: bool, ctx: &mut Context<Self>) {
+        let project = self.units[at].project.clone();
+        let began = Instant::now();
+        let run = aside("codeyard-index", move || {
+            let done = project.run(&ticket);
+            // Its first question finds it read.
+            if done.is_ok() && is_live && project.prewarm().is_err() {
+                tracing::debug!(project = project.id(), "what was published can't be read into memory");
+            }
+            done
+        });
+        ctx.spawn(run.into_actor(self).map(move |done, indexer, ctx| {
+            let failure = match done {
+                Some(Ok(_)) | Some(Err(JobError::Stopped)) => None,
+                Some(Err(error)) => Some(error),
+                None => Some(JobError::Index("the job ended by a fault of ours".to_owned())),
+            };
+            let is_indexed = is_live && failure.is_none() && indexer.stopping.is_none();
+            indexer.ended(at, Some(Ended { is_indexed, failure, took: began.elapsed() }), ctx);
+        }));
+    }
+
+    /// A job has ended; `None`: it never began.
+    fn ended(&mut self, at: usize, ended: Option<Ended>, ctx: &mut Context<Self>) {
+        self.working -= 1;
+        let unit = &mut self.units[at];
+        unit.running -= 1;
+        if let Some(ended) = ended {
+            let rest = match &ended.failure {
+                None => ended.took.min(ms(limits::MAX_INDEX_REST_MS)),
+                Some(error) => {
+                    tracing::warn!(project = unit.project.id(), %error, "a job of the code index failed");
+                    ms(limits::FAILED_INDEX_REST_MS)
+                }
+            };
+            unit.rests_until = Instant::now() + rest;
+            if ended.is_indexed {
+                self.state.indexed[at].store(true, Ordering::Relaxed);
+            }
+        }
+        self.state.jobs.send_modify(|jobs| *jobs += 1);
+        if self.stopping.is_some() {
+            return self.end_if_idle(ctx);
+        }
+        if self.units[at].running > 0 {
+            return;
+        }
+        match self.units[at].wanted.pop_first() {
+            Some(reference) => self.start_job(at, reference, ctx),
+            // What changed meanwhile; without a watcher nobody knows.
+            None if self.state.is_watched.load(Ordering::Relaxed) && self.units[at].project.is_stale() => {
+                self.schedule(at, ctx);
+            }
+            None => {}
+        }
+    }
+
+    /// Reads the indexes into memory.
+    pub(super) fn warm_up(&mut self, ctx: &mut Context<Self>) {
+        *self.state.prewarm.lock() = Prewarm::Warming;
+        self.working += 1;
+        let projects: Vec<_> = self.units.iter().map(|unit| unit.project.clone()).collect();
+        let (indexes, roots) = (self.indexes.clone(), self.roots.clone());
+        let warmed = aside("codeyard-warm", move || {
+            if !projects.iter().any(|project| project.is_indexed()) {
+                return Prewarm::Skipped;
+            }
+            let mut outcome = Prewarm::Complete;
+            for project in &projects {
+                if let Err(error) = project.prewarm() {
+                    tracing::warn!(project = project.id(), %error, "a code index can't be read into memory");
+                    outcome = Prewarm::Failed;
+                }
+            }
+            if indexes.warmset.used(&roots) {
+                indexes.write_warmset();
+            }
+            outcome
+        });
+        ctx.spawn(warmed.into_actor(self).map(|outcome, indexer, ctx| {
+            *indexer.state.prewarm.lock() = outcome.unwrap_or(Prewarm::Failed);
+            indexer.working -= 1;
+            indexer.end_if_idle(ctx);
+        }));
+    }
+
+    /// Ends, if that is wanted and nothing works any more.
+    pub(super) fn end_if_idle(&mut self, ctx: &mut Context<Self>) {
+        if self.working == 0
+            && let Some(waiting) = &mut self.stopping
+        {
+            for tell in waiting.drain(..) {
+                // Who waited may have gone.
+                let _ = tell.send(());
+            }
+            ctx.stop();
+        }
+    }
+}
+
+/// Runs `work` on a thread of its own that gives way to others; `None` if it panicked or there is no thread. It isn't a thread of the
+/// pool, which would stay as slow for whoever uses it next; one of those only waits for it.
+async fn aside<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let name = name.to_owned();
+    let waiting = blocking::spawn(move || {
+        let thread = std::thread::Builder::new().name(name).spawn(move || {
+            priority::give_way();
+            work()
+        });
+        thread.ok()?.join().ok()
+    });
+    waiting.await.ok().flatten()
+}

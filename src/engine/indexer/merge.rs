@@ -1,0 +1,307 @@
+//! One list of what several roots found.
+//!
+//! Ranked rows are in the order of their scores, then of their paths and lines, then of their roots; lines in the order of the roots,
+//! then of their paths. Pure. Invariant: the reasons of a ranking stay with their rows.
+
+use crate::model::code::{
+    Completeness, Freshness, Indexing, Intent, Metadata, NextAction, Reasons, Refusal, ResultType, Row, Rows, Schema,
+    SearchMode, SearchQuery,
+};
+
+/// What one root said.
+pub(super) struct Part {
+    /// Which one.
+    pub at: usize,
+    /// Its path.
+    pub root: String,
+    /// Its rows.
+    pub said: Result<Rows, Box<Refusal>>,
+}
+
+/// Rows, and what the roots that gave them say of themselves.
+type Merged = Result<(Rows, Vec<(usize, Metadata)>), Box<Refusal>>;
+
+/// What all roots found with `search_code`.
+pub(super) fn search(parts: Vec<Part>, query: &SearchQuery) -> Merged {
+    let is_of_lines = matches!(query.mode, SearchMode::Text | SearchMode::Regex);
+    let found = |part: &Part, lines: bool| match &part.said {
+        Ok(rows) => rows.rows.first().is_some_and(|row| (row.result_type == ResultType::Line) == lines),
+        Err(_) => false,
+    };
+    let has = |lines: bool| parts.iter().any(|part| found(part, lines));
+    let begins_with_lines =
+        parts.iter().any(|part| part.said.as_ref().is_ok_and(|rows| rows.intent == Some(Intent::Error)));
+    // Where a root falls back to what another one needn't, that isn't part of the answer.
+    let lines = is_of_lines || if begins_with_lines { has(true) } else { has(true) && !has(false) };
+    let is_mixed = has(true) && has(false);
+    let keep = |part: &mut Part| {
+        if is_mixed
+            && let Ok(rows) = &mut part.said
+            && rows.rows.first().is_some_and(|row| (row.result_type == ResultType::Line) != lines)
+        {
+            rows.rows.clear();
+            (rows.total, rows.next) = (0, Vec::new());
+            if let Some((_, reasons)) = &mut rows.metadata.reasons {
+                reasons.clear();
+            }
+        }
+    };
+    let mut parts = parts;
+    parts.iter_mut().for_each(keep);
+    merged(parts, query.shape.limit, lines, Some(query))
+}
+
+/// What all roots found with `locate_symbol`.
+pub(super) fn ranked(parts: Vec<Part>, limit: usize) -> Merged {
+    merged(parts, limit, false, None)
+}
+
+fn merged(parts: Vec<Part>, limit: usize, are_lines: bool, query: Option<&SearchQuery>) -> Merged {
+    let is_alone = parts.len() == 1;
+    let (mut told, mut refused, mut answers) = (Vec::new(), Vec::new(), Vec::new());
+    for Part { at, root, said } in parts {
+        match said {
+            Ok(rows) => {
+                told.push((at, rows.metadata.clone()));
+                answers.push((at, rows));
+            }
+            Err(refusal) => refused.push((root, refusal)),
+        }
+    }
+    if answers.is_empty() {
+        let first = refused.into_iter().next().map(|(_, refusal)| refusal);
+        return Err(first.unwrap_or_else(|| Box::new(super::ask::no_root())));
+    }
+    if is_alone {
+        let (_, rows) = answers.swap_remove(0);
+        return Ok((rows, told));
+    }
+    let mut metadata = together(answers.iter().map(|(_, rows)| &rows.metadata));
+    for (root, refusal) in refused {
+        metadata.warnings.push(format!("The root {root} is left out: {}", refusal.message));
+        metadata.completeness = Completeness::Partial;
+    }
+    let mut total: usize = answers.iter().map(|(_, rows)| rows.total).sum();
+    let level = answers.iter().find_map(|(_, rows)| rows.metadata.reasons.as_ref().map(|(level, _)| *level));
+    let (intent, detail, compact) = {
+        let first = &answers[0].1;
+        (first.intent, first.detail, first.compact)
+    };
+    let mut actions: Vec<(usize, Vec<NextAction>)> = Vec::new();
+    let mut rows: Vec<(usize, Row, Reasons)> = Vec::new();
+    for (at, found) in answers {
+        let reasons = found.metadata.reasons.map(|(_, reasons)| reasons).unwrap_or_default();
+        let reasons = reasons.into_iter().map(Some).chain(std::iter::repeat(None));
+        rows.extend(found.rows.into_iter().zip(reasons).map(|(row, why)| (at, row, why.unwrap_or_default())));
+        actions.push((at, found.next));
+    }
+    if !are_lines {
+        rows.sort_by(|one, other| by_rank(&one.1, &other.1));
+        let before = rows.len();
+        let mut seen = std::collections::BTreeSet::new();
+        // Two working trees of one repository show the same symbol of the same content.
+        rows.retain(|(_, row, _)| row.symbol_id.as_ref().is_none_or(|id| seen.insert(id.clone())));
+        metadata.suppressed_duplicates += before - rows.len();
+        total = total.saturating_sub(before - rows.len());
+    }
+    rows.truncate(limit);
+    let shown = rows.len();
+    let next = match (are_lines, query) {
+        (true, Some(query)) => more(query, shown, total).into_iter().collect(),
+        _ => {
+            let first = rows.first().map_or_else(|| actions.first().map_or(0, |(at, _)| *at), |(at, ..)| *at);
+            actions.into_iter().find(|(at, _)| *at == first).map(|(_, next)| next).unwrap_or_default()
+        }
+    };
+    let skipped = query.filter(|_| are_lines).map_or(0, |query| query.offset);
+    if total > shown.saturating_add(skipped) && metadata.completeness == Completeness::Complete {
+        metadata.completeness = Completeness::Truncated;
+    } else if total <= shown.saturating_add(skipped) && metadata.completeness == Completeness::Truncated {
+        metadata.completeness = Completeness::Complete;
+    }
+    metadata.reasons = level.map(|level| (level, rows.iter().map(|(_, _, why)| *why).collect()));
+    metadata.warnings.sort();
+    metadata.warnings.dedup();
+    let rows = rows.into_iter().map(|(_, row, _)| row).collect();
+    Ok((Rows { rows, intent, total, next, detail, compact, asked: Default::default(), metadata }, told))
+}
+
+fn by_rank(one: &Row, other: &Row) -> std::cmp::Ordering {
+    let score = |row: &Row| row.score.unwrap_or_default();
+    score(other)
+        .total_cmp(&score(one))
+        .then_with(|| one.path.cmp(&other.path))
+        .then_with(|| one.line_start.cmp(&other.line_start))
+}
+
+/// The call that shows the lines behind those that are shown.
+fn more(query: &SearchQuery, shown: usize, total: usize) -> Option<NextAction> {
+    let end = query.offset.saturating_add(shown);
+    if total <= end {
+        return None;
+    }
+    let mut query = query.clone();
+    query.offset = end;
+    if query.mode == SearchMode::Auto {
+        query.mode = SearchMode::Text;
+    }
+    let arguments = crate::model::code::Asked::of(&crate::model::code::CodeQuery::Search(query)).arguments;
+    let reason = format!("{} more lines match.", total - end);
+    Some(NextAction { tool: crate::model::code::tools::SEARCH, arguments: arguments.into(), reason })
+}
+
+/// What several roots say of themselves together: of each word the worst.
+fn together<'m>(all: impl Iterator<Item = &'m Metadata>) -> Metadata {
+    let mut together: Option<Metadata> = None;
+    for one in all {
+        let Some(so_far) = &mut together else {
+            together = Some(Metadata { reasons: None, ..one.clone() });
+            continue;
+        };
+        let worse = |rank: fn(&Metadata) -> u8, so_far: &Metadata| rank(one) > rank(so_far);
+        if worse(|of| stale(of.freshness), so_far) {
+            so_far.freshness = one.freshness;
+        }
+        if worse(|of| unready(of.indexing), so_far) {
+            so_far.indexing = one.indexing;
+        }
+        if worse(|of| incomplete(of.completeness), so_far) {
+            so_far.completeness = one.completeness;
+        }
+        if worse(|of| foreign(of.schema), so_far) {
+            so_far.schema = one.schema;
+        }
+        so_far.warnings.extend(one.warnings.iter().cloned());
+        so_far.suppressed_duplicates += one.suppressed_duplicates;
+        so_far.safety_limit = so_far.safety_limit.or(one.safety_limit);
+    }
+    together.unwrap_or_default()
+}
+
+fn stale(word: Freshness) -> u8 {
+    match word {
+        Freshness::Fresh => 0,
+        Freshness::Syncing => 1,
+        Freshness::Stale => 2,
+    }
+}
+
+fn unready(word: Indexing) -> u8 {
+    match word {
+        Indexing::Ready => 0,
+        Indexing::Indexing => 1,
+        Indexing::NotIndexed => 2,
+        Indexing::Failed => 3,
+    }
+}
+
+fn incomplete(word: Completeness) -> u8 {
+    match word {
+        Completeness::Complete => 0,
+        Completeness::Truncated => 1,
+        Completeness::Partial => 2,
+    }
+}
+
+fn foreign(word: Schema) -> u8 {
+    match word {
+        Schema::Compatible => 0,
+        Schema::NotIndexed => 1,
+        Schema::ReindexRequired => 2,
+        Schema::CorruptManifest => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::code::{CodeError, ExplainLevel, Shape};
+
+    fn row(path: &str, line: u32, score: f64) -> Row {
+        Row {
+            path: path.into(),
+            line_start: line,
+            score: Some(score),
+            symbol_id: Some(format!("{path}:{line}")),
+            ..Row::default()
+        }
+    }
+
+    fn line(path: &str, number: u32) -> Row {
+        Row { result_type: ResultType::Line, path: path.into(), line_start: number, ..Row::default() }
+    }
+
+    fn part(at: usize, rows: Vec<Row>, total: usize) -> Part {
+        let why = rows.iter().map(|row| Reasons { final_score: row.score.unwrap_or(0.0), ..Reasons::default() });
+        let metadata = Metadata {
+            indexing: Indexing::Ready,
+            schema: Schema::Compatible,
+            reasons: Some((ExplainLevel::Full, why.collect())),
+            ..Metadata::default()
+        };
+        let rows = Rows {
+            rows,
+            intent: Some(Intent::Symbol),
+            total,
+            next: vec![],
+            detail: Default::default(),
+            compact: false,
+            asked: Default::default(),
+            metadata,
+        };
+        Part { at, root: format!("/r{at}"), said: Ok(rows) }
+    }
+
+    fn paths(rows: &Rows) -> Vec<&str> {
+        rows.rows.iter().map(|row| row.path.as_str()).collect()
+    }
+
+    #[test]
+    fn ranked_rows_are_ordered_by_score_path_and_line_with_their_reasons() {
+        let one = part(0, vec![row("b", 1, 0.9), row("c", 1, 0.5), row("x", 1, 0.1)], 3);
+        let two = part(1, vec![row("a", 1, 0.9), row("c", 1, 0.5), row("c", 0, 0.5)], 7);
+        let (rows, told) = ranked(vec![one, two], 4).unwrap();
+        assert_eq!(paths(&rows), ["a", "b", "c", "c"]);
+        assert_eq!(rows.rows[2].line_start, 0);
+        assert_eq!((rows.total, rows.metadata.suppressed_duplicates), (9, 1));
+        assert_eq!(rows.metadata.completeness, Completeness::Truncated);
+        let scores: Vec<f64> = rows.metadata.reasons.unwrap().1.iter().map(|why| why.final_score).collect();
+        assert_eq!(scores, [0.9, 0.9, 0.5, 0.5]);
+        assert_eq!(told.len(), 2);
+    }
+
+    #[test]
+    fn lines_that_one_root_falls_back_to_are_no_part_of_what_others_ranked() {
+        let query =
+            SearchQuery { text: "x".into(), shape: Shape { limit: 9, ..Shape::default() }, ..Default::default() };
+        let (rows, _) =
+            search(vec![part(0, vec![line("l", 1)], 5), part(1, vec![row("a", 1, 0.4)], 1)], &query).unwrap();
+        assert_eq!((paths(&rows), rows.total), (vec!["a"], 1));
+        let (rows, _) = search(vec![part(0, vec![line("l", 1)], 1), part(1, vec![line("a", 1)], 1)], &query).unwrap();
+        assert_eq!(paths(&rows), ["l", "a"], "in the order of the roots");
+    }
+
+    #[test]
+    fn one_root_that_refuses_is_named_and_all_refuse_together() {
+        let no = |at: usize| Part {
+            at,
+            root: format!("/r{at}"),
+            said: Err(Box::new(Refusal::new(CodeError::RefNotIndexed, format!("no {at}.")))),
+        };
+        let (rows, _) = ranked(vec![no(0), part(1, vec![row("a", 1, 0.4)], 1)], 9).unwrap();
+        assert_eq!(paths(&rows), ["a"]);
+        assert_eq!(rows.metadata.warnings, ["The root /r0 is left out: no 0."]);
+        assert_eq!(rows.metadata.completeness, Completeness::Partial);
+        assert_eq!(ranked(vec![no(0), no(1)], 9).unwrap_err().message, "no 0.");
+    }
+
+    #[test]
+    fn lines_go_on_where_they_ended() {
+        let shape = Shape { limit: 2, ..Shape::default() };
+        let query = SearchQuery { text: "x".into(), mode: SearchMode::Text, shape, offset: 3, ..Default::default() };
+        let (rows, _) = search(vec![part(0, vec![line("a", 4)], 4), part(1, vec![line("a", 1)], 3)], &query).unwrap();
+        assert_eq!((rows.rows.len(), rows.total), (2, 7));
+        assert_eq!(rows.next[0].arguments["offset"], 5);
+        assert_eq!(rows.metadata.completeness, Completeness::Truncated);
+    }
+}

@@ -1,0 +1,215 @@
+//! The code index of the workspace: opened when it is first asked or warmed, told what changes, stopped at the end.
+//!
+//! Who asks it waits here only for the watcher's news to be taken: what has happened on disk before a question is known to the projects
+//! before it is answered. Invariant: no project is told that it is watched before the watcher's first walk is over.
+
+use std::collections::BTreeSet;
+
+use actix::prelude::*;
+use futures::FutureExt;
+
+use super::*;
+use crate::base::blocking;
+use crate::engine::indexer::health::{self, IndexHealth};
+use crate::engine::indexer::{Indexed, Indexer, Opened, RetuneIndex, StopIndexing, WarmUp};
+use crate::watch::Changes;
+
+/// Where the code index is.
+#[derive(Default)]
+pub(super) enum Indexing {
+    /// Nobody has asked.
+    #[default]
+    Idle,
+    /// It is being opened.
+    Opening(Walking),
+    /// It may be asked.
+    Open(Indexed),
+    /// It can't be opened, for this reason; tried again when it is next asked.
+    Failed(String),
+}
+
+/// A question of the catalog `code` begins.
+#[derive(Message)]
+#[rtype(result = "Result<BegunCode, ToolError>")]
+pub struct BeginCode {
+    /// The call that asks.
+    pub call: CallTrace,
+    /// Whether it can wait for the watcher's first walk.
+    pub is_patient: bool,
+}
+
+/// What comes of beginning.
+pub enum BegunCode {
+    /// The index may be asked.
+    Open(Indexed),
+    /// It is being opened; then begin again.
+    Opening(Walking),
+    /// The watcher's first walk is under way: who waits for it knows more of the index's freshness.
+    Walking(Walking),
+}
+
+/// Reads the index into memory.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct WarmIndex;
+
+/// The projects are open, or can't be.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct IndexOpened {
+    opened: std::io::Result<Opened>,
+    is_wanted_warm: bool,
+}
+
+impl Workspace {
+    /// Opens the index, if that isn't done or under way.
+    fn open_index(&mut self, is_wanted_warm: bool, ctx: &mut Context<Self>) -> Walking {
+        if let Indexing::Opening(opening) = &self.indexing {
+            return opening.clone();
+        }
+        let (indexes, policy) = (self.setup.indexes.clone(), self.policy.index.clone());
+        let (roots, actor) = (self.setup.gate.root_set().roots().to_vec(), ctx.address());
+        let work = blocking::spawn(move || indexes.open(&roots, &policy));
+        let task = tokio::spawn(async move {
+            let opened = work.await.unwrap_or_else(|_| Err(std::io::Error::other("opening it failed")));
+            // A workspace that is gone needs no index.
+            actor.send(IndexOpened { opened, is_wanted_warm }).await.ok();
+        });
+        let opening: Walking = async move { drop(task.await) }.boxed().shared();
+        self.indexing = Indexing::Opening(opening.clone());
+        opening
+    }
+
+    fn begin_code(&mut self, begin: BeginCode, ctx: &mut Context<Self>) -> Result<BegunCode, ToolError> {
+        begin.call.taken_up();
+        if self.draining {
+            return Err(draining());
+        }
+        let walking = self.prepare(ctx);
+        if let Indexing::Failed(why) = &self.indexing {
+            let why = ToolError::provider_unavailable("index_failed", why.clone(), "codeyard doctor");
+            // The next question tries again.
+            self.indexing = Indexing::Idle;
+            return Err(why);
+        }
+        let Indexing::Open(indexed) = &self.indexing else {
+            return Ok(BegunCode::Opening(self.open_index(false, ctx)));
+        };
+        let indexed = indexed.clone();
+        if let Some(walking) = walking.filter(|_| begin.is_patient) {
+            return Ok(BegunCode::Walking(walking));
+        }
+        self.take_seen_changes();
+        self.watch_index();
+        Ok(BegunCode::Open(indexed))
+    }
+
+    /// Tells the projects whether they are watched.
+    pub(super) fn watch_index(&self) {
+        if let Indexing::Open(indexed) = &self.indexing {
+            let is_watched = matches!(self.watching, Watching::Done)
+                && self.slot.get().is_some_and(|subscription| subscription.degraded().is_none());
+            indexed.set_watched(is_watched);
+        }
+    }
+
+    /// Tells the projects what changed.
+    pub(super) fn tell_index(&self, changes: &Changes) {
+        let Indexing::Open(indexed) = &self.indexing else { return };
+        let mut edited = BTreeSet::new();
+        for (at, project) in indexed.projects.iter().enumerate() {
+            let below = |path: &PathBuf| path.strip_prefix(project.root()).ok()?.to_str().map(str::to_owned);
+            let paths: Vec<String> = changes.files.iter().filter_map(|change| below(&change.path)).collect();
+            if changes.bulk {
+                project.changed_somehow();
+            }
+            if changes.bulk || !paths.is_empty() {
+                edited.insert(at);
+            }
+            project.changed(paths);
+        }
+        if !edited.is_empty() {
+            indexed.edited(edited.into_iter().collect());
+        }
+    }
+
+    pub(super) fn retune_index(&self, policy: &Policy) {
+        if let Indexing::Open(indexed) = &self.indexing
+            && policy.index != self.policy.index
+        {
+            drop(indexed.indexer.try_send(RetuneIndex(policy.index.clone())));
+        }
+    }
+
+    /// How its indexes are.
+    pub(super) fn index_health(&self) -> BoxFuture<'static, Vec<IndexHealth>> {
+        let Indexing::Open(indexed) = &self.indexing else { return Box::pin(async { vec![] }) };
+        let projects = indexed.projects.clone();
+        let asked = blocking::spawn(move || health::overview(&projects));
+        Box::pin(async move { asked.await.unwrap_or_default() })
+    }
+
+    /// Stops the index; the future ends when nothing works for it any more.
+    pub(super) fn stop_index(&mut self) -> BoxFuture<'static, ()> {
+        match std::mem::take(&mut self.indexing) {
+            Indexing::Open(indexed) => Box::pin(async move { indexed.indexer.send(StopIndexing).await.unwrap_or(()) }),
+            // What comes of it is dropped by the actor, which drains.
+            Indexing::Opening(opening) => Box::pin(opening),
+            Indexing::Idle | Indexing::Failed(_) => Box::pin(async {}),
+        }
+    }
+}
+
+fn draining() -> ToolError {
+    ToolError::provider_unavailable(
+        "draining",
+        "the workspace is being stopped; ask again once it is back",
+        "codeyard doctor",
+    )
+}
+
+impl Handler<BeginCode> for Workspace {
+    type Result = MessageResult<BeginCode>;
+
+    fn handle(&mut self, begin: BeginCode, ctx: &mut Self::Context) -> Self::Result {
+        MessageResult(self.begin_code(begin, ctx))
+    }
+}
+
+impl Handler<IndexOpened> for Workspace {
+    type Result = ();
+
+    fn handle(&mut self, message: IndexOpened, _: &mut Self::Context) {
+        if self.draining {
+            return;
+        }
+        let IndexOpened { opened, is_wanted_warm } = message;
+        self.indexing = match opened {
+            Ok(opened) => {
+                let (roots, policy) = (self.setup.gate.root_set().roots(), self.policy.index.clone());
+                let indexed = Indexer::begin(opened, roots, policy, self.setup.indexes.clone(), is_wanted_warm);
+                if is_wanted_warm {
+                    drop(indexed.indexer.try_send(WarmUp));
+                }
+                Indexing::Open(indexed)
+            }
+            Err(error) => {
+                tracing::error!(workspace = %self.setup.name, %error, "the code index can't be opened");
+                Indexing::Failed(format!("the folder of the code index can't be used: {error}"))
+            }
+        };
+        self.watch_index();
+    }
+}
+
+impl Handler<WarmIndex> for Workspace {
+    type Result = ();
+
+    fn handle(&mut self, _: WarmIndex, ctx: &mut Self::Context) {
+        if self.draining || !matches!(self.indexing, Indexing::Idle) {
+            return;
+        }
+        drop(self.open_index(true, ctx));
+        drop(self.prepare(ctx));
+    }
+}

@@ -1,0 +1,428 @@
+//! The catalog `code` through gateway and engine, on real trees, in real time: what is asked here waits for threads, not for a clock.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use codeyard::gateway::service::{Reply, ToolCall};
+use codeyard::store::{INDEX, StateDir};
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use crate::harness::*;
+
+/// Longer than anything here takes on a machine that works at all.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn tool_call(yard: &Yard, workspace: &str, tool: &str, arguments: Value) -> ToolCall {
+    let mut call = yard.tool_call(workspace, tool, arguments);
+    call.endpoint.catalogs = Arc::from(["code".to_owned()]);
+    call
+}
+
+fn start(yard: &Yard, workspace: &str, tool: &str, arguments: Value) -> BoxFuture<'static, Called> {
+    yard.run(tool_call(yard, workspace, tool, arguments))
+}
+
+/// The payload of a call to the first workspace, which may be a refusal.
+async fn ask(yard: &Yard, tool: &str, arguments: Value) -> Value {
+    start(yard, "w0", tool, arguments).await.ok()
+}
+
+/// Asks until `done` says so.
+async fn until(yard: &Yard, tool: &str, arguments: Value, done: impl Fn(&Value) -> bool) -> Value {
+    let asking = async {
+        loop {
+            let told = ask(yard, tool, arguments.clone()).await;
+            if done(&told) {
+                return told;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    match tokio::time::timeout(PATIENCE, asking).await {
+        Ok(told) => told,
+        Err(_) => panic!("never: {}", ask(yard, tool, arguments).await),
+    }
+}
+
+/// Until nothing is to be done for the index.
+async fn settled(yard: &Yard) -> Value {
+    let is_idle = |told: &Value| {
+        told["active_job"].is_null()
+            && told["index_status"] == "ready"
+            && told["metadata"]["freshness_status"] == "fresh"
+    };
+    until(yard, "index_status", json!({}), is_idle).await
+}
+
+fn text(query: &str) -> Value {
+    json!({"query": query, "mode": "text"})
+}
+
+/// The rows as `path:line`.
+fn rows(told: &Value) -> Vec<String> {
+    let rows = told["results"].as_array().unwrap_or_else(|| panic!("{told}"));
+    rows.iter().map(|row| format!("{}:{}", row["path"].as_str().unwrap(), row["line_start"])).collect()
+}
+
+fn git(site: &Site, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    command.current_dir(&site.root).args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").args(["-c", "init.defaultBranch=main"]);
+    let done = command.args(arguments).output().unwrap();
+    assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+fn site() -> Site {
+    Site::new(&[("src/a.rs", "fn alpha() {}\nfn beta() {}\n"), ("notes.txt", "alpha and beta\n")])
+}
+
+fn indexes(yard: &Yard) -> PathBuf {
+    StateDir::open(&yard.site().base().join("state")).unwrap().path().join(INDEX)
+}
+
+/// Keeps every job of the first workspace's index waiting until it is dropped.
+fn hold_writers(yard: &Yard) -> Vec<File> {
+    let folders = std::fs::read_dir(indexes(yard)).unwrap();
+    let hold = |folder: std::fs::DirEntry| {
+        let lock = File::options().write(true).create(true).truncate(false).open(folder.path().join("writer.lock"));
+        let lock = lock.unwrap();
+        lock.lock().unwrap();
+        lock
+    };
+    folders.map(|folder| hold(folder.unwrap())).collect()
+}
+
+#[test]
+fn the_first_question_indexes_and_later_ones_see_every_edit() {
+    in_real_time(|| async {
+        let yard = Plan::new(site()).open().await;
+        let told =
+            until(&yard, "search_code", text("alpha"), |told| told["metadata"]["indexing_status"] == "ready").await;
+        assert_eq!(rows(&told), ["notes.txt:1", "src/a.rs:1"]);
+        assert_eq!(told["metadata"]["result_completeness"], "complete");
+        settled(&yard).await;
+        yard.site().write("src/a.rs", "fn gamma() {}\nfn alphabet() {}\n");
+        yard.site().write("src/new.rs", "fn alpha_new() {}\n");
+        yard.site().remove("notes.txt");
+        let told = ask(&yard, "search_code", text("alpha")).await;
+        assert_eq!(rows(&told), ["src/a.rs:2", "src/new.rs:1"], "at once");
+        let status = settled(&yard).await;
+        assert_eq!(status["file_count"], 2);
+        assert_eq!(status["recent_jobs"][0]["mode"], "incremental");
+        let outline = ask(&yard, "get_file_outline", json!({"path": "src/new.rs"})).await;
+        assert_eq!(outline["file_path"], "src/new.rs", "without a question the index catches up");
+        let gone = ask(&yard, "get_file_outline", json!({"path": "notes.txt"})).await;
+        assert_eq!(gone["error"]["code"], "file_not_found");
+    });
+}
+
+#[test]
+fn a_branch_is_what_the_working_tree_shows() {
+    in_real_time(|| async {
+        let site = site();
+        git(&site, &["init", "-q"]);
+        git(&site, &["add", "-A"]);
+        git(&site, &["commit", "-q", "-m", "one"]);
+        let yard = Plan::new(site).open().await;
+        let told =
+            until(&yard, "search_code", text("alpha"), |told| told["metadata"]["indexing_status"] == "ready").await;
+        assert_eq!(told["metadata"]["ref"], "main");
+        settled(&yard).await;
+        git(yard.site(), &["checkout", "-q", "-b", "feature"]);
+        yard.site().write("src/b.rs", "fn only_there() {}\n");
+        git(yard.site(), &["add", "-A"]);
+        git(yard.site(), &["commit", "-q", "-m", "two"]);
+        settled(&yard).await;
+        let told = ask(&yard, "search_code", text("only_there")).await;
+        assert_eq!((rows(&told), &told["metadata"]["ref"]), (vec!["src/b.rs:1".to_owned()], &json!("feature")));
+        git(yard.site(), &["checkout", "-q", "main"]);
+        let told = ask(&yard, "search_code", text("only_there")).await;
+        assert_eq!((rows(&told), &told["metadata"]["ref"]), (vec![], &json!("main")));
+        let missing = ask(&yard, "search_code", json!({"query": "x", "mode": "text", "ref": "feature"})).await;
+        assert_eq!(missing["error"]["code"], "ref_not_indexed");
+        let begun = until(&yard, "index_repo", json!({"ref": "feature"}), |told| told["job_id"].is_string()).await;
+        assert_eq!((&begun["status"], &begun["metadata"]["ref"]), (&json!("queued"), &json!("feature")));
+        let at_feature = json!({"query": "only_there", "mode": "text", "ref": "feature"});
+        let told = until(&yard, "search_code", at_feature, |told| told["error"].is_null()).await;
+        assert_eq!(rows(&told), ["src/b.rs:1"]);
+    });
+}
+
+#[test]
+fn an_index_that_is_behind_refuses_answers_or_catches_up_as_asked() {
+    in_real_time(|| async {
+        // Nobody tells what changes: only questions bring the index up to date.
+        let yard = Plan::new(site()).unwatched().at_once().open().await;
+        let told =
+            until(&yard, "search_code", text("alpha"), |told| told["metadata"]["indexing_status"] == "ready").await;
+        assert_eq!(told["metadata"]["freshness_status"], "stale", "nobody can know");
+        let with = |policy: &str| json!({"query": "alphorn", "mode": "text", "freshness_policy": policy});
+        let is_idle = |told: &Value| told["active_job"].is_null() && told["index_status"] == "ready";
+        let before = until(&yard, "index_status", json!({}), is_idle).await["recent_jobs"].as_array().unwrap().len();
+        yard.site().write("src/horn.rs", "fn alphorn() {}\n");
+        for _ in 0..5 {
+            let told = ask(&yard, "search_code", with("best_effort")).await;
+            assert_eq!((rows(&told), &told["metadata"]["freshness_status"]), (vec![], &json!("stale")));
+        }
+        let refused = ask(&yard, "search_code", with("strict")).await;
+        assert_eq!(refused["error"]["code"], "index_stale");
+        assert!(refused["error"]["data"]["suggestion"].as_str().unwrap().contains("sync_repo"));
+        let jobs = ask(&yard, "index_status", json!({})).await["recent_jobs"].as_array().unwrap().len();
+        assert_eq!(jobs, before, "neither of them begins a job");
+        until(&yard, "search_code", with("balanced"), |told| rows(told) == ["src/horn.rs:1"]).await;
+    });
+}
+
+#[test]
+fn strict_questions_are_answered_again_once_the_index_has_caught_up() {
+    in_real_time(|| async {
+        let yard = Plan::new(site()).open().await;
+        ask(&yard, "search_code", text("alpha")).await;
+        settled(&yard).await;
+        let held = hold_writers(&yard);
+        yard.site().write("src/a.rs", "fn delta() {}\n");
+        let strict = json!({"query": "delta", "mode": "text", "freshness_policy": "strict"});
+        let refused = ask(&yard, "search_code", strict.clone()).await;
+        assert_eq!(refused["error"]["code"], "index_stale");
+        assert_ne!(refused["metadata"]["freshness_status"], "fresh");
+        drop(held);
+        let told = until(&yard, "search_code", strict, |told| told["error"].is_null()).await;
+        assert_eq!(rows(&told), ["src/a.rs:1"]);
+    });
+}
+
+#[test]
+fn several_roots_answer_as_one() {
+    in_real_time(|| async {
+        let other = Site::new(&[("src/a.rs", "fn alpha() {}\n"), ("z.txt", "alpha\nalpha\n")]);
+        let (root, second) = (site(), other.root.clone());
+        let first = root.root.clone();
+        let plan = Plan::new(root).tune({
+            let second = second.clone();
+            move |config| config.workspaces[0].roots.push(second)
+        });
+        let yard = plan.open().await;
+        let told = until(&yard, "search_code", text("alpha"), |told| {
+            told["metadata"]["indexing_status"] == "ready" && told["total_candidates"] == 5
+        })
+        .await;
+        assert_eq!(rows(&told), ["notes.txt:1", "src/a.rs:1", "src/a.rs:1", "z.txt:1", "z.txt:2"]);
+        let roots: Vec<&str> =
+            told["results"].as_array().unwrap().iter().map(|row| row["root"].as_str().unwrap()).collect();
+        let (one, two) = (first.to_str().unwrap(), second.to_str().unwrap());
+        assert_eq!(roots, [one, one, two, two, two]);
+        let mut seen = Vec::new();
+        let mut arguments = json!({"query": "alpha", "mode": "text", "limit": 2});
+        loop {
+            let page = ask(&yard, "search_code", arguments).await;
+            assert_eq!(page["total_candidates"], 5);
+            seen.extend(rows(&page));
+            let Some(next) = page["suggested_next_actions"].get(0) else {
+                assert_eq!(page["metadata"]["result_completeness"], "complete");
+                break;
+            };
+            arguments = next["arguments"].clone();
+        }
+        assert_eq!(seen, rows(&told), "page by page the same");
+        let outline = ask(&yard, "get_file_outline", json!({"path": "src/a.rs"})).await;
+        assert_eq!(outline["root"], one, "the first that has it");
+        let outline = ask(&yard, "get_file_outline", json!({"path": "z.txt"})).await;
+        assert_eq!(outline["root"], two);
+        let health = ask(&yard, "health_check", json!({})).await;
+        let listed: Vec<&Value> = health["projects"].as_array().unwrap().iter().map(|of| &of["repo_root"]).collect();
+        assert_eq!(listed, [one, two]);
+        let health = ask(&yard, "health_check", json!({"workspace": format!("{two}/")})).await;
+        assert_eq!(
+            (health["projects"].as_array().unwrap().len(), &health["projects"][0]["repo_root"]),
+            (1, &json!(two))
+        );
+        assert_eq!(ask(&yard, "index_status", json!({})).await["repo_root"], one);
+    });
+}
+
+#[test]
+fn while_a_job_runs_others_are_told_of_it_and_the_first_answers_are_partial() {
+    in_real_time(|| async {
+        let yard = Plan::new(site()).open().await;
+        // Opens the index without building it.
+        assert_eq!(ask(&yard, "index_status", json!({})).await["index_status"], "not_indexed");
+        let held = hold_writers(&yard);
+        let told = ask(&yard, "search_code", text("alpha")).await;
+        let metadata = &told["metadata"];
+        assert_eq!((rows(&told), &metadata["indexing_status"]), (vec![], &json!("indexing")));
+        assert_eq!(
+            (&metadata["result_completeness"], &metadata["freshness_status"]),
+            (&json!("partial"), &json!("syncing"))
+        );
+        let status = ask(&yard, "index_status", json!({})).await;
+        let job = &status["active_job"]["job_id"];
+        for tool in ["index_repo", "sync_repo"] {
+            let refused = ask(&yard, tool, json!({})).await;
+            assert_eq!(refused["error"]["code"], "index_in_progress", "{refused}");
+            assert_eq!(&refused["error"]["data"]["job_id"], job);
+        }
+        let health = ask(&yard, "health_check", json!({})).await;
+        assert_eq!((&health["status"], &health["active_job"]["job_id"]), (&json!("indexing"), job));
+        drop(held);
+        let status = settled(&yard).await;
+        assert_eq!(status["recent_jobs"].as_array().unwrap().last().unwrap()["job_id"], *job);
+        let held = hold_writers(&yard);
+        let begun = ask(&yard, "sync_repo", json!({})).await;
+        assert_eq!((&begun["status"], &begun["mode"]), (&json!("queued"), &json!("incremental")));
+        let refused = ask(&yard, "index_repo", json!({"force": true})).await;
+        assert_eq!(refused["error"]["code"], "sync_in_progress");
+        assert_eq!(refused["error"]["data"]["job_id"], begun["job_id"]);
+        drop(held);
+        settled(&yard).await;
+        let health = ask(&yard, "health_check", json!({})).await;
+        assert_eq!((&health["status"], &health["active_job"]), (&json!("ready"), &Value::Null));
+    });
+}
+
+#[test]
+fn without_auto_somebody_must_ask_for_the_index() {
+    in_real_time(|| async {
+        let yard = Plan::new(site()).tune(|config| config.index.auto = false).open().await;
+        let told = ask(&yard, "search_code", text("alpha")).await;
+        assert_eq!(told["metadata"]["indexing_status"], "not_indexed");
+        assert_eq!(told["suggested_next_actions"][0]["tool"], "index_repo");
+        let refused = ask(&yard, "get_file_outline", json!({"path": "src/a.rs"})).await;
+        assert_eq!(refused["error"]["code"], "index_not_ready");
+        ask(&yard, "index_repo", json!({})).await["job_id"].as_str().unwrap();
+        settled(&yard).await;
+        assert_eq!(rows(&ask(&yard, "search_code", text("alpha")).await).len(), 2);
+    });
+}
+
+#[test]
+fn what_the_configuration_says_holds_and_may_change_while_it_runs() {
+    in_real_time(|| async {
+        let tune = |config: &mut codeyard::config::Config| {
+            config.query.ranking_explain_level = Some(codeyard::config::Explain::Basic);
+            config.query.payload_bytes = 2_000;
+        };
+        let lines: String = (0..100).map(|n| format!("beta number {n}\n")).collect();
+        let mut yard = Plan::new(Site::new(&[("beta.txt", &lines)])).tune(tune).open().await;
+        let many = json!({"query": "beta", "mode": "text", "limit": 100});
+        let told =
+            until(&yard, "search_code", many.clone(), |told| told["metadata"]["indexing_status"] == "ready").await;
+        assert_eq!(told["metadata"]["safety_limit_applied"], "payload_bytes");
+        let named = json!({"name": "beta"});
+        let told = ask(&yard, "locate_symbol", named.clone()).await;
+        assert!(told["metadata"]["ranking_reasons"].is_array(), "{told}");
+        yard.reconfigure(|config| {
+            config.query.ranking_explain_level = None;
+            config.query.payload_bytes = 65_536;
+        })
+        .await;
+        until(&yard, "locate_symbol", named, |told| told["metadata"]["ranking_reasons"].is_null()).await;
+        let told = ask(&yard, "search_code", many).await;
+        assert_eq!(rows(&told).len(), 100);
+    });
+}
+
+#[test]
+fn a_drain_ends_the_job_and_nothing_is_written_after_it() {
+    in_real_time(|| async {
+        let yard = Plan::new(site()).open().await;
+        ask(&yard, "index_status", json!({})).await;
+        let held = hold_writers(&yard);
+        let begun = ask(&yard, "index_repo", json!({})).await;
+        let asked = tokio::spawn(start(&yard, "w0", "search_code", text("alpha")));
+        let folder = indexes(&yard);
+        let yard = yard.reopen().await;
+        let told = asked.await.unwrap();
+        assert!(matches!(told.reply, Reply::Result(_) | Reply::Refusal { .. }), "answered before the end: {told:?}");
+        assert!(folder.is_dir());
+        let status = ask(&yard, "index_status", json!({})).await;
+        let last = &status["recent_jobs"][0];
+        assert_eq!((&last["job_id"], &last["status"]), (&begun["job_id"], &json!("interrupted")));
+        drop(held);
+        until(&yard, "search_code", text("alpha"), |told| rows(told).len() == 2).await;
+        yard.drain().await;
+    });
+}
+
+#[test]
+fn workspaces_used_last_are_read_at_the_start_unless_nobody_wants_it() {
+    in_real_time(|| async {
+        let yard = Plan::new(site()).workspace(site()).open().await;
+        ask(&yard, "search_code", text("alpha")).await;
+        settled(&yard).await;
+        until(&yard, "search_code", text("alpha"), |told| told["metadata"]["freshness_status"] == "fresh").await;
+        let root = yard.site().root.clone();
+        let is_member = |health: &Value| health["workspace_warmset"]["members"] == json!([root]);
+        let health = until(&yard, "health_check", json!({}), is_member).await;
+        assert_eq!(health["prewarm_status"], "skipped", "it was new: {health}");
+        let file = yard.site().base().join("state/warmset");
+        while !file.exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let mut yard = yard.reopen().await;
+        let health = until(&yard, "health_check", json!({}), |told| told["prewarm_status"] == "complete").await;
+        assert!(is_member(&health), "{health}");
+        let other = start(&yard, "w1", "health_check", json!({})).await.ok();
+        assert_eq!((&other["prewarm_status"], &other["workspace_warmset"]["members"]), (&json!("skipped"), &json!([])));
+        yard.config.warmset.enabled = false;
+        let yard = yard.reopen().await;
+        let health = ask(&yard, "health_check", json!({})).await;
+        assert_eq!(
+            (&health["prewarm_status"], &health["workspace_warmset"]["enabled"]),
+            (&json!("skipped"), &json!(false))
+        );
+    });
+}
+
+#[test]
+fn workspaces_know_nothing_of_each_other() {
+    in_real_time(|| async {
+        let other = Site::new(&[("secret.txt", "alpha of the other\n")]);
+        let elsewhere = other.root.clone();
+        let yard = Plan::new(site()).workspace(other).open().await;
+        let told =
+            until(&yard, "search_code", text("alpha"), |told| told["metadata"]["indexing_status"] == "ready").await;
+        assert_eq!(rows(&told), ["notes.txt:1", "src/a.rs:1"]);
+        let code = |root: PathBuf| {
+            let told = ask(&yard, "health_check", json!({"workspace": root}));
+            async move { told.await["error"]["code"].clone() }
+        };
+        assert_eq!(code(elsewhere.clone()).await, "workspace_not_allowed");
+        assert_eq!(code(elsewhere.join("below")).await, "workspace_not_registered");
+        assert_eq!(code(yard.site().root.clone()).await, Value::Null);
+        let refused = ask(&yard, "get_file_outline", json!({"path": elsewhere.join("secret.txt")})).await;
+        assert_eq!(refused["error"]["code"], "file_not_found");
+        let health = ask(&yard, "health_check", json!({})).await;
+        assert!(!health.to_string().contains(elsewhere.to_str().unwrap()), "{health}");
+    });
+}
+
+#[test]
+fn a_question_that_finds_no_place_to_work_is_late_and_one_too_many_is_refused() {
+    in_real_time(|| async {
+        let yard = Plan::new(site()).open().await;
+        ask(&yard, "search_code", text("alpha")).await;
+        settled(&yard).await;
+        let handle = yard.engine().directory().all().remove(0);
+        let places = handle.indexes.places.clone();
+        let all = places.acquire_many(u32::try_from(places.available_permits()).unwrap()).await.unwrap();
+        let late = start(&yard, "w0", "search_code", text("alpha")).await;
+        assert!(matches!(late.reply, Reply::Refusal { .. }), "{late:?}");
+        assert_eq!(late.ok()["error"]["code"], "timeout");
+        let waiting = tokio::spawn(start(&yard, "w0", "search_code", text("alpha")));
+        drop(all);
+        assert_eq!(rows(&waiting.await.unwrap().ok()).len(), 2);
+        let calls = handle.places.clone();
+        let all = calls.acquire_many(u32::try_from(calls.available_permits()).unwrap()).await.unwrap();
+        let refused = start(&yard, "w0", "search_code", text("alpha")).await;
+        assert!(
+            matches!(refused.reply, Reply::Refusal { overloaded: true, retry_after_ms: Some(_), .. }),
+            "{refused:?}"
+        );
+        drop(all);
+        assert_eq!(rows(&ask(&yard, "search_code", text("alpha")).await).len(), 2);
+    });
+}
