@@ -34,8 +34,7 @@ pub trait Library {
 }
 
 /// Languages whose sources use each other's names.
-const FAMILIES: [&[&str]; 3] =
-    [&["typescript", "tsx", "javascript"], &["c", "cpp"], &["java", "kotlin", "scala"]];
+const FAMILIES: [&[&str]; 3] = [&["typescript", "tsx", "javascript"], &["c", "cpp"], &["java", "kotlin", "scala"]];
 
 /// Whether a name in a file of the one language may mean what a file of the other defines.
 pub fn are_related(one: Option<Language>, other: Option<Language>) -> bool {

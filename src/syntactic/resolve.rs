@@ -71,7 +71,8 @@ fn named(library: &dyn Library, known: &Known, spot: &Spot) -> Result<Vec<Found>
     }
     if spot.is_member {
         // Of whatever stands before it nothing is known: a member is likelier than what belongs to nothing.
-        let members: Vec<Found> = found.iter().filter(|(file, at)| holder(&file.facts, *at).is_some()).cloned().collect();
+        let members: Vec<Found> =
+            found.iter().filter(|(file, at)| holder(&file.facts, *at).is_some()).cloned().collect();
         return Ok(best(known, if members.is_empty() { found } else { members }));
     }
     let imports = imports(facts, &spot.word);
@@ -154,9 +155,8 @@ fn place(path: &str) -> (Option<&str>, &str) {
 /// The words of each import that names `word`, or of all if none does.
 fn imports<'f>(facts: &'f Facts, word: &str) -> Vec<Vec<&'f str>> {
     let uses = facts.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::Use);
-    let all: Vec<Vec<&str>> = uses
-        .map(|import| words(&import.name).chain(words(&import.signature)).collect())
-        .collect();
+    let all: Vec<Vec<&str>> =
+        uses.map(|import| words(&import.name).chain(words(&import.signature)).collect()).collect();
     let naming: Vec<Vec<&str>> = all.iter().filter(|words| words.contains(&word)).cloned().collect();
     if naming.is_empty() { all } else { naming }
 }

@@ -84,7 +84,8 @@ pub fn outwards(facts: &Facts, index: Option<usize>) -> impl Iterator<Item = usi
 
 /// The innermost symbol around a line, counted from 1.
 pub fn innermost(facts: &Facts, line: u32) -> Option<usize> {
-    let around = |symbol: &Symbol| symbol.line_start <= line && line <= symbol.line_end && symbol.kind != SymbolKind::Use;
+    let around =
+        |symbol: &Symbol| symbol.line_start <= line && line <= symbol.line_end && symbol.kind != SymbolKind::Use;
     (0..facts.symbols.len())
         .filter(|at| around(&facts.symbols[*at]))
         .max_by_key(|at| (facts.symbols[*at].line_start, std::cmp::Reverse(facts.symbols[*at].line_end), *at))
@@ -114,9 +115,9 @@ fn is_part(letter: char) -> bool {
 /// The run of letters around a column, or right before it, and where it begins.
 fn word_at(line: &str, column: u32) -> Option<(String, u32)> {
     let at = before(line, column).len();
-    let begin = line[..at].rfind(|letter| !is_part(letter)).map_or(0, |found| {
-        found + line[found..].chars().next().map_or(1, char::len_utf8)
-    });
+    let begin = line[..at]
+        .rfind(|letter| !is_part(letter))
+        .map_or(0, |found| found + line[found..].chars().next().map_or(1, char::len_utf8));
     let end = line[at..].find(|letter| !is_part(letter)).map_or(line.len(), |found| at + found);
     let word = &line[begin..end];
     let begins_well = word.starts_with(|first: char| unicode_ident::is_xid_start(first) || matches!(first, '_' | '$'));

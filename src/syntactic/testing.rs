@@ -50,7 +50,8 @@ impl Shelf {
     }
 
     fn symbols(&self, is_meant: impl Fn(&Symbol) -> bool) -> Vec<Found> {
-        let all = self.0.values().flat_map(|(known, _)| (0..known.facts.symbols.len()).map(move |at| (known.clone(), at)));
+        let all =
+            self.0.values().flat_map(|(known, _)| (0..known.facts.symbols.len()).map(move |at| (known.clone(), at)));
         all.filter(|(known, at)| is_meant(&known.facts.symbols[*at])).collect()
     }
 }
