@@ -241,7 +241,7 @@ impl Desk<'_> {
         let mut found = Vec::new();
         for (known, at) in self.library.matching(query)? {
             let symbol = &known.facts.symbols[at];
-            if symbol.kind == SymbolKind::Use {
+            if symbol.kind == SymbolKind::Use || !is_called(&symbol.name, query) {
                 continue;
             }
             let presenter = Presenter::of_names(self.library, &known.path, self.encoding);
@@ -269,6 +269,15 @@ impl Desk<'_> {
         let presenter = Presenter::new(self.library, &path, self.encoding);
         Ok(nested(&known.facts, &presenter))
     }
+}
+
+/// Whether a name holds what was asked for, whatever its case and its separators.
+fn is_called(name: &str, query: &str) -> bool {
+    let plain = |text: &str| -> String {
+        text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let last = query.rsplit([':', '.', '/', '#']).next().unwrap_or(query);
+    plain(name).contains(&plain(last))
 }
 
 /// The path of a document below a root.
