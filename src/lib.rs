@@ -17,6 +17,7 @@ pub mod model;
 pub mod paging;
 pub mod protocol;
 pub mod store;
+pub mod syntactic;
 pub mod telemetry;
 pub mod transport;
 pub mod watch;

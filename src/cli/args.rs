@@ -129,6 +129,13 @@ pub enum Command {
         after_help = "Examples:\n  codeyard bench\n  codeyard bench ~/src/redis --scenario latency,mix --seconds 10\n  codeyard bench --corpus django --clients 1,16\n  codeyard bench --all --write-docs docs/benchmarks.md --check"
     )]
     Bench(BenchArgs),
+    /// Be a language server that answers by name, on standard input and output.
+    ///
+    /// It needs nothing installed: definitions, references, hovers, symbols, implementations and calls come from the code
+    /// index of the root that `initialize` names. `codeyard serve` starts it by itself where a language's own server is
+    /// missing (`[syntactic]` of the configuration); an editor can start it as any other language server.
+    #[command(after_help = "Example:\n  codeyard syntactic --index-dir ~/.local/state/codeyard/index")]
+    Syntactic(SyntacticArgs),
     /// Print completions for a shell.
     #[command(
         after_help = "Example:\n  codeyard completions bash > ~/.local/share/bash-completion/completions/codeyard"
@@ -152,6 +159,17 @@ pub struct StateArgs {
     /// Where tokens, caches and installed language servers are kept.
     #[arg(long, value_name = "DIR", env = "CODEYARD_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
+}
+
+/// Flags of `codeyard syntactic`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SyntacticArgs {
+    /// Where indexes are kept; without it, `index` in the state directory.
+    #[arg(long, value_name = "DIR")]
+    pub index_dir: Option<PathBuf>,
+    /// Where state is kept.
+    #[command(flatten)]
+    pub state: StateArgs,
 }
 
 /// Where workspaces and state are, for commands that serve.

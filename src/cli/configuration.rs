@@ -9,7 +9,7 @@ use super::survey::{Survey, Surveyor, Verdict};
 use super::{Failure, assemble, output};
 use crate::config::{Config, WorkspaceConfig};
 use crate::engine::kinds;
-use crate::lsp::registry::{Registry, Selection};
+use crate::lsp::registry::Registry;
 use crate::model::roots::RootSet;
 
 /// Checks, shows or describes.
@@ -39,7 +39,7 @@ fn check(file: &Path, json: bool) -> Result<(), Failure> {
         .workspaces
         .iter()
         .map(|workspace| {
-            let selection = selection(workspace);
+            let selection = kinds::selection(workspace, &config.syntactic_of(workspace), &[]);
             let real = |roots: &[PathBuf]| roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
             let roots = RootSet::of_real_paths(real(&workspace.roots), real(&workspace.extra_roots));
             let surveyor = Surveyor { registry: &registry, installer: &installer, selection: &selection, roots };
@@ -80,14 +80,6 @@ fn wrong_roots(workspace: &WorkspaceConfig, key: &str) -> Vec<String> {
     };
     let all = lists.iter().flat_map(|(name, roots)| roots.iter().enumerate().map(move |(at, root)| (*name, at, root)));
     all.filter_map(|(name, at, root)| wrong(name, at, root)).collect()
-}
-
-/// What the workspace chooses among servers.
-pub fn selection(workspace: &WorkspaceConfig) -> Selection {
-    Selection {
-        chosen: workspace.servers.prefer.clone(),
-        disabled: workspace.servers.disable.iter().cloned().collect(),
-    }
 }
 
 fn text(file: &Path, config: &Config, surveys: &[(&WorkspaceConfig, Vec<Survey>)]) -> String {

@@ -23,6 +23,7 @@ pub mod servers;
 pub mod signals;
 pub mod stdio;
 pub mod survey;
+pub mod syntactic;
 pub mod token;
 pub mod top;
 pub mod workspaces;
@@ -87,6 +88,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Bench(args) => bench::run(args),
         Command::Permissions(command) => permissions::run(command),
         Command::Token(command) => token::run(command),
+        Command::Syntactic(args) => syntactic::run(args),
         Command::Completions { shell } => documents::completions(shell),
         Command::Man { dir } => documents::man(dir.as_deref()),
     };

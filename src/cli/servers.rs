@@ -129,6 +129,7 @@ fn row<'a>(shelf: &'a Shelf, kind: &str) -> Option<Row<'a>> {
                 crate::lsp::install::Source::Installed => "installed",
                 crate::lsp::install::Source::Path => "on the PATH",
                 crate::lsp::install::Source::Configured => "configured",
+                crate::lsp::install::Source::Builtin => "built in",
             };
             row.version = program.version;
             row.program = Some(program.program);

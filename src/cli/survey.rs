@@ -254,9 +254,7 @@ fn judge(root: &Path, one: Considered<'_, Program, Missing>) -> Judged {
             let markers = [server.root.workspace_markers.as_slice(), server.root.markers.as_slice()].concat();
             (Verdict::NotMeant, format!("its project has none of {}", markers.join(", ")))
         }
-        choosing::Verdict::Later { first } => {
-            (Verdict::NotNeeded, format!("{first} comes first in the group {}, and serves", server.group))
-        }
+        choosing::Verdict::Later { first } => (Verdict::NotNeeded, later(&first, server)),
         choosing::Verdict::Disabled => (Verdict::Off, "disabled by the configuration".to_owned()),
         choosing::Verdict::OffByDefault => {
             (Verdict::Off, format!("off by default; `--server {kind}` or `servers.prefer` turns it on"))
@@ -265,6 +263,13 @@ fn judge(root: &Path, one: Considered<'_, Program, Missing>) -> Judged {
     };
     let (project_root, by) = place.unzip();
     Judged { candidate: found, project_root, by }
+}
+
+fn later(first: &str, server: &Server) -> String {
+    match server.role {
+        Role::Fallback => format!("it stands in only where no other one is there; {first} serves"),
+        _ => format!("{first} comes first in the group {}, and serves", server.group),
+    }
 }
 
 impl Survey {
@@ -328,6 +333,7 @@ pub fn origin(source: Source) -> &'static str {
         Source::Installed => "installed by codeyard",
         Source::Path => "found on the PATH",
         Source::Configured => "named by the configuration",
+        Source::Builtin => "a part of codeyard; it answers by name, for want of a language server",
     }
 }
 

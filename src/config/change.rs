@@ -79,6 +79,7 @@ fn changed((old, before): (&Config, &WorkspaceConfig), (new, after): (&Config, &
         servers: before.env != after.env
             || before.settings != after.settings
             || before.servers != after.servers
+            || old.syntactic_of(before) != new.syntactic_of(after)
             || old.servers != new.servers
             || old.languages != new.languages,
         policy: old.limits_of(before) != new.limits_of(after)

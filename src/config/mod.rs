@@ -30,6 +30,7 @@ pub use parse::{Source, parse, parse_source};
 pub use permission::{LSP, PermissionRule, PermissionSection, PrincipalPermission};
 pub use sections::{
     AdminSection, DiagnosticsSection, LogFormat, LogLevel, LogSection, ServerSection, SupervisionSection, Sweep,
+    SyntacticMode, SyntacticSection,
 };
 pub use workspace::{Prewarm, ServerChoice, WorkspaceConfig};
 
@@ -56,6 +57,8 @@ pub struct Config {
     pub limits: Limits,
     /// Diagnostics of whole workspaces.
     pub diagnostics: DiagnosticsSection,
+    /// The embedded language server, which answers by name where a language's own server isn't there.
+    pub syntactic: SyntacticSection,
     /// Who may use what. A workspace's own words win, and a principal's win over those.
     pub permission: PermissionSection,
     /// How language servers are kept running.
@@ -106,6 +109,11 @@ impl Config {
     /// The diagnostics section that holds in `workspace`: its own, else the service's.
     pub fn diagnostics_of(&self, workspace: &WorkspaceConfig) -> DiagnosticsSection {
         workspace.diagnostics.clone().unwrap_or_else(|| self.diagnostics.clone())
+    }
+
+    /// The section about the embedded language server that holds in `workspace`: its own, else the service's.
+    pub fn syntactic_of(&self, workspace: &WorkspaceConfig) -> SyntacticSection {
+        workspace.syntactic.clone().unwrap_or_else(|| self.syntactic.clone())
     }
 
     /// Who may use what in `workspace`: its own words, and the service's where it says nothing.

@@ -65,6 +65,28 @@ pub struct DiagnosticsSection {
     pub sweep: Sweep,
 }
 
+/// When the embedded language server answers, by name only, in the place of a language's own one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SyntacticMode {
+    /// Never.
+    Off,
+    /// Where none of the language's servers is installed, or none is known.
+    #[default]
+    Fallback,
+    /// Also while the language's server starts or reads the workspace.
+    WhileIndexing,
+}
+
+/// `[syntactic]`: the embedded language server, which answers by name from the code index.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SyntacticSection {
+    /// When it answers, and its answers say so: `off` never, `fallback` for languages whose servers aren't installed,
+    /// `while-indexing` also while a language's server starts or reads the workspace.
+    pub mode: SyntacticMode,
+}
+
 /// `[supervision]`: how language servers are kept running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -22,6 +22,7 @@ impl Config {
         for workspace in &mut shown.workspaces {
             workspace.limits = Some(self.limits_of(workspace));
             workspace.diagnostics = Some(self.diagnostics_of(workspace));
+            workspace.syntactic = Some(self.syntactic_of(workspace));
             workspace.permission = Some(self.permission_of(workspace));
         }
         let mut table = match Table::try_from(&shown) {

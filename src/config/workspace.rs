@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::base::ids::{TenantId, WorkspaceName};
 use crate::base::limits::Limits;
 use crate::config::permission::PermissionSection;
-use crate::config::sections::DiagnosticsSection;
+use crate::config::sections::{DiagnosticsSection, SyntacticSection};
 
 /// `[[workspace]]`: a named root set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -47,6 +47,9 @@ pub struct WorkspaceConfig {
     /// In place of the service's `[diagnostics]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<DiagnosticsSection>,
+    /// In place of the service's `[syntactic]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syntactic: Option<SyntacticSection>,
     /// Over the service's `[permission]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission: Option<PermissionSection>,
@@ -104,6 +107,7 @@ impl WorkspaceConfig {
             servers: ServerChoice::default(),
             settings: BTreeMap::new(),
             diagnostics: None,
+            syntactic: None,
             permission: None,
             limits: None,
         }

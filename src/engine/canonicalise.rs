@@ -32,6 +32,8 @@ pub struct Collected {
     pub is_partial: bool,
     /// Whether a server named as many as it ever does, and may know of more.
     pub is_cut: bool,
+    /// Languages for which somebody who answered stands in.
+    pub by_name: BTreeSet<String>,
     /// The call's error if nothing is found: those who answered can't say that there is nothing.
     pub if_nothing: Option<ToolError>,
 }
@@ -39,7 +41,7 @@ pub struct Collected {
 impl Collected {
     /// All that there will be.
     pub fn whole(answers: Vec<RawAnswer>, passed_over: Vec<Unavailable>) -> Self {
-        Self { answers, passed_over, is_partial: false, is_cut: false, if_nothing: None }
+        Self { answers, passed_over, is_partial: false, is_cut: false, by_name: BTreeSet::new(), if_nothing: None }
     }
 }
 
@@ -62,11 +64,18 @@ pub fn canonicalise(
     source_files: usize,
 ) -> Result<Canonicalised, ToolError> {
     let mut door = Door { gate, visit: gate.visit(), observed: Vec::new(), outside: 0 };
-    let mut passed_over: Vec<String> = collected.passed_over.iter().map(Unavailable::to_note).collect();
+    // That a language has no server at all is nobody's failure.
+    let named = collected.passed_over.iter().filter(|unavailable| !unavailable.kind.is_empty());
+    let mut passed_over: Vec<String> = named.map(Unavailable::to_note).collect();
     passed_over.sort_unstable();
     passed_over.dedup();
-    let mut notes =
-        Notes { passed_over, is_partial: collected.is_partial, truncated: collected.is_cut, ..Notes::default() };
+    let mut notes = Notes {
+        passed_over,
+        is_partial: collected.is_partial,
+        truncated: collected.is_cut,
+        by_name: collected.by_name.into_iter().collect(),
+        ..Notes::default()
+    };
     let answers = collected.answers;
     let unpaged = limits.max_items_nonpaged;
     let result = match query {

@@ -22,6 +22,7 @@ use crate::engine::operation::{self, Gathered};
 use crate::engine::provider_call::{self, Asking, ProviderFailure};
 use crate::engine::question::{DocumentInput, Question};
 use crate::engine::server_state::{UNSUPPORTED, Unavailable};
+use crate::engine::stand_in::StandsFor;
 use crate::engine::state_watch;
 use crate::engine::workspace::{Finish, Walking, Workspace};
 use crate::engine::workspace_setup::Servers;
@@ -72,6 +73,15 @@ pub struct Provider {
     pub is_linter: bool,
     /// The most symbols it names of a workspace; 0: all.
     pub symbols_max: usize,
+    /// For whom it stands in; `None`: it is a language server of its own right.
+    pub stands_for: Option<Arc<StandsFor>>,
+}
+
+impl Provider {
+    /// For which languages it stands in.
+    pub fn by_name(&self) -> impl Iterator<Item = String> + '_ {
+        self.stands_for.iter().flat_map(|stands_for| stands_for.languages.iter().cloned())
+    }
 }
 
 /// Everything an execution needs, taken at its beginning.
@@ -215,14 +225,14 @@ impl Execution {
     async fn collect_first(&self) -> Result<Collected, NoResult> {
         let question = self.question()?;
         let mut passed_over = self.unavailable.clone();
-        let mut first: Option<RawAnswer> = None;
+        let mut first: Option<(RawAnswer, &Provider)> = None;
         for provider in &self.providers {
             match provider_call::ask(provider, &question, self.asking()).await {
                 Ok(answer) if entries(&answer) > 0 => {
-                    first = Some(answer);
+                    first = Some((answer, provider));
                     break;
                 }
-                Ok(answer) => first = first.or(Some(answer)),
+                Ok(answer) => first = first.or(Some((answer, provider))),
                 Err(ProviderFailure::Unsupported) if provider.is_linter => {}
                 Err(ProviderFailure::Unsupported) => passed_over.push(Unavailable::unsupported(provider.kind.as_str())),
                 Err(ProviderFailure::Unavailable(unavailable)) if provider.is_linter && first.is_some() => {
@@ -234,7 +244,9 @@ impl Execution {
             }
         }
         match first {
-            Some(answer) => Ok(Collected::whole(vec![answer], passed_over)),
+            Some((answer, provider)) => {
+                Ok(Collected { by_name: provider.by_name().collect(), ..Collected::whole(vec![answer], passed_over) })
+            }
             None => Err(none_available(&passed_over).into()),
         }
     }
@@ -310,7 +322,10 @@ impl Execution {
         let mut collected = Collected::whole(vec![], self.unavailable.clone());
         for (provider, outcome) in futures::future::join_all(asked).await {
             match outcome {
-                Ok(answer) => collected.answers.push(answer),
+                Ok(answer) => {
+                    collected.answers.push(answer);
+                    collected.by_name.extend(provider.by_name());
+                }
                 Err(ProviderFailure::Unsupported) if provider.is_linter => {}
                 Err(ProviderFailure::Unsupported) => {
                     collected.passed_over.push(Unavailable::unsupported(provider.kind.as_str()))

@@ -1,9 +1,9 @@
-//! The names of language servers that workspaces use: every one of them must be in the registry.
+//! What workspaces say of kinds of language servers: which they choose, and that every one they name is in the registry.
 //!
 //! Pure. One rule for files that are checked, loaded or reloaded, and for workspaces that operators put.
 
-use crate::config::{ConfigError, Prewarm, WorkspaceConfig};
-use crate::lsp::registry::Registry;
+use crate::config::{ConfigError, Prewarm, SyntacticMode, SyntacticSection, WorkspaceConfig};
+use crate::lsp::registry::{Registry, Selection, Standby};
 
 /// What a workspace names that no registry entry has, an error for each key; keys count from the workspace.
 pub fn unknown(workspace: &WorkspaceConfig, registry: &Registry) -> Vec<ConfigError> {
@@ -34,4 +34,18 @@ pub fn unknown_in(workspaces: &[WorkspaceConfig], registry: &Registry) -> Vec<Co
         unknown(workspace, registry).into_iter().map(placed)
     });
     each.collect()
+}
+
+/// What a workspace chooses among servers; kinds that were chosen elsewhere come first.
+pub fn selection(workspace: &WorkspaceConfig, syntactic: &SyntacticSection, chosen: &[String]) -> Selection {
+    let preferred = chosen.iter().chain(&workspace.servers.prefer);
+    Selection {
+        chosen: preferred.cloned().collect(),
+        disabled: workspace.servers.disable.iter().cloned().collect(),
+        standby: match syntactic.mode {
+            SyntacticMode::Off => Standby::Off,
+            SyntacticMode::Fallback => Standby::IfMissing,
+            SyntacticMode::WhileIndexing => Standby::UntilReady,
+        },
+    }
 }

@@ -30,6 +30,7 @@ pub mod restart;
 pub mod seats;
 pub mod server_context;
 pub mod server_state;
+pub mod stand_in;
 pub mod start;
 pub mod state_watch;
 pub mod supervisor;

@@ -6,6 +6,7 @@
 //! without it the list would be one of which nobody knows what is missing. Where it has failed, that there is nothing isn't for
 //! linters to say.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -101,12 +102,14 @@ fn collected(providers: &[Provider], unavailable: &[Unavailable], operation: Ope
     let mut is_answered = false;
     let mut fallen = None;
     let mut is_cut = false;
+    let mut by_name = BTreeSet::new();
     let missing = unavailable.iter().find(|why| !why.kind.is_empty()).map(failed);
     for (provider, said) in providers.iter().zip(said) {
         match said {
             Said::Answer(answer) => {
                 is_answered |= !provider.is_linter;
                 is_cut |= is_full(provider, &answer);
+                by_name.extend(provider.by_name());
                 answers.push(answer);
             }
             Said::Nothing(why) => {
@@ -132,7 +135,7 @@ fn collected(providers: &[Provider], unavailable: &[Unavailable], operation: Ope
         Operation::WorkspaceSymbol if fallen.is_some() => fallen,
         _ => missing.or(fallen).filter(|_| !is_answered),
     };
-    Gathered::Answers(Collected { answers, passed_over, is_partial, is_cut, if_nothing })
+    Gathered::Answers(Collected { answers, passed_over, is_partial, is_cut, by_name, if_nothing })
 }
 
 /// Whether `provider` named as many symbols of the workspace as it ever does.

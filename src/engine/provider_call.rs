@@ -249,7 +249,12 @@ impl<'a> Call<'a> {
             decode(&question, &reply)
         };
         match decoded {
-            Ok(answer) => self.to_utf16(answer, encoding).await,
+            Ok(mut answer) => {
+                if let Some(stands_for) = &self.provider.stands_for {
+                    stands_for.keep_own(&mut answer);
+                }
+                self.to_utf16(answer, encoding).await
+            }
             Err(_) => Err(self.malformed()),
         }
     }

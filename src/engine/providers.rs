@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::digest::sha256hex;
+use crate::engine::execution::Provider;
 use crate::engine::programs::Looking;
 use crate::engine::server_context::Program;
 use crate::engine::server_state::Unavailable;
 use crate::engine::workspace_setup::WorkspaceSetup;
-use crate::lsp::registry::choosing::{self, Chooser, Verdict};
+use crate::lsp::registry::choosing::{self, Chooser, Placed, Verdict};
 use crate::lsp::registry::project_root::{Disk, Glance, Look, ProjectRoot};
-use crate::lsp::registry::{Role, Server};
+use crate::lsp::registry::{Role, Server, Standby};
 
 /// Which child: a kind at a project root.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,6 +46,11 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// Whether it stands in for those that aren't there.
+    pub fn stands_in(&self) -> bool {
+        self.server.role == Role::Fallback
+    }
+
     /// Whether it only adds to another one.
     pub fn is_linter(&self) -> bool {
         self.server.role == Role::Linter
@@ -58,8 +64,20 @@ pub struct Plan {
     pub choices: Vec<Choice>,
     /// Why a language has no server.
     pub unavailable: Vec<Unavailable>,
+    /// Languages for which a choice stands in.
+    pub by_name: BTreeSet<String>,
+    /// Who may stand in until a choice is ready.
+    pub standbys: Vec<Choice>,
     /// Files of the workspace that one of the chosen servers serves; 0 in the plan of one file.
     pub served_files: usize,
+}
+
+impl Plan {
+    /// The languages that these providers serve.
+    pub fn languages_of(&self, providers: &[&Provider]) -> BTreeSet<String> {
+        let is_one = |choice: &&Choice| providers.iter().any(|provider| provider.kind.as_str() == choice.key.kind);
+        self.choices.iter().filter(is_one).flat_map(|choice| choice.server.languages.iter().cloned()).collect()
+    }
 }
 
 /// A plan, or the looks for programs to wait for first.
@@ -104,13 +122,15 @@ pub fn plan_for_workspace(setup: &WorkspaceSetup, files: &[PathBuf], with_linter
     if !waits.is_empty() {
         return Err(waits);
     }
-    let served: BTreeSet<&String> = plan.choices.iter().flat_map(|choice| &choice.server.languages).collect();
+    let own = plan.choices.iter().filter(|choice| !choice.stands_in());
+    let served: BTreeSet<&String> = own.flat_map(|choice| &choice.server.languages).collect();
     let is_served = |file: &&PathBuf| {
         setup.servers.index.language_of(file).is_some_and(|language| served.iter().any(|id| *id == language))
     };
     plan.served_files = files.iter().filter(is_served).count();
     let mut seen = BTreeSet::new();
     plan.choices.retain(|choice| seen.insert(choice.key.clone()));
+    plan.standbys.retain(|standby| seen.insert(standby.key.clone()));
     plan.choices.sort_by(|a, b| (a.is_linter(), &a.key).cmp(&(b.is_linter(), &b.key)));
     let mut named = BTreeSet::new();
     plan.unavailable.retain(|unavailable| named.insert(unavailable.kind.clone()));
@@ -152,8 +172,9 @@ fn plan_language(asking: &Asking<'_>, language: &str, path: &Path, plan: &mut Pl
     let mut nobody_misses = false;
     for one in chooser.consider(language, path, asking.with_linters, &mut available) {
         let is_primary = one.server.role == Role::Primary;
-        if asking.for_symbols && one.server.quirks.no_symbols {
-            nobody_misses = true;
+        let quirks = &one.server.quirks;
+        if asking.for_symbols && (quirks.no_symbols || quirks.no_symbols_of.iter().any(|id| id == language)) {
+            nobody_misses |= is_primary;
             continue;
         }
         match one.verdict {
@@ -164,9 +185,16 @@ fn plan_language(asking: &Asking<'_>, language: &str, path: &Path, plan: &mut Pl
                     Start::After(looking) => waits.push(looking),
                     Start::Now(program) => {
                         let key = ChildKey { kind: one.kind.to_owned(), root };
-                        plan.choices.push(Choice { key, server, program });
+                        let choice = Choice { key, server, program };
+                        if choice.stands_in() {
+                            plan.by_name.insert(language.to_owned());
+                        }
+                        plan.choices.push(choice);
                     }
                 }
+            }
+            Verdict::Later { .. } if one.server.role == Role::Fallback => {
+                plan_standby(asking, one.kind, path, plan, waits);
             }
             Verdict::Unavailable { why, .. } if is_primary => missing = missing.or(Some(why)),
             _ => {}
@@ -174,6 +202,26 @@ fn plan_language(asking: &Asking<'_>, language: &str, path: &Path, plan: &mut Pl
     }
     if !taken && !nobody_misses {
         plan.unavailable.push(missing.unwrap_or_else(no_server));
+    }
+}
+
+/// Who may stand in until a language's own server is ready, if that is wanted.
+fn plan_standby(asking: &Asking<'_>, kind: &str, path: &Path, plan: &mut Plan, waits: &mut Vec<Looking>) {
+    let setup = asking.setup;
+    let Some(server) = setup.servers.by_kind.get(kind).filter(|_| setup.selection.standby == Standby::UntilReady)
+    else {
+        return;
+    };
+    let placed = choosing::place(setup.gate.root_set(), &server.root, path, asking.look);
+    let Some(Placed { root: ProjectRoot::At { root, .. }, within }) = placed else { return };
+    match setup.shared.programs.peek(kind, server, &within) {
+        Err(looking) => waits.push(looking),
+        Ok(Ok(program)) => {
+            let key = ChildKey { kind: kind.to_owned(), root };
+            plan.standbys.push(Choice { key, server: server.clone(), program });
+        }
+        // Nobody misses it: the language has its own.
+        Ok(Err(_)) => {}
     }
 }
 

@@ -151,15 +151,26 @@ async fn wait_for(wait: Wait, board: &Board, call: &CallTrace) {
         Wait::Servers(states) => {
             board.write(Waiting::Servers(states.clone()));
             let _waiting = call.wait(board.read().0);
-            for mut state in states {
-                // A server that has started may wait for a document to be opened: beginning again opens it. An error
-                // means that the server's actor is gone; beginning again finds out why.
-                let starting = matches!(*state.borrow(), ServerState::Starting);
-                let goes_on = |now: &ServerState| !now.is_pending() || starting && *now != ServerState::Starting;
-                state.wait_for(goes_on).await.ok();
+            for state in states {
+                goes_on(state).await;
             }
         }
+        Wait::Any(states) => {
+            board.write(Waiting::Servers(states.clone()));
+            let _waiting = call.wait(board.read().0);
+            let all = states.into_iter().map(|state| Box::pin(goes_on(state)));
+            futures::future::select_all(all).await;
+        }
     }
+}
+
+/// Waits for a change that is worth looking at.
+async fn goes_on(mut state: state_watch::Receiver) {
+    // A server that has started may wait for a document to be opened: beginning again opens it. An error
+    // means that the server's actor is gone; beginning again finds out why.
+    let starting = matches!(*state.borrow(), ServerState::Starting);
+    let goes_on = |now: &ServerState| !now.is_pending() || starting && *now != ServerState::Starting;
+    state.wait_for(goes_on).await.ok();
 }
 
 fn window(query: &GatedQuery, offset: u64) -> Option<(u64, usize)> {

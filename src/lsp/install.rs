@@ -238,6 +238,7 @@ impl Installer {
         let Some(folder) = self.folder(kind, server) else {
             let hint = match &server.install {
                 Some(Install::Manual { hint }) => hint.clone(),
+                Some(Install::Builtin {}) => steps::BUILTIN.to_owned(),
                 _ => format!("put `{}` on the PATH", server.command[0]),
             };
             return Err(Error::Manual { kind: kind.into(), hint });

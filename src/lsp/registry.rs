@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use load::Error;
 pub use manifests::Manifest;
-pub use matching::{Candidates, LanguageIndex, Selection};
+pub use matching::{Candidates, LanguageIndex, Selection, Standby};
 pub use prepare::{Launch, Places};
 pub use project_root::{Disk, Look, Marked, ProjectRoot, project_root};
 
@@ -55,6 +55,8 @@ pub enum Role {
     Primary,
     /// Runs beside the primary one: diagnostics of its own, navigation only when the primary has nothing.
     Linter,
+    /// Stands in for a language whose primary servers are all missing. What it answers is marked as that.
+    Fallback,
 }
 
 /// One kind of language server.
@@ -114,6 +116,8 @@ pub enum Install {
     Cargo { packages: Vec<String> },
     /// Not ours to install: what to tell the user to do.
     Manual { hint: String },
+    /// A part of this program: the arguments of `command` are its own.
+    Builtin {},
 }
 
 /// How a project root is found: upwards from a file, never above the workspace root that holds it.
@@ -184,6 +188,8 @@ pub struct Quirks {
     pub no_cancel: Vec<String>,
     /// It knows no symbols of a workspace, so that nobody misses it there.
     pub no_symbols: bool,
+    /// Languages whose files it isn't asked about in questions about the whole workspace.
+    pub no_symbols_of: Vec<String>,
     /// The most symbols that it names in an answer to `workspace/symbol`; 0: as many as there are.
     pub symbols_max: usize,
     /// Its answers depend on which documents are open.

@@ -90,6 +90,11 @@ impl Document {
         self.find(position, Unit::Utf16)?.exact.then_some(())
     }
 
+    /// The byte offset of `position` (UTF-16); what lies beyond a line is the line's end, what lies beyond the text its end.
+    pub fn offset(&self, position: Position) -> usize {
+        self.find(position, Unit::Utf16).map_or(self.text.len(), |found| found.offset)
+    }
+
     /// The character boundary at `position`, whose column is counted in `unit`; `None` if there is no such line.
     pub(super) fn find(&self, position: Position, unit: Unit) -> Option<Found> {
         let (start, end) = self.line_bounds(position.line)?;

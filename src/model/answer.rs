@@ -9,6 +9,7 @@ use super::hover::Hover;
 use super::position::Location;
 use super::symbol::{DocumentSymbol, WorkspaceSymbol};
 use super::uri::CanonicalUri;
+use crate::base::limits::MAX_PROVIDERS_NAMED;
 
 /// What a reader of the summary should know besides the count. Part of the canonical result, so deterministic.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,6 +26,25 @@ pub struct Notes {
     pub coverage: Option<Coverage>,
     /// Somebody who might have known more had not answered when the time was up.
     pub is_partial: bool,
+    /// Languages whose part of the answer was found by name, without a language server; sorted.
+    pub by_name: Vec<String>,
+}
+
+impl Notes {
+    /// Code points below a list for that, with an empty line.
+    pub fn chars_below(&self) -> usize {
+        self.by_name_sentence().map_or(0, |sentence| sentence.chars().count() + 2)
+    }
+
+    /// What must be said of an answer that was found by name.
+    pub fn by_name_sentence(&self) -> Option<String> {
+        let named = &self.by_name[..self.by_name.len().min(MAX_PROVIDERS_NAMED)];
+        let more = match self.by_name.len() - named.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (!named.is_empty()).then(|| format!("By name only, without a language server for {}{more}.", named.join(", ")))
+    }
 }
 
 /// How many of the source files the workspace's diagnostics cover.

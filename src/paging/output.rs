@@ -23,13 +23,13 @@ const CHILDREN_FRAME: usize = 16;
 /// Spaces a level of indentation.
 const INDENT: usize = 2;
 
-/// How many entries the page from `offset` has, at most `max`.
-pub(super) fn page_length(found: &Found, offset: usize, max: usize) -> usize {
+/// How many entries the page from `offset` has, at most `max`, with room for so many code points below the list.
+pub(super) fn page_length(found: &Found, offset: usize, max: usize, below: usize) -> usize {
     let left = found.len().saturating_sub(offset);
     let above = repeated(found, offset);
     let mut base = above.first().or(Some(&offset)).map_or(0, |first| depth(found, *first));
     let repeated: usize = above.iter().map(|at| chars(found, *at, base)).sum();
-    let mut room = (MAX_OUTPUT_CHARS + SEPARATOR).saturating_sub(FRAME + repeated);
+    let mut room = (MAX_OUTPUT_CHARS + SEPARATOR).saturating_sub(FRAME + repeated + below);
     let fits = (offset..found.len()).take(max).take_while(|at| {
         // What lies outside of all that is repeated begins a tree of its own.
         base = base.min(depth(found, *at));
@@ -185,15 +185,15 @@ mod tests {
         let many = Found::Locations((0..2_000).map(location).collect());
         let mut offset = 0;
         while offset < many.len() {
-            let length = page_length(&many, offset, 10_000);
+            let length = page_length(&many, offset, 10_000, 0);
             let here = text(&part(&many, offset, length));
             assert!(here <= MAX_OUTPUT_CHARS && length > 0);
             let one_more = text(&part(&many, offset, length + 1));
             assert!(one_more > MAX_OUTPUT_CHARS || offset + length == many.len());
             offset += length;
         }
-        assert_eq!(page_length(&many, 0, 7), 7);
-        assert_eq!((page_length(&many, 2_000, 7), part(&many, 9_999, 7).len()), (0, 0));
+        assert_eq!(page_length(&many, 0, 7, 0), 7);
+        assert_eq!((page_length(&many, 2_000, 7, 0), part(&many, 9_999, 7).len()), (0, 0));
     }
 
     #[test]
@@ -206,7 +206,7 @@ mod tests {
             selection_range: Range::new(0, 0, 0, 0),
         };
         let found = Found::Outline(vec![entry("n".repeat(MAX_OUTPUT_CHARS)), entry("m".into())]);
-        assert_eq!((page_length(&found, 0, 9), page_length(&found, 1, 9)), (1, 1));
+        assert_eq!((page_length(&found, 0, 9, 0), page_length(&found, 1, 9, 0)), (1, 1));
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
         let found = outline(&down);
         let (mut offset, mut pages, mut told) = (0, 0, 0);
         while offset < found.len() {
-            let length = page_length(&found, offset, 200);
+            let length = page_length(&found, offset, 200, 0);
             let page = part(&found, offset, length);
             assert!(text(&page) <= MAX_OUTPUT_CHARS, "{} at {offset}", text(&page));
             assert!(length > 0 && pages < 30);
@@ -246,7 +246,7 @@ mod tests {
             let found = outline(&walk(&steps));
             let (mut offset, mut pages) = (0, 0);
             while offset < found.len() {
-                let length = page_length(&found, offset, 10_000);
+                let length = page_length(&found, offset, 10_000, 0);
                 prop_assert!(length > 0 && text(&part(&found, offset, length)) <= MAX_OUTPUT_CHARS);
                 offset += length;
                 pages += 1;

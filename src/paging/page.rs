@@ -37,7 +37,7 @@ fn cut<T: Clone>(full: &Full<T>, offset: u64, size: usize, k: &str, s: &str) -> 
 /// The page of at most `size` entries that fits into the output's budget.
 fn part(result: &LspResult, offset: u64, size: usize, k: &str, s: &str) -> LspAnswer {
     let from = usize::try_from(offset).unwrap_or(usize::MAX);
-    let length = output::page_length(&result.found, from, size);
+    let length = output::page_length(&result.found, from, size, result.notes.chars_below());
     let (end, total) = (from.saturating_add(length), result.found.len());
     LspAnswer {
         operation: result.operation,

@@ -143,7 +143,7 @@ impl CanonicalResult {
             Self::WorkspaceSymbols(full) => files(slice(&full.items, offset, size)),
             Self::WorkspaceDiagnostics(full) => files(slice(&full.items, offset, size)),
             Self::DocumentDiagnostics(uri, _) => vec![uri.clone()],
-            Self::Lsp(result) => files_found(&result.found, offset, size),
+            Self::Lsp(result) => files_found(&result.found, offset, size, result.notes.chars_below()),
             Self::Hover(..) | Self::DocumentSymbols(_) => Vec::new(),
         }
     }
@@ -170,9 +170,9 @@ fn cut<T>(found: Canonical<T>, notes: Notes, max_items: usize) -> List<T> {
     List { items, total, notes }
 }
 
-fn files_found(found: &Found, offset: u64, size: usize) -> Vec<CanonicalUri> {
+fn files_found(found: &Found, offset: u64, size: usize, below: usize) -> Vec<CanonicalUri> {
     let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-    let size = output::page_length(found, offset, size);
+    let size = output::page_length(found, offset, size, below);
     let offset = offset as u64;
     let mut uris: Vec<CanonicalUri> = match found {
         Found::Locations(list) => return files(slice(list, offset, size)),

@@ -1,6 +1,7 @@
 //! Answers and errors as tool results: the contract's `title`, `metadata` and `output`.
 //!
-//! Invariants: `output` is the JSON of `metadata.result`, indented by 2, or a sentence; what else there is to say about a result
+//! Invariants: `output` is the JSON of `metadata.result`, indented by 2, or a sentence; below a list that was found by name only,
+//! that is said; what else there is to say about a result
 //! stands in `metadata`; a reply never exceeds its cap.
 
 use serde::Serialize;
@@ -74,6 +75,8 @@ struct Metadata<'a> {
     outside: usize,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     passed_over: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    by_name: &'a [String],
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,7 +96,13 @@ fn write(answer: &LspAnswer, cap: usize) -> Result<Vec<u8>, BudgetExceeded> {
     let output = match answer.found.is_empty() && answer.total == 0 {
         true => sentence::nothing_found(answer),
         // Every value here serialises.
-        false => serde_json::to_string_pretty(&answer.found).unwrap_or_default(),
+        false => {
+            let list = serde_json::to_string_pretty(&answer.found).unwrap_or_default();
+            match notes.by_name_sentence() {
+                Some(sentence) => format!("{list}\n\n{sentence}"),
+                None => list,
+            }
+        }
     };
     let metadata = Metadata {
         result: Some(&answer.found),
@@ -102,6 +111,7 @@ fn write(answer: &LspAnswer, cap: usize) -> Result<Vec<u8>, BudgetExceeded> {
         hint: sentence::hint(answer),
         outside: notes.outside,
         passed_over: &notes.passed_over,
+        by_name: &notes.by_name,
         truncated: notes.truncated,
         error: None,
     };

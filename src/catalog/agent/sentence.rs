@@ -22,7 +22,7 @@ pub(super) fn nothing_found(answer: &LspAnswer) -> String {
     };
     let passed_over = (!notes.passed_over.is_empty())
         .then(|| format!("Not answered by every language server: {}.", notes.passed_over.join(", ")));
-    let more: Vec<String> = [outside, passed_over].into_iter().flatten().collect();
+    let more: Vec<String> = [outside, passed_over, notes.by_name_sentence()].into_iter().flatten().collect();
     if !more.is_empty() {
         text.push('\n');
         text.push_str(&more.join(" "));

@@ -91,6 +91,10 @@ fn with_notes(mut text: String, noun: Noun, notes: &Notes) -> String {
         text.push_str(&format!(" {} {what} outside the allowed roots omitted.", notes.outside));
     }
     push_passed_over(&mut text, &notes.passed_over);
+    if let Some(sentence) = notes.by_name_sentence() {
+        text.push(' ');
+        text.push_str(&sentence);
+    }
     if let Some(coverage) = notes.coverage {
         text.push_str(&format!(" {} of {} source files covered.", coverage.covered, coverage.total));
     }

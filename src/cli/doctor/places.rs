@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::super::args::DoctorArgs;
-use super::super::{Failure, assemble, configuration, survey};
+use super::super::{Failure, assemble, survey};
 use super::running::Status;
 use crate::admin::documents::{WorkspaceDocument, WorkspaceState};
-use crate::config::WorkspaceConfig;
+use crate::config::{SyntacticSection, WorkspaceConfig};
+use crate::engine::kinds;
 use crate::lsp::registry::Selection;
 use crate::model::roots::RootSet;
 
@@ -36,7 +37,11 @@ pub fn of(args: &DoctorArgs, file: &Path, status: Option<&Status>) -> Result<Vec
         (Some(path), _) => {
             let config = assemble::read_config(path)?;
             let told_by = path.display().to_string();
-            let all = config.workspaces.iter().map(|workspace| configured(workspace, &told_by)).collect();
+            let all = config
+                .workspaces
+                .iter()
+                .map(|workspace| configured(workspace, &config.syntactic_of(workspace), &told_by));
+            let all = all.collect();
             (told_by, all)
         }
         (None, Some(status)) => {
@@ -59,13 +64,13 @@ pub fn of(args: &DoctorArgs, file: &Path, status: Option<&Status>) -> Result<Vec
     Ok(all)
 }
 
-fn configured(workspace: &WorkspaceConfig, told_by: &str) -> Place {
+fn configured(workspace: &WorkspaceConfig, syntactic: &SyntacticSection, told_by: &str) -> Place {
     let real = |roots: &[PathBuf]| roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
     Place {
         workspace: Some(workspace.name.as_str().to_owned()),
         told_by: told_by.to_owned(),
         roots: RootSet::of_real_paths(real(&workspace.roots), real(&workspace.extra_roots)),
-        selection: configuration::selection(workspace),
+        selection: kinds::selection(workspace, syntactic, &[]),
         note: None,
     }
 }
@@ -79,7 +84,9 @@ fn running(workspace: &WorkspaceDocument, told_by: &str) -> Place {
     };
     let parsed = serde_json::from_value::<WorkspaceConfig>(Value::Object(workspace.configuration.clone()));
     match parsed {
-        Ok(workspace) => Place { note, ..configured(&workspace, told_by) },
+        Ok(workspace) => {
+            Place { note, ..configured(&workspace, &workspace.syntactic.clone().unwrap_or_default(), told_by) }
+        }
         // Without its configuration the roots are all that is known of it.
         Err(_) => Place {
             workspace: Some(workspace.name.clone()),

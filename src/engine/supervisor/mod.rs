@@ -32,7 +32,6 @@ use crate::engine::workspace_setup::{IndexPolicy, Policy, Servers, Shared, Works
 use crate::gate::Gate;
 use crate::index::project::settings::Settings;
 use crate::lsp::registry::Registry;
-use crate::lsp::registry::matching::Selection;
 use crate::store::RootsEpochs;
 
 /// How often memory is compared with the budget.
@@ -238,7 +237,7 @@ impl Supervisor {
             tenant: config.tenant.clone(),
             gate: gate.clone(),
             roots_epoch: self.parts.epochs.next(name).map_err(|error| error.to_string())?,
-            selection: selection(config, &self.parts.chosen),
+            selection: kinds::selection(config, &self.config.syntactic_of(config), &self.parts.chosen),
             settings: config.settings.clone(),
             env: config.env.clone(),
             servers,
@@ -383,9 +382,4 @@ impl Handler<WorkspaceEnded> for Supervisor {
             tracing::error!(workspace = %ended.name, error = %why, "workspace can't be opened again");
         }
     }
-}
-
-fn selection(config: &WorkspaceConfig, chosen: &[String]) -> Selection {
-    let preferred = chosen.iter().chain(&config.servers.prefer);
-    Selection { chosen: preferred.cloned().collect(), disabled: config.servers.disable.iter().cloned().collect() }
 }

@@ -1,5 +1,7 @@
 //! The first step of a question: what is on disk, which epochs hold, is there a retained result, who is to be asked.
 
+use std::collections::BTreeSet;
+
 use actix::prelude::*;
 use futures::FutureExt;
 
@@ -12,6 +14,7 @@ use crate::engine::operation::{self, asks_for_name};
 use crate::engine::providers::{self, Choice, Planned};
 use crate::engine::question::DocumentInput;
 use crate::engine::server_state::{ServerState, Unavailable};
+use crate::engine::stand_in::{self, StandsFor};
 use crate::model::error::ErrorCode;
 use crate::model::operation::{LspQuery, Subject};
 use crate::model::query::Query;
@@ -69,7 +72,7 @@ impl Workspace {
         }
         let swept = !(self.is_sweeping() && matches!(*query, Query::WorkspaceDiagnostics { .. }));
         if let Some(snapshot) = self.snapshots.get(&snapshot_key, Instant::now()).filter(|_| swept) {
-            if self.page_is_true(&snapshot, &query, asked, 0) {
+            if self.page_is_true(&snapshot, &query, asked, 0) && self.still_stands(&snapshot, &query) {
                 self.setup.shared.metrics.retained_hit();
                 call.note(|record| record.cache = Some(CacheUse::Retained));
                 return Ok(Begun::Hit { snapshot, offset: 0, request_key, snapshot_key });
@@ -184,6 +187,7 @@ impl Workspace {
                 return Ok(Begun::Wait(Wait::Preparing(all)));
             }
         };
+        let plan = if stand_in::is_beyond_names(&query) { stand_in::without(&plan) } else { plan };
         let plan = self.without_resting(plan);
         if plan.choices.is_empty() {
             let why = plan.unavailable.first().map(Unavailable::to_error);
@@ -195,8 +199,14 @@ impl Workspace {
             return Ok(Begun::Wait(Wait::Preparing(walking)));
         }
         let waits_for_all = !is_about_a_place(&query);
-        let providers: Vec<Provider> = plan.choices.iter().map(|choice| self.provider(choice, ctx)).collect();
-        let (providers, failing) = if asks_for_name(&query) && Instant::now() >= operation::last_moment(deadline) {
+        let providers = plan.choices.iter().map(|choice| {
+            let languages = choice.stands_in().then(|| plan.by_name.clone());
+            self.provider(choice, languages, ctx)
+        });
+        let providers: Vec<Provider> = providers.collect();
+        let (providers, mut late) =
+            if query.uri().is_none() { stand_in::without_late(providers) } else { (providers, vec![]) };
+        let (mut providers, failing) = if asks_for_name(&query) && Instant::now() >= operation::last_moment(deadline) {
             without_failing(providers)
         } else {
             (providers, vec![])
@@ -207,7 +217,25 @@ impl Workspace {
             for provider in &pending {
                 self.touch(provider, document.as_ref(), &query, deadline);
             }
-            return Ok(Begun::Wait(Wait::Servers(pending.into_iter().map(|p| p.state.clone()).collect())));
+            let states: Vec<_> = pending.iter().map(|provider| provider.state.clone()).collect();
+            let languages = plan.languages_of(&pending);
+            let standbys: Vec<Provider> =
+                plan.standbys.iter().map(|choice| self.provider(choice, Some(languages.clone()), ctx)).collect();
+            if standbys.is_empty() {
+                return Ok(Begun::Wait(Wait::Servers(states)));
+            }
+            if standbys.iter().any(|standby| standby.state.borrow().is_pending()) {
+                let all = states.into_iter().chain(standbys.iter().map(|standby| standby.state.clone()));
+                return Ok(Begun::Wait(Wait::Any(all.collect())));
+            }
+            late.extend(pending.into_iter().map(stand_in::not_ready));
+            providers.retain(|provider| !provider.state.borrow().is_pending());
+            providers.extend(standbys);
+        }
+        let mut unavailable: Vec<Unavailable> = plan.unavailable.iter().cloned().chain(failing).chain(late).collect();
+        if providers.iter().any(|provider| provider.stands_for.is_some()) {
+            // Somebody stands in where there is no server.
+            unavailable.retain(|why| !why.kind.is_empty());
         }
         if matches!(*query, Query::WorkspaceDiagnostics { .. }) {
             self.begin_sweep(&plan, ctx);
@@ -218,7 +246,7 @@ impl Workspace {
             asker: Asker::Call(call.clone()),
             document,
             providers,
-            unavailable: plan.unavailable.iter().cloned().chain(failing).collect(),
+            unavailable,
             source_files: plan.served_files,
             servers: self.setup.servers.clone(),
             gate: self.setup.gate.clone(),
@@ -248,6 +276,15 @@ impl Workspace {
         if let (true, Some(question)) = (indexing && document.is_some(), Question::of(query, document.cloned())) {
             drop(provider.server.try_send(Ask { question, deadline }));
         }
+    }
+
+    /// Whether those who stood in for a retained answer would still do so.
+    fn still_stands(&mut self, snapshot: &Snapshot, query: &GatedQuery) -> bool {
+        let by_name = &snapshot.result().notes().by_name;
+        by_name.is_empty()
+            || self.plan(query).is_ok_and(|plan| {
+                !plan.standbys.is_empty() || by_name.iter().all(|language| plan.by_name.contains(language))
+            })
     }
 
     fn open_document(&mut self, query: &GatedQuery, asked: Option<Look>) -> Result<Option<DocumentInput>, ToolError> {
@@ -328,7 +365,9 @@ impl Workspace {
         Ok(plan)
     }
 
-    fn provider(&mut self, choice: &Choice, ctx: &mut Context<Self>) -> Provider {
+    fn provider(&mut self, choice: &Choice, stands_for: Option<BTreeSet<String>>, ctx: &mut Context<Self>) -> Provider {
+        let servers = self.setup.servers.clone();
+        let stands_for = stands_for.map(|languages| Arc::new(StandsFor { languages, servers }));
         let is_linter = choice.is_linter();
         let child = self.child(choice, ctx);
         Provider {
@@ -337,6 +376,7 @@ impl Workspace {
             state: child.state.clone(),
             is_linter,
             symbols_max: choice.server.quirks.symbols_max,
+            stands_for,
         }
     }
 }

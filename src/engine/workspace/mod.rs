@@ -100,8 +100,10 @@ pub enum Begun {
 pub enum Wait {
     /// The watcher's first walk, or looks for programs.
     Preparing(Shared<BoxFuture<'static, ()>>),
-    /// Language servers that start or index.
+    /// Language servers that start or index: all of them.
     Servers(Vec<state_watch::Receiver>),
+    /// The same: one of them.
+    Any(Vec<state_watch::Receiver>),
 }
 
 /// Row 10: an execution ends.

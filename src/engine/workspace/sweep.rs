@@ -108,6 +108,7 @@ impl Workspace {
                 state: child.state.clone(),
                 is_linter: false,
                 symbols_max: 0,
+                stands_for: None,
             };
             self.sweeping.running += 1;
             let work = sweep_one(self.setup.clone(), provider, path, self.abreast(ctx));

@@ -9,6 +9,7 @@ mod filter;
 pub(super) mod handles;
 mod jobs;
 mod lines;
+pub mod navigate;
 mod outline;
 mod rows;
 pub mod settings;

@@ -71,12 +71,17 @@ pub enum Source {
     Path,
     /// A path of the configuration.
     Configured,
+    /// This program itself.
+    Builtin,
 }
 
 impl Installer {
     /// Where a server's program is. Takes up to 10 s when the probe of a program hangs; what a probe said is remembered.
     pub fn locate(&self, kind: &str, server: &Server, workspace_root: Option<&Path>) -> Located {
         let Some(first) = server.command.first() else { return Located::Broken { why: "no command".into() } };
+        if server.install == Some(Install::Builtin {}) {
+            return builtin(server);
+        }
         if first.contains('/') {
             return self.configured(Path::new(first), server);
         }
@@ -210,6 +215,22 @@ fn globbed(folder: &Path, path: &str) -> Option<PathBuf> {
         Some(rest) => globbed(&at, rest),
         None => at.is_file().then_some(at),
     })
+}
+
+/// This program, as it was started.
+fn builtin(server: &Server) -> Located {
+    match std::env::current_exe() {
+        Ok(program) => Located::Ready(Program {
+            program,
+            args: server.command[1..].to_vec(),
+            env: BTreeMap::new(),
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            source: Source::Builtin,
+            install: None,
+            bin: None,
+        }),
+        Err(error) => Located::Broken { why: format!("this program's own path can't be found: {error}") },
+    }
 }
 
 fn executable(path: &Path) -> bool {

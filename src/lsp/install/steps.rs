@@ -38,13 +38,16 @@ pub struct Steps<'a> {
     pub tell: &'a dyn Fn(Step),
 }
 
+/// What to say of a server that is a part of this program.
+pub const BUILTIN: &str = "it is a part of codeyard: there is nothing to install";
+
 /// The tool and the packages of an origin that we install from.
 pub fn packages(install: &Install) -> Option<(&'static str, &[String])> {
     match install {
         Install::Pypi { packages } => Some(("pip", packages)),
         Install::Npm { packages } => Some(("npm", packages)),
         Install::Cargo { packages } => Some(("cargo", packages)),
-        Install::Manual { .. } => None,
+        Install::Manual { .. } | Install::Builtin {} => None,
     }
 }
 
@@ -61,6 +64,7 @@ impl Steps<'_> {
             Install::Npm { packages } => self.npm(packages),
             Install::Cargo { packages } => self.cargo(packages),
             Install::Manual { hint } => Err(Error::Manual { kind: self.kind.into(), hint: hint.clone() }),
+            Install::Builtin {} => Err(Error::Manual { kind: self.kind.into(), hint: BUILTIN.to_owned() }),
         }
     }
 

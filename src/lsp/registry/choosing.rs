@@ -86,7 +86,7 @@ pub struct Placed {
 }
 
 impl<'a> Chooser<'a> {
-    /// All kinds of `language` for a file, in the order of choice: alternatives, linters, then those that are off.
+    /// All kinds of `language` for a file, in the order of choice: alternatives, fallbacks, linters, then those that are off.
     /// `available` says whether a kind's program can be started for a workspace with this root. Without linters nothing is said
     /// of them.
     pub fn consider<P, W>(
@@ -100,7 +100,7 @@ impl<'a> Chooser<'a> {
         let known = |kind: &String| self.registry.servers.get_key_value(kind);
         let mut found = Vec::new();
         let mut first: Option<&str> = None;
-        for (kind, server) in candidates.primary.iter().filter_map(known) {
+        for (kind, server) in candidates.primary.iter().chain(&candidates.fallbacks).filter_map(known) {
             let verdict = match first {
                 Some(first) => Verdict::Later { first: first.to_owned() },
                 None => self.judge(kind, server, file, available),
@@ -113,13 +113,14 @@ impl<'a> Chooser<'a> {
         for (kind, server) in candidates.linters.iter().filter(|_| with_linters).filter_map(known) {
             found.push(Considered { kind, server, verdict: self.judge(kind, server, file, available) });
         }
-        let considered = |kind: &str| candidates.primary.iter().chain(&candidates.linters).any(|other| other == kind);
+        let all = || candidates.primary.iter().chain(&candidates.linters).chain(&candidates.fallbacks);
+        let considered = |kind: &str| all().any(|other| other == kind);
         for kind in self.registry.servers_for(language).into_iter().filter(|kind| !considered(kind)) {
             if let Some((kind, server)) = self.registry.servers.get_key_value(kind) {
                 found.push(Considered { kind, server, verdict: self.off(kind, server) });
             }
         }
-        found.retain(|one| with_linters || one.server.role == Role::Primary);
+        found.retain(|one| with_linters || one.server.role != Role::Linter);
         found
     }
 
@@ -142,7 +143,7 @@ impl<'a> Chooser<'a> {
     }
 
     fn off<P, W>(&self, kind: &str, server: &Server) -> Verdict<P, W> {
-        if self.selection.disabled.contains(kind) {
+        if self.selection.disabled.contains(kind) || server.role == Role::Fallback {
             Verdict::Disabled
         } else if server.disabled && !self.selection.chosen.iter().any(|chosen| chosen == kind) {
             Verdict::OffByDefault

@@ -22,6 +22,20 @@ pub struct Selection {
     pub chosen: Vec<String>,
     /// Kinds that never run. Wins over `chosen`.
     pub disabled: BTreeSet<String>,
+    /// When a fallback answers.
+    pub standby: Standby,
+}
+
+/// When a fallback answers for a language.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Standby {
+    /// Never.
+    Off,
+    /// When none of its primary servers is there.
+    #[default]
+    IfMissing,
+    /// Also until the one that is there is ready.
+    UntilReady,
 }
 
 /// The servers of one language, by kind.
@@ -31,6 +45,8 @@ pub struct Candidates {
     pub primary: Vec<String>,
     /// Servers that run beside it.
     pub linters: Vec<String>,
+    /// Servers that stand in for it.
+    pub fallbacks: Vec<String>,
 }
 
 impl LanguageIndex {
@@ -62,7 +78,8 @@ impl LanguageIndex {
 }
 
 impl Registry {
-    /// All kinds that serve a language: alternatives by priority, then linters by priority and name. Disabled ones too.
+    /// All kinds that serve a language: alternatives by priority, then linters and fallbacks by priority and name. Disabled ones
+    /// too.
     pub fn servers_for(&self, language: &str) -> Vec<&str> {
         let mut found: Vec<(Role, u32, &str)> = self
             .servers
@@ -70,7 +87,7 @@ impl Registry {
             .filter(|(_, server)| server.languages.iter().any(|id| id == language))
             .map(|(kind, server)| (server.role, server.priority, kind.as_str()))
             .collect();
-        found.sort_by_key(|(role, priority, kind)| (*role == Role::Linter, *priority, *kind));
+        found.sort_by_key(|(role, priority, kind)| (*role as u8, *priority, *kind));
         found.into_iter().map(|(_, _, kind)| kind).collect()
     }
 
@@ -81,14 +98,18 @@ impl Registry {
             !selection.disabled.contains(*kind) && (!self.servers[*kind].disabled || chosen(kind).is_some())
         };
         let all = self.servers_for(language);
-        let (linters, mut primary): (Vec<&str>, Vec<&str>) =
-            all.into_iter().filter(allowed).partition(|kind| self.servers[*kind].role == Role::Linter);
+        let role = |kind: &&str| self.servers[*kind].role;
+        let (mut primary, added): (Vec<&str>, Vec<&str>) =
+            all.into_iter().filter(allowed).partition(|kind| role(kind) == Role::Primary);
+        let (linters, mut fallbacks): (Vec<&str>, Vec<&str>) =
+            added.into_iter().partition(|kind| role(kind) == Role::Linter);
+        fallbacks.retain(|_| selection.standby != Standby::Off);
         if primary.iter().any(|kind| chosen(kind).is_some()) {
             primary.retain(|kind| chosen(kind).is_some());
             primary.sort_by_key(|kind| chosen(kind));
         }
         let owned = |kinds: Vec<&str>| kinds.into_iter().map(String::from).collect();
-        Candidates { primary: owned(primary), linters: owned(linters) }
+        Candidates { primary: owned(primary), linters: owned(linters), fallbacks: owned(fallbacks) }
     }
 
     /// The first of `kinds` that is no kind of this registry.
@@ -160,7 +181,11 @@ mod tests {
         let mut registry = Registry::builtin();
         let of = |registry: &Registry, chosen: &[&str], disabled: &[&str]| {
             let owned = |kinds: &[&str]| kinds.iter().map(|k| k.to_string()).collect::<Vec<_>>();
-            let selection = Selection { chosen: owned(chosen), disabled: owned(disabled).into_iter().collect() };
+            let selection = Selection {
+                chosen: owned(chosen),
+                disabled: owned(disabled).into_iter().collect(),
+                ..Selection::default()
+            };
             let found = registry.candidates("python", &selection);
             (found.primary.join(" "), found.linters.join(" "))
         };

@@ -11,7 +11,7 @@ pub fn document(registry: &Registry) -> String {
         "\n## Servers\n\n| kind | languages | group and place | comes from | tested |\n|---|---|---|---|---|\n",
     );
     let mut kinds: Vec<(&String, &Server)> = registry.servers.iter().collect();
-    kinds.sort_by_key(|(kind, server)| (server.role == Role::Linter, &server.group, server.priority, *kind));
+    kinds.sort_by_key(|(kind, server)| (server.role as u8, &server.group, server.priority, *kind));
     for (kind, server) in kinds {
         let tested = if server.tested { "yes" } else { "written down, not tested" };
         let row = [kind.as_str(), &server.languages.join(", "), &place(server), &origin(server), tested].join(" | ");
@@ -37,6 +37,7 @@ pub fn document(registry: &Registry) -> String {
 fn place(server: &Server) -> String {
     let place = match server.role {
         Role::Linter => "linter".to_string(),
+        Role::Fallback => "fallback".to_string(),
         Role::Primary => format!("{}, {}", server.group, server.priority),
     };
     let only = if server.root.required { ", only with its configuration" } else { "" };
@@ -69,6 +70,7 @@ fn origin(server: &Server) -> String {
         Some(Install::Npm { packages }) => listed("npm", packages),
         Some(Install::Cargo { packages }) => listed("crates.io", packages),
         Some(Install::Manual { hint }) => format!("by hand: {}", hint.replace('|', "\\|")),
+        Some(Install::Builtin {}) => "a part of codeyard".to_owned(),
         None => format!("`{}` on the PATH", server.command.join(" ")),
     }
 }

@@ -109,7 +109,7 @@ fn unknown_placeholder(text: &str) -> Option<&str> {
 
 fn packages(server: &Server) -> Result<(), String> {
     let (packages, mark) = match &server.install {
-        None | Some(Install::Manual { .. }) => return Ok(()),
+        None | Some(Install::Manual { .. } | Install::Builtin {}) => return Ok(()),
         Some(Install::Pypi { packages }) => (packages, "=="),
         Some(Install::Npm { packages } | Install::Cargo { packages }) => (packages, "@"),
     };
@@ -181,7 +181,7 @@ fn groups(registry: &Registry) -> Result<(), Error> {
         let mut places: BTreeMap<u32, &str> = BTreeMap::new();
         let mut group: Option<(&str, &str)> = None;
         for (kind, server) in &registry.servers {
-            if server.role == Role::Linter || !server.languages.contains(id) {
+            if server.role != Role::Primary || !server.languages.contains(id) {
                 continue;
             }
             match group {

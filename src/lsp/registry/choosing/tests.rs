@@ -71,7 +71,7 @@ impl Place {
 
 fn selection(chosen: &[&str], disabled: &[&str]) -> Selection {
     let owned = |kinds: &[&str]| kinds.iter().map(|kind| kind.to_string()).collect::<Vec<_>>();
-    Selection { chosen: owned(chosen), disabled: owned(disabled).into_iter().collect() }
+    Selection { chosen: owned(chosen), disabled: owned(disabled).into_iter().collect(), ..Selection::default() }
 }
 
 #[test]
