@@ -111,3 +111,14 @@ pub const MAX_INDEX_REST_MS: u64 = 10_000;
 pub const FAILED_INDEX_REST_MS: u64 = 15_000;
 /// Files from which on a job that brings an index up to date makes `health_check` say `indexing`.
 pub const LARGE_SYNC_FILES: u64 = 200;
+
+/// Definitions that the embedded language server gives for one name.
+pub const MAX_NAMED_DEFINITIONS: usize = 100;
+/// Symbols that it gives for one query of the whole workspace.
+pub const MAX_NAMED_SYMBOLS: usize = 1_000;
+/// Definitions that one of its hovers shows.
+pub const MAX_HOVERED_DEFINITIONS: usize = 5;
+/// Different names that it looks up for what one function calls.
+pub const MAX_CALLED_NAMES: usize = 500;
+/// Requests that it takes on at a time.
+pub const MAX_NAMED_REQUESTS: usize = 256;

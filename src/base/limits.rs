@@ -322,17 +322,6 @@ pub const FRESH_STAMP_MS: u32 = 2_000;
 /// Retry hint, in milliseconds, on an answer that asks to come back.
 pub const RETRY_AFTER_MS: u64 = 500;
 
-/// Definitions that the embedded language server gives for one name.
-pub const MAX_NAMED_DEFINITIONS: usize = 100;
-/// Symbols that it gives for one query of the whole workspace.
-pub const MAX_NAMED_SYMBOLS: usize = 1_000;
-/// Definitions that one of its hovers shows.
-pub const MAX_HOVERED_DEFINITIONS: usize = 5;
-/// Different names that it looks up for what one function calls.
-pub const MAX_CALLED_NAMES: usize = 500;
-/// Requests that it takes on at a time.
-pub const MAX_NAMED_REQUESTS: usize = 256;
-
 /// The configurable limits of answers. Defaults are the maxima.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
