@@ -23,8 +23,8 @@ use crate::store::StateDir;
 use crate::transport::attach::{self, Hello};
 use crate::transport::stdio::serve_stdio;
 
-/// All tools that only read.
-const CATALOGS: &str = "lsp-v1+agent";
+/// All tools that write nothing but their own index.
+const CATALOGS: &str = "lsp-v1+agent+code";
 
 /// Asks, and prints the answer.
 pub fn run(args: CallArgs) -> Result<(), Failure> {

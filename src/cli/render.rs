@@ -11,6 +11,26 @@ use serde_json::Value;
 use crate::base::limits::MAX_DOCUMENT_BYTES;
 use crate::model::uri::percent_decode;
 
+/// An answer of the catalog `code`: rows as a search prints them, anything else as its JSON.
+fn code(content: &Value) -> Vec<String> {
+    let Some(rows) = content["results"].as_array() else {
+        return serde_json::to_string_pretty(content).unwrap_or_default().lines().map(str::to_owned).collect();
+    };
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let mut lines: Vec<String> = Vec::new();
+    for row in rows {
+        let at = format!("{}:{}", text(row, "path"), row["line_start"]);
+        lines.push(match row["text"].as_str() {
+            Some(line) => format!("{at}:{line}"),
+            None => format!("{at}: {} {}", text(row, "kind"), text(row, "name")),
+        });
+        lines.extend(row["signature"].as_str().map(|signature| format!("    {signature}")));
+    }
+    let total = content["total_candidates"].as_u64().unwrap_or_default();
+    lines.push(format!("{} of {total}; {}.", rows.len(), text(&content["metadata"], "freshness_status")));
+    lines
+}
+
 /// Names of the symbol kinds of LSP, from 1.
 const SYMBOL_KINDS: [&str; 26] = [
     "file",
@@ -59,6 +79,9 @@ impl Renderer {
 
     /// A `structuredContent` as lines, its summary last.
     pub fn answer(&mut self, content: &Value) -> Vec<String> {
+        if content["metadata"].get("codecompass_protocol_version").is_some() {
+            return code(content);
+        }
         if let Some(metadata) = content.get("metadata") {
             return self.found(metadata);
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::base::ids::{TenantId, WorkspaceName};
 use crate::base::limits::Limits;
-use crate::config::{Prewarm, Sweep};
+use crate::config::{Config, Prewarm, Sweep};
 use crate::engine::census::WorkspaceCell;
 use crate::engine::indexer::Indexes;
 use crate::engine::programs::Programs;
@@ -95,6 +95,22 @@ pub struct IndexPolicy {
     pub settings: Settings,
     /// The largest payload of an answer, in bytes.
     pub payload_bytes: usize,
+}
+
+impl IndexPolicy {
+    /// What a configuration says.
+    pub fn of(config: &Config) -> Self {
+        let (index, query) = (&config.index, &config.query);
+        let threads = match usize::try_from(index.threads) {
+            Ok(0) | Err(_) => Settings::default().threads,
+            Ok(threads) => threads,
+        };
+        let mut settings = Settings::new(threads, index.max_file_bytes, index.max_parsed_file_bytes);
+        settings.weights = config.ranking;
+        settings.freshness = query.freshness_policy.policy();
+        settings.explain = config.explain_level();
+        Self { auto: index.auto, settings, payload_bytes: query.payload_bytes }
+    }
 }
 
 /// See the module.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use super::args::{PlaceArgs, StateArgs};
 use super::{Failure, assemble};
 use crate::catalog::{CatalogId, Reply};
+use crate::engine::workspace_setup::IndexPolicy;
 use crate::index::project::settings::Settings;
 use crate::index::{JobError, Project, Published};
 use crate::model::answer::Answer;
@@ -33,16 +34,14 @@ fn open(place: &PlaceArgs, named: Option<&Path>) -> Result<Project, Failure> {
 }
 
 fn settings(config: Option<&Path>) -> Result<Settings, Failure> {
-    if let Some(file) = config {
-        assemble::read_config(file)?;
-    }
-    Ok(Settings::default())
+    let config = config.map(assemble::read_config).transpose()?.unwrap_or_default();
+    Ok(IndexPolicy::of(&config).settings)
 }
 
 /// Where all indexes are.
 fn indexes(state: &StateArgs) -> Result<PathBuf, Failure> {
     let state = assemble::open_state(state.state_dir.as_deref())?;
-    let folder = state.path().join("index");
+    let folder = state.index();
     state.make(&folder).map_err(|error| Failure::new(error.to_string()))?;
     Ok(folder)
 }

@@ -331,21 +331,8 @@ impl Supervisor {
                 silent_with_progress: Duration::from_secs(rule.hang_with_progress_s),
                 idle: Duration::from_secs(rule.idle_stop_s),
             },
-            index: self.index_policy(),
+            index: IndexPolicy::of(&self.config),
         }
-    }
-
-    fn index_policy(&self) -> IndexPolicy {
-        let (index, query) = (&self.config.index, &self.config.query);
-        let threads = match usize::try_from(index.threads) {
-            Ok(0) | Err(_) => Settings::default().threads,
-            Ok(threads) => threads,
-        };
-        let mut settings = Settings::new(threads, index.max_file_bytes, index.max_parsed_file_bytes);
-        settings.weights = self.config.ranking;
-        settings.freshness = query.freshness_policy.policy();
-        settings.explain = self.config.explain_level();
-        IndexPolicy { auto: index.auto, settings, payload_bytes: query.payload_bytes }
     }
 }
 
