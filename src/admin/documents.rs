@@ -82,6 +82,30 @@ pub struct WorkspaceDocument {
     pub snapshots: Option<usize>,
     /// Their bytes.
     pub snapshot_bytes: Option<usize>,
+    /// Its code indexes, one a root; none before a tool of the catalog `code` was asked.
+    #[serde(default)]
+    pub indexes: Vec<IndexDocument>,
+}
+
+/// The code index of a root.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IndexDocument {
+    /// The root.
+    pub root: String,
+    /// `not_indexed`, `indexing`, `ready` or `failed`.
+    pub status: String,
+    /// `fresh`, `stale` or `syncing`.
+    pub freshness: String,
+    /// Files in it.
+    pub files: u64,
+    /// Symbols in them.
+    pub symbols: u64,
+    /// When the last job was published.
+    pub last_indexed_at: Option<String>,
+    /// What the job that runs is doing.
+    pub job: Option<String>,
+    /// What is wrong with it, and what to do.
+    pub problem: Option<String>,
 }
 
 /// How a workspace is.

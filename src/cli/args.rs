@@ -201,6 +201,9 @@ pub struct ServeArgs {
     /// Ask for no token. For loopback addresses only.
     #[arg(long)]
     pub no_auth: bool,
+    /// Don't read code indexes into memory at the start.
+    #[arg(long)]
+    pub no_prewarm: bool,
 }
 
 /// Flags of `stdio`.
@@ -218,6 +221,9 @@ pub struct StdioArgs {
     /// Never attach to a running server; always start language servers of one's own.
     #[arg(long)]
     pub alone: bool,
+    /// Don't read code indexes into memory at the start.
+    #[arg(long)]
+    pub no_prewarm: bool,
 }
 
 /// Flags of `quickstart`.

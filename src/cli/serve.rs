@@ -22,7 +22,8 @@ use crate::transport::http::{self, HttpOptions};
 
 /// Serves until SIGTERM, SIGINT, or an error.
 pub fn run(args: ServeArgs) -> Result<(), Failure> {
-    let config = assemble::load_config(&args.source)?;
+    let mut config = assemble::load_config(&args.source)?;
+    config.warmset.enabled &= !args.no_prewarm;
     let _flush = logging::install(&config.log);
     super::runtime()?.block_on(serve(args, config))
 }
@@ -47,7 +48,7 @@ async fn serve(args: ServeArgs, config: Config) -> Result<(), Failure> {
     output::complain(format_args!("listening {}", running.url));
     let mut in_force = service.config.clone();
     while signals.next(&running).await == Signal::Reload {
-        reload(&service, args.source.config.as_deref(), &mut in_force).await;
+        reload(&service, &args, &mut in_force).await;
     }
     running.end(service).await;
     Ok(())
@@ -209,18 +210,19 @@ fn covering(directory: &Directory, wanted: &[PathBuf]) -> Option<String> {
 }
 
 /// Takes the configuration file over as it is now. One that can't be read, or doesn't fit, changes nothing.
-async fn reload(service: &Service, file: Option<&Path>, in_force: &mut Config) {
-    let Some(file) = file else {
+async fn reload(service: &Service, args: &ServeArgs, in_force: &mut Config) {
+    let Some(file) = args.source.config.as_deref() else {
         tracing::warn!("nothing to reload: the service was started without a configuration file");
         return;
     };
-    let config = match assemble::read_config(file) {
+    let mut config = match assemble::read_config(file) {
         Ok(config) => config,
         Err(failure) => {
             tracing::error!(error = %failure.message, "the configuration was not reloaded; the old one stays");
             return;
         }
     };
+    config.warmset.enabled &= !args.no_prewarm;
     for key in crate::config::needs_restart(in_force, &config) {
         tracing::warn!(key, "this change takes effect when codeyard is started again");
     }

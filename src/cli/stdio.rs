@@ -15,7 +15,8 @@ pub fn run(mut args: StdioArgs) -> Result<(), Failure> {
     if args.source.config.is_none() && args.source.root.is_empty() {
         args.source.root.push(".".into());
     }
-    let config = assemble::load_config(&args.source)?;
+    let mut config = assemble::load_config(&args.source)?;
+    config.warmset.enabled &= !args.no_prewarm;
     let _flush = logging::install(&config.log);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(format!("threads can't be started: {error}")))?;

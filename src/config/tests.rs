@@ -137,6 +137,20 @@ fn errors_name_place_key_problem_and_remedy() {
             &with("permission = { principals = { ci = { lps = \"ask\" } } }"),
             "yard.toml:4:38: workspace[0].permission.principals.ci.lps: unknown field `lps`, expected `lsp`",
         ),
+        ("[index]\nthreads = 65", "yard.toml:2:1: index.threads: is 65; give at most 64"),
+        ("[index]\nmax_file_bytes = 0", "yard.toml:2:1: index.max_file_bytes: is 0; give at least 1"),
+        ("[index]\nfolder = 1", "yard.toml:2:1: index.folder: unknown key; "),
+        (
+            "[query]\nfreshness_policy = \"lax\"",
+            "yard.toml:2:20: query.freshness_policy: unknown variant `lax`, expected one of `strict`, `balanced`, `best_effort`",
+        ),
+        ("[query]\npayload_bytes = 10", "yard.toml:2:1: query.payload_bytes: is 10; give at least 1024"),
+        ("[ranking]\nbm25 = -1.0", "yard.toml:2:1: ranking.bm25: is no weight; give a number between 0 and 100"),
+        ("[warmset]\ncapacity = 65", "yard.toml:2:1: warmset.capacity: is 65; give at most 64"),
+        (
+            "[debug]\nranking_reason = true",
+            "yard.toml:2:1: debug.ranking_reason: unknown key; did you mean `ranking_reasons`?",
+        ),
         ("[supervision]\nhang_s = 0", "yard.toml:2:1: supervision.hang_s: is 0; give at least 1"),
         (
             "[supervision]\nbackoff_max_ms = 7",
@@ -313,6 +327,15 @@ fn a_reload_tells_what_changed() {
     assert_eq!(needs_restart(&old, &new), ["server.listen"]);
     let registry = good(&format!("[servers.ty]\ndisabled = true\n{}", ws("a")));
     assert_eq!(diff(&good(&ws("a")), &registry), [changed("a", false, true, false)]);
+    for code in [
+        "[index]\nauto = false",
+        "[query]\npayload_bytes = 2000",
+        "[ranking]\nbm25 = 1.0",
+        "[debug]\nranking_reasons = true",
+    ] {
+        let after = good(&format!("{code}\n{}", ws("a")));
+        assert_eq!(diff(&good(&ws("a")), &after), [changed("a", false, false, true)], "{code}");
+    }
 }
 
 /// A file of the project must equal `wanted`; with `UPDATE_DOCS=1` it is written.

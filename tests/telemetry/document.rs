@@ -28,6 +28,8 @@ fn the_tables_of_spans_and_attributes_are_true() {
         names::SPAN_WAIT,
         "<LSP method>",
         names::SPAN_CANONICALISE,
+        names::SPAN_INDEX_WAIT,
+        names::SPAN_INDEX,
     ];
     assert_eq!(rows("### Spans"), set(&spans));
 }

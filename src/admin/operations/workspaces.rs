@@ -9,8 +9,8 @@ use axum::response::Response;
 use super::{json, named};
 use crate::admin::api::Api;
 use crate::admin::documents::{
-    Change, EpochsDocument, Origin, PutDocument, RemovalDocument, StoppedDocument, WorkspaceDocument, WorkspaceList,
-    WorkspaceState,
+    Change, EpochsDocument, IndexDocument, Origin, PutDocument, RemovalDocument, StoppedDocument, WorkspaceDocument,
+    WorkspaceList, WorkspaceState,
 };
 use crate::admin::problem::{Kind, Problem};
 use crate::admin::routes::Call;
@@ -19,6 +19,7 @@ use crate::base::ids::WorkspaceName;
 use crate::base::limits::ADMIN_REMOVAL_WAIT_MS;
 use crate::config::WorkspaceConfig;
 use crate::engine::control::Overview;
+use crate::engine::indexer::health::IndexHealth;
 use crate::engine::supervisor::{Condition, Departure, Leaving, PutChange, PutError, RemoveError, RosterEntry};
 use crate::engine::workspace::WorkspaceHealth;
 
@@ -124,6 +125,7 @@ fn document(entry: &RosterEntry, health: Option<WorkspaceHealth>, default: bool)
         servers: health.map(|health| health.servers.len()),
         snapshots: health.map(|health| health.snapshots.0),
         snapshot_bytes: health.map(|health| health.snapshots.1),
+        indexes: health.into_iter().flat_map(|health| &health.indexes).map(index).collect(),
     }
 }
 
@@ -144,6 +146,20 @@ fn leaving(leaving: &Leaving) -> WorkspaceDocument {
         servers: None,
         snapshots: None,
         snapshot_bytes: None,
+        indexes: Vec::new(),
+    }
+}
+
+fn index(index: &IndexHealth) -> IndexDocument {
+    IndexDocument {
+        root: index.root.clone(),
+        status: index.status.to_owned(),
+        freshness: index.freshness.to_owned(),
+        files: index.files,
+        symbols: index.symbols,
+        last_indexed_at: index.last_indexed_at.clone(),
+        job: index.job.clone(),
+        problem: index.problem.clone(),
     }
 }
 

@@ -59,6 +59,9 @@ pub fn lines(status: &Value, lines: &mut Vec<String>) {
             shown(&workspace["name"]),
             roots.join(", ")
         ));
+        for index in workspace["indexes"].as_array().into_iter().flatten() {
+            lines.push(index_line(index));
+        }
         for server in workspace["servers"].as_array().into_iter().flatten() {
             server_lines(server, lines);
         }
@@ -70,6 +73,15 @@ pub fn lines(status: &Value, lines: &mut Vec<String>) {
     if !counted.is_empty() {
         lines.push(format!("  calls: {}", counted.join("; ")));
     }
+}
+
+fn index_line(index: &Value) -> String {
+    let mut parts = vec![format!("{}, {}", shown(&index["status"]), shown(&index["freshness"]))];
+    parts.push(format!("{} files, {} symbols", shown(&index["files"]), shown(&index["symbols"])));
+    parts.extend(index["last_indexed_at"].as_str().map(|at| format!("indexed {at}")));
+    parts.extend(index["job"].as_str().map(|job| format!("job: {job}")));
+    parts.extend(index["problem"].as_str().map(str::to_owned));
+    format!("    code index of {}: {}", shown(&index["root"]), parts.join("; "))
 }
 
 fn server_lines(server: &Value, lines: &mut Vec<String>) {
@@ -101,7 +113,9 @@ mod tests {
     fn a_server_with_its_last_words() {
         let status = json!({
             "pid": 7, "version": "1", "uptime_s": 3, "listen": "http://x/mcp", "default_workspace": "a",
-            "workspaces": [{"name": "a", "roots": ["/r"], "watching": "idle", "source_files": 2, "servers": [{
+            "workspaces": [{"name": "a", "roots": ["/r"], "watching": "idle", "source_files": 2, "indexes": [{"root": "/r",
+                "status": "ready", "freshness": "syncing", "files": 3, "symbols": 9, "last_indexed_at": "2026-01-01T00:00:00Z",
+                "job": "incremental reading", "problem": null}], "servers": [{
                 "kind": "ty", "version": "0.1", "root": ".", "state": "down", "reason": "crashed", "message": "it ended",
                 "since_s": 5, "pid": null, "memory_bytes": 2_097_152, "restarts": 1, "open_documents": 0,
                 "stderr": "1\n2\n3\n\n4\n"}]}],
@@ -114,6 +128,7 @@ mod tests {
             [
                 "running server: process 7, version 1, up 3 s, listening http://x/mcp",
                 "  workspace a (default): /r; idle, 2 files",
+                "    code index of /r: ready, syncing; 3 files, 9 symbols; indexed 2026-01-01T00:00:00Z; job: incremental reading",
                 "    ty 0.1 in .: down for 5 s, crashed (it ended), 2 MiB, 1 restarts, 0 documents open",
                 "      stderr: 2",
                 "      stderr: 3",

@@ -3,7 +3,7 @@
 //! Invariant: every line that matches in a file of the manifest is counted, or the answer says what wasn't looked at. Files of the
 //! working tree that are known to have changed are searched as they are now, whatever the index knows of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use parking_lot::Mutex;
@@ -18,6 +18,7 @@ use crate::gate::{Beneath, Nearby, Unread};
 use crate::index::git::BlobReader;
 use crate::index::language::Language;
 use crate::index::manifest::{Entry, PathClass};
+use crate::index::scan;
 use crate::index::store::{LIVE, Origin, StoreError};
 use crate::index::text::{Ask, Found, FoundLine, Narrowed, Options, Pattern, Read, Why, search};
 use crate::model::code::{
@@ -57,8 +58,7 @@ impl Project {
                 entries.push(entry);
             }
         }
-        let new: Vec<Entry> =
-            changed.iter().filter(|path| view.manifest.find(path).is_none()).map(|path| new_entry(path)).collect();
+        let new = self.new_entries(changed.iter().filter(|path| view.manifest.find(path).is_none()).cloned().collect());
         let known = entries.len();
         entries.extend(new.iter().filter(|entry| passes(entry)));
         if entries.len() > known {
@@ -79,6 +79,15 @@ impl Project {
             search(&pattern, &entries, &|entry, into| blobs.read(entry, into), &options)
         };
         Ok(self.shown(query, &entries, found, here.metadata.clone(), view))
+    }
+
+    /// Files that no job has seen yet, of the paths that changed: without those that are ignored.
+    fn new_entries(&self, paths: BTreeSet<String>) -> Vec<Entry> {
+        if paths.is_empty() {
+            return Vec::new();
+        }
+        let found = scan::look(&self.root, &paths, &self.stop).unwrap_or_default();
+        found.files.iter().map(|file| new_entry(&file.path)).collect()
     }
 
     fn shown(
