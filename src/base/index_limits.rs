@@ -88,3 +88,14 @@ pub const MAX_FILE_REFERENCES: usize = 400_000;
 pub const MAX_FILE_KEYS: usize = 5_000;
 /// How deep keys of a data file are kept.
 pub const MAX_KEY_DEPTH: usize = 5;
+
+/// Definitions that the embedded language server gives for one name.
+pub const MAX_NAMED_DEFINITIONS: usize = 100;
+/// Symbols that it gives for one query of the whole workspace.
+pub const MAX_NAMED_SYMBOLS: usize = 1_000;
+/// Definitions that one of its hovers shows.
+pub const MAX_HOVERED_DEFINITIONS: usize = 5;
+/// Different names that it looks up for what one function calls.
+pub const MAX_CALLED_NAMES: usize = 500;
+/// Requests that it takes on at a time.
+pub const MAX_NAMED_REQUESTS: usize = 256;

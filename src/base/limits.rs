@@ -322,64 +322,6 @@ pub const FRESH_STAMP_MS: u32 = 2_000;
 /// Retry hint, in milliseconds, on an answer that asks to come back.
 pub const RETRY_AFTER_MS: u64 = 500;
 
-/// Memory of the writer of the symbol index, in bytes; what it holds beyond is written out.
-pub const SYMBOL_WRITER_BYTES: usize = 64 * 1024 * 1024;
-/// Longest name that the symbol index holds, in bytes; longer ones are cut.
-pub const MAX_SYMBOL_NAME_BYTES: usize = 240;
-/// Symbols of one content that the symbol index holds.
-pub const MAX_SYMBOLS_PER_CONTENT: usize = 1 << 24;
-/// Words of one symbol's comment, and of its signature, that the symbol index holds.
-pub const MAX_SYMBOL_WORDS: usize = 120;
-/// Words of a ranked question that are looked for.
-pub const MAX_RANKED_WORDS: usize = 8;
-/// Names in front of the name in a ranked question that are looked for.
-pub const MAX_RANKED_QUALIFIERS: usize = 4;
-/// Places in the symbol index that one ranked question starts from; what is rarer goes first.
-pub const MAX_RANKED_POSTINGS: u64 = 150_000;
-/// Terms with the same beginning that a ranked question looks at.
-pub const MAX_RANKED_EXPANSIONS: usize = 128;
-/// Longest ranked question, in bytes; longer ones are cut.
-pub const MAX_RANKED_TEXT_BYTES: usize = 1_024;
-
-/// Unless configured otherwise a file of more bytes isn't searched.
-pub const MAX_SEARCHED_FILE_BYTES: u64 = 16 * 1024 * 1024;
-/// Unless configured otherwise a file of more bytes isn't parsed; it is searched as text.
-pub const MAX_PARSED_FILE_BYTES: u64 = 2 * 1024 * 1024;
-/// Files of one root that are indexed.
-pub const MAX_INDEXED_FILES: usize = 1_000_000;
-/// The facts of one content as bytes; more is damage.
-pub const MAX_PACKED_FACTS_BYTES: usize = 256 * 1024 * 1024;
-/// The list of a manifest's files as bytes; more is damage.
-pub const MAX_PACKED_LISTING_BYTES: usize = 1024 * 1024 * 1024;
-/// Jobs of one root that are remembered.
-pub const MAX_REMEMBERED_JOBS: usize = 50;
-/// Jobs that `index_status` shows.
-pub const MAX_RECENT_JOBS: usize = 10;
-/// Contents that no segment of the text index covers, and that every search looks at.
-pub const MAX_LOOSE_CONTENTS: usize = 256;
-/// Segments of the text index; beyond it they are merged.
-pub const MAX_SEGMENTS: usize = 12;
-/// Manifests of one project that are kept in memory.
-pub const MAX_CACHED_VIEWS: usize = 4;
-/// Contents whose facts are kept in memory.
-pub const MAX_CACHED_FACTS: std::num::NonZeroUsize = std::num::NonZeroUsize::new(512).unwrap();
-/// Lines of a preview.
-pub const MAX_PREVIEW_LINES: usize = 10;
-/// Bytes of a preview.
-pub const MAX_PREVIEW_BYTES: usize = 2_000;
-/// Definitions that the embedded language server gives for one name.
-pub const MAX_NAMED_DEFINITIONS: usize = 100;
-/// Symbols that it gives for one query of the whole workspace.
-pub const MAX_NAMED_SYMBOLS: usize = 1_000;
-/// Definitions that one of its hovers shows.
-pub const MAX_HOVERED_DEFINITIONS: usize = 5;
-/// Different names that it looks up for what one function calls.
-pub const MAX_CALLED_NAMES: usize = 500;
-/// Requests that it takes on at a time.
-pub const MAX_NAMED_REQUESTS: usize = 256;
-/// Symbols beside a row.
-pub const MAX_RELATED: usize = 5;
-
 /// The configurable limits of answers. Defaults are the maxima.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -11,6 +11,7 @@ mod children;
 mod finish;
 mod gauge;
 mod operate;
+mod standing;
 mod sweep;
 
 use std::collections::{BTreeMap, HashMap};
