@@ -64,6 +64,12 @@ impl Server {
             on_start,
         };
         let mut router = Router::new(server);
+        Self::requests(&mut router);
+        Self::notifications(&mut router);
+        router
+    }
+
+    fn requests(router: &mut Router<Self>) {
         router
             .request::<ask::Initialize, _>(|server, params| std::future::ready(server.initialize(&params)))
             .request::<ask::Shutdown, _>(|_, ()| async { Ok(()) })
@@ -104,6 +110,9 @@ impl Server {
             .request::<ask::CallHierarchyOutgoingCalls, _>(|server, params| {
                 server.ask(move |desk| Ok(Some(desk.outgoing(&params.item)?)))
             });
+    }
+
+    fn notifications(router: &mut Router<Self>) {
         router
             .notification::<tell::Initialized>(|server, _| server.initialized())
             .notification::<tell::Exit>(|_, ()| ControlFlow::Break(Ok(())))
@@ -129,7 +138,6 @@ impl Server {
             })
             // What else is told changes nothing here.
             .unhandled_notification(|_, _| GO_ON);
-        router
     }
 
     fn initialize(&mut self, params: &lsp::InitializeParams) -> Result<lsp::InitializeResult, ResponseError> {

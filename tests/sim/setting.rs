@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use codeyard::config::Config;
+use codeyard::config::{Config, SyntacticMode, SyntacticSection};
 
 use crate::dice::Dice;
 use crate::profile::{Diagnosing, Profile};
@@ -25,6 +25,8 @@ pub fn site(root: &Path, number: usize, dice: &mut Dice) -> Site {
 pub fn configuration(profile: &Profile) -> Config {
     let mut config = Config {
         languages: "fake = { extensions = [\"fake\"] }\nother = { extensions = [\"other\"] }".parse().unwrap(),
+        // What isn't simulated doesn't answer.
+        syntactic: SyntacticSection { mode: SyntacticMode::Off },
         ..Config::default()
     };
     profile.configure(&mut config);

@@ -52,7 +52,9 @@ impl Yard {
     pub fn serve_in(configuration: &str, flags: &[&str], environment: &[(&str, &str)]) -> Self {
         let state = Arc::new(tempfile::Builder::new().prefix("yard").tempdir().expect("a folder"));
         let file = state.path().join("test.toml");
-        fs::write(&file, configuration).expect("a file");
+        // Tests that are about the embedded language server say so; all others ask for what real ones answer.
+        let off = if configuration.contains("syntactic") { "" } else { "\n[syntactic]\nmode = \"off\"\n" };
+        fs::write(&file, format!("{configuration}{off}")).expect("a file");
         let mut command = codeyard("serve", state.path());
         command.arg("--config").arg(&file).args(["--listen", "127.0.0.1:0"]).args(flags);
         command.envs(environment.iter().copied());

@@ -148,7 +148,10 @@ fn what_changes_on_disk_is_seen_once_it_is_told() {
 fn the_index_is_told_of_and_kept() {
     let project = Project::new();
     let mut client = start(&project);
-    assert!(client.request("workspace/symbol", &json!({"query": "Shelf"})).is_ok());
+    // An answer may overtake what was told before it; the one to a later question doesn't.
+    for _ in 0..2 {
+        assert!(client.request("workspace/symbol", &json!({"query": "Shelf"})).is_ok());
+    }
     let kinds: Vec<&Value> = client
         .told
         .iter()

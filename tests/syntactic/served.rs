@@ -10,7 +10,7 @@ use crate::sources::Project;
 const MARK: &str = "By name only, without a language server for ruby.";
 
 fn yard(project: &Project, more: &str) -> Yard {
-    Yard::serve(&format!("{more}\n[[workspace]]\nname = \"w\"\nroots = [{:?}]\n", project.root))
+    Yard::serve(&format!("# syntactic\n{more}\n[[workspace]]\nname = \"w\"\nroots = [{:?}]\n", project.root))
 }
 
 fn client(yard: &Yard) -> Mcp {

@@ -149,10 +149,11 @@ mod tests {
             truncated_files: 1,
             coverage: Some(Coverage { covered: 3, total: 9 }),
             is_partial: false,
+            by_name: vec!["go".into(), "ruby".into()],
         };
         let expected = "No references found. Truncated. Diagnostics of 1 file truncated. 2 locations outside the allowed \
-                        roots omitted. Passed over k1: crashed, k2: crashed, k3: crashed, k4: crashed and 2 more. 3 of 9 \
-                        source files covered.";
+                        roots omitted. Passed over k1: crashed, k2: crashed, k3: crashed, k4: crashed and 2 more. By name \
+                        only, without a language server for go, ruby. 3 of 9 source files covered.";
         assert_eq!(page(REFERENCE, 0, 0, false, &notes), expected);
         let one = Notes { outside: 1, passed_over: vec!["ty: crashed".into()], ..plain() };
         let text = page(DIAGNOSED_FILE, 1, 1, false, &one);

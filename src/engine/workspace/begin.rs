@@ -1,12 +1,10 @@
 //! The first step of a question: what is on disk, which epochs hold, is there a retained result, who is to be asked.
 
-use std::collections::BTreeSet;
-
 use actix::prelude::*;
 use futures::FutureExt;
 
 use super::*;
-use crate::base::ids::{LanguageId, ServerKind};
+use crate::base::ids::LanguageId;
 use crate::engine::anchors;
 use crate::engine::execution::{Execution, Provider};
 use crate::engine::known_files::Look;
@@ -14,7 +12,7 @@ use crate::engine::operation::{self, asks_for_name};
 use crate::engine::providers::{self, Choice, Planned};
 use crate::engine::question::DocumentInput;
 use crate::engine::server_state::{ServerState, Unavailable};
-use crate::engine::stand_in::{self, StandsFor};
+use crate::engine::stand_in;
 use crate::model::error::ErrorCode;
 use crate::model::operation::{LspQuery, Subject};
 use crate::model::query::Query;
@@ -199,40 +197,21 @@ impl Workspace {
             return Ok(Begun::Wait(Wait::Preparing(walking)));
         }
         let waits_for_all = !is_about_a_place(&query);
-        let providers = plan.choices.iter().map(|choice| {
-            let languages = choice.stands_in().then(|| plan.by_name.clone());
-            self.provider(choice, languages, ctx)
-        });
-        let providers: Vec<Provider> = providers.collect();
-        let (providers, mut late) =
-            if query.uri().is_none() { stand_in::without_late(providers) } else { (providers, vec![]) };
-        let (mut providers, failing) = if asks_for_name(&query) && Instant::now() >= operation::last_moment(deadline) {
-            without_failing(providers)
-        } else {
-            (providers, vec![])
-        };
+        let (mut providers, mut unavailable) = self.providers(&plan, &query, deadline, ctx);
         let awaited = providers.iter().filter(|provider| waits_for_all || !provider.is_linter);
         let pending: Vec<_> = awaited.filter(|provider| provider.state.borrow().is_pending()).collect();
         if !pending.is_empty() {
             for provider in &pending {
                 self.touch(provider, document.as_ref(), &query, deadline);
             }
-            let states: Vec<_> = pending.iter().map(|provider| provider.state.clone()).collect();
-            let languages = plan.languages_of(&pending);
-            let standbys: Vec<Provider> =
-                plan.standbys.iter().map(|choice| self.provider(choice, Some(languages.clone()), ctx)).collect();
-            if standbys.is_empty() {
-                return Ok(Begun::Wait(Wait::Servers(states)));
-            }
-            if standbys.iter().any(|standby| standby.state.borrow().is_pending()) {
-                let all = states.into_iter().chain(standbys.iter().map(|standby| standby.state.clone()));
-                return Ok(Begun::Wait(Wait::Any(all.collect())));
-            }
-            late.extend(pending.into_iter().map(stand_in::not_ready));
+            let standbys = match self.standbys(&plan, &pending, ctx) {
+                Ok(standbys) => standbys,
+                Err(wait) => return Ok(Begun::Wait(wait)),
+            };
+            unavailable.extend(pending.into_iter().map(stand_in::not_ready));
             providers.retain(|provider| !provider.state.borrow().is_pending());
             providers.extend(standbys);
         }
-        let mut unavailable: Vec<Unavailable> = plan.unavailable.iter().cloned().chain(failing).chain(late).collect();
         if providers.iter().any(|provider| provider.stands_for.is_some()) {
             // Somebody stands in where there is no server.
             unavailable.retain(|why| !why.kind.is_empty());
@@ -278,15 +257,6 @@ impl Workspace {
         }
     }
 
-    /// Whether those who stood in for a retained answer would still do so.
-    fn still_stands(&mut self, snapshot: &Snapshot, query: &GatedQuery) -> bool {
-        let by_name = &snapshot.result().notes().by_name;
-        by_name.is_empty()
-            || self.plan(query).is_ok_and(|plan| {
-                !plan.standbys.is_empty() || by_name.iter().all(|language| plan.by_name.contains(language))
-            })
-    }
-
     fn open_document(&mut self, query: &GatedQuery, asked: Option<Look>) -> Result<Option<DocumentInput>, ToolError> {
         let Some(uri) = query.uri() else { return Ok(None) };
         let (source, look) = self.known.document(uri, asked)?;
@@ -312,7 +282,7 @@ impl Workspace {
         Ok(Some(document))
     }
 
-    fn plan(&mut self, query: &GatedQuery) -> Planned<Arc<Plan>> {
+    pub(super) fn plan(&mut self, query: &GatedQuery) -> Planned<Arc<Plan>> {
         let linters = !matches!(query, Query::WorkspaceSymbols { .. }) && !asks_for_name(query);
         match query.uri() {
             Some(uri) => self.plan_file(uri, linters),
@@ -364,21 +334,6 @@ impl Workspace {
         self.workspace_plans.insert(linters, (plan.clone(), until));
         Ok(plan)
     }
-
-    fn provider(&mut self, choice: &Choice, stands_for: Option<BTreeSet<String>>, ctx: &mut Context<Self>) -> Provider {
-        let servers = self.setup.servers.clone();
-        let stands_for = stands_for.map(|languages| Arc::new(StandsFor { languages, servers }));
-        let is_linter = choice.is_linter();
-        let child = self.child(choice, ctx);
-        Provider {
-            kind: ServerKind::new(&choice.key.kind),
-            server: child.actor.clone(),
-            state: child.state.clone(),
-            is_linter,
-            symbols_max: choice.server.quirks.symbols_max,
-            stands_for,
-        }
-    }
 }
 
 /// Whether the question is about one document and answered by one server. Then it needs nothing of what the watcher's
@@ -392,20 +347,6 @@ fn is_about_a_place(query: &GatedQuery) -> bool {
             | Query::DocumentSymbols { .. }
             | Query::Lsp(LspQuery { subject: Subject::At(..) | Subject::File(_), .. })
     )
-}
-
-/// Those who may answer yet, if there are any, and why the others don't: they have failed, and the next start hasn't brought them
-/// back in time.
-fn without_failing(providers: Vec<Provider>) -> (Vec<Provider>, Vec<Unavailable>) {
-    let failure = |provider: &Provider| match &*provider.state.borrow() {
-        ServerState::Restarting(down) => Some(Unavailable::down(provider.kind.as_str(), down)),
-        _ => None,
-    };
-    let failing: Vec<Unavailable> = providers.iter().filter_map(failure).collect();
-    if failing.len() == providers.len() {
-        return (providers, vec![]);
-    }
-    (providers.into_iter().filter(|provider| failure(provider).is_none()).collect(), failing)
 }
 
 fn no_files() -> ToolError {

@@ -12,6 +12,7 @@ mod finish;
 mod gauge;
 mod indexing;
 mod operate;
+mod standing;
 mod sweep;
 
 use std::collections::{BTreeMap, HashMap};
