@@ -30,7 +30,6 @@ use crate::engine::server_context::ServerTimes;
 use crate::engine::workspace::{Retune, Warm, WarmIndex, Workspace};
 use crate::engine::workspace_setup::{IndexPolicy, Policy, Servers, Shared, WorkspaceSetup};
 use crate::gate::Gate;
-use crate::index::project::settings::Settings;
 use crate::lsp::registry::Registry;
 use crate::store::RootsEpochs;
 

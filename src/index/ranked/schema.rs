@@ -11,7 +11,7 @@ use crate::model::code::{SymbolKind, Visibility};
 use super::words::{cut, is_empty_word, squeeze, words};
 
 /// Goes up whenever documents are made in another way.
-pub(super) const FORMAT: u32 = 2;
+pub(super) const FORMAT: u32 = 3;
 /// Words of a comment whose pairs are terms too.
 const PAIRED_WORDS: usize = 48;
 /// Names around a symbol that are terms.
@@ -96,13 +96,16 @@ impl Fields {
         let mut document = TantivyDocument::default();
         document.add_text(self.name, name);
         document.add_text(self.squeezed, squeeze(name));
-        let bucket = name_words.len();
-        document.add_text(self.words, joined(name_words.iter().map(|word| name_term(word, bucket))));
-        document.add_text(self.scope, joined(scope_terms(facts, symbol)));
-        document.add_text(self.signature, joined(signature));
-        let pairs: Vec<String> =
-            doc_words.windows(2).take(PAIRED_WORDS).map(|pair| pair_term(&pair[0], &pair[1])).collect();
-        document.add_text(self.doc, joined(doc_words.into_iter().chain(pairs)));
+        // Whoever searches by words wants what is there, not who imports it: an import is found by its whole name only.
+        if symbol.kind != SymbolKind::Use {
+            let bucket = name_words.len();
+            document.add_text(self.words, joined(name_words.iter().map(|word| name_term(word, bucket))));
+            document.add_text(self.scope, joined(scope_terms(facts, symbol)));
+            document.add_text(self.signature, joined(signature));
+            let pairs: Vec<String> =
+                doc_words.windows(2).take(PAIRED_WORDS).map(|pair| pair_term(&pair[0], &pair[1])).collect();
+            document.add_text(self.doc, joined(doc_words.into_iter().chain(pairs)));
+        }
         document.add_u64(self.content, u64::from(content));
         document.add_u64(self.stable, stable_key(language, facts, ordinal as usize));
         document.add_u64(self.info, info.packed());
