@@ -105,7 +105,7 @@ pub const CODE_WALK_WAIT_MS: u64 = 150;
 pub const EDIT_QUIET_MS: u64 = 60;
 /// Edits that go on don't put it off for longer than this, in milliseconds.
 pub const EDIT_DELAY_MS: u64 = 250;
-/// After a job the next one that nobody asked for waits as long as that took, and no longer than this, in milliseconds.
+/// After a job that took long the next one that nobody asked for waits about as long, and no longer than this, in milliseconds.
 pub const MAX_INDEX_REST_MS: u64 = 10_000;
 /// After a job that failed the next one that nobody asked for waits so long, in milliseconds.
 pub const FAILED_INDEX_REST_MS: u64 = 15_000;

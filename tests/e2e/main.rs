@@ -12,5 +12,6 @@ mod mcp;
 mod real_servers;
 
 mod clients;
+mod code;
 mod death;
 mod place;

@@ -114,7 +114,11 @@ fn the_first_question_indexes_and_later_ones_see_every_edit() {
         assert_eq!(status["file_count"], 2);
         assert_eq!(status["recent_jobs"][0]["mode"], "incremental");
         let outline = ask(&yard, "get_file_outline", json!({"path": "src/new.rs"})).await;
-        assert_eq!(outline["file_path"], "src/new.rs", "without a question the index catches up");
+        assert_eq!(outline["symbols"][0]["name"], "alpha_new", "without a question the index catches up");
+        let found = ask(&yard, "locate_symbol", json!({"name": "gamma"})).await;
+        assert_eq!(rows(&found)[0], "src/a.rs:1");
+        let found = ask(&yard, "locate_symbol", json!({"name": "beta"})).await;
+        assert!(!rows(&found).contains(&"src/a.rs:2".to_owned()), "it is gone: {found}");
         let gone = ask(&yard, "get_file_outline", json!({"path": "notes.txt"})).await;
         assert_eq!(gone["error"]["code"], "file_not_found");
     });
@@ -228,6 +232,15 @@ fn several_roots_answer_as_one() {
             arguments = next["arguments"].clone();
         }
         assert_eq!(seen, rows(&told), "page by page the same");
+        let arguments = json!({"name": "alpha", "ranking_explain_level": "full"});
+        let found = until(&yard, "locate_symbol", arguments, |told| told["results"][0]["root"] == one).await;
+        // Both roots show the same bytes at the same path only where they are copies; these differ.
+        assert_eq!(rows(&found)[..2], ["src/a.rs:1", "src/a.rs:1"], "{found}");
+        assert_eq!((&found["results"][0]["root"], &found["results"][1]["root"]), (&json!(one), &json!(two)));
+        let (shown, reasons) = (&found["results"], &found["metadata"]["ranking_reasons"]);
+        for (at, row) in shown.as_array().unwrap().iter().enumerate() {
+            assert_eq!(row["score"], reasons[at]["final_score"]);
+        }
         let outline = ask(&yard, "get_file_outline", json!({"path": "src/a.rs"})).await;
         assert_eq!(outline["root"], one, "the first that has it");
         let outline = ask(&yard, "get_file_outline", json!({"path": "z.txt"})).await;

@@ -51,6 +51,16 @@ impl Yard {
     /// The same with further environment variables.
     pub fn serve_in(configuration: &str, flags: &[&str], environment: &[(&str, &str)]) -> Self {
         let state = Arc::new(tempfile::Builder::new().prefix("yard").tempdir().expect("a folder"));
+        Self::serve_from(state, configuration, flags, environment)
+    }
+
+    /// The same with the state directory of another one, which has ended.
+    pub fn serve_from(
+        state: Arc<tempfile::TempDir>,
+        configuration: &str,
+        flags: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
         let file = state.path().join("test.toml");
         // Tests that are about the embedded language server say so; all others ask for what real ones answer.
         let off = if configuration.contains("syntactic") { "" } else { "\n[syntactic]\nmode = \"off\"\n" };

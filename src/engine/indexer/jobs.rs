@@ -158,7 +158,7 @@ impl Indexer {
         unit.running -= 1;
         if let Some(ended) = ended {
             let rest = match &ended.failure {
-                None => ended.took.min(ms(limits::MAX_INDEX_REST_MS)),
+                None => ended.took.saturating_sub(ms(limits::EDIT_DELAY_MS)).min(ms(limits::MAX_INDEX_REST_MS)),
                 Some(error) => {
                     tracing::warn!(project = unit.project.id(), %error, "a job of the code index failed");
                     ms(limits::FAILED_INDEX_REST_MS)

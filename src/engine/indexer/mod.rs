@@ -2,8 +2,8 @@
 //!
 //! It answers no question: those read the projects themselves, on threads that may block ([`ask`]). What changes on disk is told to the
 //! projects by the workspace before a later question is answered; here it only decides when a job runs. Invariants: a root has one job
-//! at a time, and what is wanted meanwhile is merged into one that follows; jobs that nobody asked for take no more than every second
-//! moment; once it has stopped no thread of its is left, and nothing is written any more.
+//! at a time, and what is wanted meanwhile is merged into one that follows; long jobs that nobody asked for take no more than about every
+//! second moment; once it has stopped no thread of its is left, and nothing is written any more.
 
 pub mod ask;
 pub mod health;

@@ -131,8 +131,15 @@ pub(super) fn compile(language: Language) -> Result<Compiled, String> {
     Ok(Compiled { grammar, query, actions, flat, rest })
 }
 
+static ALL: [OnceLock<Option<Compiled>>; Language::ALL.len()] = [const { OnceLock::new() }; Language::ALL.len()];
+
+/// Whether the language can be used, as far as that is known without compiling its query, which may take a tenth of a second.
+pub(super) fn is_available(language: Language) -> bool {
+    let known = ALL.get(usize::from(language.number())).and_then(OnceLock::get);
+    known.map_or_else(|| source_of(language).is_some(), Option::is_some)
+}
+
 /// The language ready for use; `None` if its grammar or its query doesn't load.
 pub(super) fn compiled(language: Language) -> Option<&'static Compiled> {
-    static ALL: [OnceLock<Option<Compiled>>; Language::ALL.len()] = [const { OnceLock::new() }; Language::ALL.len()];
     ALL.get(usize::from(language.number()))?.get_or_init(|| compile(language).ok()).as_ref()
 }

@@ -40,10 +40,10 @@ pub const FEATURES: u32 = 1;
 /// Matches of a query that may be begun at a time.
 const MATCHES_AT_A_TIME: u32 = 4_096;
 
-/// The languages whose grammar and query load, and those whose don't; each sorted.
+/// The languages whose grammar and query load, and those whose don't, as far as they were tried; each sorted.
 pub fn grammars() -> (Vec<&'static str>, Vec<&'static str>) {
     let (available, missing): (Vec<Language>, Vec<Language>) =
-        Language::ALL.iter().partition(|language| grammar::compiled(**language).is_some());
+        Language::ALL.iter().partition(|language| grammar::is_available(**language));
     let names = |languages: Vec<Language>| {
         let mut names: Vec<&'static str> = languages.into_iter().map(Language::name).collect();
         names.sort_unstable();
