@@ -158,9 +158,10 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_servers_is_that_of_the_groups_then_linters() {
+    fn the_order_of_servers_is_that_of_the_groups_then_linters_then_fallbacks() {
         let registry = Registry::builtin();
-        assert_eq!(registry.servers_for("python"), ["ty", "basedpyright", "pyright", "pyrefly", "ruff"]);
+        let python = ["ty", "basedpyright", "pyright", "pyrefly", "ruff", "syntactic"];
+        assert_eq!(registry.servers_for("python"), python);
         let typescript = registry.servers_for("typescript");
         let place = |kind: &str| typescript.iter().position(|k| *k == kind).unwrap_or_else(|| panic!("{kind}"));
         assert!(place("typescript") < place("typescript-language-server"));

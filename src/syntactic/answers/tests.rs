@@ -46,7 +46,10 @@ fn each_question_has_its_answer() {
     assert_eq!(places(&implemented), [(4, 6)], "asked at a use");
     let hover = desk.hover(&at(1, 3)).unwrap().unwrap();
     let lsp::HoverContents::Markup(markup) = hover.contents else { panic!("no markup") };
-    assert_eq!(markup.value, "```typescript\narea\n```");
+    assert_eq!(
+        markup.value, "```typescript\narea(): number\n```\n\nHow large.",
+        "what is pointed at, nothing written here"
+    );
     assert_eq!(hover.range.unwrap().start, lsp::Position::new(1, 2));
     assert!(desk.hover(&at(3, 0)).unwrap().is_none());
     let outside = lsp::Url::from_file_path("/elsewhere/a.ts").unwrap();

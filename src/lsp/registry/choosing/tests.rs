@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::*;
-use crate::lsp::registry::Disk;
+use crate::lsp::registry::{Disk, Standby};
 
 /// Folders on disk: a root `w`, another root `v` in which lies a third `v/in`, and an extra root `x`.
 struct Place {
@@ -30,11 +30,23 @@ impl Place {
         RootSet::of_real_paths(vec![at("w"), at("v"), at("v/in")], vec![at("x")])
     }
 
-    /// One word a kind in order, and the kinds whose programs were asked for.
+    /// One word a kind in order, and the kinds whose programs were asked for. Without those that stand in.
     fn told(&self, file: &str, selection: &Selection, missing: &[&str]) -> (Vec<String>, Vec<String>) {
-        let (registry, roots) = (Registry::builtin(), self.roots());
-        let chooser = Chooser { registry: &registry, selection, roots: &roots, look: &Disk };
-        let index = crate::lsp::registry::LanguageIndex::new(&registry);
+        let mut registry = Registry::builtin();
+        registry.servers.retain(|_, server| server.role != Role::Fallback);
+        self.told_of(&registry, file, selection, missing)
+    }
+
+    fn told_of(
+        &self,
+        registry: &Registry,
+        file: &str,
+        selection: &Selection,
+        missing: &[&str],
+    ) -> (Vec<String>, Vec<String>) {
+        let roots = self.roots();
+        let chooser = Chooser { registry, selection, roots: &roots, look: &Disk };
+        let index = crate::lsp::registry::LanguageIndex::new(registry);
         let file = self.top.join(file);
         let asked = RefCell::new(Vec::new());
         let mut available = |kind: &str, _: &Server, root: &Path| {
@@ -94,6 +106,22 @@ fn the_first_that_can_serves_and_the_others_are_told_why_not() {
     let (words, asked) =
         place.told("w/a/x.py", &Selection::default(), &["ty", "basedpyright", "pyright", "pyrefly", "ruff"]);
     assert!(words.iter().all(|word| word.ends_with(": missing w/a")) && asked.len() == 5, "{words:?}");
+}
+
+#[test]
+fn a_fallback_stands_in_where_no_alternative_is_there() {
+    let place = Place::new(&["w/a/pyproject.toml", "w/a/x.py"]);
+    let told = |standby: Standby, missing: &[&str]| {
+        let selection = Selection { standby, ..Selection::default() };
+        let (mut words, asked) = place.told_of(&Registry::builtin(), "w/a/x.py", &selection, missing);
+        words.retain(|word| word.starts_with("syntactic"));
+        (words.join(""), asked.contains(&"syntactic w".to_owned()))
+    };
+    let all = ["ty", "basedpyright", "pyright", "pyrefly"];
+    assert_eq!(told(Standby::IfMissing, &all), ("syntactic: serves w".into(), true));
+    assert_eq!(told(Standby::IfMissing, &all[..3]), ("syntactic: after pyrefly".into(), false));
+    assert_eq!(told(Standby::UntilReady, &[]), ("syntactic: after ty".into(), false));
+    assert_eq!(told(Standby::Off, &all), ("syntactic: disabled".into(), false));
 }
 
 #[test]
