@@ -96,7 +96,7 @@ impl Ripgrep {
 }
 
 fn common() -> Vec<OsString> {
-    let flags = ["--no-config", "--hidden", "--no-require-git", "--no-ignore-global", "--color=never"];
+    let flags = ["--no-config", "--hidden", "--no-ignore-global", "--color=never"];
     let mut args: Vec<OsString> = flags.map(OsString::from).to_vec();
     for folder in NEVER {
         args.extend(["-g".into(), format!("!{folder}").into()]);
