@@ -1,7 +1,8 @@
 //! Which files a working tree holds: what git would not ignore, in the order of their paths.
 //!
 //! Ignored is what `.gitignore`, `.ignore`, `.codeyardignore` and the repository's `info/exclude` say, never a user's global excludes:
-//! what is found must not hang on whose machine it is. Hidden files count. Links are never followed, and no link is a file.
+//! what is found must not hang on whose machine it is. As for git and ripgrep, a `.gitignore` counts in a repository only: a package of
+//! sources may bring one that names nearly everything it holds. Hidden files count. Links are never followed, and no link is a file.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -115,7 +116,6 @@ fn builder(root: &Path) -> WalkBuilder {
     builder
         .hidden(false)
         .git_global(false)
-        .require_git(false)
         .follow_links(false)
         .add_custom_ignore_filename(IGNORE_FILE)
         .filter_entry(|entry| entry.depth() == 0 || is_entered(entry));
@@ -194,6 +194,10 @@ mod tests {
         let stop = Stop::default();
         stop.set();
         assert!(walk(&root, 1, &stop).is_none());
+        // Where there is no repository nothing is ignored by git.
+        fs::remove_dir_all(root.join(".git")).unwrap();
+        let without = walk(&root, 2, &Stop::default()).unwrap();
+        assert_eq!(without.files.len(), expected.len() + 3, "{without:?}");
     }
 
     #[test]

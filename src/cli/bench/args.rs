@@ -62,6 +62,8 @@ pub enum CorpusName {
     Rxjs,
     /// C: zstd as `zstd-sys` brings it, from crates.io.
     Zstd,
+    /// The kernel as Debian's package `linux-source-6.1` brings it, by `apt-get`; only for what needs no language server.
+    Linux,
 }
 
 /// What is measured.
@@ -93,12 +95,27 @@ pub enum Scenario {
     Leak,
     /// What telemetry costs.
     Telemetry,
+    /// The code index: time, size and memory of making it, and the first answer of a new process.
+    Index,
+    /// Twenty texts and expressions beside ripgrep, every line compared.
+    Search,
+    /// Outlines, the location of symbols, ranked search.
+    Ranked,
+    /// A second working tree of a git repository of 5,000 files.
+    Worktree,
+    /// From a saved edit to a search that shows it.
+    Edits,
 }
 
 impl Scenario {
     /// Its name on the command line and in tables.
     pub fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    /// Whether it is about the code index, and needs no language server.
+    pub fn is_of_index(self) -> bool {
+        matches!(self, Self::Index | Self::Search | Self::Ranked | Self::Worktree | Self::Edits)
     }
 
     /// Those that are run where none is named.

@@ -15,6 +15,7 @@ use crate::lsp::registry::Registry;
 const DJANGO: &str = "5.2.19";
 const RXJS: &str = "7.8.2";
 const ZSTD: &str = "2.1.2";
+const LINUX: &str = "linux-source-6.1";
 /// Folders that hold no sources of the repository itself.
 const PASSED_OVER: [&str; 6] = [".git", "node_modules", "target", ".venv", "__pycache__", "dist"];
 /// Most files that are looked at.
@@ -54,14 +55,15 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// One of the user's.
-    pub fn of_path(path: &Path, kind: Option<&str>) -> Result<Self, Failure> {
+    /// One of the user's. Without a language server any will do.
+    pub fn of_path(path: &Path, kind: Option<&str>, needs_server: bool) -> Result<Self, Failure> {
         let root = path.canonicalize();
         let root = root.map_err(|error| Failure::missing(format!("{}: {error}", path.display())))?;
         let all = files_below(&root);
         let of = |language: &Language| sources(&all, language);
         let wanted = LANGUAGES.iter().filter(|language| kind.is_none_or(|kind| kind == language.kind));
         let most = wanted.max_by_key(|language| of(language).len()).filter(|language| !of(language).is_empty());
+        let most = most.or(LANGUAGES.first().filter(|_| !needs_server));
         let language = *most.ok_or_else(|| {
             let kinds: Vec<&str> = LANGUAGES.iter().map(|language| language.kind).collect();
             Failure::missing(format!("{}: no files for {}; name another folder", root.display(), kinds.join(", ")))
@@ -76,6 +78,7 @@ impl Corpus {
             CorpusName::Django => (format!("django-{DJANGO}"), LANGUAGES[0]),
             CorpusName::Rxjs => (format!("rxjs-{RXJS}"), LANGUAGES[1]),
             CorpusName::Zstd => (format!("zstd-sys-{ZSTD}"), LANGUAGES[2]),
+            CorpusName::Linux => (LINUX.to_owned(), LANGUAGES[2]),
         };
         let there = kept.join(&folder);
         if !there.is_dir() {
@@ -90,6 +93,12 @@ impl Corpus {
             let _ = fs::remove_dir_all(&fresh);
             done?;
         }
+        if name == CorpusName::Linux {
+            // It is too large to be copied, and nothing is written into it.
+            let root = there.canonicalize().map_err(|error| cannot("find", &there, &error))?;
+            let files = sources(&files_below(&root), &language);
+            return Ok(Self { name: folder, root, language, files });
+        }
         let root = scratch.folder(&folder)?;
         copy_tree(&there, &root)?;
         if name == CorpusName::Rxjs {
@@ -100,6 +109,11 @@ impl Corpus {
         }
         let files = sources(&files_below(&root), &language);
         Ok(Self { name: folder, root, language, files })
+    }
+
+    /// Whether no language server is asked about it: the kernel can't be read by one without being built.
+    pub fn is_without_server(&self) -> bool {
+        self.name == LINUX
     }
 
     /// A tree made on the spot: `target` declared once, used `uses` times in each of `users` files.
@@ -179,6 +193,15 @@ async fn fetch_into(name: CorpusName, fresh: &Path) -> Result<PathBuf, Failure> 
             run_tool("cargo", &["vendor", "--quiet", "vendor"], fresh).await?;
             Ok(fresh.join("vendor/zstd-sys/zstd"))
         }
+        CorpusName::Linux => {
+            run_tool("apt-get", &["download", "--quiet", LINUX], fresh).await?;
+            let is_package = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "deb");
+            let package = files_below(fresh).into_iter().find(is_package);
+            let package = package.ok_or_else(|| Failure::new(format!("apt-get brought no package {LINUX}")))?;
+            run_tool("dpkg", &["-x", &package.to_string_lossy(), "."], fresh).await?;
+            run_tool("tar", &["xJf", &format!("usr/src/{LINUX}.tar.xz")], fresh).await?;
+            Ok(fresh.join(LINUX))
+        }
     }
 }
 
@@ -249,7 +272,8 @@ fn sources(all: &[PathBuf], language: &Language) -> Vec<PathBuf> {
     all.iter().filter(is_one).cloned().collect()
 }
 
-fn files_below(folder: &Path) -> Vec<PathBuf> {
+/// The files below a folder, sorted; folders that hold no sources of its own are passed over.
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut waiting = vec![folder.to_path_buf()];
     while let Some(folder) = waiting.pop() {
@@ -269,12 +293,17 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 fn copy_tree(from: &Path, to: &Path) -> Result<(), Failure> {
     for path in files_below(from) {
-        let target = to.join(path.strip_prefix(from).unwrap_or(&path));
-        let parent = target.parent().unwrap_or(to);
-        fs::create_dir_all(parent).map_err(|error| cannot("make", parent, &error))?;
-        fs::copy(&path, &target).map_err(|error| cannot("write", &target, &error))?;
+        copy_file(&path, from, to)?;
     }
     Ok(())
+}
+
+/// Copies a file to the same place in another tree.
+pub fn copy_file(path: &Path, from: &Path, to: &Path) -> Result<(), Failure> {
+    let target = to.join(path.strip_prefix(from).unwrap_or(path));
+    let parent = target.parent().unwrap_or(to);
+    fs::create_dir_all(parent).map_err(|error| cannot("make", parent, &error))?;
+    fs::copy(path, &target).map(drop).map_err(|error| cannot("write", &target, &error))
 }
 
 /// Writes a file.

@@ -7,6 +7,7 @@
 pub mod args;
 pub mod bare;
 pub mod canonical;
+pub mod code;
 pub mod corpus;
 pub mod pair;
 pub mod process;
@@ -89,11 +90,18 @@ async fn measure(bench: &Bench) -> Result<(), Failure> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut report = Report { seed: bench.args.seed, processors, ..Report::default() };
     eprintln!("seed {}", bench.args.seed);
+    let mut ranked = Vec::new();
     for corpus in bench.corpora().await? {
-        eprintln!("{}: {} files for {}", corpus.name, corpus.files.len(), corpus.language.kind);
-        corpus::installed(&bench.installer, &Registry::builtin(), corpus.language.kind)?;
-        bench.measure(&corpus, &mut report).await?;
+        let (of_index, of_servers): (Vec<Scenario>, Vec<Scenario>) =
+            bench.scenarios(&corpus).into_iter().partition(|scenario| scenario.is_of_index());
+        if !of_servers.is_empty() {
+            eprintln!("{}: {} files for {}", corpus.name, corpus.files.len(), corpus.language.kind);
+            corpus::installed(&bench.installer, &Registry::builtin(), corpus.language.kind)?;
+            bench.measure(&corpus, &of_servers, &mut report).await?;
+        }
+        ranked.extend(code::measure(bench, &corpus, &of_index, &mut report).await?);
     }
+    code::growth(&ranked, &mut report);
     eprintln!("took {:.0} s", began.elapsed().as_secs_f64());
     bench.publish(&report)
 }
@@ -107,7 +115,7 @@ impl Bench {
         if names.is_empty() {
             let here = PathBuf::from(".");
             let path = self.args.path.as_ref().unwrap_or(&here);
-            return Ok(vec![Corpus::of_path(path, self.args.server.as_deref())?]);
+            return Ok(vec![Corpus::of_path(path, self.args.server.as_deref(), self.needs_server())?]);
         }
         let mut all = Vec::new();
         for name in names {
@@ -116,17 +124,24 @@ impl Bench {
         Ok(all)
     }
 
-    /// What is measured on a corpus. Of all corpora one is enough for the long run.
+    /// Whether anything is to be measured that has a language server.
+    fn needs_server(&self) -> bool {
+        self.args.scenario.is_empty() || self.args.scenario.iter().any(|scenario| !scenario.is_of_index())
+    }
+
+    /// What is measured on a corpus: on the kernel what needs no language server. Of all corpora one is enough for the long run.
     fn scenarios(&self, corpus: &Corpus) -> Vec<Scenario> {
         let mut wanted = if self.args.scenario.is_empty() { Scenario::usual() } else { self.args.scenario.clone() };
         if self.args.all && self.args.scenario.is_empty() && corpus.language.kind == "typescript" {
             wanted.push(Scenario::Leak);
         }
+        if corpus.is_without_server() {
+            wanted.retain(|scenario| scenario.is_of_index());
+        }
         wanted
     }
 
-    async fn measure(&self, corpus: &Corpus, report: &mut Report) -> Result<(), Failure> {
-        let wanted = self.scenarios(corpus);
+    async fn measure(&self, corpus: &Corpus, wanted: &[Scenario], report: &mut Report) -> Result<(), Failure> {
         let wants = |scenario: &Scenario| wanted.contains(scenario);
         let warm = [Scenario::Latency, Scenario::Operations, Scenario::Retained, Scenario::References];
         if warm.iter().any(wants) {

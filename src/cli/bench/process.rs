@@ -177,7 +177,12 @@ impl Holds {
 
 /// Resident memory of a process in bytes.
 pub fn resident(pid: u32) -> Option<u64> {
-    Some(status(pid, "VmRSS:")? * 1024)
+    status_bytes(pid, "VmRSS:")
+}
+
+/// What `/proc/PID/status` says in KiB, such as `VmHWM:`, in bytes.
+pub fn status_bytes(pid: u32, name: &str) -> Option<u64> {
+    Some(status(pid, name)? * 1024)
 }
 
 /// Processor time of a process and its threads so far.

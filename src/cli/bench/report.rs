@@ -3,13 +3,47 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use clap::ValueEnum;
 use serde::Serialize;
 
+use super::args::Scenario;
 use crate::cli::{Failure, output};
 
-/// Between these lines of a Markdown file the tables are written.
-const BEGIN: &str = "<!-- figures of `codeyard bench`: begin -->";
-const END: &str = "<!-- figures of `codeyard bench`: end -->";
+/// What a table is about; each has a place of its own in a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum About {
+    /// Codeyard beside a bare language server.
+    Servers,
+    /// The code index, beside ripgrep.
+    Index,
+}
+
+impl About {
+    const ALL: [Self; 2] = [Self::Servers, Self::Index];
+
+    /// Between these lines of a Markdown file its tables are written.
+    fn markers(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Servers => {
+                ("<!-- figures of `codeyard bench`: begin -->", "<!-- figures of `codeyard bench`: end -->")
+            }
+            Self::Index => (
+                "<!-- figures of `codeyard bench` of the code index: begin -->",
+                "<!-- figures of `codeyard bench` of the code index: end -->",
+            ),
+        }
+    }
+
+    fn head(self) -> [&'static str; 7] {
+        let other = if self == Self::Servers { "bare" } else { "ripgrep" };
+        ["scenario", "figure", other, "codeyard", "target", "met", "notes"]
+    }
+
+    fn of(figure: &Figure) -> Self {
+        let scenario = Scenario::from_str(&figure.scenario, false);
+        if scenario.is_ok_and(Scenario::is_of_index) { Self::Index } else { Self::Servers }
+    }
+}
 
 /// One figure.
 #[derive(Debug, Clone, Serialize)]
@@ -75,6 +109,10 @@ pub struct Report {
     pub compared: u64,
     /// Those that were wrong.
     pub wrong: u64,
+    /// Lines that were compared with ripgrep's.
+    pub lines: u64,
+    /// Those that only one side found, in files that aren't told to be left out.
+    pub wrong_lines: u64,
     /// What was wrong, the first few.
     pub examples: Vec<String>,
     /// What couldn't be measured, and why.
@@ -100,6 +138,13 @@ impl Report {
         self.examples.extend(examples.iter().take(room).cloned());
     }
 
+    /// Counts compared lines.
+    pub fn lines(&mut self, compared: u64, wrong: u64, examples: &[String]) {
+        self.judged(0, 0, examples);
+        self.lines += compared;
+        self.wrong_lines += wrong;
+    }
+
     /// Notes what couldn't be measured.
     pub fn left_out(&mut self, what: String) {
         eprintln!("  left out: {what}");
@@ -108,50 +153,67 @@ impl Report {
 
     /// How many targets were missed; a wrong answer misses one.
     pub fn missed(&self) -> usize {
-        self.figures.iter().filter(|figure| figure.met == Some(false)).count() + usize::from(self.wrong > 0)
+        let wrong = [self.wrong, self.wrong_lines].iter().filter(|wrong| **wrong > 0).count();
+        self.figures.iter().filter(|figure| figure.met == Some(false)).count() + wrong
     }
 
     /// The tables for a terminal.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for (corpus, figures) in self.by_corpus() {
-            let head = HEAD.map(str::to_owned).to_vec();
-            let rows: Vec<Vec<String>> = std::iter::once(head).chain(figures.into_iter().map(row)).collect();
-            let _ = write!(text, "\n{corpus}\n{}", output::columns(&rows));
+        for about in self.abouts() {
+            for (corpus, figures) in self.by_corpus(about) {
+                let head = about.head().map(str::to_owned).to_vec();
+                let rows: Vec<Vec<String>> = std::iter::once(head).chain(figures.into_iter().map(row)).collect();
+                let _ = write!(text, "\n{corpus}\n{}", output::columns(&rows));
+            }
+            let _ = write!(text, "\n{}", self.sentences(about).join("\n"));
+            text.push('\n');
         }
-        let _ = write!(text, "\n{}", self.sentences().join("\n"));
-        text.push('\n');
         text
     }
 
     /// The tables as Markdown.
     pub fn markdown(&self) -> String {
+        self.abouts().map(|about| self.markdown_of(about)).collect()
+    }
+
+    fn markdown_of(&self, about: About) -> String {
         let mut text = String::new();
-        for (corpus, figures) in self.by_corpus() {
-            let _ = write!(text, "\n### {corpus}\n\n| {} |\n|{}\n", HEAD.join(" | "), "---|".repeat(HEAD.len()));
+        for (corpus, figures) in self.by_corpus(about) {
+            let head = about.head();
+            let _ = write!(text, "\n### {corpus}\n\n| {} |\n|{}\n", head.join(" | "), "---|".repeat(head.len()));
             for figure in figures {
-                let _ = writeln!(text, "| {} |", row(figure).join(" | "));
+                let cells: Vec<String> = row(figure).iter().map(|cell| cell.replace('|', "\\|")).collect();
+                let _ = writeln!(text, "| {} |", cells.join(" | "));
             }
         }
-        for sentence in self.sentences() {
+        for sentence in self.sentences(about) {
             let _ = write!(text, "\n{sentence}\n");
         }
         text
     }
 
-    /// Puts the tables between the markers of `file`.
+    /// Puts the tables between the markers of `file`; what wasn't measured stays as it is there.
     pub fn write_into(&self, file: &Path) -> Result<(), Failure> {
         let failed = |why: String| Failure::new(format!("{}: {why}", file.display()));
-        let old = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
-        let parts = old.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-        let (before, after) = parts.ok_or_else(|| failed(format!("add the lines `{BEGIN}` and `{END}` to it")))?;
-        let new = format!("{before}{BEGIN}\n{}\n{END}{after}", self.markdown());
-        std::fs::write(file, new).map_err(|error| failed(error.to_string()))
+        let mut text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
+        for about in self.abouts() {
+            let (begin, end) = about.markers();
+            let parts = text.split_once(begin).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
+            let (before, after) = parts.ok_or_else(|| failed(format!("add the lines `{begin}` and `{end}` to it")))?;
+            text = format!("{before}{begin}\n{}\n{end}{after}", self.markdown_of(about));
+        }
+        std::fs::write(file, text).map_err(|error| failed(error.to_string()))
     }
 
-    fn by_corpus(&self) -> Vec<(&str, Vec<&Figure>)> {
+    /// What anything was measured about.
+    fn abouts(&self) -> impl Iterator<Item = About> {
+        About::ALL.into_iter().filter(|about| self.figures.iter().any(|figure| About::of(figure) == *about))
+    }
+
+    fn by_corpus(&self, about: About) -> Vec<(&str, Vec<&Figure>)> {
         let mut found: Vec<(&str, Vec<&Figure>)> = Vec::new();
-        for figure in &self.figures {
+        for figure in self.figures.iter().filter(|figure| About::of(figure) == about) {
             match found.iter_mut().find(|(corpus, _)| *corpus == figure.corpus) {
                 Some((_, figures)) => figures.push(figure),
                 None => found.push((&figure.corpus, vec![figure])),
@@ -160,20 +222,26 @@ impl Report {
         found
     }
 
-    fn sentences(&self) -> Vec<String> {
-        let targets = self.figures.iter().filter(|figure| figure.met.is_some()).count();
-        let met = self.figures.iter().filter(|figure| figure.met == Some(true)).count();
+    fn sentences(&self, about: About) -> Vec<String> {
+        let figures = || self.figures.iter().filter(|figure| About::of(figure) == about);
+        let targets = figures().filter(|figure| figure.met.is_some()).count();
+        let met = figures().filter(|figure| figure.met == Some(true)).count();
+        let compared = match about {
+            About::Servers => {
+                format!("{} answers compared with the bare server's, {} wrong.", self.compared, self.wrong)
+            }
+            About::Index => format!("{} lines compared with ripgrep's, {} wrong.", self.lines, self.wrong_lines),
+        };
         let mut all = vec![
             format!("{met} of {targets} targets met. Seed {}, {} processors.", self.seed, self.processors),
-            format!("{} answers compared with the bare server's, {} wrong.", self.compared, self.wrong),
+            compared,
         ];
-        all.extend(self.examples.iter().map(|example| format!("Wrong: {example}")));
-        all.extend(self.left_out.iter().map(|what| format!("Left out: {what}.")));
+        let is_last = self.abouts().last() == Some(about);
+        all.extend(self.examples.iter().filter(|_| is_last).map(|example| format!("Wrong: {example}")));
+        all.extend(self.left_out.iter().filter(|_| is_last).map(|what| format!("Left out: {what}.")));
         all
     }
 }
-
-const HEAD: [&str; 7] = ["scenario", "figure", "bare", "codeyard", "target", "met", "notes"];
 
 fn row(figure: &Figure) -> Vec<String> {
     let met = match figure.met {
@@ -232,10 +300,22 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("b.md");
         assert!(report.write_into(&file).is_err());
-        std::fs::write(&file, format!("before\n{BEGIN}\nold\n{END}\nafter\n")).unwrap();
+        let (begin, end) = About::Servers.markers();
+        std::fs::write(&file, format!("before\n{begin}\nold\n{end}\nafter\n")).unwrap();
         report.write_into(&file).unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.starts_with("before\n") && text.ends_with("\nafter\n") && !text.contains("old"), "{text}");
         assert!(text.contains("| s | w | 1.25 | 2 | ≥ 3 | **no** |"), "{text}");
+        // What is about the index has its own place, and leaves the other as it is.
+        let mut of_index = Report::default();
+        of_index.add(Figure { scenario: "search".into(), notes: "`a|b`".into(), ..figure(1.0, None) });
+        assert!(of_index.write_into(&file).is_err());
+        let (begin, end) = About::Index.markers();
+        std::fs::write(&file, format!("{text}{begin}\n{end}\n")).unwrap();
+        of_index.lines(7, 0, &[]);
+        of_index.write_into(&file).unwrap();
+        let both = std::fs::read_to_string(&file).unwrap();
+        assert!(both.starts_with(&text) && both.contains("| ripgrep |") && both.contains("`a\\|b`"), "{both}");
+        assert!(both.contains("7 lines compared with ripgrep's, 0 wrong."), "{both}");
     }
 }

@@ -44,7 +44,7 @@ use crate::model::code::{
 };
 
 pub use jobs::JobTicket;
-pub use state::{Stats, grammars};
+pub use state::{IndexedFile, Stats, grammars};
 
 /// Says whether a question is to end early.
 pub type Ends<'q> = &'q (dyn Fn() -> bool + Sync);

@@ -4,7 +4,7 @@ use super::{Project, broken};
 use crate::base::clock::utc;
 use crate::base::limits::MAX_RECENT_JOBS;
 use crate::index::job::{self, JobError, Swept};
-use crate::index::store::{LIVE, ManifestHead, StoreError};
+use crate::index::store::{Held, LIVE, Listed, ManifestHead, StoreError};
 use crate::index::{SCHEMA_VERSION, language};
 use crate::model::code::{
     Completeness, Freshness, Indexing, InterruptedJob, JobRecord, Metadata, ProjectHealth, Refusal, Schema,
@@ -24,7 +24,38 @@ pub struct Stats {
     pub bytes: u64,
 }
 
+/// A file that the last look at a working tree found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexedFile {
+    /// Relative to the root.
+    pub path: Box<str>,
+    /// In bytes.
+    pub size: u64,
+    /// It is the first of its content, and was or is to be parsed.
+    pub is_parsed: bool,
+    /// Why it isn't searched, if it isn't.
+    pub left_out: Option<&'static str>,
+}
+
 impl Project {
+    /// The files of the working tree, in the order of their paths; none, if nothing is indexed.
+    ///
+    /// # Errors
+    /// The index can't be read.
+    pub fn files(&self) -> Result<Vec<IndexedFile>, Box<Refusal>> {
+        let failed = |error: StoreError| Box::new(broken(&error));
+        let Some((store, head)) = self.find(None, None).map_err(failed)? else { return Ok(Vec::new()) };
+        let (most, mut seen) = (self.settings().sizes.parsed, std::collections::HashSet::new());
+        let shown = |file: Listed| {
+            let (is_parsed, left_out) = match file.held {
+                Held::Content(no, language) => (language.is_some() && file.size <= most && seen.insert(no), None),
+                Held::LeftOut(why) => (false, Some(why.as_str())),
+            };
+            IndexedFile { path: file.path, size: file.size, is_parsed, left_out }
+        };
+        Ok(store.listing(head.id).map_err(failed)?.into_iter().map(shown).collect())
+    }
+
     /// `index_status`.
     ///
     /// # Errors
