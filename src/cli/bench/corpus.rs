@@ -265,7 +265,8 @@ fn compile_database(root: &Path) -> String {
     serde_json::Value::Array(sources.filter_map(entry).collect()).to_string()
 }
 
-fn sources(all: &[PathBuf], language: &Language) -> Vec<PathBuf> {
+/// The files of a language.
+pub fn sources(all: &[PathBuf], language: &Language) -> Vec<PathBuf> {
     let is_one = |path: &&PathBuf| {
         path.extension().is_some_and(|ending| language.endings.iter().any(|wanted| ending == *wanted))
     };

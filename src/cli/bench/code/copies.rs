@@ -4,19 +4,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tokio::io::AsyncReadExt;
+use serde_json::{Value, json};
 
-use super::{project, refused, run_own, start_own};
+use super::served::{answer, serve};
+use super::{project, refused, run_own};
 use crate::base::clock::Instant;
 use crate::cli::Failure;
 use crate::cli::bench::args::Scenario;
 use crate::cli::bench::corpus::{self, Corpus};
 use crate::cli::bench::process;
 use crate::cli::bench::report::{Report, Target};
+use crate::cli::bench::served::Client;
 use crate::cli::bench::stats::{mib, precise};
 use crate::cli::bench::{Bench, figure};
-use crate::index::Project;
-use crate::model::code::{FreshnessPolicy, LocateBy, LocateQuery, SearchMode, SearchQuery, Shape};
 
 /// Files of the copy at most.
 const FILES: usize = 5_000;
@@ -45,7 +45,7 @@ pub(super) async fn copies(
         worktree(bench, corpus, (&tree, files), &state, seconds, report).await?;
     }
     if wanted.contains(&Scenario::Edits) {
-        edits(corpus, &tree, &state, report).await?;
+        edits(bench, corpus, &tree, &state, report).await?;
     }
     Ok(())
 }
@@ -93,30 +93,29 @@ async fn worktree(
     Ok(())
 }
 
-/// Edits while a `codeyard index --watch` runs; another process asks until it sees them.
-async fn edits(corpus: &Corpus, tree: &Path, state: &Path, report: &mut Report) -> Result<(), Failure> {
-    let mut follower = start_own(&["index", "--watch", "--json"], tree, state).await?;
-    let mut first = [0; 1];
-    follower.reader.read_exact(&mut first).await.map_err(|error| Failure::new(error.to_string()))?;
-    // Nobody reads what it prints; there is little of it.
-    let endings = corpus.language.endings;
-    let fits = |path: &&PathBuf| path.extension().is_some_and(|found| endings.iter().any(|ending| found == *ending));
-    let files: Vec<PathBuf> = corpus::files_below(tree).iter().filter(fits).cloned().collect();
-    let project = project(state, tree)?;
+/// Edits while a server runs that serves the tree; it is asked until it shows them.
+async fn edits(bench: &Bench, corpus: &Corpus, tree: &Path, state: &Path, report: &mut Report) -> Result<(), Failure> {
+    let files = corpus::sources(&corpus::files_below(tree), &corpus.language);
+    let copy = Corpus { name: corpus.name.clone(), root: tree.to_owned(), language: corpus.language, files };
+    let served = serve(bench, &copy, state).await?;
+    let mut client = served.client_of(&copy, "code").await?;
     let (mut text, mut symbol) = (Vec::new(), Vec::new());
-    for (nth, file) in files.iter().step_by((files.len() / EDITS).max(1)).take(EDITS).enumerate() {
+    for (nth, file) in copy.files.iter().step_by((copy.files.len() / EDITS).max(1)).take(EDITS).enumerate() {
         let name = format!("quite_new_{nth}_zx");
         let mut whole = fs::read(file).map_err(|error| Failure::new(format!("{}: {error}", file.display())))?;
         whole.extend(declared(corpus, &name).bytes());
         fs::write(file, whole).map_err(|error| Failure::new(format!("{}: {error}", file.display())))?;
         let began = Instant::now();
         let ms = || began.elapsed().as_secs_f64() * 1e3;
-        until(|| has_line(&project, &name)).await?;
+        until(&mut client, "search_code", json!({"query": name, "mode": "text", "limit": 1}), |row| {
+            row["text"].as_str().is_some_and(|text| text.contains(&name))
+        })
+        .await?;
         text.push(ms());
-        until(|| has_symbol(&project, &name)).await?;
+        until(&mut client, "locate_symbol", json!({"name": name, "limit": 1}), |row| row["name"] == name).await?;
         symbol.push(ms());
     }
-    process::stop(&follower.process).await;
+    served.stop().await;
     for (what, mut times) in [("in lines", text), ("as a symbol", symbol)] {
         times.sort_by(f64::total_cmp);
         let notes = format!("{} edits, median {:.0} ms", times.len(), times.get(times.len() / 2).unwrap_or(&f64::NAN));
@@ -136,28 +135,22 @@ fn declared(corpus: &Corpus, name: &str) -> String {
     }
 }
 
-async fn until(shows: impl Fn() -> Result<bool, Failure>) -> Result<(), Failure> {
-    let began = Instant::now();
-    while !shows()? {
+/// Asks until the first row will do.
+async fn until(
+    client: &mut Client,
+    tool: &str,
+    arguments: Value,
+    will_do: impl Fn(&Value) -> bool,
+) -> Result<(), Failure> {
+    let (began, arguments) = (Instant::now(), arguments.to_string());
+    loop {
+        let answer = answer(client, tool, &arguments).await?;
+        if will_do(&answer["results"][0]) {
+            return Ok(());
+        }
         if began.elapsed() > PATIENCE {
-            return Err(Failure::new(format!("an edit didn't show in {} s", PATIENCE.as_secs())));
+            return Err(Failure::new(format!("an edit didn't show in {} s: {answer}", PATIENCE.as_secs())));
         }
         tokio::time::sleep(PAUSE).await;
     }
-    Ok(())
-}
-
-fn shape() -> Shape {
-    Shape { limit: 1, freshness: Some(FreshnessPolicy::BestEffort), ..Shape::default() }
-}
-
-fn has_line(project: &Project, name: &str) -> Result<bool, Failure> {
-    let query = SearchQuery { text: name.to_owned(), mode: SearchMode::Text, shape: shape(), ..SearchQuery::default() };
-    Ok(project.search(&query, &|| false).map_err(refused)?.total > 0)
-}
-
-fn has_symbol(project: &Project, name: &str) -> Result<bool, Failure> {
-    let query = LocateQuery { by: LocateBy::Name(name.to_owned()), kind: None, shape: shape() };
-    let found = project.locate(&query, &|| false).map_err(refused)?;
-    Ok(found.rows.iter().any(|row| row.name == name))
 }

@@ -1,7 +1,7 @@
 //! The code index: how long it takes to make, what it takes, and how fast it answers beside ripgrep. No language server takes part.
 //!
 //! The index is made by a `codeyard index` of the same binary and asked in this process, as the server asks it. ripgrep is a process for
-//! each question, and question by question the sides take turns. Nothing is written into the tree: what is edited is a copy.
+//! each question, and question by question the sides take turns. Afterwards the same is asked of a server. Nothing is written into the tree: what is edited is a copy.
 
 mod asked;
 mod building;
@@ -9,6 +9,7 @@ mod copies;
 mod names;
 mod ripgrep;
 mod searching;
+mod served;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

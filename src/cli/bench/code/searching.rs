@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use super::asked::{Asked, Sort, questions};
 use super::ripgrep::{Line, Ripgrep};
-use super::{Built, refused};
+use super::{Built, refused, served};
 use crate::base::clock::Instant;
 use crate::base::limits::MAX_PAGE_SIZE;
 use crate::cli::Failure;
 use crate::cli::bench::args::Scenario;
 use crate::cli::bench::corpus::Corpus;
-use crate::cli::bench::process::status_bytes;
 use crate::cli::bench::report::{Report, Target};
-use crate::cli::bench::stats::{median, mib};
+use crate::cli::bench::stats::median;
 use crate::cli::bench::{Bench, figure};
 use crate::index::Project;
 use crate::model::code::{CaseRule, FreshnessPolicy, SearchMode, SearchQuery, Shape};
@@ -25,8 +24,6 @@ const ROUNDS: usize = 7;
 const MEDIAN_SHARE: f64 = 1.0 / 20.0;
 /// Of ripgrep's time, for each question.
 const WORST_SHARE: f64 = 1.2;
-/// The longest and the median of what the server itself holds.
-const SERVING_MIB: f64 = 300.0;
 /// More lines than any question finds.
 const ALL_LINES: usize = 100_000_000;
 
@@ -69,9 +66,7 @@ pub(super) async fn search(
     let notes = format!("ripgrep takes {:.1} times as long", middle.0 / middle.1);
     add("the median of the questions, ms", (Some(middle.0), middle.1), target, notes);
     add("the longest of the questions, ms", (Some(worst(&theirs)), worst(&ours)), None, String::new());
-    let held = status_bytes(std::process::id(), "RssAnon:").unwrap_or(0);
-    let notes = "of this process, after all questions".to_owned();
-    add("memory while serving, MiB", (None, mib(held)), Target::at_most(SERVING_MIB, "≤ 300 MiB"), notes);
+    served::questions(bench, corpus, built, (&asked, &theirs), report).await?;
     compare(corpus, project, ripgrep, &asked, report).await
 }
 
