@@ -20,6 +20,9 @@ use crate::model::code::SymbolKind;
 
 /// What an item says of itself to us.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// How a call is written: the word, what stands before it, whether it is a member, and what it stands in.
+type Written = (String, Option<String>, bool, Option<usize>);
+
 struct Token {
     path: String,
     /// The line of its name, from 1, and the column; nothing for a whole file.
@@ -78,8 +81,7 @@ impl Desk<'_> {
         let Some(document) = self.library.text(&known.path) else { return Ok(Vec::new()) };
         let presenter = Presenter::of_names(self.library, &known.path, self.encoding);
         // Calls that are written alike mean the same; each is looked up once.
-        let mut asked: BTreeMap<(String, Option<String>, bool, Option<usize>), (Spot, Vec<lsp::Range>)> =
-            BTreeMap::new();
+        let mut asked: BTreeMap<Written, (Spot, Vec<lsp::Range>)> = BTreeMap::new();
         for call in facts.references.iter().filter(|one| one.role == Role::Call) {
             let within = call.within.map(|within| within as usize);
             let is_inside = match at {

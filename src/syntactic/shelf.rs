@@ -69,6 +69,7 @@ impl<'s> Shelf<'s> {
     }
 }
 
+#[expect(clippy::boxed_local, reason = "handed to map_err as it comes")]
 fn failed(refusal: Box<Refusal>) -> Trouble {
     Trouble::Failed(refusal.message)
 }

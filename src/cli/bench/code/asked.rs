@@ -89,8 +89,8 @@ impl Words {
         let small = |path: &&PathBuf| fs::metadata(path).is_ok_and(|found| found.len() <= MAX_BYTES);
         let texts: Vec<String> =
             files.iter().filter(small).take(SAMPLE).filter_map(|path| fs::read_to_string(path).ok()).collect();
-        let (mut counts, mut phrases, mut called): (HashMap<&str, (usize, usize)>, Vec<String>, Vec<String>) =
-            Default::default();
+        let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
+        let (mut phrases, mut called) = (Vec::new(), Vec::new());
         for text in &texts {
             let mut here: BTreeMap<&str, usize> = BTreeMap::new();
             for line in text.lines() {

@@ -123,6 +123,7 @@ fn project(state: &Path, root: &Path) -> Result<Project, Failure> {
 }
 
 /// What a question was refused with.
+#[expect(clippy::boxed_local, reason = "handed to map_err as it comes")]
 fn refused(refusal: Box<crate::model::code::Refusal>) -> Failure {
     Failure::new(refusal.message)
 }
