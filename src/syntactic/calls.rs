@@ -18,11 +18,11 @@ use crate::index::project::navigate::{Found, Known};
 use crate::index::{Facts, Role};
 use crate::model::code::SymbolKind;
 
-/// What an item says of itself to us.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 /// How a call is written: the word, what stands before it, whether it is a member, and what it stands in.
 type Written = (String, Option<String>, bool, Option<usize>);
 
+/// What an item says of itself to us.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Token {
     path: String,
     /// The line of its name, from 1, and the column; nothing for a whole file.

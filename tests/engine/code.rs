@@ -69,6 +69,7 @@ fn rows(told: &Value) -> Vec<String> {
 }
 
 fn git(site: &Site, arguments: &[&str]) {
+    #[expect(clippy::disallowed_methods, reason = "the test plays the user who runs git")]
     let mut command = Command::new("git");
     command.current_dir(&site.root).args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
     command.env("GIT_CONFIG_GLOBAL", "/dev/null").args(["-c", "init.defaultBranch=main"]);
