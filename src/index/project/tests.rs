@@ -203,9 +203,9 @@ fn an_edit_is_searched_before_and_after_the_index_knows_of_it() {
     let refused = project.search(&strict, &|| false).unwrap_err();
     assert_eq!(refused.code, CodeError::IndexStale);
     // A file that git ignores is nobody's news.
-    place.write("target/.gitignore", "*\n");
+    place.write("target/.ignore", "*\n");
     place.write("target/made.rs", "fn another_made() {}\n");
-    project.changed(["target/made.rs".to_owned(), "target/.gitignore".to_owned()]);
+    project.changed(["target/made.rs".to_owned(), "target/.ignore".to_owned()]);
     assert_eq!(lines(&project, "another"), expected);
     let published = sync(&project, None);
     assert_eq!((published.files, published.changed), (2, 2));

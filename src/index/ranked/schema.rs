@@ -96,8 +96,16 @@ impl Fields {
         let mut document = TantivyDocument::default();
         document.add_text(self.name, name);
         document.add_text(self.squeezed, squeeze(name));
-        // Whoever searches by words wants what is there, not who imports it: an import is found by its whole name only.
-        if symbol.kind != SymbolKind::Use {
+        // Whoever searches by words wants what is there, not who imports it: an import is found by its whole name and by the
+        // last part of it only.
+        if symbol.kind == SymbolKind::Use {
+            let last =
+                name.rsplit(|letter: char| !letter.is_alphanumeric() && letter != '_').find(|part| !part.is_empty());
+            if let Some(last) = last.filter(|last| *last != name) {
+                document.add_text(self.name, last);
+                document.add_text(self.squeezed, squeeze(last));
+            }
+        } else {
             let bucket = name_words.len();
             document.add_text(self.words, joined(name_words.iter().map(|word| name_term(word, bucket))));
             document.add_text(self.scope, joined(scope_terms(facts, symbol)));

@@ -87,13 +87,18 @@ impl Store {
         Ok(self.0.query_row("PRAGMA user_version", [], |row| row.get(0))?)
     }
 
+    /// Makes the tables, unless another process has made them meanwhile.
     fn create(&self) -> Result<(), StoreError> {
-        self.0.execute_batch(include_str!("schema.sql"))?;
-        // Tells this database from one that lay here before.
-        let begun = i64::from_be_bytes(rand::random());
-        self.0.execute("INSERT INTO meta VALUES ('begun', ?)", [begun])?;
-        self.0.pragma_update(None, "user_version", FORMAT)?;
-        Ok(())
+        let immediate = rusqlite::TransactionBehavior::Immediate;
+        let transaction = rusqlite::Transaction::new_unchecked(&self.0, immediate)?;
+        if self.format()? == 0 {
+            self.0.execute_batch(include_str!("schema.sql"))?;
+            // Tells this database from one that lay here before.
+            let begun = i64::from_be_bytes(rand::random());
+            self.0.execute("INSERT INTO meta VALUES ('begun', ?)", [begun])?;
+            self.0.pragma_update(None, "user_version", FORMAT)?;
+        }
+        Ok(transaction.commit()?)
     }
 
     /// Does `work` in one transaction.
