@@ -77,7 +77,12 @@ const CLAUSES: &[(&str, &str, &str, &str)] = &[
     ("4.4", "least recently used goes first", "src/paging/store.rs", "the_least_recently_used_goes_first"),
     ("4.4", "ten minutes since last use", "src/paging/store.rs", "a_use_prolongs_and_the_end_is_exact"),
     ("5.1", "caps by name and value", "tests/contract/document.rs", "caps_by_name_and_value"),
-    ("5.1", "larger settings are clamped", "src/base/limits.rs", "larger_values_are_clamped_and_smaller_ones_stay"),
+    (
+        "5.1",
+        "larger settings are clamped",
+        "src/base/limits/tests.rs",
+        "larger_values_are_clamped_and_smaller_ones_stay",
+    ),
     ("5.1", "total caps", "src/canon/locations.rs", "caps_count_what_is_distinct"),
     ("5.2", "page size clamped", "tests/contract/decoding.rs", "defaults_and_clamps"),
     (

@@ -320,11 +320,14 @@ impl Walk<'_> {
             let (span, is_attribute) = leads[at];
             let text = slice(self.source, span).trim_end();
             let end = span.start as usize + text.len();
-            let Some(gap) = self.source.get(end..edge) else { break };
-            let breaks = gap.bytes().filter(|byte| *byte == b'\n').count();
+            // What was blanked out belongs to the declaration, so it stands between no comment and its declaration.
+            let (Some(gap), Some(blanked)) = (self.source.get(end..edge), self.smoothed.get(end..edge)) else { break };
+            let lines: Vec<&str> = gap.split('\n').collect();
+            let has_empty_line =
+                lines.get(1..lines.len() - 1).is_some_and(|within| within.iter().any(|line| line.trim().is_empty()));
             let line = bytes[..span.start as usize].iter().rev().take_while(|byte| **byte != b'\n');
             // What stands behind code on its line belongs to that code.
-            if breaks > 1 || !gap.trim().is_empty() || !line.clone().all(u8::is_ascii_whitespace) {
+            if has_empty_line || !blanked.trim().is_empty() || !line.clone().all(u8::is_ascii_whitespace) {
                 break;
             }
             if !is_attribute && !text.starts_with("//!") && !text.starts_with("#!") {

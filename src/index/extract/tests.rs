@@ -238,6 +238,20 @@ fn macros_and_conditions_of_c_lose_no_function() {
 }
 
 #[test]
+fn macros_of_c_take_no_comment_away() {
+    for (source, expected) in [
+        ("/** Says f. */\nMEM_STATIC int f(void) { return 0; }\n", "Says f."),
+        ("/**\n * Says f.\n */\nWEAK_ATTR\nthing_t f(\n    int a);\n", "Says f."),
+        ("/* Another thing. */\n\nMEM_STATIC int f(void) { return 0; }\n", ""),
+        ("/* Says g. */\nint g;\nMEM_STATIC int f(void) { return 0; }\n", ""),
+    ] {
+        let facts = extract(Language::C, source);
+        let found = facts.symbols.iter().find(|symbol| symbol.name == "f").unwrap();
+        assert_eq!(found.doc, expected, "{source}");
+    }
+}
+
+#[test]
 fn who_uses_what_is_known_by_role_and_place() {
     let facts = extract(Language::RUST, "use a::B;\nimpl B for C { fn d(&self) -> E { f(); \"ä\".g() } }");
     let shown: Vec<_> = facts.references.iter().map(|found| (found.role, &*found.name, found.column)).collect();
