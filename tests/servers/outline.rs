@@ -47,7 +47,12 @@ fn found_alike(language: corpus::Language, least: usize) {
         let facts = extract(parsed.expect("it is parsed"), &source);
         let ours: BTreeSet<(&str, u32)> =
             facts.symbols.iter().map(|symbol| (symbol.name.as_str(), symbol.name_line)).collect();
+        let lines: Vec<&str> = source.lines().collect();
         for (symbol, line) in listed(&raw.expect("symbols")) {
+            // What a macro makes of a name (`#define f prefix_f`) is written nowhere.
+            if !lines.get(line as usize - 1).is_some_and(|text| text.contains(&symbol)) {
+                continue;
+            }
             all += 1;
             if !ours.contains(&(symbol.as_str(), line)) {
                 missing.push(format!("{name}:{line} {symbol}"));
@@ -71,5 +76,5 @@ fn typescript() {
 
 #[test]
 fn c() {
-    found_alike(C, 600);
+    found_alike(C, 500);
 }
