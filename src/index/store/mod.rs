@@ -21,11 +21,14 @@ pub(super) use listing::{Held, LeftOut, Listed, Origin};
 pub(super) use manifests::{LIVE, ManifestHead, ManifestKey};
 
 use super::codec::Damaged;
+use crate::base::clock::Deadline;
 
 /// The number of the database's layout. Another one is never read.
 pub const FORMAT: u32 = 1;
 /// How long a connection waits for another one.
 const BUSY: Duration = Duration::from_secs(5);
+/// Between two attempts where it doesn't wait by itself.
+const BUSY_STEP: Duration = Duration::from_millis(10);
 
 /// Why the database can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -57,29 +60,36 @@ pub(super) struct Store(Connection);
 impl Store {
     /// Opens the database in `folder`, making it if it isn't there.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        let connection = Connection::open(folder.join(FILE))?;
-        connection.busy_timeout(BUSY)?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "NORMAL")?;
-        let store = Self(connection);
-        match store.format()? {
-            0 => store.create()?,
-            FORMAT => {}
-            found => return Err(StoreError::OtherFormat { found }),
-        }
-        Ok(store)
+        patiently(|| {
+            let connection = Connection::open(folder.join(FILE))?;
+            connection.busy_timeout(BUSY)?;
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.pragma_update(None, "synchronous", "NORMAL")?;
+            let store = Self(connection);
+            match store.format()? {
+                0 => store.create()?,
+                FORMAT => {}
+                found => return Err(StoreError::OtherFormat { found }),
+            }
+            Ok(store)
+        })
     }
 
     /// Opens a database that is there for reading.
     pub fn open_to_read(folder: &Path) -> Result<Self, StoreError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(folder.join(FILE), flags)?;
-        connection.busy_timeout(BUSY)?;
-        let store = Self(connection);
-        match store.format()? {
-            FORMAT => Ok(store),
-            found => Err(StoreError::OtherFormat { found }),
-        }
+        let read = || {
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let connection = Connection::open_with_flags(folder.join(FILE), flags)?;
+            connection.busy_timeout(BUSY)?;
+            let store = Self(connection);
+            match store.format()? {
+                FORMAT => Ok(Some(store)),
+                // Another process is just making it.
+                0 => Ok(None),
+                found => Err(StoreError::OtherFormat { found }),
+            }
+        };
+        patiently(read)?.map_or_else(|| Self::open(folder), Ok)
     }
 
     /// The number of the layout, also where it's another build's; 0: nothing was written.
@@ -103,7 +113,14 @@ impl Store {
 
     /// Does `work` in one transaction.
     pub fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let transaction = Transaction(self.0.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?);
+        let until = Deadline::after(BUSY);
+        let behavior = rusqlite::TransactionBehavior::Immediate;
+        let transaction = loop {
+            match rusqlite::Transaction::new_unchecked(&self.0, behavior).map_err(StoreError::from) {
+                Err(StoreError::Busy) if !until.passed() => std::thread::park_timeout(BUSY_STEP),
+                begun => break Transaction(begun?),
+            }
+        };
         let done = work(&transaction)?;
         transaction.0.commit()?;
         Ok(done)
@@ -144,6 +161,17 @@ impl Store {
     pub fn shrink(&self) -> Result<(), StoreError> {
         self.0.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")?;
         Ok(())
+    }
+}
+
+/// Does `work` again while others are in its way: not every step waits for them by itself.
+fn patiently<T>(work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let until = Deadline::after(BUSY);
+    loop {
+        match work() {
+            Err(StoreError::Busy) if !until.passed() => std::thread::park_timeout(BUSY_STEP),
+            done => return done,
+        }
     }
 }
 
