@@ -55,7 +55,9 @@ pub(super) async fn copies(
 /// Files from everywhere in the tree, committed.
 async fn copy(bench: &Bench, corpus: &Corpus) -> Result<(PathBuf, usize), Failure> {
     let tree = bench.scratch.folder("tree")?;
-    let all = corpus::files_below(&corpus.root);
+    let mut all = corpus::files_below(&corpus.root);
+    // A package's own may name everything in it, and nothing could be committed.
+    all.retain(|path| path.file_name().is_none_or(|name| name != ".gitignore"));
     let wanted: Vec<&PathBuf> = all.iter().step_by(all.len().div_ceil(FILES).max(1)).collect();
     for path in &wanted {
         corpus::copy_file(path, &corpus.root, &tree)?;
