@@ -134,6 +134,7 @@ $ codeyard doctor all/app/app.ts
       project root all: all/tsconfig.json names its project
       ready for 12 s, process 4711, id typescript-0a1b2c3d
     typescript-language-server: not needed; typescript comes first in the group typescript, and serves
+    syntactic: not needed; it stands in only where no other one is there; typescript serves
     eslint: not meant; its project has none of eslint.config.*, .eslintrc, .eslintrc.*
     biome: not meant; its project has none of biome.json, biome.jsonc, .biome.json, .biome.jsonc
     oxlint: not meant; its project has none of .oxlintrc.json, .oxlintrc.jsonc, oxlint.config.ts
