@@ -207,6 +207,10 @@ impl Walk<'_> {
             return;
         }
         let named = name(self.language, self.source, found);
+        // A heading of signs only.
+        if named.0.trim().is_empty() {
+            return;
+        }
         // What a script assigns to again isn't another variable.
         let is_script = matches!(self.language, Language::PYTHON | Language::RUBY | Language::BASH | Language::PHP);
         if is_script && is_value(kind) && !self.assigned.insert((parent, named.0.clone())) {

@@ -238,6 +238,13 @@ fn macros_and_conditions_of_c_lose_no_function() {
 }
 
 #[test]
+fn what_has_no_name_is_no_symbol() {
+    let facts = extract(Language::MARKDOWN, "# One\n\n###\n\n## Two\n");
+    let names: Vec<&str> = facts.symbols.iter().map(|symbol| symbol.name.as_str()).collect();
+    assert_eq!(names, ["One", "Two"]);
+}
+
+#[test]
 fn macros_of_c_take_no_comment_away() {
     for (source, expected) in [
         ("/** Says f. */\nMEM_STATIC int f(void) { return 0; }\n", "Says f."),
