@@ -219,13 +219,15 @@ impl Work<'_> {
             true => transaction.looked(&self.key, walked_at),
             false => transaction.put_manifest(&head, &read.listing),
         })?;
-        parse::parse(self, store, &read.listing)?;
-        job.status = JobStatus::Validating;
-        self.progress.status(JobStatus::Validating);
-        head.symbols = parse::count(store, &read.listing)?;
-        head.is_whole = true;
-        store.write(|transaction| transaction.complete(&self.key, head.symbols, true))?;
-        tidy::compact(self, store)?;
+        // Where nothing has changed nothing is published: whoever has the manifest in memory needn't read it again.
+        if !is_same || self.order.is_forced {
+            parse::parse(self, store, &read.listing)?;
+            job.status = JobStatus::Validating;
+            self.progress.status(JobStatus::Validating);
+            head.symbols = parse::count(store, &read.listing)?;
+            store.write(|transaction| transaction.complete(&self.key, head.symbols, true))?;
+            tidy::compact(self, store)?;
+        }
         Ok(Published { files: head.files, changed: read.changed, symbols: head.symbols })
     }
 

@@ -136,6 +136,11 @@ fn an_index_is_made_asked_and_kept() {
     again.watch();
     assert_eq!(sync(&again, None).changed, 3, "young stamps hide nothing");
     assert_eq!(lines(&again, "lie here"), ["README.md:3:Ships lie here."]);
+    // A job that finds nothing new publishes nothing.
+    let generation = |project: &Project| project.repository.reader().unwrap().generation().unwrap();
+    let before = generation(&again);
+    assert_eq!(sync(&again, None).symbols, project.status(None).unwrap().project.symbol_count);
+    assert_eq!(generation(&again), before);
 }
 
 #[test]
