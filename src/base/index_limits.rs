@@ -27,7 +27,7 @@ pub const MAX_RANKED_WORDS: usize = 8;
 /// Names in front of the name in a ranked question that are looked for.
 pub const MAX_RANKED_QUALIFIERS: usize = 4;
 /// Places in the symbol index that one ranked question starts from; what is rarer goes first.
-pub const MAX_RANKED_POSTINGS: u64 = 150_000;
+pub const MAX_RANKED_POSTINGS: u64 = 40_000;
 /// Terms with the same beginning that a ranked question looks at.
 pub const MAX_RANKED_EXPANSIONS: usize = 128;
 /// Longest ranked question, in bytes; longer ones are cut.

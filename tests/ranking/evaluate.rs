@@ -128,7 +128,7 @@ impl Indexed {
             let language = Language::of_file(&relative, text.lines().next().unwrap_or_default().as_bytes());
             if let Some(language) = language {
                 let facts = extract(language, &text);
-                writer.add(content, language, &facts).unwrap();
+                writer.add(index.documents(content, language, &facts)).unwrap();
                 all.insert(content, facts);
             }
             let class = PathClass::of(&relative);

@@ -326,12 +326,16 @@ impl Walk<'_> {
             let end = span.start as usize + text.len();
             // What was blanked out belongs to the declaration, so it stands between no comment and its declaration.
             let (Some(gap), Some(blanked)) = (self.source.get(end..edge), self.smoothed.get(end..edge)) else { break };
-            let lines: Vec<&str> = gap.split('\n').collect();
-            let has_empty_line =
-                lines.get(1..lines.len() - 1).is_some_and(|within| within.iter().any(|line| line.trim().is_empty()));
+            // The first letter decides: far behind a comment a file may have very many symbols.
+            if !blanked.chars().all(char::is_whitespace) {
+                break;
+            }
+            // What stands between the first line break and the last one is whole lines.
+            let within = gap.split_once('\n').and_then(|(_, rest)| rest.rsplit_once('\n'));
+            let has_empty_line = within.is_some_and(|(lines, _)| lines.split('\n').any(|line| line.trim().is_empty()));
             let line = bytes[..span.start as usize].iter().rev().take_while(|byte| **byte != b'\n');
             // What stands behind code on its line belongs to that code.
-            if has_empty_line || !blanked.trim().is_empty() || !line.clone().all(u8::is_ascii_whitespace) {
+            if has_empty_line || !line.clone().all(u8::is_ascii_whitespace) {
                 break;
             }
             if !is_attribute && !text.starts_with("//!") && !text.starts_with("#!") {

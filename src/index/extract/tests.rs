@@ -182,6 +182,16 @@ fn a_source_that_is_too_large_is_said_to_be_so() {
 }
 
 #[test]
+fn a_long_list_behind_one_comment_is_read_through_once() {
+    // Were each line to look back to the comment, this would be 100 GB to look at.
+    let lines: String =
+        (0..60_000).map(|at| format!("#define REGISTER_{at}_BASE_INDEX_OF_SOME_LENGTH 0x{at:04x}\n")).collect();
+    let facts = extract(Language::C, &format!("/* Registers. */\n{lines}"));
+    assert_eq!(facts.symbols.len(), 60_000);
+    assert_eq!((&*facts.symbols[0].doc, &*facts.symbols[1].doc), ("Registers.", ""));
+}
+
+#[test]
 fn keys_are_kept_up_to_a_depth_and_a_number() {
     let deep = "{\"k\":".repeat(9) + "1" + &"}".repeat(9);
     assert_eq!(extract(Language::JSON, &deep).symbols.len(), MAX_KEY_DEPTH);

@@ -16,8 +16,8 @@ use crate::index::facts::Facts;
 use crate::index::git::{BlobReader, Git};
 use crate::index::language::Language;
 use crate::index::manifest::ContentNo;
-use crate::index::ranked::SymbolWriter;
-use crate::index::store::{Held, Listed, Origin, Store};
+use crate::index::ranked::{Documents, SymbolWriter};
+use crate::index::store::{Held, Listed, Origin, PackedFacts, Store};
 use crate::index::text;
 
 /// Contents that wait for being written, per worker.
@@ -36,8 +36,15 @@ struct Open<'l> {
 struct Parsed {
     nth: usize,
     /// `None`: its bytes aren't there any more; the next job sees what is there instead.
-    facts: Option<Facts>,
+    made: Option<Made>,
     bytes: u64,
+}
+
+/// A content's symbols, as they are written.
+struct Made {
+    symbols: u32,
+    documents: Documents,
+    packed: PackedFacts,
 }
 
 /// How many symbols the files of a listing have.
@@ -100,19 +107,19 @@ fn write(
     open: &[Open<'_>],
     receive: Receiver<Result<Parsed, JobError>>,
 ) -> Result<(), JobError> {
-    let (mut waiting, mut nth, mut batch, mut bytes) = (BTreeMap::new(), 0, Vec::new(), 0);
+    let (mut waiting, mut nth, mut batch, mut bytes) = (BTreeMap::new(), 0, Batch::new(), 0);
     for parsed in receive {
         let parsed = parsed?;
         waiting.insert(parsed.nth, parsed);
         while let Some(parsed) = waiting.remove(&nth) {
             let content = &open[nth];
-            if let Some(facts) = parsed.facts {
+            if let Some(made) = parsed.made {
                 if replaces {
                     writer.remove(&[content.no]);
                 }
-                writer.add(content.no, content.language, &facts)?;
-                work.progress.symbols(facts.symbols.len() as u64);
-                batch.push((content.no, facts));
+                writer.add(made.documents)?;
+                work.progress.symbols(u64::from(made.symbols));
+                batch.push((content.no, made.symbols, made.packed));
             }
             bytes += parsed.bytes;
             work.progress.step(content.file.size);
@@ -130,12 +137,15 @@ fn write(
     commit(store, writer, &mut batch)
 }
 
-fn commit(store: &mut Store, writer: &mut SymbolWriter, batch: &mut Vec<(ContentNo, Facts)>) -> Result<(), JobError> {
+/// What waits for being committed: the number of symbols and the facts of each content.
+type Batch = Vec<(ContentNo, u32, PackedFacts)>;
+
+fn commit(store: &mut Store, writer: &mut SymbolWriter, batch: &mut Batch) -> Result<(), JobError> {
     writer.commit()?;
-    let parsed: Vec<(ContentNo, u32)> = batch.iter().map(|(no, facts)| (*no, facts.symbols.len() as u32)).collect();
+    let parsed: Vec<(ContentNo, u32)> = batch.iter().map(|(no, symbols, _)| (*no, *symbols)).collect();
     store.write(|transaction| {
-        for (no, facts) in batch.iter() {
-            transaction.put_facts(*no, facts)?;
+        for (no, _, packed) in batch.iter() {
+            transaction.put_facts(*no, packed)?;
         }
         transaction.set_features(FEATURES)?;
         transaction.parsed(&parsed)?;
@@ -147,9 +157,10 @@ fn commit(store: &mut Store, writer: &mut SymbolWriter, batch: &mut Vec<(Content
 
 /// What one worker does: whatever comes next.
 fn some(work: &Work<'_>, open: &[Open<'_>], next: &AtomicUsize, send: &SyncSender<Result<Parsed, JobError>>) {
-    let store = match work.repository.reader() {
-        Ok(store) => store,
-        Err(error) => return drop(send.send(Err(error.into()))),
+    let opened = work.repository.reader().map_err(JobError::from);
+    let (store, symbols) = match opened.and_then(|store| Ok((store, work.repository.symbols()?))) {
+        Ok(opened) => opened,
+        Err(error) => return drop(send.send(Err(error))),
     };
     let beneath = Beneath::open(&work.order.root);
     let blobs = work.order.reference.as_ref().and_then(|_| Git::of(&work.order.root)).map(|git| git.reader());
@@ -160,25 +171,32 @@ fn some(work: &Work<'_>, open: &[Open<'_>], next: &AtomicUsize, send: &SyncSende
         if work.stop.is_set() {
             return;
         }
-        let parsed = one(work, content, nth, &store, &beneath, blobs.as_ref(), &mut bytes);
+        let parsed = one(work, content, &store, &beneath, blobs.as_ref(), &mut bytes).map(|facts| {
+            let make = |facts: Facts| Made {
+                symbols: facts.symbols.len() as u32,
+                documents: symbols.documents(content.no, content.language, &facts),
+                packed: PackedFacts::of(&facts),
+            };
+            Parsed { nth, bytes: facts.as_ref().map_or(0, |_| content.file.size), made: facts.map(make) }
+        });
         if send.send(parsed).is_err() {
             return;
         }
     }
 }
 
+/// The facts of a content; `None`: its bytes aren't there any more.
 fn one(
     work: &Work<'_>,
     content: &Open<'_>,
-    nth: usize,
     store: &Store,
     beneath: &Beneath,
     blobs: Option<&BlobReader>,
     bytes: &mut Vec<u8>,
-) -> Result<Parsed, JobError> {
+) -> Result<Option<Facts>, JobError> {
     let sizes = work.settings.sizes;
     if content.file.size > sizes.parsed {
-        return Ok(Parsed { nth, facts: Some(Facts::default()), bytes: 0 });
+        return Ok(Some(Facts::default()));
     }
     let is_read = match &content.file.origin {
         Origin::Disk(_) => beneath.read(Path::new(&*content.file.path), sizes.parsed, bytes).is_ok(),
@@ -186,9 +204,8 @@ fn one(
     };
     // The file may have changed since it was numbered.
     if !is_read || store.hash_of(content.no)? != Some(sha256(&*bytes)) {
-        return Ok(Parsed { nth, facts: None, bytes: 0 });
+        return Ok(None);
     }
     let text = text::decode(bytes);
-    let facts = extract(content.language, &String::from_utf8_lossy(&text));
-    Ok(Parsed { nth, facts: Some(facts), bytes: bytes.len() as u64 })
+    Ok(Some(extract(content.language, &String::from_utf8_lossy(&text))))
 }

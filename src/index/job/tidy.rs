@@ -21,8 +21,11 @@ pub struct Swept {
     pub bytes: u64,
 }
 
-/// Merges segments when there are many. Readers go on with those they have open.
+/// Merges segments when there are many, those of symbols and those of texts. Readers go on with those they have open.
 pub(super) fn compact(work: &Work<'_>, store: &mut Store) -> Result<(), JobError> {
+    if work.repository.symbols()?.compact(&|time| work.stop.wait(time))? {
+        store.write(|transaction| transaction.publish())?;
+    }
     let rows = store.segments()?;
     if rows.len() <= MAX_SEGMENTS {
         return Ok(());

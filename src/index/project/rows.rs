@@ -1,5 +1,6 @@
 //! From what was found to rows.
 
+use std::collections::{HashMap, hash_map};
 use std::sync::Arc;
 
 use lru::LruCache;
@@ -13,7 +14,7 @@ use crate::base::limits::{MAX_CACHED_FACTS, MAX_PREVIEW_BYTES, MAX_PREVIEW_LINES
 use crate::index::facts::{Facts, Role, Symbol};
 use crate::index::manifest::{ContentNo, Entry};
 use crate::index::ranked::{Hit, RankedAsk};
-use crate::index::store::StoreError;
+use crate::index::store::{Folded, StoreError};
 use crate::model::code::{DetailLevel, Related, ResultType, Row, SymbolKind, Weights};
 
 /// Facts that were unpacked lately, by the index's incarnation and the content.
@@ -22,6 +23,12 @@ pub(super) struct FactsCache(Mutex<LruCache<(u64, ContentNo), Arc<Facts>>>);
 impl Default for FactsCache {
     fn default() -> Self {
         Self(Mutex::new(LruCache::new(MAX_CACHED_FACTS)))
+    }
+}
+
+impl FactsCache {
+    fn has(&self, key: (u64, ContentNo)) -> bool {
+        self.0.lock().contains(&key)
     }
 }
 
@@ -39,34 +46,48 @@ impl Here<'_> {
     }
 }
 
-/// What rows are made from.
+/// What rows are made from. Of one question: what several rows need is read once.
 pub(super) struct Rows<'r> {
-    pub project: &'r Project,
-    pub here: &'r Here<'r>,
-    pub view: &'r View,
-    pub detail: DetailLevel,
-    pub sources: Sources<'r>,
+    project: &'r Project,
+    here: &'r Here<'r>,
+    view: &'r View,
+    detail: DetailLevel,
+    sources: Sources<'r>,
+    folded: HashMap<ContentNo, Folded>,
+    /// By stable key: the symbols that have it.
+    same: HashMap<u64, Vec<(usize, u32)>>,
 }
 
-impl Rows<'_> {
+impl<'r> Rows<'r> {
+    /// For rows with these details.
+    pub fn new(project: &'r Project, here: &'r Here<'r>, view: &'r View, detail: DetailLevel) -> Self {
+        let (folded, same) = (HashMap::new(), HashMap::new());
+        Self { project, here, view, detail, sources: Sources::new(project), folded, same }
+    }
+
     /// The row of a hit.
     pub fn row(&mut self, hit: &Hit) -> Result<Row, StoreError> {
         let entry = &self.view.manifest.entries()[hit.entry];
         let mut row = match hit.ordinal {
-            Some(ordinal) => self.symbol(entry, ordinal)?,
+            Some(ordinal) => self.symbol(hit.entry, ordinal)?,
             None => self.file(entry)?,
         };
         row.score = Some(hit.reasons.final_score);
         Ok(row)
     }
 
-    /// The row of a symbol.
-    pub fn symbol(&mut self, entry: &Entry, ordinal: u32) -> Result<Row, StoreError> {
-        let facts = self.here.facts(&self.project.facts, self.view, entry.content)?;
-        let at = ordinal as usize;
+    /// The row of a symbol of the file at this place of the manifest.
+    pub fn symbol(&mut self, file: usize, ordinal: u32) -> Result<Row, StoreError> {
+        let entry = &self.view.manifest.entries()[file];
+        let (facts, at) = self.facts(entry, ordinal)?;
         let symbol = facts.symbols.get(at).ok_or(StoreError::Damaged)?;
         let hash = self.here.store.as_ref().map(|store| store.hash_of(entry.content)).transpose()?.flatten();
         let id = symbol_id(&hash.ok_or(StoreError::Damaged)?, ordinal, &entry.path);
+        let stable = entry.language.map(|language| {
+            let key = stable_key(language, &facts, at);
+            let same = self.same.entry(key).or_insert_with(|| self.view.ranked.stable(key));
+            stable_id(key, same.binary_search(&(file, ordinal)).unwrap_or(0))
+        });
         let mut row = Row {
             result_type: ResultType::Symbol,
             path: entry.path.to_string(),
@@ -77,12 +98,7 @@ impl Rows<'_> {
             name: symbol.name.clone(),
             result_id: result_id(&id),
             symbol_id: Some(id),
-            symbol_stable_id: entry.language.map(|language| {
-                let key = stable_key(language, &facts, at);
-                let same = self.view.ranked.stable(key);
-                let nth = same.iter().position(|(no, nth)| self.is_entry(*no, entry) && *nth == ordinal);
-                stable_id(key, nth.unwrap_or(0))
-            }),
+            symbol_stable_id: stable,
             ..Row::default()
         };
         if self.detail != DetailLevel::Location {
@@ -100,8 +116,23 @@ impl Rows<'_> {
         Ok(row)
     }
 
-    fn is_entry(&self, no: usize, entry: &Entry) -> bool {
-        self.view.manifest.entries().get(no).is_some_and(|other| other.path == entry.path)
+    /// Facts that hold the symbol, and where: all of the file where they are wanted or at hand, else what it stands in.
+    fn facts(&mut self, entry: &Entry, ordinal: u32) -> Result<(Arc<Facts>, usize), StoreError> {
+        let is_context = self.detail == DetailLevel::Context;
+        if is_context || self.project.facts.has((self.view.stamp.1, entry.content)) {
+            let facts = self.here.facts(&self.project.facts, self.view, entry.content)?;
+            return Ok((facts, ordinal as usize));
+        }
+        let folded = match self.folded.entry(entry.content) {
+            hash_map::Entry::Occupied(known) => known.into_mut(),
+            hash_map::Entry::Vacant(place) => {
+                let found = self.here.store.as_ref().map(|store| store.folded(entry.content)).transpose()?.flatten();
+                place.insert(found.ok_or(StoreError::Damaged)?)
+            }
+        };
+        let lineage = folded.lineage(ordinal)?.ok_or(StoreError::Damaged)?;
+        let last = lineage.symbols.len().saturating_sub(1);
+        Ok((Arc::new(lineage), last))
     }
 
     /// The row of a whole file.

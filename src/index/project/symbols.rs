@@ -2,7 +2,6 @@
 
 use super::handles::{SymbolId, is_path, parse_result_id, parse_stable_id, parse_symbol_id};
 use super::rows::Rows as Maker;
-use super::sources::Sources;
 use super::view::View;
 use super::{Ends, Here, Project, broken, filter};
 use crate::index::language::Language;
@@ -139,7 +138,7 @@ impl Project {
         if total > found.hits.len() && metadata.completeness == Completeness::Complete {
             metadata.completeness = Completeness::Truncated;
         }
-        let mut maker = Maker { project: self, here, view, detail: shape.detail, sources: Sources::new(self) };
+        let mut maker = Maker::new(self, here, view, shape.detail);
         let mut rows = Vec::with_capacity(found.hits.len());
         for hit in &found.hits {
             let mut row = maker.row(hit).map_err(|error| store_broken(&error, here))?;

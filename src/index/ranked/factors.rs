@@ -223,9 +223,9 @@ pub(super) fn final_score(reasons: &Reasons, weights: &Weights) -> f64 {
     rounded(sum / weights.sum())
 }
 
-/// To four digits behind the point.
+/// To four digits behind the point. No factor is below zero, so that cutting rounds.
 pub(super) fn rounded(number: f64) -> f64 {
-    (number * 10_000.0).round() / 10_000.0
+    (number * 10_000.0 + 0.5) as u64 as f64 / 10_000.0
 }
 
 fn shortness((_, slope, usual): (f64, f64, f64), length: usize) -> f64 {

@@ -23,7 +23,7 @@ mod words;
 
 pub use crate::model::code::{BadWeight, Weights};
 pub use intent::classify;
-pub use store::{RankError, SymbolIndex, SymbolWriter};
+pub use store::{Documents, RankError, SymbolIndex, SymbolWriter};
 pub use view::View;
 
 use crate::index::{ContentNo, Entry, Language};

@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
-use tantivy::indexer::LogMergePolicy;
+use tantivy::indexer::{LogMergePolicy, MergePolicy, NoMergePolicy};
 use tantivy::schema::document::TantivyDocument;
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
 
@@ -16,6 +19,13 @@ use super::view::View;
 
 /// The file beside tantivy's that says how documents were made.
 const FORMAT_FILE: &str = "format";
+/// So many segments of similar sizes are made one.
+const MIN_MERGED_SEGMENTS: usize = 6;
+/// A segment of more symbols stays as it is.
+const MAX_MERGED_SYMBOLS: usize = 4_000_000;
+/// Between two looks whether a merge is done.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// Why the symbol index can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -121,11 +131,49 @@ impl SymbolIndex {
     /// Another process has it, or the disk fails.
     pub fn writer(&self) -> Result<SymbolWriter, RankError> {
         let writer: IndexWriter = self.index.writer_with_num_threads(1, SYMBOL_WRITER_BYTES)?;
-        let mut policy = LogMergePolicy::default();
-        policy.set_min_num_segments(6);
-        policy.set_max_docs_before_merge(4_000_000);
-        writer.set_merge_policy(Box::new(policy));
+        // Segments are merged when a job is done, not each time a few more are there: a large build would write itself anew
+        // several times.
+        writer.set_merge_policy(Box::new(NoMergePolicy));
         Ok(SymbolWriter { writer, fields: self.fields })
+    }
+
+    /// All symbols of a content, as a writer adds them. Making them takes about as long as adding them, and can be done on any
+    /// thread.
+    pub fn documents(&self, content: ContentNo, language: Language, facts: &Facts) -> Documents {
+        let symbols = (0_u32..).zip(facts.symbols.iter().take(MAX_SYMBOLS_PER_CONTENT));
+        Documents(symbols.map(|(at, symbol)| self.fields.document(content, language, facts, at, symbol)).collect())
+    }
+
+    /// Makes one segment of those of similar sizes where there are many, one group after the other. Readers go on with those they
+    /// have open. Meanwhile `rest` is called with times to wait for; it ends the wait, and all of this, by saying so. Says whether
+    /// anything was merged.
+    ///
+    /// # Errors
+    /// Another process writes, or the disk fails.
+    pub fn compact(&self, rest: &dyn Fn(Duration) -> bool) -> Result<bool, RankError> {
+        let mut policy = LogMergePolicy::default();
+        policy.set_min_num_segments(MIN_MERGED_SEGMENTS);
+        policy.set_max_docs_before_merge(MAX_MERGED_SYMBOLS);
+        let groups = policy.compute_merge_candidates(&self.index.searchable_segment_metas()?);
+        if groups.is_empty() {
+            return Ok(false);
+        }
+        let mut writer = self.writer()?.writer;
+        let mut has_merged = false;
+        for group in groups {
+            let mut merging = pin!(writer.merge(&group.0));
+            let mut pause = FIRST_PAUSE;
+            loop {
+                match merging.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                    Poll::Ready(merged) => break has_merged |= merged?.is_some(),
+                    // Dropping the writer forgets the merge.
+                    Poll::Pending if rest(pause) => return Ok(has_merged),
+                    Poll::Pending => pause = (pause * 2).min(LONGEST_PAUSE),
+                }
+            }
+        }
+        writer.wait_merging_threads()?;
+        Ok(has_merged)
     }
 
     /// Looks at what was committed last, by whichever process.
@@ -174,6 +222,9 @@ impl SymbolIndex {
     }
 }
 
+/// Symbols of one content, ready to be added.
+pub struct Documents(Vec<TantivyDocument>);
+
 /// Adds and removes symbols. What was written is seen by nobody before [`Self::commit`]; dropping it forgets the rest.
 pub struct SymbolWriter {
     writer: IndexWriter<TantivyDocument>,
@@ -181,13 +232,13 @@ pub struct SymbolWriter {
 }
 
 impl SymbolWriter {
-    /// Adds all symbols of a content. May wait while memory is written out.
+    /// Adds symbols. May wait while memory is written out.
     ///
     /// # Errors
     /// The disk fails.
-    pub fn add(&mut self, content: ContentNo, language: Language, facts: &Facts) -> Result<(), RankError> {
-        for (ordinal, symbol) in (0_u32..).zip(facts.symbols.iter().take(MAX_SYMBOLS_PER_CONTENT)) {
-            self.writer.add_document(self.fields.document(content, language, facts, ordinal, symbol))?;
+    pub fn add(&mut self, documents: Documents) -> Result<(), RankError> {
+        for document in documents.0 {
+            self.writer.add_document(document)?;
         }
         Ok(())
     }
@@ -206,13 +257,5 @@ impl SymbolWriter {
     pub fn commit(&mut self) -> Result<(), RankError> {
         self.writer.commit()?;
         Ok(())
-    }
-
-    /// Waits until segments that should be one are one; after a full build.
-    ///
-    /// # Errors
-    /// The disk fails.
-    pub fn finish(self) -> Result<(), RankError> {
-        Ok(self.writer.wait_merging_threads()?)
     }
 }

@@ -94,13 +94,13 @@ fn made<'a>(files: impl Iterator<Item = &'a File>, every: usize) -> Made {
     let index = SymbolIndex::open(folder.path()).unwrap();
     let mut writer = index.writer().unwrap();
     for (at, file) in files.enumerate() {
-        writer.add(file.content, rust(), &facts(file.symbols)).unwrap();
+        writer.add(index.documents(file.content, rust(), &facts(file.symbols))).unwrap();
         if at % every == every - 1 {
             writer.commit().unwrap();
         }
     }
     writer.commit().unwrap();
-    writer.finish().unwrap();
+    drop(writer);
     index.reload().unwrap();
     Made { index, folder }
 }
@@ -250,9 +250,9 @@ fn neither_order_nor_commits_nor_what_else_is_there_change_an_answer() {
     let with_removed = made(FILES.iter(), 2);
     let mut writer = with_removed.index.writer().unwrap();
     writer.remove(&[3, 9]);
-    writer.add(3, rust(), &facts(FILES[3].symbols)).unwrap();
+    writer.add(with_removed.index.documents(3, rust(), &facts(FILES[3].symbols))).unwrap();
     writer.commit().unwrap();
-    writer.finish().unwrap();
+    drop(writer);
     with_removed.index.reload().unwrap();
     assert_eq!(answers(&with_removed), right, "removed and added again");
     assert_eq!(with_removed.index.view(manifest()).unwrap().symbol_count(), 14);
@@ -265,7 +265,7 @@ fn a_view_stays_as_it_is_and_another_process_commit_is_seen_after_reload() {
     let other = SymbolIndex::open(made.folder.path()).unwrap();
     let mut writer = other.writer().unwrap();
     assert!(matches!(made.index.writer(), Err(RankError::Busy)));
-    writer.add(4, rust(), &facts(FILES[4].symbols)).unwrap();
+    writer.add(other.documents(4, rust(), &facts(FILES[4].symbols))).unwrap();
     let before = made.index.view(manifest()).unwrap();
     writer.commit().unwrap();
     assert_eq!(locate(&before, "validate_token"), [""; 0]);
@@ -273,7 +273,7 @@ fn a_view_stays_as_it_is_and_another_process_commit_is_seen_after_reload() {
     assert_eq!(locate(&made.index.view(manifest()).unwrap(), "validate_token"), ["src/jwt.rs#validate_token"]);
     assert_eq!(locate(&old, "validate_token"), [""; 0]);
     // What wasn't committed is forgotten.
-    writer.add(9, rust(), &facts(FILES[5].symbols)).unwrap();
+    writer.add(other.documents(9, rust(), &facts(FILES[5].symbols))).unwrap();
     drop(writer);
     drop(other);
     assert_eq!(SymbolIndex::open(made.folder.path()).unwrap().symbol_count(), 11);

@@ -49,9 +49,9 @@ impl Top {
         Self { most, heap: BinaryHeap::new() }
     }
 
-    /// Whether a hit with this score could still be kept.
-    pub fn may_take(&self, score: f64) -> bool {
-        self.heap.len() < self.most || self.heap.peek().is_some_and(|least| micros(score) >= least.0.key.0)
+    /// Whether a hit with this score, as [`micros`] gives it, could still be kept.
+    pub fn may_take(&self, score: u64) -> bool {
+        self.heap.len() < self.most || self.heap.peek().is_some_and(|least| score >= least.0.key.0)
     }
 
     /// Keeps the hit if it is among the best.
@@ -78,9 +78,9 @@ impl Top {
     }
 }
 
-/// Scores have four digits, so that this tells them apart.
-fn micros(score: f64) -> u64 {
-    (score * 1e6).round() as u64
+/// A score as a whole number; scores have four digits, so that this tells them apart. None is below zero, so that cutting rounds.
+pub(super) fn micros(score: f64) -> u64 {
+    (score * 1e6 + 0.5) as u64
 }
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
         let kept = |order: &mut dyn Iterator<Item = &(usize, Option<u32>, f64)>, most| {
             let mut top = Top::new(most);
             for (entry, ordinal, final_score) in order {
-                if top.may_take(*final_score) {
+                if top.may_take(micros(*final_score)) {
                     top.take(*entry, 0, *ordinal, Reasons { final_score: *final_score, ..Reasons::default() });
                 }
             }

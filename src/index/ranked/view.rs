@@ -1,6 +1,5 @@
 //! One published state of the symbol index beside one manifest: where questions are answered.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use tantivy::columnar::ColumnValues;
@@ -17,7 +16,7 @@ use super::intent::Asked;
 use super::lanes::Plan;
 use super::schema::{Fields, Info};
 use super::store::RankError;
-use super::top::Top;
+use super::top::{Top, micros};
 use super::words::cut;
 use super::{Ranked, RankedAsk};
 
@@ -41,13 +40,19 @@ pub struct View {
     symbols: u64,
     /// The index holds no others.
     is_all: bool,
-    /// No content is shown by several files.
-    is_plain: bool,
 }
 
 struct Columns {
     content: Arc<dyn ColumnValues<u64>>,
     info: Arc<dyn ColumnValues<u64>>,
+    /// One bit for each document: it was removed, or not exactly one file shows it.
+    odd: Box<[u64]>,
+}
+
+impl Columns {
+    fn is_odd(&self, doc: DocId) -> bool {
+        self.odd.get(doc as usize / 64).is_none_or(|word| word & (1 << (doc % 64)) != 0)
+    }
 }
 
 impl View {
@@ -62,44 +67,38 @@ impl View {
         for segment in searcher.segment_readers() {
             let column =
                 |name| -> Result<_, RankError> { Ok(segment.fast_fields().u64(name)?.first_or_default_col(u64::MAX)) };
-            columns.push(Columns { content: column("content")?, info: column("info")? });
+            columns.push(Columns { content: column("content")?, info: column("info")?, odd: Box::default() });
         }
         let paths = Paths::new(&manifest);
-        let is_plain = !shown.contains(&SEVERAL);
-        let mut view = Self {
-            searcher,
-            fields,
-            manifest,
-            shown: shown.into(),
-            paths,
-            columns,
-            symbols: 0,
-            is_all: false,
-            is_plain,
-        };
+        let shown = shown.into();
+        let mut view = Self { searcher, fields, manifest, shown, paths, columns, symbols: 0, is_all: false };
         view.count();
         Ok(view)
     }
 
+    /// Looks at each document once: whether and how it is shown.
     fn count(&mut self) {
-        let mut all = 0;
-        let mut deleted = 0;
+        let (mut all, mut symbols) = (0, 0);
+        let mut columns = std::mem::take(&mut self.columns);
         let mut block = [0; BLOCK];
-        for (segment, columns) in self.searcher.segment_readers().iter().zip(&self.columns) {
-            deleted += segment.num_deleted_docs();
+        for (segment, columns) in self.searcher.segment_readers().iter().zip(&mut columns) {
+            let mut odd = vec![0_u64; (segment.max_doc() as usize).div_ceil(64)];
             all += u64::from(segment.max_doc());
             let mut from = 0;
             while from < segment.max_doc() {
                 let length = BLOCK.min((segment.max_doc() - from) as usize);
                 columns.content.get_range(u64::from(from), &mut block[..length]);
-                let docs = (from..).zip(&block[..length]);
-                let shown =
-                    docs.filter(|(doc, content)| self.where_shown(**content) != NOWHERE && !segment.is_deleted(*doc));
-                self.symbols += shown.count() as u64;
+                for (doc, content) in (from..).zip(&block[..length]) {
+                    let shown = self.where_shown(*content);
+                    let is_shown = shown != NOWHERE && !segment.is_deleted(doc);
+                    symbols += u64::from(is_shown);
+                    odd[doc as usize / 64] |= u64::from(!is_shown || shown == SEVERAL) << (doc % 64);
+                }
                 from += length as u32;
             }
+            columns.odd = odd.into();
         }
-        self.is_all = deleted == 0 && all == self.symbols;
+        (self.columns, self.symbols, self.is_all) = (columns, symbols, all == symbols);
     }
 
     fn where_shown(&self, content: u64) -> u32 {
@@ -175,6 +174,28 @@ impl View {
     }
 }
 
+/// By set of lanes: the most that a score can be. What is asked most is remembered.
+struct Bounds(Box<[(u64, u64)]>);
+
+impl Bounds {
+    /// Sets that are remembered; a power of two.
+    const PLACES: usize = 1_024;
+
+    fn new() -> Self {
+        // The empty set is never asked about.
+        Self(vec![(0, 0); Self::PLACES].into())
+    }
+
+    fn of(&mut self, lanes: u64, scoring: &Scoring) -> u64 {
+        let at = lanes.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - Self::PLACES.ilog2());
+        let place = &mut self.0[at as usize];
+        if place.0 != lanes {
+            *place = (lanes, micros(scoring.bound_of_lanes(lanes)));
+        }
+        place.1
+    }
+}
+
 /// One question under way.
 struct Work<'a> {
     view: &'a View,
@@ -184,8 +205,7 @@ struct Work<'a> {
     total: usize,
     /// By entry: 0 if it wasn't looked at yet, 1 if it doesn't pass, else 2 and how many words its path holds.
     known: Vec<u8>,
-    /// By set of lanes: the most that a score can be.
-    bounds: HashMap<u64, f64>,
+    bounds: Bounds,
     /// What stands before the name must be around it or in its path.
     is_strict: bool,
 }
@@ -193,7 +213,7 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn new(view: &'a View, ask: &'a RankedAsk<'a>, asked: &'a Asked) -> Self {
         let known = vec![0; view.manifest.entries().len()];
-        Self { view, ask, asked, top: Top::new(ask.limit), total: 0, known, bounds: HashMap::new(), is_strict: false }
+        Self { view, ask, asked, top: Top::new(ask.limit), total: 0, known, bounds: Bounds::new(), is_strict: false }
     }
 
     /// The entry, if it passes.
@@ -242,25 +262,24 @@ impl<'a> Work<'a> {
             plan.recount(&view.searcher, |segment, docs| view.count_shown(segment, docs))?;
         }
         let scoring = Scoring::new(self.asked, weights, self.ask.kind, &plan.lanes, view.symbols);
+        let counts_all = self.counts_all();
         for (segment, columns) in view.searcher.segment_readers().iter().zip(&view.columns) {
             let has_deletes = segment.has_deletes();
             plan.candidates(segment, |doc, lanes| {
-                if !(has_deletes && segment.is_deleted(doc)) {
-                    self.consider(&scoring, columns, doc, lanes);
+                // Most candidates are too far behind to look at. They only count, once for each file that shows them.
+                let is_hopeless = counts_all && !self.top.may_take(self.bounds.of(lanes, &scoring));
+                let is_odd = columns.is_odd(doc);
+                if is_hopeless && !is_odd {
+                    self.total += 1;
+                } else if !(is_odd && has_deletes && segment.is_deleted(doc)) {
+                    self.consider(&scoring, columns, is_hopeless, doc, lanes);
                 }
             })?;
         }
         Ok(())
     }
 
-    fn consider(&mut self, scoring: &Scoring, columns: &Columns, doc: DocId, lanes: u64) {
-        // Most candidates are too far behind to look at. They only count, once for each file that shows them.
-        let is_hopeless = self.counts_all()
-            && !self.top.may_take(*self.bounds.entry(lanes).or_insert_with(|| scoring.bound_of_lanes(lanes)));
-        if is_hopeless && self.view.is_all && self.view.is_plain {
-            self.total += 1;
-            return;
-        }
+    fn consider(&mut self, scoring: &Scoring, columns: &Columns, is_hopeless: bool, doc: DocId, lanes: u64) {
         let content = columns.content.get_val(doc);
         let shown = self.view.where_shown(content);
         if shown == NOWHERE {
@@ -278,7 +297,7 @@ impl<'a> Work<'a> {
             return;
         }
         let candidate = scoring.candidate(lanes, info);
-        let may_be_kept = self.top.may_take(scoring.bound(&candidate));
+        let may_be_kept = self.top.may_take(micros(scoring.bound(&candidate)));
         let view = self.view;
         let content = content as ContentNo;
         let mut one = |at: usize| {

@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::facts::{decode, encode};
+use super::facts::{Folded, decode, encode};
 use super::{LeftOut, Store, StoreError, Transaction};
 use crate::base::limits::MAX_PACKED_FACTS_BYTES;
 use crate::index::codec::{pack, unpack};
@@ -98,11 +98,20 @@ impl Store {
 
     /// What is known of a content; nothing, if it wasn't parsed.
     pub fn facts(&self, no: ContentNo) -> Result<Option<Facts>, StoreError> {
+        Ok(self.unpacked(no)?.map(|bytes| decode(&bytes)).transpose()?)
+    }
+
+    /// The same, to be read symbol by symbol.
+    pub fn folded(&self, no: ContentNo) -> Result<Option<Folded>, StoreError> {
+        Ok(self.unpacked(no)?.map(Folded::of).transpose()?)
+    }
+
+    fn unpacked(&self, no: ContentNo) -> Result<Option<Vec<u8>>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT packed FROM facts WHERE no = ?")?;
         let mut rows = statement.query([no])?;
         let Some(row) = rows.next()? else { return Ok(None) };
         let packed = row.get_ref(0)?.as_blob().map_err(|_| StoreError::Damaged)?;
-        Ok(Some(decode(&unpack(packed, MAX_PACKED_FACTS_BYTES)?)?))
+        Ok(Some(unpack(packed, MAX_PACKED_FACTS_BYTES)?))
     }
 
     /// The contents that no segment covers, ordered.
@@ -137,6 +146,17 @@ impl Store {
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+/// Facts as they are stored; made before the transaction begins, by any thread.
+pub(in crate::index) struct PackedFacts(Option<Vec<u8>>);
+
+impl PackedFacts {
+    /// Those of a content.
+    pub fn of(facts: &Facts) -> Self {
+        let is_empty = facts.symbols.is_empty() && facts.references.is_empty();
+        Self((!is_empty).then(|| pack(&encode(facts))))
     }
 }
 
@@ -175,13 +195,13 @@ impl Transaction<'_> {
     }
 
     /// Stores what is known of a content. It counts as parsed once [`Self::parsed`] says so.
-    pub fn put_facts(&self, no: ContentNo, facts: &Facts) -> Result<(), StoreError> {
-        if facts.symbols.is_empty() && facts.references.is_empty() {
+    pub fn put_facts(&self, no: ContentNo, facts: &PackedFacts) -> Result<(), StoreError> {
+        let Some(packed) = &facts.0 else {
             self.0.prepare_cached("DELETE FROM facts WHERE no = ?")?.execute([no])?;
             return Ok(());
-        }
+        };
         let mut statement = self.0.prepare_cached("INSERT OR REPLACE INTO facts VALUES (?, ?)")?;
-        statement.execute(params![no, pack(&encode(facts))])?;
+        statement.execute(params![no, packed])?;
         Ok(())
     }
 

@@ -46,6 +46,63 @@ pub(in crate::index) fn decode(bytes: &[u8]) -> Result<Facts, Damaged> {
     if from.0.is_empty() { Ok(Facts { symbols, references, has_errors }) } else { Err(Damaged) }
 }
 
+/// Facts that are still bytes. A question that is about one symbol of a file needn't read all the others.
+pub(in crate::index) struct Folded {
+    bytes: Vec<u8>,
+    /// Where each symbol begins.
+    places: Vec<usize>,
+}
+
+impl Folded {
+    /// Of the bytes of [`encode`].
+    pub fn of(bytes: Vec<u8>) -> Result<Self, Damaged> {
+        let mut from = Reader(&bytes);
+        from.number()?;
+        let count = from.count()?;
+        let mut places = Vec::with_capacity(count);
+        for _ in 0..count {
+            places.push(bytes.len() - from.0.len());
+            pass_over(&mut from)?;
+        }
+        Ok(Self { bytes, places })
+    }
+
+    /// A symbol behind all that it stands in, as facts of nothing else: their last symbol. `None`: there is no such symbol.
+    pub fn lineage(&self, ordinal: u32) -> Result<Option<Facts>, Damaged> {
+        let mut symbols = Vec::new();
+        let mut at = Some(ordinal as usize);
+        while let Some(place) = at.and_then(|at| self.places.get(at)) {
+            let found = symbol(&mut Reader(self.bytes.get(*place..).ok_or(Damaged)?))?;
+            // A parent stands before its children, so this ends.
+            let parent = found.parent.map(|parent| parent as usize).filter(|parent| at.is_some_and(|at| *parent < at));
+            symbols.push(found);
+            at = parent;
+        }
+        symbols.reverse();
+        for (at, symbol) in (0_u32..).zip(&mut symbols) {
+            symbol.parent = at.checked_sub(1);
+        }
+        Ok((!symbols.is_empty()).then(|| Facts { symbols, ..Facts::default() }))
+    }
+}
+
+fn pass_over(from: &mut Reader<'_>) -> Result<(), Damaged> {
+    from.bytes(2)?;
+    from.small()?;
+    for _ in 0..TEXTS {
+        let length = usize::try_from(from.number()?).map_err(|_| Damaged)?;
+        from.bytes(length)?;
+    }
+    for _ in 0..NUMBERS {
+        from.small()?;
+    }
+    Ok(())
+}
+
+/// Texts and numbers of a symbol.
+const TEXTS: usize = 5;
+const NUMBERS: usize = 4;
+
 fn symbol(from: &mut Reader<'_>) -> Result<Symbol, Damaged> {
     let kind = SymbolKind::from_number(from.byte()?).ok_or(Damaged)?;
     let flags = from.byte()?;
@@ -105,9 +162,45 @@ mod tests {
             has_errors: true,
         };
         let bytes = encode(&facts);
-        assert_eq!(decode(&bytes), Ok(facts));
+        let folded = Folded::of(bytes.clone()).unwrap();
+        assert_eq!(decode(&bytes), Ok(facts.clone()));
         for end in 0..bytes.len() {
             assert_eq!(decode(&bytes[..end]), Err(Damaged), "{end}");
+        }
+        let lineage = folded.lineage(1).unwrap().unwrap();
+        assert_eq!(lineage.symbols, facts.symbols);
+        assert_eq!(lineage.qualified_name(1), facts.qualified_name(1));
+        assert_eq!(folded.lineage(0).unwrap().unwrap().symbols, facts.symbols[..1]);
+        assert_eq!(folded.lineage(2), Ok(None));
+        for end in 0..20 {
+            assert!(Folded::of(bytes[..end].to_vec()).is_err(), "{end}");
+        }
+    }
+
+    #[test]
+    fn a_symbol_is_read_with_what_it_stands_in_alone() {
+        let symbol = |name: &str, parent| Symbol {
+            kind: SymbolKind::Class,
+            name: name.into(),
+            parent,
+            scope: None,
+            marker: String::new(),
+            visibility: Visibility::Public,
+            signature: "x".repeat(300),
+            doc: String::new(),
+            line_start: 1,
+            line_end: 2,
+            name_line: 1,
+            name_column: 0,
+            is_definition: true,
+        };
+        let symbols = vec![symbol("a", None), symbol("b", None), symbol("c", Some(0)), symbol("d", Some(2))];
+        let facts = Facts { symbols, ..Facts::default() };
+        let folded = Folded::of(encode(&facts)).unwrap();
+        for (at, name) in [(0, "a"), (1, "b"), (2, "a::c"), (3, "a::c::d")] {
+            let lineage = folded.lineage(at).unwrap().unwrap();
+            assert_eq!(lineage.qualified_name(lineage.symbols.len() - 1), name);
+            assert_eq!(facts.qualified_name(at as usize), name);
         }
     }
 }

@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 
-pub(super) use contents::{Blob, ContentKey, NewContent, SegmentRow};
+pub(super) use contents::{Blob, ContentKey, NewContent, PackedFacts, SegmentRow};
+pub(super) use facts::Folded;
 pub(super) use jobs::Job;
 pub(super) use listing::{Held, LeftOut, Listed, Origin};
 pub(super) use manifests::{LIVE, ManifestHead, ManifestKey};
