@@ -199,6 +199,7 @@ impl Drop for Reader<'_> {
         if let Some(store) = self.store.take()
             && readers.len() < IDLE_READERS
         {
+            store.release();
             readers.push((self.incarnation, store));
         }
     }

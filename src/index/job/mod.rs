@@ -27,10 +27,13 @@ use crate::model::code::{JobMode, JobStatus};
 pub use progress::{JobProgress, Phase, Progress, Stop};
 use read::Wanted;
 pub use tidy::Swept;
-pub(super) use tidy::sweep;
+pub(super) use tidy::{is_gone, sweep};
 
 /// How often a job that waits for the lock asks for it.
 pub(super) const LOCK_POLL: Duration = Duration::from_millis(50);
+
+/// Contents to parse, at most, that a job publishes together with the files that show them.
+const PUBLISHED_AT_ONCE: usize = 64;
 
 /// What a job is to do.
 #[derive(Debug, Clone)]
@@ -138,7 +141,7 @@ pub(super) fn run(
 ) -> Result<Published, JobError> {
     let mut store = repository.writer()?;
     let mut job = planned(order, JobMode::Full);
-    let key = key_of(order);
+    let key = ManifestKey::of(&order.root, order.reference.as_deref());
     if store.manifest(&key)?.is_some_and(|head| head.is_whole) && !order.is_forced {
         job.mode = JobMode::Incremental;
     }
@@ -159,13 +162,6 @@ pub(super) fn run(
     progress.end(job.status);
     let written = store.write(|transaction| transaction.put_job(&job));
     done.and_then(|published| Ok(written.map(|()| published)?))
-}
-
-fn key_of(order: &Order) -> ManifestKey {
-    match &order.reference {
-        Some(reference) => ManifestKey::commit(reference),
-        None => ManifestKey::live(&order.root.to_string_lossy()),
-    }
 }
 
 fn locked(repository: &Repository, stop: &Stop) -> Result<WriterLock, JobError> {
@@ -204,8 +200,8 @@ impl Work<'_> {
         job.changed = read.changed;
         self.progress.changed(read.changed);
         store.write(|transaction| transaction.put_job(job))?;
-        let is_same =
-            head.as_ref().is_some_and(|head| head.is_whole && head.commit == commit) && read.listing == before;
+        let was_whole = head.as_ref().is_some_and(|head| head.is_whole);
+        let is_same = was_whole && head.as_ref().is_some_and(|head| head.commit == commit) && read.listing == before;
         let mut head = ManifestHead {
             id: 0,
             key: self.key.clone(),
@@ -213,21 +209,30 @@ impl Work<'_> {
             published_at: walked_at,
             files: read.listing.iter().filter(|file| file.is_searched()).count() as u64,
             symbols: head.map_or(0, |head| head.symbols),
-            is_whole: is_same,
+            is_whole: false,
         };
-        store.write(|transaction| match is_same {
-            true => transaction.looked(&self.key, walked_at),
-            false => transaction.put_manifest(&head, &read.listing),
-        })?;
-        // Where nothing has changed nothing is published: whoever has the manifest in memory needn't read it again.
-        if !is_same || self.order.is_forced {
-            parse::parse(self, store, &read.listing)?;
-            job.status = JobStatus::Validating;
-            self.progress.status(JobStatus::Validating);
-            head.symbols = parse::count(store, &read.listing)?;
-            store.write(|transaction| transaction.complete(&self.key, head.symbols, true))?;
-            tidy::compact(self, store)?;
+        if is_same && !self.order.is_forced {
+            // Nothing is published: whoever has the manifest in memory needn't read it again.
+            store.write(|transaction| transaction.looked(&self.key, walked_at))?;
+            return Ok(Published { files: head.files, changed: read.changed, symbols: head.symbols });
         }
+        let open = parse::open(self, store, &read.listing)?;
+        // A few edits are published once, with their symbols; more of them twice, so that their text needn't wait.
+        let at_once = was_whole && open.len() <= PUBLISHED_AT_ONCE;
+        if is_same {
+            store.write(|transaction| transaction.looked(&self.key, walked_at))?;
+        } else if !at_once {
+            store.write(|transaction| transaction.put_manifest(&head, &read.listing))?;
+        }
+        parse::parse(self, store, &open, !at_once)?;
+        job.status = JobStatus::Validating;
+        self.progress.status(JobStatus::Validating);
+        (head.symbols, head.is_whole) = (parse::count(store, &read.listing)?, true);
+        store.write(|transaction| match at_once {
+            true => transaction.put_manifest(&head, &read.listing),
+            false => transaction.complete(&self.key, head.symbols),
+        })?;
+        tidy::tidy(self, store)?;
         Ok(Published { files: head.files, changed: read.changed, symbols: head.symbols })
     }
 

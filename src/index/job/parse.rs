@@ -26,7 +26,7 @@ const QUEUE: usize = 64;
 const BATCH_BYTES: u64 = 96 * 1024 * 1024;
 
 /// A content to parse.
-struct Open<'l> {
+pub(super) struct Open<'l> {
     no: ContentNo,
     language: Language,
     file: &'l Listed,
@@ -57,9 +57,8 @@ pub(super) fn count(store: &Store, listing: &[Listed]) -> Result<u64, JobError> 
     Ok(listing.iter().map(of).sum())
 }
 
-/// Parses what the listing shows and nobody has parsed; all of it, if the job is forced. What was known of a content is known until
-/// its batch is committed.
-pub(super) fn parse(work: &Work<'_>, store: &mut Store, listing: &[Listed]) -> Result<(), JobError> {
+/// What the listing shows and nobody has parsed; all of it, if the job is forced.
+pub(super) fn open<'l>(work: &Work<'_>, store: &Store, listing: &'l [Listed]) -> Result<Vec<Open<'l>>, JobError> {
     let done = store.symbol_counts()?;
     let is_done = |no: ContentNo| !work.order.is_forced && done.binary_search_by_key(&no, |(no, _)| *no).is_ok();
     let mut open: BTreeMap<ContentNo, Open<'_>> = BTreeMap::new();
@@ -70,7 +69,11 @@ pub(super) fn parse(work: &Work<'_>, store: &mut Store, listing: &[Listed]) -> R
             open.entry(no).or_insert(Open { no, language, file });
         }
     }
-    let open: Vec<Open<'_>> = open.into_values().collect();
+    Ok(open.into_values().collect())
+}
+
+/// Parses these contents. What was known of one is known until its batch is committed; each batch is published, if that is wanted.
+pub(super) fn parse(work: &Work<'_>, store: &mut Store, open: &[Open<'_>], publishes: bool) -> Result<(), JobError> {
     if open.is_empty() {
         return Ok(());
     }
@@ -83,14 +86,15 @@ pub(super) fn parse(work: &Work<'_>, store: &mut Store, listing: &[Listed]) -> R
     let (send, receive) = sync_channel(QUEUE * workers);
     std::thread::scope(|scope| {
         for _ in 0..workers {
-            let (open, next, send) = (&open, &next, send.clone());
+            let (next, send) = (&next, send.clone());
             scope.spawn(move || {
                 crate::base::priority::give_way();
                 some(work, open, next, &send)
             });
         }
         drop(send);
-        let written = write(work, store, (&mut writer, replaces), &open, receive);
+        let to = Writing { writer: &mut writer, replaces, publishes };
+        let written = write(work, store, to, open, receive);
         if written.is_err() {
             // Workers find no more to do, and their channel is closed.
             next.store(open.len(), Ordering::Relaxed);
@@ -99,11 +103,19 @@ pub(super) fn parse(work: &Work<'_>, store: &mut Store, listing: &[Listed]) -> R
     })
 }
 
+/// How to write.
+struct Writing<'w> {
+    writer: &'w mut SymbolWriter,
+    /// Symbols of the same contents may be there.
+    replaces: bool,
+    publishes: bool,
+}
+
 /// Takes what the workers made, in order.
 fn write(
     work: &Work<'_>,
     store: &mut Store,
-    (writer, replaces): (&mut SymbolWriter, bool),
+    mut to: Writing<'_>,
     open: &[Open<'_>],
     receive: Receiver<Result<Parsed, JobError>>,
 ) -> Result<(), JobError> {
@@ -114,10 +126,10 @@ fn write(
         while let Some(parsed) = waiting.remove(&nth) {
             let content = &open[nth];
             if let Some(made) = parsed.made {
-                if replaces {
-                    writer.remove(&[content.no]);
+                if to.replaces {
+                    to.writer.remove(&[content.no]);
                 }
-                writer.add(made.documents)?;
+                to.writer.add(made.documents)?;
                 work.progress.symbols(u64::from(made.symbols));
                 batch.push((content.no, made.symbols, made.packed));
             }
@@ -125,7 +137,7 @@ fn write(
             work.progress.step(content.file.size);
             nth += 1;
             if bytes >= BATCH_BYTES {
-                commit(store, writer, &mut batch)?;
+                commit(store, &mut to, &mut batch)?;
                 bytes = 0;
             }
         }
@@ -134,14 +146,14 @@ fn write(
         return Err(JobError::Stopped);
     }
     work.progress.phase(Phase::Publishing);
-    commit(store, writer, &mut batch)
+    commit(store, &mut to, &mut batch)
 }
 
 /// What waits for being committed: the number of symbols and the facts of each content.
 type Batch = Vec<(ContentNo, u32, PackedFacts)>;
 
-fn commit(store: &mut Store, writer: &mut SymbolWriter, batch: &mut Batch) -> Result<(), JobError> {
-    writer.commit()?;
+fn commit(store: &mut Store, to: &mut Writing<'_>, batch: &mut Batch) -> Result<(), JobError> {
+    to.writer.commit()?;
     let parsed: Vec<(ContentNo, u32)> = batch.iter().map(|(no, symbols, _)| (*no, *symbols)).collect();
     store.write(|transaction| {
         for (no, _, packed) in batch.iter() {
@@ -149,7 +161,7 @@ fn commit(store: &mut Store, writer: &mut SymbolWriter, batch: &mut Batch) -> Re
         }
         transaction.set_features(FEATURES)?;
         transaction.parsed(&parsed)?;
-        transaction.publish()
+        if to.publishes { transaction.publish() } else { Ok(()) }
     })?;
     batch.clear();
     Ok(())

@@ -1,13 +1,15 @@
 //! Keeping the index small: few segments, and no contents that nobody shows.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::{JobError, Work};
 use crate::base::limits::{MAX_LOOSE_CONTENTS, MAX_SEGMENTS};
+use crate::index::git::Git;
 use crate::index::lock::WriterLock;
 use crate::index::manifest::ContentNo;
 use crate::index::repository::Repository;
-use crate::index::store::{Held, SegmentRow, Store};
+use crate::index::store::{Held, LIVE, ManifestHead, SegmentRow, Store};
 use crate::index::text;
 
 /// What was given back.
@@ -21,8 +23,30 @@ pub struct Swept {
     pub bytes: u64,
 }
 
+/// New contents, at least, after which those that nobody shows are looked for.
+const FEWEST_NEW: u64 = 4_096;
+
+/// Keeps the index small after a job: unused contents are forgotten from time to time, and segments merged when there are many.
+pub(super) fn tidy(work: &Work<'_>, store: &mut Store) -> Result<(), JobError> {
+    let (given, swept) = store.given()?;
+    let known = store.all_contents()?.len() as u64;
+    if given - swept.min(given) > FEWEST_NEW.max(known / 4) {
+        let git = Git::of(&work.order.root);
+        forget(work.repository, store, &|head| is_gone(git.as_ref(), head))?;
+    }
+    compact(work, store)
+}
+
+/// Whether nobody can ask for a manifest any more: its working tree is gone, or its branch, tag or commit.
+pub(in crate::index) fn is_gone(git: Option<&Git>, head: &ManifestHead) -> bool {
+    match head.key.reference.as_str() {
+        LIVE => !Path::new(&head.key.place).is_dir(),
+        reference => git.is_none_or(|git| git.resolve(reference).is_none()),
+    }
+}
+
 /// Merges segments when there are many, those of symbols and those of texts. Readers go on with those they have open.
-pub(super) fn compact(work: &Work<'_>, store: &mut Store) -> Result<(), JobError> {
+fn compact(work: &Work<'_>, store: &mut Store) -> Result<(), JobError> {
     if work.repository.symbols()?.compact(&|time| work.stop.wait(time))? {
         store.write(|transaction| transaction.publish())?;
     }
@@ -64,11 +88,24 @@ fn merge(
 /// is writing.
 pub(in crate::index) fn sweep(
     repository: &Repository,
-    is_gone: &dyn Fn(&crate::index::store::ManifestHead) -> bool,
+    is_gone: &dyn Fn(&ManifestHead) -> bool,
 ) -> Result<Option<Swept>, JobError> {
     let Some(_lock) = WriterLock::take(repository.folder())? else { return Ok(None) };
     let mut store = repository.writer()?;
     let bytes_before = repository.bytes_on_disk();
+    let mut swept = forget(repository, &mut store, is_gone)?;
+    store.shrink()?;
+    repository.remove_unused_segments(&store)?;
+    swept.bytes = bytes_before.saturating_sub(repository.bytes_on_disk());
+    Ok(Some(swept))
+}
+
+/// The same without giving space back to the file system: the index uses it again. Its user holds the lock.
+fn forget(
+    repository: &Repository,
+    store: &mut Store,
+    is_gone: &dyn Fn(&ManifestHead) -> bool,
+) -> Result<Swept, JobError> {
     let (gone, kept): (Vec<_>, Vec<_>) = store.manifests()?.into_iter().partition(|head| is_gone(head));
     let mut shown = BTreeSet::new();
     for head in &kept {
@@ -78,20 +115,22 @@ pub(in crate::index) fn sweep(
         }));
     }
     let unused: Vec<ContentNo> = store.all_contents()?.into_iter().filter(|no| !shown.contains(no)).collect();
-    store.write(|transaction| gone.iter().try_for_each(|head| transaction.drop_manifest(head.id)))?;
+    let (given, _) = store.given()?;
+    store.write(|transaction| {
+        transaction.set_swept(given)?;
+        gone.iter().try_for_each(|head| transaction.drop_manifest(head.id))
+    })?;
     if !unused.is_empty() {
         let mut writer = repository.symbol_writer()?;
         writer.remove(&unused);
         writer.commit()?;
+        drop(writer);
         let segments = store.segments()?;
         let loose = store.loose()?;
         store.write(|transaction| transaction.drop_contents(&unused))?;
         if !segments.is_empty() && unused.len() > MAX_LOOSE_CONTENTS.min(loose.len() + 1) {
-            merge(repository, &mut store, &segments, &shown)?;
+            merge(repository, store, &segments, &shown)?;
         }
     }
-    store.shrink()?;
-    repository.remove_unused_segments(&store)?;
-    let bytes = bytes_before.saturating_sub(repository.bytes_on_disk());
-    Ok(Some(Swept { manifests: gone.len(), contents: unused.len(), bytes }))
+    Ok(Swept { manifests: gone.len(), contents: unused.len(), bytes: 0 })
 }

@@ -169,10 +169,7 @@ impl Project {
     }
 
     fn key(&self, reference: Option<&str>) -> ManifestKey {
-        match reference {
-            None | Some(LIVE) => ManifestKey::live(&self.root.to_string_lossy()),
-            Some(reference) => ManifestKey::commit(reference),
-        }
+        ManifestKey::of(&self.root, reference)
     }
 
     fn git_head(&self) -> (Option<Git>, Head) {
@@ -207,10 +204,11 @@ impl Project {
             return Err(Box::new(incompatible(schema).beside(metadata)));
         }
         let is_busy = self.active_job().is_some();
-        let found =
-            self.find(reference, git.as_ref()).map_err(|error| Box::new(broken(&error).beside(metadata.clone())))?;
         let is_live = self.key(reference).reference == LIVE;
-        let Some((store, manifest)) = found else {
+        let found = self
+            .found(reference, git.as_ref())
+            .map_err(|error| Box::new(unreadable(&error).beside(metadata.clone())))?;
+        let Some((store, manifest, view)) = found else {
             metadata.completeness = Completeness::Partial;
             metadata.freshness = if is_busy { Freshness::Syncing } else { Freshness::Stale };
             metadata.indexing = if is_busy { Indexing::Indexing } else { Indexing::NotIndexed };
@@ -220,9 +218,6 @@ impl Project {
             let here = Here { view: None, store: None, metadata, head };
             return self.allowed(here, None, policy, is_live);
         };
-        let view = self
-            .view(&store, manifest.clone())
-            .map_err(|error| Box::new(unreadable(&error).beside(metadata.clone())))?;
         metadata.indexing = if manifest.is_whole { Indexing::Ready } else { Indexing::Indexing };
         metadata.completeness = if manifest.is_whole { Completeness::Complete } else { Completeness::Partial };
         let is_fresh = match reference {
@@ -281,6 +276,8 @@ impl Project {
             return Ok(None);
         }
         let store = self.repository.reader()?;
+        // What a job forgets meanwhile is still there for this question.
+        store.hold()?;
         let key = self.key(reference);
         let mut found = store.manifest(&key)?;
         if found.is_none() && key.reference != LIVE {
@@ -288,6 +285,25 @@ impl Project {
             found = commit.map(|commit| store.manifest_of_commit(&commit)).transpose()?.flatten();
         }
         Ok(found.map(|head| (store, head)))
+    }
+
+    /// What [`Self::find`] finds, with its view.
+    fn found(
+        &self,
+        reference: Option<&str>,
+        git: Option<&Git>,
+    ) -> Result<Option<(Reader<'_>, ManifestHead, Arc<View>)>, OpenError> {
+        let mut before = None;
+        loop {
+            let Some((store, head)) = self.find(reference, git)? else { return Ok(None) };
+            let stamp = store.stamp()?;
+            match self.view(&store, head.clone()) {
+                Ok(view) => return Ok(Some((store, head, view))),
+                // Another process may have put other files in the place of those while they were opened.
+                Err(_) if before.replace(stamp) != Some(stamp) => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     fn view(&self, store: &Reader<'_>, head: ManifestHead) -> Result<Arc<View>, OpenError> {
@@ -309,9 +325,7 @@ impl Project {
     /// # Errors
     /// The index can't be read.
     pub fn prewarm(&self) -> Result<(), String> {
-        let found = self.find(None, None).map_err(|error| error.to_string())?;
-        let Some((store, head)) = found else { return Ok(()) };
-        self.view(&store, head).map(drop).map_err(|error| error.to_string())
+        self.found(None, None).map(drop).map_err(|error| error.to_string())
     }
 
     /// The root's path, where rows are to say it.

@@ -267,10 +267,7 @@ impl Project {
             return Ok(Some(Swept::default()));
         }
         let git = self.git();
-        let is_gone = |head: &ManifestHead| match head.key.reference.as_str() {
-            LIVE => !std::path::Path::new(&head.key.place).is_dir(),
-            reference => git.as_ref().is_none_or(|git| git.resolve(reference).is_none()),
-        };
+        let is_gone = |head: &ManifestHead| job::is_gone(git.as_ref(), head);
         let swept = job::sweep(&self.repository, &is_gone)?;
         self.views.lock().clear();
         Ok(swept)

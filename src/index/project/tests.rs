@@ -398,3 +398,57 @@ fn what_lines_are_left_is_said_and_can_be_asked_for() {
     let bad = project.search(&query("(", SearchMode::Regex), &|| false).unwrap_err();
     assert_eq!(bad.code, CodeError::InvalidInput);
 }
+
+#[test]
+fn what_nobody_shows_is_forgotten_as_time_goes_by() {
+    let place = Place::new(&[]);
+    let project = place.project();
+    let (files, rounds) = (1_100, 6);
+    for round in 0..rounds {
+        for file in 0..files {
+            place.write(&format!("{file}.txt"), &format!("the {round}th text of {file}\n"));
+        }
+        place.write("a.rs", &format!("fn of_round_{round}() {{}}\n"));
+        sync(&project, None);
+    }
+    let (contents, _) = project.stats().unwrap().contents;
+    assert!(contents < 4 * (files + 1), "{contents}");
+    assert_eq!(project.verify().unwrap(), [""; 0]);
+    assert_eq!(lines(&project, "5th text of 1099"), ["1099.txt:1:the 5th text of 1099"]);
+    assert_eq!(lines(&project, "0th text of 1099"), [""; 0]);
+    assert_eq!(located(&project, LocateBy::Name("of_round_5".to_owned())).unwrap().rows.len(), 1);
+    assert_eq!(located(&project, LocateBy::Name("of_round_4".to_owned())).unwrap().rows.len(), 0);
+}
+
+#[test]
+fn a_question_sees_what_was_there_when_it_began_whatever_is_forgotten_meanwhile() {
+    let place = Place::new(&[("a.rs", "fn early() {}\n")]);
+    let project = place.project();
+    sync(&project, None);
+    let (store, _, view) = project.found(None, None).unwrap().unwrap();
+    let content = view.manifest.entries()[0].content;
+    place.write("a.rs", "fn later_on() {}\n");
+    sync(&project, None);
+    assert_eq!(project.sweep().unwrap().unwrap().contents, 1);
+    assert_eq!(store.facts(content).unwrap().unwrap().symbols[0].name, "early");
+    drop(store);
+    assert_eq!(project.repository.reader().unwrap().facts(content).unwrap(), None);
+}
+
+#[test]
+fn a_few_edits_are_published_once_and_many_as_soon_as_their_text_is_there() {
+    let place = Place::new(&[("a.rs", "fn a() {}\n")]);
+    let project = place.project();
+    let generation = || project.repository.reader().unwrap().generation().unwrap();
+    sync(&project, None);
+    let before = generation();
+    place.write("a.rs", "fn b() {}\n");
+    sync(&project, None);
+    assert_eq!(generation(), before + 1);
+    sync(&project, None);
+    assert_eq!(generation(), before + 1, "nothing has changed");
+    (0..100).for_each(|at| place.write(&format!("{at}.rs"), &format!("fn f{at}() {{}}\n")));
+    sync(&project, None);
+    assert!(generation() > before + 2);
+    assert_eq!(located(&project, LocateBy::Name("f99".to_owned())).unwrap().rows.len(), 1);
+}

@@ -23,6 +23,8 @@ const FORMAT_FILE: &str = "format";
 const MIN_MERGED_SEGMENTS: usize = 6;
 /// A segment of more symbols stays as it is.
 const MAX_MERGED_SYMBOLS: usize = 4_000_000;
+/// A segment more of whose symbols were removed is written anew.
+const MOST_REMOVED: f32 = 0.4;
 /// Between two looks whether a merge is done.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
@@ -154,6 +156,7 @@ impl SymbolIndex {
         let mut policy = LogMergePolicy::default();
         policy.set_min_num_segments(MIN_MERGED_SEGMENTS);
         policy.set_max_docs_before_merge(MAX_MERGED_SYMBOLS);
+        policy.set_del_docs_ratio_before_merge(MOST_REMOVED);
         let groups = policy.compute_merge_candidates(&self.index.searchable_segment_metas()?);
         if groups.is_empty() {
             return Ok(false);

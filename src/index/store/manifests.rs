@@ -1,5 +1,7 @@
 //! Manifests: one for each working tree, one for each branch, tag or commit that was asked for.
 
+use std::path::Path;
+
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::listing::{Listed, decode, encode};
@@ -39,6 +41,14 @@ pub(in crate::index) struct ManifestHead {
 pub(in crate::index) const LIVE: &str = "live";
 
 impl ManifestKey {
+    /// A branch, tag or commit, or, if none is named, the working tree at `root`.
+    pub fn of(root: &Path, reference: Option<&str>) -> Self {
+        match reference {
+            None | Some(LIVE) => Self::live(&root.to_string_lossy()),
+            Some(reference) => Self::commit(reference),
+        }
+    }
+
     /// The working tree at `root`.
     pub fn live(root: &str) -> Self {
         Self { place: root.to_owned(), reference: LIVE.to_owned() }
@@ -97,7 +107,7 @@ impl Store {
 }
 
 impl Transaction<'_> {
-    /// Publishes a manifest in the place of the one before it.
+    /// Publishes a manifest in the place of the one before it, and with it whatever was written since the last one.
     pub fn put_manifest(&self, head: &ManifestHead, listing: &[Listed]) -> Result<(), StoreError> {
         let put = "INSERT OR REPLACE INTO manifests
             (place, reference, commit_id, published_at, files, symbols, is_whole, packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
@@ -115,9 +125,9 @@ impl Transaction<'_> {
     }
 
     /// Says that a manifest's files are all parsed, and how many symbols they have.
-    pub fn complete(&self, key: &ManifestKey, symbols: u64, is_whole: bool) -> Result<(), StoreError> {
-        let update = "UPDATE manifests SET symbols = ?, is_whole = ? WHERE place = ? AND reference = ?";
-        self.0.execute(update, params![symbols.cast_signed(), is_whole, key.place, key.reference])?;
+    pub fn complete(&self, key: &ManifestKey, symbols: u64) -> Result<(), StoreError> {
+        let update = "UPDATE manifests SET symbols = ?, is_whole = TRUE WHERE place = ? AND reference = ?";
+        self.0.execute(update, params![symbols.cast_signed(), key.place, key.reference])?;
         self.publish()
     }
 

@@ -127,6 +127,24 @@ impl Store {
         Ok(done)
     }
 
+    /// From now on all that is read is of one moment, until [`Self::release`].
+    pub fn hold(&self) -> Result<(), StoreError> {
+        Ok(self.0.execute_batch("BEGIN")?)
+    }
+
+    /// Ends what [`Self::hold`] began.
+    pub fn release(&self) {
+        if !self.0.is_autocommit() {
+            // Nothing was written, so that nothing is lost if this fails.
+            drop(self.0.execute_batch("ROLLBACK"));
+        }
+    }
+
+    /// Numbers of contents that were given so far, and how many of them had been when contents that nobody shows were last forgotten.
+    pub fn given(&self) -> Result<(u64, u64), StoreError> {
+        Ok((self.meta("contents")?.unwrap_or(0), self.meta("swept")?.unwrap_or(0)))
+    }
+
     /// Changes whenever anything was published, by whichever process.
     pub fn generation(&self) -> Result<u64, StoreError> {
         Ok(self.meta("generation")?.unwrap_or(0))
@@ -191,6 +209,12 @@ impl Transaction<'_> {
     /// Sets the version of the facts.
     pub fn set_features(&self, features: u32) -> Result<(), StoreError> {
         self.0.execute("INSERT OR REPLACE INTO meta VALUES ('features', ?)", [features])?;
+        Ok(())
+    }
+
+    /// Says that contents that nobody shows were looked for when so many numbers had been given.
+    pub fn set_swept(&self, given: u64) -> Result<(), StoreError> {
+        self.0.execute("INSERT OR REPLACE INTO meta VALUES ('swept', ?)", [given.cast_signed()])?;
         Ok(())
     }
 

@@ -1,4 +1,4 @@
--- Numbers: generation, features, contents (the next number).
+-- Numbers: generation, features, begun, contents (the last number given), swept (the last number when unused contents were forgotten).
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 -- A content is bytes read as one language; 0 is none.
 CREATE TABLE contents (
