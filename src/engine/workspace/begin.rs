@@ -283,7 +283,8 @@ impl Workspace {
     }
 
     pub(super) fn plan(&mut self, query: &GatedQuery) -> Planned<Arc<Plan>> {
-        let linters = !matches!(query, Query::WorkspaceSymbols { .. }) && !asks_for_name(query);
+        let is_of_symbols = matches!(query, Query::WorkspaceSymbols { .. } | Query::Declarations { .. });
+        let linters = !is_of_symbols && !asks_for_name(query);
         match query.uri() {
             Some(uri) => self.plan_file(uri, linters),
             None => self.plan_workspace(linters),
@@ -345,6 +346,7 @@ fn is_about_a_place(query: &GatedQuery) -> bool {
             | Query::References { .. }
             | Query::Hover { .. }
             | Query::DocumentSymbols { .. }
+            | Query::Declarations { .. }
             | Query::Lsp(LspQuery { subject: Subject::At(..) | Subject::File(_), .. })
     )
 }
