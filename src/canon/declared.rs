@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn what_is_called_the_same_inside_or_around_it_is_something_else() {
         let (class, constructor) = (symbol("Vault", (1, 9), 1), symbol("Vault", (3, 4), 3));
-        assert!(!declares(&[constructor.clone()], &row("Vault", (1, 9), 1)));
+        assert!(!declares(std::slice::from_ref(&constructor), &row("Vault", (1, 9), 1)));
         assert!(!declares(&[class], &row("Vault", (3, 4), 3)));
         assert!(declares(&[constructor], &row("Vault", (3, 4), 3)));
         assert!(!declares(&[flat("Vault", (3, 4))], &row("Vault", (1, 9), 1)));

@@ -246,7 +246,11 @@ impl Execution {
         match first {
             Some((answer, provider)) => {
                 let by_name = provider.by_name().collect();
-                Ok(Collected { by: Some(provider.kind.clone()), by_name, ..Collected::whole(vec![answer], passed_over) })
+                Ok(Collected {
+                    by: Some(provider.kind.clone()),
+                    by_name,
+                    ..Collected::whole(vec![answer], passed_over)
+                })
             }
             None => Err(none_available(&passed_over).into()),
         }

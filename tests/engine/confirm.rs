@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use codeyard::gateway::service::{ToolCall, progress_channel};
 use codeyard::store::{INDEX, StateDir};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -18,10 +19,14 @@ const SYMBOLS: &str = "textDocument/documentSymbol";
 /// So long before the deadline of two seconds an answer is given as it is.
 const IN_TIME_MS: u64 = 2_000 - codeyard::base::limits::LATE_SERVER_MS;
 
-fn start(yard: &Yard, tool: &str, arguments: Value) -> BoxFuture<'static, Called> {
+fn tool_call(yard: &Yard, tool: &str, arguments: Value) -> ToolCall {
     let mut call = yard.tool_call("w0", tool, arguments);
     call.endpoint.catalogs = Arc::from(["code".to_owned()]);
-    yard.run(call)
+    call
+}
+
+fn start(yard: &Yard, tool: &str, arguments: Value) -> BoxFuture<'static, Called> {
+    yard.run(tool_call(yard, tool, arguments))
 }
 
 async fn ask(yard: &Yard, tool: &str, arguments: Value) -> Value {
@@ -65,7 +70,8 @@ fn listed(text: &str) -> Value {
     let functions = text.lines().enumerate().filter_map(|(at, line)| {
         let name = line.trim_start().strip_prefix("def ")?.split('(').next()?;
         let from = line.find(name)?;
-        let name_at = json!({"start": {"line": at, "character": from}, "end": {"line": at, "character": from + name.len()}});
+        let name_at =
+            json!({"start": {"line": at, "character": from}, "end": {"line": at, "character": from + name.len()}});
         let whole = json!({"start": {"line": at, "character": 0}, "end": {"line": at, "character": line.len()}});
         Some(json!({"name": name, "kind": 12, "range": whole, "selectionRange": name_at}))
     });
@@ -134,7 +140,8 @@ fn a_row_says_who_lists_its_symbol_and_nothing_else_changes() {
         assert_eq!(told, before.ok());
         let after = start(&yard, "locate_symbol", located("beta", false)).await;
         assert_eq!(after.bytes(), before.bytes());
-        let search = json!({"query": "alpha", "mode": "symbol", "detail_level": "context", "compact": true, "confirm": true});
+        let search =
+            json!({"query": "alpha", "mode": "symbol", "detail_level": "context", "compact": true, "confirm": true});
         let told = ask(&yard, "search_code", search).await;
         assert_eq!(rows(&told)[0], ("a.py:4".to_owned(), Some("pyls")));
         assert_eq!(fake.record().count(SYMBOLS), 2, "once a file, for as long as nothing changes");
@@ -184,9 +191,8 @@ fn a_file_that_is_never_answered_about_costs_its_own_row_the_confirmation() {
         called.took_about(IN_TIME_MS);
         let told = called.ok();
         let never = fake.record().params(SYMBOLS)[0]["textDocument"]["uri"].as_str().unwrap().to_owned();
-        let expected: Vec<(String, Option<&str>)> = ["a.py", "b.py"]
-            .map(|path| (format!("{path}:1"), (!never.ends_with(path)).then_some("pyls")))
-            .into();
+        let expected: Vec<(String, Option<&str>)> =
+            ["a.py", "b.py"].map(|path| (format!("{path}:1"), (!never.ends_with(path)).then_some("pyls"))).into();
         assert_eq!(rows(&told), expected);
         let why = "1 row is unconfirmed: the language server for python did not answer in time; ask again.";
         assert_eq!(warnings(&told), [why]);
@@ -197,18 +203,22 @@ fn a_file_that_is_never_answered_about_costs_its_own_row_the_confirmation() {
 
 #[test]
 fn a_server_that_is_not_there_in_time_costs_the_confirmation_only() {
-    let indexes = lister().on("initialized", [progress_begin("index", "Indexing")]);
+    let indexes = lister().on("initialized", [progress_begin("index", "Reading")]);
     let cases = [
-        (lister().never("initialize"), "is still starting"),
-        (indexes, "is still indexing"),
-        (lister().never(SYMBOLS), "did not answer in time"),
+        (lister().never("initialize"), "starting", "is still starting"),
+        (indexes, "Reading", "is still indexing"),
+        (lister().never(SYMBOLS), "answering", "did not answer in time"),
     ];
-    for (script, why) in cases {
+    for (script, phase, why) in cases {
         in_real_time(|| async move {
             let fake = script.launcher();
             let kind = python(fake.clone()).entry("readiness.progress = [\"index\"]\nreadiness.expect_within_ms = 200");
             let yard = opened(Plan::new(Site::new(&[("a.py", TWO)])).kind(kind)).await;
-            let called = start(&yard, "locate_symbol", located("alpha", true)).await;
+            let (progress, mut feed) = progress_channel();
+            let mut call = tool_call(&yard, "locate_symbol", located("alpha", true));
+            call.progress = Some(progress.clone());
+            let called = yard.run(call).await;
+            assert_eq!(feed.take().and_then(|told| told.message).as_deref(), Some(phase));
             assert_eq!(rows(&called.ok()), [("a.py:4".to_owned(), None)], "{why}");
             let why = format!("1 row is unconfirmed: the language server for python {why}; ask again.");
             assert_eq!(warnings(&called.ok()), [why]);
@@ -216,6 +226,19 @@ fn a_server_that_is_not_there_in_time_costs_the_confirmation_only() {
             assert_eq!(fake.launches(), 1, "it is started");
         });
     }
+}
+
+#[test]
+fn a_start_inside_the_deadline_is_waited_for() {
+    in_real_time(|| async {
+        let capabilities = json!({"capabilities": {"documentSymbolProvider": true, "textDocumentSync": 1}});
+        let fake = lister().on("initialize", [wait_ms(1_000), reply(capabilities)]).launcher();
+        let yard = yard_of(same_in(&["a.py"]), fake).await;
+        let called = start(&yard, "locate_symbol", located("same", true)).await;
+        called.took_about(1_000);
+        assert_eq!(rows(&called.ok()), [("a.py:1".to_owned(), Some("pyls"))]);
+        assert_eq!(warnings(&called.ok()), [""; 0]);
+    });
 }
 
 #[test]
@@ -313,7 +336,8 @@ fn what_another_ref_holds_is_beyond_language_servers() {
         let fake = lister().launcher();
         let yard = yard_of(site, fake.clone()).await;
         tokio::time::resume();
-        let at = |reference: &str| json!({"name": "same", "detail_level": "context", "confirm": true, "ref": reference});
+        let at =
+            |reference: &str| json!({"name": "same", "detail_level": "context", "confirm": true, "ref": reference});
         let indexed = async {
             loop {
                 let told = ask(&yard, "locate_symbol", at("v1")).await;
