@@ -16,6 +16,11 @@ impl Deadline {
         Self(Instant::now() + after)
     }
 
+    /// So much earlier.
+    pub fn earlier(self, by: Duration) -> Self {
+        Self(self.0.checked_sub(by).unwrap_or(self.0))
+    }
+
     /// The instant itself.
     pub fn instant(self) -> Instant {
         self.0

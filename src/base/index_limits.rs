@@ -65,6 +65,8 @@ pub const MAX_RELATED: usize = 5;
 pub const DEFAULT_CODE_ROWS: usize = 10;
 /// Most rows of an answer of the catalog `code` (decisions §5).
 pub const MAX_CODE_ROWS: usize = 200;
+/// Symbols of an answer of the catalog `code` that language servers are asked to confirm, the first ones.
+pub const MAX_CONFIRMED_ROWS: usize = 5;
 /// Most lines shown on each side of a found line.
 pub const MAX_CODE_CONTEXT_LINES: usize = 10;
 /// Most globs of one search.

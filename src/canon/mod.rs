@@ -5,6 +5,7 @@
 //! once; each distinct URI text is put to the gate exactly once. Hash maps are only looked up, never walked.
 
 mod calls;
+mod declared;
 mod diagnostics;
 mod document_symbols;
 mod gated;
@@ -21,6 +22,7 @@ mod workspace_symbols;
 use crate::model::uri::CanonicalUri;
 
 pub use calls::{RawItem, call_items, calls};
+pub use declared::declares;
 pub use diagnostics::{diagnostics, workspace_diagnostics};
 pub use document_symbols::document_symbols;
 pub use hover::hover;

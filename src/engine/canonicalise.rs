@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use crate::base::ids::ServerKind;
 use crate::base::limits::{self, Limits};
 use crate::canon::{self, Admission, UriGate};
 use crate::engine::conceal::conceal;
@@ -12,7 +13,7 @@ use crate::engine::known_files::{self, Observed};
 use crate::engine::server_state::Unavailable;
 use crate::gate::{Admitted, Gate, Seen, Visit};
 use crate::lsp::convert::RawAnswer;
-use crate::model::answer::{Coverage, Notes};
+use crate::model::answer::{Coverage, Declared, Notes};
 use crate::model::diagnostic::RawFileDiagnostics;
 use crate::model::error::ToolError;
 use crate::model::hover::Hover;
@@ -26,6 +27,8 @@ use crate::paging::CanonicalResult;
 pub struct Collected {
     /// The answers.
     pub answers: Vec<RawAnswer>,
+    /// Who gave the answer, where one server's counts.
+    pub by: Option<ServerKind>,
     /// Who gave none, and why.
     pub passed_over: Vec<Unavailable>,
     /// Whether somebody gave none only because time ran out.
@@ -41,7 +44,8 @@ pub struct Collected {
 impl Collected {
     /// All that there will be.
     pub fn whole(answers: Vec<RawAnswer>, passed_over: Vec<Unavailable>) -> Self {
-        Self { answers, passed_over, is_partial: false, is_cut: false, by_name: BTreeSet::new(), if_nothing: None }
+        let by_name = BTreeSet::new();
+        Self { answers, by: None, passed_over, is_partial: false, is_cut: false, by_name, if_nothing: None }
     }
 }
 
@@ -76,7 +80,7 @@ pub fn canonicalise(
         by_name: collected.by_name.into_iter().collect(),
         ..Notes::default()
     };
-    let answers = collected.answers;
+    let (answers, by) = (collected.answers, collected.by);
     let unpaged = limits.max_items_nonpaged;
     let result = match query {
         Query::Definition { .. } => {
@@ -93,6 +97,11 @@ pub fn canonicalise(
         Query::DocumentSymbols { uri } => {
             let found = canon::document_symbols(uri, document_symbols(answers), limits::MAX_RAW_ITEMS)?;
             CanonicalResult::document_symbols(found, notes, unpaged)
+        }
+        Query::Declarations { .. } => {
+            let by = by.ok_or_else(ToolError::internal)?;
+            let symbols = canon::outline(document_symbols(answers), limits::MAX_RAW_ITEMS)?.into();
+            CanonicalResult::Declarations(Declared { by, symbols }, notes)
         }
         Query::WorkspaceSymbols { .. } => {
             let cap = limits.max_workspace_symbols_items_total;

@@ -245,7 +245,12 @@ impl Execution {
         }
         match first {
             Some((answer, provider)) => {
-                Ok(Collected { by_name: provider.by_name().collect(), ..Collected::whole(vec![answer], passed_over) })
+                let by_name = provider.by_name().collect();
+                Ok(Collected {
+                    by: Some(provider.kind.clone()),
+                    by_name,
+                    ..Collected::whole(vec![answer], passed_over)
+                })
             }
             None => Err(none_available(&passed_over).into()),
         }

@@ -135,7 +135,7 @@ fn collected(providers: &[Provider], unavailable: &[Unavailable], operation: Ope
         Operation::WorkspaceSymbol if fallen.is_some() => fallen,
         _ => missing.or(fallen).filter(|_| !is_answered),
     };
-    Gathered::Answers(Collected { answers, passed_over, is_partial, is_cut, by_name, if_nothing })
+    Gathered::Answers(Collected { answers, by: None, passed_over, is_partial, is_cut, by_name, if_nothing })
 }
 
 /// Whether `provider` named as many symbols of the workspace as it ever does.
@@ -153,8 +153,7 @@ pub fn asks_for_name(query: &GatedQuery) -> bool {
 
 /// When whoever has answered is enough, for who must be answered by `deadline`.
 pub fn last_moment(deadline: Deadline) -> Instant {
-    let at = deadline.instant();
-    at.checked_sub(Duration::from_millis(LATE_SERVER_MS)).unwrap_or(at)
+    deadline.earlier(Duration::from_millis(LATE_SERVER_MS)).instant()
 }
 
 async fn ask(

@@ -72,7 +72,7 @@ impl Question {
                 Self::References(document?, *position, *include_declaration)
             }
             Query::Hover { position, .. } => Self::Hover(document?, *position),
-            Query::DocumentSymbols { .. } => Self::DocumentSymbols(document?),
+            Query::DocumentSymbols { .. } | Query::Declarations { .. } => Self::DocumentSymbols(document?),
             Query::WorkspaceSymbols { query, .. } => Self::WorkspaceSymbols(query.clone()),
             Query::DocumentDiagnostics { .. } => Self::DocumentDiagnostics(document?),
             Query::WorkspaceDiagnostics { .. } => Self::WorkspaceDiagnostics,

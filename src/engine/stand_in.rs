@@ -35,9 +35,10 @@ impl StandsFor {
     }
 }
 
-/// Whether nobody can stand in for who answers this: what is wrong with code isn't seen by names.
+/// Whether nobody can stand in for who answers this: what is wrong with code isn't seen by names, and what was found by name isn't
+/// confirmed by name.
 pub fn is_beyond_names(query: &GatedQuery) -> bool {
-    matches!(query, Query::DocumentDiagnostics { .. } | Query::WorkspaceDiagnostics { .. })
+    matches!(query, Query::DocumentDiagnostics { .. } | Query::WorkspaceDiagnostics { .. } | Query::Declarations { .. })
 }
 
 /// The plan without those who stand in.

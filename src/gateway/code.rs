@@ -1,5 +1,6 @@
 //! The way of a question of the catalog `code` through the engine: what changed on disk is taken, a first index is waited for, then the
-//! projects are asked on a thread that may block. Dropping the future ends that work.
+//! projects are asked on a thread that may block; what they find is [confirmed](super::confirm) by language servers if that is wanted.
+//! Dropping the future ends that work.
 //!
 //! Invariants: what was on disk before the call is known before it is answered; a question that could be answered in part by its
 //! deadline is; a job's own time is nobody's deadline.
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
+use super::confirm::Confirming;
 use super::pipeline::{Board, Waiting};
 use crate::base::blocking;
 use crate::base::clock::{Deadline, Instant};
@@ -156,7 +158,7 @@ impl Asking<'_> {
             let projects = Projects { all: &projects, payload_bytes };
             projects.answer(&query, &|| ends.load(Relaxed))
         });
-        let Answered { answer, behind } = answered.await?.ok_or_else(ToolError::internal)?;
+        let Answered { mut answer, behind } = answered.await?.ok_or_else(ToolError::internal)?;
         if !behind.is_empty() {
             let reference = self.query.reference().filter(|reference| *reference != "live").map(str::to_owned);
             // A full mailbox holds the same already.
@@ -164,6 +166,16 @@ impl Asking<'_> {
         }
         if matches!(answer, CodeAnswer::Rows(_) | CodeAnswer::Outline(_)) {
             self.was_used();
+        }
+        if let (CodeAnswer::Rows(found), Some(true)) = (&mut answer, self.query.shape().map(|shape| shape.confirm)) {
+            let confirming = Confirming {
+                workspace: self.workspace,
+                reference: self.query.reference(),
+                deadline: self.deadline.earlier(GRACE),
+                board: self.board,
+                call: self.call,
+            };
+            confirming.confirm(found).await;
         }
         Ok(answer)
     }
@@ -222,7 +234,7 @@ impl Asking<'_> {
             let _place = place;
             work(&ends)
         });
-        let early = self.deadline.instant().checked_sub(GRACE).unwrap_or_else(Instant::now);
+        let early = self.deadline.earlier(GRACE).instant();
         let done = tokio::select! {
             biased;
             done = &mut working => done,

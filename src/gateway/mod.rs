@@ -5,6 +5,7 @@
 
 pub mod admission;
 mod code;
+mod confirm;
 pub mod elicit;
 mod entry;
 pub mod home;

@@ -33,6 +33,8 @@ pub enum Waiting {
     Preparing,
     /// The first index of its code.
     Index,
+    /// What is asked of several files at once.
+    Each(Vec<Board>),
     /// Language servers that aren't ready.
     Servers(Vec<state_watch::Receiver>),
     /// An answer.
@@ -55,6 +57,10 @@ impl Board {
             Waiting::Preparing => (Phase::Starting, None),
             Waiting::Index => (Phase::Indexing, None),
             Waiting::Answer => (Phase::Answering, None),
+            Waiting::Each(boards) => {
+                let unready = boards.iter().map(Self::read).find(|(phase, _)| *phase != Phase::Answering);
+                unready.unwrap_or((Phase::Answering, None))
+            }
             Waiting::Servers(states) => {
                 let pending = states.iter().map(|state| state.borrow().clone()).find(ServerState::is_pending);
                 pending.map_or((Phase::Answering, None), |state| (state.phase(), state.progress()))
@@ -85,14 +91,25 @@ impl Board {
 /// tells those below when the asker will have gone.
 pub async fn answer(
     workspace: &WorkspaceHandle,
+    (query, seen): (Arc<GatedQuery>, Option<FileStamp>),
+    deadline: Deadline,
+    board: &Board,
+    call: &CallTrace,
+) -> Result<Answer, ToolError> {
+    match &*query {
+        Query::Code(asked) => code::answer(workspace, asked, deadline, board, call).await.map(Answer::Code),
+        _ => of_servers(workspace, (query, seen), deadline, board, call).await,
+    }
+}
+
+/// The same for what language servers are asked.
+pub(super) async fn of_servers(
+    workspace: &WorkspaceHandle,
     (query, mut seen): (Arc<GatedQuery>, Option<FileStamp>),
     deadline: Deadline,
     board: &Board,
     call: &CallTrace,
 ) -> Result<Answer, ToolError> {
-    if let Query::Code(asked) = &*query {
-        return code::answer(workspace, asked, deadline, board, call).await.map(Answer::Code);
-    }
     loop {
         if let Some(subscription) = workspace.watch.get() {
             subscription.barrier().await;

@@ -2,13 +2,16 @@
 //!
 //! Invariant: every list here is canonical: gated, normalised, sorted, deduplicated, capped.
 
+use std::sync::Arc;
+
 use super::code::CodeAnswer;
 use super::diagnostic::{Diagnostic, FileDiagnostics};
-use super::found::LspAnswer;
+use super::found::{LspAnswer, OutlineEntry};
 use super::hover::Hover;
 use super::position::Location;
 use super::symbol::{DocumentSymbol, WorkspaceSymbol};
 use super::uri::CanonicalUri;
+use crate::base::ids::ServerKind;
 use crate::base::limits::MAX_PROVIDERS_NAMED;
 
 /// What a reader of the summary should know besides the count. Part of the canonical result, so deterministic.
@@ -67,6 +70,15 @@ pub struct List<T> {
     pub notes: Notes,
 }
 
+/// All that a document declares in the words of one language server, none of whom stands in for another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Declared {
+    /// Whose words.
+    pub by: ServerKind,
+    /// In the order of a walk from above, whatever number there is.
+    pub symbols: Arc<[OutlineEntry]>,
+}
+
 /// One page of a paged list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
@@ -97,6 +109,8 @@ pub enum Answer {
     DocumentDiagnostics(CanonicalUri, List<Diagnostic>),
     /// To `WorkspaceDiagnostics`.
     WorkspaceDiagnostics(Page<FileDiagnostics>),
+    /// To `Declarations`.
+    Declarations(Declared),
     /// To a question of the tool `lsp`.
     Lsp(LspAnswer),
     /// To a question of the catalog `code`.

@@ -23,6 +23,8 @@ pub mod tools {
     pub const DOCUMENT_DIAGNOSTICS: &str = "vscode.lsp.diagnostics.document";
     /// `WorkspaceDiagnostics`.
     pub const WORKSPACE_DIAGNOSTICS: &str = "vscode.lsp.diagnostics.workspace";
+    /// `Declarations`; no catalog has it.
+    pub const DECLARATIONS: &str = "codeyard.declarations";
 }
 
 /// Which page of a paged answer is wanted.
@@ -51,6 +53,8 @@ pub enum Query<U> {
     DocumentDiagnostics { uri: U },
     /// What is wrong in the workspace (§7.7)?
     WorkspaceDiagnostics { page: PageRequest },
+    /// What does this file declare, in the words of its language server? Of no tool: rows of the code index are confirmed with it.
+    Declarations { uri: U },
     /// A question of the tool `lsp` (lsp tool contract).
     Lsp(LspQuery<U>),
     /// A question of the catalog `code`; its paths are looked up in the index, not on disk.
@@ -68,6 +72,7 @@ impl<U> Query<U> {
             Query::WorkspaceSymbols { .. } => tools::WORKSPACE_SYMBOLS,
             Query::DocumentDiagnostics { .. } => tools::DOCUMENT_DIAGNOSTICS,
             Query::WorkspaceDiagnostics { .. } => tools::WORKSPACE_DIAGNOSTICS,
+            Query::Declarations { .. } => tools::DECLARATIONS,
             Query::Lsp(_) => operation::TOOL,
             Query::Code(asked) => asked.tool(),
         }
@@ -80,7 +85,8 @@ impl<U> Query<U> {
             | Query::References { uri, .. }
             | Query::Hover { uri, .. }
             | Query::DocumentSymbols { uri }
-            | Query::DocumentDiagnostics { uri } => Some(uri),
+            | Query::DocumentDiagnostics { uri }
+            | Query::Declarations { uri } => Some(uri),
             Query::WorkspaceSymbols { .. } | Query::WorkspaceDiagnostics { .. } | Query::Code(_) => None,
             Query::Lsp(asked) => asked.subject.uri(),
         }
@@ -129,6 +135,7 @@ impl<U> Query<U> {
             Query::WorkspaceSymbols { query, page } => Query::WorkspaceSymbols { query, page },
             Query::DocumentDiagnostics { uri } => Query::DocumentDiagnostics { uri: gate(uri)? },
             Query::WorkspaceDiagnostics { page } => Query::WorkspaceDiagnostics { page },
+            Query::Declarations { uri } => Query::Declarations { uri: gate(uri)? },
             Query::Lsp(LspQuery { operation, subject, page }) => {
                 Query::Lsp(LspQuery { operation, subject: subject.try_map_uri(gate)?, page })
             }

@@ -4,7 +4,7 @@
 //! lists that aren't paged are cut here, once, and remember how long they were.
 
 use crate::canon::Canonical;
-use crate::model::answer::{List, Notes};
+use crate::model::answer::{Declared, List, Notes};
 use crate::model::diagnostic::{Diagnostic, FileDiagnostics};
 use crate::model::found::Found;
 use crate::model::hover::Hover;
@@ -55,6 +55,8 @@ pub enum CanonicalResult {
     DocumentDiagnostics(CanonicalUri, List<Diagnostic>),
     /// Of `WorkspaceDiagnostics`.
     WorkspaceDiagnostics(Full<FileDiagnostics>),
+    /// Of `Declarations`.
+    Declarations(Declared, Notes),
     /// Of the tool `lsp`.
     Lsp(LspResult),
 }
@@ -111,6 +113,7 @@ impl CanonicalResult {
             Self::WorkspaceSymbols(_) => tools::WORKSPACE_SYMBOLS,
             Self::DocumentDiagnostics(..) => tools::DOCUMENT_DIAGNOSTICS,
             Self::WorkspaceDiagnostics(_) => tools::WORKSPACE_DIAGNOSTICS,
+            Self::Declarations(..) => tools::DECLARATIONS,
             Self::Lsp(_) => operation::TOOL,
         }
     }
@@ -125,7 +128,7 @@ impl CanonicalResult {
         match self {
             Self::Definition(list) => &list.notes,
             Self::References(full) => &full.notes,
-            Self::Hover(_, notes) => notes,
+            Self::Hover(_, notes) | Self::Declarations(_, notes) => notes,
             Self::DocumentSymbols(list) => &list.notes,
             Self::WorkspaceSymbols(full) => &full.notes,
             Self::DocumentDiagnostics(_, list) => &list.notes,
@@ -144,7 +147,7 @@ impl CanonicalResult {
             Self::WorkspaceDiagnostics(full) => files(slice(&full.items, offset, size)),
             Self::DocumentDiagnostics(uri, _) => vec![uri.clone()],
             Self::Lsp(result) => files_found(&result.found, offset, size, result.notes.chars_below()),
-            Self::Hover(..) | Self::DocumentSymbols(_) => Vec::new(),
+            Self::Hover(..) | Self::DocumentSymbols(_) | Self::Declarations(..) => Vec::new(),
         }
     }
 }

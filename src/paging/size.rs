@@ -39,6 +39,9 @@ pub(super) fn heap_bytes(result: &CanonicalResult) -> usize {
         CanonicalResult::WorkspaceSymbols(full) => list_bytes(&full.items),
         CanonicalResult::DocumentDiagnostics(uri, list) => uri_bytes(uri) + list_bytes(&list.items),
         CanonicalResult::WorkspaceDiagnostics(full) => list_bytes(&full.items),
+        CanonicalResult::Declarations(declared, _) => {
+            SHARED_HEADER_BYTES + declared.by.as_str().len() + list_bytes(&declared.symbols)
+        }
         CanonicalResult::Lsp(result) => result.title.len() + found_bytes(&result.found),
     };
     contents + notes_bytes(result.notes())

@@ -152,6 +152,12 @@ impl Entry {
         self
     }
 
+    /// For files of a language that the registry knows.
+    pub fn of(mut self, language: &'static str) -> Self {
+        self.language = language;
+        self
+    }
+
     /// TOML for the end of its entry, such as `quirks.anchor = true`.
     pub fn entry(mut self, toml: &str) -> Self {
         self.entry.push_str(toml);
@@ -270,6 +276,8 @@ fn config_of(kinds: &[Entry]) -> Config {
     for (priority, kind) in kinds.iter().enumerate() {
         let group = if kind.is_linter { kind.name.as_str() } else { kind.language };
         let role = if kind.is_linter { "linter" } else { "primary" };
+        // Behind those that the registry has of its own, none of which is installed.
+        let priority = if ["fake", "other"].contains(&kind.language) { priority } else { 1_000 + priority };
         let text = format!(
             "languages = [\"{}\"]\ngroup = \"{group}\"\nrole = \"{role}\"\npriority = {priority}\ncommand = [\"{}\"]\n{}",
             kind.language, kind.name, kind.entry

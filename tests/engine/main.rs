@@ -9,6 +9,7 @@ mod harness;
 mod caps;
 mod code;
 mod codes;
+mod confirm;
 mod crashes;
 mod diagnostics;
 mod documents;

@@ -14,6 +14,7 @@ mod real_servers;
 
 mod agent;
 mod cold;
+mod confirm;
 mod corpus;
 mod edits;
 mod encodings;

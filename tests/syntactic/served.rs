@@ -217,3 +217,37 @@ fn until_a_server_is_ready_it_is_waited_for_or_stood_in_for() {
     assert_eq!(answer["locations"][0]["range"]["start"]["line"], 2);
     yard.stop();
 }
+
+#[test]
+fn what_was_found_by_name_is_not_confirmed_by_name() {
+    let missing = "no language server answers for ruby: the language server for this kind of file is not installed; \
+                   run `gem install ruby-lsp`.";
+    let indexing = "the language server for ruby is still indexing; ask again.";
+    for mode in ["fallback", "while-indexing"] {
+        let project = Project::new();
+        // One without a server, and one whose server never gets ready.
+        let slow = with_server(&project, false, mode);
+        for (more, why) in [(format!("[syntactic]\nmode = {mode:?}\n"), missing), (slow, indexing)] {
+            let yard = yard(&project, &more);
+            if mode == "while-indexing" || why == missing {
+                // The one who stands in is there and lists the symbol.
+                let symbols = json!({"uri": project.uri("lib/shelf.rb")});
+                let listed = ask(&mut client(&yard), "vscode.lsp.documentSymbols", &symbols);
+                assert!(listed["summary"].as_str().is_some_and(|summary| summary.ends_with(MARK)), "{listed}");
+                assert!(listed["symbols"].to_string().contains("DeepShelf"), "{listed}");
+            }
+            let mut code = Mcp::connect(&yard.address, "/mcp/w/code", Some(&yard.token));
+            let locate = json!({"name": "DeepShelf", "detail_level": "context", "confirm": true});
+            let mut told = Value::Null;
+            let is_found = until(20_000, || {
+                told = code.call("locate_symbol", &locate).unwrap_or_else(|failure| panic!("{failure:?}"));
+                told["metadata"]["freshness_status"] == "fresh" && told["results"] != json!([])
+            });
+            assert!(is_found, "{told}");
+            let row = &told["results"][0];
+            assert_eq!((&row["name"], row.get("confirmed_by")), (&json!("DeepShelf"), None), "{told}");
+            assert_eq!(told["metadata"]["warnings"], json!([format!("1 row is unconfirmed: {why}")]), "{mode}");
+            yard.stop();
+        }
+    }
+}

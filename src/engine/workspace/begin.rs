@@ -72,7 +72,8 @@ impl Workspace {
         if let Some(snapshot) = self.snapshots.get(&snapshot_key, Instant::now()).filter(|_| swept) {
             if self.page_is_true(&snapshot, &query, asked, 0) && self.still_stands(&snapshot, &query) {
                 self.setup.shared.metrics.retained_hit();
-                call.note(|record| record.cache = Some(CacheUse::Retained));
+                // Of several questions of one call those count that weren't answered already.
+                call.note(|record| record.cache = record.cache.or(Some(CacheUse::Retained)));
                 return Ok(Begun::Hit { snapshot, offset: 0, request_key, snapshot_key });
             }
             snapshot_key = self.snapshot_key(&query, &request_key);
@@ -176,7 +177,9 @@ impl Workspace {
         let seen = self.seen;
         let document = self.open_document(&query, asked)?;
         if let Some(document) = &document {
-            call.note(|record| record.language = Some(document.language.clone()));
+            call.note(|record| {
+                record.language.get_or_insert_with(|| document.language.clone());
+            });
         }
         let plan = match self.plan(&query) {
             Ok(plan) => plan,
@@ -283,7 +286,8 @@ impl Workspace {
     }
 
     pub(super) fn plan(&mut self, query: &GatedQuery) -> Planned<Arc<Plan>> {
-        let linters = !matches!(query, Query::WorkspaceSymbols { .. }) && !asks_for_name(query);
+        let is_of_symbols = matches!(query, Query::WorkspaceSymbols { .. } | Query::Declarations { .. });
+        let linters = !is_of_symbols && !asks_for_name(query);
         match query.uri() {
             Some(uri) => self.plan_file(uri, linters),
             None => self.plan_workspace(linters),
@@ -345,6 +349,7 @@ fn is_about_a_place(query: &GatedQuery) -> bool {
             | Query::References { .. }
             | Query::Hover { .. }
             | Query::DocumentSymbols { .. }
+            | Query::Declarations { .. }
             | Query::Lsp(LspQuery { subject: Subject::At(..) | Subject::File(_), .. })
     )
 }

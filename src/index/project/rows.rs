@@ -94,6 +94,7 @@ impl<'r> Rows<'r> {
             root: self.project.shown_root(),
             line_start: symbol.line_start,
             line_end: symbol.line_end,
+            name_line: Some(symbol.name_line),
             kind: Some(symbol.kind),
             name: symbol.name.clone(),
             result_id: result_id(&id),

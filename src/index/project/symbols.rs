@@ -147,11 +147,6 @@ impl Project {
             }
             rows.push(row);
         }
-        if shape.confirm {
-            metadata
-                .warnings
-                .push("No row is confirmed: this version doesn't ask language servers about rows.".to_owned());
-        }
         let level = shape.explain.unwrap_or(self.settings().explain);
         if level != ExplainLevel::Off {
             metadata.reasons = Some((level, found.hits.iter().map(|hit| hit.reasons).collect()));

@@ -73,6 +73,8 @@ pub struct Row {
     pub line_start: u32,
     /// The last line.
     pub line_end: u32,
+    /// The line of a symbol's name; not shown.
+    pub name_line: Option<u32>,
     /// Not of lines.
     pub kind: Option<SymbolKind>,
     /// Not of lines; a file's is its last segment.

@@ -261,6 +261,15 @@ impl CodeQuery {
         }
     }
 
+    /// What rows are asked for; only of `search_code` and `locate_symbol`.
+    pub fn shape(&self) -> Option<&Shape> {
+        match self {
+            Self::Search(query) => Some(&query.shape),
+            Self::Locate(query) => Some(&query.shape),
+            _ => None,
+        }
+    }
+
     /// What the question is about: a branch, a tag, a commit, or `None` for the working tree. `health_check` asks about none.
     pub fn reference(&self) -> Option<&str> {
         match self {
