@@ -5,8 +5,9 @@
 //! others are only asked about documents that those found.
 
 use std::collections::BTreeSet;
+use std::io;
 
-use tantivy::postings::SegmentPostings;
+use tantivy::postings::{SegmentPostings, TermInfo};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term};
 
@@ -65,6 +66,8 @@ struct Run {
     lane: usize,
     field: Field,
     term: String,
+    /// By segment: where its documents are.
+    places: Vec<Option<TermInfo>>,
     frequency: u64,
     is_start: bool,
 }
@@ -146,11 +149,16 @@ impl Plan {
     ) -> Result<(), RankError> {
         let lane = self.lanes.len();
         let mut all = 0;
+        let segments = searcher.segment_readers().iter().map(|segment| segment.inverted_index(field));
+        let segments = segments.collect::<tantivy::Result<Vec<_>>>()?;
         for term in terms {
-            let frequency = searcher.doc_freq(&Term::from_field_text(field, &term))?;
+            let named = Term::from_field_text(field, &term);
+            let places =
+                segments.iter().map(|segment| segment.get_term_info(&named)).collect::<io::Result<Vec<_>>>()?;
+            let frequency = places.iter().flatten().map(|place| u64::from(place.doc_freq)).sum();
             if frequency > 0 {
                 all += frequency;
-                self.runs.push(Run { lane, field, term, frequency, is_start: false });
+                self.runs.push(Run { lane, field, term, places, frequency, is_start: false });
             }
         }
         if all > 0 && lane < MOST_LANES {
@@ -205,7 +213,7 @@ impl Plan {
             if run.is_start {
                 frequency = 0;
                 for (at, segment) in searcher.segment_readers().iter().enumerate() {
-                    if let Some(postings) = postings(segment, run)? {
+                    if let Some(postings) = postings(at, segment, run)? {
                         frequency += counts(at, &mut Documents(postings));
                     }
                 }
@@ -215,12 +223,20 @@ impl Plan {
         Ok(())
     }
 
-    /// Calls `each` with every document of a segment that a starting term holds, ascending, and the set of its lanes.
-    pub fn candidates(&self, segment: &SegmentReader, mut each: impl FnMut(DocId, u64)) -> Result<(), RankError> {
-        let mut starting = Vec::new();
-        let mut asking = Vec::new();
+    /// Calls `each` with every document of a segment that a starting term holds, ascending, and the set of its lanes. `nth`: which
+    /// segment of the searcher it is.
+    pub fn candidates(
+        &self,
+        nth: usize,
+        segment: &SegmentReader,
+        mut each: impl FnMut(DocId, u64),
+    ) -> Result<(), RankError> {
+        // What is read with is large, so it had better not be moved often.
+        let starts = self.runs.iter().filter(|run| run.is_start).count();
+        let mut starting = Vec::with_capacity(starts);
+        let mut asking = Vec::with_capacity(self.runs.len() - starts);
         for run in &self.runs {
-            if let Some(postings) = postings(segment, run)? {
+            if let Some(postings) = postings(nth, segment, run)? {
                 let list = if run.is_start { &mut starting } else { &mut asking };
                 list.push((1_u64 << run.lane, postings));
             }
@@ -280,9 +296,10 @@ impl Iterator for Documents {
     }
 }
 
-fn postings(segment: &SegmentReader, run: &Run) -> Result<Option<SegmentPostings>, RankError> {
+fn postings(nth: usize, segment: &SegmentReader, run: &Run) -> Result<Option<SegmentPostings>, RankError> {
+    let Some(Some(place)) = run.places.get(nth) else { return Ok(None) };
     let index = segment.inverted_index(run.field)?;
-    Ok(index.read_postings(&Term::from_field_text(run.field, &run.term), IndexRecordOption::Basic)?)
+    Ok(Some(index.read_postings_from_terminfo(place, IndexRecordOption::Basic)?))
 }
 
 /// The first terms that begin so, in their order, but not the beginning itself.

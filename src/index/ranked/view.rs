@@ -263,9 +263,9 @@ impl<'a> Work<'a> {
         }
         let scoring = Scoring::new(self.asked, weights, self.ask.kind, &plan.lanes, view.symbols);
         let counts_all = self.counts_all();
-        for (segment, columns) in view.searcher.segment_readers().iter().zip(&view.columns) {
+        for (nth, (segment, columns)) in view.searcher.segment_readers().iter().zip(&view.columns).enumerate() {
             let has_deletes = segment.has_deletes();
-            plan.candidates(segment, |doc, lanes| {
+            plan.candidates(nth, segment, |doc, lanes| {
                 // Most candidates are too far behind to look at. They only count, once for each file that shows them.
                 let is_hopeless = counts_all && !self.top.may_take(self.bounds.of(lanes, &scoring));
                 let is_odd = columns.is_odd(doc);
