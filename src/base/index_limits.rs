@@ -15,7 +15,7 @@ pub const KEPT_READ_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 /// Pairs of a trigram and a content held in memory while the text index is made, 16 bytes each; further ones go to the disk.
 pub const TEXT_PAIRS_IN_MEMORY: usize = 8 * 1024 * 1024;
 /// Memory of the writer of the symbol index, in bytes; what it holds beyond is written out.
-pub const SYMBOL_WRITER_BYTES: usize = 64 * 1024 * 1024;
+pub const SYMBOL_WRITER_BYTES: usize = 128 * 1024 * 1024;
 /// Longest name that the symbol index holds, in bytes; longer ones are cut.
 pub const MAX_SYMBOL_NAME_BYTES: usize = 240;
 /// Symbols of one content that the symbol index holds.
