@@ -72,18 +72,56 @@ impl Beneath {
         into: &mut Vec<u8>,
     ) -> Result<(), Unread> {
         into.clear();
+        if self.folder.is_none() {
+            return self.read(rest, max_bytes, into).map(drop);
+        }
+        fill(&self.open_near(nearby, rest)?, size, max_bytes, into)
+    }
+
+    /// Whether files are reached from their folders, which [`Self::read_piece_near`] needs.
+    pub fn holds_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// Reads so many bytes of the file at `rest` from there on, or as many as there are, into `into`, whose own are forgotten; otherwise
+    /// as [`Self::read_near`].
+    pub fn read_piece_near(
+        &self,
+        nearby: &mut Nearby,
+        rest: &Path,
+        from: u64,
+        length: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Unread> {
+        let file = self.open_near(nearby, rest)?;
+        // What stands there is written over.
+        into.resize(length, 0);
+        loop {
+            match rustix::io::pread(&file, into.as_mut_slice(), from) {
+                Err(Errno::INTR) => {}
+                Err(_) => return Err(Unread::Failed),
+                // A regular file gives less than was asked for only at its end.
+                Ok(read) => {
+                    into.truncate(read);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// The file at `rest`, opened from its folder, which stays open.
+    fn open_near(&self, nearby: &mut Nearby, rest: &Path) -> Result<OwnedFd, Unread> {
         let (Some(parent), Some(name)) = (rest.parent(), rest.file_name()) else { return Err(Unread::Missing) };
-        let Some(root) = self.folder.as_ref() else { return self.read(rest, max_bytes, into).map(drop) };
+        let root = self.folder.as_ref().ok_or(Unread::Failed)?;
         if nearby.0.as_ref().is_none_or(|(folder, _)| folder != parent) {
             let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
             nearby.0 = self.method.folder_at(root, folder).ok().map(|open| (parent.to_owned(), open));
         }
         let (_, folder) = nearby.0.as_ref().ok_or(Unread::Missing)?;
-        let file = super::open::plain(folder, name).map_err(|refused| match refused {
+        super::open::plain(folder, name).map_err(|refused| match refused {
             Refused::Exhausted | Refused::Again => Unread::Failed,
             Refused::Link | Refused::NoFile => Unread::Missing,
-        })?;
-        fill(&file, size, max_bytes, into)
+        })
     }
 
     /// What the file at `rest` looks like, by a name that a walk has just found: folders on the way aren't looked at again.

@@ -27,7 +27,12 @@ fn from_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {
     text.into_bytes()
 }
 
+/// Whether a decoded text is what these bytes are: nothing left out, nothing translated.
+pub(super) fn is_as_it_lies(text: &Cow<'_, [u8]>, bytes: &[u8]) -> bool {
+    matches!(text, Cow::Borrowed(text) if text.len() == bytes.len())
+}
+
 /// Whether a decoded text holds a NUL byte. Such files aren't searched.
 pub fn is_binary(text: &[u8]) -> bool {
-    text.contains(&0)
+    memchr::memchr(0, text).is_some()
 }
