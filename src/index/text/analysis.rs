@@ -210,12 +210,7 @@ fn joined(one: &[Text], two: &[Text]) -> Texts {
 }
 
 /// `texts` with what stands beside them, of which no more letters are taken than give few enough texts; alone, if even two are too many.
-fn extended(
-    texts: &[Text],
-    beside: &[Text],
-    shorten: fn(&mut Text, usize),
-    join: impl Fn(&[Text]) -> Texts,
-) -> Texts {
+fn extended(texts: &[Text], beside: &[Text], shorten: fn(&mut Text, usize), join: impl Fn(&[Text]) -> Texts) -> Texts {
     let (mut beside, mut letters) = (beside.to_vec(), END_LETTERS);
     while texts.len().saturating_mul(beside.len()) > MAX_TEXTS {
         if letters < SHORT_END {

@@ -27,9 +27,9 @@ fn from_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Whether a decoded text is what these bytes are: nothing left out, nothing translated.
-pub(super) fn is_as_it_lies(text: &Cow<'_, [u8]>, bytes: &[u8]) -> bool {
-    matches!(text, Cow::Borrowed(text) if text.len() == bytes.len())
+/// Whether the text of these bytes is they themselves: nothing left out, nothing translated.
+pub(super) fn is_as_it_lies(bytes: &[u8]) -> bool {
+    !matches!(bytes, [0xef, 0xbb, 0xbf, ..] | [0xff, 0xfe, ..] | [0xfe, 0xff, ..])
 }
 
 /// Whether a decoded text holds a NUL byte. Such files aren't searched.

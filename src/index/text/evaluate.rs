@@ -191,7 +191,8 @@ impl<'a> Evaluation<'a> {
         let from = self.segment.block_of(first).unwrap_or(0);
         for at in from..self.segment.block_count() {
             let items = self.block(at)?;
-            let inside = items.partition_point(|item| item.gram < first)..items.partition_point(|item| item.gram <= last);
+            let inside =
+                items.partition_point(|item| item.gram < first)..items.partition_point(|item| item.gram <= last);
             found.extend(&items[inside]);
             if items.last().is_none_or(|item| item.gram >= last) {
                 break;

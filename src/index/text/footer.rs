@@ -80,7 +80,8 @@ impl Footer {
         let grams = u32::from_le_bytes(part(rest)?);
         let parts = u32::from_le_bytes(part(rest)?);
         let version = part::<4>(rest).and_then(|_| Some(u32::from_le_bytes(part(rest)?)))?;
-        let footer = Self { dictionary_at, table_at, contents_at, contents, parts, table_sum, contents_sum, grams, pairs };
+        let footer =
+            Self { dictionary_at, table_at, contents_at, contents, parts, table_sum, contents_sum, grams, pairs };
         Some((footer, version))
     }
 }

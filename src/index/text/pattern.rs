@@ -7,8 +7,8 @@ use crate::base::limits::{MAX_PATTERN_BYTES, MAX_REGEX_BYTES, REGEX_CACHE_BYTES}
 use crate::model::code::CaseRule;
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ParserBuilder;
-use regex_syntax::hir::Look;
 use regex_syntax::ast::{self, Ast, ClassSet, ClassSetItem, Literal, parse};
+use regex_syntax::hir::Look;
 use std::fmt;
 
 /// How deep groups may be nested, as in ripgrep.

@@ -309,14 +309,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Reads a file, counts its matching lines and keeps `take` of them after the first `skip`.
-    fn look(
-        &mut self,
-        file: Searched<'_>,
-        at: usize,
-        skip: u64,
-        take: usize,
-        context: usize,
-    ) -> Result<Look, Why> {
+    fn look(&mut self, file: Searched<'_>, at: usize, skip: u64, take: usize, context: usize) -> Result<Look, Why> {
         self.bytes.truncate(KEPT_READ_BUFFER_BYTES);
         self.bytes.shrink_to(KEPT_READ_BUFFER_BYTES);
         let mut tally = Tally { count: 0, skip, take, places: Vec::new() };
@@ -355,7 +348,7 @@ impl<'a> Worker<'a> {
         let begin = line_from(bytes, (piece.from - from) as usize);
         let end = line_from(bytes, (piece.to - from) as usize);
         let is_whole = (bytes.len() as u64) < length || end < bytes.len() || bytes.ends_with(b"\n");
-        let is_plain = from > 0 || is_as_it_lies(&decode(bytes), bytes);
+        let is_plain = from > 0 || is_as_it_lies(bytes);
         Ok((is_whole && is_plain).then_some(begin..end.max(begin)))
     }
 }

@@ -8,7 +8,8 @@ mod shown;
 mod stopping;
 
 use super::{
-    Ask, Found, Narrowed, Options, Pattern, Piece, Read, Searched, Segment, SegmentWriter, Source, decode, is_binary, search,
+    Ask, Found, Narrowed, Options, Pattern, Piece, Read, Searched, Segment, SegmentWriter, Source, decode, is_binary,
+    search,
 };
 use crate::index::{Entry, PathClass};
 use crate::model::code::CaseRule;

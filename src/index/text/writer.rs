@@ -62,7 +62,7 @@ impl SegmentWriter {
         });
         let text = decode(bytes);
         // What isn't read as it lies there can't be read in parts.
-        let parts = if is_as_it_lies(&text, bytes) { split(&text) } else { vec![&*text] };
+        let parts = if is_as_it_lies(bytes) { split(&text) } else { vec![&*text] };
         for (part, text) in (0..).zip(parts) {
             gatherer.grams.clear();
             gatherer.collector.collect(text, &mut gatherer.grams);

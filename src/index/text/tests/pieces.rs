@@ -66,7 +66,8 @@ const COUNTED: Options<'static> = Options { limit: 0, ..ALL };
 
 /// Many lines, one of them with a needle.
 fn hay(line: usize) -> Vec<u8> {
-    let lines = (0..1_000).map(|number| if number == line { "a needle\n".to_owned() } else { format!("line {number}\n") });
+    let lines =
+        (0..1_000).map(|number| if number == line { "a needle\n".to_owned() } else { format!("line {number}\n") });
     lines.collect::<String>().into_bytes()
 }
 
@@ -91,7 +92,8 @@ fn what_hangs_on_the_whole_file_is_looked_for_in_all_of_it() {
     let (total, _, read) = count(&files, "^a needle$", "", &COUNTED);
     assert!(total == 1 && read < 1_000);
     // A line that is longer than what is read behind a piece.
-    let long = [b"a\n".repeat(300), b"a needle".to_vec(), b"-".repeat(5_000), b"\n".to_vec(), b"b\n".repeat(9_000)].concat();
+    let long =
+        [b"a\n".repeat(300), b"a needle".to_vec(), b"-".repeat(5_000), b"\n".to_vec(), b"b\n".repeat(9_000)].concat();
     let long = [("long".to_owned(), long)];
     let (total, with, read) = count(&long, "needle.*-$", "", &COUNTED);
     assert_eq!((total, with), (1, 1));
@@ -150,8 +152,9 @@ fn long_grams_leave_fewer_files_than_trigrams_alone() {
         (0..3).map(|place| syllables[(seed / 10_usize.pow(place)) % syllables.len()]).collect()
     };
     let line = |file: usize, line: usize| format!("{} {}\n", name(file * 37 + line * 101), name(file * 7 + line * 13));
-    let files: Vec<File> =
-        (0..200).map(|file| (format!("{file:03}"), (0..40).map(|at| line(file, at)).collect::<String>().into())).collect();
+    let files: Vec<File> = (0..200)
+        .map(|file| (format!("{file:03}"), (0..40).map(|at| line(file, at)).collect::<String>().into()))
+        .collect();
     let folder = tempfile::tempdir().unwrap();
     let segment = segment(&files, &folder.path().join("segment"));
     let left = |plan: &Plan| match segment.candidates(plan).unwrap() {
