@@ -160,8 +160,11 @@ impl LongGrams {
             }
         }
         self.used = 0;
-        self.places.truncate(PLACES);
-        self.places.fill(0);
+        if self.places.len() > PLACES {
+            self.places = vec![0; PLACES];
+        } else {
+            self.places.fill(0);
+        }
     }
 
     fn is_new(&mut self, number: Gram) -> bool {

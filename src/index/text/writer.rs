@@ -22,6 +22,9 @@ pub struct SegmentWriter {
     idle: Mutex<Vec<Gatherer>>,
 }
 
+/// Grams that are added before it is looked whether there is room.
+const AT_ONCE: usize = 1 << 16;
+
 /// What one thread gathers with.
 struct Gatherer {
     collector: Collector,
@@ -66,15 +69,17 @@ impl SegmentWriter {
         for (part, text) in (0..).zip(parts) {
             gatherer.grams.clear();
             gatherer.collector.collect(text, &mut gatherer.grams);
-            if gatherer.pairs.len() + gatherer.grams.len() > self.pairs_each {
-                self.runs.put_aside(&mut gatherer.pairs, &mut gatherer.spare)?;
-            }
             let position = {
                 let mut parts = self.parts.lock();
                 parts.push((content, part));
                 parts.len() as u64 - 1
             };
-            gatherer.pairs.extend(gatherer.grams.iter().map(|gram| (u64::from(*gram) << 32) | position));
+            for grams in gatherer.grams.chunks(AT_ONCE) {
+                if gatherer.pairs.len() + grams.len() > self.pairs_each {
+                    self.runs.put_aside(&mut gatherer.pairs, &mut gatherer.spare)?;
+                }
+                gatherer.pairs.extend(grams.iter().map(|gram| (u64::from(*gram) << 32) | position));
+            }
         }
         self.idle.lock().push(gatherer);
         Ok(())

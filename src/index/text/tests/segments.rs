@@ -75,6 +75,20 @@ fn the_same_texts_give_the_same_bytes() {
     assert_eq!(left, ["segment"], "temporary files are left behind");
 }
 
+/// One line with more grams than are added at once, and more than there is room for.
+#[test]
+fn a_part_with_many_grams_is_put_aside_in_pieces() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+    let line: String = (0..60_000_u32).map(|number| format!("{:x},", number.wrapping_mul(2_654_435_761))).collect();
+    let texts = [(3, b"a line\n".to_vec()), (4, line.into_bytes()), (9, b"a line\n".to_vec())];
+    let info = write(&texts, &one, 1 << 22, 1);
+    assert!(info.grams > 200_000, "{info:?}");
+    assert_eq!(write(&texts, &other, 1_000, 1), info);
+    assert_eq!(std::fs::read(&one).unwrap(), std::fs::read(&other).unwrap());
+    Segment::open(&one).unwrap().verify().unwrap();
+}
+
 #[test]
 fn a_writer_that_is_given_up_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
