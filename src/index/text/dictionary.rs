@@ -5,7 +5,7 @@
 
 use super::check::{damaged, sum};
 use super::grams::Gram;
-use super::lists::{put, take_u32};
+use super::lists::{put, take, take_u32};
 use std::io;
 
 /// Grams in one block.
@@ -29,6 +29,10 @@ pub(super) struct Item {
 
 /// Bytes of a list that is kept in the dictionary.
 const SHORT: usize = 4;
+/// The length of such a list stands in so many bits beside its count: most lists are short.
+const LENGTH_BITS: u32 = 3;
+/// There instead: it isn't short.
+const APART: u64 = 7;
 
 impl Item {
     /// A gram with this list, which begins at `at` in the file if it isn't short.
@@ -94,10 +98,18 @@ impl Dictionary {
         let mut before = first;
         for item in self.items.drain(..) {
             put(&mut self.bytes, u64::from(item.gram - before));
-            put(&mut self.bytes, u64::from(item.count));
-            put(&mut self.bytes, u64::from(item.length));
-            let word = item.word.to_le_bytes();
-            self.bytes.extend(&word[..item.short().map_or(word.len(), |(_, length)| length)]);
+            let count = u64::from(item.count) << LENGTH_BITS;
+            match item.short() {
+                Some((bytes, length)) => {
+                    put(&mut self.bytes, count | length as u64);
+                    self.bytes.extend(&bytes[..length]);
+                }
+                None => {
+                    put(&mut self.bytes, count | APART);
+                    put(&mut self.bytes, u64::from(item.length));
+                    self.bytes.extend(item.word.to_le_bytes());
+                }
+            }
             before = item.gram;
         }
         let bytes = &self.bytes[at..];
@@ -156,8 +168,12 @@ impl Block {
         let (mut gram, mut at) = (self.first, self.lists_at);
         while !bytes.is_empty() {
             gram = gram.checked_add(take_u32(&mut bytes)?)?;
-            let count = take_u32(&mut bytes)?;
-            let length = take_u32(&mut bytes)?;
+            let said = take(&mut bytes)?;
+            let count = u32::try_from(said >> LENGTH_BITS).ok()?;
+            let length = match said & APART {
+                APART => take_u32(&mut bytes).filter(|length| *length as usize > SHORT)?,
+                short => u32::try_from(short).ok().filter(|length| *length as usize <= SHORT)?,
+            };
             let (word, rest) = bytes.split_at_checked(SHORT.min(length as usize))?;
             let mut whole = [0; SHORT];
             whole[..word.len()].copy_from_slice(word);
