@@ -12,7 +12,7 @@ pub const MAX_SHOWN_LINE_BYTES: usize = 1_000;
 pub const MAX_SHOWN_MATCHES: usize = 64;
 /// A thread that searches keeps this much room for the next file, in bytes.
 pub const KEPT_READ_BUFFER_BYTES: usize = 4 * 1024 * 1024;
-/// Pairs of a trigram and a content held in memory while the text index is made, 16 bytes each; further ones go to the disk.
+/// Pairs of a gram and a part of a content held in memory while the text index is made, 16 bytes each; further ones go to the disk.
 pub const TEXT_PAIRS_IN_MEMORY: usize = 8 * 1024 * 1024;
 /// Memory of the writer of the symbol index, in bytes; what it holds beyond is written out.
 pub const SYMBOL_WRITER_BYTES: usize = 128 * 1024 * 1024;

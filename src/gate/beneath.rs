@@ -61,7 +61,7 @@ impl Beneath {
         }
     }
 
-    /// As [`Self::read`] of a file that had so many bytes, in as few calls as can be: its folder stays open for the next file, and what the
+    /// As [`Self::read`] of a file that had so many bytes, in as few calls as can be: a folder stays open for its next file, and what the
     /// file looks like isn't asked. Of what isn't a regular file nothing or a bounded part is read.
     pub fn read_near(
         &self,
@@ -72,18 +72,64 @@ impl Beneath {
         into: &mut Vec<u8>,
     ) -> Result<(), Unread> {
         into.clear();
-        let (Some(parent), Some(name)) = (rest.parent(), rest.file_name()) else { return Err(Unread::Missing) };
-        let Some(root) = self.folder.as_ref() else { return self.read(rest, max_bytes, into).map(drop) };
-        if nearby.0.as_ref().is_none_or(|(folder, _)| folder != parent) {
-            let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-            nearby.0 = self.method.folder_at(root, folder).ok().map(|open| (parent.to_owned(), open));
+        if self.folder.is_none() {
+            return self.read(rest, max_bytes, into).map(drop);
         }
-        let (_, folder) = nearby.0.as_ref().ok_or(Unread::Missing)?;
-        let file = super::open::plain(folder, name).map_err(|refused| match refused {
+        fill(&self.open_near(nearby, rest)?, size, max_bytes, into)
+    }
+
+    /// Whether files are reached from their folders, which [`Self::read_piece_near`] needs.
+    pub fn holds_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// Reads so many bytes of the file at `rest` from there on, or as many as there are, into `into`, whose own are forgotten; otherwise
+    /// as [`Self::read_near`].
+    pub fn read_piece_near(
+        &self,
+        nearby: &mut Nearby,
+        rest: &Path,
+        from: u64,
+        length: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Unread> {
+        let file = self.open_near(nearby, rest)?;
+        // What stands there is written over.
+        into.resize(length, 0);
+        loop {
+            match rustix::io::pread(&file, into.as_mut_slice(), from) {
+                Err(Errno::INTR) => {}
+                Err(_) => return Err(Unread::Failed),
+                // A regular file gives less than was asked for only at its end.
+                Ok(read) => {
+                    into.truncate(read);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// The file at `rest`, opened.
+    fn open_near(&self, nearby: &mut Nearby, rest: &Path) -> Result<OwnedFd, Unread> {
+        let (Some(parent), Some(name)) = (rest.parent(), rest.file_name()) else { return Err(Unread::Missing) };
+        let root = self.folder.as_ref().ok_or(Unread::Failed)?;
+        let refused = |refused| match refused {
             Refused::Exhausted | Refused::Again => Unread::Failed,
             Refused::Link | Refused::NoFile => Unread::Missing,
-        })?;
-        fill(&file, size, max_bytes, into)
+        };
+        if nearby.path.as_os_str() != parent.as_os_str() {
+            // Most folders have one file that is wanted: only for a second one it pays to open its folder.
+            nearby.path.clear();
+            nearby.path.push(parent);
+            nearby.folder = None;
+            return self.method.plain_at(root, rest).map_err(refused);
+        }
+        if nearby.folder.is_none() {
+            let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            nearby.folder = Some(self.method.folder_at(root, folder).map_err(refused)?);
+        }
+        let folder = nearby.folder.as_ref().ok_or(Unread::Missing)?;
+        super::open::plain(folder, name).map_err(refused)
     }
 
     /// What the file at `rest` looks like, by a name that a walk has just found: folders on the way aren't looked at again.
@@ -102,7 +148,11 @@ impl Beneath {
 
 /// The folder that a reader of many files was in last.
 #[derive(Debug, Default)]
-pub struct Nearby(Option<(PathBuf, OwnedFd)>);
+pub struct Nearby {
+    path: PathBuf,
+    /// Open as soon as a second file of it was wanted.
+    folder: Option<OwnedFd>,
+}
 
 /// Reads all of a file that had so many bytes a moment ago: mostly with one call.
 fn fill(file: &impl AsFd, size: u64, max_bytes: u64, into: &mut Vec<u8>) -> Result<(), Unread> {
@@ -156,6 +206,29 @@ mod tests {
         for (size, most, expected) in [(6, 6, true), (0, 9, true), (99, 9, true), (6, 5, false)] {
             let read = beneath.read_near(&mut nearby, Path::new("a/b/c.txt"), size, most, &mut text);
             assert_eq!(read.is_ok() && text == b"inside", expected, "{size} {most}");
+        }
+        // Whether its folder is open already or not, and whatever was read before.
+        for (path, from, length, expected) in [
+            ("a/b/c.txt", 0, 99, "inside"),
+            ("a/b/c.txt", 2, 3, "sid"),
+            ("a/b/c.txt", 6, 5, ""),
+            ("a/b/c.txt", 9, 5, ""),
+        ] {
+            for mut nearby in [Nearby::default(), std::mem::take(&mut nearby)] {
+                for _ in 0..3 {
+                    assert_eq!(beneath.read_piece_near(&mut nearby, Path::new(path), from, length, &mut text), Ok(()));
+                    assert_eq!(text, expected.as_bytes());
+                }
+            }
+        }
+        for missing in
+            ["link", "folder/b/c.txt", "a/../../secret", "../secret", "a", "a/b", "none", "a/b/none", "", ".."]
+        {
+            let mut nearby = Nearby::default();
+            for _ in 0..3 {
+                let read = beneath.read_piece_near(&mut nearby, Path::new(missing), 0, 9, &mut text);
+                assert!(read.is_err(), "{missing}");
+            }
         }
         let gone = Beneath::open(&root.join("gone"));
         assert_eq!(gone.read(Path::new("x"), 9, &mut text), Err(Unread::Missing));

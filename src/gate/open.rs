@@ -69,13 +69,7 @@ impl Method {
     /// [`Self::read`]: what isn't a regular file is opened before it is recognised, which neither blocks nor takes a terminal.
     #[cfg(target_os = "linux")]
     pub fn read_at(self, folder: &OwnedFd, rest: &Path) -> Result<(File, Stat), Refused> {
-        use rustix::fs::{ResolveFlags, openat2};
-        let strict = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        let opened = match self {
-            Self::Beneath => openat2(folder, rest, READ, Mode::empty(), strict),
-            Self::Stepwise => return Err(Refused::NoFile),
-        };
-        let file = opened.map_err(refusal)?;
+        let file = self.strictly(folder, rest, READ)?;
         let stat = regular(&file)?;
         Ok((File::from(file), stat))
     }
@@ -83,12 +77,29 @@ impl Method {
     /// The folder `rest` beneath an open folder, if no link leads to it.
     #[cfg(target_os = "linux")]
     pub fn folder_at(self, folder: &OwnedFd, rest: &Path) -> Result<OwnedFd, Refused> {
+        self.strictly(folder, rest, DIRECTORY)
+    }
+
+    /// `rest` beneath an open folder, opened for reading, if no link leads to it. What it is isn't asked.
+    #[cfg(target_os = "linux")]
+    pub fn plain_at(self, folder: &OwnedFd, rest: &Path) -> Result<OwnedFd, Refused> {
+        self.strictly(folder, rest, READ)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn strictly(self, folder: &OwnedFd, rest: &Path, flags: OFlags) -> Result<OwnedFd, Refused> {
         use rustix::fs::{ResolveFlags, openat2};
         let strict = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         match self {
-            Self::Beneath => openat2(folder, rest, DIRECTORY, Mode::empty(), strict).map_err(refusal),
+            Self::Beneath => openat2(folder, rest, flags, Mode::empty(), strict).map_err(refusal),
             Self::Stepwise => Err(Refused::NoFile),
         }
+    }
+
+    /// Nowhere else is a folder opened by itself.
+    #[cfg(not(target_os = "linux"))]
+    pub fn plain_at(self, _: &OwnedFd, _: &Path) -> Result<OwnedFd, Refused> {
+        Err(Refused::NoFile)
     }
 
     /// Nowhere else is a folder opened by itself.

@@ -3,7 +3,7 @@
 //! It doesn't understand code: it knows what a parser sees. What a symbol *is* is said by language servers.
 //!
 //! - [`language`], [`extract`]: a source becomes [`Facts`], by grammars and by query files that are data.
-//! - [`text`]: which contents may hold a text, by their trigrams; which lines do.
+//! - [`text`]: which contents may hold a text, by their grams; which lines do.
 //! - [`ranked`]: which symbols and files are meant by a name or by words.
 //! - `store`, `scan`, `git`, `job`: contents are numbered, parsed and kept once; a [`Manifest`] says which paths show them.
 //! - `project`: one root, and all questions about it.

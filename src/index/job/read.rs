@@ -213,7 +213,7 @@ impl Reader<'_> {
             }
             let one = self.one(&self.wanted[*at], &store, &beneath, blobs.as_ref(), &mut bytes)?;
             if let (What::New(_), Some(writer)) = (&one.what, writer) {
-                writer.add(first + nth as ContentNo, &text::decode(&bytes))?;
+                writer.add(first + nth as ContentNo, &bytes)?;
             }
             work.progress.step(one.size);
             seen.push((nth, one));

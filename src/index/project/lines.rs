@@ -20,7 +20,7 @@ use crate::index::language::Language;
 use crate::index::manifest::{Entry, PathClass};
 use crate::index::scan;
 use crate::index::store::{LIVE, Origin, StoreError};
-use crate::index::text::{Ask, Found, FoundLine, Narrowed, Options, Pattern, Read, Why, search};
+use crate::index::text::{Ask, Found, FoundLine, Narrowed, Options, Pattern, Read, Searched, Source, Why, search};
 use crate::model::code::{
     Asked, CodeQuery, Completeness, DetailLevel, Metadata, NextAction, Refusal, ResultType, Row, Rows, SearchMode,
     SearchQuery, tools,
@@ -51,18 +51,19 @@ impl Project {
         let passes = |entry: &Entry| {
             language.is_none_or(|language| entry.language == Some(language)) && filter.passes(&entry.path)
         };
-        let mut entries: Vec<&Entry> = Vec::new();
+        let mut files: Vec<Searched<'_>> = Vec::new();
         for entry in view.manifest.entries() {
-            let may = narrowed.may_match(entry.content) || !changed.is_empty() && changed.contains(&*entry.path);
-            if may && passes(entry) {
-                entries.push(entry);
+            let has_changed = !changed.is_empty() && changed.contains(&*entry.path);
+            if (has_changed || narrowed.may_match(entry.content)) && passes(entry) {
+                let piece = if has_changed { None } else { narrowed.piece(entry) };
+                files.push(Searched { entry, piece });
             }
         }
         let new = self.new_entries(changed.iter().filter(|path| view.manifest.find(path).is_none()).cloned().collect());
-        let known = entries.len();
-        entries.extend(new.iter().filter(|entry| passes(entry)));
-        if entries.len() > known {
-            entries.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+        let known = files.len();
+        files.extend(new.iter().filter(|entry| passes(entry)).map(|entry| Searched { entry, piece: None }));
+        if files.len() > known {
+            files.sort_unstable_by(|one, other| one.entry.path.cmp(&other.entry.path));
         }
         let options = Options {
             context: query.context_lines,
@@ -73,12 +74,12 @@ impl Project {
         };
         let found = if is_live {
             let disk = Disk { beneath: Beneath::open(&self.root), idle: Mutex::default() };
-            search(&pattern, &entries, &|entry, into| disk.read(entry, into), &options)
+            search(&pattern, &files, &disk, &options)
         } else {
             let blobs = Blobs { project: self, view, idle: Mutex::default() };
-            search(&pattern, &entries, &|entry, into| blobs.read(entry, into), &options)
+            search(&pattern, &files, &blobs, &options)
         };
-        Ok(self.shown(query, &entries, found, here.metadata.clone(), view))
+        Ok(self.shown(query, &files, found, here.metadata.clone(), view))
     }
 
     /// Files that no job has seen yet, of the paths that changed: without those that are ignored.
@@ -93,13 +94,14 @@ impl Project {
     fn shown(
         &self,
         query: &SearchQuery,
-        entries: &[&Entry],
+        files: &[Searched<'_>],
         found: Found,
         mut metadata: Metadata,
         view: &View,
     ) -> Rows {
         let total = usize::try_from(found.total).unwrap_or(usize::MAX);
-        let rows: Vec<Row> = found.lines.into_iter().map(|line| self.line(entries[line.entry], line, query)).collect();
+        let row = |line: FoundLine| self.line(files[line.entry].entry, line, query);
+        let rows: Vec<Row> = found.lines.into_iter().map(row).collect();
         let end = query.offset.saturating_add(rows.len());
         let mut next = Vec::new();
         if total > end {
@@ -181,10 +183,10 @@ struct Disk {
 }
 
 impl Disk {
-    fn read(&self, entry: &Entry, into: &mut Vec<u8>) -> Read {
+    /// With the folder that some thread was in last.
+    fn near(&self, read: impl FnOnce(&Beneath, &mut Nearby) -> Result<(), Unread>) -> Read {
         let mut nearby = self.idle.lock().pop().unwrap_or_default();
-        let read =
-            self.beneath.read_near(&mut nearby, Path::new(&*entry.path), entry.size, MAX_SEARCHED_FILE_BYTES, into);
+        let read = read(&self.beneath, &mut nearby);
         self.idle.lock().push(nearby);
         match read {
             Ok(()) => Read::Done,
@@ -195,6 +197,21 @@ impl Disk {
     }
 }
 
+impl Source for Disk {
+    fn read(&self, entry: &Entry, into: &mut Vec<u8>) -> Read {
+        let path = Path::new(&*entry.path);
+        self.near(|beneath, nearby| beneath.read_near(nearby, path, entry.size, MAX_SEARCHED_FILE_BYTES, into))
+    }
+
+    fn read_piece(&self, entry: &Entry, from: u64, length: u64, into: &mut Vec<u8>) -> Option<Read> {
+        // A longer one is read with its file, and found to be too long.
+        let length = usize::try_from(length).ok().filter(|_| length <= MAX_SEARCHED_FILE_BYTES)?;
+        let path = Path::new(&*entry.path);
+        let is_possible = self.beneath.holds_folder();
+        is_possible.then(|| self.near(|beneath, nearby| beneath.read_piece_near(nearby, path, from, length, into)))
+    }
+}
+
 /// Who reads a commit's files; each thread borrows a reader.
 struct Blobs<'b> {
     project: &'b Project,
@@ -202,7 +219,7 @@ struct Blobs<'b> {
     idle: Mutex<Vec<BlobReader>>,
 }
 
-impl Blobs<'_> {
+impl Source for Blobs<'_> {
     fn read(&self, entry: &Entry, into: &mut Vec<u8>) -> Read {
         let Some(Origin::Blob(oid)) = self.view.origin(&entry.path) else { return Read::Not(Why::Changed) };
         let idle = self.idle.lock().pop();

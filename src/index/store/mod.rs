@@ -24,8 +24,8 @@ pub(super) use manifests::{LIVE, ManifestHead, ManifestKey};
 use super::codec::Damaged;
 use crate::base::clock::Deadline;
 
-/// The number of the database's layout. Another one is never read.
-pub const FORMAT: u32 = 1;
+/// The number of the layout: of the database and of the segments that it names. Another one is never read.
+pub const FORMAT: u32 = 2;
 /// How long a connection waits for another one.
 const BUSY: Duration = Duration::from_secs(5);
 /// Between two attempts where it doesn't wait by itself.

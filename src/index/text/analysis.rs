@@ -1,28 +1,32 @@
-//! What is known of every match of a pattern: the texts it is, or begins and ends with, and the trigrams it has.
+//! What is known of every match of a pattern: the texts it is, or begins and ends with, and the grams it has.
 //!
-//! The pattern's tree is walked once from its leaves up, after Russ Cox's "Regular Expression Matching with a Trigram Index". Bytes
-//! are folded as the index folds them. Invariant: each value holds for every match; where sets grow too large, less is known, never
-//! something wrong.
+//! The pattern's tree is walked once from its leaves up, after Russ Cox's "Regular Expression Matching with a Trigram Index".
+//! Invariant: each value holds for every match; where sets grow too large, less is known, never something wrong.
 
-use super::grams::FOLDED;
+use super::grams::LONG;
+use super::letters::{Text, text};
 use super::plan::Plan;
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 
 /// Texts that a part may be; with more of them only their ends are kept.
 const MAX_TEXTS: usize = 64;
-/// Their bytes together, unless there is only one.
-const MAX_TEXT_BYTES: usize = 8_192;
+/// Their letters together, unless there is only one.
+const MAX_TEXT_LETTERS: usize = 8_192;
 /// Texts that a part may begin or end with.
 const MAX_ENDS: usize = 32;
-/// Bytes of them that are kept: with two on each side of a seam every trigram across it is known.
-const END_BYTES: usize = 2;
+/// Letters of them that are kept: with so many on each side of a seam every gram across it is known.
+const END_LETTERS: usize = LONG - 1;
+/// With so many every trigram is; fewer are kept only where there would be too many texts.
+const SHORT_END: usize = 2;
+/// Texts that may stand across a seam before fewer of their letters are looked at.
+const MAX_ACROSS: usize = 128;
 /// Letters of a class that are told apart.
 const MAX_CLASS: u32 = 128;
 /// Times that a repeated part is written out.
 const MAX_WRITTEN_OUT: u32 = 8;
 
 /// A set of texts, ordered, no two the same.
-type Texts = Vec<Vec<u8>>;
+type Texts = Vec<Text>;
 
 /// What is known of a part of the pattern.
 #[derive(Debug, Clone)]
@@ -44,7 +48,7 @@ pub(super) enum Knowledge {
 pub(super) fn analyse(hir: &Hir) -> Knowledge {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => Knowledge::empty(),
-        HirKind::Literal(literal) => Knowledge::Exactly(vec![fold(&literal.0)]),
+        HirKind::Literal(literal) => Knowledge::Exactly(vec![text(&literal.0)]),
         HirKind::Class(class) => of_class(class),
         HirKind::Capture(capture) => analyse(&capture.sub),
         HirKind::Repetition(repetition) => of_repetition(repetition),
@@ -54,10 +58,6 @@ pub(super) fn analyse(hir: &Hir) -> Knowledge {
             parts.iter().map(analyse).fold(none, Knowledge::or)
         }
     }
-}
-
-fn fold(bytes: &[u8]) -> Vec<u8> {
-    bytes.iter().map(|byte| FOLDED[usize::from(*byte)]).collect()
 }
 
 fn of_class(class: &Class) -> Knowledge {
@@ -70,14 +70,25 @@ fn of_class(class: &Class) -> Knowledge {
                 return Knowledge::anything();
             }
             let letters = class.ranges().iter().flat_map(|range| range.start()..=range.end());
-            texts.extend(letters.filter(|c| *c != '\n').map(|c| fold(c.encode_utf8(&mut [0; 4]).as_bytes())));
+            texts.extend(letters.filter(|c| *c != '\n').map(|c| text(c.encode_utf8(&mut [0; 4]).as_bytes())));
         }
         Class::Bytes(class) => {
             let bytes = class.ranges().iter().flat_map(|range| range.start()..=range.end());
-            texts.extend(bytes.filter(|byte| *byte != b'\n').map(|byte| fold(&[byte])));
+            texts.extend(bytes.filter(|byte| *byte != b'\n').map(|byte| text(&[byte])));
         }
     }
-    Knowledge::Exactly(set(texts)).bounded()
+    Knowledge::Exactly(in_either_case(set(texts))).bounded()
+}
+
+/// Letters of which both cases are there become one.
+fn in_either_case(texts: Texts) -> Texts {
+    // Both cases of a letter are neighbours in the set.
+    let is_same = |one: &Text, other: &Text| one.len() == 1 && other.len() == 1 && one[0].folded == other[0].folded;
+    let one_of = |texts: &[Text]| match texts {
+        [one, _, ..] => one.iter().map(|letter| letter.in_either_case()).collect(),
+        _ => texts.concat(),
+    };
+    texts.chunk_by(is_same).map(one_of).collect()
 }
 
 fn of_repetition(repetition: &Repetition) -> Knowledge {
@@ -111,7 +122,7 @@ impl Knowledge {
     }
 
     /// What a match begins with; each at its full length as far as it is known.
-    pub(super) fn starts(&self) -> &[Vec<u8>] {
+    pub(super) fn starts(&self) -> &[Text] {
         match self {
             Self::Exactly(texts) => texts,
             Self::Partly { starts, .. } => starts,
@@ -119,7 +130,7 @@ impl Knowledge {
     }
 
     /// What a match ends with.
-    pub(super) fn ends(&self) -> &[Vec<u8>] {
+    pub(super) fn ends(&self) -> &[Text] {
         match self {
             Self::Exactly(texts) => texts,
             Self::Partly { ends, .. } => ends,
@@ -136,7 +147,7 @@ impl Knowledge {
 
     /// This one, and then the other.
     fn then(self, other: Self) -> Self {
-        let is_small = |one: &[Vec<u8>], other: &[Vec<u8>], max| one.len().saturating_mul(other.len()) <= max;
+        let is_small = |one: &[Text], other: &[Text], max| one.len().saturating_mul(other.len()) <= max;
         if let (Self::Exactly(one), Self::Exactly(two)) = (&self, &other)
             && is_small(one, two, MAX_TEXTS)
         {
@@ -145,15 +156,14 @@ impl Knowledge {
         let mut plans = vec![self.required(), other.required()];
         // What stands at the seam is known in full where one side is known in full; else by the ends of both.
         let starts = match &self {
-            Self::Exactly(texts) if is_small(texts, other.starts(), MAX_TEXTS) => joined(texts, other.starts()),
-            _ => self.starts().to_vec(),
+            Self::Exactly(texts) => extended(texts, other.starts(), keep_start, |next| joined(texts, next)),
+            Self::Partly { starts, .. } => starts.clone(),
         };
         let ends = match &other {
-            Self::Exactly(texts) if is_small(self.ends(), texts, MAX_TEXTS) => joined(self.ends(), texts),
-            _ => other.ends().to_vec(),
+            Self::Exactly(texts) => extended(texts, self.ends(), keep_end, |before| joined(before, texts)),
+            Self::Partly { ends, .. } => ends.clone(),
         };
-        let (left, right) = (cut_ends(self.ends().to_vec()), cut_starts(other.starts().to_vec()));
-        plans.push(Plan::one_of(&joined(&left, &right)));
+        plans.push(Plan::one_of(&across(self.ends(), other.starts())));
         plans.push(Plan::one_of(&starts));
         plans.push(Plan::one_of(&ends));
         Self::Partly { starts: cut_starts(starts), ends: cut_ends(ends), plan: Plan::and(plans) }
@@ -164,7 +174,7 @@ impl Knowledge {
         if let (Self::Exactly(one), Self::Exactly(two)) = (&self, &other) {
             return Self::Exactly(set(one.iter().chain(two).cloned().collect())).bounded();
         }
-        let both = |one: &[Vec<u8>], two: &[Vec<u8>]| set(one.iter().chain(two).cloned().collect());
+        let both = |one: &[Text], two: &[Text]| set(one.iter().chain(two).cloned().collect());
         Self::Partly {
             starts: cut_starts(both(self.starts(), other.starts())),
             ends: cut_ends(both(self.ends(), other.ends())),
@@ -176,7 +186,7 @@ impl Knowledge {
         let is_large = match &self {
             Self::Exactly(texts) => {
                 texts.len() > MAX_TEXTS
-                    || (texts.len() > 1 && texts.iter().map(Vec::len).sum::<usize>() > MAX_TEXT_BYTES)
+                    || (texts.len() > 1 && texts.iter().map(Vec::len).sum::<usize>() > MAX_TEXT_LETTERS)
             }
             Self::Partly { .. } => false,
         };
@@ -195,26 +205,63 @@ fn set(mut texts: Texts) -> Texts {
     texts
 }
 
-fn joined(one: &[Vec<u8>], two: &[Vec<u8>]) -> Texts {
+fn joined(one: &[Text], two: &[Text]) -> Texts {
     set(one.iter().flat_map(|start| two.iter().map(move |end| [start.as_slice(), end].concat())).collect())
 }
 
+/// `texts` with what stands beside them, of which no more letters are taken than give few enough texts; alone, if even two are too many.
+fn extended(texts: &[Text], beside: &[Text], shorten: fn(&mut Text, usize), join: impl Fn(&[Text]) -> Texts) -> Texts {
+    let (mut beside, mut letters) = (beside.to_vec(), END_LETTERS);
+    while texts.len().saturating_mul(beside.len()) > MAX_TEXTS {
+        if letters < SHORT_END {
+            return texts.to_vec();
+        }
+        beside = shortened(beside, letters, shorten);
+        letters -= 1;
+    }
+    join(&beside)
+}
+
+/// What may stand where something that ends with one of `ends` is followed by something that begins with one of `starts`.
+fn across(ends: &[Text], starts: &[Text]) -> Texts {
+    let (mut left, mut right) = (cut_ends(ends.to_vec()), cut_starts(starts.to_vec()));
+    for letters in (SHORT_END..END_LETTERS).rev() {
+        if left.len() * right.len() <= MAX_ACROSS {
+            break;
+        }
+        (left, right) = (shortened(left, letters, keep_end), shortened(right, letters, keep_start));
+    }
+    joined(&left, &right)
+}
+
+fn keep_start(text: &mut Text, letters: usize) {
+    text.truncate(letters);
+}
+
+fn keep_end(text: &mut Text, letters: usize) {
+    drop(text.drain(..text.len().saturating_sub(letters)));
+}
+
 fn cut_starts(texts: Texts) -> Texts {
-    cut(texts, |text, bytes| text.truncate(bytes))
+    cut(texts, keep_start)
 }
 
 fn cut_ends(texts: Texts) -> Texts {
-    cut(texts, |text, bytes| drop(text.drain(..text.len().saturating_sub(bytes))))
+    cut(texts, keep_end)
 }
 
 /// Shortens the texts until there are few enough.
-fn cut(mut texts: Texts, shorten: impl Fn(&mut Vec<u8>, usize)) -> Texts {
-    for bytes in (0..=END_BYTES).rev() {
-        texts.iter_mut().for_each(|text| shorten(text, bytes));
-        texts = set(texts);
+fn cut(mut texts: Texts, shorten: fn(&mut Text, usize)) -> Texts {
+    for letters in (0..=END_LETTERS).rev() {
+        texts = shortened(texts, letters, shorten);
         if texts.len() <= MAX_ENDS {
             break;
         }
     }
     texts
+}
+
+fn shortened(mut texts: Texts, letters: usize, shorten: fn(&mut Text, usize)) -> Texts {
+    texts.iter_mut().for_each(|text| shorten(text, letters));
+    set(texts)
 }

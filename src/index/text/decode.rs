@@ -27,7 +27,12 @@ fn from_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {
     text.into_bytes()
 }
 
+/// Whether the text of these bytes is they themselves: nothing left out, nothing translated.
+pub(super) fn is_as_it_lies(bytes: &[u8]) -> bool {
+    !matches!(bytes, [0xef, 0xbb, 0xbf, ..] | [0xff, 0xfe, ..] | [0xfe, 0xff, ..])
+}
+
 /// Whether a decoded text holds a NUL byte. Such files aren't searched.
 pub fn is_binary(text: &[u8]) -> bool {
-    text.contains(&0)
+    memchr::memchr(0, text).is_some()
 }

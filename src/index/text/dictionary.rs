@@ -1,36 +1,69 @@
-//! The dictionary of a segment: for each trigram the place of its list. It lies in blocks, of which only the first trigrams are kept
+//! The dictionary of a segment: for each gram the place of its list. It lies in blocks, of which only the first grams are kept
 //! in memory.
 //!
 //! Invariant: a block that was damaged is refused as a whole.
 
 use super::check::{damaged, sum};
 use super::grams::Gram;
-use super::lists::{put, take_u32};
+use super::lists::{put, take, take_u32};
 use std::io;
 
-/// Trigrams in one block.
+/// Grams in one block.
 const BLOCK: usize = 256;
 /// Bytes of one block's line in the table of blocks.
 const LINE: usize = 28;
 
-/// One trigram's list.
+/// One gram's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) gram: Gram,
-    /// How many contents have it.
+    /// How many parts have it.
     pub(super) count: u32,
-    /// Where the list begins in the file.
+    /// Where the list begins in the file, or would begin.
     pub(super) at: u64,
     /// Its bytes.
     pub(super) length: u32,
-    /// Their sum.
-    pub(super) sum: u32,
+    /// Their sum; a short list's are these themselves, the first in the lowest place, and aren't in the file.
+    pub(super) word: u32,
+}
+
+/// Bytes of a list that is kept in the dictionary.
+const SHORT: usize = 4;
+/// The length of such a list stands in so many bits beside its count: most lists are short.
+const LENGTH_BITS: u32 = 3;
+/// There instead: it isn't short.
+const APART: u64 = 7;
+
+impl Item {
+    /// A gram with this list, which begins at `at` in the file if it isn't short.
+    pub(super) fn new(gram: Gram, count: u32, at: u64, list: &[u8]) -> Self {
+        let mut short = [0; SHORT];
+        let word = match short.get_mut(..list.len()) {
+            Some(place) => {
+                place.copy_from_slice(list);
+                u32::from_le_bytes(short)
+            }
+            None => sum(list),
+        };
+        Self { gram, count, at, length: list.len() as u32, word }
+    }
+
+    /// The list, if it is short.
+    pub(super) fn short(&self) -> Option<([u8; SHORT], usize)> {
+        let length = self.length as usize;
+        (length <= SHORT).then_some((self.word.to_le_bytes(), length))
+    }
+
+    /// Bytes that the list has in the file.
+    pub(super) fn apart(&self) -> u64 {
+        if self.short().is_some() { 0 } else { u64::from(self.length) }
+    }
 }
 
 /// Where a block lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block {
-    /// Its first trigram.
+    /// Its first gram.
     pub(super) first: Gram,
     /// Where its first list begins in the file.
     lists_at: u64,
@@ -51,7 +84,7 @@ pub(super) struct Dictionary {
 }
 
 impl Dictionary {
-    /// Adds a trigram, which is larger than all before; its list begins where the one before ended.
+    /// Adds a gram, which is larger than all before; its list begins where the one before ended.
     pub(super) fn add(&mut self, item: Item) {
         self.items.push(item);
         if self.items.len() == BLOCK {
@@ -65,9 +98,18 @@ impl Dictionary {
         let mut before = first;
         for item in self.items.drain(..) {
             put(&mut self.bytes, u64::from(item.gram - before));
-            put(&mut self.bytes, u64::from(item.count));
-            put(&mut self.bytes, u64::from(item.length));
-            self.bytes.extend(item.sum.to_le_bytes());
+            let count = u64::from(item.count) << LENGTH_BITS;
+            match item.short() {
+                Some((bytes, length)) => {
+                    put(&mut self.bytes, count | length as u64);
+                    self.bytes.extend(&bytes[..length]);
+                }
+                None => {
+                    put(&mut self.bytes, count | APART);
+                    put(&mut self.bytes, u64::from(item.length));
+                    self.bytes.extend(item.word.to_le_bytes());
+                }
+            }
             before = item.gram;
         }
         let bytes = &self.bytes[at..];
@@ -126,11 +168,19 @@ impl Block {
         let (mut gram, mut at) = (self.first, self.lists_at);
         while !bytes.is_empty() {
             gram = gram.checked_add(take_u32(&mut bytes)?)?;
-            let count = take_u32(&mut bytes)?;
-            let length = take_u32(&mut bytes)?;
-            let sum = u32::from_le_bytes(part(&mut bytes)?);
-            items.push(Item { gram, count, at, length, sum });
-            at = at.checked_add(u64::from(length))?;
+            let said = take(&mut bytes)?;
+            let count = u32::try_from(said >> LENGTH_BITS).ok()?;
+            let length = match said & APART {
+                APART => take_u32(&mut bytes).filter(|length| *length as usize > SHORT)?,
+                short => u32::try_from(short).ok().filter(|length| *length as usize <= SHORT)?,
+            };
+            let (word, rest) = bytes.split_at_checked(SHORT.min(length as usize))?;
+            let mut whole = [0; SHORT];
+            whole[..word.len()].copy_from_slice(word);
+            bytes = rest;
+            let item = Item { gram, count, at, length, word: u32::from_le_bytes(whole) };
+            at = at.checked_add(item.apart())?;
+            items.push(item);
         }
         Some(items)
     }

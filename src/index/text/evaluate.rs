@@ -1,9 +1,10 @@
-//! Which contents of a segment satisfy a plan, or nearly: the rarest trigram first, and no further than it pays.
+//! Which contents of a segment satisfy a plan, or nearly: the rarest gram first, and no further than it pays.
 //!
 //! Invariant: no content that satisfies the plan is left out.
 
 use super::dictionary::Item;
 use super::grams::{Gram, gram};
+use super::letters::LongGram;
 use super::lists::{Rank, put_in_order};
 use super::plan::Plan;
 use super::segment::Segment;
@@ -21,7 +22,7 @@ pub(super) struct Evaluation<'a> {
     blocks: BTreeMap<usize, Vec<Item>>,
 }
 
-/// A plan whose trigrams were looked up; where a trigram is unknown, nothing is left.
+/// A plan whose grams were looked up; where a gram is unknown, nothing is left.
 enum Step {
     All,
     Nothing,
@@ -49,6 +50,11 @@ impl<'a> Evaluation<'a> {
             Plan::Nothing => Step::Nothing,
             Plan::Gram(gram) => self.find(*gram)?.map_or(Step::Nothing, Step::List),
             Plan::Pair(pair) => Step::Lists(self.find_pair(*pair)?),
+            Plan::Long(long) => match self.find_long(*long)?[..] {
+                [] => Step::Nothing,
+                [item] => Step::List(item),
+                ref items => Step::Lists(items.to_vec()),
+            },
             Plan::And(parts) => {
                 let mut steps = Vec::with_capacity(parts.len());
                 for part in parts {
@@ -165,17 +171,33 @@ impl<'a> Evaluation<'a> {
         for before in 0..=255 {
             found.extend(self.find(gram([before, one, other]))?);
         }
-        let (first, last) = (gram([one, other, 0]), gram([one, other, 255]));
+        self.find_range(gram([one, other, 0]), gram([one, other, 255]), &mut found)?;
+        found.sort_unstable_by_key(|item| item.gram);
+        found.dedup();
+        Ok(found)
+    }
+
+    /// The long grams that this one may be.
+    fn find_long(&mut self, long: LongGram) -> io::Result<Vec<Item>> {
+        let (smallest, largest) = long.range();
+        let mut found = Vec::new();
+        self.find_range(smallest, largest, &mut found)?;
+        found.retain(|item| long.may_be(item.gram));
+        Ok(found)
+    }
+
+    /// Appends what the dictionary has from one gram to the other.
+    fn find_range(&mut self, first: Gram, last: Gram, found: &mut Vec<Item>) -> io::Result<()> {
         let from = self.segment.block_of(first).unwrap_or(0);
         for at in from..self.segment.block_count() {
             let items = self.block(at)?;
-            found.extend(items.iter().filter(|item| (first..=last).contains(&item.gram)));
+            let inside =
+                items.partition_point(|item| item.gram < first)..items.partition_point(|item| item.gram <= last);
+            found.extend(&items[inside]);
             if items.last().is_none_or(|item| item.gram >= last) {
                 break;
             }
         }
-        found.sort_unstable_by_key(|item| item.gram);
-        found.dedup();
-        Ok(found)
+        Ok(())
     }
 }

@@ -7,7 +7,7 @@ use std::io;
 /// The first bytes of a segment, and the last.
 pub(super) const MAGIC: [u8; 8] = *b"cytext\r\n";
 /// Of the format. Another number is another format, and isn't read.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes.
 pub(super) const LENGTH: usize = 72;
 
@@ -22,13 +22,15 @@ pub(super) struct Footer {
     pub(super) contents_at: u64,
     /// How many contents there are.
     pub(super) contents: u32,
+    /// How many parts they have.
+    pub(super) parts: u32,
     /// The sum of the table's bytes.
     pub(super) table_sum: u32,
     /// The sum of the contents' bytes.
     pub(super) contents_sum: u32,
-    /// How many trigrams there are.
+    /// How many grams there are.
     pub(super) grams: u32,
-    /// How many contents have each of them, added up.
+    /// How many parts have each of them, added up.
     pub(super) pairs: u64,
 }
 
@@ -38,7 +40,7 @@ impl Footer {
         for value in [self.dictionary_at, self.table_at, self.contents_at, self.pairs] {
             bytes.extend(value.to_le_bytes());
         }
-        for value in [self.contents, self.table_sum, self.contents_sum, self.grams, 0, 0, VERSION] {
+        for value in [self.contents, self.table_sum, self.contents_sum, self.grams, self.parts, 0, VERSION] {
             bytes.extend(value.to_le_bytes());
         }
         bytes.extend(sum(&bytes).to_le_bytes());
@@ -54,7 +56,10 @@ impl Footer {
         if sum(summed) != u32::from_le_bytes(*said) {
             return Err(whole());
         }
-        let footer = Self::parse(&mut rest).ok_or_else(whole)?;
+        let (footer, version) = Self::parse(&mut rest).ok_or_else(whole)?;
+        if version != VERSION {
+            return Err(damaged("another version of codeyard wrote it"));
+        }
         let ends = file_length.checked_sub(LENGTH as u64);
         let places = [MAGIC.len() as u64, footer.dictionary_at, footer.table_at, footer.contents_at];
         if !places.is_sorted() || ends.is_none_or(|ends| ends < footer.contents_at) {
@@ -63,7 +68,8 @@ impl Footer {
         Ok(footer)
     }
 
-    fn parse(rest: &mut &[u8]) -> Option<Self> {
+    /// With the number of the format.
+    fn parse(rest: &mut &[u8]) -> Option<(Self, u32)> {
         let dictionary_at = u64::from_le_bytes(part(rest)?);
         let table_at = u64::from_le_bytes(part(rest)?);
         let contents_at = u64::from_le_bytes(part(rest)?);
@@ -72,8 +78,10 @@ impl Footer {
         let table_sum = u32::from_le_bytes(part(rest)?);
         let contents_sum = u32::from_le_bytes(part(rest)?);
         let grams = u32::from_le_bytes(part(rest)?);
-        let version = part::<8>(rest).and_then(|_| Some(u32::from_le_bytes(part(rest)?)))?;
-        let footer = Self { dictionary_at, table_at, contents_at, contents, table_sum, contents_sum, grams, pairs };
-        (version == VERSION).then_some(footer)
+        let parts = u32::from_le_bytes(part(rest)?);
+        let version = part::<4>(rest).and_then(|_| Some(u32::from_le_bytes(part(rest)?)))?;
+        let footer =
+            Self { dictionary_at, table_at, contents_at, contents, parts, table_sum, contents_sum, grams, pairs };
+        Some((footer, version))
     }
 }

@@ -1,10 +1,10 @@
-//! How a list of contents is written: the contents that have one trigram, by their ranks in the segment.
+//! How a list of parts is written: those that have one gram, by their ranks in the segment.
 //!
-//! A list with more than an eighth of all contents is one bit for each content; a shorter one is the distances from one rank to the
-//! next, seven bits to a byte. Invariants: what is decoded is strictly ascending and below the number of contents, or there is no
+//! A list with more than an eighth of all parts is one bit for each part; a shorter one is the distances from one rank to the
+//! next, seven bits to a byte. Invariants: what is decoded is strictly ascending and below the number of parts, or there is no
 //! list; one list has one encoding.
 
-/// A content's position among those of its segment.
+/// A part's position among those of its segment.
 pub(super) type Rank = u32;
 
 /// Appends `value`, seven bits to a byte, the lowest first.
@@ -109,7 +109,8 @@ pub(super) fn put_in_order(ranks: &mut Vec<Rank>, universe: u32) {
         return;
     }
     if ranks.len() < universe as usize / 64 {
-        ranks.sort_unstable();
+        // Mostly it is a few pieces that are in order.
+        ranks.sort();
         ranks.dedup();
         return;
     }

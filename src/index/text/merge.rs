@@ -4,6 +4,7 @@ use super::dictionary::Item;
 use super::grams::Gram;
 use super::lists::put_in_order;
 use super::output::{Output, SegmentInfo};
+use super::parts::Covered;
 use super::segment::Segment;
 use crate::index::ContentNo;
 use std::io;
@@ -15,15 +16,18 @@ use std::path::Path;
 /// # Errors
 /// Those of the file system; `InvalidData` where a segment is damaged. Nothing is left behind then.
 pub fn merge(segments: &[&Segment], keep: &dyn Fn(ContentNo) -> bool, path: &Path) -> io::Result<SegmentInfo> {
-    let mut contents: Vec<ContentNo> =
-        segments.iter().flat_map(|segment| segment.contents()).copied().filter(|content| keep(*content)).collect();
-    contents.sort_unstable();
-    contents.dedup();
+    let kept = |segment: &&Segment| -> Vec<(ContentNo, u32)> {
+        let parts = segment.parts();
+        parts.filter(|(content, _)| keep(*content)).collect()
+    };
+    let mut parts: Vec<(ContentNo, u32)> = segments.iter().flat_map(kept).collect();
+    parts.sort_unstable();
+    parts.dedup();
     let mut cursors = Vec::with_capacity(segments.len());
     for segment in segments {
-        cursors.push(Cursor::new(segment, &contents)?);
+        cursors.push(Cursor::new(segment, &parts)?);
     }
-    let mut output = Output::create(path, &contents)?;
+    let mut output = Output::create(path, &Covered::of(&parts))?;
     let (mut theirs, mut ranks) = (Vec::new(), Vec::new());
     while let Some(gram) = cursors.iter().filter_map(Cursor::gram).min() {
         ranks.clear();
@@ -32,7 +36,7 @@ pub fn merge(segments: &[&Segment], keep: &dyn Fn(ContentNo) -> bool, path: &Pat
             cursor.take(&mut theirs)?;
             ranks.extend(theirs.iter().filter_map(|rank| cursor.ranks.get(*rank as usize).copied().flatten()));
         }
-        put_in_order(&mut ranks, contents.len() as u32);
+        put_in_order(&mut ranks, parts.len() as u32);
         output.add(gram, &ranks)?;
     }
     output.finish()
@@ -41,7 +45,7 @@ pub fn merge(segments: &[&Segment], keep: &dyn Fn(ContentNo) -> bool, path: &Pat
 /// Walks through one segment's dictionary.
 struct Cursor<'a> {
     segment: &'a Segment,
-    /// The new rank of each of its contents that is kept.
+    /// The new rank of each of its parts that is kept.
     ranks: Vec<Option<u32>>,
     /// Of the block at hand, the last first.
     items: Vec<Item>,
@@ -49,9 +53,9 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    fn new(segment: &'a Segment, contents: &[ContentNo]) -> io::Result<Self> {
-        let rank = |content| contents.binary_search(content).ok().map(|rank| rank as u32);
-        let ranks = segment.contents().iter().map(rank).collect();
+    fn new(segment: &'a Segment, parts: &[(ContentNo, u32)]) -> io::Result<Self> {
+        let rank = |part| parts.binary_search(&part).ok().map(|rank| rank as u32);
+        let ranks = segment.parts().map(rank).collect();
         let mut cursor = Self { segment, ranks, items: Vec::new(), next_block: 0 };
         cursor.fill()?;
         Ok(cursor)

@@ -1,9 +1,8 @@
-//! Text search: which contents may hold a text, by their trigrams, and which lines do.
+//! Text search: which contents may hold a text, by the grams of their lines, and which lines do.
 //!
-//! A *trigram* is three bytes that stand side by side on one line, ASCII letters in lower case. A [`Segment`] is an immutable file
-//! that says for each trigram which contents have it. A [`Pattern`] is what is looked for; its [`Plan`] says which trigrams a content
-//! must have so that the pattern can match in it at all; [`search`] runs the pattern over the contents that are left, with the same
-//! code that ripgrep runs.
+//! A *gram* is three or five bytes that stand side by side on one line. A [`Segment`] is an immutable file that says for each gram
+//! which parts of which contents have it. A [`Pattern`] is what is looked for; its [`Plan`] says which grams a part must have so that
+//! the pattern can match in it at all; [`search`] runs the pattern over what is left, with the same code that ripgrep runs.
 //!
 //! It isn't a store: it keeps no text, and knows nothing of paths but their order.
 //!
@@ -18,9 +17,12 @@ mod dictionary;
 mod evaluate;
 mod footer;
 mod grams;
+mod letters;
 mod lists;
 mod merge;
+mod narrowed;
 mod output;
+mod parts;
 mod pattern;
 mod plan;
 mod runs;
@@ -34,9 +36,11 @@ mod tests;
 
 pub use decode::{decode, is_binary};
 pub use merge::merge;
+pub use narrowed::{Candidates, Narrowed, Piece};
 pub use output::SegmentInfo;
+pub use parts::Span;
 pub use pattern::{Ask, Pattern, PatternError};
 pub use plan::Plan;
-pub use search::{Found, FoundLine, Options, Read, Why, search};
-pub use segment::{Candidates, Narrowed, Segment};
+pub use search::{Found, FoundLine, Options, Read, Searched, Source, Why, search};
+pub use segment::Segment;
 pub use writer::SegmentWriter;

@@ -5,7 +5,7 @@ use super::dictionary::{Dictionary, Item};
 use super::footer::{Footer, MAGIC};
 use super::grams::Gram;
 use super::lists::{self, Rank};
-use crate::index::ContentNo;
+use super::parts::Covered;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -15,9 +15,11 @@ use std::path::{Path, PathBuf};
 pub struct SegmentInfo {
     /// How many contents it covers.
     pub contents: u32,
-    /// How many different trigrams they have.
+    /// How many parts they have.
+    pub parts: u32,
+    /// How many different grams they have.
     pub grams: u32,
-    /// How many contents have each of them, added up.
+    /// How many parts have each of them, added up.
     pub pairs: u64,
     /// The file's size in bytes.
     pub bytes: u64,
@@ -31,6 +33,8 @@ pub(super) struct Output {
     file: Option<BufWriter<File>>,
     at: u64,
     universe: u32,
+    /// How many contents there are, and they as bytes.
+    count: u32,
     contents: Vec<u8>,
     dictionary: Dictionary,
     list: Vec<u8>,
@@ -46,25 +50,19 @@ pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 impl Output {
-    /// Begins a segment that covers `contents`, strictly ascending.
-    pub(super) fn create(path: &Path, contents: &[ContentNo]) -> io::Result<Self> {
-        let universe = u32::try_from(contents.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
+    /// Begins a segment of these contents.
+    pub(super) fn create(path: &Path, covered: &Covered) -> io::Result<Self> {
         let partial = beside(path, ".partial");
         let mut file = BufWriter::with_capacity(1 << 18, File::create(&partial)?);
         file.write_all(&MAGIC)?;
-        let mut encoded = Vec::new();
-        let mut next = 0;
-        for content in contents {
-            lists::put(&mut encoded, u64::from(*content) - next);
-            next = u64::from(*content) + 1;
-        }
         Ok(Self {
             path: path.to_owned(),
             partial,
             file: Some(file),
             at: MAGIC.len() as u64,
-            universe,
-            contents: encoded,
+            universe: covered.parts(),
+            count: covered.contents.len() as u32,
+            contents: covered.encode(),
             dictionary: Dictionary::default(),
             list: Vec::new(),
             grams: 0,
@@ -72,7 +70,7 @@ impl Output {
         })
     }
 
-    /// Adds a trigram, larger than all before, and the ranks of the contents that have it, strictly ascending; with none of them it
+    /// Adds a gram, larger than all before, and the ranks of the parts that have it, strictly ascending; with none of them it
     /// is left out.
     pub(super) fn add(&mut self, gram: Gram, ranks: &[Rank]) -> io::Result<()> {
         if ranks.is_empty() {
@@ -80,12 +78,14 @@ impl Output {
         }
         self.list.clear();
         lists::encode(ranks, self.universe, &mut self.list);
-        let length = self.list.len() as u32;
-        self.dictionary.add(Item { gram, count: ranks.len() as u32, at: self.at, length, sum: sum(&self.list) });
-        if let Some(file) = &mut self.file {
+        let item = Item::new(gram, ranks.len() as u32, self.at, &self.list);
+        if item.apart() > 0
+            && let Some(file) = &mut self.file
+        {
             file.write_all(&self.list)?;
         }
-        self.at += u64::from(length);
+        self.at += item.apart();
+        self.dictionary.add(item);
         self.grams += 1;
         self.pairs += ranks.len() as u64;
         Ok(())
@@ -100,7 +100,8 @@ impl Output {
             dictionary_at: self.at,
             table_at,
             contents_at,
-            contents: self.universe,
+            contents: self.count,
+            parts: self.universe,
             table_sum: sum(&table),
             contents_sum: sum(&self.contents),
             grams: self.grams,
@@ -117,7 +118,7 @@ impl Output {
             File::open(folder)?.sync_all()?;
         }
         let bytes = contents_at + self.contents.len() as u64 + end.len() as u64;
-        Ok(SegmentInfo { contents: self.universe, grams: self.grams, pairs: self.pairs, bytes })
+        Ok(SegmentInfo { contents: self.count, parts: self.universe, grams: self.grams, pairs: self.pairs, bytes })
     }
 }
 

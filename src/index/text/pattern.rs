@@ -8,6 +8,7 @@ use crate::model::code::CaseRule;
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::ast::{self, Ast, ClassSet, ClassSetItem, Literal, parse};
+use regex_syntax::hir::Look;
 use std::fmt;
 
 /// How deep groups may be nested, as in ripgrep.
@@ -31,6 +32,8 @@ pub struct Ask {
 pub struct Pattern {
     pub(super) matcher: RegexMatcher,
     plan: Plan,
+    /// Whether a line matches hangs on this line only, not on where the text begins or ends.
+    pub(super) by_line: bool,
 }
 
 /// Why a pattern can't be searched for. Its text says what to do.
@@ -114,10 +117,12 @@ impl Pattern {
             ErrorKind::Regex(text) if text.contains("size limit") => PatternError::TooLarge,
             _ => PatternError::Syntax(error.to_string(), None),
         })?;
-        Ok(Self { matcher, plan: Plan::of(&hir) })
+        let looks = hir.properties().look_set();
+        let by_line = !looks.contains(Look::Start) && !looks.contains(Look::End);
+        Ok(Self { matcher, plan: Plan::of(&hir), by_line })
     }
 
-    /// Which trigrams a content must have so that this can match in it.
+    /// Which grams a content must have so that this can match in it.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

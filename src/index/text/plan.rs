@@ -1,12 +1,14 @@
-//! Which trigrams a content must have so that a pattern can match in it.
+//! Which grams a content must have so that a pattern can match in it.
 //!
-//! Invariant: a content that doesn't satisfy the plan has no match. The other way round nothing is promised.
+//! Invariants: lines that don't satisfy the plan have no match, and neither have contents that don't. The other way round nothing is
+//! promised.
 
 use super::analysis::{self, Knowledge};
-use super::grams::{Gram, gram};
+use super::grams::{Gram, LONG, gram};
+use super::letters::{Letter, LongGram, Text};
 use regex_syntax::hir::Hir;
 
-/// See the module. Trigrams and pairs are of folded bytes.
+/// See the module. Trigrams and pairs are of folded bytes, long grams aren't.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Plan {
     /// Any content may match.
@@ -15,6 +17,8 @@ pub enum Plan {
     Nothing,
     /// Those with this trigram.
     Gram(Gram),
+    /// Those with one of these long grams.
+    Long(LongGram),
     /// Those in which these two bytes stand side by side.
     Pair([u8; 2]),
     /// Those that satisfy each; at least two, ordered, no two the same.
@@ -23,9 +27,11 @@ pub enum Plan {
     Or(Vec<Plan>),
 }
 
-/// Trigrams that are asked of one literal; a longer one is known well enough by so many.
+/// Grams of each kind that are asked of one literal; a longer one is known well enough by so many.
 const LITERAL_GRAMS: usize = 64;
-/// Parts of a plan; what has more is taken for `All`.
+/// Long grams of a literal with which its trigrams don't help any more.
+const ENOUGH_LONG: usize = 3;
+/// Parts of a plan; of one with more only some are asked, or none.
 const MAX_PARTS: usize = 4_096;
 /// Pairs that are tried where no trigram is known.
 const MAX_PAIRS: usize = 8;
@@ -54,7 +60,22 @@ impl Plan {
         match flat.len() {
             0 => Self::All,
             1 => flat.swap_remove(0),
-            _ => Self::bounded(Self::And(flat)),
+            _ => Self::fewer(flat),
+        }
+    }
+
+    /// As many of these as are few enough: whatever satisfies all satisfies them.
+    fn fewer(mut parts: Vec<Self>) -> Self {
+        let mut room = MAX_PARTS;
+        parts.retain(|part| {
+            let left = room.checked_sub(part.parts());
+            room = left.unwrap_or(room);
+            left.is_some()
+        });
+        match parts.len() {
+            0 => Self::All,
+            1 => parts.swap_remove(0),
+            _ => Self::And(parts),
         }
     }
 
@@ -74,37 +95,36 @@ impl Plan {
         match flat.len() {
             0 => Self::Nothing,
             1 => flat.swap_remove(0),
-            _ => Self::bounded(Self::Or(flat)),
+            _ if flat.iter().map(Self::parts).sum::<usize>() > MAX_PARTS => Self::All,
+            _ => Self::Or(flat),
         }
     }
 
     /// A text that holds one of these holds...
-    pub(super) fn one_of(literals: &[Vec<u8>]) -> Self {
+    pub(super) fn one_of(literals: &[Text]) -> Self {
         if literals.iter().any(|literal| literal.len() < 3) {
             return Self::All;
         }
         Self::or(literals.iter().map(|literal| Self::literal(literal)))
     }
 
-    fn literal(literal: &[u8]) -> Self {
-        let mut grams: Vec<Gram> = literal.windows(3).filter_map(|at| Some(gram(at.try_into().ok()?))).collect();
-        grams.sort_unstable();
-        grams.dedup();
-        let step = grams.len().div_ceil(LITERAL_GRAMS).max(1);
-        Self::and(grams.into_iter().step_by(step).map(Self::Gram))
+    fn literal(literal: &[Letter]) -> Self {
+        let long = literal.windows(LONG).filter_map(|at| Some(LongGram::of(at.first_chunk()?)));
+        let mut parts = some(long.map(Self::Long));
+        if parts.len() < ENOUGH_LONG {
+            let short = literal.windows(3).filter_map(|at| Some(gram(folded(at.first_chunk()?))));
+            parts.extend(some(short.map(Self::Gram)));
+        }
+        Self::and(parts)
     }
 
     fn by_pairs(known: &Knowledge) -> Self {
         let all = [known.starts(), known.ends()].map(|literals| {
             let is_short = literals.len() > MAX_PAIRS || literals.iter().any(|literal| literal.len() < 2);
-            let pairs = literals.iter().filter_map(|literal| Some(Self::Pair(*literal.first_chunk()?)));
+            let pairs = literals.iter().filter_map(|literal| Some(Self::Pair(folded(literal.first_chunk()?))));
             if is_short { Self::All } else { Self::or(pairs) }
         });
         all.into_iter().find(|plan| *plan != Self::All).unwrap_or(Self::All)
-    }
-
-    fn bounded(self) -> Self {
-        if self.parts() > MAX_PARTS { Self::All } else { self }
     }
 
     fn parts(&self) -> usize {
@@ -114,14 +134,15 @@ impl Plan {
         }
     }
 
-    /// Whether a text with exactly these trigrams satisfies the plan; what the index answers, for one content.
+    /// Whether a text with exactly these grams satisfies the plan; what the index answers, for one content.
     #[cfg(test)]
     pub(super) fn is_satisfied(&self, grams: &std::collections::BTreeSet<Gram>) -> bool {
         match self {
             Self::All => true,
             Self::Nothing => false,
             Self::Gram(gram) => grams.contains(gram),
-            Self::Pair(pair) => grams.iter().any(|gram| {
+            Self::Long(long) => grams.iter().any(|gram| long.may_be(*gram)),
+            Self::Pair(pair) => grams.range(..super::grams::FIRST_LONG).any(|gram| {
                 let [_, one, two, three] = gram.to_be_bytes();
                 [one, two] == *pair || [two, three] == *pair
             }),
@@ -129,4 +150,17 @@ impl Plan {
             Self::Or(parts) => parts.iter().any(|part| part.is_satisfied(grams)),
         }
     }
+}
+
+/// So many of them that all parts of a literal are asked for, each once.
+fn some(grams: impl Iterator<Item = Plan>) -> Vec<Plan> {
+    let mut grams: Vec<Plan> = grams.collect();
+    grams.sort_unstable();
+    grams.dedup();
+    let step = grams.len().div_ceil(LITERAL_GRAMS).max(1);
+    grams.into_iter().step_by(step).collect()
+}
+
+fn folded<const N: usize>(letters: &[Letter; N]) -> [u8; N] {
+    letters.map(|letter| letter.folded)
 }

@@ -1,10 +1,10 @@
-//! Sorted pairs of a trigram and a content, put aside in a file until all are there.
+//! Sorted pairs of a gram and a part of a content, put aside in a file until all are there.
 //!
-//! A run is what one thread had gathered when its memory was full. Invariant: in a run trigrams ascend, and so do the contents of
+//! A run is what one thread had gathered when its memory was full. Invariant: in a run grams ascend, and so do the parts of
 //! each.
 
 use super::check::damaged;
-use super::grams::Gram;
+use super::grams::{GRAM_BITS, Gram};
 use super::lists::{put, take_u32};
 use parking_lot::Mutex;
 use std::fs::File;
@@ -17,7 +17,7 @@ const READ_BYTES: usize = 1 << 16;
 /// More than the longest number takes.
 const LONGEST_NUMBER: usize = 10;
 
-/// A trigram in the upper half, a content's position in the lower.
+/// A gram in the upper half, a part's position in the lower.
 pub(super) type Pair = u64;
 
 /// The file of all runs; taken away at the end.
@@ -33,7 +33,7 @@ impl Runs {
         Ok(Self { path, file, written: Mutex::new(Vec::new()) })
     }
 
-    /// Sorts `pairs`, in which the contents ascend, by their trigrams and puts them aside; `pairs` is empty then. `spare` is room.
+    /// Sorts `pairs`, in which the parts ascend, by their grams and puts them aside; `pairs` is empty then. `spare` is room.
     pub(super) fn put_aside(&self, pairs: &mut Vec<Pair>, spare: &mut Vec<Pair>) -> io::Result<()> {
         if pairs.is_empty() {
             return Ok(());
@@ -64,16 +64,18 @@ impl Runs {
         self.file.write_all_at(&bytes, at)
     }
 
-    /// Readers of all runs.
-    pub(super) fn readers(&self) -> io::Result<Vec<RunReader<'_>>> {
+    /// All runs as one.
+    pub(super) fn merged(&self) -> io::Result<Merged<'_>> {
         let written = self.written.lock().clone();
         let readers = written.into_iter().map(|(at, length)| {
             let mut reader =
-                RunReader { file: &self.file, next: at, end: at + length, bytes: Vec::new(), at: 0, gram: Some(0) };
+                RunReader { file: &self.file, next: at, end: at + length, bytes: Vec::new(), at: 0, gram: 0 };
             reader.advance()?;
             Ok(reader)
         });
-        readers.collect()
+        let readers = readers.collect::<io::Result<Vec<_>>>()?;
+        let grams = readers.iter().map(|reader| reader.gram).collect();
+        Ok(Merged { readers, grams })
     }
 
     /// Where the file is.
@@ -88,13 +90,19 @@ impl Drop for Runs {
     }
 }
 
-/// Sorts by the upper half, without changing the order of what is equal there: twelve bits at a time.
+/// Times that all pairs are put in order.
+const ROUNDS: u32 = 3;
+/// Bits that are looked at in one round: with more the places are too many to be written to quickly.
+const DIGIT: u32 = GRAM_BITS.div_ceil(ROUNDS);
+
+/// Sorts by the upper half, without changing the order of what is equal there.
 fn sort(pairs: &mut Vec<Pair>, spare: &mut Vec<Pair>) {
     spare.clear();
     spare.resize(pairs.len(), 0);
-    for shift in [32, 44] {
-        let digit = |pair: Pair| (pair >> shift) as usize & 4_095;
-        let mut places = vec![0_usize; 4_096];
+    for round in 0..ROUNDS {
+        let shift = 32 + round * DIGIT;
+        let digit = |pair: Pair| (pair >> shift) as usize & ((1 << DIGIT) - 1);
+        let mut places = vec![0_usize; 1 << DIGIT];
         for pair in pairs.iter() {
             places[digit(*pair)] += 1;
         }
@@ -111,24 +119,47 @@ fn sort(pairs: &mut Vec<Pair>, spare: &mut Vec<Pair>) {
     }
 }
 
+/// Behind the last gram of a run.
+const END: Gram = Gram::MAX;
+
+/// Reads all runs at once, gram by gram.
+pub(super) struct Merged<'a> {
+    readers: Vec<RunReader<'a>>,
+    /// Which gram each of them stands at: apart, because the smallest is looked for so often.
+    grams: Vec<Gram>,
+}
+
+impl Merged<'_> {
+    /// The next gram; hands out the positions of the parts that have it, run by run.
+    pub(super) fn next(&mut self, mut each: impl FnMut(u32)) -> io::Result<Option<Gram>> {
+        let gram = self.grams.iter().copied().min().unwrap_or(END);
+        if gram == END {
+            return Ok(None);
+        }
+        for (reader, at) in self.readers.iter_mut().zip(&mut self.grams) {
+            if *at == gram {
+                reader.parts(&mut each)?;
+                *at = reader.gram;
+            }
+        }
+        Ok(Some(gram))
+    }
+}
+
 /// Reads one run from its beginning.
-pub(super) struct RunReader<'a> {
+struct RunReader<'a> {
     file: &'a File,
     next: u64,
     end: u64,
     bytes: Vec<u8>,
     at: usize,
-    gram: Option<Gram>,
+    /// The gram it stands at, or [`END`].
+    gram: Gram,
 }
 
 impl RunReader<'_> {
-    /// The trigram it stands at; `None` at the end.
-    pub(super) fn gram(&self) -> Option<Gram> {
-        self.gram
-    }
-
-    /// Hands out the contents of the trigram it stands at, and goes on to the next one.
-    pub(super) fn contents(&mut self, mut each: impl FnMut(u32)) -> io::Result<()> {
+    /// Hands out the parts of the gram it stands at, and goes on to the next one.
+    fn parts(&mut self, mut each: impl FnMut(u32)) -> io::Result<()> {
         let count = self.number()?;
         let mut position = 0_u32;
         for _ in 0..count {
@@ -140,14 +171,22 @@ impl RunReader<'_> {
 
     fn advance(&mut self) -> io::Result<()> {
         let is_at_end = self.at == self.bytes.len() && self.next == self.end;
-        self.gram = match self.gram {
-            Some(before) if !is_at_end => Some(before.wrapping_add(self.number()?)),
-            _ => None,
-        };
+        self.gram = if is_at_end { END } else { self.gram.wrapping_add(self.number()?) };
         Ok(())
     }
 
     fn number(&mut self) -> io::Result<u32> {
+        // Nearly all numbers fit in one byte.
+        match self.bytes.get(self.at) {
+            Some(byte) if *byte < 0x80 => {
+                self.at += 1;
+                Ok(u32::from(*byte))
+            }
+            _ => self.long_number(),
+        }
+    }
+
+    fn long_number(&mut self) -> io::Result<u32> {
         if self.bytes.len() - self.at < LONGEST_NUMBER && self.next < self.end {
             self.bytes.drain(..self.at);
             self.at = 0;

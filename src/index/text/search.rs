@@ -3,7 +3,9 @@
 //! All matching lines are counted, but only those that are wanted are kept. Invariants: the answer is the same for any number of
 //! threads, unless it was stopped; what is kept is bounded by the lines wanted, however many match.
 
-use super::decode::{decode, is_binary};
+use super::decode::{decode, is_as_it_lies, is_binary};
+use super::narrowed::Piece;
+use super::parts::line_from;
 use super::pattern::Pattern;
 use super::show;
 use crate::base::limits::KEPT_READ_BUFFER_BYTES;
@@ -11,10 +13,14 @@ use crate::index::Entry;
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Files that a thread takes at a time.
 const CHUNK: usize = 16;
+
+/// Bytes that are read behind a piece: its last line ends there, nearly always.
+const OVERRUN: u64 = 512;
 
 /// What became of an attempt to read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,25 +100,48 @@ pub struct Found {
 /// What was said of which file.
 type Looks<T> = Vec<(usize, Result<T, Why>)>;
 
-/// Reads a file into the buffer, which is empty.
-type Reader<'a> = &'a (dyn Fn(&Entry, &mut Vec<u8>) -> Read + Sync);
+/// A file that is searched.
+#[derive(Debug, Clone, Copy)]
+pub struct Searched<'a> {
+    /// The file.
+    pub entry: &'a Entry,
+    /// Where all its matches are; `None`: anywhere.
+    pub piece: Option<Piece>,
+}
 
-/// Searches `entries`, which are in the order in which lines are wanted. `read` gives the bytes of a file as they are on the disk; it
-/// is called from all threads.
-pub fn search(pattern: &Pattern, entries: &[&Entry], read: Reader<'_>, options: &Options<'_>) -> Found {
+/// Where the files' bytes come from. It is asked from all threads.
+pub trait Source: Sync {
+    /// Reads a file, as it is on the disk, into the buffer, which is empty.
+    fn read(&self, entry: &Entry, into: &mut Vec<u8>) -> Read;
+
+    /// Reads so many bytes of a file from there on, or as many as there are, in place of what is in the buffer; `None`: only whole files
+    /// are read.
+    fn read_piece(&self, _entry: &Entry, _from: u64, _length: u64, _into: &mut Vec<u8>) -> Option<Read> {
+        None
+    }
+}
+
+impl<F: Fn(&Entry, &mut Vec<u8>) -> Read + Sync> Source for F {
+    fn read(&self, entry: &Entry, into: &mut Vec<u8>) -> Read {
+        self(entry, into)
+    }
+}
+
+/// Searches `files`, which are in the order in which lines are wanted.
+pub fn search(pattern: &Pattern, files: &[Searched<'_>], source: &dyn Source, options: &Options<'_>) -> Found {
     let hits = AtomicU64::new(0);
     let (offset, limit) = (options.offset as u64, options.limit as u64);
     // Lines are kept at once while it may be that they are wanted; what has more before it is only counted.
     let first = |at: usize, worker: &mut Worker<'_>| {
         let wanted = if offset == 0 && hits.load(Ordering::Relaxed) < limit { options.limit } else { 0 };
-        let looked = worker.look(entries[at], at, 0, wanted, options.context);
+        let looked = worker.look(files[at], at, 0, wanted, options.context);
         if let Ok(look) = &looked {
             hits.fetch_add(look.count, Ordering::Relaxed);
         }
         let has_kept = wanted > 0;
         looked.map(|look| (look, has_kept))
     };
-    let (looked, is_complete) = on_threads(pattern, read, options, entries.len(), first);
+    let (looked, is_complete) = on_threads(pattern, source, options, files.len(), first);
     let mut found = Found { is_complete, ..Found::default() };
     // Which lines of which file are wanted, and whether they are there already.
     let mut wanted = Vec::new();
@@ -131,7 +160,7 @@ pub fn search(pattern: &Pattern, entries: &[&Entry], read: Reader<'_>, options: 
             }
         }
     }
-    found.keep(pattern, entries, read, options, wanted);
+    found.keep(pattern, files, source, options, wanted);
     found
 }
 
@@ -149,17 +178,17 @@ impl Found {
     fn keep(
         &mut self,
         pattern: &Pattern,
-        entries: &[&Entry],
-        read: Reader<'_>,
+        files: &[Searched<'_>],
+        source: &dyn Source,
         options: &Options<'_>,
         wants: Vec<Want>,
     ) {
         let missing: Vec<&Want> = wants.iter().filter(|want| want.lines.is_none()).collect();
         let again = |at: usize, worker: &mut Worker<'_>| {
             let want = missing[at];
-            worker.look(entries[want.at], want.at, want.skip, want.take as usize, options.context)
+            worker.look(files[want.at], want.at, want.skip, want.take as usize, options.context)
         };
-        let (looked, is_complete) = on_threads(pattern, read, options, missing.len(), again);
+        let (looked, is_complete) = on_threads(pattern, source, options, missing.len(), again);
         self.is_complete &= is_complete;
         let places: Vec<usize> = missing.iter().map(|want| want.at).collect();
         let mut looked = looked.into_iter().map(|(at, looked)| (places[at], looked)).peekable();
@@ -188,14 +217,14 @@ impl Found {
 /// What `task` says of each of so many files that says anything, in order; and whether all were asked.
 fn on_threads<T: Looked + Send>(
     pattern: &Pattern,
-    read: Reader<'_>,
+    source: &dyn Source,
     options: &Options<'_>,
     count: usize,
     task: impl Fn(usize, &mut Worker<'_>) -> Result<T, Why> + Sync,
 ) -> (Looks<T>, bool) {
     let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
     let work = || {
-        let mut worker = Worker::new(pattern, read);
+        let mut worker = Worker::new(pattern, source);
         let mut done = Vec::new();
         loop {
             let from = next.fetch_add(CHUNK, Ordering::Relaxed);
@@ -235,7 +264,9 @@ struct Worker<'a> {
     matcher: RegexMatcher,
     counting: Searcher,
     numbering: Searcher,
-    read: Reader<'a>,
+    source: &'a dyn Source,
+    /// Whether lines can be told to match without the file around them.
+    by_line: bool,
     bytes: Vec<u8>,
 }
 
@@ -264,7 +295,7 @@ impl Looked for (Look, bool) {
 }
 
 impl<'a> Worker<'a> {
-    fn new(pattern: &Pattern, read: Reader<'a>) -> Self {
+    fn new(pattern: &Pattern, source: &'a dyn Source) -> Self {
         let searcher = |with_numbers| {
             let mut builder = SearcherBuilder::new();
             builder.line_number(with_numbers).binary_detection(BinaryDetection::none());
@@ -273,26 +304,58 @@ impl<'a> Worker<'a> {
         };
         let (counting, numbering) = (searcher(false), searcher(true));
         // A clone has caches of its own, so that threads don't wait for each other.
-        Self { matcher: pattern.matcher.clone(), counting, numbering, read, bytes: Vec::new() }
+        let (matcher, by_line) = (pattern.matcher.clone(), pattern.by_line);
+        Self { matcher, counting, numbering, source, by_line, bytes: Vec::new() }
     }
 
     /// Reads a file, counts its matching lines and keeps `take` of them after the first `skip`.
-    fn look(&mut self, entry: &Entry, at: usize, skip: u64, take: usize, context: usize) -> Result<Look, Why> {
-        self.bytes.clear();
+    fn look(&mut self, file: Searched<'_>, at: usize, skip: u64, take: usize, context: usize) -> Result<Look, Why> {
+        self.bytes.truncate(KEPT_READ_BUFFER_BYTES);
         self.bytes.shrink_to(KEPT_READ_BUFFER_BYTES);
-        if let Read::Not(why) = (self.read)(entry, &mut self.bytes) {
+        let mut tally = Tally { count: 0, skip, take, places: Vec::new() };
+        // To count lines the piece is enough; their numbers are known only from the beginning on.
+        let piece = file.piece.filter(|_| take == 0 && self.by_line);
+        if let Some(piece) = piece
+            && let Some(lines) = self.read_piece(file.entry, piece)?
+        {
+            let text = self.bytes.get(lines).unwrap_or_default();
+            self.counting.search_slice(&self.matcher, text, &mut tally).map_err(|_| Why::Unreadable)?;
+            return counted(tally.count, text).map(|count| Look { count, lines: Vec::new() });
+        }
+        self.bytes.clear();
+        if let Read::Not(why) = self.source.read(file.entry, &mut self.bytes) {
             return Err(why);
         }
         let text = decode(&self.bytes);
-        let mut tally = Tally { count: 0, skip, take, places: Vec::new() };
         let searcher = if take > 0 { &mut self.numbering } else { &mut self.counting };
         searcher.search_slice(&self.matcher, &text, &mut tally).map_err(|_| Why::Unreadable)?;
-        if tally.count > 0 && is_binary(&text) {
-            return Err(Why::Binary);
-        }
+        let count = counted(tally.count, &text)?;
         let shown = tally.places.iter().map(|place| show::line(&self.matcher, &text, at, *place, context));
-        Ok(Look { count: tally.count, lines: shown.collect() })
+        Ok(Look { count, lines: shown.collect() })
     }
+
+    /// Where in the buffer the lines of a piece are then; `None`: the whole file is to be read.
+    fn read_piece(&mut self, entry: &Entry, piece: Piece) -> Result<Option<Range<usize>>, Why> {
+        // The byte before it says whether a line begins with it.
+        let from = piece.from.saturating_sub(1);
+        let length = piece.to - from + OVERRUN;
+        match self.source.read_piece(entry, from, length, &mut self.bytes) {
+            Some(Read::Done) => {}
+            Some(Read::Not(why)) => return Err(why),
+            None => return Ok(None),
+        }
+        let bytes = self.bytes.as_slice();
+        let begin = line_from(bytes, (piece.from - from) as usize);
+        let end = line_from(bytes, (piece.to - from) as usize);
+        let is_whole = (bytes.len() as u64) < length || end < bytes.len() || bytes.ends_with(b"\n");
+        let is_plain = from > 0 || is_as_it_lies(bytes);
+        Ok((is_whole && is_plain).then_some(begin..end.max(begin)))
+    }
+}
+
+/// So many lines, if what they stand in is a text.
+fn counted(lines: u64, text: &[u8]) -> Result<u64, Why> {
+    if lines > 0 && is_binary(text) { Err(Why::Binary) } else { Ok(lines) }
 }
 
 /// Where a line stands in its file.

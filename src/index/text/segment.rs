@@ -1,6 +1,6 @@
 //! A segment, opened: which contents it covers, and which of them may hold what a plan asks for.
 //!
-//! In memory are the numbers of its contents and a line for every 256 trigrams; all else is read when it is asked for. Invariants:
+//! In memory are the numbers of its contents and a line for every 256 grams; all else is read when it is asked for. Invariants:
 //! nothing is believed whose sum isn't right; whatever the file holds, the answer is right or an error.
 
 use super::check::{damaged, sum};
@@ -9,7 +9,9 @@ use super::evaluate::Evaluation;
 use super::footer::{Footer, LENGTH};
 use super::grams::Gram;
 use super::lists::{self, Rank};
+use super::narrowed::Candidates;
 use super::output::SegmentInfo;
+use super::parts::Covered;
 use super::plan::Plan;
 use crate::index::ContentNo;
 use std::fs::File;
@@ -23,17 +25,8 @@ pub struct Segment {
     file: File,
     info: SegmentInfo,
     blocks: Vec<Block>,
-    contents: Vec<ContentNo>,
+    covered: Covered,
     lists_end: u64,
-}
-
-/// Which contents of a segment may match.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Candidates {
-    /// All that it covers.
-    All,
-    /// These, ascending.
-    Some(Vec<ContentNo>),
 }
 
 impl Segment {
@@ -52,9 +45,11 @@ impl Segment {
             return Err(damaged("its tables"));
         }
         let blocks = dictionary::blocks(&table).ok_or_else(|| damaged("its tables"))?;
-        let contents = numbers(&contents, footer.contents).ok_or_else(|| damaged("its tables"))?;
-        let info = SegmentInfo { contents: footer.contents, grams: footer.grams, pairs: footer.pairs, bytes: length };
-        Ok(Self { file, info, blocks, contents, lists_end: footer.dictionary_at })
+        let covered = Covered::decode(&contents, footer.contents).filter(|covered| covered.parts() == footer.parts);
+        let covered = covered.ok_or_else(|| damaged("its tables"))?;
+        let Footer { contents, parts, grams, pairs, .. } = footer;
+        let info = SegmentInfo { contents, parts, grams, pairs, bytes: length };
+        Ok(Self { file, info, blocks, covered, lists_end: footer.dictionary_at })
     }
 
     /// What it holds.
@@ -64,7 +59,16 @@ impl Segment {
 
     /// The contents that it covers, ascending.
     pub fn contents(&self) -> &[ContentNo] {
-        &self.contents
+        &self.covered.contents
+    }
+
+    /// Each part's content and its number there, by rank.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (ContentNo, u32)> {
+        let of_one = |(at, content): (usize, &ContentNo)| {
+            let (content, ranks) = (*content, self.covered.ranks(at));
+            (0..ranks.end - ranks.start).map(move |part| (content, part))
+        };
+        self.covered.contents.iter().enumerate().flat_map(of_one)
     }
 
     /// Which of its contents may match.
@@ -73,13 +77,7 @@ impl Segment {
     /// Those of the file system; `InvalidData` where the segment is damaged.
     pub fn candidates(&self, plan: &Plan) -> io::Result<Candidates> {
         let ranks = Evaluation::of(self).candidates(plan)?;
-        Ok(match ranks {
-            None => Candidates::All,
-            Some(ranks) => {
-                let numbers = ranks.iter().filter_map(|rank| self.contents.get(*rank as usize).copied());
-                Candidates::Some(numbers.collect())
-            }
-        })
+        Ok(ranks.map_or(Candidates::All, |ranks| Candidates::Some(self.covered.spans(&ranks))))
     }
 
     /// Reads everything and checks its sums.
@@ -100,9 +98,9 @@ impl Segment {
         if is_whole { Ok(()) } else { Err(damaged("its dictionary")) }
     }
 
-    /// How many contents there are.
+    /// How many parts there are.
     pub(super) fn universe(&self) -> u32 {
-        self.info.contents
+        self.info.parts
     }
 
     /// How many blocks the dictionary has.
@@ -110,7 +108,7 @@ impl Segment {
         self.blocks.len()
     }
 
-    /// The block that a trigram would stand in.
+    /// The block that a gram would stand in.
     pub(super) fn block_of(&self, gram: Gram) -> Option<usize> {
         self.blocks.partition_point(|block| block.first <= gram).checked_sub(1)
     }
@@ -121,25 +119,29 @@ impl Segment {
         block.items(&read(&self.file, block.at, u64::from(block.length))?)
     }
 
-    /// Appends the ranks of the contents that have a trigram.
+    /// Appends the ranks of the parts that have a gram.
     pub(super) fn list(&self, item: &Item, ranks: &mut Vec<Rank>) -> io::Result<()> {
-        let bytes = self.list_bytes(item)?;
-        lists::decode(&bytes, item.count, self.universe(), ranks).ok_or_else(|| damaged("a list"))
+        self.with_list(item, |bytes| lists::decode(bytes, item.count, self.universe(), ranks))
     }
 
-    /// Keeps those of `ranks` that have a trigram.
+    /// Keeps those of `ranks` that have a gram.
     pub(super) fn intersect(&self, item: &Item, ranks: &mut Vec<Rank>) -> io::Result<()> {
-        let bytes = self.list_bytes(item)?;
-        lists::intersect(&bytes, item.count, self.universe(), ranks).ok_or_else(|| damaged("a list"))
+        self.with_list(item, |bytes| lists::intersect(bytes, item.count, self.universe(), ranks))
     }
 
-    fn list_bytes(&self, item: &Item) -> io::Result<Vec<u8>> {
-        let is_inside = item.at.checked_add(u64::from(item.length)).is_some_and(|end| end <= self.lists_end);
+    fn with_list(&self, item: &Item, take: impl FnOnce(&[u8]) -> Option<()>) -> io::Result<()> {
+        let is_inside = item.at.checked_add(item.apart()).is_some_and(|end| end <= self.lists_end);
         if !is_inside || item.count > self.universe() {
             return Err(damaged("its dictionary"));
         }
-        let bytes = read(&self.file, item.at, u64::from(item.length))?;
-        if sum(&bytes) == item.sum { Ok(bytes) } else { Err(damaged("a list")) }
+        let taken = match item.short() {
+            Some((bytes, length)) => take(&bytes[..length]),
+            None => {
+                let bytes = read(&self.file, item.at, u64::from(item.length))?;
+                if sum(&bytes) == item.word { take(&bytes) } else { None }
+            }
+        };
+        taken.ok_or_else(|| damaged("a list"))
     }
 }
 
@@ -148,58 +150,5 @@ fn read(file: &File, at: u64, length: u64) -> io::Result<Vec<u8>> {
     match file.read_exact_at(&mut bytes, at) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(damaged("it is cut short")),
         other => other.map(|()| bytes),
-    }
-}
-
-/// So many ascending numbers.
-fn numbers(mut bytes: &[u8], count: u32) -> Option<Vec<ContentNo>> {
-    let mut numbers = Vec::with_capacity(bytes.len().min(count as usize));
-    let mut next = 0_u64;
-    for _ in 0..count {
-        let number = next.checked_add(lists::take(&mut bytes)?)?;
-        numbers.push(u32::try_from(number).ok()?);
-        next = number + 1;
-    }
-    bytes.is_empty().then_some(numbers)
-}
-
-/// Which contents need not be looked at, by all segments together.
-#[derive(Debug, Clone, Default)]
-pub struct Narrowed {
-    /// One bit for each content that certainly has no match.
-    excluded: Vec<u64>,
-}
-
-impl Narrowed {
-    /// Asks all segments.
-    ///
-    /// # Errors
-    /// As [`Segment::candidates`].
-    pub fn by<'a>(segments: impl IntoIterator<Item = &'a Segment>, plan: &Plan) -> io::Result<Self> {
-        let mut narrowed = Self::default();
-        for segment in segments {
-            if let Candidates::Some(candidates) = segment.candidates(plan)? {
-                narrowed.exclude(segment.contents(), &candidates);
-            }
-        }
-        Ok(narrowed)
-    }
-
-    fn exclude(&mut self, covered: &[ContentNo], candidates: &[ContentNo]) {
-        let words = covered.last().map_or(0, |last| *last as usize / 64 + 1);
-        if self.excluded.len() < words {
-            self.excluded.resize(words, 0);
-        }
-        let mut candidates = candidates.iter().peekable();
-        for content in covered {
-            if candidates.next_if_eq(&content).is_none() {
-                self.excluded[*content as usize / 64] |= 1 << (content % 64);
-            }
-        }
-    }
-
-    /// Whether a content may match: it isn't in any segment, or no segment excludes it.
-    pub fn may_match(&self, content: ContentNo) -> bool {
-        self.excluded.get(content as usize / 64).is_none_or(|word| word & (1 << (content % 64)) == 0)
     }
 }

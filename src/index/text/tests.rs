@@ -1,12 +1,16 @@
 //! What the parts promise together, over this project's own files and files made to be odd.
 
 mod equality;
+mod pieces;
 mod plans;
 mod segments;
 mod shown;
 mod stopping;
 
-use super::{Ask, Found, Narrowed, Options, Pattern, Read, Segment, SegmentWriter, decode, is_binary, search};
+use super::{
+    Ask, Found, Narrowed, Options, Pattern, Piece, Read, Searched, Segment, SegmentWriter, Source, decode, is_binary,
+    search,
+};
 use crate::index::{Entry, PathClass};
 use crate::model::code::CaseRule;
 use std::path::Path;
@@ -29,7 +33,7 @@ fn entries(files: &[File]) -> Vec<Entry> {
 fn segment(files: &[File], path: &Path) -> Segment {
     let writer = SegmentWriter::create(path, 1).unwrap();
     for (content, (_, bytes)) in (0..).zip(files) {
-        writer.add(content, &decode(bytes)).unwrap();
+        writer.add(content, bytes).unwrap();
     }
     writer.finish().unwrap();
     Segment::open(path).unwrap()
@@ -46,20 +50,40 @@ fn ask(pattern: &str, flags: &str) -> Ask {
 
 const ALL: Options<'static> = Options { context: 0, offset: 0, limit: usize::MAX, threads: 2, stop: &|| false };
 
+/// Where the files' bytes are; of which also pieces are read, as from a disk.
+struct Memory<'a>(&'a [File]);
+
+impl Source for Memory<'_> {
+    fn read(&self, entry: &Entry, into: &mut Vec<u8>) -> Read {
+        into.extend(&self.0[entry.content as usize].1);
+        Read::Done
+    }
+
+    fn read_piece(&self, entry: &Entry, from: u64, length: u64, into: &mut Vec<u8>) -> Option<Read> {
+        into.clear();
+        let bytes = &self.0[entry.content as usize].1;
+        let (from, to) = (bytes.len().min(from as usize), bytes.len().min((from + length) as usize));
+        into.extend(&bytes[from..to]);
+        Some(Read::Done)
+    }
+}
+
 /// Searches the files that the segment leaves.
 fn find(files: &[File], segment: &Segment, pattern: &Pattern, options: &Options<'_>) -> Found {
     let entries = entries(files);
     let narrowed = Narrowed::by([segment], pattern.plan()).unwrap();
-    let candidates: Vec<&Entry> = entries.iter().filter(|entry| narrowed.may_match(entry.content)).collect();
-    let read = |entry: &Entry, bytes: &mut Vec<u8>| {
-        bytes.extend(&files[entry.content as usize].1);
-        Read::Done
-    };
-    let mut found = search(pattern, &candidates, &read, options);
+    let left = entries.iter().filter(|entry| narrowed.may_match(entry.content));
+    let left: Vec<_> = left.map(|entry| Searched { entry, piece: narrowed.piece(entry) }).collect();
+    let mut found = search(pattern, &left, &Memory(files), options);
     for line in &mut found.lines {
-        line.entry = candidates[line.entry].content as usize;
+        line.entry = left[line.entry].entry.content as usize;
     }
     found
+}
+
+/// These entries as files of which nothing is known.
+fn anywhere(entries: &[Entry]) -> Vec<Searched<'_>> {
+    entries.iter().map(|entry| Searched { entry, piece: None }).collect()
 }
 
 /// This project's own files, and some with odd bytes.

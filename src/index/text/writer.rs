@@ -1,8 +1,10 @@
 //! Makes a segment from texts, in bounded memory, on as many threads as call it.
 
+use super::decode::{decode, is_as_it_lies};
 use super::grams::{Collector, Gram};
 use super::lists::put_in_order;
 use super::output::{Output, SegmentInfo, beside};
+use super::parts::{Covered, split};
 use super::runs::{Pair, Runs};
 use crate::base::limits::TEXT_PAIRS_IN_MEMORY;
 use crate::index::ContentNo;
@@ -15,10 +17,13 @@ pub struct SegmentWriter {
     path: PathBuf,
     runs: Runs,
     pairs_each: usize,
-    /// In the order in which they were added: a content's position.
-    contents: Mutex<Vec<ContentNo>>,
+    /// In the order in which they were added: each part's content and its number there. Their place here is a part's position.
+    parts: Mutex<Vec<(ContentNo, u32)>>,
     idle: Mutex<Vec<Gatherer>>,
 }
+
+/// Grams that are added before it is looked whether there is room.
+const AT_ONCE: usize = 1 << 16;
 
 /// What one thread gathers with.
 struct Gatherer {
@@ -42,15 +47,15 @@ impl SegmentWriter {
     /// The same, with room for so many pairs in each thread.
     pub(super) fn with_room(path: &Path, pairs_each: usize) -> io::Result<Self> {
         let runs = Runs::create(beside(path, ".runs"))?;
-        let (contents, idle) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-        Ok(Self { path: path.to_owned(), runs, pairs_each, contents, idle })
+        let (parts, idle) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+        Ok(Self { path: path.to_owned(), runs, pairs_each, parts, idle })
     }
 
-    /// Adds a content with its text, as [`decode`](super::decode) gives it. Adding it again with the same text changes nothing.
+    /// Adds a content with its bytes, as a file holds them. Adding it again with the same bytes changes nothing.
     ///
     /// # Errors
     /// Those of the file system; the segment can't be finished then.
-    pub fn add(&self, content: ContentNo, text: &[u8]) -> io::Result<()> {
+    pub fn add(&self, content: ContentNo, bytes: &[u8]) -> io::Result<()> {
         let idle = self.idle.lock().pop();
         let mut gatherer = idle.unwrap_or_else(|| Gatherer {
             collector: Collector::new(),
@@ -58,17 +63,24 @@ impl SegmentWriter {
             pairs: Vec::new(),
             spare: Vec::new(),
         });
-        gatherer.grams.clear();
-        gatherer.collector.collect(text, &mut gatherer.grams);
-        if gatherer.pairs.len() + gatherer.grams.len() > self.pairs_each {
-            self.runs.put_aside(&mut gatherer.pairs, &mut gatherer.spare)?;
+        let text = decode(bytes);
+        // What isn't read as it lies there can't be read in parts.
+        let parts = if is_as_it_lies(bytes) { split(&text) } else { vec![&*text] };
+        for (part, text) in (0..).zip(parts) {
+            gatherer.grams.clear();
+            gatherer.collector.collect(text, &mut gatherer.grams);
+            let position = {
+                let mut parts = self.parts.lock();
+                parts.push((content, part));
+                parts.len() as u64 - 1
+            };
+            for grams in gatherer.grams.chunks(AT_ONCE) {
+                if gatherer.pairs.len() + grams.len() > self.pairs_each {
+                    self.runs.put_aside(&mut gatherer.pairs, &mut gatherer.spare)?;
+                }
+                gatherer.pairs.extend(grams.iter().map(|gram| (u64::from(*gram) << 32) | position));
+            }
         }
-        let position = {
-            let mut contents = self.contents.lock();
-            contents.push(content);
-            contents.len() as u64 - 1
-        };
-        gatherer.pairs.extend(gatherer.grams.iter().map(|gram| (u64::from(*gram) << 32) | position));
         self.idle.lock().push(gatherer);
         Ok(())
     }
@@ -81,22 +93,19 @@ impl SegmentWriter {
         for mut gatherer in self.idle.lock().drain(..) {
             self.runs.put_aside(&mut gatherer.pairs, &mut gatherer.spare)?;
         }
-        let by_position = self.contents.into_inner();
-        let mut contents = by_position.clone();
-        contents.sort_unstable();
-        contents.dedup();
-        let ranks: Vec<u32> =
-            by_position.iter().map(|content| contents.partition_point(|other| other < content) as u32).collect();
-        let mut output = Output::create(&self.path, &contents)?;
-        let mut readers = self.runs.readers()?;
+        let by_position = self.parts.into_inner();
+        let mut parts = by_position.clone();
+        parts.sort_unstable();
+        parts.dedup();
+        let rank = |part: &(ContentNo, u32)| parts.partition_point(|other| other < part) as u32;
+        let ranks: Vec<u32> = by_position.iter().map(rank).collect();
+        let mut output = Output::create(&self.path, &Covered::of(&parts))?;
+        let mut runs = self.runs.merged()?;
         let mut found = Vec::new();
-        while let Some(gram) = readers.iter().filter_map(|reader| reader.gram()).min() {
-            found.clear();
-            for reader in readers.iter_mut().filter(|reader| reader.gram() == Some(gram)) {
-                reader.contents(|position| found.extend(ranks.get(position as usize)))?;
-            }
-            put_in_order(&mut found, contents.len() as u32);
+        while let Some(gram) = runs.next(|position| found.extend(ranks.get(position as usize)))? {
+            put_in_order(&mut found, parts.len() as u32);
             output.add(gram, &found)?;
+            found.clear();
         }
         output.finish()
     }

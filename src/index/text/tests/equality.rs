@@ -192,6 +192,10 @@ fn assert_equal(files: &[File], segment: &Segment, ask: &Ask) -> u64 {
     let found = find(files, segment, &pattern, &ALL);
     assert_eq!((found.total, found.unread.len(), found.is_complete), (expected.len() as u64, 0, true), "{ask:?}");
     assert_eq!(found.lines.len(), expected.len(), "{ask:?}");
+    // Lines that are counted only are counted in pieces.
+    let counted = find(files, segment, &pattern, &Options { limit: 0, ..ALL });
+    assert_eq!((counted.total, counted.files), (found.total, found.files), "{ask:?}");
+    assert_eq!((counted.unread.len(), counted.is_complete), (0, true), "{ask:?}");
     for (line, (at, number, bytes)) in found.lines.iter().zip(&expected) {
         let ours = (line.entry, line.line);
         assert_eq!(ours, (*at, *number), "{ask:?} in {}", files[*at].0);

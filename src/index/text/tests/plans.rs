@@ -1,6 +1,6 @@
-//! A plan never excludes a text that has a match, whatever the pattern and the text are; and it does exclude others.
+//! A plan never excludes a line that matches, whatever the pattern and the text are; and it does exclude others.
 
-use super::super::grams::{Collector, Gram, gram};
+use super::super::grams::{Collector, FOLDED, Gram, LONG, gram, long_gram};
 use super::super::{Pattern, PatternError, Plan};
 use super::*;
 use grep_searcher::{BinaryDetection, SearcherBuilder, sinks};
@@ -8,14 +8,14 @@ use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-fn grams(text: &[u8]) -> BTreeSet<Gram> {
+pub(super) fn grams(text: &[u8]) -> BTreeSet<Gram> {
     thread_local! {
         static COLLECTOR: RefCell<Collector> = RefCell::new(Collector::new());
     }
     let mut found = Vec::new();
     COLLECTOR.with_borrow_mut(|collector| collector.collect(text, &mut found));
     let distinct: BTreeSet<_> = found.iter().copied().collect();
-    assert_eq!(distinct.len(), found.len(), "a trigram came twice");
+    assert_eq!(distinct.len(), found.len(), "a gram came twice");
     distinct
 }
 
@@ -23,6 +23,11 @@ fn grams(text: &[u8]) -> BTreeSet<Gram> {
 fn grams_by_definition(text: &[u8]) -> BTreeSet<Gram> {
     let mut found = BTreeSet::new();
     for line in text.split(|byte| *byte == b'\n') {
+        for bytes in line.windows(LONG) {
+            let bytes: [u8; LONG] = bytes.try_into().unwrap();
+            let upper = bytes.iter().fold(0, |bits, byte| bits * 2 + u32::from(byte.is_ascii_uppercase()));
+            found.insert(long_gram(bytes.map(|byte| FOLDED[usize::from(byte)])) + upper);
+        }
         let line = line.to_ascii_lowercase();
         found.extend(line.windows(3).map(|bytes| gram(bytes.try_into().unwrap())));
         if let [one, other] = line[..] {
@@ -32,16 +37,17 @@ fn grams_by_definition(text: &[u8]) -> BTreeSet<Gram> {
     found
 }
 
-fn matches(pattern: &Pattern, text: &[u8]) -> bool {
-    let mut any = false;
+/// The lines that match.
+fn matched(pattern: &Pattern, text: &[u8]) -> Vec<Vec<u8>> {
+    let mut lines = Vec::new();
     let mut builder = SearcherBuilder::new();
     builder.binary_detection(BinaryDetection::none()).bom_sniffing(false).line_number(true);
-    let sink = sinks::Bytes(|_, _| {
-        any = true;
-        Ok(false)
+    let sink = sinks::Bytes(|_, line| {
+        lines.push(line.to_vec());
+        Ok(true)
     });
     builder.build().search_slice(&pattern.matcher, text, sink).unwrap();
-    any
+    lines
 }
 
 /// A few letters, chosen for their cases: long s, Kelvin, sharp s, sigma, and what isn't a letter.
@@ -107,7 +113,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_text_with_a_match_is_excluded(
+    fn no_line_that_matches_is_excluded(
         expression in expression(),
         texts in prop::collection::vec(text(), 1..8),
         case in prop::sample::select(CaseRule::ALL),
@@ -116,9 +122,9 @@ proptest! {
         let ask = Ask { pattern: expression, is_regex: true, case, word };
         let Ok(pattern) = Pattern::new(&ask) else { return Ok(()) };
         for text in texts {
-            if matches(&pattern, &text) {
+            for line in matched(&pattern, &text) {
                 let plan = pattern.plan();
-                prop_assert!(plan.is_satisfied(&grams(&text)), "{ask:?} {plan:?} {:?}", String::from_utf8_lossy(&text));
+                prop_assert!(plan.is_satisfied(&grams(&line)), "{ask:?} {plan:?} {:?}", String::from_utf8_lossy(&line));
             }
         }
     }
@@ -126,7 +132,7 @@ proptest! {
     /// Texts made from the pattern itself nearly always match, so that this isn't proven by texts that match nothing.
     #[test]
     fn a_text_is_never_excluded_by_its_own_pieces(
-        pieces in prop::collection::vec((prop::collection::vec(letter(), 0..7), 0..5_usize), 1..5),
+        pieces in prop::collection::vec((prop::collection::vec(letter(), 0..7), 0..7_usize), 1..5),
         before in text(),
         after in text(),
         case in prop::sample::select(CaseRule::ALL),
@@ -139,6 +145,8 @@ proptest! {
                 1 => (format!("(?:x|{letters}|yy)"), letters),
                 2 => (format!("(?:{letters})+"), letters.repeat(3)),
                 3 => (format!("(?i:{letters})"), letters.to_uppercase()),
+                4 => (format!("[{letters}x][a-c]?"), letters.chars().last().unwrap_or('x').to_string()),
+                5 => (format!("(?:{letters}){{2}}(?:a|bb|ccccc)"), [&letters, &letters, "ccccc"].concat()),
                 _ => (format!("{letters}.*"), format!("{letters}##")),
             };
             pattern.push_str(&expression);
@@ -146,14 +154,14 @@ proptest! {
         }
         text.extend(after);
         let Ok(pattern) = Pattern::new(&Ask { pattern, is_regex: true, case, word: false }) else { return Ok(()) };
-        if matches(&pattern, &text) {
-            prop_assert!(pattern.plan().is_satisfied(&grams(&text)));
+        for line in matched(&pattern, &text) {
+            prop_assert!(pattern.plan().is_satisfied(&grams(&line)));
         }
     }
 
     #[test]
-    fn trigrams_are_those_of_the_definition(texts in prop::collection::vec(prop::collection::vec(
-        prop_oneof![3 => Just(b'\n'), 3 => Just(b'a'), 3 => Just(b'B'), 1 => any::<u8>()], 0..40), 1..4)) {
+    fn grams_are_those_of_the_definition(texts in prop::collection::vec(prop::collection::vec(
+        prop_oneof![2 => Just(b'\n'), 4 => Just(b'a'), 4 => Just(b'B'), 2 => any::<u8>()], 0..60), 1..4)) {
         for text in texts {
             prop_assert_eq!(grams(&text), grams_by_definition(&text));
         }
@@ -184,6 +192,20 @@ fn plans_exclude_what_they_can() {
     assert!(excludes("^use std::(fs|io);$", "", "use std::path;"));
     assert!(excludes("qz", "F", "qa az zq"));
     assert!(excludes("task_struct", "Fi", "task_list struct"));
+    // Long grams: all trigrams are there, but not beside each other.
+    assert!(excludes("selector", "F", "selec elect ecto ctor"));
+    assert!(excludes("read to size", "F", "read tool to sizes ad to"));
+    assert!(excludes("timed", "F", "time imedia tim ime med"));
+    assert!(excludes("(timed|select)", "", "time imedia selec lect"));
+    // And their case, where it counts.
+    assert!(excludes("Helper", "F", "the helper") && excludes("helper", "F", "HELPER Helper"));
+    assert!(!excludes("Helper", "Fi", "the hELPer") && !excludes("(?i:H)elper", "", "helper"));
+    assert!(excludes("(?i:H)elper", "", "hElper"));
+    assert!(excludes("[hH]elper", "", "HELPER") && !excludes("[hH]elper", "", "Helper"));
+    // Across seams as well.
+    assert!(excludes("foo[12]bar", "", "foo1 o1b bar 1ba oo1"));
+    assert!(excludes("some_(read|write)_thing", "", "some_red read_ _thing write some_w e_thi d_thi"));
+    assert!(excludes("\\bsome_\\w{3,}_[a-c]_thing", "", "some_long_word some__ _a thing b_thing"));
     assert!(excludes("kkkkkkkkssssssss", "i", "kkk kks kss"));
     for everything in ["", "x", ".*", "a?", "[a-z]+", "(|abc)", "^$", "\\w\\w"] {
         assert_eq!(plan(everything, ""), Plan::All, "{everything}");

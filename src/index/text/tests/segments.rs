@@ -1,6 +1,7 @@
 //! Segments: the same bytes whatever the order and the threads, whole or refused, merged as if made anew.
 
-use super::super::{Candidates, SegmentInfo, merge};
+use super::super::parts::split;
+use super::super::{Candidates, Plan, SegmentInfo, Span, check, footer, merge};
 use super::*;
 use crate::index::ContentNo;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,6 +31,12 @@ fn write(texts: &[Text], path: &Path, pairs_each: usize, threads: usize) -> Segm
         }
     });
     writer.finish().unwrap()
+}
+
+/// The numbers of the parts that satisfy the plan.
+fn parts_satisfying(plan: &Plan, text: &[u8]) -> Vec<u32> {
+    let parts = split(text).into_iter().zip(0..);
+    parts.filter(|(part, _)| plan.is_satisfied(&super::plans::grams(part))).map(|(_, number)| number).collect()
 }
 
 fn plans() -> Vec<Pattern> {
@@ -68,6 +75,20 @@ fn the_same_texts_give_the_same_bytes() {
     assert_eq!(left, ["segment"], "temporary files are left behind");
 }
 
+/// One line with more grams than are added at once, and more than there is room for.
+#[test]
+fn a_part_with_many_grams_is_put_aside_in_pieces() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+    let line: String = (0..60_000_u32).map(|number| format!("{:x},", number.wrapping_mul(2_654_435_761))).collect();
+    let texts = [(3, b"a line\n".to_vec()), (4, line.into_bytes()), (9, b"a line\n".to_vec())];
+    let info = write(&texts, &one, 1 << 22, 1);
+    assert!(info.grams > 200_000, "{info:?}");
+    assert_eq!(write(&texts, &other, 1_000, 1), info);
+    assert_eq!(std::fs::read(&one).unwrap(), std::fs::read(&other).unwrap());
+    Segment::open(&one).unwrap().verify().unwrap();
+}
+
 #[test]
 fn a_writer_that_is_given_up_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -90,17 +111,22 @@ fn candidates_are_those_that_satisfy_the_plan() {
     assert_eq!(segment.contents(), texts.iter().map(|(content, _)| *content).collect::<Vec<_>>());
     let (mut fewer, mut none) = (0, 0);
     for pattern in plans() {
-        let candidates = match segment.candidates(pattern.plan()).unwrap() {
-            Candidates::All => segment.contents().to_vec(),
+        let whole = |(content, text): &Text| {
+            let of = split(text).len() as u32;
+            Span { content: *content, parts: 0..of, of }
+        };
+        let spans = match segment.candidates(pattern.plan()).unwrap() {
+            Candidates::All => texts.iter().map(whole).collect(),
             Candidates::Some(some) => some,
         };
         for (content, text) in &texts {
-            let mut found = Vec::new();
-            super::super::grams::Collector::new().collect(text, &mut found);
-            if pattern.plan().is_satisfied(&found.into_iter().collect()) {
-                assert!(candidates.contains(content), "{pattern:?} lacks {content}");
+            let span = spans.iter().find(|span| span.content == *content);
+            for part in parts_satisfying(pattern.plan(), text) {
+                assert!(span.is_some_and(|span| span.parts.contains(&part)), "{pattern:?} lacks {content} {part}");
             }
+            assert!(span.is_none_or(|span| span.of as usize == split(text).len() && span.parts.end <= span.of));
         }
+        let candidates: Vec<ContentNo> = spans.iter().map(|span| span.content).collect();
         fewer += usize::from(candidates.len() < texts.len());
         none += usize::from(candidates.is_empty());
         let narrowed = Narrowed::by([&segment], pattern.plan()).unwrap();
@@ -178,6 +204,26 @@ fn damage_is_found_wherever_it_is() {
     for nonsense in [vec![0; 72], vec![255; 200], b"cytext\r\n".repeat(9), Vec::new()] {
         std::fs::write(&path, nonsense).unwrap();
         assert!(Segment::open(&path).is_err());
+    }
+}
+
+#[test]
+fn a_segment_of_another_format_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("segment");
+    write(&texts(13), &path, 5_000, 1);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let footer = bytes.len() - footer::LENGTH;
+    // Behind the number stand the sum and the last word.
+    let version = bytes.len() - 16;
+    for number in [1_u32, 3] {
+        bytes[version..version + 4].copy_from_slice(&number.to_le_bytes());
+        let sum = check::sum(&bytes[footer..version + 4]);
+        bytes[version + 4..version + 8].copy_from_slice(&sum.to_le_bytes());
+        std::fs::write(&path, &bytes).unwrap();
+        let error = Segment::open(&path).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
+        assert!(error.to_string().contains("another version") && error.to_string().contains("--force"), "{error}");
     }
 }
 

@@ -12,7 +12,7 @@ fn files() -> Vec<File> {
 fn a_stopped_search_is_not_complete() {
     let files = files();
     let entries = entries(&files);
-    let entries: Vec<&Entry> = entries.iter().collect();
+    let entries = anywhere(&entries);
     let pattern = Pattern::new(&ask("foo", "F")).unwrap();
     let asked = AtomicUsize::new(0);
     let stop = || asked.fetch_add(1, Ordering::Relaxed) >= 40;
@@ -35,7 +35,7 @@ fn a_stopped_search_is_not_complete() {
 fn files_that_cannot_be_searched_are_named_in_order() {
     let files = files();
     let entries = entries(&files);
-    let entries: Vec<&Entry> = entries.iter().collect();
+    let entries = anywhere(&entries);
     let pattern = Pattern::new(&ask("foo", "F")).unwrap();
     let read = |entry: &Entry, bytes: &mut Vec<u8>| match entry.content {
         7 => Read::Not(Why::Gone),
@@ -61,7 +61,7 @@ fn files_that_cannot_be_searched_are_named_in_order() {
 fn a_file_that_changes_between_counting_and_showing_is_named_and_not_counted() {
     let files = files();
     let entries = entries(&files);
-    let entries: Vec<&Entry> = entries.iter().collect();
+    let entries = anywhere(&entries);
     let pattern = Pattern::new(&ask("foo", "F")).unwrap();
     let reads = AtomicUsize::new(0);
     let read = |entry: &Entry, bytes: &mut Vec<u8>| {
