@@ -83,17 +83,21 @@ impl Beneath {
         self.folder.is_some()
     }
 
-    /// Reads so many bytes of the file at `rest` from there on, or as many as there are, into `into`, whose own are forgotten; otherwise
-    /// as [`Self::read_near`].
+    /// Reads so many bytes of the file at `rest` from there on, or as many as there are, into `into`, whose own are forgotten, as long
+    /// as the file looks like `stamp`: false, if it has changed since. Otherwise as [`Self::read_near`].
     pub fn read_piece_near(
         &self,
         nearby: &mut Nearby,
-        rest: &Path,
+        (rest, stamp): (&Path, FileStamp),
         from: u64,
         length: usize,
         into: &mut Vec<u8>,
-    ) -> Result<(), Unread> {
+    ) -> Result<bool, Unread> {
         let file = self.open_near(nearby, rest)?;
+        let stat = rustix::fs::fstat(&file).map_err(|_| Unread::Failed)?;
+        if FileStamp::of(&stat) != stamp {
+            return Ok(false);
+        }
         // What stands there is written over.
         into.resize(length, 0);
         loop {
@@ -103,7 +107,7 @@ impl Beneath {
                 // A regular file gives less than was asked for only at its end.
                 Ok(read) => {
                     into.truncate(read);
-                    return Ok(());
+                    return Ok(true);
                 }
             }
         }
@@ -216,8 +220,12 @@ mod tests {
         ] {
             for mut nearby in [Nearby::default(), std::mem::take(&mut nearby)] {
                 for _ in 0..3 {
-                    assert_eq!(beneath.read_piece_near(&mut nearby, Path::new(path), from, length, &mut text), Ok(()));
+                    let place = (Path::new(path), stamp);
+                    assert_eq!(beneath.read_piece_near(&mut nearby, place, from, length, &mut text), Ok(true));
                     assert_eq!(text, expected.as_bytes());
+                    let other = FileStamp { size: 7, ..stamp };
+                    let place = (Path::new(path), other);
+                    assert_eq!(beneath.read_piece_near(&mut nearby, place, from, length, &mut text), Ok(false));
                 }
             }
         }
@@ -226,8 +234,8 @@ mod tests {
         {
             let mut nearby = Nearby::default();
             for _ in 0..3 {
-                let read = beneath.read_piece_near(&mut nearby, Path::new(missing), 0, 9, &mut text);
-                assert!(read.is_err(), "{missing}");
+                let read = beneath.read_piece_near(&mut nearby, (Path::new(missing), stamp), 0, 9, &mut text);
+                assert!(!matches!(read, Ok(true)), "{missing}");
             }
         }
         let gone = Beneath::open(&root.join("gone"));

@@ -73,7 +73,7 @@ impl Project {
             stop: ends,
         };
         let found = if is_live {
-            let disk = Disk { beneath: Beneath::open(&self.root), idle: Mutex::default() };
+            let disk = Disk { view, beneath: Beneath::open(&self.root), idle: Mutex::default() };
             search(&pattern, &files, &disk, &options)
         } else {
             let blobs = Blobs { project: self, view, idle: Mutex::default() };
@@ -177,38 +177,46 @@ fn new_entry(path: &str) -> Entry {
 }
 
 /// Who reads the working tree's files; each thread borrows the folder that one was in last.
-struct Disk {
+struct Disk<'d> {
+    view: &'d View,
     beneath: Beneath,
     idle: Mutex<Vec<Nearby>>,
 }
 
-impl Disk {
-    /// With the folder that some thread was in last.
-    fn near(&self, read: impl FnOnce(&Beneath, &mut Nearby) -> Result<(), Unread>) -> Read {
+impl Disk<'_> {
+    /// With the folder that some thread was in last. `None`: what was read isn't what was indexed.
+    fn near(&self, read: impl FnOnce(&Beneath, &mut Nearby) -> Result<bool, Unread>) -> Option<Read> {
         let mut nearby = self.idle.lock().pop().unwrap_or_default();
         let read = read(&self.beneath, &mut nearby);
         self.idle.lock().push(nearby);
-        match read {
-            Ok(()) => Read::Done,
+        Some(match read {
+            Ok(true) => Read::Done,
+            Ok(false) => return None,
             Err(Unread::Missing) => Read::Not(Why::Gone),
             Err(Unread::TooLarge(_)) => Read::Not(Why::TooLarge),
             Err(Unread::Failed) => Read::Not(Why::Unreadable),
-        }
+        })
     }
 }
 
-impl Source for Disk {
+impl Source for Disk<'_> {
     fn read(&self, entry: &Entry, into: &mut Vec<u8>) -> Read {
         let path = Path::new(&*entry.path);
-        self.near(|beneath, nearby| beneath.read_near(nearby, path, entry.size, MAX_SEARCHED_FILE_BYTES, into))
+        let read = self.near(|beneath, nearby| {
+            beneath.read_near(nearby, path, entry.size, MAX_SEARCHED_FILE_BYTES, into).map(|()| true)
+        });
+        read.unwrap_or(Read::Not(Why::Changed))
     }
 
     fn read_piece(&self, entry: &Entry, from: u64, length: u64, into: &mut Vec<u8>) -> Option<Read> {
         // A longer one is read with its file, and found to be too long.
         let length = usize::try_from(length).ok().filter(|_| length <= MAX_SEARCHED_FILE_BYTES)?;
-        let path = Path::new(&*entry.path);
-        let is_possible = self.beneath.holds_folder();
-        is_possible.then(|| self.near(|beneath, nearby| beneath.read_piece_near(nearby, path, from, length, into)))
+        let Some(Origin::Disk(stamp)) = self.view.origin(&entry.path).filter(|_| self.beneath.holds_folder()) else {
+            return None;
+        };
+        // Where parts lie is known of the file that was indexed only: one that has changed is read whole.
+        let place = (Path::new(&*entry.path), stamp);
+        self.near(|beneath, nearby| beneath.read_piece_near(nearby, place, from, length, into))
     }
 }
 

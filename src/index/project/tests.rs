@@ -452,3 +452,24 @@ fn a_few_edits_are_published_once_and_many_as_soon_as_their_text_is_there() {
     assert!(generation() > before + 2);
     assert_eq!(located(&project, LocateBy::Name("f99".to_owned())).unwrap().rows.len(), 1);
 }
+
+#[test]
+fn a_file_that_changed_unnoticed_is_counted_as_it_is_now() {
+    let line = |at: usize| format!("line {at} of harbour{}\n", if at.is_multiple_of(50) { " with needle" } else { "" });
+    let text: String = (0..400).map(line).collect();
+    let place = Place::new(&[("a.txt", &text)]);
+    let project = place.project();
+    sync(&project, None);
+    let total = |project: &Project| {
+        let shape = Shape { limit: 1, ..Shape::default() };
+        let query = SearchQuery { offset: 5, shape, ..query("with needle", SearchMode::Text) };
+        project.search(&query, &|| false).unwrap().total
+    };
+    assert_eq!(total(&project), 8);
+    // All parts stand elsewhere now, and some lines are new.
+    place.write(
+        "a.txt",
+        &format!("with needle at the very beginning\n{}and one with needle\n", text.replace("line 3", "3")),
+    );
+    assert_eq!(total(&project), 10);
+}
