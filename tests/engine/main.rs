@@ -18,6 +18,7 @@ mod flights;
 mod groups;
 mod hangs;
 mod hierarchy;
+mod ignored;
 mod isolation;
 mod lsp_tool;
 mod merged;
