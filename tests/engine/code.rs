@@ -27,12 +27,12 @@ fn start(yard: &Yard, workspace: &str, tool: &str, arguments: Value) -> BoxFutur
 }
 
 /// The payload of a call to the first workspace, which may be a refusal.
-async fn ask(yard: &Yard, tool: &str, arguments: Value) -> Value {
+pub async fn ask(yard: &Yard, tool: &str, arguments: Value) -> Value {
     start(yard, "w0", tool, arguments).await.ok()
 }
 
 /// Asks until `done` says so.
-async fn until(yard: &Yard, tool: &str, arguments: Value, done: impl Fn(&Value) -> bool) -> Value {
+pub async fn until(yard: &Yard, tool: &str, arguments: Value, done: impl Fn(&Value) -> bool) -> Value {
     let asking = async {
         loop {
             let told = ask(yard, tool, arguments.clone()).await;
@@ -49,7 +49,7 @@ async fn until(yard: &Yard, tool: &str, arguments: Value, done: impl Fn(&Value) 
 }
 
 /// Until nothing is to be done for the index.
-async fn settled(yard: &Yard) -> Value {
+pub async fn settled(yard: &Yard) -> Value {
     let is_idle = |told: &Value| {
         told["active_job"].is_null()
             && told["index_status"] == "ready"

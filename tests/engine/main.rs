@@ -15,6 +15,7 @@ mod diagnostics;
 mod documents;
 mod drain;
 mod flights;
+mod fresh;
 mod groups;
 mod hangs;
 mod hierarchy;

@@ -77,7 +77,6 @@ struct Here<'p> {
     /// `None`, likewise.
     store: Option<Reader<'p>>,
     metadata: Metadata,
-    head: Head,
 }
 
 impl Project {
@@ -208,59 +207,60 @@ impl Project {
         let found = self
             .found(reference, git.as_ref())
             .map_err(|error| Box::new(unreadable(&error).beside(metadata.clone())))?;
-        let Some((store, manifest, view)) = found else {
+        // What it means now; a branch that is gone means nothing, whatever the index holds of it.
+        let asked = reference.filter(|_| !is_live);
+        let current = match asked {
+            Some(asked) => git.as_ref().and_then(|git| git.resolve(asked)),
+            None => head.commit.clone(),
+        };
+        let Some((store, manifest, view)) = found.filter(|_| is_live || current.is_some()) else {
             metadata.completeness = Completeness::Partial;
             metadata.freshness = if is_busy { Freshness::Syncing } else { Freshness::Stale };
             metadata.indexing = if is_busy { Indexing::Indexing } else { Indexing::NotIndexed };
             if !is_live {
                 return Err(Box::new(not_indexed(&metadata.reference.clone(), git.as_ref()).beside(metadata)));
             }
-            let here = Here { view: None, store: None, metadata, head };
-            return self.allowed(here, None, policy, is_live);
+            let here = Here { view: None, store: None, metadata };
+            return self.allowed(here, (None, current), policy, asked);
         };
         metadata.indexing = if manifest.is_whole { Indexing::Ready } else { Indexing::Indexing };
         metadata.completeness = if manifest.is_whole { Completeness::Complete } else { Completeness::Partial };
-        let is_fresh = match reference {
-            Some(reference) if !is_live => {
-                git.as_ref().and_then(|git| git.resolve(reference)).is_some_and(|now| manifest.commit == Some(now))
-            }
-            _ => self.dirty.is_clean(),
-        };
+        let is_fresh = if is_live { self.dirty.is_clean() } else { manifest.commit == current };
         metadata.freshness = match (is_fresh, is_busy) {
             (true, _) => Freshness::Fresh,
             (false, true) => Freshness::Syncing,
             (false, false) => Freshness::Stale,
         };
-        let here = Here { view: Some(view), store: Some(store), metadata, head };
-        self.allowed(here, manifest.commit.as_deref(), policy, is_live)
+        let here = Here { view: Some(view), store: Some(store), metadata };
+        self.allowed(here, (manifest.commit, current), policy, asked)
     }
 
-    /// Refuses what must be fresh and isn't (contract, "Freshness Policy Behavior").
+    /// Refuses what must be fresh and isn't (contract, "Freshness Policy Behavior"). `commits`: the indexed one and the present one.
     fn allowed<'p>(
         &self,
         here: Here<'p>,
-        indexed: Option<&str>,
+        commits: (Option<String>, Option<String>),
         policy: Option<FreshnessPolicy>,
-        is_live: bool,
+        asked: Option<&str>,
     ) -> Result<Here<'p>, Box<Refusal>> {
         let policy = policy.unwrap_or(self.settings().freshness);
         if policy != FreshnessPolicy::Strict || here.metadata.freshness == Freshness::Fresh {
             return Ok(here);
         }
-        let why = if is_live {
-            "files of the working tree have changed since it was made"
-        } else {
-            "the branch has moved since it was made"
+        let (why, sync) = match asked {
+            None => ("files of the working tree have changed since it was made".to_owned(), "sync_repo".to_owned()),
+            Some(asked) => (format!("'{asked}' has moved since it was made"), format!("sync_repo with ref '{asked}'")),
         };
         let message = format!(
-            "The index is stale: {why}. Call sync_repo, wait until index_status shows no active job, and ask again."
+            "The index is stale: {why}. Call {sync}, wait until index_status shows no active job, and ask again."
         );
         let mut refusal = Refusal::new(CodeError::IndexStale, message)
             .with("suggestion", "Call sync_repo to bring the index up to date before asking.");
+        let (indexed, current) = commits;
         if let Some(commit) = indexed {
             refusal = refusal.with("last_indexed_commit", commit);
         }
-        if let Some(commit) = here.head.commit.clone() {
+        if let Some(commit) = current {
             refusal = refusal.with("current_head", commit);
         }
         Err(Box::new(refusal.beside(here.metadata)))
@@ -369,7 +369,7 @@ fn not_indexed(reference: &str, git: Option<&Git>) -> Refusal {
         ),
         Some(git) if git.resolve(reference).is_none() => {
             format!(
-                "'{reference}' is no branch, tag or commit of this repository, and isn't indexed. `git branch --all` lists the branches."
+                "'{reference}' is no branch, tag or commit of this repository, or isn't any more. `git branch --all` lists the branches."
             )
         }
         Some(_) => format!(
