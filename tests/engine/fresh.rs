@@ -36,7 +36,10 @@ fn write(dir: &Path, path: &str, text: &str) {
 
 fn site() -> Site {
     Site::new(&[
-        ("src/harbour.rs", "/// Where ships lie.\npub struct Harbour;\n\nimpl Harbour {\n    pub fn admit(&self) {}\n}\n"),
+        (
+            "src/harbour.rs",
+            "/// Where ships lie.\npub struct Harbour;\n\nimpl Harbour {\n    pub fn admit(&self) {}\n}\n",
+        ),
         ("src/ship.py", "class Ship:\n    def sail(self):\n        return admit()\n"),
         ("notes.txt", "ships and harbours\n"),
         ("gen/made.rs", "pub fn admit_made() {}\n"),

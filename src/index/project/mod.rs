@@ -35,6 +35,7 @@ use self::view::View;
 use super::extract::FEATURES;
 use super::git::{Git, Head};
 use super::job::{JobError, Progress, Stop};
+use super::ranked::RankError;
 use super::repository::{OpenError, Reader, Repository};
 use super::store::{LIVE, ManifestHead, ManifestKey, StoreError};
 use crate::base::digest::sha256hex;
@@ -163,7 +164,9 @@ impl Project {
             Ok(None | Some(FEATURES)) => (Schema::Compatible, Some(super::SCHEMA_VERSION)),
             Ok(Some(found)) => (Schema::ReindexRequired, Some(super::schema_version(super::store::FORMAT, found))),
             Err(StoreError::OtherFormat { found }) => (Schema::ReindexRequired, Some(super::schema_version(found, 0))),
-            Err(_) => (Schema::CorruptManifest, None),
+            Err(StoreError::Damaged) => (Schema::CorruptManifest, None),
+            // Whoever asks is told why it can't be reached.
+            Err(_) => (Schema::Compatible, None),
         }
     }
 
@@ -195,11 +198,11 @@ impl Project {
             Some(_) => LIVE.to_owned(),
             None => head.branch.clone().or_else(|| head.commit.clone()).unwrap_or_else(|| LIVE.to_owned()),
         };
-        let mut metadata = Metadata { schema, reference: shown, ..Metadata::default() };
+        // Until more is known.
+        let (indexing, completeness, freshness) = (Indexing::Failed, Completeness::Partial, Freshness::Stale);
+        let mut metadata =
+            Metadata { schema, reference: shown, indexing, completeness, freshness, ..Metadata::default() };
         if matches!(schema, Schema::ReindexRequired | Schema::CorruptManifest) {
-            metadata.indexing = Indexing::Failed;
-            metadata.completeness = Completeness::Partial;
-            metadata.freshness = Freshness::Stale;
             return Err(Box::new(incompatible(schema).beside(metadata)));
         }
         let is_busy = self.active_job().is_some();
@@ -351,14 +354,22 @@ fn broken(error: &StoreError) -> Refusal {
     match error {
         StoreError::OtherFormat { .. } => incompatible(Schema::ReindexRequired),
         StoreError::Damaged => incompatible(Schema::CorruptManifest),
-        other => Refusal::new(CodeError::InternalError, format!("{other}")),
+        other => out_of_reach(other),
     }
+}
+
+/// The refusal where the index is there and can't be reached: nothing is known to be wrong with it.
+fn out_of_reach(error: &impl std::fmt::Display) -> Refusal {
+    Refusal::new(CodeError::IndexNotReady, format!("The index can't be reached: {error}."))
 }
 
 fn unreadable(error: &OpenError) -> Refusal {
     match error {
         OpenError::Store(error) => broken(error),
-        OpenError::Symbols(_) | OpenError::Segment => incompatible(Schema::CorruptManifest),
+        OpenError::Symbols(RankError::Foreign { .. } | RankError::Damaged(_)) | OpenError::Segment => {
+            incompatible(Schema::CorruptManifest)
+        }
+        OpenError::Symbols(error) => out_of_reach(error),
     }
 }
 
