@@ -226,7 +226,8 @@ impl Asking<'_> {
     ) -> Result<T, ToolError> {
         let place = self.indexes().places.clone().acquire_owned().await.map_err(|_| ToolError::internal())?;
         self.board.write(Waiting::Answer);
-        let ends = Arc::new(AtomicBool::new(false));
+        // Who has waited for a place until now has no time left to work.
+        let ends = Arc::new(AtomicBool::new(self.deadline.left() <= GRACE));
         let end = EndOnDrop(ends.clone());
         let _working = self.call.asks_index();
         let mut working = blocking::spawn(move || {

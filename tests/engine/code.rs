@@ -415,6 +415,60 @@ fn workspaces_know_nothing_of_each_other() {
 }
 
 #[test]
+fn a_search_that_cannot_end_in_time_shows_what_it_has_and_gives_its_place_back() {
+    in_real_time(|| async {
+        let lines: String = (0..50).map(|n| format!("alpha beta {n}\n")).collect();
+        let files: Vec<(String, &str)> = (0..30).map(|n| (format!("f{n}.txt"), lines.as_str())).collect();
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+        let yard = Plan::new(Site::new(&files)).open().await;
+        ask(&yard, "search_code", text("alpha")).await;
+        settled(&yard).await;
+        let handle = yard.engine().directory().all().remove(0);
+        let (places, calls) = (handle.indexes.places.clone(), handle.places.clone());
+        let (free, free_calls) = (places.available_permits(), calls.available_permits());
+        // Nothing but the test moves the clock: the machine may be as slow or as fast as it likes.
+        tokio::time::pause();
+        let begun = |query: Value| {
+            let call = tokio::spawn(start(&yard, "w0", "search_code", query));
+            let calls = calls.clone();
+            async move {
+                while calls.available_permits() == free_calls {
+                    tokio::task::yield_now().await;
+                }
+                call
+            }
+        };
+        for query in [text("alpha"), json!({"query": r"[a-z]\W", "mode": "regex"}), json!({"query": "beta 49"})] {
+            let all = places.clone().acquire_many_owned(u32::try_from(free).unwrap()).await.unwrap();
+            let asked = begun(query.clone()).await;
+            // When it comes to work its time is nearly up.
+            tokio::time::advance(Duration::from_millis(1_900)).await;
+            drop(all);
+            let told = asked.await.unwrap().ok();
+            let metadata = &told["metadata"];
+            assert_eq!(metadata["result_completeness"], "partial", "{told}");
+            assert_eq!(
+                (&metadata["safety_limit_applied"], &metadata["freshness_status"]),
+                (&json!("time"), &json!("fresh"))
+            );
+            assert!(metadata["warnings"].to_string().contains("time was up"), "{told}");
+            assert_eq!((places.available_permits(), calls.available_permits()), (free, free_calls));
+            let whole = ask(&yard, "search_code", query).await;
+            assert_ne!(whole["metadata"]["result_completeness"], "partial", "{whole}");
+            assert!(!rows(&whole).is_empty());
+        }
+        // One that is given up keeps no place either.
+        let all = places.clone().acquire_many_owned(u32::try_from(free).unwrap()).await.unwrap();
+        let asked = begun(text("alpha")).await;
+        asked.abort();
+        drop(all);
+        while (places.available_permits(), calls.available_permits()) != (free, free_calls) {
+            tokio::task::yield_now().await;
+        }
+    });
+}
+
+#[test]
 fn a_question_that_finds_no_place_to_work_is_late_and_one_too_many_is_refused() {
     in_real_time(|| async {
         let yard = Plan::new(site()).open().await;
