@@ -428,19 +428,16 @@ fn a_search_that_cannot_end_in_time_shows_what_it_has_and_gives_its_place_back()
         let (free, free_calls) = (places.available_permits(), calls.available_permits());
         // Nothing but the test moves the clock: the machine may be as slow or as fast as it likes.
         tokio::time::pause();
-        let begun = |query: Value| {
-            let call = tokio::spawn(start(&yard, "w0", "search_code", query));
-            let calls = calls.clone();
-            async move {
-                while calls.available_permits() == free_calls {
-                    tokio::task::yield_now().await;
-                }
-                call
+        let begin = |query: Value| tokio::spawn(start(&yard, "w0", "search_code", query));
+        let begun = async || {
+            while calls.available_permits() == free_calls {
+                tokio::task::yield_now().await;
             }
         };
         for query in [text("alpha"), json!({"query": r"[a-z]\W", "mode": "regex"}), json!({"query": "beta 49"})] {
             let all = places.clone().acquire_many_owned(u32::try_from(free).unwrap()).await.unwrap();
-            let asked = begun(query.clone()).await;
+            let asked = begin(query.clone());
+            begun().await;
             // When it comes to work its time is nearly up.
             tokio::time::advance(Duration::from_millis(1_900)).await;
             drop(all);
@@ -459,7 +456,8 @@ fn a_search_that_cannot_end_in_time_shows_what_it_has_and_gives_its_place_back()
         }
         // One that is given up keeps no place either.
         let all = places.clone().acquire_many_owned(u32::try_from(free).unwrap()).await.unwrap();
-        let asked = begun(text("alpha")).await;
+        let asked = begin(text("alpha"));
+        begun().await;
         asked.abort();
         drop(all);
         while (places.available_permits(), calls.available_permits()) != (free, free_calls) {
