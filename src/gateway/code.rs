@@ -224,7 +224,9 @@ impl Asking<'_> {
         &self,
         work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
     ) -> Result<T, ToolError> {
+        let waits = self.indexes().waits();
         let place = self.indexes().places.clone().acquire_owned().await.map_err(|_| ToolError::internal())?;
+        drop(waits);
         self.board.write(Waiting::Answer);
         // Who has waited for a place until now has no time left to work.
         let ends = Arc::new(AtomicBool::new(self.deadline.left() <= GRACE));

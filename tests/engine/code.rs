@@ -22,7 +22,7 @@ fn tool_call(yard: &Yard, workspace: &str, tool: &str, arguments: Value) -> Tool
     call
 }
 
-fn start(yard: &Yard, workspace: &str, tool: &str, arguments: Value) -> BoxFuture<'static, Called> {
+pub fn start(yard: &Yard, workspace: &str, tool: &str, arguments: Value) -> BoxFuture<'static, Called> {
     yard.run(tool_call(yard, workspace, tool, arguments))
 }
 

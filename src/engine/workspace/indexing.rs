@@ -11,7 +11,7 @@ use futures::FutureExt;
 use super::*;
 use crate::base::blocking;
 use crate::engine::indexer::health::{self, IndexHealth};
-use crate::engine::indexer::{Indexed, Indexer, Opened, RetuneIndex, StopIndexing, WarmUp};
+use crate::engine::indexer::{Indexed, Indexer, Opened, RetuneIndex, StopIndexing, Told, WarmUp};
 use crate::watch::Changes;
 
 /// Where the code index is.
@@ -192,7 +192,8 @@ impl Handler<IndexOpened> for Workspace {
         self.indexing = match opened {
             Ok(opened) => {
                 let (roots, policy) = (self.setup.gate.root_set().roots(), self.policy.index.clone());
-                let indexed = Indexer::begin(opened, roots, policy, self.setup.indexes.clone(), is_wanted_warm);
+                let told = Told { cell: self.setup.cell.clone(), metrics: self.setup.shared.metrics.clone() };
+                let indexed = Indexer::begin(opened, roots, policy, self.setup.indexes.clone(), told, is_wanted_warm);
                 if is_wanted_warm {
                     drop(indexed.indexer.try_send(WarmUp));
                 }

@@ -199,6 +199,12 @@ impl Project {
         self.failure.lock().clone()
     }
 
+    /// The name of the folder that the index lies in, and the bytes that it takes.
+    pub fn on_disk(&self) -> (String, u64) {
+        let name = self.repository.folder().file_name().unwrap_or_default();
+        (name.to_string_lossy().into_owned(), self.repository.bytes_on_disk())
+    }
+
     /// What the index is made of.
     ///
     /// # Errors
