@@ -174,6 +174,8 @@ pub const MAX_ROOTS: usize = 64;
 pub const MAX_WATCHED_FILES: usize = 500_000;
 /// Ignored directories one workspace's watcher follows for the sources and configuration in them.
 pub const MAX_WATCHED_IGNORED_DIRS: usize = 2_000;
+/// Directories one workspace's watcher follows because the code index lists what language servers ignore.
+pub const MAX_WATCHED_INDEXED_DIRS: usize = 20_000;
 /// Changes kept between two looks at the watcher; beyond it they count as one bulk change.
 pub const MAX_PENDING_CHANGES: usize = 8_192;
 /// Longest JSON text of a request id or progress token, in bytes.

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::args::ServeArgs;
 use super::assemble::{self, Service, chain};
 use super::operate::{self, Door, Operating};
-use super::signals::{Signal, Signals};
+use super::signals::{Signal, Signals, outlive_file_limits};
 use super::{Failure, logging, output};
 use crate::auth::{Error, TokenStore};
 use crate::config::Config;
@@ -25,6 +25,7 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
     let mut config = assemble::load_config(&args.source)?;
     config.warmset.enabled &= !args.no_prewarm;
     let _flush = logging::install(&config.log);
+    outlive_file_limits()?;
     super::runtime()?.block_on(serve(args, config))
 }
 

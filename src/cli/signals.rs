@@ -23,6 +23,15 @@ pub struct Signals {
     hup: Receiver,
 }
 
+/// Writing beyond a limit of file sizes fails from now on, as writing on a full disk does, and doesn't end the process.
+pub fn outlive_file_limits() -> Result<(), Failure> {
+    let failed = |error| Failure::new(format!("signals can't be received: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(failed)?;
+    let _inside = runtime.enter();
+    // Whoever listens once has it handled for good; that it came is nobody's news.
+    signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop).map_err(failed)
+}
+
 impl Signals {
     /// From now on signals are kept until they are looked at.
     pub fn new() -> Result<Self, Failure> {

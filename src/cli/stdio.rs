@@ -18,6 +18,7 @@ pub fn run(mut args: StdioArgs) -> Result<(), Failure> {
     let mut config = assemble::load_config(&args.source)?;
     config.warmset.enabled &= !args.no_prewarm;
     let _flush = logging::install(&config.log);
+    super::signals::outlive_file_limits()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(format!("threads can't be started: {error}")))?;
     let done = runtime.block_on(serve(args, config));

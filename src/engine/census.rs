@@ -60,6 +60,20 @@ pub struct WorkspaceCell {
     snapshots: AtomicUsize,
     snapshot_bytes: AtomicUsize,
     servers: Mutex<Vec<Weak<ServerCell>>>,
+    indexes: Mutex<BTreeMap<usize, IndexSize>>,
+}
+
+/// How large the code index of one root is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IndexSize {
+    /// Files of the working tree that are searched.
+    pub files: u64,
+    /// Symbols in them.
+    pub symbols: u64,
+    /// Which folder it lies in; working trees of one repository share it.
+    pub folder: String,
+    /// Bytes that the folder takes.
+    pub bytes: u64,
 }
 
 /// One language server.
@@ -123,6 +137,7 @@ impl Census {
             snapshots: AtomicUsize::new(0),
             snapshot_bytes: AtomicUsize::new(0),
             servers: Mutex::default(),
+            indexes: Mutex::default(),
         });
         insert(&self.workspaces, &cell);
         cell
@@ -178,6 +193,19 @@ impl Census {
         sums
     }
 
+    /// Files, symbols and bytes of the code indexes that are open.
+    pub fn indexes(&self) -> (u64, u64, u64) {
+        let (mut files, mut symbols, mut folders) = (0, 0, BTreeMap::new());
+        for workspace in alive(&self.workspaces) {
+            for size in workspace.indexes.lock().values() {
+                files += size.files;
+                symbols += size.symbols;
+                folders.insert(size.folder.clone(), size.bytes);
+            }
+        }
+        (files, symbols, folders.values().sum())
+    }
+
     fn each_server(&self, mut visit: impl FnMut(&ServerCell)) {
         for workspace in alive(&self.workspaces) {
             alive(&workspace.servers).iter().for_each(|cell| visit(cell));
@@ -200,6 +228,16 @@ impl WorkspaceCell {
         if *state != WorkspaceState::Draining {
             *state = next;
         }
+    }
+
+    /// The code index of its root at this place is so large now.
+    pub fn set_index(&self, at: usize, size: IndexSize) {
+        self.indexes.lock().insert(at, size);
+    }
+
+    /// Its code index is closed.
+    pub fn close_index(&self) {
+        self.indexes.lock().clear();
     }
 
     /// It holds so many retained results of so many bytes now.

@@ -35,6 +35,18 @@ pub fn observe(
     observers.observe(&known::SNAPSHOTS, move |sink| sink.tell(places.census().snapshots().0, &[]));
     let places = directory.clone();
     observers.observe(&known::SNAPSHOT_BYTES, move |sink| sink.tell(places.census().snapshots().1, &[]));
+    let places = directory.clone();
+    observers.observe(&known::INDEX_FILES, move |sink| sink.tell(places.census().indexes().0, &[]));
+    let places = directory.clone();
+    observers.observe(&known::INDEX_SYMBOLS, move |sink| sink.tell(places.census().indexes().1, &[]));
+    let places = directory.clone();
+    observers.observe(&known::INDEX_SIZE, move |sink| sink.tell(places.census().indexes().2, &[]));
+    let places = directory.clone();
+    observers.observe(&known::INDEX_QUEUE, move |sink| {
+        // All workspaces share one queue.
+        let waiting = places.all().first().map_or(0, |workspace| workspace.indexes.waiting());
+        sink.tell(waiting as u64, &[]);
+    });
     let frames = frames.clone();
     observers.observe(&known::FRAMES_REJECTED, move |sink| {
         frames.rejected().iter().for_each(|(reason, count)| sink.tell(*count, &[reason]));

@@ -224,9 +224,12 @@ impl Asking<'_> {
         &self,
         work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
     ) -> Result<T, ToolError> {
+        let waits = self.indexes().waits();
         let place = self.indexes().places.clone().acquire_owned().await.map_err(|_| ToolError::internal())?;
+        drop(waits);
         self.board.write(Waiting::Answer);
-        let ends = Arc::new(AtomicBool::new(false));
+        // Who has waited for a place until now has no time left to work.
+        let ends = Arc::new(AtomicBool::new(self.deadline.left() <= GRACE));
         let end = EndOnDrop(ends.clone());
         let _working = self.call.asks_index();
         let mut working = blocking::spawn(move || {

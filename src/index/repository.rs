@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -12,12 +13,15 @@ use parking_lot::Mutex;
 
 use super::git::Git;
 use super::ranked::{RankError, SymbolIndex, SymbolWriter};
-use super::store::{FILE, Store, StoreError};
+use super::store::{FILE, Store, StoreError, is_full};
 use super::text::Segment;
 use crate::base::digest::sha256hex;
 
 /// Connections that are kept for the next question.
 const IDLE_READERS: usize = 8;
+
+/// Where there is no room for so many bytes there is none.
+const ROOM_BYTES: usize = 1 << 20;
 
 /// Why an index can't be opened.
 #[derive(Debug, thiserror::Error)]
@@ -26,17 +30,11 @@ pub enum OpenError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The symbols.
-    #[error("the symbols of the index can't be read: {0}; run `codeyard index --force`")]
-    Symbols(String),
+    #[error(transparent)]
+    Symbols(#[from] RankError),
     /// A segment.
     #[error("the text index is damaged; run `codeyard index --force`")]
     Segment,
-}
-
-impl From<RankError> for OpenError {
-    fn from(error: RankError) -> Self {
-        Self::Symbols(error.to_string())
-    }
 }
 
 /// See the module.
@@ -125,7 +123,11 @@ impl Repository {
         if let Some(segment) = segments.get(file).and_then(Weak::upgrade) {
             return Ok(segment);
         }
-        let segment = Arc::new(Segment::open(&self.segment_path(file)).map_err(|_| OpenError::Segment)?);
+        let segment = Segment::open(&self.segment_path(file)).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof | io::ErrorKind::NotFound => OpenError::Segment,
+            _ => OpenError::Store(error.into()),
+        })?;
+        let segment = Arc::new(segment);
         segments.insert(file.to_owned(), Arc::downgrade(&segment));
         Ok(segment)
     }
@@ -159,6 +161,15 @@ impl Repository {
         }
         fs::DirBuilder::new().mode(0o700).create(self.folder.join(SEGMENTS))?;
         Ok(())
+    }
+
+    /// Whether nothing more can be written into the folder. Found out by trying: not everybody who fails to write says why.
+    pub fn is_full(&self) -> bool {
+        let path = self.folder.join("room");
+        let tried = fs::write(&path, vec![0; ROOM_BYTES]);
+        // It may never have been there.
+        drop(fs::remove_file(&path));
+        tried.is_err_and(|error| is_full(error.kind()))
     }
 
     /// Bytes that the folder takes on disk.

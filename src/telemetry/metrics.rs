@@ -37,6 +37,8 @@ pub trait Metrics: Send + Sync {
     fn restart(&self, kind: &str, reason: &'static str);
     /// The answers of a language server of this kind are to be believed, so long after its start.
     fn ready(&self, _kind: &str, _after: Duration) {}
+    /// A job of the code index ended, so long after it began; its mode and how it ended in the words of `names::instruments`.
+    fn index_job(&self, _mode: &'static str, _status: &'static str, _took: Duration) {}
     /// A retained result answered.
     fn retained_hit(&self);
     /// Retained results were dropped; one of the words of `names::instruments`.

@@ -3,7 +3,7 @@
 //! Invariant: a path's kind is the difference between the last look and this one: a file that came and went in between is
 //! `Deleted`, because a language server may have read it, one that was deleted and made again is `Changed`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::base::limits::MAX_PENDING_CHANGES;
@@ -21,6 +21,10 @@ pub struct Changes {
     /// `files` leaves out changes that no later look will tell: too many came, or dependencies changed, which aren't
     /// followed file by file; implies `bulk`.
     pub incomplete: bool,
+    /// Changed files that only the code index has to hear of, ordered by path.
+    pub aside: Vec<PathBuf>,
+    /// More of those may have changed than `aside` tells.
+    pub aside_bulk: bool,
 }
 
 /// One changed file.
@@ -46,7 +50,12 @@ pub enum ChangeKind {
 impl Changes {
     /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty() && !self.bulk
+        self.files.is_empty() && !self.bulk && self.aside.is_empty() && !self.aside_bulk
+    }
+
+    /// Takes out what only the code index has to hear of.
+    pub fn split_aside(&mut self) -> (Vec<PathBuf>, bool) {
+        (std::mem::take(&mut self.aside), std::mem::take(&mut self.aside_bulk))
     }
 
     /// Adds what changed after it: each path once, and beyond `MAX_PENDING_CHANGES` of them `incomplete`.
@@ -95,6 +104,8 @@ pub(super) struct Pending {
     bulk: bool,
     head_changed: bool,
     incomplete: bool,
+    aside: BTreeSet<PathBuf>,
+    aside_bulk: bool,
 }
 
 impl Pending {
@@ -105,6 +116,20 @@ impl Pending {
             self.files.clear();
             self.note_incomplete();
         }
+    }
+
+    /// A file changed that only the code index has to hear of.
+    pub fn note_aside(&mut self, path: PathBuf) {
+        self.aside.insert(path);
+        if self.aside.len() > MAX_PENDING_CHANGES {
+            self.note_aside_bulk();
+        }
+    }
+
+    /// Everything may have changed that only the code index has to hear of.
+    pub fn note_aside_bulk(&mut self) {
+        self.aside.clear();
+        self.aside_bulk = true;
     }
 
     /// Everything may have changed.
@@ -132,11 +157,15 @@ impl Pending {
         self.bulk |= later.bulk;
         self.head_changed |= later.head_changed;
         self.incomplete |= later.incomplete;
+        later.aside.into_iter().for_each(|path| self.note_aside(path));
+        if later.aside_bulk {
+            self.note_aside_bulk();
+        }
     }
 
     /// Whether there is nothing to tell.
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty() && !self.bulk
+        self.files.is_empty() && !self.bulk && self.aside.is_empty() && !self.aside_bulk
     }
 
     /// What was gathered; begins anew.
@@ -149,6 +178,8 @@ impl Pending {
             bulk: gathered.bulk,
             head_changed: gathered.head_changed,
             incomplete: gathered.incomplete,
+            aside: gathered.aside.into_iter().collect(),
+            aside_bulk: gathered.aside_bulk,
         }
     }
 }

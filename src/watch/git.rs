@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::ignores::{IGNORE_FILES, INDEX_IGNORE_FILE};
 use crate::base::digest::sha256;
 use crate::base::limits::MAX_GIT_FILE_BYTES;
 
@@ -42,9 +43,41 @@ pub(super) fn head(root: &Path) -> Option<Head> {
         seen.push_str(&list);
         dirs.push(tables);
     }
+    dirs.extend(Some(common.join("info")).filter(|info| info.is_dir()));
     dirs.sort();
     dirs.dedup();
     Some(Head { fingerprint: sha256(seen), dirs })
+}
+
+/// Whether an event on `name` in one of these directories may mean other rules of what is ignored.
+pub(super) fn concerns_rules(dir: &Path, name: &str) -> bool {
+    name == "exclude" && dir.ends_with("info")
+        || name == "info"
+        || IGNORE_FILES.contains(&name)
+        || name == INDEX_IGNORE_FILE
+}
+
+/// The folders above `root`, up to the top of the repository it lies in: their rules hold in it.
+pub(super) fn above(root: &Path) -> Vec<PathBuf> {
+    let is_top = |dir: &&Path| dir.join(".git").exists();
+    let Some(top) = root.ancestors().find(is_top) else { return Vec::new() };
+    let mut above: Vec<PathBuf> =
+        root.ancestors().skip(1).take_while(|dir| dir.starts_with(top)).map(Path::to_owned).collect();
+    above.extend(Some(top.join(".git/info")).filter(|info| *top != *root && info.is_dir()));
+    above
+}
+
+/// The repository's own file of rules, as those find it that list files for the code index: of a linked worktree the one that all
+/// worktrees share, of a submodule none.
+pub(super) fn exclude_file(top: &Path) -> Option<PathBuf> {
+    let dot_git = top.join(".git");
+    if !dot_git.is_file() {
+        return dot_git.is_dir().then(|| dot_git.join("info/exclude"));
+    }
+    let text = read(&dot_git)?;
+    let dir = Path::new(text.lines().next()?.strip_prefix("gitdir: ")?);
+    let common = read(&dir.join("commondir")).filter(|_| dir.is_absolute())?;
+    Some(dir.join(common.lines().next()?).join("info/exclude"))
 }
 
 /// A worktree's or submodule's `.git` is a file that names the directory.

@@ -18,6 +18,8 @@ pub(super) struct Ground<'a> {
     pub closed: &'a AtomicBool,
     /// The specification's.
     pub is_source: &'a (dyn Fn(&Path) -> bool + Send + Sync),
+    /// What the code index lists is followed too.
+    pub is_indexed: bool,
 }
 
 impl Ground<'_> {

@@ -5,18 +5,29 @@
 //!
 //! Only `.gitignore`, `.ignore` and the repository's `info/exclude` count, never a user's global excludes: what is seen
 //! must not hang on whose machine it is. Invariant: a deeper file's word wins over a higher one's, as in git.
+//!
+//! The code index has a rule of its own ([`Rules::hides`]), that of git and ripgrep: a `.gitignore` counts in the repository that it is
+//! in and nowhere else, `.ignore` wins over it and `.codeyardignore` over both. Invariant: what that rule doesn't hide the index may list.
 
 use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use super::git;
 use crate::base::limits::MAX_IGNORE_FILE_BYTES;
 
 /// Files whose change makes a new walk necessary.
 pub(super) const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
+/// The product's own ignore file; it speaks of the code index alone.
+pub(super) const INDEX_IGNORE_FILE: &str = ".codeyardignore";
+/// What says that a repository's top is here: whose rules hold below changes as it comes and goes.
+pub(super) const REPOSITORY_MARKS: [&str; 2] = [".git", ".jj"];
+/// Version control's own: what the code index never lists, whatever the rules say.
+const VERSION_CONTROL: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".sl"];
 /// Directories of version control systems and tools' caches: never entered.
 const NEVER_ENTERED: [&str; 12] = [
     ".git",
@@ -74,7 +85,22 @@ pub(super) const PYTHON_ENVIRONMENT: &str = "pyvenv.cfg";
 /// The rules of one directory and all above it.
 #[derive(Debug)]
 pub(super) struct Rules {
+    /// `.gitignore`.
+    git: Gitignore,
+    /// `.ignore`.
+    plain: Gitignore,
+    /// `.codeyardignore`.
     own: Gitignore,
+    /// The repository's `info/exclude`, at its top.
+    exclude: Gitignore,
+    /// A repository's top is here.
+    is_top: bool,
+    /// It lies in a repository.
+    is_within: bool,
+    /// It lies above the repository of the root, or above the root where there is none: language servers' rules begin below.
+    is_beyond: bool,
+    /// A file of rules here is too large to be read.
+    is_unread: bool,
     above: Option<Arc<Rules>>,
 }
 
@@ -92,47 +118,100 @@ pub(super) enum Verdict {
 }
 
 impl Rules {
-    /// The rules that hold above and in `root`: its own, and its ancestors' up to the top of the repository it is in.
+    /// The rules that hold above and in `root`: its own, and its ancestors', of which language servers heed those up to the top of the
+    /// repository it is in.
     pub fn of_root(root: &Path) -> Arc<Self> {
-        let top = root.ancestors().find(|dir| dir.join(".git").exists());
-        let mut dirs: Vec<&Path> = match top {
-            Some(top) => root.ancestors().take_while(|dir| dir.starts_with(top)).collect(),
-            None => vec![root],
-        };
+        let top = root.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(root);
+        let mut dirs: Vec<&Path> = root.ancestors().collect();
         dirs.reverse();
-        let exclude = top.map(|top| top.join(".git/info/exclude")).unwrap_or_default();
-        let mut rules = Arc::new(Self { own: build(dirs[0], &[exclude]), above: None });
+        let mut rules: Option<Arc<Self>> = None;
         for dir in dirs {
-            rules = Self::below(&rules, dir);
+            let is_beyond = dir != top && top.starts_with(dir);
+            let here = Self::read(rules.as_ref(), dir, is_beyond, |name| dir.join(name).exists());
+            rules = here.or(rules);
         }
-        rules
+        rules.unwrap_or_else(|| Arc::new(Self::empty(root)))
     }
 
     /// The rules in `dir`, a child of the directory that `above` holds for.
+    #[cfg(test)]
     pub fn below(above: &Arc<Self>, dir: &Path) -> Arc<Self> {
-        Self::among(above, dir, |_| true)
+        Self::among(above, dir, |name| dir.join(name).exists())
     }
 
     /// The same, where it is known which names `dir` holds.
     pub fn among(above: &Arc<Self>, dir: &Path, holds: impl Fn(&str) -> bool) -> Arc<Self> {
-        let there = IGNORE_FILES.iter().filter(|name| holds(name));
-        let files: Vec<PathBuf> = there.map(|name| dir.join(name)).filter(|file| file.is_file()).collect();
-        if files.is_empty() {
-            return above.clone();
-        }
-        Arc::new(Self { own: build(dir, &files), above: Some(above.clone()) })
+        Self::read(Some(above), dir, false, holds).unwrap_or_else(|| above.clone())
     }
 
-    /// Whether a file in this directory is ignored.
+    /// `None`: there are none in `dir` beside those above.
+    fn read(above: Option<&Arc<Self>>, dir: &Path, is_beyond: bool, holds: impl Fn(&str) -> bool) -> Option<Arc<Self>> {
+        let is_top = REPOSITORY_MARKS.iter().any(|mark| holds(mark) && dir.join(mark).exists());
+        let has_rules = IGNORE_FILES.iter().any(|name| holds(name)) || holds(INDEX_IGNORE_FILE);
+        if !is_top && !has_rules {
+            return None;
+        }
+        let mut is_unread = false;
+        let mut of = |name: &str| match holds(name) {
+            true => build(dir, &dir.join(name), &mut is_unread),
+            false => Gitignore::empty(),
+        };
+        let (git, plain, own) = (of(IGNORE_FILES[0]), of(IGNORE_FILES[1]), of(INDEX_IGNORE_FILE));
+        let exclude = git::exclude_file(dir).filter(|_| is_top);
+        let exclude = exclude.map_or_else(Gitignore::empty, |file| build(dir, &file, &mut is_unread));
+        let is_within = is_top || above.is_some_and(|above| above.is_within);
+        Some(Arc::new(Self {
+            git,
+            plain,
+            own,
+            exclude,
+            is_top,
+            is_within,
+            is_beyond,
+            is_unread,
+            above: above.cloned(),
+        }))
+    }
+
+    fn empty(dir: &Path) -> Self {
+        let nothing = || GitignoreBuilder::new(dir).build().unwrap_or_else(|_| Gitignore::empty());
+        let (git, plain, own, exclude) = (nothing(), nothing(), nothing(), nothing());
+        let (is_top, is_within, is_beyond, is_unread) = (false, false, false, false);
+        Self { git, plain, own, exclude, is_top, is_within, is_beyond, is_unread, above: None }
+    }
+
+    /// The rules here and above, the deepest first.
+    fn chain(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |rules| rules.above.as_deref())
+    }
+
+    /// Whether a file in this directory is ignored, as language servers' lists go.
     pub fn ignores(&self, path: &Path, is_dir: bool) -> bool {
-        if self.own.is_empty() {
-            return self.above.as_ref().is_some_and(|above| above.ignores(path, is_dir));
+        let ours = || self.chain().take_while(|rules| !rules.is_beyond);
+        let said = |rules: &Self| word(&rules.plain, path, is_dir).or_else(|| word(&rules.git, path, is_dir));
+        let excluded = || ours().last().and_then(|rules| word(&rules.exclude, path, is_dir));
+        ours().find_map(said).or_else(excluded).unwrap_or(false)
+    }
+
+    /// Whether the code index leaves out what is at this path in this directory, which isn't left out itself.
+    pub fn hides(&self, path: &Path, is_dir: bool) -> bool {
+        let name = path.file_name().unwrap_or_default();
+        if VERSION_CONTROL.iter().any(|known| name == *known) {
+            return true;
         }
-        match self.own.matched(path, is_dir) {
-            Match::Ignore(_) => true,
-            Match::Whitelist(_) => false,
-            Match::None => self.above.as_ref().is_some_and(|above| above.ignores(path, is_dir)),
+        if self.chain().any(|rules| rules.is_unread) {
+            return false;
         }
+        let by = |rules: fn(&Self) -> &Gitignore| self.chain().find_map(|here| word(rules(here), path, is_dir));
+        // What a repository says holds down to the top of another one in it.
+        let by_git = |rules: fn(&Self) -> &Gitignore| {
+            let mut is_past_top = false;
+            let mut repository = self.chain().take_while(|here| !std::mem::replace(&mut is_past_top, here.is_top));
+            repository.find_map(|here| word(rules(here), path, is_dir)).filter(|_| self.is_within)
+        };
+        let said = by(|rules| &rules.own).or_else(|| by(|rules| &rules.plain));
+        let said = said.or_else(|| by_git(|rules| &rules.git)).or_else(|| by_git(|rules| &rules.exclude));
+        said.unwrap_or(false)
     }
 
     /// What to do with the directory `path` in this directory, which is `inside_ignored` itself or not. Below an ignored
@@ -176,14 +255,24 @@ pub(super) fn is_configuration(path: &Path) -> bool {
     is(&CONFIGURATION_ENDINGS, path.extension()) || is(&CONFIGURATION_NAMES, path.file_name())
 }
 
-fn build(dir: &Path, files: &[PathBuf]) -> Gitignore {
-    let mut builder = GitignoreBuilder::new(dir);
-    for file in files {
-        if file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_IGNORE_FILE_BYTES) {
-            // A bad line is left out, the others hold, as in git.
-            let _ = builder.add(file);
-        }
+/// Whether these rules ignore a path or take it back; `None`: they don't speak of it.
+fn word(rules: &Gitignore, path: &Path, is_dir: bool) -> Option<bool> {
+    match rules.matched(path, is_dir) {
+        Match::Ignore(_) => Some(true),
+        Match::Whitelist(_) => Some(false),
+        Match::None => None,
     }
+}
+
+fn build(dir: &Path, file: &Path, is_unread: &mut bool) -> Gitignore {
+    let Some(found) = file.metadata().ok().filter(Metadata::is_file) else { return Gitignore::empty() };
+    if found.len() > MAX_IGNORE_FILE_BYTES {
+        *is_unread = true;
+        return Gitignore::empty();
+    }
+    let mut builder = GitignoreBuilder::new(dir);
+    // A bad line is left out, the others hold, as in git.
+    let _ = builder.add(file);
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 

@@ -17,6 +17,10 @@ pub(super) enum Role {
     Files,
     /// It is ignored, and only what may bear on answers is followed.
     Ignored,
+    /// It is ignored, but the code index lists what is in it.
+    Listed,
+    /// It is of interest to the code index alone.
+    Indexed,
     /// It says what `HEAD` is.
     Git,
     /// It holds dependencies.

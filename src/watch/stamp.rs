@@ -20,13 +20,24 @@ pub(super) struct Stamp {
     link: bool,
 }
 
+/// Who hears of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It isn't ignored: all do.
+    Listed,
+    /// It is ignored, but may bear on answers: it is told of and not listed.
+    Told,
+    /// The code index alone.
+    Aside,
+}
+
 /// A followed file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known {
     /// What it was at the last look.
     pub stamp: Stamp,
-    /// It is told of, but not listed.
-    pub ignored: bool,
+    /// Who hears of it.
+    pub standing: Standing,
     /// The stamp was taken so shortly after a change that another one may hide behind it.
     young: bool,
 }
@@ -78,13 +89,13 @@ pub(super) fn times_ns(stat: &Stat) -> [i128; 2] {
 
 impl Known {
     /// What `metadata` shows of a file now.
-    pub fn of(metadata: &Metadata, ignored: bool) -> Self {
-        Self::new(Stamp::of(metadata), ignored)
+    pub fn of(metadata: &Metadata, standing: Standing) -> Self {
+        Self::new(Stamp::of(metadata), standing)
     }
 
     /// A file whose stamp was taken just now.
-    pub fn new(stamp: Stamp, ignored: bool) -> Self {
-        Self { stamp, ignored, young: stamp.is_fresh() }
+    pub fn new(stamp: Stamp, standing: Standing) -> Self {
+        Self { stamp, standing, young: stamp.is_fresh() }
     }
 
     /// Whether a write that was heard of may have left the same stamp, however long ago it was.
@@ -94,7 +105,12 @@ impl Known {
 
     /// Whether it belongs into the list, if it is a source.
     pub fn is_listed(&self) -> bool {
-        !self.ignored && !self.stamp.link
+        self.standing == Standing::Listed && !self.stamp.link
+    }
+
+    /// Whether language servers hear of it.
+    pub fn is_told(&self) -> bool {
+        self.standing != Standing::Aside
     }
 }
 
@@ -106,7 +122,7 @@ mod tests {
     fn a_write_behind_a_young_stamp_is_believed_also_when_the_stamp_has_aged() {
         let old = Stamp { size: 1, mtime_ns: 0, ctime_ns: 0, inode: 1, link: false };
         assert!(!old.is_fresh(), "by now it is old");
-        let known = |young| Known { stamp: old, ignored: false, young };
+        let known = |young| Known { stamp: old, standing: Standing::Listed, young };
         assert!(known(true).may_hide(true), "but it was taken while it was young");
         assert!(!known(true).may_hide(false), "nothing was written");
         assert!(!known(false).may_hide(true), "an old stamp shows every change");

@@ -5,6 +5,7 @@
 //! only the kernel's queue and the routes; one that walks a huge tree delays no other.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,13 +16,15 @@ use parking_lot::Mutex;
 use super::changes::{Changes, Pending};
 use super::git::{self, Head};
 use super::ground::Ground;
-use super::ignores::IGNORE_FILES;
+use super::ignores::{IGNORE_FILES, INDEX_IGNORE_FILE, REPOSITORY_MARKS};
 use super::queue::{Happened, WatchId};
 use super::routes::{Role, Route};
 use super::table::{Seen, Table};
 use super::watcher::{Shared, WatchSpec, Watcher};
 use crate::base::blocking;
 use crate::base::limits::{MAX_WATCH_INBOX, WATCH_BARRIER_MS};
+
+const NOT_FOLLOWED_YET: &str = "what only the code index lists is not followed yet";
 
 /// A workspace being watched. Dropping it removes its watches, in the dropping thread.
 #[derive(Debug)]
@@ -43,6 +46,9 @@ pub(super) struct Subscriber {
     pending: Mutex<Pending>,
     sources: Mutex<Arc<[PathBuf]>>,
     degraded: Mutex<Option<&'static str>>,
+    /// Of what the code index lists.
+    index_degraded: Mutex<Option<&'static str>>,
+    is_indexed: AtomicBool,
     root_missing: AtomicBool,
     /// The wake-up was called and nothing was taken since.
     woken: AtomicBool,
@@ -58,6 +64,10 @@ struct Inbox {
     dependencies: bool,
     /// Compare everything: events were lost, or a root was.
     everything: bool,
+    /// The same because other rules may hold. What language servers follow may be other files: `bulk`.
+    rules: bool,
+    /// The same, where that is of interest to the code index alone.
+    index_rules: bool,
 }
 
 struct Disk {
@@ -109,6 +119,20 @@ impl Subscription {
     pub fn degraded(&self) -> Option<String> {
         self.subscriber.degraded.lock().map(str::to_owned)
     }
+
+    /// Has what the code index lists followed from now on, also where that is nobody else's business: [`Changes::aside`].
+    pub fn follow_index(&self) {
+        if !self.subscriber.is_indexed.swap(true, Ordering::SeqCst) {
+            self.subscriber.inbox.lock().index_rules = true;
+            self.subscriber.wake();
+        }
+    }
+
+    /// Why some of what the code index lists is not watched, likewise; also before a look has followed
+    /// [`Subscription::follow_index`].
+    pub fn index_degraded(&self) -> Option<String> {
+        self.subscriber.index_degraded.lock().map(str::to_owned)
+    }
 }
 
 impl Drop for Subscription {
@@ -131,6 +155,8 @@ impl Subscriber {
             pending: Mutex::default(),
             sources: Mutex::new(Arc::from([])),
             degraded: Mutex::new(None),
+            index_degraded: Mutex::new(Some(NOT_FOLLOWED_YET)),
+            is_indexed: AtomicBool::new(false),
             root_missing: AtomicBool::new(false),
             woken: AtomicBool::new(false),
             late: AtomicBool::new(false),
@@ -155,10 +181,14 @@ impl Subscriber {
                 inbox.everything |= self.spec.roots.iter().any(|root| **root == *route.dir);
             }
             (Happened::SelfLost | Happened::Unwatched, ..) => inbox.git |= route.role == Role::Git,
-            (_, Role::Git, Some(name)) => inbox.git |= git::concerns_head(&route.dir, &name.to_string_lossy()),
+            (_, Role::Git, Some(name)) => {
+                let name = name.to_string_lossy();
+                inbox.git |= git::concerns_head(&route.dir, &name) || name == "info";
+                inbox.rules |= git::concerns_rules(&route.dir, &name);
+            }
             (Happened::Replaced | Happened::FolderReplaced, Role::Dependencies, _) => inbox.dependencies = true,
             (_, Role::Ignored, Some(name)) if !self.concerns_ignored(&route.dir.join(name), happened) => {}
-            (_, Role::Files | Role::Ignored, Some(name)) => {
+            (_, Role::Files | Role::Ignored | Role::Listed | Role::Indexed, Some(name)) => {
                 inbox.git |= name == Path::new(".git") && route.role == Role::Files;
                 let seen = inbox.places.entry(route.dir.join(name)).or_default();
                 seen.replaced |= matches!(happened, Happened::Replaced | Happened::FolderReplaced);
@@ -212,6 +242,7 @@ impl Subscriber {
             subscription: self.id,
             closed: &self.closed,
             is_source: &*self.spec.is_source,
+            is_indexed: self.is_indexed.load(Ordering::SeqCst),
         }
     }
 
@@ -220,10 +251,15 @@ impl Subscriber {
         let mut disk = self.disk.lock();
         let inbox = std::mem::take(&mut *self.inbox.lock());
         let mut found = Pending::default();
-        let rules_changed = inbox.places.keys().any(|path| is_ignore_file(path));
-        if inbox.everything || rules_changed || disk.table.misses_a_root() {
+        let rules_changed = inbox.rules || inbox.places.keys().any(|path| is_ignore_file(path));
+        let index_rules_changed =
+            inbox.index_rules || inbox.places.iter().any(|(path, seen)| is_index_rule(path, *seen));
+        if inbox.everything || rules_changed || index_rules_changed || disk.table.misses_a_root() {
             if inbox.everything || rules_changed {
                 found.note_bulk();
+            }
+            if index_rules_changed {
+                found.note_aside_bulk();
             }
             disk.table.sync_all(&self.ground(), &mut found);
         }
@@ -257,6 +293,8 @@ impl Subscriber {
             *self.sources.lock() = sources;
         }
         *self.degraded.lock() = disk.table.degraded();
+        let is_indexed = self.is_indexed.load(Ordering::SeqCst) && !self.inbox.lock().index_rules;
+        *self.index_degraded.lock() = if is_indexed { disk.table.index_degraded() } else { Some(NOT_FOLLOWED_YET) };
         self.root_missing.store(disk.table.misses_a_root(), Ordering::SeqCst);
     }
 
@@ -266,7 +304,8 @@ impl Subscriber {
         let mut moved = false;
         for root in &self.spec.roots {
             let (old, mut watches) = disk.heads.remove(root).unwrap_or_default();
-            let seen = git::head(root).unwrap_or_default();
+            let mut seen = git::head(root).unwrap_or_default();
+            seen.dirs.extend(git::above(root));
             watches.retain(|dir, id| {
                 let kept = seen.dirs.contains(dir);
                 if !kept {
@@ -301,7 +340,8 @@ impl std::fmt::Debug for Subscriber {
 
 impl Inbox {
     fn is_empty(&self) -> bool {
-        self.places.is_empty() && !self.git && !self.dependencies && !self.everything
+        let is_quiet = !self.git && !self.dependencies && !self.everything && !self.rules && !self.index_rules;
+        self.places.is_empty() && is_quiet
     }
 
     fn lose(&mut self) {
@@ -312,4 +352,10 @@ impl Inbox {
 
 fn is_ignore_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| IGNORE_FILES.iter().any(|known| name == *known))
+}
+
+/// Whether a place says that the code index's rules are others: its own ignore file, or a repository that came or went.
+fn is_index_rule(path: &Path, seen: Seen) -> bool {
+    let is_mark = |name: &OsStr| seen.replaced && REPOSITORY_MARKS.iter().any(|mark| name == *mark);
+    path.file_name().is_some_and(|name| name == INDEX_IGNORE_FILE || is_mark(name))
 }

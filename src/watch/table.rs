@@ -5,6 +5,7 @@
 //! comparison with the disk didn't show.
 
 mod listing;
+mod noting;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
@@ -12,18 +13,23 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use self::listing::Listing;
+use self::listing::{Judged, Listing, Way};
+use self::noting::{counts, note};
 use super::changes::Pending;
 use super::ground::Ground;
-use super::ignores::{Rules, Verdict, site_packages};
+use super::ignores::{Rules, site_packages};
 use super::queue::{AddError, WatchId};
 use super::routes::Role;
 use super::stamp::{Known, Stamp};
-use crate::base::limits::{MAX_WATCHED_FILES, MAX_WATCHED_IGNORED_DIRS};
+use crate::base::limits::{MAX_WATCHED_FILES, MAX_WATCHED_IGNORED_DIRS, MAX_WATCHED_INDEXED_DIRS};
 
 const TOO_MANY_FILES: &str = "more files than the watcher follows; exclude generated folders with an ignore file";
 const TOO_MANY_IGNORED: &str =
     "more ignored folders than the watcher follows; changes of sources in the rest of them are not seen";
+const TOO_MANY_INDEXED: &str =
+    "more folders that only the code index lists than the watcher follows; name them in .codeyardignore";
+const TOO_MANY_INDEXED_FILES: &str =
+    "more files that only the code index lists than the watcher follows; name them in .codeyardignore";
 const NO_WATCHES_LEFT: &str = "the limit of inotify watches is reached; raise fs.inotify.max_user_watches";
 
 /// What events said of one path.
@@ -45,7 +51,12 @@ pub(super) struct Table {
     files_max: usize,
     ignored_count: usize,
     ignored_max: usize,
+    aside_count: usize,
+    indexed_count: usize,
+    indexed_max: usize,
     degraded: Option<&'static str>,
+    /// Why not everything is watched that the code index alone wants.
+    aside_degraded: Option<&'static str>,
     sources_changed: bool,
     /// Set during the first walk.
     since: Option<Since>,
@@ -55,8 +66,7 @@ pub(super) struct Table {
 struct Dir {
     watch: WatchId,
     rules: Arc<Rules>,
-    /// [`Role::Files`] or [`Role::Ignored`].
-    role: Role,
+    way: Way,
     files: BTreeMap<OsString, Known>,
     children: BTreeSet<OsString>,
 }
@@ -65,7 +75,7 @@ struct Dir {
 struct Sight {
     watch: WatchId,
     rules: Arc<Rules>,
-    role: Role,
+    way: Way,
     listing: Listing,
 }
 
@@ -90,7 +100,11 @@ impl Table {
             files_max: MAX_WATCHED_FILES,
             ignored_count: 0,
             ignored_max: MAX_WATCHED_IGNORED_DIRS,
+            aside_count: 0,
+            indexed_count: 0,
+            indexed_max: MAX_WATCHED_INDEXED_DIRS,
             degraded: None,
+            aside_degraded: None,
             sources_changed: false,
             since: None,
         }
@@ -106,86 +120,104 @@ impl Table {
 
     /// Compares everything with disk: after events were lost, or rules changed.
     pub fn sync_all(&mut self, ground: &Ground<'_>, pending: &mut Pending) {
-        self.degraded = None;
+        (self.degraded, self.aside_degraded) = (None, None);
         for root in self.roots.clone() {
             let covered = root.ancestors().skip(1).any(|above| self.roots.iter().any(|other| other == above));
             if covered && self.dirs.contains_key(&root) {
                 continue;
             }
-            self.sync(root, Role::Files, ground, pending);
+            self.sync(root, Way::of_root(ground), ground, pending);
         }
     }
 
     /// Compares one directory and all below with disk. Ignored ones come last and the higher ones first, so that they
     /// take no room from others, and that the deep ones are those left out.
-    pub fn sync(&mut self, start: PathBuf, role: Role, ground: &Ground<'_>, pending: &mut Pending) {
-        let mut todo = VecDeque::from([(start, role)]);
-        while let Some((dir, role)) = todo.pop_front() {
-            if role == Role::Ignored && !self.has_room_for_ignored(&dir) {
-                self.degraded = Some(TOO_MANY_IGNORED);
+    fn sync(&mut self, start: PathBuf, way: Way, ground: &Ground<'_>, pending: &mut Pending) {
+        let mut todo = VecDeque::from([(start, way)]);
+        while let Some((dir, way)) = todo.pop_front() {
+            let Some(way) = self.with_room(&dir, way) else {
                 self.forget(&dir, ground, pending, false);
                 continue;
-            }
-            let watch = match ground.watch(&dir, role) {
+            };
+            let watch = match ground.watch(&dir, way.role) {
                 Ok(watch) => watch,
                 Err(error) => {
-                    self.unwatchable(&dir, error, ground, pending);
+                    self.unwatchable(&dir, way, error, ground, pending);
                     continue;
                 }
             };
-            let Some((rules, listing)) = self.look_into(&dir, role, ground) else {
-                ground.unwatch(watch, &dir, role);
+            let Some((rules, listing)) = self.look_into(&dir, way, ground) else {
+                ground.unwatch(watch, &dir, way.role);
                 self.forget(&dir, ground, pending, true);
                 continue;
             };
             let Some(listing) = listing else {
                 // A Python environment: only the coming and going of its packages counts.
-                ground.unwatch(watch, &dir, role);
-                self.forget(&dir, ground, pending, false);
+                ground.unwatch(watch, &dir, way.role);
+                match way.is_hidden {
+                    true => self.forget(&dir, ground, pending, false),
+                    false => todo.push_back((dir.clone(), Way { role: Role::Indexed, ..way })),
+                }
                 site_packages(&dir).iter().for_each(|path| self.watch_dependencies(path, ground));
                 continue;
             };
-            for (name, role) in &listing.children {
-                match role {
-                    Role::Ignored => todo.push_back((dir.join(name), *role)),
-                    _ => todo.push_front((dir.join(name), *role)),
+            for (name, way) in &listing.children {
+                match way.role {
+                    Role::Files => todo.push_front((dir.join(name), *way)),
+                    _ => todo.push_back((dir.join(name), *way)),
                 }
             }
             for path in &listing.dependencies {
                 self.watch_dependencies(path, ground);
             }
-            self.replace(dir, Sight { watch, rules, role, listing }, ground, pending);
+            self.replace(dir, Sight { watch, rules, way, listing }, ground, pending);
         }
+    }
+
+    /// How a directory can be followed that is to be followed this way; `None`: there is no room for it.
+    fn with_room(&mut self, dir: &Path, way: Way) -> Option<Way> {
+        let known = self.dirs.get(dir).map(|known| known.way);
+        let mut way = way;
+        if way.is_for_index() && self.indexed_count >= self.indexed_max && !known.is_some_and(Way::is_for_index) {
+            self.aside_degraded = Some(TOO_MANY_INDEXED);
+            // What language servers read of it is followed all the same.
+            way = Some(Way { role: Role::Ignored, ..way }).filter(|_| way.role == Role::Listed)?;
+        }
+        let is_known = known.is_some_and(|known| known.role == Role::Ignored);
+        if way.role == Role::Ignored && self.ignored_count >= self.ignored_max && !is_known {
+            self.degraded = Some(TOO_MANY_IGNORED);
+            return None;
+        }
+        Some(way)
     }
 
     /// Compares one path with disk, about which events said `seen`.
     pub fn look(&mut self, path: &Path, seen: Seen, ground: &Ground<'_>, pending: &mut Pending) {
         let Some((dir, name)) = path.parent().zip(path.file_name()) else { return };
         let Some(parent) = self.dirs.get(dir) else { return };
-        let (rules, inside) = (parent.rules.clone(), parent.role);
+        let (rules, inside) = (parent.rules.clone(), parent.way);
         match path.symlink_metadata().ok() {
             Some(found) if found.is_dir() => {
                 self.look_at_file(dir, name.to_owned(), None, seen, ground, pending);
-                match rules.judge(path, inside == Role::Ignored) {
-                    verdict @ (Verdict::Enter | Verdict::EnterIgnored) => {
-                        if seen.replaced || !self.dirs.contains_key(path) {
-                            self.adopt(dir, name.to_owned());
-                            self.sync(path.to_owned(), self.role_of(path, &verdict), ground, pending);
-                        }
+                let Judged { way, dependencies } = self.judge(path, &rules, inside, true, ground);
+                match way {
+                    None => self.forget(path, ground, pending, false),
+                    Some(way) if seen.replaced || !self.dirs.contains_key(path) => {
+                        self.adopt(dir, name.to_owned());
+                        self.sync(path.to_owned(), way, ground, pending);
                     }
-                    Verdict::Skip => self.forget(path, ground, pending, false),
-                    Verdict::Dependencies(dirs) => {
-                        self.forget(path, ground, pending, false);
-                        dirs.iter().for_each(|dir| self.watch_dependencies(dir, ground));
-                        pending.note_incomplete();
-                    }
+                    Some(_) => {}
+                }
+                if let Some(dirs) = dependencies {
+                    dirs.iter().for_each(|dir| self.watch_dependencies(dir, ground));
+                    pending.note_incomplete();
                 }
             }
             found => {
                 self.forget(path, ground, pending, true);
-                let ignored = inside == Role::Ignored || rules.ignores(path, false);
-                let file = found.filter(|found| Stamp::is_file(found) && (!ignored || ground.follows_ignored(path)));
-                let known = file.map(|found| Known::of(&found, ignored));
+                let file = found.filter(Stamp::is_file);
+                let standing = file.as_ref().and_then(|_| Self::standing(path, &rules, inside, ground));
+                let known = file.zip(standing).map(|(found, standing)| Known::of(&found, standing));
                 self.look_at_file(dir, name.to_owned(), known, seen, ground, pending);
             }
         }
@@ -201,9 +233,16 @@ impl Table {
         self.degraded
     }
 
+    /// Why not everything is watched that the code index lists.
+    pub fn index_degraded(&self) -> Option<&'static str> {
+        // What is ignored isn't listed, or it is followed for the index.
+        self.degraded.filter(|why| *why != TOO_MANY_IGNORED).or(self.aside_degraded)
+    }
+
     /// Whether ignored directories were left out for want of room, and there is plenty now.
     pub fn has_room_again(&self) -> bool {
         self.degraded == Some(TOO_MANY_IGNORED) && self.ignored_count <= self.ignored_max / 2
+            || self.aside_degraded == Some(TOO_MANY_INDEXED) && self.indexed_count <= self.indexed_max / 2
     }
 
     /// The regular, not ignored files that `is_source` picks, ordered by their paths' bytes; `None` if they are the same as at the
@@ -225,33 +264,19 @@ impl Table {
         self.roots.iter().any(|root| root.as_os_str() == dir.as_os_str())
     }
 
-    fn role_of(&self, dir: &Path, verdict: &Verdict) -> Role {
-        match verdict {
-            // Who names a directory as a root wants its files listed.
-            Verdict::EnterIgnored if !self.is_root(dir) => Role::Ignored,
-            _ => Role::Files,
-        }
-    }
-
-    fn has_room_for_ignored(&self, dir: &Path) -> bool {
-        self.ignored_count < self.ignored_max || self.dirs.get(dir).is_some_and(|known| known.role == Role::Ignored)
-    }
-
     /// Puts what is seen of `dir` in the place of what was known, and reports the difference.
     fn replace(&mut self, dir: PathBuf, now: Sight, ground: &Ground<'_>, pending: &mut Pending) {
-        let Sight { watch, rules, role, listing } = now;
-        let (old_files, old_children) = self.remove(&dir, Some((watch, role)), ground).unwrap_or_default();
+        let Sight { watch, rules, way, listing } = now;
+        let (old_files, old_children) = self.remove(&dir, Some((watch, way.role)), ground).unwrap_or_default();
         for (name, now) in &listing.files {
             let before = old_files.get(name);
-            if before.map(|before| before.stamp) != Some(now.stamp) {
-                pending.note(dir.join(name), before.is_some(), true);
-            }
+            note(pending, &dir, name, before, Some(now), false);
             self.sources_changed |= before.is_none_or(|before| before.is_listed() != now.is_listed());
         }
-        for name in old_files.keys().filter(|name| !listing.files.contains_key(*name)) {
+        for (name, before) in old_files.iter().filter(|(name, _)| !listing.files.contains_key(*name)) {
             self.sources_changed = true;
             if !listing.left_out.contains(name) {
-                pending.note(dir.join(name), true, false);
+                note(pending, &dir, name, Some(before), None, false);
             }
         }
         for name in old_children.iter().filter(|name| !listing.children.contains_key(*name)) {
@@ -260,10 +285,16 @@ impl Table {
         if listing.full {
             self.degraded = Some(TOO_MANY_FILES);
         }
-        self.file_count += listing.files.len();
-        self.ignored_count += usize::from(role == Role::Ignored);
+        if listing.aside_full {
+            self.aside_degraded = Some(TOO_MANY_INDEXED_FILES);
+        }
+        let (told, aside) = counts(&listing.files);
+        self.file_count += told;
+        self.aside_count += aside;
+        self.ignored_count += usize::from(way.role == Role::Ignored);
+        self.indexed_count += usize::from(way.is_for_index());
         let children = listing.children.into_keys().collect();
-        self.dirs.insert(dir, Dir { watch, rules, role, files: listing.files, children });
+        self.dirs.insert(dir, Dir { watch, rules, way, files: listing.files, children });
     }
 
     /// Takes a directory out of the table, its files and children; its watch ends, unless it is the one to be `kept`.
@@ -274,48 +305,15 @@ impl Table {
         ground: &Ground<'_>,
     ) -> Option<(BTreeMap<OsString, Known>, BTreeSet<OsString>)> {
         let old = self.dirs.remove(dir)?;
-        if kept != Some((old.watch, old.role)) {
-            ground.unwatch(old.watch, dir, old.role);
+        if kept != Some((old.watch, old.way.role)) {
+            ground.unwatch(old.watch, dir, old.way.role);
         }
-        self.file_count -= old.files.len();
-        self.ignored_count -= usize::from(old.role == Role::Ignored);
+        let (told, aside) = counts(&old.files);
+        self.file_count -= told;
+        self.aside_count -= aside;
+        self.ignored_count -= usize::from(old.way.role == Role::Ignored);
+        self.indexed_count -= usize::from(old.way.is_for_index());
         Some((old.files, old.children))
-    }
-
-    fn look_at_file(
-        &mut self,
-        dir: &Path,
-        name: OsString,
-        now: Option<Known>,
-        seen: Seen,
-        ground: &Ground<'_>,
-        pending: &mut Pending,
-    ) {
-        let Some(parent) = self.dirs.get_mut(dir) else { return };
-        let before = parent.files.get(&name).copied();
-        // A second write within the clock's grain leaves the same stamp.
-        let hidden = before.is_some_and(|before| before.may_hide(seen.written));
-        if before.is_none() && now.is_none() {
-            // It came and went. A language server may have read it in between, and must hear that it's gone.
-            if seen.replaced && (ground.is_source)(&dir.join(&name)) {
-                pending.note(dir.join(&name), true, false);
-            }
-            return;
-        }
-        if before.map(|before| before.stamp) == now.map(|now| now.stamp) && !hidden {
-            return;
-        }
-        if before.is_none() && self.file_count >= self.files_max {
-            self.degraded = Some(TOO_MANY_FILES);
-            return pending.note_bulk();
-        }
-        self.sources_changed |= before.map(|before| before.is_listed()) != now.map(|now| now.is_listed());
-        self.file_count = self.file_count + usize::from(now.is_some()) - usize::from(before.is_some());
-        pending.note(dir.join(&name), before.is_some(), now.is_some());
-        match now {
-            Some(known) => drop(parent.files.insert(name, known)),
-            None => drop(parent.files.remove(&name)),
-        }
     }
 
     /// Drops a directory with everything below, reported as deleted if `gone`.
@@ -329,8 +327,8 @@ impl Table {
         for dir in keys_below(&self.dirs, path) {
             let Some((files, _)) = self.remove(&dir, None, ground) else { continue };
             self.sources_changed = true;
-            for name in files.keys().filter(|_| gone) {
-                pending.note(dir.join(name), true, false);
+            for (name, before) in files.iter().filter(|_| gone) {
+                note(pending, &dir, name, Some(before), None, false);
             }
         }
         if let Some((parent, name)) = path.parent().zip(path.file_name())
@@ -346,8 +344,11 @@ impl Table {
         }
     }
 
-    fn unwatchable(&mut self, dir: &Path, error: AddError, ground: &Ground<'_>, pending: &mut Pending) {
+    fn unwatchable(&mut self, dir: &Path, way: Way, error: AddError, ground: &Ground<'_>, pending: &mut Pending) {
         match error {
+            AddError::Full if way.role == Role::Indexed => {
+                self.aside_degraded = Some(NO_WATCHES_LEFT);
+            }
             AddError::Full => {
                 self.degraded = Some(NO_WATCHES_LEFT);
             }
@@ -388,7 +389,14 @@ mod tests {
             std::fs::write(root.join(name), "").unwrap();
         }
         let (queue, routes, closed) = (Queue::open().unwrap(), Routes::default(), AtomicBool::new(false));
-        let ground = Ground { queue: &queue, routes: &routes, subscription: 1, closed: &closed, is_source: &|_| true };
+        let ground = Ground {
+            queue: &queue,
+            routes: &routes,
+            subscription: 1,
+            closed: &closed,
+            is_source: &|_| true,
+            is_indexed: false,
+        };
         let mut pending = Pending::default();
         let mut table = Table { files_max: 3, ..Table::new(vec![root.clone()]) };
         table.sync_all(&ground, &mut pending);
@@ -414,7 +422,14 @@ mod tests {
         }
         std::fs::write(root.join(".gitignore"), "?en/\n").unwrap();
         let (queue, routes, closed) = (Queue::open().unwrap(), Routes::default(), AtomicBool::new(false));
-        let ground = Ground { queue: &queue, routes: &routes, subscription: 1, closed: &closed, is_source: &|_| true };
+        let ground = Ground {
+            queue: &queue,
+            routes: &routes,
+            subscription: 1,
+            closed: &closed,
+            is_source: &|_| true,
+            is_indexed: false,
+        };
         let mut pending = Pending::default();
         let mut table = Table { ignored_max: 4, ..Table::new(vec![root.clone()]) };
         table.sync_all(&ground, &mut pending);
@@ -439,7 +454,14 @@ mod tests {
     fn a_closed_subscription_sets_no_watch() {
         let dir = tempfile::tempdir().unwrap();
         let (queue, routes, closed) = (Queue::open().unwrap(), Routes::default(), AtomicBool::new(true));
-        let ground = Ground { queue: &queue, routes: &routes, subscription: 1, closed: &closed, is_source: &|_| true };
+        let ground = Ground {
+            queue: &queue,
+            routes: &routes,
+            subscription: 1,
+            closed: &closed,
+            is_source: &|_| true,
+            is_indexed: false,
+        };
         Table::new(vec![dir.path().to_owned()]).sync_all(&ground, &mut Pending::default());
         assert_eq!(routes.len(), 0);
     }

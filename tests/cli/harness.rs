@@ -85,7 +85,13 @@ impl Place {
     /// Serves, and waits until it accepts.
     pub fn serve(&self, words: &[&str]) -> Serving {
         let mut command = self.command(&["serve", "--listen", "127.0.0.1:0"]);
-        let mut child = command.args(words).stderr(Stdio::piped()).spawn().unwrap();
+        command.args(words);
+        self.served_by(command)
+    }
+
+    /// The same with a command that serves.
+    pub fn served_by(&self, mut command: Command) -> Serving {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let log: Arc<Mutex<String>> = Arc::default();
         let (lines, shared) = (BufReader::new(child.stderr.take().unwrap()), log.clone());
         std::thread::spawn(move || {

@@ -94,6 +94,17 @@ fn following_changes_goes_on_until_it_is_interrupted() {
     assert!(until(30_000, || indexed() && place.run(&["search", "--no-sync", "Harbour"]).code == 0));
     fs::write(place.path("repo/new.rs"), "fn launch_ship() {}\n").unwrap();
     assert!(until(30_000, || finds("launch_ship")));
+    // What language servers don't look at is listed all the same where nothing ignores it.
+    let docks = |name: &str| {
+        let found = place.run(&["search", "--no-sync", name, "-m", "symbol"]).stdout;
+        found.contains(&format!("node_modules/dock/new.rs:1: fn {name}\n"))
+    };
+    let package = place.path("repo/node_modules/dock");
+    fs::create_dir_all(&package).unwrap();
+    fs::write(package.join("new.rs"), "fn moor_ship() {}\n").unwrap();
+    assert!(until(30_000, || docks("moor_ship")));
+    fs::write(package.join("new.rs"), "fn unmoor_ship() {}\n").unwrap();
+    assert!(until(30_000, || docks("unmoor_ship")));
     rustix::process::kill_process(pid, Signal::INT).unwrap();
     let status = child.wait().unwrap();
     assert!(status.success() || status.signal().is_none(), "{status}");

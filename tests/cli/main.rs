@@ -11,6 +11,7 @@ mod bench;
 mod calls;
 mod configuration;
 mod doctor;
+mod full_disk;
 mod harness;
 mod index;
 mod permissions;

@@ -22,17 +22,17 @@ fn tool_call(yard: &Yard, workspace: &str, tool: &str, arguments: Value) -> Tool
     call
 }
 
-fn start(yard: &Yard, workspace: &str, tool: &str, arguments: Value) -> BoxFuture<'static, Called> {
+pub fn start(yard: &Yard, workspace: &str, tool: &str, arguments: Value) -> BoxFuture<'static, Called> {
     yard.run(tool_call(yard, workspace, tool, arguments))
 }
 
 /// The payload of a call to the first workspace, which may be a refusal.
-async fn ask(yard: &Yard, tool: &str, arguments: Value) -> Value {
+pub async fn ask(yard: &Yard, tool: &str, arguments: Value) -> Value {
     start(yard, "w0", tool, arguments).await.ok()
 }
 
 /// Asks until `done` says so.
-async fn until(yard: &Yard, tool: &str, arguments: Value, done: impl Fn(&Value) -> bool) -> Value {
+pub async fn until(yard: &Yard, tool: &str, arguments: Value, done: impl Fn(&Value) -> bool) -> Value {
     let asking = async {
         loop {
             let told = ask(yard, tool, arguments.clone()).await;
@@ -49,7 +49,7 @@ async fn until(yard: &Yard, tool: &str, arguments: Value, done: impl Fn(&Value) 
 }
 
 /// Until nothing is to be done for the index.
-async fn settled(yard: &Yard) -> Value {
+pub async fn settled(yard: &Yard) -> Value {
     let is_idle = |told: &Value| {
         told["active_job"].is_null()
             && told["index_status"] == "ready"
@@ -411,6 +411,58 @@ fn workspaces_know_nothing_of_each_other() {
         assert_eq!(refused["error"]["code"], "file_not_found");
         let health = ask(&yard, "health_check", json!({})).await;
         assert!(!health.to_string().contains(elsewhere.to_str().unwrap()), "{health}");
+    });
+}
+
+#[test]
+fn a_search_that_cannot_end_in_time_shows_what_it_has_and_gives_its_place_back() {
+    in_real_time(|| async {
+        let lines: String = (0..50).map(|n| format!("alpha beta {n}\n")).collect();
+        let files: Vec<(String, &str)> = (0..30).map(|n| (format!("f{n}.txt"), lines.as_str())).collect();
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+        let yard = Plan::new(Site::new(&files)).open().await;
+        ask(&yard, "search_code", text("alpha")).await;
+        settled(&yard).await;
+        let handle = yard.engine().directory().all().remove(0);
+        let (places, calls) = (handle.indexes.places.clone(), handle.places.clone());
+        let (free, free_calls) = (places.available_permits(), calls.available_permits());
+        // Nothing but the test moves the clock: the machine may be as slow or as fast as it likes.
+        tokio::time::pause();
+        let begin = |query: Value| tokio::spawn(start(&yard, "w0", "search_code", query));
+        let begun = async || {
+            while calls.available_permits() == free_calls {
+                tokio::task::yield_now().await;
+            }
+        };
+        for query in [text("alpha"), json!({"query": r"[a-z]\W", "mode": "regex"}), json!({"query": "beta 49"})] {
+            let all = places.clone().acquire_many_owned(u32::try_from(free).unwrap()).await.unwrap();
+            let asked = begin(query.clone());
+            begun().await;
+            // When it comes to work its time is nearly up.
+            tokio::time::advance(Duration::from_millis(1_900)).await;
+            drop(all);
+            let told = asked.await.unwrap().ok();
+            let metadata = &told["metadata"];
+            assert_eq!(metadata["result_completeness"], "partial", "{told}");
+            assert_eq!(
+                (&metadata["safety_limit_applied"], &metadata["freshness_status"]),
+                (&json!("time"), &json!("fresh"))
+            );
+            assert!(metadata["warnings"].to_string().contains("time was up"), "{told}");
+            assert_eq!((places.available_permits(), calls.available_permits()), (free, free_calls));
+            let whole = ask(&yard, "search_code", query).await;
+            assert_ne!(whole["metadata"]["result_completeness"], "partial", "{whole}");
+            assert!(!rows(&whole).is_empty());
+        }
+        // One that is given up keeps no place either.
+        let all = places.clone().acquire_many_owned(u32::try_from(free).unwrap()).await.unwrap();
+        let asked = begin(text("alpha"));
+        begun().await;
+        asked.abort();
+        drop(all);
+        while (places.available_permits(), calls.available_permits()) != (free, free_calls) {
+            tokio::task::yield_now().await;
+        }
     });
 }
 

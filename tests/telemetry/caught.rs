@@ -15,7 +15,8 @@ use parking_lot::Mutex;
 use crate::harness::{Plan, Yard};
 
 /// Attributes whose values differ from run to run.
-const VOLATILE: [&str; 4] = ["codeyard.epochs", "codeyard.queue_ms", "codeyard.server_ms", "codeyard.bytes"];
+const VOLATILE: [&str; 5] =
+    ["codeyard.epochs", "codeyard.queue_ms", "codeyard.server_ms", "codeyard.bytes", "codeyard.index_ms"];
 
 #[derive(Debug, Clone, Default)]
 pub struct Caught(Arc<Mutex<Vec<SpanData>>>);

@@ -7,6 +7,7 @@ mod fake_server;
 mod harness;
 
 mod caught;
+mod code;
 mod document;
 mod parents;
 mod receivers;

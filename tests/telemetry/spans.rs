@@ -24,7 +24,7 @@ async fn watched(site: Site, fake: FakeServer) -> Watched {
     Watched::open(Plan::one(site, fake.launcher()), Settings::default()).await
 }
 
-fn golden(name: &str, found: &str) {
+pub fn golden(name: &str, found: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/telemetry/golden").join(name);
     if std::env::var_os("CODEYARD_UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, found).unwrap();

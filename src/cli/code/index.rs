@@ -91,6 +91,8 @@ fn shown(took: Duration) -> String {
 async fn follow(project: Arc<Project>, force: bool, json: bool) -> Result<(), Failure> {
     let bell = Arc::new(Notify::new());
     let subscription = watch(project.root(), bell.clone())?;
+    subscription.follow_index();
+    subscription.barrier().await;
     let mut force = force;
     loop {
         let began = Instant::now();
@@ -114,11 +116,13 @@ async fn follow(project: Arc<Project>, force: bool, json: bool) -> Result<(), Fa
             if changes.is_empty() {
                 continue;
             }
-            if changes.bulk {
+            // Where not everything is followed anything may have changed beside what is told.
+            if changes.bulk || changes.aside_bulk || subscription.index_degraded().is_some() {
                 project.changed_somehow();
             }
             let below = |path: &Path| path.strip_prefix(project.root()).ok().and_then(Path::to_str).map(str::to_owned);
-            project.changed(changes.files.iter().filter_map(|change| below(&change.path)));
+            let changed = changes.files.iter().map(|change| &change.path).chain(&changes.aside);
+            project.changed(changed.filter_map(|path| below(path)));
             break;
         }
     }

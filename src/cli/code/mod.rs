@@ -10,6 +10,7 @@ mod search;
 use std::path::{Path, PathBuf};
 
 use super::args::{PlaceArgs, StateArgs};
+use super::signals::outlive_file_limits;
 use super::{Failure, assemble};
 use crate::catalog::{CatalogId, Reply};
 use crate::engine::workspace_setup::IndexPolicy;
@@ -23,6 +24,7 @@ pub use search::{outline as run_outline, search as run_search};
 
 /// The project that the flags name, and the folder that relative paths count from.
 fn open(place: &PlaceArgs, named: Option<&Path>) -> Result<Project, Failure> {
+    outlive_file_limits()?;
     let root = root_of(place.root.as_deref(), named)?;
     let folder = indexes(&place.state)?;
     let project = Project::new(&folder, &root, false, settings(place.config.as_deref())?);

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{Indexed, Indexes};
 use crate::base::limits::LARGE_SYNC_FILES;
+use crate::engine::census::IndexSize;
 use crate::index::Project;
 use crate::index::project::grammars;
 use crate::model::code::{ActiveJob, Health, HealthStatus, Indexing, JobMode, Prewarm, ProjectHealth, Schema, Warmset};
@@ -30,6 +31,13 @@ pub struct IndexHealth {
     pub job: Option<String>,
     /// Why the last job failed.
     pub problem: Option<String>,
+}
+
+/// How large the index of a project is, for who counts.
+pub fn size(project: &Project) -> IndexSize {
+    let health = project.health(None);
+    let (folder, bytes) = project.on_disk();
+    IndexSize { files: health.file_count, symbols: health.symbol_count, folder, bytes }
 }
 
 /// `health_check`, of all projects or of the one at `only`.

@@ -5,6 +5,7 @@ use tokio::sync::oneshot;
 
 use super::*;
 use crate::base::{blocking, priority};
+use crate::engine::census::IndexSize;
 use crate::index::JobError;
 use crate::index::project::JobTicket;
 use crate::model::code::Schema;
@@ -16,6 +17,10 @@ struct Ended {
     /// Why it gave up, if it wasn't asked to.
     failure: Option<JobError>,
     took: Duration,
+    mode: JobMode,
+    status: JobStatus,
+    /// How large the index is after it.
+    size: Option<IndexSize>,
 }
 
 impl Indexer {
@@ -131,23 +136,30 @@ impl Indexer {
     /// Runs a job on a thread of its own that gives way to questions.
     fn run(&mut self, at: usize, ticket: JobTicket, is_live: bool, ctx: &mut Context<Self>) {
         let project = self.units[at].project.clone();
-        let began = Instant::now();
+        let (began, mode) = (Instant::now(), ticket.mode);
         let run = aside("codeyard-index", move || {
             let done = project.run(&ticket);
+            let size = health::size(&project);
             // Its first question finds it read.
             if done.is_ok() && is_live && project.prewarm().is_err() {
                 tracing::debug!(project = project.id(), "what was published can't be read into memory");
             }
-            done
+            (done, size)
         });
         ctx.spawn(run.into_actor(self).map(move |done, indexer, ctx| {
+            let (done, size) = done.map_or((None, None), |(done, size)| (Some(done), Some(size)));
+            let status = match &done {
+                Some(Ok(_)) => JobStatus::Published,
+                Some(Err(JobError::Stopped)) => JobStatus::Interrupted,
+                _ => JobStatus::Failed,
+            };
             let failure = match done {
                 Some(Ok(_)) | Some(Err(JobError::Stopped)) => None,
                 Some(Err(error)) => Some(error),
                 None => Some(JobError::Index("the job ended by a fault of ours".to_owned())),
             };
             let is_indexed = is_live && failure.is_none() && indexer.stopping.is_none();
-            indexer.ended(at, Some(Ended { is_indexed, failure, took: began.elapsed() }), ctx);
+            indexer.ended(at, Some(Ended { is_indexed, failure, took: began.elapsed(), mode, status, size }), ctx);
         }));
     }
 
@@ -157,6 +169,10 @@ impl Indexer {
         let unit = &mut self.units[at];
         unit.running -= 1;
         if let Some(ended) = ended {
+            self.told.metrics.index_job(ended.mode.as_str(), ended.status.as_str(), ended.took);
+            if let Some(size) = ended.size {
+                self.told.cell.set_index(at, size);
+            }
             let rest = match &ended.failure {
                 None => ended.took.saturating_sub(ms(limits::EDIT_DELAY_MS)).min(ms(limits::MAX_INDEX_REST_MS)),
                 Some(error) => {

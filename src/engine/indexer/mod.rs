@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -23,10 +23,12 @@ use tokio::sync::{Semaphore, oneshot, watch};
 
 use crate::base::clock::Instant;
 use crate::base::limits;
+use crate::engine::census::{IndexSize, WorkspaceCell};
 use crate::engine::workspace_setup::IndexPolicy;
 use crate::index::Project;
 use crate::model::code::{ActiveJob, JobMode, JobStatus, Prewarm};
 use crate::store::{INDEX, Warmset};
+use crate::telemetry::Metrics;
 
 /// What the indexes of all workspaces of a process share.
 pub struct Indexes {
@@ -35,7 +37,18 @@ pub struct Indexes {
     pub warmset: Warmset,
     /// Bounds the questions that are at work.
     pub places: Arc<Semaphore>,
+    /// Questions that wait for a place.
+    waiting: AtomicUsize,
     began: Instant,
+}
+
+/// A question waits for a place as long as this is kept.
+pub struct Waits<'i>(&'i Indexes);
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Indexes {
@@ -45,8 +58,20 @@ impl Indexes {
             folder: state.join(INDEX),
             warmset: Warmset::open(state),
             places: Arc::new(Semaphore::new(limits::MAX_CODE_QUESTIONS)),
+            waiting: AtomicUsize::new(0),
             began: Instant::now(),
         }
+    }
+
+    /// A question waits for a place from now on.
+    pub fn waits(&self) -> Waits<'_> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        Waits(self)
+    }
+
+    /// Questions that wait for a place.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
     }
 
     /// Seconds since the process began to serve.
@@ -66,13 +91,14 @@ impl Indexes {
     /// # Errors
     /// The folder can't be made.
     pub fn open(&self, roots: &[PathBuf], policy: &IndexPolicy) -> io::Result<Opened> {
-        let mut opened = Opened { projects: Vec::new(), indexed: Vec::new() };
+        let mut opened = Opened { projects: Vec::new(), indexed: Vec::new(), sizes: Vec::new() };
         for root in roots {
             let project = Project::new(&self.folder, root, roots.len() > 1, policy.settings.clone())?;
             if let Err(error) = project.reconcile() {
                 tracing::warn!(%error, project = project.id(), "interrupted jobs of the code index can't be written down");
             }
             opened.indexed.push(project.health(None).last_indexed_at.is_some());
+            opened.sizes.push(health::size(&project));
             opened.projects.push(Arc::new(project));
         }
         Ok(opened)
@@ -84,6 +110,7 @@ pub struct Opened {
     projects: Vec<Arc<Project>>,
     /// Whether the working tree of each was ever indexed.
     indexed: Vec<bool>,
+    sizes: Vec<IndexSize>,
 }
 
 /// What questions need of an indexer. Cheap to clone.
@@ -140,6 +167,14 @@ struct Edit {
     timer: SpawnHandle,
 }
 
+/// Who counts what an indexer does.
+pub struct Told {
+    /// The workspace's cell.
+    pub cell: Arc<WorkspaceCell>,
+    /// Where jobs are measured.
+    pub metrics: Arc<dyn Metrics>,
+}
+
 /// See the module.
 pub struct Indexer {
     units: Vec<Unit>,
@@ -147,6 +182,7 @@ pub struct Indexer {
     indexes: Arc<Indexes>,
     roots: Vec<PathBuf>,
     state: Arc<IndexState>,
+    told: Told,
     /// Threads that work for it.
     working: usize,
     /// Who waits for its end.
@@ -216,6 +252,7 @@ impl Indexer {
         roots: &[PathBuf],
         policy: IndexPolicy,
         indexes: Arc<Indexes>,
+        told: Told,
         is_wanted_warm: bool,
     ) -> Indexed {
         let prewarm = if is_wanted_warm { Prewarm::Pending } else { Prewarm::Skipped };
@@ -225,6 +262,9 @@ impl Indexer {
             prewarm: Mutex::new(prewarm),
             jobs: watch::Sender::new(0),
         });
+        for (at, size) in opened.sizes.into_iter().enumerate() {
+            told.cell.set_index(at, size);
+        }
         let now = Instant::now();
         let unit = |project: &Arc<Project>| Unit {
             project: project.clone(),
@@ -235,7 +275,7 @@ impl Indexer {
         };
         let units = opened.projects.iter().map(unit).collect();
         let (working, stopping, roots) = (0, None, roots.to_vec());
-        let indexer = Self { units, policy, indexes, roots, state: state.clone(), working, stopping };
+        let indexer = Self { units, policy, indexes, roots, state: state.clone(), told, working, stopping };
         Indexed { projects: opened.projects.into(), indexer: indexer.start(), state }
     }
 }
@@ -269,6 +309,7 @@ impl Drop for Indexer {
     fn drop(&mut self) {
         // Whatever ended it, its jobs end too.
         self.units.iter().for_each(|unit| unit.project.stop());
+        self.told.cell.close_index();
     }
 }
 

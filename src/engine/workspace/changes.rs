@@ -77,7 +77,10 @@ impl Workspace {
         }
     }
 
-    fn apply(&mut self, changes: Changes) {
+    fn apply(&mut self, mut changes: Changes) {
+        self.tell_index(&changes);
+        // The rest is nobody else's business.
+        changes.split_aside();
         if changes.files.is_empty() && !changes.bulk {
             return;
         }
@@ -99,7 +102,6 @@ impl Workspace {
             self.workspace_plans.clear();
         }
         self.move_epochs(text, fs, true);
-        self.tell_index(&changes);
         self.tell_children(changes);
     }
 
@@ -165,6 +167,7 @@ impl Handler<Wake> for Workspace {
 
     fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
         self.take_seen_changes();
+        self.watch_index();
         self.tell_state();
         self.sweep_on(ctx);
     }

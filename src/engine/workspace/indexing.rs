@@ -11,7 +11,7 @@ use futures::FutureExt;
 use super::*;
 use crate::base::blocking;
 use crate::engine::indexer::health::{self, IndexHealth};
-use crate::engine::indexer::{Indexed, Indexer, Opened, RetuneIndex, StopIndexing, WarmUp};
+use crate::engine::indexer::{Indexed, Indexer, Opened, RetuneIndex, StopIndexing, Told, WarmUp};
 use crate::watch::Changes;
 
 /// Where the code index is.
@@ -108,7 +108,10 @@ impl Workspace {
     pub(super) fn watch_index(&self) {
         if let Indexing::Open(indexed) = &self.indexing {
             let is_watched = matches!(self.watching, Watching::Done)
-                && self.slot.get().is_some_and(|subscription| subscription.degraded().is_none());
+                && self.slot.get().is_some_and(|subscription| {
+                    subscription.follow_index();
+                    subscription.index_degraded().is_none()
+                });
             indexed.set_watched(is_watched);
         }
     }
@@ -119,11 +122,13 @@ impl Workspace {
         let mut edited = BTreeSet::new();
         for (at, project) in indexed.projects.iter().enumerate() {
             let below = |path: &PathBuf| path.strip_prefix(project.root()).ok()?.to_str().map(str::to_owned);
-            let paths: Vec<String> = changes.files.iter().filter_map(|change| below(&change.path)).collect();
-            if changes.bulk {
+            let changed = changes.files.iter().map(|change| &change.path).chain(&changes.aside);
+            let paths: Vec<String> = changed.filter_map(below).collect();
+            let is_bulk = changes.bulk || changes.aside_bulk;
+            if is_bulk {
                 project.changed_somehow();
             }
-            if changes.bulk || !paths.is_empty() {
+            if is_bulk || !paths.is_empty() {
                 edited.insert(at);
             }
             project.changed(paths);
@@ -187,7 +192,8 @@ impl Handler<IndexOpened> for Workspace {
         self.indexing = match opened {
             Ok(opened) => {
                 let (roots, policy) = (self.setup.gate.root_set().roots(), self.policy.index.clone());
-                let indexed = Indexer::begin(opened, roots, policy, self.setup.indexes.clone(), is_wanted_warm);
+                let told = Told { cell: self.setup.cell.clone(), metrics: self.setup.shared.metrics.clone() };
+                let indexed = Indexer::begin(opened, roots, policy, self.setup.indexes.clone(), told, is_wanted_warm);
                 if is_wanted_warm {
                     drop(indexed.indexer.try_send(WarmUp));
                 }

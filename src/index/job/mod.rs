@@ -146,10 +146,16 @@ pub(super) fn run(
         job.mode = JobMode::Incremental;
     }
     progress.begin(&job);
+    forget_unended(&mut store, &job)?;
     store.write(|transaction| transaction.put_job(&job))?;
     let done = locked(repository, stop).and_then(|_lock| {
         let work = Work { repository, settings, order, key, progress, stop };
         work.run(&mut store, &mut job)
+    });
+    let done = done.map_err(|error| match error {
+        // A writer that failed needn't say why.
+        JobError::Index(_) if repository.is_full() => StoreError::Full.into(),
+        error => error,
     });
     job.ended_at = Some(now());
     match &done {
@@ -162,6 +168,17 @@ pub(super) fn run(
     progress.end(job.status);
     let written = store.write(|transaction| transaction.put_job(&job));
     done.and_then(|published| Ok(written.map(|()| published)?))
+}
+
+/// A root has one job at a time: one of this process that isn't written down as ended couldn't write that.
+fn forget_unended(store: &mut Store, begun: &Job) -> Result<(), StoreError> {
+    let is_over = |job: &Job| job.holder == begun.holder && job.place == begun.place && job.id != begun.id;
+    for mut job in store.open_jobs()?.into_iter().filter(is_over) {
+        (job.status, job.ended_at) = (JobStatus::Failed, Some(now()));
+        job.message = Some("how it ended couldn't be written down".to_owned());
+        store.write(|transaction| transaction.put_job(&job))?;
+    }
+    Ok(())
 }
 
 fn locked(repository: &Repository, stop: &Stop) -> Result<WriterLock, JobError> {

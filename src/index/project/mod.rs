@@ -35,6 +35,7 @@ use self::view::View;
 use super::extract::FEATURES;
 use super::git::{Git, Head};
 use super::job::{JobError, Progress, Stop};
+use super::ranked::RankError;
 use super::repository::{OpenError, Reader, Repository};
 use super::store::{LIVE, ManifestHead, ManifestKey, StoreError};
 use crate::base::digest::sha256hex;
@@ -77,7 +78,6 @@ struct Here<'p> {
     /// `None`, likewise.
     store: Option<Reader<'p>>,
     metadata: Metadata,
-    head: Head,
 }
 
 impl Project {
@@ -164,7 +164,9 @@ impl Project {
             Ok(None | Some(FEATURES)) => (Schema::Compatible, Some(super::SCHEMA_VERSION)),
             Ok(Some(found)) => (Schema::ReindexRequired, Some(super::schema_version(super::store::FORMAT, found))),
             Err(StoreError::OtherFormat { found }) => (Schema::ReindexRequired, Some(super::schema_version(found, 0))),
-            Err(_) => (Schema::CorruptManifest, None),
+            Err(StoreError::Damaged) => (Schema::CorruptManifest, None),
+            // Whoever asks is told why it can't be reached.
+            Err(_) => (Schema::Compatible, None),
         }
     }
 
@@ -196,11 +198,11 @@ impl Project {
             Some(_) => LIVE.to_owned(),
             None => head.branch.clone().or_else(|| head.commit.clone()).unwrap_or_else(|| LIVE.to_owned()),
         };
-        let mut metadata = Metadata { schema, reference: shown, ..Metadata::default() };
+        // Until more is known.
+        let (indexing, completeness, freshness) = (Indexing::Failed, Completeness::Partial, Freshness::Stale);
+        let mut metadata =
+            Metadata { schema, reference: shown, indexing, completeness, freshness, ..Metadata::default() };
         if matches!(schema, Schema::ReindexRequired | Schema::CorruptManifest) {
-            metadata.indexing = Indexing::Failed;
-            metadata.completeness = Completeness::Partial;
-            metadata.freshness = Freshness::Stale;
             return Err(Box::new(incompatible(schema).beside(metadata)));
         }
         let is_busy = self.active_job().is_some();
@@ -208,59 +210,60 @@ impl Project {
         let found = self
             .found(reference, git.as_ref())
             .map_err(|error| Box::new(unreadable(&error).beside(metadata.clone())))?;
-        let Some((store, manifest, view)) = found else {
+        // What it means now; a branch that is gone means nothing, whatever the index holds of it.
+        let asked = reference.filter(|_| !is_live);
+        let current = match asked {
+            Some(asked) => git.as_ref().and_then(|git| git.resolve(asked)),
+            None => head.commit.clone(),
+        };
+        let Some((store, manifest, view)) = found.filter(|_| is_live || current.is_some()) else {
             metadata.completeness = Completeness::Partial;
             metadata.freshness = if is_busy { Freshness::Syncing } else { Freshness::Stale };
             metadata.indexing = if is_busy { Indexing::Indexing } else { Indexing::NotIndexed };
             if !is_live {
                 return Err(Box::new(not_indexed(&metadata.reference.clone(), git.as_ref()).beside(metadata)));
             }
-            let here = Here { view: None, store: None, metadata, head };
-            return self.allowed(here, None, policy, is_live);
+            let here = Here { view: None, store: None, metadata };
+            return self.allowed(here, (None, current), policy, asked);
         };
         metadata.indexing = if manifest.is_whole { Indexing::Ready } else { Indexing::Indexing };
         metadata.completeness = if manifest.is_whole { Completeness::Complete } else { Completeness::Partial };
-        let is_fresh = match reference {
-            Some(reference) if !is_live => {
-                git.as_ref().and_then(|git| git.resolve(reference)).is_some_and(|now| manifest.commit == Some(now))
-            }
-            _ => self.dirty.is_clean(),
-        };
+        let is_fresh = if is_live { self.dirty.is_clean() } else { manifest.commit == current };
         metadata.freshness = match (is_fresh, is_busy) {
             (true, _) => Freshness::Fresh,
             (false, true) => Freshness::Syncing,
             (false, false) => Freshness::Stale,
         };
-        let here = Here { view: Some(view), store: Some(store), metadata, head };
-        self.allowed(here, manifest.commit.as_deref(), policy, is_live)
+        let here = Here { view: Some(view), store: Some(store), metadata };
+        self.allowed(here, (manifest.commit, current), policy, asked)
     }
 
-    /// Refuses what must be fresh and isn't (contract, "Freshness Policy Behavior").
+    /// Refuses what must be fresh and isn't (contract, "Freshness Policy Behavior"). `commits`: the indexed one and the present one.
     fn allowed<'p>(
         &self,
         here: Here<'p>,
-        indexed: Option<&str>,
+        commits: (Option<String>, Option<String>),
         policy: Option<FreshnessPolicy>,
-        is_live: bool,
+        asked: Option<&str>,
     ) -> Result<Here<'p>, Box<Refusal>> {
         let policy = policy.unwrap_or(self.settings().freshness);
         if policy != FreshnessPolicy::Strict || here.metadata.freshness == Freshness::Fresh {
             return Ok(here);
         }
-        let why = if is_live {
-            "files of the working tree have changed since it was made"
-        } else {
-            "the branch has moved since it was made"
+        let (why, sync) = match asked {
+            None => ("files of the working tree have changed since it was made".to_owned(), "sync_repo".to_owned()),
+            Some(asked) => (format!("'{asked}' has moved since it was made"), format!("sync_repo with ref '{asked}'")),
         };
         let message = format!(
-            "The index is stale: {why}. Call sync_repo, wait until index_status shows no active job, and ask again."
+            "The index is stale: {why}. Call {sync}, wait until index_status shows no active job, and ask again."
         );
         let mut refusal = Refusal::new(CodeError::IndexStale, message)
             .with("suggestion", "Call sync_repo to bring the index up to date before asking.");
+        let (indexed, current) = commits;
         if let Some(commit) = indexed {
             refusal = refusal.with("last_indexed_commit", commit);
         }
-        if let Some(commit) = here.head.commit.clone() {
+        if let Some(commit) = current {
             refusal = refusal.with("current_head", commit);
         }
         Err(Box::new(refusal.beside(here.metadata)))
@@ -351,14 +354,22 @@ fn broken(error: &StoreError) -> Refusal {
     match error {
         StoreError::OtherFormat { .. } => incompatible(Schema::ReindexRequired),
         StoreError::Damaged => incompatible(Schema::CorruptManifest),
-        other => Refusal::new(CodeError::InternalError, format!("{other}")),
+        other => out_of_reach(other),
     }
+}
+
+/// The refusal where the index is there and can't be reached: nothing is known to be wrong with it.
+fn out_of_reach(error: &impl std::fmt::Display) -> Refusal {
+    Refusal::new(CodeError::IndexNotReady, format!("The index can't be reached: {error}."))
 }
 
 fn unreadable(error: &OpenError) -> Refusal {
     match error {
         OpenError::Store(error) => broken(error),
-        OpenError::Symbols(_) | OpenError::Segment => incompatible(Schema::CorruptManifest),
+        OpenError::Symbols(RankError::Foreign { .. } | RankError::Damaged(_)) | OpenError::Segment => {
+            incompatible(Schema::CorruptManifest)
+        }
+        OpenError::Symbols(error) => out_of_reach(error),
     }
 }
 
@@ -369,7 +380,7 @@ fn not_indexed(reference: &str, git: Option<&Git>) -> Refusal {
         ),
         Some(git) if git.resolve(reference).is_none() => {
             format!(
-                "'{reference}' is no branch, tag or commit of this repository, and isn't indexed. `git branch --all` lists the branches."
+                "'{reference}' is no branch, tag or commit of this repository, or isn't any more. `git branch --all` lists the branches."
             )
         }
         Some(_) => format!(

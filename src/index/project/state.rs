@@ -4,10 +4,10 @@ use super::{Project, broken};
 use crate::base::clock::utc;
 use crate::base::limits::MAX_RECENT_JOBS;
 use crate::index::job::{self, JobError, Swept};
-use crate::index::store::{Held, LIVE, Listed, ManifestHead, StoreError};
+use crate::index::store::{Held, Job, LIVE, Listed, ManifestHead, StoreError};
 use crate::index::{SCHEMA_VERSION, language};
 use crate::model::code::{
-    Completeness, Freshness, Indexing, InterruptedJob, JobRecord, Metadata, ProjectHealth, Refusal, Schema,
+    Completeness, Freshness, Indexing, InterruptedJob, JobRecord, JobStatus, Metadata, ProjectHealth, Refusal, Schema,
     StartupCheck, Status,
 };
 
@@ -89,7 +89,18 @@ impl Project {
                 .unwrap_or_default(),
             false => Vec::new(),
         };
-        let recent_jobs = jobs.into_iter().map(|job| JobRecord {
+        let active_job = self.active_job();
+        let (active, failure) = (active_job.as_ref().map(|job| job.job_id.clone()), self.failure());
+        let told = |mut job: Job| {
+            let is_active = active.as_ref() == Some(&job.id);
+            if job.ended_at.is_none() && job.holder == job::holder() && !is_active {
+                // Its end couldn't be written down.
+                job.status = JobStatus::Failed;
+                job.message = failure.as_ref().map(ToString::to_string);
+            }
+            job
+        };
+        let recent_jobs = jobs.into_iter().map(told).map(|job| JobRecord {
             job_id: job.id,
             mode: job.mode,
             status: job.status,
@@ -101,7 +112,7 @@ impl Project {
         });
         let metadata = here.map_or_else(|| self.metadata_of(&project), |here| here.metadata);
         Ok(Status {
-            active_job: self.active_job(),
+            active_job,
             recent_jobs: recent_jobs.collect(),
             startup: self.startup(),
             left_out,
@@ -186,6 +197,12 @@ impl Project {
     /// Why the last job of this process failed.
     pub fn failure(&self) -> Option<JobError> {
         self.failure.lock().clone()
+    }
+
+    /// The name of the folder that the index lies in, and the bytes that it takes.
+    pub fn on_disk(&self) -> (String, u64) {
+        let name = self.repository.folder().file_name().unwrap_or_default();
+        (name.to_string_lossy().into_owned(), self.repository.bytes_on_disk())
     }
 
     /// What the index is made of.

@@ -3,7 +3,7 @@
 use super::handles::{SymbolId, is_path, parse_result_id, parse_stable_id, parse_symbol_id};
 use super::rows::Rows as Maker;
 use super::view::View;
-use super::{Ends, Here, Project, broken, filter};
+use super::{Ends, Here, Project, broken, filter, out_of_reach};
 use crate::index::language::Language;
 use crate::index::ranked::{Hit, RankError, Ranked, RankedAsk, classify};
 use crate::index::store::StoreError;
@@ -207,7 +207,7 @@ pub(super) fn store_broken(error: &StoreError, here: &Here<'_>) -> Box<Refusal> 
 fn symbols_broken(error: &RankError, here: &Here<'_>) -> Box<Refusal> {
     match error {
         RankError::Foreign { .. } | RankError::Damaged(_) => store_broken(&StoreError::Damaged, here),
-        other => Box::new(Refusal::new(CodeError::InternalError, other.to_string()).beside(here.metadata.clone())),
+        other => Box::new(out_of_reach(other).beside(here.metadata.clone())),
     }
 }
 

@@ -1,5 +1,7 @@
 //! One root on a real disk, with a real git.
 
+mod navigate;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -371,6 +373,31 @@ fn a_second_job_waits_its_turn_and_a_stopped_one_says_so() {
     assert_eq!(project.active_job(), None);
     assert_eq!(project.status(None).unwrap().recent_jobs[0].status, JobStatus::Interrupted);
     assert_eq!(lines(&project, "one"), Vec::<String>::new());
+}
+
+#[test]
+fn a_search_that_is_ended_shows_what_it_has_and_says_so() {
+    let files: Vec<(String, String)> = (0..40).map(|n| (format!("f{n:02}.txt"), "word\n".to_owned())).collect();
+    let place = Place::new(&[]);
+    files.iter().for_each(|(path, text)| place.write(path, text));
+    let settings = Settings::new(1, 1 << 20, 1 << 18);
+    let project = Project::new(&place.dir.path().join("state"), &place.root, false, settings).unwrap();
+    project.watch();
+    sync(&project, None);
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let ends = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= 10;
+    for (mode, pattern) in [(SearchMode::Text, "word"), (SearchMode::Regex, r"\w")] {
+        asked.store(0, std::sync::atomic::Ordering::Relaxed);
+        let found = project.search(&query(pattern, mode), &ends).unwrap();
+        let metadata = &found.metadata;
+        assert_eq!((metadata.completeness, metadata.safety_limit), (Completeness::Partial, Some("time")));
+        assert_eq!((found.rows.len(), found.total), (10, 10), "what was searched by then");
+        assert!(metadata.warnings.iter().any(|warning| warning.contains("time was up")), "{:?}", metadata.warnings);
+        let nothing = project.search(&query(pattern, mode), &|| true).unwrap();
+        assert_eq!((nothing.rows.len(), nothing.metadata.completeness), (0, Completeness::Partial));
+        let whole = project.search(&query(pattern, mode), &|| false).unwrap();
+        assert_eq!((whole.rows.len(), whole.metadata.completeness), (40, Completeness::Complete));
+    }
 }
 
 #[test]

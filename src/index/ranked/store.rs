@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use tantivy::directory::error::OpenWriteError;
 use tantivy::indexer::{LogMergePolicy, MergePolicy, NoMergePolicy};
 use tantivy::schema::document::TantivyDocument;
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
 
 use crate::base::limits::{MAX_SYMBOLS_PER_CONTENT, SYMBOL_WRITER_BYTES};
+use crate::index::store::{StoreError, is_full};
 use crate::index::{ContentNo, Facts, Language, Manifest};
 
 use super::schema::{FORMAT, Fields};
@@ -45,20 +47,31 @@ pub enum RankError {
     #[error("another process writes to the symbol index; try again when `codeyard index stats` shows no active job")]
     Busy,
     /// The disk or the system fails.
-    #[error("the symbol index can't be read or written ({0}); see `codeyard doctor`")]
+    #[error(
+        "the symbol index can't be read or written ({0}); look at the disk of the state directory, then run `codeyard index`"
+    )]
     Io(String),
+    /// The disk is full.
+    #[error(transparent)]
+    Full(StoreError),
 }
 
 impl From<TantivyError> for RankError {
     fn from(error: TantivyError) -> Self {
+        if io_kind(&error).is_some_and(is_full) {
+            return Self::Full(StoreError::Full);
+        }
         match error {
             TantivyError::LockFailure(..) => Self::Busy,
             TantivyError::IoError(error) if error.kind() != std::io::ErrorKind::InvalidData => {
                 Self::Io(error.kind().to_string())
             }
-            TantivyError::OpenDirectoryError(_) | TantivyError::OpenWriteError(_) | TantivyError::SystemError(_) => {
-                Self::Io(kind_of(&error))
-            }
+            // A writer's thread tells nobody why it failed; what was committed before is whole.
+            TantivyError::OpenDirectoryError(_)
+            | TantivyError::OpenWriteError(_)
+            | TantivyError::SystemError(_)
+            | TantivyError::ErrorInThread(_)
+            | TantivyError::Poisoned => Self::Io(kind_of(&error)),
             other => Self::Damaged(kind_of(&other)),
         }
     }
@@ -67,6 +80,15 @@ impl From<TantivyError> for RankError {
 impl From<std::io::Error> for RankError {
     fn from(error: std::io::Error) -> Self {
         Self::from(TantivyError::from(error))
+    }
+}
+
+/// What the system said, where it did.
+fn io_kind(error: &TantivyError) -> Option<std::io::ErrorKind> {
+    match error {
+        TantivyError::IoError(error) => Some(error.kind()),
+        TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. }) => Some(io_error.kind()),
+        _ => None,
     }
 }
 

@@ -43,14 +43,18 @@ pub enum StoreError {
     /// It is damaged.
     #[error("the index is damaged; run `codeyard index --force`")]
     Damaged,
-    /// The disk is full.
-    #[error("the disk of the state directory is full; free some space, then run `codeyard index`")]
+    /// The disk is full, or what may be written on it.
+    #[error(
+        "the disk of the state directory is full, or a limit of what may be written there is reached; free some space, then run `codeyard index`"
+    )]
     Full,
     /// Another process held it for too long.
     #[error("another process is writing the index; try again in a moment")]
     Busy,
     /// The system refused.
-    #[error("the index can't be read or written: {0}")]
+    #[error(
+        "the index can't be read or written ({0}); look at the disk of the state directory, then run `codeyard index`"
+    )]
     Io(String),
 }
 
@@ -234,9 +238,18 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
             // What a file of another layout or of other bytes looks like to a statement.
             None => Self::Damaged,
-            Some(code) => Self::Io(format!("{code:?}")),
+            Some(code) => {
+                let number = error.sqlite_error().map_or(0, |error| error.extended_code);
+                Self::Io(format!("{code:?}, SQLite's number {number}"))
+            }
         }
     }
+}
+
+/// Whether a failure says that no more can be written.
+pub(super) fn is_full(kind: std::io::ErrorKind) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(kind, StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 impl From<Damaged> for StoreError {
@@ -248,7 +261,7 @@ impl From<Damaged> for StoreError {
 impl From<std::io::Error> for StoreError {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::Full,
+            kind if is_full(kind) => Self::Full,
             std::io::ErrorKind::InvalidData => Self::Damaged,
             kind => Self::Io(kind.to_string()),
         }

@@ -32,6 +32,7 @@ pub struct Counts {
     evicted: Tally,
     rejected: Tally,
     shed: Tally,
+    index_answers: Tally,
 }
 
 impl Default for Counts {
@@ -50,6 +51,7 @@ impl Default for Counts {
             evicted: Tally::new(known::EVICTION_WORDS),
             rejected: Tally::new(known::REJECTION_WORDS),
             shed: Tally::new(known::SHED_BY),
+            index_answers: Tally::new(known::FRESHNESS_WORDS),
         }
     }
 }
@@ -74,6 +76,9 @@ impl Metrics for Counts {
         }
         if let Some(why) = denial(record) {
             self.denials.count(why);
+        }
+        if let Some(freshness) = record.freshness {
+            self.index_answers.count(freshness);
         }
         if record.outside > 0 {
             self.outside.fetch_add(record.outside as u64, Relaxed);
@@ -143,7 +148,7 @@ impl Counts {
 
     /// Has the counters exported.
     pub(super) fn observed_by(self: &Arc<Self>, observers: &Observers) {
-        let tallies: [(&'static Instrument, Part); 7] = [
+        let tallies: [(&'static Instrument, Part); 8] = [
             (&known::ANSWERS, |counts| &counts.answers),
             (&known::CURSORS, |counts| &counts.cursors),
             (&known::CAPS, |counts| &counts.caps),
@@ -151,6 +156,7 @@ impl Counts {
             (&known::EVICTED, |counts| &counts.evicted),
             (&known::REQUESTS_REJECTED, |counts| &counts.rejected),
             (&known::SHED, |counts| &counts.shed),
+            (&known::INDEX_ANSWERS, |counts| &counts.index_answers),
         ];
         for (instrument, tally) in tallies {
             let counts = self.clone();

@@ -25,6 +25,7 @@ pub struct Meters {
     rpc: Histogram<f64>,
     queue: Histogram<f64>,
     readiness: Histogram<f64>,
+    index_job: Histogram<f64>,
 }
 
 impl Meters {
@@ -49,6 +50,7 @@ impl Meters {
             rpc: histogram(&known::RPC_CALL),
             queue: histogram(&known::QUEUE_WAIT),
             readiness: histogram(&known::READINESS),
+            index_job: histogram(&known::INDEX_JOB),
         }
     }
 
@@ -131,6 +133,11 @@ impl Metrics for Meters {
 
     fn ready(&self, kind: &str, after: Duration) {
         self.readiness.record(after.as_secs_f64(), &[KeyValue::new(SERVER_KIND, kind.to_owned())]);
+    }
+
+    fn index_job(&self, mode: &'static str, status: &'static str, took: Duration) {
+        let labels = [KeyValue::new(known::JOB_MODE, mode), KeyValue::new(known::STATE, status)];
+        self.index_job.record(took.as_secs_f64(), &labels);
     }
 
     fn retained_hit(&self) {

@@ -4,8 +4,8 @@
 //! registry, never a caller's text; what isn't in a list of words counts as [`OTHER`](super::OTHER).
 
 use super::{
-    CACHE, CAP, CURSOR, ERROR_TYPE, METHOD, PERMISSION, REASON, RPC_METHOD, RPC_STATUS, RPC_SYSTEM, SERVER_KIND,
-    SERVICE_VERSION, TOOL, TRANSPORT,
+    CACHE, CAP, CURSOR, ERROR_TYPE, INDEX_FRESHNESS, METHOD, PERMISSION, REASON, RPC_METHOD, RPC_STATUS, RPC_SYSTEM,
+    SERVER_KIND, SERVICE_VERSION, TOOL, TRANSPORT,
 };
 
 /// One instrument.
@@ -40,6 +40,8 @@ pub enum Kind {
 
 /// The state of a workspace or language server.
 pub const STATE: &str = "codeyard.state";
+/// What a job of the code index reads.
+pub const JOB_MODE: &str = "codeyard.job.mode";
 /// `codeyard` itself, or a language server's kind.
 pub const COMPONENT: &str = "codeyard.component";
 /// Who named a path: `call` or `server`.
@@ -56,6 +58,8 @@ const CALL_BUCKETS: &[f64] = &[
 ];
 const QUEUE_BUCKETS: &[f64] = &[0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.2, 1.0, 2.5];
 const READY_BUCKETS: &[f64] = &[0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0];
+/// From an edit's job to the first index of a very large repository.
+const JOB_BUCKETS: &[f64] = &[0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0];
 const SESSION_BUCKETS: &[f64] =
     &[1.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0, 7_200.0, 21_600.0, 86_400.0];
 
@@ -117,6 +121,17 @@ instruments! {
     WATCH_EVENTS = "codeyard.watch.events", Kind::Counter, "{event}", [], "File events read from the kernel.";
     WATCH_OVERFLOWS = "codeyard.watch.overflows", Kind::Counter, "{overflow}", [],
         "Times file events were lost, so that everything was compared with disk.";
+    INDEX_FILES = "codeyard.index.files", Kind::UpDown, "{file}", [],
+        "Files that the open code indexes hold of their working trees.";
+    INDEX_SYMBOLS = "codeyard.index.symbols", Kind::UpDown, "{symbol}", [], "Symbols in those files.";
+    INDEX_SIZE = "codeyard.index.size", Kind::UpDown, "By", [],
+        "Bytes on disk of the open code indexes, with all their branches, as after the last job.";
+    INDEX_JOB = "codeyard.index.job.duration", Kind::Histogram(JOB_BUCKETS), "s", [JOB_MODE, STATE],
+        "Time that jobs of the code index took, by what they read and how they ended.";
+    INDEX_QUEUE = "codeyard.index.queue.depth", Kind::UpDown, "{call}", [],
+        "Questions that wait for a place to ask a code index.";
+    INDEX_ANSWERS = "codeyard.index.answers", Kind::Counter, "{answer}", [INDEX_FRESHNESS],
+        "Answers from code indexes by how fresh the index was.";
     TELEMETRY_DROPPED = "codeyard.telemetry.dropped", Kind::Counter, "{item}", [SIGNAL],
         "Telemetry that was dropped rather than let a call wait.";
     BUILD = "codeyard.build.info", Kind::Gauge, "", [SERVICE_VERSION], "Always 1; the labels tell what runs.";
@@ -210,6 +225,12 @@ pub const REJECTION_WORDS: &[&str] = &[
     "wrong_protocol_version",
     "other",
 ];
+/// How fresh a code index is.
+pub const FRESHNESS_WORDS: &[&str] = &["fresh", "stale", "syncing"];
+/// What a job of the code index reads.
+pub const JOB_MODE_WORDS: &[&str] = &["full", "incremental"];
+/// How a job of the code index ends.
+pub const JOB_WORDS: &[&str] = &["failed", "interrupted", "published"];
 /// Why language servers are started anew.
 pub const RESTART_WORDS: &[&str] = &[
     "broken",

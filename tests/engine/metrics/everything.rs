@@ -65,6 +65,7 @@ impl Everything {
         meters.rpc(&rpc(RpcOutcome::Error(-32_801)));
         meters.session(TransportKind::Tcp, MOMENT);
         meters.ready("pyright", MOMENT);
+        meters.index_job("full", "published", MOMENT);
         meters.restart("pyright", "crashed");
     }
 

@@ -3,6 +3,7 @@
 mod everything;
 mod exposition;
 mod files;
+mod indexes;
 mod page;
 mod promql;
 

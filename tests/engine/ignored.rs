@@ -1,0 +1,297 @@
+//! What the code index lists the watcher tells of: the two read ignore files by themselves, and must come to the same.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use codeyard::index::Project;
+use codeyard::index::project::settings::Settings;
+use codeyard::watch::{Changes, Subscription, WatchSpec, Watcher};
+
+const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".codeyardignore"];
+const FOLDERS: [&str; 16] = [
+    "",
+    "src",
+    "src/gen",
+    "src/gen/deep",
+    "lib",
+    "lib/build",
+    "build",
+    "build/target",
+    "target/debug",
+    "node_modules/p",
+    "vendor/q",
+    "__pycache__",
+    ".cache/x",
+    "inner",
+    "inner/src/gen",
+    "env/lib/python3.12/site-packages/r",
+];
+const NAMES: [&str; 6] = ["a.py", "b.log", "c.txt", ".hidden", "d.gen.py", "conf.toml"];
+const PATTERNS: [&str; 22] = [
+    "*.log",
+    "*.txt",
+    "!*.log",
+    "!c.txt",
+    "/build/",
+    "build",
+    "!build/",
+    "gen/",
+    "/src/gen",
+    "!gen",
+    ".*",
+    "*",
+    "!*/",
+    "!*.py",
+    "target",
+    "node_modules/",
+    "__pycache__/",
+    "vendor",
+    "inner/",
+    "**/deep/**",
+    "env/",
+    "src/*.py",
+];
+/// Where a repository may lie below the outermost folder.
+const TOPS: [&str; 4] = ["", "root", "root/inner", "root/lib"];
+
+/// How many layouts are tried; more of them with `CODEYARD_LAYOUTS`.
+fn seeds() -> u64 {
+    std::env::var("CODEYARD_LAYOUTS").ok().and_then(|count| count.parse().ok()).unwrap_or(24)
+}
+
+/// Numbers that look drawn, the same for the same seed.
+struct Drawn(u64);
+
+impl Drawn {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % end
+    }
+
+    fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+
+    fn rules(&mut self) -> String {
+        (0..=self.below(3)).map(|_| format!("{}\n", PATTERNS[self.below(PATTERNS.len())])).collect()
+    }
+}
+
+fn git(dir: &Path, arguments: &[&str]) {
+    #[expect(clippy::disallowed_methods, reason = "the test plays the user who runs git")]
+    let mut command = Command::new("git");
+    command.current_dir(dir).args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
+    let done = command.env("GIT_CONFIG_GLOBAL", "/dev/null").args(arguments).output().unwrap();
+    assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// A tree below `base/root`, with rules and repositories wherever the numbers put them; the description is for whoever must mend it.
+fn lay_out(base: &Path, drawn: &mut Drawn) -> String {
+    let root = base.join("root");
+    let mut said = String::new();
+    for folder in FOLDERS {
+        for name in NAMES {
+            write(&root.join(folder).join(name), name);
+        }
+        for file in IGNORE_FILES.into_iter().filter(|_| drawn.one_in(4)).collect::<Vec<_>>() {
+            let rules = drawn.rules();
+            said.push_str(&format!("{folder}/{file}: {rules:?}\n"));
+            write(&root.join(folder).join(file), &rules);
+        }
+    }
+    if drawn.one_in(2) {
+        said.push_str("an environment\n");
+        write(&root.join("env/pyvenv.cfg"), "");
+    }
+    if drawn.one_in(4) {
+        let rules = drawn.rules();
+        said.push_str(&format!("above: {rules:?}\n"));
+        write(&base.join(IGNORE_FILES[drawn.below(3)]), &rules);
+    }
+    for top in TOPS.into_iter().filter(|_| drawn.one_in(3)).collect::<Vec<_>>() {
+        let dir = base.join(top);
+        said.push_str(&format!("a repository in {top:?}"));
+        if drawn.one_in(3) {
+            let main = base.join(format!("main-{}", top.replace('/', "-")));
+            fs::create_dir(&main).unwrap();
+            git(&main, &["init", "-q"]);
+            git(&main, &["commit", "-q", "--allow-empty", "-m", "x"]);
+            let tree = base.join("tree");
+            git(&main, &["worktree", "add", "-q", "--detach", tree.to_str().unwrap()]);
+            // The folder is there already: it takes the worktree's link over.
+            fs::copy(tree.join(".git"), dir.join(".git")).unwrap();
+            fs::remove_dir_all(&tree).unwrap();
+            let rules = drawn.rules();
+            said.push_str(&format!(", a worktree, exclude {rules:?}"));
+            write(&main.join(".git/info/exclude"), &rules);
+        } else {
+            git(&dir, &["init", "-q"]);
+            if drawn.one_in(2) {
+                let rules = drawn.rules();
+                said.push_str(&format!(", exclude {rules:?}"));
+                write(&dir.join(".git/info/exclude"), &rules);
+            }
+        }
+        said.push('\n');
+    }
+    said
+}
+
+fn files_below(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in dir.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true if path.ends_with(".git") => {}
+            true => files_below(&path, found),
+            false => found.push(path),
+        }
+    }
+}
+
+/// What the code index lists, read from nothing.
+fn listed(base: &Path, root: &Path) -> BTreeSet<PathBuf> {
+    let state = tempfile::tempdir_in(base).unwrap();
+    let project = Project::new(state.path(), root, false, Settings::new(1, 1 << 20, 1 << 20)).unwrap();
+    let ticket = project.prepare(None, false).unwrap_or_else(|active| panic!("{active:?}"));
+    project.run(&ticket).unwrap();
+    project.files().unwrap().into_iter().map(|file| root.join(&*file.path)).collect()
+}
+
+fn subscribe(base: &Path, root: &Path) -> (Watcher, Subscription) {
+    let watcher = Watcher::new(base).unwrap();
+    let spec = WatchSpec {
+        roots: vec![root.to_owned()],
+        is_source: Arc::new(|path| path.extension().is_some_and(|extension| extension == "py")),
+        since_ns: i128::MAX,
+        on_change: Arc::new(|| {}),
+    };
+    let subscription = watcher.subscribe(spec).unwrap();
+    (watcher, subscription)
+}
+
+/// Passes the barrier until what the index lists is followed.
+async fn followed(subscription: &Subscription) {
+    subscription.follow_index();
+    while subscription.index_degraded().is_some() {
+        subscription.barrier().await;
+    }
+    subscription.take();
+}
+
+async fn looked(subscription: &Subscription) -> Changes {
+    subscription.barrier().await;
+    subscription.take()
+}
+
+#[tokio::test]
+async fn whatever_the_index_lists_is_watched_in_every_layout() {
+    for seed in 0..seeds() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        let root = base.join("root");
+        let said = lay_out(&base, &mut Drawn(seed));
+        let listed = listed(&base, &root);
+        let (_watcher, subscription) = subscribe(&base, &root);
+        followed(&subscription).await;
+        let mut all = Vec::new();
+        files_below(&root, &mut all);
+        // Whoever writes a file of rules changes what is listed.
+        let is_rule = |path: &PathBuf| IGNORE_FILES.iter().any(|name| path.ends_with(name));
+        all.retain(|path| !is_rule(path) && !path.ends_with(".git"));
+        for path in &all {
+            fs::write(path, "another text").unwrap();
+        }
+        let changes = looked(&subscription).await;
+        assert!(!changes.aside_bulk && !changes.bulk, "seed {seed}: {said}");
+        let aside: BTreeSet<PathBuf> = changes.aside.iter().cloned().collect();
+        let told: BTreeSet<PathBuf> =
+            changes.files.iter().map(|change| change.path.clone()).chain(aside.clone()).collect();
+        let unseen: Vec<_> = listed.iter().filter(|path| !is_rule(path) && !told.contains(*path)).collect();
+        assert!(unseen.is_empty(), "seed {seed}: {unseen:?} are listed and not watched\n{said}");
+        let needless: Vec<_> = aside.difference(&listed).collect();
+        assert!(
+            needless.is_empty(),
+            "seed {seed}: {needless:?} are watched for the index, which doesn't list them\n{said}"
+        );
+        // A file that is made, and one that goes.
+        let gone: Vec<_> = all.iter().filter(|path| listed.contains(*path)).collect();
+        for path in &gone {
+            fs::remove_file(path).unwrap();
+        }
+        let changes = looked(&subscription).await;
+        let told: BTreeSet<_> = changes.files.iter().map(|change| &change.path).chain(&changes.aside).collect();
+        assert!(changes.bulk || gone.iter().all(|path| told.contains(*path)), "seed {seed}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_change_of_the_rules_is_told_to_the_index() {
+    let base = tempfile::tempdir().unwrap();
+    let base = base.path().canonicalize().unwrap();
+    let (top, root) = (base.join("top"), base.join("top/root"));
+    write(&root.join("src/a.py"), "");
+    write(&root.join("inner/a.log"), "");
+    git(&base, &["init", "-q", "top"]);
+    let (_watcher, subscription) = subscribe(&base, &root);
+    followed(&subscription).await;
+    for rules in [
+        root.join(".gitignore"),
+        root.join("src/.ignore"),
+        root.join("src/.codeyardignore"),
+        top.join(".gitignore"),
+        top.join(".git/info/exclude"),
+    ] {
+        write(&rules, "*.log\n");
+        let changes = looked(&subscription).await;
+        assert!(changes.bulk || changes.aside_bulk, "{rules:?}");
+        assert!(looked(&subscription).await.is_empty(), "told twice");
+    }
+    git(&root, &["init", "-q", "inner"]);
+    let changes = looked(&subscription).await;
+    assert!(changes.aside_bulk && !changes.bulk, "a repository in the repository is the index's business alone");
+    fs::remove_dir_all(root.join("inner/.git")).unwrap();
+    assert!(looked(&subscription).await.aside_bulk);
+}
+
+#[tokio::test]
+async fn language_servers_hear_nothing_of_what_only_the_index_lists() {
+    let base = tempfile::tempdir().unwrap();
+    let base = base.path().canonicalize().unwrap();
+    let root = base.join("root");
+    for path in ["a.py", "x.log", "gen/g.py", "gen/g.txt", "__pycache__/a.pyc", "node_modules/p/i.py"] {
+        write(&root.join(path), "");
+    }
+    write(&root.join(".gitignore"), "*.log\ngen/\n");
+    let (_watcher, subscription) = subscribe(&base, &root);
+    let sources = subscription.source_files();
+    followed(&subscription).await;
+    assert_eq!(subscription.source_files(), sources);
+    for (path, is_told) in [
+        ("a.py", true),
+        ("x.log", false),
+        ("gen/g.py", true),
+        ("gen/g.txt", false),
+        ("__pycache__/a.pyc", false),
+        ("node_modules/p/i.py", false),
+    ] {
+        write(&root.join(path), "another");
+        let changes = looked(&subscription).await;
+        assert_eq!((changes.files.len(), changes.aside.len()), (usize::from(is_told), usize::from(!is_told)), "{path}");
+        assert!(!changes.bulk, "{path}");
+    }
+    // Where git would ignore it the index lists none of it, and nothing is told at all.
+    git(&root, &["init", "-q"]);
+    looked(&subscription).await;
+    for path in ["x.log", "gen/g.txt"] {
+        write(&root.join(path), "once more");
+        assert!(looked(&subscription).await.is_empty(), "{path}");
+    }
+}
