@@ -18,6 +18,9 @@ use crate::lsp::text::Document;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::uri::{CanonicalUri, encode_path};
 
+/// Why a document that is there isn't opened.
+pub const NOT_UTF8: &str = "the document is not UTF-8 text and can't be opened";
+
 /// A document's content as read from disk in one go.
 #[derive(Debug)]
 pub struct Source {
@@ -91,8 +94,7 @@ impl KnownFiles {
         }
         let (bytes, stamp) = self.gate.read(uri, limits::MAX_DOCUMENT_BYTES)?;
         let hash = sha256(&bytes);
-        let text = String::from_utf8(bytes)
-            .map_err(|_| ToolError::new(ErrorCode::NotFound, "the document is not UTF-8 text and can't be opened"))?;
+        let text = String::from_utf8(bytes).map_err(|_| ToolError::new(ErrorCode::NotFound, NOT_UTF8))?;
         let settled = (!stamp.is_fresh(clock::wall_ns())).then_some(stamp);
         let source = Arc::new(Source { uri: uri.clone(), document: Arc::new(Document::new(text)), hash, settled });
         self.learn(uri.clone(), Observed { hash: settled.is_none().then_some(hash), stamp });

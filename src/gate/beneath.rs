@@ -48,7 +48,7 @@ impl Beneath {
             None => self.method.read(&self.root, rest),
         }
         .map_err(|refused| match refused {
-            Refused::Exhausted | Refused::Again => Unread::Failed,
+            Refused::Exhausted | Refused::Again | Refused::Denied => Unread::Failed,
             Refused::Link | Refused::NoFile => Unread::Missing,
         })?;
         let stamp = FileStamp::of(&stat);
@@ -118,7 +118,7 @@ impl Beneath {
         let (Some(parent), Some(name)) = (rest.parent(), rest.file_name()) else { return Err(Unread::Missing) };
         let root = self.folder.as_ref().ok_or(Unread::Failed)?;
         let refused = |refused| match refused {
-            Refused::Exhausted | Refused::Again => Unread::Failed,
+            Refused::Exhausted | Refused::Again | Refused::Denied => Unread::Failed,
             Refused::Link | Refused::NoFile => Unread::Missing,
         };
         if nearby.path.as_os_str() != parent.as_os_str() {

@@ -227,7 +227,7 @@ impl Gate {
         for _ in 0..MAX_GATE_RETRIES {
             match self.look(path) {
                 Some(Ok(stamp)) => return Ok((path.into(), Some(stamp))),
-                Some(Err(Refused::NoFile)) => return Err(Shut::Missing),
+                Some(Err(Refused::NoFile | Refused::Denied)) => return Err(Shut::Missing),
                 Some(Err(Refused::Link | Refused::Again | Refused::Exhausted)) | None => {}
             }
             if self.set.allowed().next().is_none() {
@@ -240,7 +240,7 @@ impl Gate {
             };
             match self.look(&real) {
                 Some(Ok(stamp)) => return Ok((real.into(), Some(stamp))),
-                Some(Err(Refused::NoFile)) => return Err(Shut::Missing),
+                Some(Err(Refused::NoFile | Refused::Denied)) => return Err(Shut::Missing),
                 // Without a descriptor to spare the walk has to do: naming a file reads nothing of it.
                 Some(Err(Refused::Exhausted)) if is_regular(&real) => return Ok((real.into(), None)),
                 _ => {}
@@ -267,7 +267,7 @@ impl Gate {
             match open(root, rest) {
                 Ok(value) => return Ok(value),
                 Err(Refused::Again) => {}
-                Err(Refused::Link | Refused::NoFile) => return Err(not_found()),
+                Err(Refused::Link | Refused::NoFile | Refused::Denied) => return Err(not_found()),
                 Err(Refused::Exhausted) => return Err(failed("open", rustix::io::Errno::MFILE.into())),
             }
         }

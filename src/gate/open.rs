@@ -18,8 +18,10 @@ use rustix::io::Errno;
 pub(super) enum Refused {
     /// A link may be in the way.
     Link,
-    /// Nothing there, or not a regular file, or not ours to see.
+    /// Nothing there, or not a regular file.
     NoFile,
+    /// Not ours to see.
+    Denied,
     /// The kernel asks to try again.
     Again,
     /// Descriptors or memory ran out.
@@ -200,6 +202,7 @@ fn refusal(errno: Errno) -> Refused {
         Errno::LOOP | Errno::NOTDIR | Errno::XDEV => Refused::Link,
         Errno::AGAIN | Errno::INTR | Errno::STALE => Refused::Again,
         Errno::MFILE | Errno::NFILE | Errno::NOMEM => Refused::Exhausted,
+        Errno::ACCESS | Errno::PERM => Refused::Denied,
         _ => Refused::NoFile,
     }
 }

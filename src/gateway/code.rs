@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use tokio::time::timeout;
+use tokio::time::timeout_at;
 
 use super::confirm::Confirming;
 use super::pipeline::{Board, Waiting};
@@ -20,7 +20,9 @@ use crate::engine::directory::{Directory, WorkspaceHandle};
 use crate::engine::indexer::ask::{self, Answered, Projects};
 use crate::engine::indexer::{BeginJob, CatchUp, FirstIndex, Indexed, Indexes, health};
 use crate::engine::workspace::{BeginCode, BegunCode};
-use crate::model::code::{ActiveJob, CodeAnswer, CodeError, CodeQuery, JobAnswer, JobMode, Metadata, Refusal, Schema};
+use crate::model::code::{
+    ActiveJob, CodeAnswer, CodeError, CodeQuery, Indexing, JobAnswer, JobMode, Metadata, Refusal, Schema,
+};
 use crate::model::error::ToolError;
 use crate::telemetry::CallTrace;
 
@@ -86,9 +88,13 @@ async fn begin(
     call: &CallTrace,
 ) -> Result<Indexed, ToolError> {
     let mut is_patient = true;
+    let patience = Instant::now() + Duration::from_millis(limits::CODE_WALK_WAIT_MS).min(deadline.left());
     loop {
-        if let Some(subscription) = workspace.watch.get() {
-            subscription.barrier().await;
+        match workspace.watch.get() {
+            // Until all that is indexed is followed, answers say that they may be stale: it isn't waited for longer than a walk.
+            Some(watch) if watch.index_degraded().is_some() => drop(timeout_at(patience, watch.barrier()).await),
+            Some(watch) => watch.barrier().await,
+            None => {}
         }
         let begin = BeginCode { call: call.clone(), is_patient };
         match workspace.actor.send(begin).await.map_err(|_| ToolError::internal())?? {
@@ -99,8 +105,7 @@ async fn begin(
             }
             BegunCode::Walking(walking) => {
                 board.write(Waiting::Preparing);
-                let patience = Duration::from_millis(limits::CODE_WALK_WAIT_MS).min(deadline.left());
-                is_patient = timeout(patience, walking).await.is_ok();
+                is_patient = timeout_at(patience, walking).await.is_ok();
             }
         }
     }
@@ -142,7 +147,7 @@ impl Asking<'_> {
             let Some(mut jobs) = asked else { return Ok(()) };
             self.board.write(Waiting::Index);
             let _waiting = self.call.wait_for_index();
-            let ended = tokio::time::timeout_at(until, jobs.changed()).await;
+            let ended = timeout_at(until, jobs.changed()).await;
             if !matches!(ended, Ok(Ok(()))) {
                 return Ok(());
             }
@@ -158,7 +163,12 @@ impl Asking<'_> {
             let projects = Projects { all: &projects, payload_bytes };
             projects.answer(&query, &|| ends.load(Relaxed))
         });
-        let Answered { mut answer, behind } = answered.await?.ok_or_else(ToolError::internal)?;
+        let Answered { mut answer, mut behind } = answered.await?.ok_or_else(ToolError::internal)?;
+        let is_lost = |metadata: &Metadata| metadata.indexing == Indexing::NotIndexed;
+        if self.indexed.state.is_indexed() && ask::metadata_of(&answer).is_some_and(is_lost) {
+            // It was there: somebody has removed it.
+            behind = (0..self.indexed.projects.len()).collect();
+        }
         if !behind.is_empty() {
             let reference = self.query.reference().filter(|reference| *reference != "live").map(str::to_owned);
             // A full mailbox holds the same already.

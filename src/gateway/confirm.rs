@@ -17,6 +17,7 @@ use crate::base::clock::Deadline;
 use crate::base::limits::MAX_CONFIRMED_ROWS;
 use crate::canon;
 use crate::engine::directory::WorkspaceHandle;
+use crate::engine::known_files::NOT_UTF8;
 use crate::model::answer::{Answer, Declared};
 use crate::model::code::{ResultType, Row, Rows};
 use crate::model::error::{ErrorCode, ToolError};
@@ -150,6 +151,9 @@ fn why(language: &str, error: &ToolError) -> String {
         }
         (ErrorCode::ProviderUnavailable, ..) => {
             format!("no language server answers for {language}: {}; run `{}`", error.message, text("command"))
+        }
+        (ErrorCode::NotFound, ..) if error.message == NOT_UTF8 => {
+            "the file is not UTF-8 text, so no language server is asked".to_owned()
         }
         (ErrorCode::NotFound | ErrorCode::WorkspaceDenied | ErrorCode::UriInvalid, ..) => {
             "the file is not there any more".to_owned()

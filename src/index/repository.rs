@@ -12,6 +12,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 
 use super::git::Git;
+use super::lock::WriterLock;
 use super::ranked::{RankError, SymbolIndex, SymbolWriter};
 use super::store::{FILE, Store, StoreError, is_full};
 use super::text::Segment;
@@ -42,7 +43,8 @@ pub(super) struct Repository {
     folder: PathBuf,
     readers: Mutex<Vec<(u64, Store)>>,
     symbols: Mutex<Option<(u64, Arc<SymbolIndex>)>>,
-    segments: Mutex<HashMap<String, Weak<Segment>>>,
+    /// By the incarnation and the file's name: an index that was begun anew uses the same names for other segments.
+    segments: Mutex<HashMap<(u64, String), Weak<Segment>>>,
 }
 
 impl Repository {
@@ -51,10 +53,23 @@ impl Repository {
         let place = Git::of(root).map_or_else(|| root.to_owned(), |git| git.common_dir());
         let name = sha256hex(place.as_os_str().as_encoded_bytes());
         let folder = folder.join(&name[..16]);
+        let (readers, symbols, segments) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let repository = Self { folder, readers, symbols, segments };
+        repository.make_folder()?;
+        Ok(repository)
+    }
+
+    /// Makes the folder, also where somebody has removed it since it was there.
+    fn make_folder(&self) -> std::io::Result<()> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true).mode(0o700);
-        builder.create(folder.join(SEGMENTS))?;
-        Ok(Self { folder, readers: Mutex::default(), symbols: Mutex::default(), segments: Mutex::default() })
+        builder.create(self.folder.join(SEGMENTS))
+    }
+
+    /// The lock of who writes; `None`: somebody else has it.
+    pub fn lock(&self) -> std::io::Result<Option<WriterLock>> {
+        self.make_folder()?;
+        WriterLock::take(&self.folder)
     }
 
     /// The folder.
@@ -74,6 +89,7 @@ impl Repository {
 
     /// A connection that writes. Whoever uses it holds the lock, or writes only about jobs.
     pub fn writer(&self) -> Result<Store, StoreError> {
+        self.make_folder()?;
         Store::open(&self.folder)
     }
 
@@ -118,9 +134,10 @@ impl Repository {
 
     /// The segment in this file, opened once for all who use it.
     pub fn segment(&self, file: &str) -> Result<Arc<Segment>, OpenError> {
+        let key = (self.incarnation(), file.to_owned());
         let mut segments = self.segments.lock();
         segments.retain(|_, segment| segment.strong_count() > 0);
-        if let Some(segment) = segments.get(file).and_then(Weak::upgrade) {
+        if let Some(segment) = segments.get(&key).and_then(Weak::upgrade) {
             return Ok(segment);
         }
         let segment = Segment::open(&self.segment_path(file)).map_err(|error| match error.kind() {
@@ -128,7 +145,7 @@ impl Repository {
             _ => OpenError::Store(error.into()),
         })?;
         let segment = Arc::new(segment);
-        segments.insert(file.to_owned(), Arc::downgrade(&segment));
+        segments.insert(key, Arc::downgrade(&segment));
         Ok(segment)
     }
 

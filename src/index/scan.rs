@@ -5,6 +5,7 @@
 //! sources may bring one that names nearly everything it holds. Hidden files count. Links are never followed, and no link is a file.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,8 +33,33 @@ pub(super) struct Found {
 pub(super) struct Walked {
     /// Ordered by path.
     pub files: Vec<Found>,
-    /// Files beyond the most that are indexed, or whose paths aren't UTF-8.
+    /// Files beyond the most that are indexed, or whose paths aren't UTF-8, and folders that may not be read.
     pub passed_over: usize,
+    /// Why not all could be looked at.
+    pub failure: Option<Failure>,
+}
+
+/// Why a walk didn't see everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The root itself can't be read.
+    Root,
+    /// The system fails, for all that is known, for the moment.
+    Below(io::ErrorKind),
+}
+
+impl Walked {
+    /// Notes what a walk met in place of an entry.
+    fn missed(&mut self, error: &ignore::Error) {
+        let kind = error.io_error().map(io::Error::kind);
+        match kind {
+            _ if error.depth() == Some(0) => self.failure = Some(Failure::Root),
+            // It went meanwhile.
+            None | Some(io::ErrorKind::NotFound) => {}
+            Some(io::ErrorKind::PermissionDenied) => self.passed_over += 1,
+            Some(kind) => self.failure = self.failure.or(Some(Failure::Below(kind))),
+        }
+    }
 }
 
 /// Walks the tree at `root` with so many threads. `None`: it was stopped.
@@ -42,12 +68,18 @@ pub(super) fn walk(root: &Path, threads: usize, stop: &Stop) -> Option<Walked> {
     let walker = builder(root).threads(threads).build_parallel();
     walker.run(|| {
         let beneath = Beneath::open(root);
-        let mut batch = Batch { walked: &walked, files: Vec::new(), passed_over: 0 };
+        let mut batch = Batch { to: &walked, own: Walked::default() };
         Box::new(move |entry| {
             if stop.is_set() {
                 return WalkState::Quit;
             }
-            let Ok(entry) = entry else { return WalkState::Continue };
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    batch.own.missed(&error);
+                    return WalkState::Continue;
+                }
+            };
             if !entry.file_type().is_some_and(|kind| kind.is_file()) {
                 return WalkState::Continue;
             }
@@ -55,10 +87,10 @@ pub(super) fn walk(root: &Path, threads: usize, stop: &Stop) -> Option<Walked> {
             match below.to_str() {
                 Some(path) => {
                     if let Some(stamp) = beneath.glance(below) {
-                        batch.files.push(Found { path: path.into(), stamp });
+                        batch.own.files.push(Found { path: path.into(), stamp });
                     }
                 }
-                None => batch.passed_over += 1,
+                None => batch.own.passed_over += 1,
             }
             WalkState::Continue
         })
@@ -90,7 +122,13 @@ pub(super) fn look(root: &Path, paths: &BTreeSet<String>, stop: &Stop) -> Option
         if stop.is_set() {
             return None;
         }
-        let Ok(entry) = entry else { continue };
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                walked.missed(&error);
+                continue;
+            }
+        };
         let below = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
         if let Some(path) = below.filter(|path| wanted.contains(*path))
             && let Some(stamp) = beneath.stat(Path::new(path))
@@ -127,16 +165,16 @@ const NEVER_ENTERED: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".sl"];
 
 /// What one thread found; handed over when the thread ends.
 struct Batch<'w> {
-    walked: &'w Mutex<Walked>,
-    files: Vec<Found>,
-    passed_over: usize,
+    to: &'w Mutex<Walked>,
+    own: Walked,
 }
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
-        let mut walked = self.walked.lock();
-        walked.files.append(&mut self.files);
-        walked.passed_over += self.passed_over;
+        let mut walked = self.to.lock();
+        walked.files.append(&mut self.own.files);
+        walked.passed_over += self.own.passed_over;
+        walked.failure = walked.failure.or(self.own.failure);
     }
 }
 

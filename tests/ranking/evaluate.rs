@@ -171,7 +171,7 @@ impl Indexed {
 
     /// Path, line of the name, and name of what is found.
     fn found(&self, query: &str) -> Vec<(String, u32, String)> {
-        let ask = RankedAsk { text: query, kind: None, language: None, filter: None, limit: LIMIT };
+        let ask = RankedAsk { text: query, kind: None, language: None, filter: None, files: true, limit: LIMIT };
         let hits = self.view.search(&ask, &Weights::default()).unwrap().hits;
         let told = hits.into_iter().map(|hit| {
             let path = self.view.manifest().entries()[hit.entry].path.to_string();

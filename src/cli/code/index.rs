@@ -58,7 +58,7 @@ fn tell(
         status.left_out.iter().map(|(why, files)| ((*why).to_owned(), (*files).into())).collect();
     let value = json!({
         "root": project.root(), "ref": status.metadata.reference, "files": published.files, "changed_files": published.changed,
-        "symbols": published.symbols, "left_out": left_out, "seconds": took.as_secs_f64(),
+        "symbols": published.symbols, "left_out": left_out, "passed_over": published.passed_over, "seconds": took.as_secs_f64(),
     });
     output::print_either(json, &value, || {
         let mut text = format!(
@@ -74,6 +74,10 @@ fn tell(
             let each: Vec<String> =
                 status.left_out.iter().map(|(why, files)| format!("{files} {}", why.replace('_', " "))).collect();
             text.push_str(&format!("not searched: {}\n", each.join(", ")));
+        }
+        if published.passed_over > 0 {
+            let what = "folders that may not be read, or files with names that aren't UTF-8 or beyond the most";
+            text.push_str(&format!("passed over: {} ({what})\n", published.passed_over));
         }
         text
     })

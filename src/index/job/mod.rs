@@ -103,6 +103,8 @@ pub struct Published {
     pub changed: u64,
     /// Symbols in the manifest's files.
     pub symbols: u64,
+    /// Files beyond the most that are indexed, or whose names aren't UTF-8, and folders that may not be read.
+    pub passed_over: u64,
 }
 
 /// Seconds since 1970.
@@ -183,12 +185,23 @@ fn forget_unended(store: &mut Store, begun: &Job) -> Result<(), StoreError> {
 
 fn locked(repository: &Repository, stop: &Stop) -> Result<WriterLock, JobError> {
     loop {
-        if let Some(lock) = WriterLock::take(repository.folder())? {
+        if let Some(lock) = repository.lock()? {
             return Ok(lock);
         }
         if stop.wait(LOCK_POLL) {
             return Err(JobError::Stopped);
         }
+    }
+}
+
+/// A walk that didn't see everything must not pass for one that did.
+fn failed(walked: &scan::Walked) -> Result<(), JobError> {
+    match walked.failure {
+        None => Ok(()),
+        Some(scan::Failure::Root) => Err(JobError::NoRoot),
+        Some(scan::Failure::Below(kind)) => Err(JobError::Index(format!(
+            "a folder of the working tree can't be read ({kind}); see `codeyard doctor`, then run `codeyard index`"
+        ))),
     }
 }
 
@@ -228,12 +241,13 @@ impl Work<'_> {
             symbols: head.map_or(0, |head| head.symbols),
             is_whole: false,
         };
-        if is_same && !self.order.is_forced {
+        let open = parse::open(self, store, &read.listing)?;
+        // A content whose bytes couldn't be read when it was to be parsed is tried again.
+        if is_same && open.is_empty() {
             // Nothing is published: whoever has the manifest in memory needn't read it again.
             store.write(|transaction| transaction.looked(&self.key, walked_at))?;
-            return Ok(Published { files: head.files, changed: read.changed, symbols: head.symbols });
+            return Ok(self.published(&head, read.changed));
         }
-        let open = parse::open(self, store, &read.listing)?;
         // A few edits are published once, with their symbols; more of them twice, so that their text needn't wait.
         let at_once = was_whole && open.len() <= PUBLISHED_AT_ONCE;
         if is_same {
@@ -250,7 +264,12 @@ impl Work<'_> {
             false => transaction.complete(&self.key, head.symbols),
         })?;
         tidy::tidy(self, store)?;
-        Ok(Published { files: head.files, changed: read.changed, symbols: head.symbols })
+        Ok(self.published(&head, read.changed))
+    }
+
+    fn published(&self, head: &ManifestHead, changed: u64) -> Published {
+        let passed_over = self.progress.snapshot().passed_over as u64;
+        Published { files: head.files, changed, symbols: head.symbols, passed_over }
     }
 
     /// The files to index, the commit, and the time of the look.
@@ -278,6 +297,7 @@ impl Work<'_> {
         let of = |found: scan::Found| Wanted { path: found.path, origin: Origin::Disk(found.stamp) };
         if let (Some(only), Some(_)) = (&self.order.only, head) {
             let looked = scan::look(&self.order.root, only, self.stop).ok_or(JobError::Stopped)?;
+            failed(&looked)?;
             // The others are taken to be as they were.
             let kept = before.iter().filter(|file| !only.contains(&*file.path));
             let mut wanted: Vec<Wanted> =
@@ -288,6 +308,7 @@ impl Work<'_> {
         }
         let walked = scan::walk(&self.order.root, self.settings.threads, self.stop).ok_or(JobError::Stopped)?;
         self.progress.passed_over(walked.passed_over);
+        failed(&walked)?;
         Ok((walked.files.into_iter().map(of).collect(), commit, at))
     }
 }

@@ -6,7 +6,6 @@ use std::path::Path;
 use super::{JobError, Work};
 use crate::base::limits::{MAX_LOOSE_CONTENTS, MAX_SEGMENTS};
 use crate::index::git::Git;
-use crate::index::lock::WriterLock;
 use crate::index::manifest::ContentNo;
 use crate::index::repository::Repository;
 use crate::index::store::{Held, LIVE, ManifestHead, SegmentRow, Store};
@@ -90,7 +89,7 @@ pub(in crate::index) fn sweep(
     repository: &Repository,
     is_gone: &dyn Fn(&ManifestHead) -> bool,
 ) -> Result<Option<Swept>, JobError> {
-    let Some(_lock) = WriterLock::take(repository.folder())? else { return Ok(None) };
+    let Some(_lock) = repository.lock()? else { return Ok(None) };
     let mut store = repository.writer()?;
     let bytes_before = repository.bytes_on_disk();
     let mut swept = forget(repository, &mut store, is_gone)?;

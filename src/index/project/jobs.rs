@@ -8,7 +8,6 @@ use super::Project;
 use super::dirty::Taken;
 use crate::base::clock::utc;
 use crate::index::job::{self, JobError, Order, Progress, Published, Stop};
-use crate::index::lock::WriterLock;
 use crate::index::store::{Job, LIVE, StoreError};
 use crate::model::code::{ActiveJob, InterruptedJob, JobMode, JobStatus, Schema};
 
@@ -89,7 +88,7 @@ impl Project {
 
     fn begin_anew(&self) -> Result<(), JobError> {
         loop {
-            if WriterLock::take(self.repository.folder())?.is_some() {
+            if self.repository.lock()?.is_some() {
                 self.views.lock().clear();
                 return Ok(self.repository.begin_anew()?);
             }

@@ -43,7 +43,10 @@ impl Project {
             case: query.case,
             word: query.word,
         };
-        let pattern = Pattern::new(&ask).map_err(|why| invalid(&why.to_string(), here))?;
+        let pattern = Pattern::new(&ask).map_err(|why| {
+            let allowed = "one line of text; with mode regex, an expression as ripgrep reads it";
+            invalid(&why.to_string(), ("query", "no_pattern", allowed), here)
+        })?;
         let segments = view.segments.iter().map(|segment| &**segment);
         let narrowed = Narrowed::by(segments, pattern.plan()).map_err(|_| store_broken(&StoreError::Damaged, here))?;
         let is_live = view.head.key.reference == LIVE;

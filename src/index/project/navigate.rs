@@ -75,7 +75,7 @@ impl Navigator<'_> {
     /// The index can't be read.
     pub fn defined(&self, name: &str, limit: usize) -> Result<Vec<Found>, Box<Refusal>> {
         let found = self.symbols_by(|view| {
-            let ask = RankedAsk { text: name, kind: None, language: None, filter: None, limit };
+            let ask = RankedAsk { text: name, kind: None, language: None, filter: None, files: false, limit };
             view.ranked.locate(&ask, &Weights::default())
         })?;
         Ok(found.into_iter().filter(|(known, at)| known.facts.symbols[*at].name == name).collect())
@@ -87,7 +87,7 @@ impl Navigator<'_> {
     /// The index can't be read.
     pub fn matching(&self, words: &str, limit: usize) -> Result<Vec<Found>, Box<Refusal>> {
         self.symbols_by(|view| {
-            let ask = RankedAsk { text: words, kind: None, language: None, filter: None, limit };
+            let ask = RankedAsk { text: words, kind: None, language: None, filter: None, files: false, limit };
             view.ranked.search(&ask, &Weights::default())
         })
     }

@@ -146,7 +146,6 @@ impl<'r> Rows<'r> {
             root: self.project.shown_root(),
             line_start: 1,
             line_end: u32::try_from(lines).unwrap_or(u32::MAX),
-            kind: Some(SymbolKind::Module),
             name: name.to_owned(),
             result_id: place_id(&entry.path, 0, ""),
             ..Row::default()
@@ -200,7 +199,7 @@ impl<'r> Rows<'r> {
 
     /// The one definition of this name, if there is just one.
     fn only(&self, name: &str) -> Result<Option<Related>, StoreError> {
-        let ask = RankedAsk { text: name, kind: None, language: None, filter: None, limit: 2 };
+        let ask = RankedAsk { text: name, kind: None, language: None, filter: None, files: false, limit: 2 };
         let found = self.view.ranked.locate(&ask, &Weights::default()).map_err(|_| StoreError::Damaged)?;
         let [hit] = found.hits.as_slice() else { return Ok(None) };
         let Some(ordinal) = hit.ordinal else { return Ok(None) };

@@ -23,7 +23,8 @@ impl Project {
     pub fn search(&self, query: &SearchQuery, ends: Ends<'_>) -> Result<Rows, Box<Refusal>> {
         let here = self.here(query.shape.reference.as_deref(), query.shape.freshness)?;
         let language = language(&query.shape, &here)?;
-        let filter = filter::PathFilter::new(&query.globs).map_err(|why| invalid(&why, &here))?;
+        let filter = filter::PathFilter::new(&query.globs)
+            .map_err(|why| invalid(&why, ("paths", "no_glob", "globs such as src/**/*.rs"), &here))?;
         let Some(view) = here.view.clone() else {
             return Ok(nothing(&query.shape, Some(classify(&query.text)), here.metadata));
         };
@@ -45,6 +46,7 @@ impl Project {
             kind: None,
             language,
             filter: (!query.globs.is_empty()).then_some(&passes),
+            files: query.mode != SearchMode::Symbol,
             limit: query.shape.limit * SPARE,
         };
         let found =
@@ -76,7 +78,7 @@ impl Project {
         let (text, code) = match &query.by {
             LocateBy::Name(name) => {
                 let limit = query.shape.limit * SPARE;
-                let ask = RankedAsk { text: name, kind: query.kind, language, filter: None, limit };
+                let ask = RankedAsk { text: name, kind: query.kind, language, filter: None, files: false, limit };
                 let found = view
                     .ranked
                     .locate(&ask, &self.settings().weights)
@@ -186,14 +188,20 @@ fn language(shape: &Shape, here: &Here<'_>) -> Result<Option<Language>, Box<Refu
             known()
         );
         Box::new(
-            Refusal::new(CodeError::InvalidInput, message).with("argument", "language").beside(here.metadata.clone()),
+            Refusal::new(CodeError::InvalidInput, message)
+                .with("argument", "language")
+                .with("reason", "unknown_language")
+                .with("allowed", known())
+                .beside(here.metadata.clone()),
         )
     };
     Language::by_name(name).ok_or_else(unknown).map(Some)
 }
 
-pub(super) fn invalid(why: &str, here: &Here<'_>) -> Box<Refusal> {
-    Box::new(Refusal::new(CodeError::InvalidInput, why).beside(here.metadata.clone()))
+/// The refusal of an argument that can't be read as what it is meant to be.
+pub(super) fn invalid(why: &str, (argument, reason, allowed): (&str, &str, &str), here: &Here<'_>) -> Box<Refusal> {
+    let refusal = Refusal::new(CodeError::InvalidInput, why).with("argument", argument).with("reason", reason);
+    Box::new(refusal.with("allowed", allowed).beside(here.metadata.clone()))
 }
 
 pub(super) fn store_broken(error: &StoreError, here: &Here<'_>) -> Box<Refusal> {

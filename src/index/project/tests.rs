@@ -500,3 +500,62 @@ fn a_file_that_changed_unnoticed_is_counted_as_it_is_now() {
     );
     assert_eq!(total(&project), 10);
 }
+
+#[test]
+fn segments_of_an_index_that_was_begun_anew_are_read_anew() {
+    let files: Vec<(String, String)> = (0..300).map(|at| (format!("{at}.txt"), format!("text {at}\n"))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let place = Place::new(&files);
+    let server = place.project();
+    sync(&server, None);
+    assert_eq!(lines(&server, "text 299"), ["299.txt:1:text 299"]);
+    // Another process begins anew, and finds the files in another order.
+    fs::remove_dir_all(server.repository.folder()).unwrap();
+    place.write("0aaa.txt", "an early one\n");
+    fs::remove_file(place.root.join("299.txt")).unwrap();
+    sync(&place.project(), None);
+    assert_eq!(lines(&server, "early one"), ["0aaa.txt:1:an early one"]);
+    assert_eq!(lines(&server, "text 298"), ["298.txt:1:text 298"]);
+    // It is made anew by this one, too.
+    fs::remove_dir_all(server.repository.folder()).unwrap();
+    sync(&server, None);
+    assert_eq!(lines(&server, "early one"), ["0aaa.txt:1:an early one"]);
+}
+
+#[test]
+fn what_could_not_be_parsed_is_tried_again() {
+    let place = Place::new(&[("a.rs", "fn early() {}\n")]);
+    let project = place.project();
+    sync(&project, None);
+    let store = project.repository.writer().unwrap();
+    let content = project.found(None, None).unwrap().unwrap().2.manifest.entries()[0].content;
+    // As if its bytes had been away when it was to be parsed.
+    store.forget_parsed(content);
+    sync(&project, None);
+    assert!(store.symbol_counts().unwrap().iter().any(|(no, symbols)| (*no, *symbols) == (content, 1)));
+}
+
+#[test]
+fn what_may_not_be_read_is_said_and_a_root_that_may_not_ends_the_job() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new(&[("a.txt", "one\n"), ("b.txt", "two\n"), ("deep/c.txt", "three\n")]);
+    let project = place.project();
+    let allow =
+        |path: &str, mode| fs::set_permissions(place.root.join(path), fs::Permissions::from_mode(mode)).unwrap();
+    sync(&project, None);
+    allow("b.txt", 0);
+    allow("deep", 0);
+    if fs::read(place.root.join("b.txt")).is_ok() {
+        // A privileged user may read everything.
+        return;
+    }
+    let published = sync(&project, None);
+    assert_eq!((published.files, published.passed_over), (1, 1));
+    assert_eq!(project.status(None).unwrap().left_out, [("unreadable", 1)]);
+    allow("", 0);
+    let ticket = project.prepare(None, false).unwrap_or_else(|active| panic!("{active:?}"));
+    assert_eq!(project.run(&ticket), Err(JobError::NoRoot));
+    allow("", 0o755);
+    assert_eq!(lines(&project, "one"), ["a.txt:1:one"]);
+    allow("deep", 0o755);
+}

@@ -40,6 +40,8 @@ pub struct RankedAsk<'a> {
     pub language: Option<Language>,
     /// Only files that pass.
     pub filter: Option<&'a dyn Fn(&Entry) -> bool>,
+    /// Files may be meant, too.
+    pub files: bool,
     /// At most so many hits.
     pub limit: usize,
 }

@@ -106,7 +106,7 @@ fn made<'a>(files: impl Iterator<Item = &'a File>, every: usize) -> Made {
 }
 
 fn ask(text: &str) -> RankedAsk<'_> {
-    RankedAsk { text, kind: None, language: None, filter: None, limit: 10 }
+    RankedAsk { text, kind: None, language: None, filter: None, files: true, limit: 10 }
 }
 
 /// What is found, as `path#symbol`; a file is its path alone.

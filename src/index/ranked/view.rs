@@ -143,7 +143,7 @@ impl View {
     pub fn search(&self, ask: &RankedAsk, weights: &Weights) -> Result<Ranked, RankError> {
         let asked = Asked::read(cut(ask.text, MAX_RANKED_TEXT_BYTES));
         let mut work = Work::new(self, ask, &asked);
-        if ask.kind.is_none() && matches!(asked.intent, Intent::Path | Intent::Symbol) {
+        if ask.files && ask.kind.is_none() && matches!(asked.intent, Intent::Path | Intent::Symbol) {
             work.files(&Scoring::new(&asked, weights, ask.kind, &[], 0));
         }
         let mut is_cut = false;

@@ -114,6 +114,12 @@ impl Store {
         Ok(Some(unpack(packed, MAX_PACKED_FACTS_BYTES)?))
     }
 
+    /// As if a content had never been parsed.
+    #[cfg(test)]
+    pub fn forget_parsed(&self, no: ContentNo) {
+        self.0.execute("UPDATE contents SET symbols = NULL WHERE no = ?", [no]).unwrap();
+    }
+
     /// The contents that no segment covers, ordered.
     pub fn loose(&self) -> Result<Vec<ContentNo>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT no FROM contents WHERE segment IS NULL ORDER BY no")?;

@@ -22,6 +22,7 @@ CREATE TABLE blobs (
     size INTEGER NOT NULL,
     PRIMARY KEY (oid, language)
 ) WITHOUT ROWID;
+CREATE INDEX blobs_of ON blobs (no);
 CREATE TABLE segments (id INTEGER PRIMARY KEY, file TEXT NOT NULL UNIQUE, contents INTEGER NOT NULL, bytes INTEGER NOT NULL);
 CREATE TABLE manifests (
     id INTEGER PRIMARY KEY,
