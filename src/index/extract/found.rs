@@ -4,7 +4,7 @@
 
 use tree_sitter::{Node, QueryMatch};
 
-use super::grammar::{Action, Compiled};
+use super::grammar::{Action, Compiled, Heart};
 use crate::base::limits::{MAX_FILE_REFERENCES, MAX_FILE_SYMBOLS};
 use crate::index::facts::Role;
 use crate::model::code::SymbolKind;
@@ -100,7 +100,7 @@ impl Finds {
         }
         let Some((node, mut kind, mut is_definition)) = symbol else { return };
         if let Some(outer) = declarator {
-            let Some((inner, is_function)) = heart(outer) else { return };
+            let Some((inner, is_function)) = heart(outer, compiled) else { return };
             name = Some(inner);
             let is_value = matches!(kind, SymbolKind::Variable | SymbolKind::Field);
             if is_function && is_value {
@@ -114,7 +114,7 @@ impl Finds {
             return;
         }
         let whole = span(node);
-        let body = body.or_else(|| node.child_by_field_name("body")).map(|body| span(body).start);
+        let body = body.or_else(|| node.child_by_field_id(compiled.body?.get())).map(|body| span(body).start);
         let (first, last) = (node.start_position(), node.end_position());
         // A block that ends with its last line break ends on that line.
         let last = if last.column == 0 && last.row > first.row { last.row - 1 } else { last.row };
@@ -147,33 +147,23 @@ impl Finds {
 }
 
 /// The name at the heart of a declarator of C, and whether what it declares is a function.
-fn heart(outer: Node<'_>) -> Option<(Node<'_>, bool)> {
+fn heart<'t>(outer: Node<'t>, compiled: &Compiled) -> Option<(Node<'t>, bool)> {
     const DEEPEST: usize = 64;
     let (mut node, mut is_function) = (outer, false);
     for _ in 0..DEEPEST {
-        match node.kind() {
-            "identifier"
-            | "field_identifier"
-            | "type_identifier"
-            | "qualified_identifier"
-            | "destructor_name"
-            | "operator_name"
-            | "template_function"
-            | "template_method"
-            | "primitive_type" => {
-                return Some((node, is_function));
-            }
-            "operator_cast" => return Some((node, true)),
-            "function_declarator" | "abstract_function_declarator" => is_function = true,
+        match compiled.heart(node) {
+            Heart::Name => return Some((node, is_function)),
+            Heart::Cast => return Some((node, true)),
+            Heart::Function => is_function = true,
             // What is pointed to may be a function, the pointer isn't one.
-            "pointer_declarator" | "reference_declarator" | "array_declarator" => is_function = false,
-            _ => {}
+            Heart::Pointer => is_function = false,
+            Heart::Modifier | Heart::Other => {}
         }
-        let inner = node.child_by_field_name("declarator");
+        let inner = compiled.declarator.and_then(|field| node.child_by_field_id(field.get()));
         node = inner.or_else(|| {
             (0..node.named_child_count()).rev().find_map(|at| {
                 let child = node.named_child(u32::try_from(at).ok()?)?;
-                (child.kind() != "ms_call_modifier" && child.kind() != "attribute_specifier").then_some(child)
+                (compiled.heart(child) != Heart::Modifier).then_some(child)
             })
         })?;
     }

@@ -3,9 +3,10 @@
 //! A query is a file below `config/queries`; its captures say what a node is. [`Action`] lists the captures there are; any other name
 //! is an error, which the tests see, and which a running process reports as a missing grammar.
 
+use std::num::NonZeroU16;
 use std::sync::OnceLock;
 
-use tree_sitter::{Query, QueryProperty};
+use tree_sitter::{Node, Query, QueryProperty};
 
 use crate::index::facts::Role;
 use crate::index::language::Language;
@@ -54,6 +55,58 @@ pub(super) struct Compiled {
     pub(super) flat: Vec<bool>,
     /// By the pattern's number: what follows it in the file belongs to it (`#set! rest`).
     pub(super) rest: Vec<bool>,
+    /// By the number of a node's kind: what it is in a declarator of C. Kinds are asked about far too often to compare their names.
+    pub(super) hearts: Vec<Heart>,
+    /// The field `body`.
+    pub(super) body: Option<NonZeroU16>,
+    /// The field `declarator`.
+    pub(super) declarator: Option<NonZeroU16>,
+}
+
+/// What a node is in a declarator of C.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heart {
+    /// The name.
+    Name,
+    /// The name of a function that converts.
+    Cast,
+    /// Around what is a function.
+    Function,
+    /// Around what is pointed to, referred to or counted.
+    Pointer,
+    /// Not for us.
+    Modifier,
+    /// Something else.
+    Other,
+}
+
+impl Heart {
+    fn of(kind: &str) -> Self {
+        match kind {
+            "identifier"
+            | "field_identifier"
+            | "type_identifier"
+            | "qualified_identifier"
+            | "destructor_name"
+            | "operator_name"
+            | "template_function"
+            | "template_method"
+            | "primitive_type" => Self::Name,
+            "operator_cast" => Self::Cast,
+            "function_declarator" | "abstract_function_declarator" => Self::Function,
+            "pointer_declarator" | "reference_declarator" | "array_declarator" => Self::Pointer,
+            "ms_call_modifier" | "attribute_specifier" => Self::Modifier,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl Compiled {
+    /// What this node is in a declarator of C.
+    pub(super) fn heart(&self, node: Node<'_>) -> Heart {
+        // A node of an error has a number of its own, beyond all kinds.
+        self.hearts.get(usize::from(node.kind_id())).copied().unwrap_or(Heart::Other)
+    }
 }
 
 fn source_of(language: Language) -> Option<(tree_sitter::Language, &'static str)> {
@@ -128,7 +181,11 @@ pub(super) fn compile(language: Language) -> Result<Compiled, String> {
         (0..query.pattern_count()).map(|at| query.property_settings(at).iter().any(says)).collect()
     };
     let (flat, rest) = (that_say("flat"), that_say("rest"));
-    Ok(Compiled { grammar, query, actions, flat, rest })
+    let kinds = (0..grammar.node_kind_count()).map(|kind| u16::try_from(kind).ok());
+    let hearts = kinds.map(|kind| Heart::of(kind.and_then(|kind| grammar.node_kind_for_id(kind)).unwrap_or_default()));
+    let (hearts, body) = (hearts.collect(), grammar.field_id_for_name("body"));
+    let declarator = grammar.field_id_for_name("declarator");
+    Ok(Compiled { grammar, query, actions, flat, rest, hearts, body, declarator })
 }
 
 static ALL: [OnceLock<Option<Compiled>>; Language::ALL.len()] = [const { OnceLock::new() }; Language::ALL.len()];

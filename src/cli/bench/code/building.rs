@@ -16,8 +16,9 @@ use crate::lsp::proc_tree;
 
 /// Pause between two looks.
 const LOOK: Duration = Duration::from_millis(20);
-/// A look for symbols reads more than one for text, and is taken after so many of those.
-const SYMBOLS_LOOK: usize = 10;
+/// A look for symbols reads more than one for text, and takes time from who makes them: between two of them this part of the time
+/// since the beginning passes.
+const SYMBOLS_LOOK: u32 = 100;
 /// Longest time of making an index.
 const PATIENCE: Duration = Duration::from_secs(1_800);
 /// Less source is parsed too soon to be measured.
@@ -96,7 +97,7 @@ async fn watch(corpus: &Corpus, state: &std::path::Path) -> Result<(Seen, Projec
     let connection = start_own(&["index", "--json"], &corpus.root, state).await?;
     let process = connection.process.clone();
     let own = || process.id().and_then(|outer| proc_tree::descendants(outer).first().map(|process| process.pid));
-    let (mut pid, mut looks) = (None, 0);
+    let (mut pid, mut next) = (None, Duration::ZERO);
     loop {
         if tokio::time::timeout(LOOK, process.exited()).await.is_ok() {
             break;
@@ -111,8 +112,8 @@ async fn watch(corpus: &Corpus, state: &std::path::Path) -> Result<(Seen, Projec
         if seen.text_s == 0.0 && open.as_ref().is_some_and(is_searchable) {
             seen.text_s = began.elapsed().as_secs_f64();
         }
-        looks += 1;
-        if seen.text_s > 0.0 && seen.symbols_s == 0.0 && looks % SYMBOLS_LOOK == 0 {
+        if seen.text_s > 0.0 && seen.symbols_s == 0.0 && began.elapsed() >= next {
+            next = began.elapsed() + began.elapsed() / SYMBOLS_LOOK;
             // A manifest's symbols are counted once all are there.
             let is_whole = open.as_ref().is_some_and(|project| {
                 project.stats().is_ok_and(|stats| stats.manifests.iter().any(|(_, _, symbols)| *symbols > 0))
