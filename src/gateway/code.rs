@@ -164,13 +164,13 @@ impl Asking<'_> {
             projects.answer(&query, &|| ends.load(Relaxed))
         });
         let Answered { mut answer, mut behind } = answered.await?.ok_or_else(ToolError::internal)?;
+        let reference = self.query.reference().filter(|reference| *reference != "live").map(str::to_owned);
         let is_lost = |metadata: &Metadata| metadata.indexing == Indexing::NotIndexed;
-        if self.indexed.state.is_indexed() && ask::metadata_of(&answer).is_some_and(is_lost) {
-            // It was there: somebody has removed it.
+        if reference.is_none() && self.indexed.state.is_indexed() && ask::metadata_of(&answer).is_some_and(is_lost) {
+            // The working tree's index was there: somebody has removed it.
             behind = (0..self.indexed.projects.len()).collect();
         }
         if !behind.is_empty() {
-            let reference = self.query.reference().filter(|reference| *reference != "live").map(str::to_owned);
             // A full mailbox holds the same already.
             drop(self.indexed.indexer.try_send(CatchUp { roots: behind, reference }));
         }
