@@ -126,6 +126,19 @@ fn the_first_question_indexes_and_later_ones_see_every_edit() {
 }
 
 #[test]
+fn an_index_that_somebody_removed_is_made_again() {
+    in_real_time(|| async {
+        let yard = Plan::new(site()).open().await;
+        ask(&yard, "search_code", text("alpha")).await;
+        settled(&yard).await;
+        std::fs::remove_dir_all(indexes(&yard)).unwrap();
+        let told = until(&yard, "search_code", text("beta"), |told| !rows(told).is_empty()).await;
+        assert_eq!(rows(&told), ["notes.txt:1", "src/a.rs:2"]);
+        settled(&yard).await;
+    });
+}
+
+#[test]
 fn a_branch_is_what_the_working_tree_shows() {
     in_real_time(|| async {
         let site = site();
