@@ -137,7 +137,7 @@ impl Asking<'_> {
 
     /// Has roots indexed that never were, and waits for that as long as there is time.
     async fn first_index(&self) -> Result<(), ToolError> {
-        if self.query.reference().is_some_and(|reference| reference != "live") {
+        if self.query.reference().is_some() {
             return Ok(());
         }
         let most = Duration::from_millis(limits::FIRST_INDEX_WAIT_MS);
@@ -164,7 +164,7 @@ impl Asking<'_> {
             projects.answer(&query, &|| ends.load(Relaxed))
         });
         let Answered { mut answer, mut behind } = answered.await?.ok_or_else(ToolError::internal)?;
-        let reference = self.query.reference().filter(|reference| *reference != "live").map(str::to_owned);
+        let reference = self.query.reference().map(str::to_owned);
         let is_lost = |metadata: &Metadata| metadata.indexing == Indexing::NotIndexed;
         if reference.is_none() && self.indexed.state.is_indexed() && ask::metadata_of(&answer).is_some_and(is_lost) {
             // The working tree's index was there: somebody has removed it.

@@ -79,9 +79,8 @@ impl Confirming<'_> {
     fn files(&self, rows: &[Row], unconfirmed: &mut Unconfirmed) -> Vec<File> {
         let mut files: Vec<File> = Vec::new();
         let mut left = MAX_CONFIRMED_ROWS;
-        let is_elsewhere = self.reference.is_some_and(|reference| reference != "live");
         for (at, row) in rows.iter().enumerate() {
-            if is_elsewhere {
+            if self.reference.is_some() {
                 unconfirmed.add(ELSEWHERE);
             } else if row.result_type != ResultType::Symbol {
                 unconfirmed.add(NO_SYMBOL);

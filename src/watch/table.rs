@@ -380,6 +380,10 @@ mod tests {
     use crate::watch::queue::Queue;
     use crate::watch::routes::Routes;
 
+    fn ground<'a>(queue: &'a Queue, routes: &'a Routes, closed: &'a AtomicBool) -> Ground<'a> {
+        Ground { queue, routes, subscription: 1, closed, is_source: &|_| true, is_indexed: false }
+    }
+
     #[test]
     fn too_many_files_are_said_and_bounded() {
         let dir = tempfile::tempdir().unwrap();
@@ -389,14 +393,7 @@ mod tests {
             std::fs::write(root.join(name), "").unwrap();
         }
         let (queue, routes, closed) = (Queue::open().unwrap(), Routes::default(), AtomicBool::new(false));
-        let ground = Ground {
-            queue: &queue,
-            routes: &routes,
-            subscription: 1,
-            closed: &closed,
-            is_source: &|_| true,
-            is_indexed: false,
-        };
+        let ground = ground(&queue, &routes, &closed);
         let mut pending = Pending::default();
         let mut table = Table { files_max: 3, ..Table::new(vec![root.clone()]) };
         table.sync_all(&ground, &mut pending);
@@ -422,14 +419,7 @@ mod tests {
         }
         std::fs::write(root.join(".gitignore"), "?en/\n").unwrap();
         let (queue, routes, closed) = (Queue::open().unwrap(), Routes::default(), AtomicBool::new(false));
-        let ground = Ground {
-            queue: &queue,
-            routes: &routes,
-            subscription: 1,
-            closed: &closed,
-            is_source: &|_| true,
-            is_indexed: false,
-        };
+        let ground = ground(&queue, &routes, &closed);
         let mut pending = Pending::default();
         let mut table = Table { ignored_max: 4, ..Table::new(vec![root.clone()]) };
         table.sync_all(&ground, &mut pending);
@@ -454,14 +444,7 @@ mod tests {
     fn a_closed_subscription_sets_no_watch() {
         let dir = tempfile::tempdir().unwrap();
         let (queue, routes, closed) = (Queue::open().unwrap(), Routes::default(), AtomicBool::new(true));
-        let ground = Ground {
-            queue: &queue,
-            routes: &routes,
-            subscription: 1,
-            closed: &closed,
-            is_source: &|_| true,
-            is_indexed: false,
-        };
+        let ground = ground(&queue, &routes, &closed);
         Table::new(vec![dir.path().to_owned()]).sync_all(&ground, &mut Pending::default());
         assert_eq!(routes.len(), 0);
     }

@@ -68,7 +68,7 @@ fn rows(told: &Value) -> Vec<String> {
     rows.iter().map(|row| format!("{}:{}", row["path"].as_str().unwrap(), row["line_start"])).collect()
 }
 
-fn git(site: &Site, arguments: &[&str]) {
+pub fn git(site: &Site, arguments: &[&str]) {
     #[expect(clippy::disallowed_methods, reason = "the test plays the user who runs git")]
     let mut command = Command::new("git");
     command.current_dir(&site.root).args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);

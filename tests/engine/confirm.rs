@@ -2,7 +2,6 @@
 //! that rows are there whatever servers do. Indexes are built in real time; then time is paused.
 
 use std::fs::File;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::code::git;
 use crate::fake_server::*;
 use crate::harness::*;
 
@@ -315,15 +315,6 @@ fn rows_of_all_roots_are_confirmed_in_their_own() {
         assert_eq!(fake.record().count(SYMBOLS), 2);
         drop(second);
     });
-}
-
-fn git(site: &Site, arguments: &[&str]) {
-    #[expect(clippy::disallowed_methods, reason = "the test plays the user who runs git")]
-    let mut command = Command::new("git");
-    command.current_dir(&site.root).args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
-    command.env("GIT_CONFIG_GLOBAL", "/dev/null").args(["-c", "init.defaultBranch=main"]);
-    let done = command.args(arguments).output().unwrap();
-    assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,21 @@ use crate::harness::{Plan, Yard};
 /// Attributes whose values differ from run to run.
 const VOLATILE: [&str; 5] =
     ["codeyard.epochs", "codeyard.queue_ms", "codeyard.server_ms", "codeyard.bytes", "codeyard.index_ms"];
+
+/// Where a log is written to that is read afterwards.
+#[derive(Clone, Default)]
+pub struct Memory(pub Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 #[derive(Debug, Clone, Default)]
 pub struct Caught(Arc<Mutex<Vec<SpanData>>>);

@@ -1,35 +1,19 @@
 //! What is told of the calls of the catalog `code`: every tool's span with its children, and every call's line in the log.
 
-use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
 use codeyard::store::{INDEX, StateDir};
 use codeyard::telemetry::settings::Settings;
 use codeyard::telemetry::{LineFormat, LogQueue, names};
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::caught::{Watched, attribute, servers, took, written};
+use crate::caught::{Memory, Watched, attribute, servers, took, written};
 use crate::harness::*;
 use crate::spans::golden;
 
 /// Calls that the golden files show, by the id of their request.
 const SHOWN: &str = "shown ";
-
-#[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Asks a tool of `code`. `what` marks a call that is to be shown.
 async fn ask(yard: &Yard, tool: &str, arguments: Value, what: Option<&str>) -> Value {

@@ -1,7 +1,6 @@
 //! Nothing that is nobody's business leaves: arguments, tokens, source text and paths outside the roots are put in
 //! everywhere they can be, and everything that comes out is searched for them.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use codeyard::base::ids::PrincipalId;
@@ -12,25 +11,11 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::caught::Watched;
+use crate::caught::{Memory, Watched};
 use crate::fake_server::*;
 use crate::harness::*;
 
 const SECRET: &str = "zebra7f3a";
-
-#[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 struct Lines(Arc<LogQueue>);
 

@@ -28,8 +28,9 @@ const FEWEST_NEW: u64 = 4_096;
 /// Keeps the index small after a job: unused contents are forgotten from time to time, and segments merged when there are many.
 pub(super) fn tidy(work: &Work<'_>, store: &mut Store) -> Result<(), JobError> {
     let (given, swept) = store.given()?;
-    let known = store.all_contents()?.len() as u64;
-    if given - swept.min(given) > FEWEST_NEW.max(known / 4) {
+    let new = given.saturating_sub(swept);
+    // How many there are is asked only where it may matter: this comes after every edit.
+    if new > FEWEST_NEW && new > store.all_contents()?.len() as u64 / 4 {
         let git = Git::of(&work.order.root);
         forget(work.repository, store, &|head| is_gone(git.as_ref(), head))?;
     }

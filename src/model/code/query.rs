@@ -270,9 +270,10 @@ impl CodeQuery {
         }
     }
 
-    /// What the question is about: a branch, a tag, a commit, or `None` for the working tree. `health_check` asks about none.
+    /// What the question is about: a branch, a tag, a commit, or `None` for the working tree, however it was asked for. `health_check`
+    /// asks about none.
     pub fn reference(&self) -> Option<&str> {
-        match self {
+        let named = match self {
             Self::Search(query) => query.shape.reference.as_deref(),
             Self::Locate(query) => query.shape.reference.as_deref(),
             Self::Outline(query) => query.reference.as_deref(),
@@ -280,6 +281,7 @@ impl CodeQuery {
                 reference.as_deref()
             }
             Self::Health { .. } => None,
-        }
+        };
+        named.filter(|reference| *reference != "live")
     }
 }
