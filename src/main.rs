@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // Before anything else: a guard is one thread, without a runtime.
-    if let Some(code) = codeyard::lsp::guard::from_command_line(std::env::args_os()) {
+    if let Some(code) = codeyard_process::guard::from_command_line(std::env::args_os()) {
         return code;
     }
-    codeyard::cli::run(std::env::args_os())
+    codeyard_cli::run(std::env::args_os())
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use codeyard::lsp::install::{Installer, Located, Source};
-use codeyard::lsp::registry::Registry;
+use codeyard_lsp::install::{Installer, Located, Source};
+use codeyard_lsp::registry::Registry;
 
 #[test]
 fn ty_is_installed_from_pypi_and_runs() {

@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use crate::model::error::ToolError;
-use crate::model::found::CallItem;
-use crate::model::position::Range;
-use crate::model::uri::CanonicalUri;
+use codeyard_model::error::ToolError;
+use codeyard_model::found::CallItem;
+use codeyard_model::position::Range;
+use codeyard_model::uri::CanonicalUri;
 
 use super::gated::gated;
 use super::order::sort_dedup;
@@ -86,7 +86,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::canon::testing::{FakeGate, shuffled, some_range, some_uri};
+    use crate::testing::{FakeGate, shuffled, some_range, some_uri};
 
     fn raw(uri: &str, line: u32) -> RawItem {
         let range = Range::new(line, 0, line, 9);

@@ -4,8 +4,8 @@
 //! a constructor doesn't confirm its class. What a server puts around a name (a receiver, parameters, what it stands in) isn't
 //! part of it.
 
-use crate::model::code::{Row, SymbolKind};
-use crate::model::found::OutlineEntry;
+use codeyard_model::code::{Row, SymbolKind};
+use codeyard_model::found::OutlineEntry;
 
 /// Whether one of `symbols` is that of `row`.
 pub fn declares(symbols: &[OutlineEntry], row: &Row) -> bool {
@@ -87,7 +87,7 @@ fn unquoted(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::position::Range;
+    use codeyard_model::position::Range;
 
     fn row(name: &str, lines: (u32, u32), name_line: u32) -> Row {
         let (line_start, line_end) = lines;

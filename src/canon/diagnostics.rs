@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::digest::stable_id;
-use crate::model::diagnostic::{Diagnostic, FileDiagnostics, RawDiagnostic, RawFileDiagnostics};
-use crate::model::error::ToolError;
-use crate::model::position::{Position, Range};
-use crate::model::uri::CanonicalUri;
+use codeyard_base::digest::stable_id;
+use codeyard_model::diagnostic::{Diagnostic, FileDiagnostics, RawDiagnostic, RawFileDiagnostics};
+use codeyard_model::error::ToolError;
+use codeyard_model::position::{Position, Range};
+use codeyard_model::uri::CanonicalUri;
 
 use super::gated::{Texts, Verdict};
 use super::order::{MissingLast, non_empty, sort_dedup};
@@ -114,8 +114,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::canon::testing::{FakeGate, file, shuffled, some_range, some_text, some_uri};
-    use crate::model::error::ErrorCode;
+    use crate::testing::{FakeGate, file, shuffled, some_range, some_text, some_uri};
+    use codeyard_model::error::ErrorCode;
 
     fn raw(line: u32, severity: Option<u32>, code: Option<&str>, message: &str) -> RawDiagnostic {
         RawDiagnostic {

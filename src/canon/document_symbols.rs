@@ -7,12 +7,12 @@
 
 use std::rc::Rc;
 
-use crate::base::digest::stable_id;
-use crate::base::limits::MAX_CANONICAL_TEXT_BYTES;
-use crate::model::error::ToolError;
-use crate::model::position::Range;
-use crate::model::symbol::{DocumentSymbol, RawDocumentSymbol};
-use crate::model::uri::CanonicalUri;
+use codeyard_base::digest::stable_id;
+use codeyard_base::limits::MAX_CANONICAL_TEXT_BYTES;
+use codeyard_model::error::ToolError;
+use codeyard_model::position::Range;
+use codeyard_model::symbol::{DocumentSymbol, RawDocumentSymbol};
+use codeyard_model::uri::CanonicalUri;
 
 use super::order::{MissingLast, sort_dedup};
 use super::{Canonical, reasons};
@@ -100,8 +100,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::canon::testing::{file, shuffled_deep, some_range, some_text, symbol_at};
-    use crate::model::error::ErrorCode;
+    use crate::testing::{file, shuffled_deep, some_range, some_text, symbol_at};
+    use codeyard_model::error::ErrorCode;
 
     fn canonical(raw: Vec<RawDocumentSymbol>) -> Vec<DocumentSymbol> {
         document_symbols(&file("/w/a"), raw, 100_000).unwrap().into_items()

@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::model::error::ToolError;
-use crate::model::uri::CanonicalUri;
+use codeyard_model::error::ToolError;
+use codeyard_model::uri::CanonicalUri;
 
 use super::order::sort_dedup;
 use super::{Admission, UriGate, reasons};

@@ -3,8 +3,8 @@
 //! Invariants: fragments are ordered by kind, then value, without duplicates and blanks; at most 8 fragments of at most
 //! 8,192 code points. The fragments of one server may come in any order; hovers come in the registry's order.
 
-use crate::base::limits::{MAX_HOVER_FRAGMENT_CHARS, MAX_HOVER_FRAGMENTS};
-use crate::model::hover::{Hover, HoverFragment};
+use codeyard_base::limits::{MAX_HOVER_FRAGMENT_CHARS, MAX_HOVER_FRAGMENTS};
+use codeyard_model::hover::{Hover, HoverFragment};
 
 use super::order::sort_dedup;
 
@@ -45,9 +45,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::canon::testing::{shuffled, some_range, some_text};
-    use crate::model::hover::MarkupKind::{self, Markdown, Plaintext};
-    use crate::model::position::Range;
+    use crate::testing::{shuffled, some_range, some_text};
+    use codeyard_model::hover::MarkupKind::{self, Markdown, Plaintext};
+    use codeyard_model::position::Range;
 
     fn fragment(kind: MarkupKind, value: &str) -> HoverFragment {
         HoverFragment { kind, value: value.into() }

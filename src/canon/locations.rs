@@ -2,8 +2,8 @@
 //!
 //! Invariant: ordered by URI, then range; no two alike; nothing outside the allowed roots.
 
-use crate::model::error::ToolError;
-use crate::model::position::{Location, RawLocation};
+use codeyard_model::error::ToolError;
+use codeyard_model::position::{Location, RawLocation};
 
 use super::gated::gated;
 use super::{Canonical, UriGate};
@@ -28,9 +28,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::canon::testing::{FakeGate, shuffled, some_range, some_uri};
-    use crate::model::error::ErrorCode;
-    use crate::model::position::Range;
+    use crate::testing::{FakeGate, shuffled, some_range, some_uri};
+    use codeyard_model::error::ErrorCode;
+    use codeyard_model::position::Range;
 
     fn raw(uri: &str, line: u32) -> RawLocation {
         RawLocation { uri: uri.into(), range: Range::new(line, 0, line, 1) }

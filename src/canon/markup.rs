@@ -3,9 +3,9 @@
 //! Invariants: the servers' order is kept, and within one server its own; what two servers say alike is said once; the limits
 //! on fragments and their lengths are the gateway's (`hover`); the range is the first one given.
 
-use crate::base::limits::{MAX_HOVER_FRAGMENT_CHARS, MAX_HOVER_FRAGMENTS, MAX_OUTPUT_CHARS};
-use crate::model::found::{Markup, MarkupHover};
-use crate::model::hover::{Hover, MarkupKind};
+use codeyard_base::limits::{MAX_HOVER_FRAGMENT_CHARS, MAX_HOVER_FRAGMENTS, MAX_OUTPUT_CHARS};
+use codeyard_model::found::{Markup, MarkupHover};
+use codeyard_model::hover::{Hover, MarkupKind};
 
 /// More than the code points that stand around the text on its page: members' names, brackets, and a range.
 const AROUND_CHARS: usize = 512;
@@ -75,9 +75,9 @@ fn text_of(hover: &Hover) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::hover::HoverFragment;
-    use crate::model::hover::MarkupKind::{Markdown, Plaintext};
-    use crate::model::position::Range;
+    use codeyard_model::hover::HoverFragment;
+    use codeyard_model::hover::MarkupKind::{Markdown, Plaintext};
+    use codeyard_model::position::Range;
 
     fn hover(fragments: &[(MarkupKind, &str)], range: Option<Range>) -> Hover {
         let contents = fragments.iter().map(|(kind, value)| HoverFragment { kind: *kind, value: (*value).into() });

@@ -3,11 +3,11 @@
 //! Invariants: siblings are ordered by range, name, kind, then the name's range; siblings alike in all of these are one, with the
 //! children of all. An entry follows what it lies in. No nesting is deep enough to overflow the stack.
 
-use crate::base::limits::MAX_CANONICAL_TEXT_BYTES;
-use crate::model::error::ToolError;
-use crate::model::found::OutlineEntry;
-use crate::model::position::Range;
-use crate::model::symbol::RawDocumentSymbol;
+use codeyard_base::limits::MAX_CANONICAL_TEXT_BYTES;
+use codeyard_model::error::ToolError;
+use codeyard_model::found::OutlineEntry;
+use codeyard_model::position::Range;
+use codeyard_model::symbol::RawDocumentSymbol;
 
 use super::reasons;
 
@@ -60,7 +60,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::canon::testing::{shuffled_deep, some_range, some_text, symbol_at};
+    use crate::testing::{shuffled_deep, some_range, some_text, symbol_at};
 
     fn names(raw: Vec<RawDocumentSymbol>) -> Vec<(u32, String)> {
         outline(raw, 1_000).unwrap().into_iter().map(|entry| (entry.depth, entry.name)).collect()

@@ -5,8 +5,8 @@
 //! case; some other way that the server knows. Of a qualified name (`Shop.open`, `shop::open`) the last part counts.
 //! Invariant: the order is total, so nothing is left to chance.
 
-use crate::model::found::NamedSymbol;
-use crate::model::symbol::WorkspaceSymbol;
+use codeyard_model::found::NamedSymbol;
+use codeyard_model::symbol::WorkspaceSymbol;
 
 /// The best `max` of `symbols`, and whether any were left out.
 pub fn ranked(symbols: Vec<WorkspaceSymbol>, query: &str, max: usize) -> (Vec<NamedSymbol>, bool) {
@@ -61,8 +61,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::canon::testing::file;
-    use crate::model::position::{Location, Range};
+    use crate::testing::file;
+    use codeyard_model::position::{Location, Range};
 
     fn symbol(name: &str, at: &str) -> WorkspaceSymbol {
         let location = Location { uri: file(at), range: Range::new(1, 0, 1, 1) };

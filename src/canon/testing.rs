@@ -6,15 +6,15 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::{Admission, UriGate};
-use crate::model::position::Range;
-use crate::model::symbol::RawDocumentSymbol;
-use crate::model::uri::{CanonicalUri, percent_decode};
+use codeyard_model::position::Range;
+use codeyard_model::symbol::RawDocumentSymbol;
+use codeyard_model::uri::{CanonicalUri, percent_decode};
 
 /// Admits what lies under `/w`, except what ends in `gone`.
 #[derive(Default)]
-pub(crate) struct FakeGate {
+pub struct FakeGate {
     /// Every text asked about, in order.
-    pub(crate) asked: Vec<String>,
+    pub asked: Vec<String>,
 }
 
 impl UriGate for FakeGate {
@@ -31,28 +31,28 @@ impl UriGate for FakeGate {
 }
 
 /// The canonical URI of a made-up file.
-pub(crate) fn file(path: &str) -> CanonicalUri {
+pub fn file(path: &str) -> CanonicalUri {
     CanonicalUri::of_gated_path(Path::new(path))
 }
 
 /// One of a few URIs: inside in two spellings, missing, outside, not a file.
-pub(crate) fn some_uri() -> impl Strategy<Value = Arc<str>> {
+pub fn some_uri() -> impl Strategy<Value = Arc<str>> {
     let uris = ["file:///w/a", "file:///w/%61", "file:///w/b c", "file:///w/gone", "file:///x/y", "untitled:1"];
     prop::sample::select(uris.map(Arc::<str>::from).to_vec())
 }
 
 /// A range out of few, so that ties are common.
-pub(crate) fn some_range() -> impl Strategy<Value = Range> {
+pub fn some_range() -> impl Strategy<Value = Range> {
     (0..3u32, 0..3u32, 0..3u32, 0..3u32).prop_map(|(a, b, c, d)| Range::new(a, b, c, d))
 }
 
 /// A short text out of few, sometimes empty.
-pub(crate) fn some_text() -> impl Strategy<Value = String> {
+pub fn some_text() -> impl Strategy<Value = String> {
     prop::sample::select(["", "a", "b", "A", "é", "𝒳|", "\u{1}"].map(String::from).to_vec())
 }
 
 /// `items` in another order with some of them repeated, as `seed` says.
-pub(crate) fn shuffled<T: Clone>(items: Vec<T>, seed: u64) -> Vec<T> {
+pub fn shuffled<T: Clone>(items: Vec<T>, seed: u64) -> Vec<T> {
     let mut state = seed | 1;
     let mut next = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -71,7 +71,7 @@ pub(crate) fn shuffled<T: Clone>(items: Vec<T>, seed: u64) -> Vec<T> {
 }
 
 /// A class on a line, with what lies inside.
-pub(crate) fn symbol_at(name: &str, line: u32, children: Vec<RawDocumentSymbol>) -> RawDocumentSymbol {
+pub fn symbol_at(name: &str, line: u32, children: Vec<RawDocumentSymbol>) -> RawDocumentSymbol {
     RawDocumentSymbol {
         name: name.into(),
         kind: 5,
@@ -83,7 +83,7 @@ pub(crate) fn symbol_at(name: &str, line: u32, children: Vec<RawDocumentSymbol>)
 }
 
 /// The same at every level of symbols.
-pub(crate) fn shuffled_deep(raw: Vec<RawDocumentSymbol>, seed: u64) -> Vec<RawDocumentSymbol> {
+pub fn shuffled_deep(raw: Vec<RawDocumentSymbol>, seed: u64) -> Vec<RawDocumentSymbol> {
     let deep = raw.into_iter().map(|mut symbol| {
         symbol.children = shuffled_deep(std::mem::take(&mut symbol.children), seed.rotate_left(7));
         symbol

@@ -3,11 +3,11 @@
 //! Invariant: ordered by URI, range, name, kind, container (missing last); an empty container is a missing one. The
 //! identifier is over `uri|name|kind|start|end|container`.
 
-use crate::base::digest::stable_id;
-use crate::model::error::ToolError;
-use crate::model::position::{Location, Range};
-use crate::model::symbol::{RawWorkspaceSymbol, WorkspaceSymbol};
-use crate::model::uri::CanonicalUri;
+use codeyard_base::digest::stable_id;
+use codeyard_model::error::ToolError;
+use codeyard_model::position::{Location, Range};
+use codeyard_model::symbol::{RawWorkspaceSymbol, WorkspaceSymbol};
+use codeyard_model::uri::CanonicalUri;
 
 use super::gated::gated;
 use super::order::{MissingLast, non_empty};
@@ -58,7 +58,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::canon::testing::{FakeGate, shuffled, some_range, some_text, some_uri};
+    use crate::testing::{FakeGate, shuffled, some_range, some_text, some_uri};
 
     fn canonical(raw: Vec<RawWorkspaceSymbol>) -> Canonical<WorkspaceSymbol> {
         workspace_symbols(raw, &mut FakeGate::default(), 1_000, 1_000).unwrap()

@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::model::error::{ErrorCode, ToolError};
+use codeyard_model::error::{ErrorCode, ToolError};
 
 /// The longest name echoed in `details.path`, in code points.
 const MAX_PATH_CHARS: usize = 64;

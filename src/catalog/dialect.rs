@@ -6,10 +6,10 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::base::budget::to_json_bounded;
-use crate::base::limits::{MAX_ERROR_DATA_BYTES, MAX_ERROR_MESSAGE_CHARS};
-use crate::base::stable_json::stringify;
-use crate::model::error::{ErrorCode, ToolError};
+use codeyard_base::budget::to_json_bounded;
+use codeyard_base::limits::{MAX_ERROR_DATA_BYTES, MAX_ERROR_MESSAGE_CHARS};
+use codeyard_base::stable_json::stringify;
+use codeyard_model::error::{ErrorCode, ToolError};
 
 use super::Reply;
 

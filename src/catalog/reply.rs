@@ -2,7 +2,7 @@
 //!
 //! Invariant: all bytes here are valid JSON text without line breaks.
 
-use crate::model::error::ErrorCode;
+use codeyard_model::error::ErrorCode;
 
 /// A result or an error.
 #[derive(Debug, Clone, PartialEq, Eq)]

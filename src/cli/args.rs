@@ -3,14 +3,13 @@
 mod code;
 mod operating;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
 pub use code::{IndexArgs, IndexCommand, OutlineArgs, PlaceArgs, SearchArgs};
 pub use operating::{PermissionsCommand, PickArgs, PutArgs, TokenCommand, TopArgs, WorkspacesArgs, WorkspacesCommand};
-
-use super::bench::args::BenchArgs;
 
 /// One server that supervises language servers for many repositories and serves exact, bounded, reproducible code
 /// intelligence to agents over MCP.
@@ -123,12 +122,16 @@ pub enum Command {
     Permissions(PermissionsCommand),
     /// Measure a bare language server and codeyard on a repository, in the same run.
     ///
-    /// Both are asked the same questions in turn, by 1, 4 and 16 clients; every answer is compared. Beside each figure
-    /// stands its target. Nothing is written into the repository, and no language server is left running.
+    /// This runs `codeyard-bench`, a program of its own that is installed beside codeyard; all flags are passed on to it.
     #[command(
-        after_help = "Examples:\n  codeyard bench\n  codeyard bench ~/src/redis --scenario latency,mix --seconds 10\n  codeyard bench --corpus django --clients 1,16\n  codeyard bench --all --write-docs docs/benchmarks.md --check"
+        disable_help_flag = true,
+        after_help = "Examples:\n  codeyard bench --help\n  codeyard bench ~/src/redis --scenario latency,mix"
     )]
-    Bench(BenchArgs),
+    Bench {
+        /// Flags and arguments of `codeyard-bench`.
+        #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
     /// Be a language server that answers by name, on standard input and output.
     ///
     /// It needs nothing installed: definitions, references, hovers, symbols, implementations and calls come from the code

@@ -6,30 +6,30 @@ use std::sync::Arc;
 
 use super::args::SourceArgs;
 use super::{Failure, logging, output};
-use crate::auth::PermissionStore;
-use crate::base::limits;
-use crate::config::{Config, Source};
-use crate::engine::kinds;
-use crate::engine::observed;
-use crate::engine::programs::{Locate, Programs};
-use crate::engine::server_context::Program;
-use crate::engine::server_state::Unavailable;
-use crate::engine::start::{Engine, EngineParts};
-use crate::engine::supervisor::Configured;
-use crate::engine::workspace_setup::Shared;
-use crate::gateway::permission::Permissions;
-use crate::gateway::router::Gateway;
-use crate::lsp::environment::allowed_environment;
-use crate::lsp::frame::FrameBudget;
-use crate::lsp::install::{Installer, Located};
-use crate::lsp::ledger::{self, Ledger};
-use crate::lsp::registry::{Registry, Server};
-use crate::lsp::spawn::ProcessLauncher;
-use crate::protocol::names::SERVER_VERSION;
-use crate::store::StateDir;
-use crate::telemetry::settings::Settings;
-use crate::telemetry::{Counts, Meters, Metrics, Observers, Pipeline, Prometheus, Telemetry};
-use crate::watch::Watcher;
+use codeyard_base::limits;
+use codeyard_config::{Config, Source};
+use codeyard_engine::kinds;
+use codeyard_engine::observed;
+use codeyard_engine::programs::{Locate, Programs};
+use codeyard_engine::server_context::Program;
+use codeyard_engine::server_state::Unavailable;
+use codeyard_engine::start::{Engine, EngineParts};
+use codeyard_engine::supervisor::Configured;
+use codeyard_engine::workspace_setup::Shared;
+use codeyard_files::watch::Watcher;
+use codeyard_gateway::permission::Permissions;
+use codeyard_gateway::router::Gateway;
+use codeyard_lsp::frame::FrameBudget;
+use codeyard_lsp::install::{Installer, Located};
+use codeyard_lsp::registry::{Registry, Server};
+use codeyard_process::environment::allowed_environment;
+use codeyard_process::ledger::{self, Ledger};
+use codeyard_process::spawn::ProcessLauncher;
+use codeyard_protocol::names::SERVER_VERSION;
+use codeyard_state::auth::PermissionStore;
+use codeyard_state::store::StateDir;
+use codeyard_telemetry::settings::Settings;
+use codeyard_telemetry::{Counts, Meters, Metrics, Observers, Pipeline, Prometheus, Telemetry};
 
 /// A service that is put together, its workspaces open.
 pub struct Service {
@@ -90,7 +90,7 @@ pub fn read_config(file: &Path) -> Result<Config, Failure> {
     let base = absolute(file.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let source = Source { file: &shown, base_dir: &base, home: home.as_deref() };
-    let config = crate::config::parse_source(&text, source).map_err(|error| Failure::new(error.to_string()))?;
+    let config = codeyard_config::parse_source(&text, source).map_err(|error| Failure::new(error.to_string()))?;
     if logging::is_filter(&config.log.filter) {
         return Ok(config);
     }

@@ -12,22 +12,22 @@ use super::args::{CallArgs, SourceArgs};
 use super::client::{Client, Error};
 use super::render::Renderer;
 use super::{Failure, assemble, logging, output, survey};
-use crate::admin::client::AdminClient;
-use crate::admin::documents::WorkspaceList;
-use crate::base::limits::{MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES};
-use crate::config::{LogFormat, LogLevel, LogSection};
-use crate::gateway::service::{Principal, Service as _};
-use crate::model::operation::{Operation, TOOL};
-use crate::model::uri::{encode_path, percent_decode};
-use crate::store::StateDir;
-use crate::transport::attach::{self, Hello};
-use crate::transport::stdio::serve_stdio;
+use codeyard_base::limits::{MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES};
+use codeyard_config::{LogFormat, LogLevel, LogSection};
+use codeyard_gateway::service::{Principal, Service as _};
+use codeyard_model::operation::{Operation, TOOL};
+use codeyard_model::uri::{encode_path, percent_decode};
+use codeyard_server::admin::client::AdminClient;
+use codeyard_server::admin::documents::WorkspaceList;
+use codeyard_server::transport::attach::{self, Hello};
+use codeyard_server::transport::stdio::serve_stdio;
+use codeyard_state::store::StateDir;
 
 /// All tools that write nothing but their own index.
 const CATALOGS: &str = "lsp-v1+agent+code";
 
 /// Asks, and prints the answer.
-pub fn run(args: CallArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: CallArgs) -> Result<(), Failure> {
     let log = LogSection { format: LogFormat::Text, level: LogLevel::Error, ..LogSection::default() };
     let _flush = logging::install(&log);
     let arguments = arguments(&args.arguments)?;

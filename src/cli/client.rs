@@ -11,21 +11,21 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 
 use self::http::HttpWire;
-use crate::base::clock::Instant;
-use crate::base::limits::{CLIENT_TIMEOUT_MS, MAX_RESPONSE_BYTES, RESPONSE_ENVELOPE_BYTES, RETRY_AFTER_MS};
-use crate::protocol::names::{JSONRPC, REVISION, SERVER_VERSION};
-use crate::transport::lines::{Line, Lines};
+use codeyard_base::clock::Instant;
+use codeyard_base::limits::{CLIENT_TIMEOUT_MS, MAX_RESPONSE_BYTES, RESPONSE_ENVELOPE_BYTES, RETRY_AFTER_MS};
+use codeyard_protocol::names::{JSONRPC, REVISION, SERVER_VERSION};
+use codeyard_server::transport::lines::{Line, Lines};
 
 /// Room for an answer: a payload at its cap, or the list of all tools.
 const MAX_ANSWER_BYTES: usize = 2 * MAX_RESPONSE_BYTES + RESPONSE_ENVELOPE_BYTES;
 
 /// A stream of lines both ways.
-pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Error {
+pub(crate) enum Error {
     /// The tool answered with an error.
     #[error("{code}: {message}")]
     Tool {
@@ -51,7 +51,7 @@ pub enum Error {
 
 /// An answer, and how long the call took that brought it.
 #[derive(Debug, Clone)]
-pub struct Answered {
+pub(crate) struct Answered {
     /// `structuredContent`.
     pub content: Value,
     /// The last attempt's time.
@@ -61,7 +61,7 @@ pub struct Answered {
 }
 
 /// A session with a server.
-pub struct Client {
+pub(crate) struct Client {
     wire: Wire,
     next_id: u64,
 }
@@ -76,7 +76,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Connection`].
-    pub async fn over_http(url: &str, token: Option<&str>) -> Result<Self, Error> {
+    pub(crate) async fn over_http(url: &str, token: Option<&str>) -> Result<Self, Error> {
         let wire = HttpWire::new(url, token).map_err(Error::Connection)?;
         Self { wire: Wire::Http(wire), next_id: 0 }.initialized().await
     }
@@ -85,7 +85,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Connection`].
-    pub async fn over_stream(stream: Box<dyn Stream>) -> Result<Self, Error> {
+    pub(crate) async fn over_stream(stream: Box<dyn Stream>) -> Result<Self, Error> {
         let (reader, writer) = tokio::io::split(stream);
         let reader = Lines::new(reader, MAX_ANSWER_BYTES);
         Self { wire: Wire::Lines { reader, writer }, next_id: 0 }.initialized().await
@@ -95,7 +95,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Connection`].
-    pub async fn tools(&mut self) -> Result<Vec<String>, Error> {
+    pub(crate) async fn tools(&mut self) -> Result<Vec<String>, Error> {
         let listed = self.request("tools/list", json!({})).await?;
         let tools = listed["tools"].as_array().into_iter().flatten();
         Ok(tools.filter_map(|tool| Some(tool["name"].as_str()?.to_owned())).collect())
@@ -105,7 +105,7 @@ impl Client {
     ///
     /// # Errors
     /// Both.
-    pub async fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, Error> {
+    pub(crate) async fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, Error> {
         let mut result = self.request("tools/call", json!({"name": tool, "arguments": arguments})).await?;
         if result["isError"] == true {
             let message =
@@ -123,7 +123,7 @@ impl Client {
     ///
     /// # Errors
     /// Both; the last one.
-    pub async fn call_patiently(
+    pub(crate) async fn call_patiently(
         &mut self,
         tool: &str,
         arguments: &Value,
@@ -145,7 +145,7 @@ impl Client {
     }
 
     /// Ends the session.
-    pub async fn close(self) {
+    pub(crate) async fn close(self) {
         if let Wire::Http(wire) = self.wire {
             wire.close().await;
         }
@@ -228,7 +228,7 @@ impl Error {
     }
 
     /// When the server wants to be asked again; `None` if asking again is of no use.
-    pub fn retry_after(&self) -> Option<Duration> {
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Tool { code, details, .. } if code.ends_with("CAP_EXCEEDED") => {
                 let hint = details["retryAfterMs"].as_u64()?;

@@ -7,13 +7,13 @@ use serde_json::json;
 use super::args::ConfigCommand;
 use super::survey::{Survey, Surveyor, Verdict};
 use super::{Failure, assemble, output};
-use crate::config::{Config, WorkspaceConfig};
-use crate::engine::kinds;
-use crate::lsp::registry::Registry;
-use crate::model::roots::RootSet;
+use codeyard_config::{Config, WorkspaceConfig};
+use codeyard_engine::kinds;
+use codeyard_lsp::registry::Registry;
+use codeyard_model::roots::RootSet;
 
 /// Checks, shows or describes.
-pub fn run(command: ConfigCommand) -> Result<(), Failure> {
+pub(crate) fn run(command: ConfigCommand) -> Result<(), Failure> {
     match command {
         ConfigCommand::Check { file, json } => check(&file, json),
         ConfigCommand::Show { file: None } => output::print(Config::default_toml()),

@@ -15,12 +15,12 @@ use super::args::DoctorArgs;
 use super::servers::{self, Shelf};
 use super::survey::{Candidate, Survey, Surveyor, Verdict};
 use super::{Failure, assemble, output};
-use crate::admin::client::{AdminClient, Error};
-use crate::lsp::registry::Selection;
-use crate::protocol::names::SERVER_VERSION;
+use codeyard_lsp::registry::Selection;
+use codeyard_protocol::names::SERVER_VERSION;
+use codeyard_server::admin::client::{AdminClient, Error};
 
 /// Looks, and tells.
-pub fn run(args: DoctorArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
     let shown = args.path.display();
     let missing = |error| {
         Failure::missing(format!("{shown} can't be looked at: {error}; correct the path, or `codeyard doctor .`"))

@@ -8,14 +8,14 @@ use super::args::Cli;
 use super::{Failure, output};
 
 /// Prints completions for a shell.
-pub fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "codeyard", &mut text);
     output::print(String::from_utf8_lossy(&text))
 }
 
 /// Prints the manual page with all commands, or writes a page a command into `dir`.
-pub fn man(dir: Option<&Path>) -> Result<(), Failure> {
+pub(crate) fn man(dir: Option<&Path>) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::new(format!("the manual can't be written: {error}"));
     if let Some(dir) = dir {
         std::fs::create_dir_all(dir).map_err(failed)?;

@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 use tracing_subscriber::EnvFilter;
 
-use crate::config::{LogFormat, LogLevel, LogSection};
-use crate::telemetry::{CallLog, LineFormat, LineWriter, LogQueue};
+use codeyard_config::{LogFormat, LogLevel, LogSection};
+use codeyard_telemetry::{CallLog, LineFormat, LineWriter, LogQueue};
 
 /// What carries our telemetry mustn't tell of itself by telemetry; its warnings are enough.
 const QUIET: &str = "h2=warn,hyper=warn,hyper_util=warn,opentelemetry=off,opentelemetry_otlp=off,\
@@ -19,7 +19,7 @@ static INSTALLED: OnceLock<Arc<LogQueue>> = OnceLock::new();
 
 /// Writes what is left when it is dropped, for a short while.
 #[must_use = "dropping it flushes the log"]
-pub struct Flush;
+pub(crate) struct Flush;
 
 impl Drop for Flush {
     fn drop(&mut self) {
@@ -30,7 +30,7 @@ impl Drop for Flush {
 }
 
 /// Installs the process's log. `CODEYARD_LOG` wins over the configuration's level and filter. A second call changes nothing.
-pub fn install(log: &LogSection) -> Flush {
+pub(crate) fn install(log: &LogSection) -> Flush {
     let terminal = std::io::stderr().is_terminal();
     let format = match log.format {
         LogFormat::Json => LineFormat::Json,
@@ -56,12 +56,12 @@ pub fn install(log: &LogSection) -> Flush {
 }
 
 /// Where finished calls are logged, once a log is installed.
-pub fn calls() -> Option<Arc<dyn CallLog>> {
+pub(crate) fn calls() -> Option<Arc<dyn CallLog>> {
     INSTALLED.get().map(|queue| queue.clone() as Arc<dyn CallLog>)
 }
 
 /// Whether these are directives of a filter.
-pub fn is_filter(directives: &str) -> bool {
+pub(crate) fn is_filter(directives: &str) -> bool {
     directives.trim().is_empty() || EnvFilter::try_new(directives).is_ok()
 }
 

@@ -9,33 +9,33 @@ use tokio_util::sync::CancellationToken;
 use super::assemble::Service;
 use super::serve::{open_tokens, resolve_address};
 use super::{Failure, output};
-use crate::admin::api::{Api, ServiceFacts, probes};
-use crate::admin::dispatch::Entrance;
-use crate::admin::documents::CallCount;
-use crate::admin::listen;
-use crate::base::clock::Instant;
-use crate::config::Config;
-use crate::protocol::names::SERVER_VERSION;
-use crate::store::StateDir;
-use crate::telemetry::Counts;
-use crate::transport::http::HttpOptions;
-use crate::transport::http::probes::Probes;
+use codeyard_base::clock::Instant;
+use codeyard_config::Config;
+use codeyard_protocol::names::SERVER_VERSION;
+use codeyard_server::admin::api::{Api, ServiceFacts, probes};
+use codeyard_server::admin::dispatch::Entrance;
+use codeyard_server::admin::documents::CallCount;
+use codeyard_server::admin::listen;
+use codeyard_server::transport::http::HttpOptions;
+use codeyard_server::transport::http::probes::Probes;
+use codeyard_state::store::StateDir;
+use codeyard_telemetry::Counts;
 
 /// A TCP listener for operators.
-pub struct Door {
+pub(crate) struct Door {
     listener: TcpListener,
     entrance: Entrance,
     url: String,
 }
 
 /// The admin API while it is served.
-pub struct Operating {
+pub(crate) struct Operating {
     shutdown: CancellationToken,
     tasks: Vec<JoinHandle<()>>,
 }
 
 /// Binds what `[admin]` says. Makes the first token for operators where there is none, and shows it once.
-pub async fn door(config: &Config, state: &StateDir, options: &HttpOptions) -> Result<Option<Door>, Failure> {
+pub(crate) async fn door(config: &Config, state: &StateDir, options: &HttpOptions) -> Result<Option<Door>, Failure> {
     let Some(listen) = &config.admin.listen else { return Ok(None) };
     let address = resolve_address(listen, false).await?;
     let failed = |error| Failure::new(format!("admin.listen: {address} can't be listened on: {error}; choose another"));
@@ -50,14 +50,14 @@ pub async fn door(config: &Config, state: &StateDir, options: &HttpOptions) -> R
 }
 
 /// The probes of a service.
-pub fn probes_of(service: &Service) -> Probes {
+pub(crate) fn probes_of(service: &Service) -> Probes {
     let prometheus = service.prometheus.clone();
     probes(&service.engine.control(), Arc::new(move || prometheus.render()))
 }
 
 impl Operating {
     /// Serves operators on the local socket, and at the door if there is one.
-    pub fn start(service: &Service, socket: UnixListener, door: Option<Door>, url: &str) -> Self {
+    pub(crate) fn start(service: &Service, socket: UnixListener, door: Option<Door>, url: &str) -> Self {
         let counts = service.counts.clone();
         let facts = ServiceFacts {
             version: SERVER_VERSION,
@@ -77,7 +77,7 @@ impl Operating {
     }
 
     /// Stops accepting operators, and lets what they have asked for end.
-    pub async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.shutdown.cancel();
         for task in self.tasks {
             if task.await.is_err() {
@@ -88,7 +88,7 @@ impl Operating {
 }
 
 fn calls(counts: &Counts) -> Vec<CallCount> {
-    let count = |((tool, outcome), count): ((Arc<str>, crate::telemetry::Outcome), u64)| CallCount {
+    let count = |((tool, outcome), count): ((Arc<str>, codeyard_telemetry::Outcome), u64)| CallCount {
         tool: tool.to_string(),
         outcome: outcome.as_str().to_owned(),
         count,

@@ -2,11 +2,11 @@
 
 use super::args::{PermissionsCommand, StateArgs};
 use super::{Failure, assemble, output};
-use crate::auth::{Grant, PermissionStore};
-use crate::base::clock::utc;
+use codeyard_base::clock::utc;
+use codeyard_state::auth::{Grant, PermissionStore};
 
 /// Lists or revokes.
-pub fn run(command: PermissionsCommand) -> Result<(), Failure> {
+pub(crate) fn run(command: PermissionsCommand) -> Result<(), Failure> {
     match command {
         PermissionsCommand::List { state, json } => list(&open(&state)?, json),
         PermissionsCommand::Revoke { principal, workspace, all: _, state } => {

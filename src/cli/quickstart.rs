@@ -20,14 +20,14 @@ use super::serve::{self, Running};
 use super::servers::{self, Shelf};
 use super::signals::{Signal, Signals};
 use super::{Failure, logging};
-use crate::auth::{Token, TokenStore};
-use crate::base::clock::Instant;
-use crate::base::limits::RETRY_AFTER_MS;
-use crate::config::{Config, LogFormat, LogLevel, LogSection, Prewarm, Sweep};
-use crate::lsp::install::{Error as InstallError, Located};
-use crate::lsp::registry::Registry;
-use crate::store::StateDir;
-use crate::transport::http::HttpOptions;
+use codeyard_base::clock::Instant;
+use codeyard_base::limits::RETRY_AFTER_MS;
+use codeyard_config::{Config, LogFormat, LogLevel, LogSection, Prewarm, Sweep};
+use codeyard_lsp::install::{Error as InstallError, Located};
+use codeyard_lsp::registry::Registry;
+use codeyard_server::transport::http::HttpOptions;
+use codeyard_state::auth::{Token, TokenStore};
+use codeyard_state::store::StateDir;
 
 /// The workspaces, each with the language server it needs.
 const WORKSPACES: [(&str, &str); 3] = [("python", "ty"), ("typescript", "typescript"), ("c", "clangd")];
@@ -39,7 +39,7 @@ const PRINCIPAL: &str = "quickstart";
 const SHOWN_LINES: usize = 14;
 
 /// Runs all of it.
-pub fn run(args: QuickstartArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: QuickstartArgs) -> Result<(), Failure> {
     let log = LogSection { format: LogFormat::Text, level: LogLevel::Warn, ..LogSection::default() };
     let _flush = logging::install(&log);
     let samples = samples()?;
@@ -155,7 +155,7 @@ fn show(question: &Question, samples: &Path, answered: &Answered) -> bool {
 
 /// The sample workspaces: those of the checkout this program was built from, else of the present folder.
 fn samples() -> Result<PathBuf, Failure> {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/workspaces");
+    let built = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workspaces"));
     let here = std::env::current_dir().unwrap_or_default().join("examples/workspaces");
     let whole = |folder: &PathBuf| WORKSPACES.iter().all(|(name, _)| folder.join(name).is_dir());
     let found = [built, here].into_iter().find(whole).and_then(|folder| folder.canonicalize().ok());
@@ -215,7 +215,8 @@ async fn listener(asked: Option<&str>) -> Result<TcpListener, Failure> {
 
 /// A token whose text is known: the first one, else a new one in the place of the last quickstart's.
 fn tokens(state: &StateDir) -> Result<(HttpOptions, Token), Failure> {
-    let failed = |error: crate::auth::Error| Failure::new(format!("{error}; look at {}", state.tokens().display()));
+    let failed =
+        |error: codeyard_state::auth::Error| Failure::new(format!("{error}; look at {}", state.tokens().display()));
     let (store, made) = TokenStore::open_or_create(&state.tokens()).map_err(failed)?;
     let token = match made {
         Some(token) => token,

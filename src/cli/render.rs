@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::base::limits::MAX_DOCUMENT_BYTES;
-use crate::model::uri::percent_decode;
+use codeyard_base::limits::MAX_DOCUMENT_BYTES;
+use codeyard_model::uri::percent_decode;
 
 /// An answer of the catalog `code`: rows as a search prints them, anything else as its JSON.
 fn code(content: &Value) -> Vec<String> {
@@ -66,19 +66,19 @@ const SEVERITIES: [&str; 4] = ["error", "warning", "information", "hint"];
 const MAX_LINE: usize = 120;
 
 /// Writes answers; remembers the texts of the files they point into.
-pub struct Renderer {
+pub(crate) struct Renderer {
     base: PathBuf,
     texts: HashMap<String, Vec<String>>,
 }
 
 impl Renderer {
     /// Paths below `base` are shown relative to it.
-    pub fn new(base: &Path) -> Self {
+    pub(crate) fn new(base: &Path) -> Self {
         Self { base: base.canonicalize().unwrap_or_else(|_| base.to_owned()), texts: HashMap::new() }
     }
 
     /// A `structuredContent` as lines, its summary last.
-    pub fn answer(&mut self, content: &Value) -> Vec<String> {
+    pub(crate) fn answer(&mut self, content: &Value) -> Vec<String> {
         if content["metadata"].get("codecompass_protocol_version").is_some() {
             return code(content);
         }
@@ -222,7 +222,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::uri::encode_path;
+    use codeyard_model::uri::encode_path;
 
     #[test]
     fn every_shape_of_answer() {

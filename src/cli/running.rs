@@ -5,11 +5,11 @@ use hyper::Method;
 use super::args::{PickArgs, StateArgs};
 use super::workspaces::{client, failure};
 use super::{Failure, output};
-use crate::admin::client::AdminClient;
-use crate::admin::documents::{RestartDocument, ServerDocument, ServerList, StoppedDocument};
+use codeyard_server::admin::client::AdminClient;
+use codeyard_server::admin::documents::{RestartDocument, ServerDocument, ServerList, StoppedDocument};
 
 /// Lists those that run.
-pub fn list(state: &StateArgs, json: bool) -> Result<(), Failure> {
+pub(crate) fn list(state: &StateArgs, json: bool) -> Result<(), Failure> {
     let client = client(state.state_dir.as_deref())?;
     let list: ServerList = super::runtime()?.block_on(client.get("/admin/v1/servers")).map_err(failure)?;
     output::print_either(json, &list, || {
@@ -26,7 +26,7 @@ pub fn list(state: &StateArgs, json: bool) -> Result<(), Failure> {
 }
 
 /// Starts servers of a workspace anew.
-pub fn restart(args: &PickArgs) -> Result<(), Failure> {
+pub(crate) fn restart(args: &PickArgs) -> Result<(), Failure> {
     let done: Vec<RestartDocument> = each(args, "restart")?;
     output::print_either(args.json, &done, || {
         done.iter().map(|server| format!("{} of {} is being started anew\n", server.id, server.workspace)).collect()
@@ -34,7 +34,7 @@ pub fn restart(args: &PickArgs) -> Result<(), Failure> {
 }
 
 /// Stops servers of a workspace.
-pub fn stop(args: &PickArgs) -> Result<(), Failure> {
+pub(crate) fn stop(args: &PickArgs) -> Result<(), Failure> {
     let done: Vec<StoppedDocument> = each(args, "stop")?;
     output::print_either(args.json, &done, || {
         let line = |server: &StoppedDocument| {

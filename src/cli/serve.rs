@@ -12,16 +12,16 @@ use super::assemble::{self, Service, chain};
 use super::operate::{self, Door, Operating};
 use super::signals::{Signal, Signals, outlive_file_limits};
 use super::{Failure, logging, output};
-use crate::auth::{Error, TokenStore};
-use crate::config::Config;
-use crate::engine::directory::Directory;
-use crate::gateway::service::{Endpoint, Principal, Service as _};
-use crate::store::{LockError, ServeLock, StateDir};
-use crate::transport::attach::{self, Hello, Resolve};
-use crate::transport::http::{self, HttpOptions};
+use codeyard_config::Config;
+use codeyard_engine::directory::Directory;
+use codeyard_gateway::service::{Endpoint, Principal, Service as _};
+use codeyard_server::transport::attach::{self, Hello, Resolve};
+use codeyard_server::transport::http::{self, HttpOptions};
+use codeyard_state::auth::{Error, TokenStore};
+use codeyard_state::store::{LockError, ServeLock, StateDir};
 
 /// Serves until SIGTERM, SIGINT, or an error.
-pub fn run(args: ServeArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: ServeArgs) -> Result<(), Failure> {
     let mut config = assemble::load_config(&args.source)?;
     config.warmset.enabled &= !args.no_prewarm;
     let _flush = logging::install(&config.log);
@@ -56,7 +56,7 @@ async fn serve(args: ServeArgs, config: Config) -> Result<(), Failure> {
 }
 
 /// Claims the state directory, or says who has it.
-pub fn lock(state: &StateDir) -> Result<ServeLock, Failure> {
+pub(crate) fn lock(state: &StateDir) -> Result<ServeLock, Failure> {
     state.lock().map_err(|error| match error {
         LockError::Held(_) => Failure::new(format!(
             "{error}; `codeyard doctor` shows it: stop it, or use another --state-dir ({} is taken)",
@@ -67,7 +67,7 @@ pub fn lock(state: &StateDir) -> Result<ServeLock, Failure> {
 }
 
 /// The parts that accept clients.
-pub struct Running {
+pub(crate) struct Running {
     /// The endpoint of the default workspace.
     pub url: String,
     shutdown: CancellationToken,
@@ -78,7 +78,7 @@ pub struct Running {
 
 impl Running {
     /// Starts accepting on `listener`, on the state directory's sockets, and operators at the door.
-    pub fn start(
+    pub(crate) fn start(
         service: &Arc<Service>,
         listener: TcpListener,
         mut options: HttpOptions,
@@ -105,13 +105,13 @@ impl Running {
     }
 
     /// Ends when it was stopped.
-    pub async fn stopped(&self) {
+    pub(crate) async fn stopped(&self) {
         self.shutdown.cancelled().await;
     }
 
     /// Stops accepting, lets what is in flight end, stops the language servers and the actors. Operators may look on to the
     /// end; then the sockets are taken away. The caller still holds the lock of the state directory.
-    pub async fn end(self, service: Arc<Service>) {
+    pub(crate) async fn end(self, service: Arc<Service>) {
         self.shutdown.cancel();
         for ended in [self.http.await.map(|done| done.is_ok()), self.attach.await.map(|done| done.is_ok())] {
             if !matches!(ended, Ok(true)) {
@@ -133,7 +133,7 @@ impl Running {
 }
 
 /// How HTTP is served under `config`. Makes the first token where there is none, and shows it once.
-pub fn http_options(config: &Config, tokens: &Path, no_auth: bool) -> Result<HttpOptions, Failure> {
+pub(crate) fn http_options(config: &Config, tokens: &Path, no_auth: bool) -> Result<HttpOptions, Failure> {
     let auth = if no_auth {
         None
     } else {
@@ -156,7 +156,7 @@ pub fn http_options(config: &Config, tokens: &Path, no_auth: bool) -> Result<Htt
 }
 
 /// The tokens of a file; where there is none, it begins with one that is shown. `again` is the command that makes another.
-pub fn open_tokens(
+pub(crate) fn open_tokens(
     file: &Path,
     again: &str,
     show: impl FnOnce(&str) -> std::io::Result<()>,
@@ -170,7 +170,7 @@ pub fn open_tokens(
 }
 
 /// The address of a text; without tokens it must be loopback.
-pub async fn resolve_address(listen: &str, no_auth: bool) -> Result<SocketAddr, Failure> {
+pub(crate) async fn resolve_address(listen: &str, no_auth: bool) -> Result<SocketAddr, Failure> {
     let mut found = tokio::net::lookup_host(listen).await.map_err(|error| {
         Failure::new(format!("`{listen}` is no address to listen on: {error}; write ADDR:PORT, such as 127.0.0.1:3939"))
     })?;
@@ -224,7 +224,7 @@ async fn reload(service: &Service, args: &ServeArgs, in_force: &mut Config) {
         }
     };
     config.warmset.enabled &= !args.no_prewarm;
-    for key in crate::config::needs_restart(in_force, &config) {
+    for key in codeyard_config::needs_restart(in_force, &config) {
         tracing::warn!(key, "this change takes effect when codeyard is started again");
     }
     match service.engine.configure(config.clone()).await {

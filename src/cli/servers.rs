@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::args::{RegistryArgs, ServersCommand};
 use super::survey::{self, Surveyor};
 use super::{Failure, assemble, output, running};
-use crate::lsp::install::{Error, Installer, Located, Progress, Step};
-use crate::lsp::registry::{Registry, Role, Selection};
+use codeyard_lsp::install::{Error, Installer, Located, Progress, Step};
+use codeyard_lsp::registry::{Registry, Role, Selection};
 
 /// Between two lines of progress where lines can't be overwritten, in seconds.
 const LINE_EVERY_S: u64 = 10;
@@ -49,7 +49,7 @@ pub fn open(args: &RegistryArgs) -> Result<Shelf, Failure> {
 }
 
 /// Installs kinds and tells progress on standard error.
-pub fn install_kinds(shelf: &Shelf, kinds: &[String]) -> Result<Vec<crate::lsp::install::Installed>, Error> {
+pub fn install_kinds(shelf: &Shelf, kinds: &[String]) -> Result<Vec<codeyard_lsp::install::Installed>, Error> {
     let terminal = std::io::stderr().is_terminal();
     let last = Cell::new(None);
     shelf.installer.install(&shelf.registry, kinds, &|progress| {
@@ -126,10 +126,10 @@ fn row<'a>(shelf: &'a Shelf, kind: &str) -> Option<Row<'a>> {
         Located::Ready(program) => {
             row.available = true;
             row.state = match program.source {
-                crate::lsp::install::Source::Installed => "installed",
-                crate::lsp::install::Source::Path => "on the PATH",
-                crate::lsp::install::Source::Configured => "configured",
-                crate::lsp::install::Source::Builtin => "built in",
+                codeyard_lsp::install::Source::Installed => "installed",
+                codeyard_lsp::install::Source::Path => "on the PATH",
+                codeyard_lsp::install::Source::Configured => "configured",
+                codeyard_lsp::install::Source::Builtin => "built in",
             };
             row.version = program.version;
             row.program = Some(program.program);
@@ -185,7 +185,7 @@ fn called_for(shelf: &Shelf, path: &Path) -> Result<Vec<String>, Failure> {
 
 /// Whether codeyard can install the kind; otherwise says what to do.
 fn installable(shelf: &Shelf, kind: &str) -> bool {
-    use crate::lsp::registry::Install;
+    use codeyard_lsp::registry::Install;
     match shelf.registry.servers.get(kind).and_then(|server| server.install.as_ref()) {
         Some(Install::Manual { hint }) => {
             eprintln!("{kind}: {hint}");

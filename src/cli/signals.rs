@@ -9,7 +9,7 @@ use super::serve::Running;
 
 /// What to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signal {
+pub(crate) enum Signal {
     /// Drain and end.
     End,
     /// Read the configuration again.
@@ -17,14 +17,14 @@ pub enum Signal {
 }
 
 /// Receives them.
-pub struct Signals {
+pub(crate) struct Signals {
     term: Receiver,
     int: Receiver,
     hup: Receiver,
 }
 
 /// Writing beyond a limit of file sizes fails from now on, as writing on a full disk does, and doesn't end the process.
-pub fn outlive_file_limits() -> Result<(), Failure> {
+pub(crate) fn outlive_file_limits() -> Result<(), Failure> {
     let failed = |error| Failure::new(format!("signals can't be received: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(failed)?;
     let _inside = runtime.enter();
@@ -34,7 +34,7 @@ pub fn outlive_file_limits() -> Result<(), Failure> {
 
 impl Signals {
     /// From now on signals are kept until they are looked at.
-    pub fn new() -> Result<Self, Failure> {
+    pub(crate) fn new() -> Result<Self, Failure> {
         let receive = |kind| signal(kind).map_err(|error| Failure::new(format!("signals can't be received: {error}")));
         Ok(Self {
             term: receive(SignalKind::terminate())?,
@@ -44,7 +44,7 @@ impl Signals {
     }
 
     /// The next one; also ends when `running` was stopped otherwise.
-    pub async fn next(&mut self, running: &Running) -> Signal {
+    pub(crate) async fn next(&mut self, running: &Running) -> Signal {
         tokio::select! {
             _ = self.term.recv() => Signal::End,
             _ = self.int.recv() => Signal::End,

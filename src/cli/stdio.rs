@@ -4,14 +4,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::StdioArgs;
 use super::{Failure, assemble, logging};
-use crate::catalog::{CatalogId, CatalogSet};
-use crate::config::Config;
-use crate::gateway::service::{Principal, Service as _};
-use crate::transport::attach::{self, Hello};
-use crate::transport::stdio::serve_stdio;
+use codeyard_catalog::{CatalogId, CatalogSet};
+use codeyard_config::Config;
+use codeyard_gateway::service::{Principal, Service as _};
+use codeyard_server::transport::attach::{self, Hello};
+use codeyard_server::transport::stdio::serve_stdio;
 
 /// Serves until the end of input.
-pub fn run(mut args: StdioArgs) -> Result<(), Failure> {
+pub(crate) fn run(mut args: StdioArgs) -> Result<(), Failure> {
     if args.source.config.is_none() && args.source.root.is_empty() {
         args.source.root.push(".".into());
     }

@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::base::limits::MAX_WATCHED_FILES;
-use crate::lsp::install::{Installer, Located, Program, Source};
-use crate::lsp::registry::choosing::{self, Chooser, Considered};
-use crate::lsp::registry::project_root::Glance;
-use crate::lsp::registry::{LanguageIndex, Marked, Registry, Role, Selection, Server};
-use crate::model::roots::RootSet;
+use codeyard_base::limits::MAX_WATCHED_FILES;
+use codeyard_lsp::install::{Installer, Located, Program, Source};
+use codeyard_lsp::registry::choosing::{self, Chooser, Considered};
+use codeyard_lsp::registry::project_root::Glance;
+use codeyard_lsp::registry::{LanguageIndex, Marked, Registry, Role, Selection, Server};
+use codeyard_model::roots::RootSet;
 
 /// Everything found below a folder.
 #[derive(Debug, Serialize)]
-pub struct Survey {
+pub(crate) struct Survey {
     /// The folder.
     pub root: PathBuf,
     /// Languages by id.
@@ -29,7 +29,7 @@ pub struct Survey {
 
 /// One language.
 #[derive(Debug, Serialize)]
-pub struct LanguageSurvey {
+pub(crate) struct LanguageSurvey {
     /// Its id.
     pub language: String,
     /// Files of it.
@@ -42,7 +42,7 @@ pub struct LanguageSurvey {
 
 /// One kind of language server.
 #[derive(Debug, Clone, Serialize)]
-pub struct Candidate {
+pub(crate) struct Candidate {
     /// The kind.
     pub kind: String,
     /// Whether it is an alternative or adds to one.
@@ -68,7 +68,7 @@ pub struct Candidate {
 /// What would become of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// It would run.
     Serves,
     /// It isn't needed: another one serves.
@@ -84,7 +84,7 @@ pub enum Verdict {
 }
 
 /// What a survey is made with.
-pub struct Surveyor<'a> {
+pub(crate) struct Surveyor<'a> {
     /// The registry.
     pub registry: &'a Registry,
     /// Finds programs.
@@ -97,7 +97,7 @@ pub struct Surveyor<'a> {
 
 /// The folder that a path stands for: itself, or for a file the present folder if it is inside, else the nearest folder
 /// above with `.git`, else its own.
-pub fn root_for(path: &Path) -> PathBuf {
+pub(crate) fn root_for(path: &Path) -> PathBuf {
     if path.is_dir() {
         return path.to_owned();
     }
@@ -110,7 +110,7 @@ pub fn root_for(path: &Path) -> PathBuf {
 }
 
 /// Whether ignore files leave `file`, which lies in `root`, out of what is listed.
-pub fn is_ignored(root: &Path, file: &Path) -> bool {
+pub(crate) fn is_ignored(root: &Path, file: &Path) -> bool {
     let way = file.to_path_buf();
     let mut walk = ignore::WalkBuilder::new(root);
     walk.require_git(false).hidden(false).git_global(false).filter_entry(move |entry| way.starts_with(entry.path()));
@@ -119,12 +119,17 @@ pub fn is_ignored(root: &Path, file: &Path) -> bool {
 
 impl<'a> Surveyor<'a> {
     /// For a workspace of one folder.
-    pub fn of_folder(registry: &'a Registry, installer: &'a Installer, selection: &'a Selection, root: &Path) -> Self {
+    pub(crate) fn of_folder(
+        registry: &'a Registry,
+        installer: &'a Installer,
+        selection: &'a Selection,
+        root: &Path,
+    ) -> Self {
         Self { registry, installer, selection, roots: RootSet::of_real_paths(vec![root.to_owned()], Vec::new()) }
     }
 
     /// Looks at all files below `root` that version control doesn't ignore.
-    pub fn folder(&self, root: &Path) -> Survey {
+    pub(crate) fn folder(&self, root: &Path) -> Survey {
         let walk = ignore::WalkBuilder::new(root).require_git(false).build();
         let files = walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
         let mut files: Vec<PathBuf> = files.map(ignore::DirEntry::into_path).take(MAX_WATCHED_FILES + 1).collect();
@@ -135,7 +140,7 @@ impl<'a> Surveyor<'a> {
     }
 
     /// Looks at these files.
-    pub fn files(&self, root: &Path, files: &[PathBuf], cut: bool) -> Survey {
+    pub(crate) fn files(&self, root: &Path, files: &[PathBuf], cut: bool) -> Survey {
         let index = LanguageIndex::new(self.registry);
         let mut found: BTreeMap<&str, Vec<&Path>> = BTreeMap::new();
         for file in files {
@@ -150,7 +155,7 @@ impl<'a> Surveyor<'a> {
     }
 
     /// What becomes of each kind that knows this file, in the order of choice; nothing if its language isn't known.
-    pub fn file(&self, file: &Path) -> Option<(String, Vec<Judged>)> {
+    pub(crate) fn file(&self, file: &Path) -> Option<(String, Vec<Judged>)> {
         let index = LanguageIndex::new(self.registry);
         let language = index.language_of(file)?;
         let root = self.roots.root_of(file).or(self.roots.roots().first().map(PathBuf::as_path)).unwrap_or(file);
@@ -220,7 +225,7 @@ struct Missing {
 }
 
 /// What becomes of a kind for one file.
-pub struct Judged {
+pub(crate) struct Judged {
     /// The same in words.
     pub candidate: Candidate,
     /// Where it runs, or would run.
@@ -275,7 +280,7 @@ fn later(first: &str, server: &Server) -> String {
 impl Survey {
     /// Kinds worth installing: for each language that nothing serves the first whose program is missing, and the linters
     /// that the files ask for.
-    pub fn missing(&self) -> Vec<String> {
+    pub(crate) fn missing(&self) -> Vec<String> {
         let mut kinds = Vec::new();
         for language in &self.languages {
             let served = |role: Role| {
@@ -328,7 +333,7 @@ impl Candidate {
 }
 
 /// Where a program comes from, in words.
-pub fn origin(source: Source) -> &'static str {
+pub(crate) fn origin(source: Source) -> &'static str {
     match source {
         Source::Installed => "installed by codeyard",
         Source::Path => "found on the PATH",
@@ -338,7 +343,7 @@ pub fn origin(source: Source) -> &'static str {
 }
 
 /// A path as it is below the root; one that isn't stays as it is.
-pub fn relative(root: &Path, path: &Path) -> PathBuf {
+pub(crate) fn relative(root: &Path, path: &Path) -> PathBuf {
     match path.strip_prefix(root) {
         Ok(rest) if rest.as_os_str().is_empty() => ".".into(),
         Ok(rest) => rest.to_owned(),

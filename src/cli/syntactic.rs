@@ -2,10 +2,9 @@
 
 use super::args::SyntacticArgs;
 use super::{Failure, assemble, runtime};
-use crate::syntactic;
 
 /// Serves until the client leaves or its pipe ends.
-pub fn run(args: SyntacticArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: SyntacticArgs) -> Result<(), Failure> {
     let indexes = match args.index_dir {
         Some(folder) => std::path::absolute(&folder)
             .map_err(|error| Failure::new(format!("{} is no usable path: {error}", folder.display())))?,
@@ -17,7 +16,7 @@ pub fn run(args: SyntacticArgs) -> Result<(), Failure> {
         }
     };
     let runtime = runtime()?;
-    let served = runtime.block_on(syntactic::serve(indexes));
+    let served = runtime.block_on(codeyard_syntactic::serve(indexes));
     // Reading standard input blocks a thread of tokio's that nothing can end; don't wait for it.
     runtime.shutdown_background();
     let next = "what it reads must be the Language Server Protocol; `codeyard syntactic --help` says more";

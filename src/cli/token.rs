@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::args::{StateArgs, TokenCommand};
 use super::{Failure, assemble, output};
-use crate::auth::TokenStore;
-use crate::base::ids::PrincipalId;
+use codeyard_base::ids::PrincipalId;
+use codeyard_state::auth::TokenStore;
 
 /// Adds, lists or removes.
-pub fn run(command: TokenCommand) -> Result<(), Failure> {
+pub(crate) fn run(command: TokenCommand) -> Result<(), Failure> {
     match command {
         TokenCommand::Add { name, admin, state } => add(&file(&state, admin)?, &name),
         TokenCommand::List { admin, state, json } => list(&file(&state, admin)?, admin, json),

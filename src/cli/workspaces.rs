@@ -8,13 +8,15 @@ use serde_json::{Map, Value, json};
 
 use super::args::{PutArgs, WorkspacesArgs, WorkspacesCommand};
 use super::{Failure, assemble, output};
-use crate::admin::client::{AdminClient, Error};
-use crate::admin::documents::{Change, PutDocument, RemovalDocument, WorkspaceDocument, WorkspaceList, WorkspaceState};
-use crate::base::ids::WorkspaceName;
-use crate::base::limits::MAX_REQUEST_BYTES;
+use codeyard_base::ids::WorkspaceName;
+use codeyard_base::limits::MAX_REQUEST_BYTES;
+use codeyard_server::admin::client::{AdminClient, Error};
+use codeyard_server::admin::documents::{
+    Change, PutDocument, RemovalDocument, WorkspaceDocument, WorkspaceList, WorkspaceState,
+};
 
 /// Lists, puts or deletes.
-pub fn run(args: WorkspacesArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: WorkspacesArgs) -> Result<(), Failure> {
     let state = match &args.command {
         None => &args.state,
         Some(WorkspacesCommand::List { state, .. } | WorkspacesCommand::Delete { state, .. }) => state,
@@ -40,12 +42,12 @@ pub fn run(args: WorkspacesArgs) -> Result<(), Failure> {
 }
 
 /// A way to the running server of a state directory.
-pub fn client(state_dir: Option<&Path>) -> Result<AdminClient, Failure> {
+pub(crate) fn client(state_dir: Option<&Path>) -> Result<AdminClient, Failure> {
     Ok(AdminClient::new(&assemble::open_state(state_dir)?.admin_socket()))
 }
 
 /// An error as a failure of a command.
-pub fn failure(error: Error) -> Failure {
+pub(crate) fn failure(error: Error) -> Failure {
     match &error {
         Error::Nobody => Failure::missing(error.to_string()),
         Error::Refused(problem) if problem.status == 404 => {
@@ -96,7 +98,7 @@ fn row(workspace: &WorkspaceDocument) -> Vec<String> {
 }
 
 /// A workspace's state in words.
-pub fn state_word(state: WorkspaceState) -> &'static str {
+pub(crate) fn state_word(state: WorkspaceState) -> &'static str {
     match state {
         WorkspaceState::Open => "open",
         WorkspaceState::Failed => "failed",

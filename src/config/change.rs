@@ -2,8 +2,8 @@
 //!
 //! Invariant: two equal configurations give no change; a workspace appears at most once.
 
-use crate::base::ids::WorkspaceName;
-use crate::config::{Config, WorkspaceConfig};
+use crate::{Config, WorkspaceConfig};
+use codeyard_base::ids::WorkspaceName;
 
 /// One workspace that a reload touches.
 #[derive(Debug, Clone, PartialEq, Eq)]

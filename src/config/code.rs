@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::limits::{MAX_CODE_PAYLOAD_BYTES, MAX_PARSED_FILE_BYTES, MAX_SEARCHED_FILE_BYTES};
-use crate::model::code::{ExplainLevel, FreshnessPolicy};
+use codeyard_base::limits::{MAX_CODE_PAYLOAD_BYTES, MAX_PARSED_FILE_BYTES, MAX_SEARCHED_FILE_BYTES};
+use codeyard_model::code::{ExplainLevel, FreshnessPolicy};
 
 /// `[index]`: the code index. It lies in the folder `index` of the state directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

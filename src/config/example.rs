@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::config::Config;
+use crate::Config;
 
 /// `config/default.toml`.
 const DEFAULT_TOML: &str = include_str!("../../config/default.toml");

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::base::ids::WorkspaceName;
-use crate::config::{Config, WorkspaceConfig};
+use crate::{Config, WorkspaceConfig};
+use codeyard_base::ids::WorkspaceName;
 
 /// Longest name of a workspace, in bytes.
 const NAME_BYTES: usize = 64;

@@ -7,17 +7,17 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::config::error::Place;
+use crate::error::Place;
 
 /// `path` and one more key.
-pub fn join(path: &str, key: &str) -> String {
+pub(crate) fn join(path: &str, key: &str) -> String {
     let bare = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
     let key = if bare { key.to_owned() } else { format!("{key:?}") };
     if path.is_empty() { key } else { format!("{path}.{key}") }
 }
 
 /// The place of a byte offset of `text`.
-pub fn place(text: &str, offset: usize) -> Place {
+pub(crate) fn place(text: &str, offset: usize) -> Place {
     let mut end = offset.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -28,7 +28,7 @@ pub fn place(text: &str, offset: usize) -> Place {
 }
 
 /// Where the key of this path stands; where it is missing, the nearest table around it that is there.
-pub fn span_of(table: &DeTable<'_>, path: &str) -> Option<Range<usize>> {
+pub(crate) fn span_of(table: &DeTable<'_>, path: &str) -> Option<Range<usize>> {
     let mut nearest = None;
     visit(table, "", &mut |at, key_span, _| {
         let around = path == at || path.strip_prefix(at).is_some_and(|rest| rest.starts_with(['.', '[']));
@@ -40,7 +40,7 @@ pub fn span_of(table: &DeTable<'_>, path: &str) -> Option<Range<usize>> {
 }
 
 /// The innermost path whose value holds the byte range `span`; empty if none does.
-pub fn path_at(table: &DeTable<'_>, span: &Range<usize>) -> String {
+pub(crate) fn path_at(table: &DeTable<'_>, span: &Range<usize>) -> String {
     let mut innermost = String::new();
     visit(table, "", &mut |at, key_span, value_span| {
         let holds = |outer: &Range<usize>| outer.start <= span.start && span.end <= outer.end && !outer.is_empty();

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
 
-use crate::config::error::ConfigError;
-use crate::config::strict::{UnknownKey, unknown_key};
-use crate::config::{Config, WorkspaceConfig, locate};
+use crate::error::ConfigError;
+use crate::strict::{UnknownKey, unknown_key};
+use crate::{Config, WorkspaceConfig, locate};
 
 /// Where a configuration's text comes from.
 #[derive(Debug, Clone, Copy)]
@@ -104,7 +104,7 @@ fn unknown_error(text: &str, unknown: UnknownKey) -> ConfigError {
     ConfigError { place: place_of(text, Some(unknown.span)), ..ConfigError::at(unknown.path, "unknown key", remedy) }
 }
 
-fn place_of(text: &str, span: Option<Range<usize>>) -> Option<crate::config::Place> {
+fn place_of(text: &str, span: Option<Range<usize>>) -> Option<crate::Place> {
     span.map(|span| locate::place(text, span.start))
 }
 

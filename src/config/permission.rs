@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::ids::PrincipalId;
-use crate::base::limits::MAX_PERMISSION_PRINCIPALS;
-use crate::config::error::ConfigError;
-use crate::config::locate;
+use crate::error::ConfigError;
+use crate::locate;
+use codeyard_base::ids::PrincipalId;
+use codeyard_base::limits::MAX_PERMISSION_PRINCIPALS;
 
 /// The permission to use the tool `lsp`.
 pub const LSP: &str = "lsp";

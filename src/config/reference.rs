@@ -4,8 +4,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::config::Config;
-use crate::config::strict::resolve;
+use crate::Config;
+use crate::strict::resolve;
 
 impl Config {
     /// A Markdown table of keys for each section: key, type, default, meaning.

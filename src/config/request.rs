@@ -6,9 +6,9 @@
 use serde_json::Value;
 
 use super::show::{HIDDEN, hide_in_workspace};
-use crate::base::ids::WorkspaceName;
-use crate::config::error::ConfigError;
-use crate::config::{Config, Source, WorkspaceConfig};
+use crate::error::ConfigError;
+use crate::{Config, Source, WorkspaceConfig};
+use codeyard_base::ids::WorkspaceName;
 
 /// Where the file's parser sees the workspace.
 const PLACE: &str = "workspace[0].";
@@ -63,7 +63,7 @@ fn parse(value: Value) -> Result<WorkspaceConfig, ConfigError> {
     let mut file = toml::Table::new();
     file.insert("workspace".to_owned(), toml::Value::Array(vec![table]));
     let source = Source { file: "", base_dir: std::path::Path::new("/"), home: None };
-    let parsed = crate::config::parse_source(&file.to_string(), source).map_err(|error| {
+    let parsed = crate::parse_source(&file.to_string(), source).map_err(|error| {
         let missing = error.problem.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
         let key = missing.unwrap_or_else(|| error.key.strip_prefix(PLACE).unwrap_or_default()).to_owned();
         ConfigError { key, place: None, file: String::new(), ..error }

@@ -4,7 +4,7 @@
 
 use toml::{Table, Value};
 
-use crate::config::Config;
+use crate::Config;
 
 /// What stands in place of a hidden value.
 pub(super) const HIDDEN: &str = "(hidden)";

@@ -8,11 +8,11 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 use toml::de::{DeTable, DeValue};
 
-use crate::config::locate::join;
+use crate::locate::join;
 
 /// A key that isn't known.
 #[derive(Debug, PartialEq, Eq)]
-pub struct UnknownKey {
+pub(crate) struct UnknownKey {
     /// Its path.
     pub path: String,
     /// Where it stands, in bytes.
@@ -24,7 +24,7 @@ pub struct UnknownKey {
 }
 
 /// The first unknown key of `table`, in the order of its keys.
-pub fn unknown_key(table: &DeTable<'_>, schema: &Value) -> Option<UnknownKey> {
+pub(crate) fn unknown_key(table: &DeTable<'_>, schema: &Value) -> Option<UnknownKey> {
     in_table(table, schema, schema, "")
 }
 
@@ -58,7 +58,7 @@ fn in_value(value: &DeValue<'_>, root: &Value, schema: &Value, path: &str) -> Op
 }
 
 /// `schema` with references followed, and of an optional value the schema of what it may be.
-pub fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+pub(crate) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     if let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix("#/$defs/")) {
         return root.get("$defs").and_then(|defs| defs.get(name)).unwrap_or(schema);
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::strict::resolve;
 use super::*;
-use crate::base::limits::{MAX_PAGE_SIZE, MAX_ROOTS};
+use codeyard_base::limits::{MAX_PAGE_SIZE, MAX_ROOTS};
 
 fn source() -> Source<'static> {
     Source { file: "yard.toml", base_dir: Path::new("/etc/yard"), home: Some(Path::new("/home/ada")) }
@@ -246,7 +246,7 @@ fn permissions_come_from_the_nearest_that_says_something() {
     let config = good(&text);
     let rule = |at: usize, who: &str| {
         let section = config.permission_of(&config.workspaces[at]);
-        section.rule(LSP, &crate::base::ids::PrincipalId::new(who))
+        section.rule(LSP, &codeyard_base::ids::PrincipalId::new(who))
     };
     use PermissionRule::{Allow, Ask, Deny};
     assert_eq!([rule(0, "ci"), rule(0, "bob"), rule(0, "ann")], [Deny, Allow, Ask]);
@@ -340,7 +340,7 @@ fn a_reload_tells_what_changed() {
 
 /// A file of the project must equal `wanted`; with `UPDATE_DOCS=1` it is written.
 fn check_file(path: &str, wanted: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path);
     if std::env::var_os("UPDATE_DOCS").is_some() {
         fs::write(&path, wanted).expect("the file can be written");
     }
@@ -374,7 +374,8 @@ fn the_schema_agrees_with_the_parser() {
 #[test]
 fn the_documented_keys_are_those_of_the_code() {
     let path = "docs/configuration.md";
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("the document");
+    let text =
+        fs::read_to_string(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)).expect("the document");
     let (head, rest) = text.split_once("<!-- keys: begin -->").expect("a begin mark");
     let (_, tail) = rest.split_once("<!-- keys: end -->").expect("an end mark");
     check_file(path, &format!("{head}<!-- keys: begin -->\n{}<!-- keys: end -->{tail}", Config::reference()));

@@ -4,13 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::base::limits::{
+use crate::error::ConfigError;
+use crate::workspace::Prewarm;
+use crate::{AdminSection, Config, ServerSection, SupervisionSection, WorkspaceConfig, locate};
+use codeyard_base::limits::{
     MAX_INDEX_THREADS, MAX_PARSED_FILE_BYTES, MAX_ROOTS, MAX_SEARCHED_FILE_BYTES, MAX_WARMSET, MAX_WORKSPACES,
     MIN_CODE_PAYLOAD_BYTES,
 };
-use crate::config::error::ConfigError;
-use crate::config::workspace::Prewarm;
-use crate::config::{AdminSection, Config, ServerSection, SupervisionSection, WorkspaceConfig, locate};
 
 type Checked = Result<(), ConfigError>;
 

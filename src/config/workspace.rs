@@ -9,10 +9,10 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::Value;
 
-use crate::base::ids::{TenantId, WorkspaceName};
-use crate::base::limits::Limits;
-use crate::config::permission::PermissionSection;
-use crate::config::sections::{DiagnosticsSection, SyntacticSection};
+use crate::permission::PermissionSection;
+use crate::sections::{DiagnosticsSection, SyntacticSection};
+use codeyard_base::ids::{TenantId, WorkspaceName};
+use codeyard_base::limits::Limits;
 
 /// `[[workspace]]`: a named root set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::engine::workspace_setup::Servers;
-use crate::lsp::registry::Server;
+use crate::workspace_setup::Servers;
+use codeyard_lsp::registry::Server;
 
 /// Most sources opened because no compile database names them.
 const MAX_UNNAMED: usize = 32;
@@ -17,12 +17,12 @@ const MAX_UNNAMED: usize = 32;
 const MAX_ANCHORS: usize = 32;
 
 /// Whether `server` is given anchors at all.
-pub fn are_chosen_for(server: &Server) -> bool {
+pub(crate) fn are_chosen_for(server: &Server) -> bool {
     server.quirks.anchor || server.quirks.index_follows_open || !server.quirks.anchor_markers.is_empty()
 }
 
 /// The anchors of `server` at `root`. `files` are the workspace's source files, sorted.
-pub fn choose(server: &Server, root: &Path, files: &[PathBuf], servers: &Servers) -> Vec<PathBuf> {
+pub(crate) fn choose(server: &Server, root: &Path, files: &[PathBuf], servers: &Servers) -> Vec<PathBuf> {
     if !are_chosen_for(server) {
         return vec![];
     }
@@ -71,7 +71,7 @@ fn named_files(database: &[u8], folder: &Path) -> BTreeSet<PathBuf> {
 }
 
 /// Whether a file is a header by its ending.
-pub fn is_header(path: &Path) -> bool {
+pub(crate) fn is_header(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.to_string_lossy().starts_with('h'))
 }
 

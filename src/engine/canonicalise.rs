@@ -4,24 +4,24 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use crate::base::ids::ServerKind;
-use crate::base::limits::{self, Limits};
-use crate::canon::{self, Admission, UriGate};
-use crate::engine::conceal::conceal;
-use crate::engine::found;
-use crate::engine::known_files::{self, Observed};
-use crate::engine::server_state::Unavailable;
-use crate::gate::{Admitted, Gate, Seen, Visit};
-use crate::lsp::convert::RawAnswer;
-use crate::model::answer::{Coverage, Declared, Notes};
-use crate::model::diagnostic::RawFileDiagnostics;
-use crate::model::error::ToolError;
-use crate::model::hover::Hover;
-use crate::model::position::RawLocation;
-use crate::model::query::{GatedQuery, Query};
-use crate::model::symbol::{RawDocumentSymbol, RawWorkspaceSymbol};
-use crate::model::uri::CanonicalUri;
-use crate::paging::CanonicalResult;
+use crate::conceal::conceal;
+use crate::found;
+use crate::known_files::{self, Observed};
+use crate::server_state::Unavailable;
+use codeyard_base::ids::ServerKind;
+use codeyard_base::limits::{self, Limits};
+use codeyard_canon::{Admission, UriGate};
+use codeyard_files::gate::{Admitted, Gate, Seen, Visit};
+use codeyard_lsp::convert::RawAnswer;
+use codeyard_model::answer::{Coverage, Declared, Notes};
+use codeyard_model::diagnostic::RawFileDiagnostics;
+use codeyard_model::error::ToolError;
+use codeyard_model::hover::Hover;
+use codeyard_model::position::RawLocation;
+use codeyard_model::query::{GatedQuery, Query};
+use codeyard_model::symbol::{RawDocumentSymbol, RawWorkspaceSymbol};
+use codeyard_model::uri::CanonicalUri;
+use codeyard_paging::CanonicalResult;
 
 /// Raw answers of all providers that gave one, in the registry's order.
 pub struct Collected {
@@ -50,7 +50,7 @@ impl Collected {
 }
 
 /// A canonical result, and what was seen while it was made.
-pub struct Canonicalised {
+pub(crate) struct Canonicalised {
     /// The result.
     pub result: CanonicalResult,
     /// How each file in it looked on disk.
@@ -60,7 +60,7 @@ pub struct Canonicalised {
 }
 
 /// Row 9: gate, normalise, sort, dedup, cap.
-pub fn canonicalise(
+pub(crate) fn canonicalise(
     query: &GatedQuery,
     gate: &Gate,
     limits: &Limits,
@@ -85,28 +85,32 @@ pub fn canonicalise(
     let result = match query {
         Query::Definition { .. } => {
             let raw = locations(answers);
-            let found = canon::locations(raw, &mut door, limits::MAX_RAW_ITEMS, limits::MAX_RAW_ITEMS)?;
+            let found = codeyard_canon::locations(raw, &mut door, limits::MAX_RAW_ITEMS, limits::MAX_RAW_ITEMS)?;
             CanonicalResult::definition(found, notes, unpaged)
         }
         Query::References { .. } => {
             let cap = limits.max_references_items_total;
-            let found = canon::locations(locations(answers), &mut door, limits::MAX_RAW_ITEMS_PAGED, cap)?;
+            let found = codeyard_canon::locations(locations(answers), &mut door, limits::MAX_RAW_ITEMS_PAGED, cap)?;
             CanonicalResult::references(found, notes)
         }
-        Query::Hover { .. } => CanonicalResult::hover(canon::hover(hovers(answers)), notes),
+        Query::Hover { .. } => CanonicalResult::hover(codeyard_canon::hover(hovers(answers)), notes),
         Query::DocumentSymbols { uri } => {
-            let found = canon::document_symbols(uri, document_symbols(answers), limits::MAX_RAW_ITEMS)?;
+            let found = codeyard_canon::document_symbols(uri, document_symbols(answers), limits::MAX_RAW_ITEMS)?;
             CanonicalResult::document_symbols(found, notes, unpaged)
         }
         Query::Declarations { .. } => {
             let by = by.ok_or_else(ToolError::internal)?;
-            let symbols = canon::outline(document_symbols(answers), limits::MAX_RAW_ITEMS)?.into();
+            let symbols = codeyard_canon::outline(document_symbols(answers), limits::MAX_RAW_ITEMS)?.into();
             CanonicalResult::Declarations(Declared { by, symbols }, notes)
         }
         Query::WorkspaceSymbols { .. } => {
             let cap = limits.max_workspace_symbols_items_total;
-            let found =
-                canon::workspace_symbols(workspace_symbols(answers), &mut door, limits::MAX_RAW_ITEMS_PAGED, cap)?;
+            let found = codeyard_canon::workspace_symbols(
+                workspace_symbols(answers),
+                &mut door,
+                limits::MAX_RAW_ITEMS_PAGED,
+                cap,
+            )?;
             CanonicalResult::workspace_symbols(found, notes)
         }
         Query::DocumentDiagnostics { uri } => {
@@ -116,7 +120,7 @@ pub fn canonicalise(
             });
             let raw = raw.map(|file| concealed(file, gate));
             let own = raw.filter(|file| matches!(gate.admit(&file.uri), Admitted::Inside(of) if of == *uri));
-            let found = canon::diagnostics(uri, own.flat_map(|file| file.diagnostics).collect());
+            let found = codeyard_canon::diagnostics(uri, own.flat_map(|file| file.diagnostics).collect());
             CanonicalResult::document_diagnostics(uri.clone(), found, notes, unpaged)
         }
         Query::WorkspaceDiagnostics { .. } => {
@@ -127,7 +131,7 @@ pub fn canonicalise(
             let raw: Vec<RawFileDiagnostics> = raw.map(|file| concealed(file, gate)).collect();
             let covered = raw.iter().map(|file| &file.uri).collect::<BTreeSet<_>>().len();
             let cap = limits.max_workspace_diagnostics_items_total;
-            let found = canon::workspace_diagnostics(raw, &mut door, cap, unpaged)?;
+            let found = codeyard_canon::workspace_diagnostics(raw, &mut door, cap, unpaged)?;
             notes.coverage = Some(Coverage { covered: covered.min(source_files), total: source_files });
             CanonicalResult::workspace_diagnostics(found, notes)
         }

@@ -10,8 +10,8 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-use crate::base::ids::ServerKind;
-use crate::engine::server_state::ServerState;
+use crate::server_state::ServerState;
+use codeyard_base::ids::ServerKind;
 
 /// Where a workspace is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

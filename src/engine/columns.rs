@@ -5,12 +5,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::base::{blocking, limits};
-use crate::engine::question::DocumentInput;
-use crate::gate::{Admitted, Gate};
-use crate::lsp::convert::RawAnswer;
-use crate::lsp::encoding::{self, PositionEncoding, Texts};
-use crate::lsp::text::Document;
+use crate::question::DocumentInput;
+use codeyard_base::{blocking, limits};
+use codeyard_files::gate::{Admitted, Gate};
+use codeyard_lsp::convert::RawAnswer;
+use codeyard_lsp::encoding::{self, PositionEncoding, Texts};
+use codeyard_lsp::text::Document;
 
 /// So many files are read for a conversion without going to the blocking pool.
 const INLINE_FILES: usize = 4;
@@ -21,7 +21,7 @@ const INLINE_SYMBOLS: usize = 200;
 ///
 /// # Errors
 /// If the blocking pool is gone, or the conversion panicked there.
-pub async fn to_utf16(
+pub(crate) async fn to_utf16(
     mut answer: RawAnswer,
     encoding: PositionEncoding,
     gate: &Gate,

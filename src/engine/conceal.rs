@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::model::roots::RootSet;
+use codeyard_model::roots::RootSet;
 
 /// What stands in place of a path.
 pub const CONCEALED: &str = "[path outside the workspace]";

@@ -10,17 +10,15 @@ use actix::dev::ToEnvelope;
 use actix::{Addr, Handler, Message};
 use tokio::time::timeout;
 
-use crate::base::ids::WorkspaceName;
-use crate::base::limits::OPERATOR_PATIENCE_MS;
-use crate::config::WorkspaceConfig;
-use crate::engine::directory::{Directory, WorkspaceHandle};
-use crate::engine::supervisor::{
+use crate::directory::{Directory, WorkspaceHandle};
+use crate::supervisor::{
     Condition, Departing, GetRoster, PutDone, PutError, PutWorkspace, RemoveError, RemoveWorkspace, Roster, Supervisor,
 };
-use crate::engine::workspace::{
-    GetSnapshots, GetTroubles, HaltChild, RestartChild, StoppedServer, Trouble, WorkspaceHealth,
-};
-use crate::paging::SnapshotStats;
+use crate::workspace::{GetSnapshots, GetTroubles, HaltChild, RestartChild, StoppedServer, Trouble, WorkspaceHealth};
+use codeyard_base::ids::WorkspaceName;
+use codeyard_base::limits::OPERATOR_PATIENCE_MS;
+use codeyard_config::WorkspaceConfig;
+use codeyard_paging::SnapshotStats;
 
 /// The supervisor doesn't answer, or is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -12,14 +12,14 @@ use actix_rt::ArbiterHandle;
 use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 
-use crate::base::ids::{TenantId, WorkspaceName};
-use crate::base::limits::{self, Limits};
-use crate::config::PermissionSection;
-use crate::engine::census::{Census, WorkspaceCell};
-use crate::engine::indexer::Indexes;
-use crate::engine::workspace::{GetWorkspaceHealth, Workspace, WorkspaceHealth};
-use crate::gate::Gate;
-use crate::watch::Subscription;
+use crate::census::{Census, WorkspaceCell};
+use crate::indexer::Indexes;
+use crate::workspace::{GetWorkspaceHealth, Workspace, WorkspaceHealth};
+use codeyard_base::ids::{TenantId, WorkspaceName};
+use codeyard_base::limits::{self, Limits};
+use codeyard_config::PermissionSection;
+use codeyard_files::gate::Gate;
+use codeyard_files::watch::Subscription;
 
 /// The watcher's subscription of a workspace, once there is one.
 #[derive(Clone, Default)]

@@ -3,7 +3,7 @@
 //! Invariant: whoever is told by a guard is told exactly once.
 
 /// Calls back when its actor is dropped, and says whether that was by a panic.
-pub struct ExitGuard {
+pub(crate) struct ExitGuard {
     tell: Option<Box<dyn FnOnce(ExitKind) + Send>>,
 }
 
@@ -18,7 +18,7 @@ pub enum ExitKind {
 
 impl ExitGuard {
     /// A guard that calls `tell` once.
-    pub fn new(tell: impl FnOnce(ExitKind) + Send + 'static) -> Self {
+    pub(crate) fn new(tell: impl FnOnce(ExitKind) + Send + 'static) -> Self {
         Self { tell: Some(Box::new(tell)) }
     }
 }

@@ -1,23 +1,23 @@
 //! Row 9 for the tool `lsp`: raw answers of all servers become what was found.
 
-use crate::base::limits::{self, Limits};
-use crate::canon::{self, RawItem, UriGate};
-use crate::engine::canonicalise::{document_symbols, hovers, locations, workspace_symbols};
-use crate::engine::operation;
-use crate::gate::Gate;
-use crate::lsp::convert::{RawAnswer, RawCallItem};
-use crate::model::answer::Notes;
-use crate::model::error::ToolError;
-use crate::model::found::{Found, IncomingCall, OutgoingCall};
-use crate::model::operation::{LspQuery, Operation, Subject};
-use crate::model::uri::CanonicalUri;
-use crate::paging::LspResult;
+use crate::canonicalise::{document_symbols, hovers, locations, workspace_symbols};
+use crate::operation;
+use codeyard_base::limits::{self, Limits};
+use codeyard_canon::{RawItem, UriGate};
+use codeyard_files::gate::Gate;
+use codeyard_lsp::convert::{RawAnswer, RawCallItem};
+use codeyard_model::answer::Notes;
+use codeyard_model::error::ToolError;
+use codeyard_model::found::{Found, IncomingCall, OutgoingCall};
+use codeyard_model::operation::{LspQuery, Operation, Subject};
+use codeyard_model::uri::CanonicalUri;
+use codeyard_paging::LspResult;
 
 /// What `answers` come to, in the servers' order.
 ///
 /// # Errors
 /// CAP_EXCEEDED.
-pub fn canonical(
+pub(crate) fn canonical(
     asked: &LspQuery<CanonicalUri>,
     gate: &Gate,
     door: &mut dyn UriGate,
@@ -28,26 +28,28 @@ pub fn canonical(
     let found = match asked.operation {
         Operation::GoToDefinition | Operation::FindReferences | Operation::GoToImplementation => {
             let cap = limits.max_references_items_total;
-            let list = canon::locations(locations(answers), door, limits::MAX_RAW_ITEMS_PAGED, cap)?;
+            let list = codeyard_canon::locations(locations(answers), door, limits::MAX_RAW_ITEMS_PAGED, cap)?;
             notes.outside = list.outside();
             Found::Locations(list.into_items())
         }
         Operation::Hover => {
-            let (hover, truncated) = canon::markup(hovers(answers));
+            let (hover, truncated) = codeyard_canon::markup(hovers(answers));
             notes.truncated = truncated;
             Found::Hover(hover)
         }
-        Operation::DocumentSymbol => Found::Outline(canon::outline(document_symbols(answers), limits::MAX_RAW_ITEMS)?),
+        Operation::DocumentSymbol => {
+            Found::Outline(codeyard_canon::outline(document_symbols(answers), limits::MAX_RAW_ITEMS)?)
+        }
         Operation::WorkspaceSymbol => {
             let all = limits::MAX_RAW_ITEMS_PAGED;
-            let list = canon::workspace_symbols(workspace_symbols(answers), door, all, all)?;
+            let list = codeyard_canon::workspace_symbols(workspace_symbols(answers), door, all, all)?;
             notes.outside = list.outside();
             let name = match &asked.subject {
                 Subject::Name(name) => name.as_str(),
                 _ => "",
             };
             let max = limits.max_workspace_symbols_items_total;
-            let (symbols, is_cut) = canon::ranked(list.into_items(), name, max);
+            let (symbols, is_cut) = codeyard_canon::ranked(list.into_items(), name, max);
             notes.truncated |= is_cut;
             Found::Symbols(symbols)
         }
@@ -56,7 +58,7 @@ pub fn canonical(
                 RawAnswer::CallItems(items) => items,
                 _ => vec![],
             });
-            let list = canon::call_items(raw.map(item).collect(), door, limits::MAX_RAW_ITEMS)?;
+            let list = codeyard_canon::call_items(raw.map(item).collect(), door, limits::MAX_RAW_ITEMS)?;
             notes.outside = list.outside();
             Found::Items(list.into_items())
         }
@@ -66,7 +68,7 @@ pub fn canonical(
                 _ => vec![],
             });
             let raw = raw.map(|call| (item(call.item), call.from_ranges));
-            let list = canon::calls(raw.collect(), door, limits::MAX_RAW_ITEMS)?;
+            let list = codeyard_canon::calls(raw.collect(), door, limits::MAX_RAW_ITEMS)?;
             notes.outside = list.outside();
             let calls = list.into_items().into_iter();
             if asked.operation == Operation::IncomingCalls {

@@ -4,13 +4,13 @@
 //! that is memory which nobody needs and everybody sees. Not a garbage collector: it frees nothing. Invariant: it runs where blocking
 //! is allowed, and only after much was freed.
 
-use crate::base::blocking;
+use codeyard_base::blocking;
 
 /// So many bytes are worth the milliseconds that it takes.
 const WORTH_BYTES: usize = 4 * 1024 * 1024;
 
 /// Gives back what can be given, if `freed` bytes are worth it.
-pub fn after(freed: usize) {
+pub(crate) fn after(freed: usize) {
     if freed >= WORTH_BYTES {
         // Nobody waits for it.
         drop(blocking::spawn(trim));

@@ -4,16 +4,16 @@
 //! begin with a digit, whatever the language makes of it.
 //! Invariant: columns are in UTF-16.
 
-use crate::base::limits::MAX_IDENTIFIERS_TOLD;
-use crate::lsp::text::Document;
-use crate::model::position::Position;
+use codeyard_base::limits::MAX_IDENTIFIERS_TOLD;
+use codeyard_lsp::text::Document;
+use codeyard_model::position::Position;
 
 /// Letters of a word that are told; longer ones are cut.
 const MAX_WORD_CHARS: usize = 60;
 
 /// How a position lies to the words of its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spot {
+pub(crate) enum Spot {
     /// It points at a letter of a word.
     Word,
     /// It points at something else, right behind a word.
@@ -24,7 +24,7 @@ pub enum Spot {
 
 /// A word and the 0-based column it begins at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Word {
+pub(crate) struct Word {
     /// The word.
     pub text: String,
     /// Its column.
@@ -32,7 +32,7 @@ pub struct Word {
 }
 
 /// What `position` points at.
-pub fn spot(document: &Document, position: Position) -> Spot {
+pub(crate) fn spot(document: &Document, position: Position) -> Spot {
     let line = document.line(position.line).unwrap_or_default();
     let mut column = 0;
     let mut before = None;
@@ -47,7 +47,7 @@ pub fn spot(document: &Document, position: Position) -> Spot {
 }
 
 /// The words of a line, from the left; the first [`MAX_IDENTIFIERS_TOLD`] of them.
-pub fn words(document: &Document, line: u32) -> Vec<Word> {
+pub(crate) fn words(document: &Document, line: u32) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut column = 0;
     let mut inside = false;

@@ -2,8 +2,8 @@
 //!
 //! Pure. One rule for files that are checked, loaded or reloaded, and for workspaces that operators put.
 
-use crate::config::{ConfigError, Prewarm, SyntacticMode, SyntacticSection, WorkspaceConfig};
-use crate::lsp::registry::{Registry, Selection, Standby};
+use codeyard_config::{ConfigError, Prewarm, SyntacticMode, SyntacticSection, WorkspaceConfig};
+use codeyard_lsp::registry::{Registry, Selection, Standby};
 
 /// What a workspace names that no registry entry has, an error for each key; keys count from the workspace.
 pub fn unknown(workspace: &WorkspaceConfig, registry: &Registry) -> Vec<ConfigError> {

@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use lru::LruCache;
 
-use crate::base::clock;
-use crate::base::digest::sha256;
-use crate::base::limits;
-use crate::gate::{FileStamp, Gate};
-use crate::lsp::text::Document;
-use crate::model::error::{ErrorCode, ToolError};
-use crate::model::uri::{CanonicalUri, encode_path};
+use codeyard_base::clock;
+use codeyard_base::digest::sha256;
+use codeyard_base::limits;
+use codeyard_files::gate::{FileStamp, Gate};
+use codeyard_lsp::text::Document;
+use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::uri::{CanonicalUri, encode_path};
 
 /// Why a document that is there isn't opened.
 pub const NOT_UTF8: &str = "the document is not UTF-8 text and can't be opened";
@@ -217,7 +217,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::gate::Gate;
+    use codeyard_files::gate::Gate;
 
     /// A file with this text in a workspace of its own, which lasts as long as the folder.
     fn a_file(text: &str) -> (tempfile::TempDir, PathBuf, Gate, CanonicalUri) {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::engine::directory::Directory;
-use crate::lsp::frame::FrameBudget;
-use crate::telemetry::names::instruments as known;
-use crate::telemetry::{Meters, Observers};
-use crate::watch::Watcher;
+use crate::directory::Directory;
+use codeyard_files::watch::Watcher;
+use codeyard_lsp::frame::FrameBudget;
+use codeyard_telemetry::names::instruments as known;
+use codeyard_telemetry::{Meters, Observers};
 
 /// Has the engine's figures exported. None of it waits for an actor.
 pub fn observe(

@@ -12,21 +12,21 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 
-use crate::base::clock::{Deadline, Instant};
-use crate::base::limits::{LATE_SERVER_MS, MAX_CALL_ITEMS};
-use crate::engine::canonicalise::Collected;
-use crate::engine::execution::Provider;
-use crate::engine::identifiers::{self, Spot};
-use crate::engine::provider_call::{self, Asking, ProviderFailure};
-use crate::engine::question::{CallItem, DocumentInput, Question};
-use crate::engine::server_state::{ServerState, UNSUPPORTED, Unavailable};
-use crate::gate::Gate;
-use crate::lsp::convert::RawAnswer;
-use crate::model::error::{ErrorCode, ToolError};
-use crate::model::operation::{LspQuery, Operation, Subject};
-use crate::model::position::Position;
-use crate::model::query::{GatedQuery, Query};
-use crate::model::uri::CanonicalUri;
+use crate::canonicalise::Collected;
+use crate::execution::Provider;
+use crate::identifiers::{self, Spot};
+use crate::provider_call::{self, Asking, ProviderFailure};
+use crate::question::{CallItem, DocumentInput, Question};
+use crate::server_state::{ServerState, UNSUPPORTED, Unavailable};
+use codeyard_base::clock::{Deadline, Instant};
+use codeyard_base::limits::{LATE_SERVER_MS, MAX_CALL_ITEMS};
+use codeyard_files::gate::Gate;
+use codeyard_lsp::convert::RawAnswer;
+use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::operation::{LspQuery, Operation, Subject};
+use codeyard_model::position::Position;
+use codeyard_model::query::{GatedQuery, Query};
+use codeyard_model::uri::CanonicalUri;
 
 /// What all servers said.
 pub enum Gathered {

@@ -11,11 +11,11 @@ use std::time::Duration;
 use futures::future::{BoxFuture, FutureExt, Shared};
 use parking_lot::Mutex;
 
-use crate::base::blocking;
-use crate::base::clock::Instant;
-use crate::engine::server_context::Program;
-use crate::engine::server_state::Unavailable;
-use crate::lsp::registry::Server;
+use crate::server_context::Program;
+use crate::server_state::Unavailable;
+use codeyard_base::blocking;
+use codeyard_base::clock::Instant;
+use codeyard_lsp::registry::Server;
 
 /// A program that wasn't there is looked for again after this time.
 const FORGET_MISSING: Duration = Duration::from_secs(5);

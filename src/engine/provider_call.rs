@@ -8,22 +8,22 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
-use crate::base::blocking;
-use crate::base::clock::Deadline;
-use crate::base::limits;
-use crate::engine::columns;
-use crate::engine::execution::Provider;
-use crate::engine::language_server::{Ask, Asked, PendingAnswer, ProjectReport, Pulled, Restart};
-use crate::engine::question::{Question, decode, pulled_file};
-use crate::engine::server_state::{STOPPED, ServerState, Unavailable};
-use crate::gate::{Admitted, Gate};
-use crate::lsp::convert::{self, RawAnswer};
-use crate::lsp::encoding::PositionEncoding;
-use crate::lsp::pending::RequestError;
-use crate::lsp::{self, methods};
-use crate::model::diagnostic::RawFileDiagnostics;
-use crate::model::error::{ErrorCode, ToolError};
-use crate::telemetry::{Asker, LspCall, RpcOutcome};
+use crate::columns;
+use crate::execution::Provider;
+use crate::language_server::{Ask, Asked, PendingAnswer, ProjectReport, Pulled, Restart};
+use crate::question::{Question, decode, pulled_file};
+use crate::server_state::{STOPPED, ServerState, Unavailable};
+use codeyard_base::blocking;
+use codeyard_base::clock::Deadline;
+use codeyard_base::limits;
+use codeyard_files::gate::{Admitted, Gate};
+use codeyard_lsp::convert::{self, RawAnswer};
+use codeyard_lsp::encoding::PositionEncoding;
+use codeyard_lsp::methods;
+use codeyard_lsp::pending::RequestError;
+use codeyard_model::diagnostic::RawFileDiagnostics;
+use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_telemetry::{Asker, LspCall, RpcOutcome};
 
 /// First wait before asking again what the server called outdated; doubles.
 const RETRY_FIRST: Duration = Duration::from_millis(5);
@@ -36,7 +36,7 @@ const OUTDATED: [i64; 3] = [-32801, -32802, -32800];
 
 /// Why a provider gave no answer.
 #[derive(Debug)]
-pub enum ProviderFailure {
+pub(crate) enum ProviderFailure {
     /// It can't do this.
     Unsupported,
     /// It isn't there.
@@ -60,7 +60,11 @@ enum Attempt {
 }
 
 /// Asks `provider` and decodes its answer.
-pub async fn ask(provider: &Provider, question: &Question, asking: Asking<'_>) -> Result<RawAnswer, ProviderFailure> {
+pub(crate) async fn ask(
+    provider: &Provider,
+    question: &Question,
+    asking: Asking<'_>,
+) -> Result<RawAnswer, ProviderFailure> {
     let mut call = Call::new(provider, question, asking);
     match call.settle().await? {
         Attempt::Reply(reply, encoding, incarnation) => {
@@ -74,7 +78,7 @@ pub async fn ask(provider: &Provider, question: &Question, asking: Asking<'_>) -
 }
 
 /// The same, with which of the server's lives answered.
-pub async fn ask_one(
+pub(crate) async fn ask_one(
     provider: &Provider,
     question: &Question,
     asking: Asking<'_>,
@@ -87,7 +91,7 @@ pub async fn ask_one(
 }
 
 /// Asks for everything `provider` has reported, with fresh pulls of its open documents. A file without findings is in it too.
-pub async fn reported(
+pub(crate) async fn reported(
     provider: &Provider,
     question: &Question,
     asking: Asking<'_>,
@@ -361,7 +365,7 @@ impl<'a> Call<'a> {
 }
 
 /// Tells how a request ended.
-fn end(rpc: LspCall, reply: &Result<lsp::pending::Reply, RequestError>) {
+fn end(rpc: LspCall, reply: &Result<codeyard_lsp::pending::Reply, RequestError>) {
     rpc.end(match reply {
         Ok(_) => RpcOutcome::Ok,
         Err(RequestError::Server { code, .. }) => RpcOutcome::Error(*code),
@@ -370,7 +374,7 @@ fn end(rpc: LspCall, reply: &Result<lsp::pending::Reply, RequestError>) {
 }
 
 /// The LSP method of a question.
-pub fn method_of(question: &Question) -> &'static str {
+pub(crate) fn method_of(question: &Question) -> &'static str {
     match question {
         Question::Definition(..) => methods::DEFINITION,
         Question::References(..) => methods::REFERENCES,

@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::base::digest::sha256hex;
-use crate::engine::execution::Provider;
-use crate::engine::programs::Looking;
-use crate::engine::server_context::Program;
-use crate::engine::server_state::Unavailable;
-use crate::engine::workspace_setup::WorkspaceSetup;
-use crate::lsp::registry::choosing::{self, Chooser, Placed, Verdict};
-use crate::lsp::registry::project_root::{Disk, Glance, Look, ProjectRoot};
-use crate::lsp::registry::{Role, Server, Standby};
+use crate::execution::Provider;
+use crate::programs::Looking;
+use crate::server_context::Program;
+use crate::server_state::Unavailable;
+use crate::workspace_setup::WorkspaceSetup;
+use codeyard_base::digest::sha256hex;
+use codeyard_lsp::registry::choosing::{self, Chooser, Placed, Verdict};
+use codeyard_lsp::registry::project_root::{Disk, Glance, Look, ProjectRoot};
+use codeyard_lsp::registry::{Role, Server, Standby};
 
 /// Which child: a kind at a project root.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

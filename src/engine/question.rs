@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use crate::base::ids::LanguageId;
-use crate::engine::known_files::Source;
-use crate::lsp::convert::{self, RawAnswer, Report};
-use crate::model::diagnostic::RawFileDiagnostics;
-use crate::model::operation::{LspQuery, Operation, Subject};
-use crate::model::position::Position;
-use crate::model::query::{GatedQuery, Query};
-use crate::model::uri::CanonicalUri;
+use crate::known_files::Source;
+use codeyard_base::ids::LanguageId;
+use codeyard_lsp::convert::{self, RawAnswer, Report};
+use codeyard_model::diagnostic::RawFileDiagnostics;
+use codeyard_model::operation::{LspQuery, Operation, Subject};
+use codeyard_model::position::Position;
+use codeyard_model::query::{GatedQuery, Query};
+use codeyard_model::uri::CanonicalUri;
 
 /// A document as it is on disk right now, with its language.
 #[derive(Debug, Clone)]
@@ -131,17 +131,11 @@ impl Question {
     }
 }
 
-/// What a server has reported about its project, beside the pulls that are still under way.
-#[derive(Debug, Clone, Default)]
-pub struct Reported {
-    /// Diagnostics by file.
-    pub files: Vec<RawFileDiagnostics>,
-    /// How many source files they cover.
-    pub covered: usize,
-}
-
 /// What a pull of one document brought; nothing if that is what is known already.
-pub fn pulled_file(uri: &Arc<str>, reply: &RawValue) -> Result<Option<RawFileDiagnostics>, convert::ConvertError> {
+pub(crate) fn pulled_file(
+    uri: &Arc<str>,
+    reply: &RawValue,
+) -> Result<Option<RawFileDiagnostics>, convert::ConvertError> {
     Ok(match convert::document_diagnostic_report(reply)? {
         Report::Full { items, .. } => Some(RawFileDiagnostics { uri: uri.clone(), diagnostics: items }),
         Report::Unchanged { .. } => None,
@@ -149,7 +143,7 @@ pub fn pulled_file(uri: &Arc<str>, reply: &RawValue) -> Result<Option<RawFileDia
 }
 
 /// The raw values in the reply to a question.
-pub fn decode(question: &Question, reply: &RawValue) -> Result<RawAnswer, convert::ConvertError> {
+pub(crate) fn decode(question: &Question, reply: &RawValue) -> Result<RawAnswer, convert::ConvertError> {
     Ok(match question {
         Question::Definition(..) => RawAnswer::Locations(convert::definition(reply)?),
         Question::References(..) => RawAnswer::Locations(convert::references(reply)?),

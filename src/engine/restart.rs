@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::base::clock::Instant;
+use codeyard_base::clock::Instant;
 
 /// The figures of the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Default for RestartRule {
 
 /// What to do after a death.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// Start again after this wait.
     Restart(Duration),
     /// Leave it alone for this long, then try once.
@@ -46,7 +46,7 @@ pub enum Verdict {
 
 /// The deaths of one server.
 #[derive(Debug)]
-pub struct RestartHistory {
+pub(crate) struct RestartHistory {
     rule: RestartRule,
     deaths: VecDeque<Instant>,
     /// The first of them cost no wait.
@@ -56,13 +56,13 @@ pub struct RestartHistory {
 
 impl RestartHistory {
     /// No deaths yet.
-    pub fn new(rule: RestartRule) -> Self {
+    pub(crate) fn new(rule: RestartRule) -> Self {
         Self { rule, deaths: VecDeque::new(), forgiven: false, on_probation: false }
     }
 
     /// Notes a death. `was_ready` says that it could answer before. `jitter` in [0, 1) spreads restarts of many servers over
     /// a tenth of the wait.
-    pub fn on_death(&mut self, now: Instant, was_ready: bool, jitter: f64) -> Verdict {
+    pub(crate) fn on_death(&mut self, now: Instant, was_ready: bool, jitter: f64) -> Verdict {
         while self.deaths.front().is_some_and(|first| now.duration_since(*first) > self.rule.window) {
             self.deaths.pop_front();
             self.forgiven = false;
@@ -86,13 +86,13 @@ impl RestartHistory {
     }
 
     /// Notes that the server came up and has answered for a whole window: it's no longer on probation.
-    pub fn on_stable(&mut self) {
+    pub(crate) fn on_stable(&mut self) {
         self.on_probation = false;
         self.deaths.clear();
     }
 
     /// The rule in force.
-    pub fn rule(&self) -> &RestartRule {
+    pub(crate) fn rule(&self) -> &RestartRule {
         &self.rule
     }
 }

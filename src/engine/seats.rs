@@ -11,8 +11,8 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
-use crate::base::ids::WorkspaceName;
-use crate::engine::providers::ChildKey;
+use crate::providers::ChildKey;
+use codeyard_base::ids::WorkspaceName;
 
 /// The seats that are held or waited for.
 type Taken = BTreeMap<(WorkspaceName, ChildKey), Weak<Turn<()>>>;

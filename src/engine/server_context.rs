@@ -9,17 +9,17 @@ use std::time::Duration;
 
 use actix::Recipient;
 
-use crate::base::ids::{ServerKind, WorkspaceName};
-use crate::engine::census::ServerCell;
-use crate::engine::providers::ChildKey;
-use crate::engine::restart::RestartRule;
-use crate::engine::seats::Seats;
-use crate::engine::workspace_setup::Servers;
-use crate::gate::Gate;
-use crate::lsp::frame::FrameBudget;
-use crate::lsp::launch::Launcher;
-use crate::lsp::registry::Server;
-use crate::telemetry::Metrics;
+use crate::census::ServerCell;
+use crate::providers::ChildKey;
+use crate::restart::RestartRule;
+use crate::seats::Seats;
+use crate::workspace_setup::Servers;
+use codeyard_base::ids::{ServerKind, WorkspaceName};
+use codeyard_files::gate::Gate;
+use codeyard_lsp::frame::FrameBudget;
+use codeyard_lsp::registry::Server;
+use codeyard_process::launch::Launcher;
+use codeyard_telemetry::Metrics;
 
 /// The times a language server is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub struct ServerContext {
     /// How long it may take.
     pub times: ServerTimes,
     /// Told of everything that changes answers.
-    pub tell: Recipient<crate::engine::language_server::ServerNews>,
+    pub tell: Recipient<crate::language_server::ServerNews>,
     /// Where it says how it is.
     pub cell: Arc<ServerCell>,
     /// Counted.

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::model::error::{Phase, ToolError};
+use codeyard_model::error::{Phase, ToolError};
 
 /// The reason of a server that was stopped on purpose.
 pub const STOPPED: &str = "stopped";

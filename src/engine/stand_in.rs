@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::engine::execution::Provider;
-use crate::engine::providers::Plan;
-use crate::engine::server_state::{ServerState, Unavailable};
-use crate::engine::workspace_setup::Servers;
-use crate::lsp::convert::RawAnswer;
-use crate::model::query::{GatedQuery, Query};
+use crate::execution::Provider;
+use crate::providers::Plan;
+use crate::server_state::{ServerState, Unavailable};
+use crate::workspace_setup::Servers;
+use codeyard_lsp::convert::RawAnswer;
+use codeyard_model::query::{GatedQuery, Query};
 
 /// For whom somebody stands in.
 pub struct StandsFor {
@@ -37,12 +37,12 @@ impl StandsFor {
 
 /// Whether nobody can stand in for who answers this: what is wrong with code isn't seen by names, and what was found by name isn't
 /// confirmed by name.
-pub fn is_beyond_names(query: &GatedQuery) -> bool {
+pub(crate) fn is_beyond_names(query: &GatedQuery) -> bool {
     matches!(query, Query::DocumentDiagnostics { .. } | Query::WorkspaceDiagnostics { .. } | Query::Declarations { .. })
 }
 
 /// The plan without those who stand in.
-pub fn without(plan: &Arc<Plan>) -> Arc<Plan> {
+pub(crate) fn without(plan: &Arc<Plan>) -> Arc<Plan> {
     if !plan.choices.iter().any(|choice| choice.stands_in()) && plan.standbys.is_empty() {
         return plan.clone();
     }
@@ -53,7 +53,7 @@ pub fn without(plan: &Arc<Plan>) -> Arc<Plan> {
 }
 
 /// Without stand-ins that aren't ready, where somebody answers who is no stand-in; and why they don't.
-pub fn without_late(providers: Vec<Provider>) -> (Vec<Provider>, Vec<Unavailable>) {
+pub(crate) fn without_late(providers: Vec<Provider>) -> (Vec<Provider>, Vec<Unavailable>) {
     let is_late = |provider: &Provider| provider.stands_for.is_some() && provider.state.borrow().is_pending();
     if providers.iter().all(|provider| provider.stands_for.is_some()) {
         return (providers, vec![]);
@@ -63,7 +63,7 @@ pub fn without_late(providers: Vec<Provider>) -> (Vec<Provider>, Vec<Unavailable
 }
 
 /// What to say of a provider that isn't ready.
-pub fn not_ready(provider: &Provider) -> Unavailable {
+pub(crate) fn not_ready(provider: &Provider) -> Unavailable {
     let (reason, message) = match &*provider.state.borrow() {
         ServerState::Restarting(down) => return Unavailable::down(provider.kind.as_str(), down),
         ServerState::Indexing { .. } => ("indexing", "the language server is still indexing"),

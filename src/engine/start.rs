@@ -8,13 +8,13 @@ use std::thread::JoinHandle;
 use actix::prelude::*;
 use actix_rt::{Arbiter, System};
 
-use crate::config::Config;
-use crate::engine::control::Control;
-use crate::engine::directory::Directory;
-use crate::engine::supervisor::{Configure, ConfigureError, Configured, DrainAll, Supervisor, SupervisorParts};
-use crate::engine::workspace::WorkspaceHealth;
-use crate::engine::workspace_setup::Shared;
-use crate::store::RootsEpochs;
+use crate::control::Control;
+use crate::directory::Directory;
+use crate::supervisor::{Configure, ConfigureError, Configured, DrainAll, Supervisor, SupervisorParts};
+use crate::workspace::WorkspaceHealth;
+use crate::workspace_setup::Shared;
+use codeyard_config::Config;
+use codeyard_state::store::RootsEpochs;
 
 /// What an engine is made from.
 pub struct EngineParts {

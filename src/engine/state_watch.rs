@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use parking_lot::RwLock;
 use tokio::sync::Notify;
 
-use crate::engine::server_state::ServerState;
+use crate::server_state::ServerState;
 
 struct Shared {
     value: RwLock<(ServerState, u64)>,

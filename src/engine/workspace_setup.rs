@@ -5,23 +5,23 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::base::ids::{TenantId, WorkspaceName};
-use crate::base::limits::Limits;
-use crate::config::{Config, Prewarm, Sweep};
-use crate::engine::census::WorkspaceCell;
-use crate::engine::indexer::Indexes;
-use crate::engine::programs::Programs;
-use crate::engine::restart::RestartRule;
-use crate::engine::seats::Seats;
-use crate::engine::server_context::ServerTimes;
-use crate::gate::Gate;
-use crate::index::project::settings::Settings;
-use crate::lsp::frame::FrameBudget;
-use crate::lsp::launch::Launcher;
-use crate::lsp::registry::matching::{LanguageIndex, Selection};
-use crate::lsp::registry::{Registry, Server};
-use crate::telemetry::Metrics;
-use crate::watch::Watcher;
+use crate::census::WorkspaceCell;
+use crate::indexer::Indexes;
+use crate::programs::Programs;
+use crate::restart::RestartRule;
+use crate::seats::Seats;
+use crate::server_context::ServerTimes;
+use codeyard_base::ids::{TenantId, WorkspaceName};
+use codeyard_base::limits::Limits;
+use codeyard_config::{Config, Prewarm, Sweep};
+use codeyard_files::gate::Gate;
+use codeyard_files::watch::Watcher;
+use codeyard_index::project::settings::Settings;
+use codeyard_lsp::frame::FrameBudget;
+use codeyard_lsp::registry::matching::{LanguageIndex, Selection};
+use codeyard_lsp::registry::{Registry, Server};
+use codeyard_process::launch::Launcher;
+use codeyard_telemetry::Metrics;
 
 /// What all workspaces of a process share.
 #[derive(Clone)]

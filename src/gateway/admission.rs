@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::base::limits;
-use crate::engine::directory::WorkspaceHandle;
+use codeyard_base::limits;
+use codeyard_engine::directory::WorkspaceHandle;
 
 /// The places of the whole process.
 #[derive(Clone)]

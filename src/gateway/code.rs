@@ -13,18 +13,18 @@ use tokio::time::timeout_at;
 
 use super::confirm::Confirming;
 use super::pipeline::{Board, Waiting};
-use crate::base::blocking;
-use crate::base::clock::{Deadline, Instant};
-use crate::base::limits;
-use crate::engine::directory::{Directory, WorkspaceHandle};
-use crate::engine::indexer::ask::{self, Answered, Projects};
-use crate::engine::indexer::{BeginJob, CatchUp, FirstIndex, Indexed, Indexes, health};
-use crate::engine::workspace::{BeginCode, BegunCode};
-use crate::model::code::{
+use codeyard_base::blocking;
+use codeyard_base::clock::{Deadline, Instant};
+use codeyard_base::limits;
+use codeyard_engine::directory::{Directory, WorkspaceHandle};
+use codeyard_engine::indexer::ask::{self, Answered, Projects};
+use codeyard_engine::indexer::{BeginJob, CatchUp, FirstIndex, Indexed, Indexes, health};
+use codeyard_engine::workspace::{BeginCode, BegunCode};
+use codeyard_model::code::{
     ActiveJob, CodeAnswer, CodeError, CodeQuery, Indexing, JobAnswer, JobMode, Metadata, Refusal, Schema,
 };
-use crate::model::error::ToolError;
-use crate::telemetry::CallTrace;
+use codeyard_model::error::ToolError;
+use codeyard_telemetry::CallTrace;
 
 /// Answers `query`. It has no deadline of its own; shortly before `deadline` it gives what it has.
 pub(super) async fn answer(

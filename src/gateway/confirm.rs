@@ -13,16 +13,15 @@ use serde_json::Value;
 use tokio::time::timeout_at;
 
 use super::pipeline::{self, Board, Waiting};
-use crate::base::clock::Deadline;
-use crate::base::limits::MAX_CONFIRMED_ROWS;
-use crate::canon;
-use crate::engine::directory::WorkspaceHandle;
-use crate::engine::known_files::NOT_UTF8;
-use crate::model::answer::{Answer, Declared};
-use crate::model::code::{ResultType, Row, Rows};
-use crate::model::error::{ErrorCode, ToolError};
-use crate::model::query::Query;
-use crate::telemetry::CallTrace;
+use codeyard_base::clock::Deadline;
+use codeyard_base::limits::MAX_CONFIRMED_ROWS;
+use codeyard_engine::directory::WorkspaceHandle;
+use codeyard_engine::known_files::NOT_UTF8;
+use codeyard_model::answer::{Answer, Declared};
+use codeyard_model::code::{ResultType, Row, Rows};
+use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::query::Query;
+use codeyard_telemetry::CallTrace;
 
 /// Why a row that is no symbol isn't confirmed.
 const NO_SYMBOL: &str = "only symbols are asked about, not files, lines and imports";
@@ -63,7 +62,7 @@ impl Confirming<'_> {
             for at in &file.rows {
                 let row = &mut found.rows[*at];
                 match &said {
-                    Ok(declared) if canon::declares(&declared.symbols, row) => {
+                    Ok(declared) if codeyard_canon::declares(&declared.symbols, row) => {
                         row.confirmed_by = Some(declared.by.to_string());
                     }
                     Ok(declared) => unconfirmed.add(format!("{} lists no such symbol there", declared.by)),

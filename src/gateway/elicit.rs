@@ -14,13 +14,13 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout_at;
 
-use crate::base::base64url;
-use crate::base::blocking;
-use crate::base::clock::Deadline;
-use crate::base::ids::{PrincipalId, WorkspaceName};
-use crate::base::limits::{MAX_OVERDUE_QUESTIONS, MAX_QUESTIONS};
-use crate::protocol::elicit::{self, Answer, Choice};
-use crate::protocol::id::RequestId;
+use codeyard_base::base64url;
+use codeyard_base::blocking;
+use codeyard_base::clock::Deadline;
+use codeyard_base::ids::{PrincipalId, WorkspaceName};
+use codeyard_base::limits::{MAX_OVERDUE_QUESTIONS, MAX_QUESTIONS};
+use codeyard_protocol::elicit::{self, Answer, Choice};
+use codeyard_protocol::id::RequestId;
 
 /// Messages to the client that one call may have waiting: its question, and the end of it.
 const LINE_MESSAGES: usize = 4;

@@ -11,13 +11,13 @@ use super::admission::Admission;
 use super::request::{Job, Request};
 use super::router::gated;
 use super::service::ProgressSink;
-use crate::base::clock::Deadline;
-use crate::base::limits;
-use crate::engine::directory::WorkspaceHandle;
-use crate::model::answer::Answer;
-use crate::model::error::ToolError;
-use crate::model::query::Query;
-use crate::telemetry::{CallTrace, Metrics};
+use codeyard_base::clock::Deadline;
+use codeyard_base::limits;
+use codeyard_engine::directory::WorkspaceHandle;
+use codeyard_model::answer::Answer;
+use codeyard_model::error::ToolError;
+use codeyard_model::query::Query;
+use codeyard_telemetry::{CallTrace, Metrics};
 
 /// A call that may go on to its workspace.
 pub(super) struct Entry {

@@ -6,7 +6,7 @@ use actix_rt::ArbiterHandle;
 use futures::future::{AbortHandle, Abortable};
 use tokio::sync::oneshot;
 
-use crate::engine::directory::WorkspaceHandle;
+use codeyard_engine::directory::WorkspaceHandle;
 
 /// See the module.
 #[derive(Debug, Clone)]

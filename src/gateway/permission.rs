@@ -12,14 +12,14 @@ use futures::future::{BoxFuture, FutureExt};
 
 use super::elicit::{Line, NoAnswer, Question, Subject};
 use super::service::{Progress, ProgressSink};
-use crate::auth::permissions::{Grant, PermissionStore};
-use crate::base::clock::Deadline;
-use crate::base::ids::{PrincipalId, WorkspaceName};
-use crate::base::limits::{PERMISSION_WAIT_MS, RETRY_AFTER_MS};
-use crate::config::PermissionRule;
-use crate::model::error::{ErrorCode, ToolError};
-use crate::protocol::elicit::{Answer, Choice};
-use crate::telemetry::{CallTrace, PermissionOutcome};
+use codeyard_base::clock::Deadline;
+use codeyard_base::ids::{PrincipalId, WorkspaceName};
+use codeyard_base::limits::{PERMISSION_WAIT_MS, RETRY_AFTER_MS};
+use codeyard_config::PermissionRule;
+use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_protocol::elicit::{Answer, Choice};
+use codeyard_state::auth::permissions::{Grant, PermissionStore};
+use codeyard_telemetry::{CallTrace, PermissionOutcome};
 
 const ONCE: &str = "once";
 const ALWAYS: &str = "always";

@@ -8,24 +8,23 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::code;
-use crate::base::clock::{Deadline, Instant};
-use crate::base::limits;
-use crate::engine::directory::WorkspaceHandle;
-use crate::engine::execution::Outcome;
-use crate::engine::operation;
-use crate::engine::server_state::{Down, ServerState, Unavailable};
-use crate::engine::state_watch;
-use crate::engine::workspace::{Begin, Begun, Wait};
-use crate::gate::FileStamp;
-use crate::model::answer::Answer;
-use crate::model::error::{Phase, ToolError};
-use crate::model::query::{GatedQuery, Query};
-use crate::paging;
-use crate::telemetry::CallTrace;
+use codeyard_base::clock::{Deadline, Instant};
+use codeyard_base::limits;
+use codeyard_engine::directory::WorkspaceHandle;
+use codeyard_engine::execution::Outcome;
+use codeyard_engine::operation;
+use codeyard_engine::server_state::{Down, ServerState, Unavailable};
+use codeyard_engine::state_watch;
+use codeyard_engine::workspace::{Begin, Begun, Wait};
+use codeyard_files::gate::FileStamp;
+use codeyard_model::answer::Answer;
+use codeyard_model::error::{Phase, ToolError};
+use codeyard_model::query::{GatedQuery, Query};
+use codeyard_telemetry::CallTrace;
 
 /// What a call is waiting for right now.
 #[derive(Default)]
-pub enum Waiting {
+pub(crate) enum Waiting {
     /// Its turn.
     #[default]
     Queued,
@@ -43,7 +42,7 @@ pub enum Waiting {
 
 /// Where a call writes what it is waiting for. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Board(Arc<Mutex<Waiting>>);
+pub(crate) struct Board(Arc<Mutex<Waiting>>);
 
 impl Board {
     pub(super) fn write(&self, waiting: Waiting) {
@@ -51,7 +50,7 @@ impl Board {
     }
 
     /// The phase, and how far the first unready server says it is.
-    pub fn read(&self) -> (Phase, Option<String>) {
+    pub(crate) fn read(&self) -> (Phase, Option<String>) {
         match &*self.0.lock() {
             Waiting::Queued => (Phase::Queued, None),
             Waiting::Preparing => (Phase::Starting, None),
@@ -78,7 +77,7 @@ impl Board {
     }
 
     /// The error of a call whose time ran out here.
-    pub fn timeout(&self) -> ToolError {
+    pub(crate) fn timeout(&self) -> ToolError {
         if let Some(down) = self.failing() {
             return Unavailable::new("", down.reason, down.message, "codeyard doctor").to_error();
         }
@@ -89,7 +88,7 @@ impl Board {
 
 /// Answers `query`, whose document the gate has `seen` like this a moment ago. It has no deadline of its own; `deadline` only
 /// tells those below when the asker will have gone.
-pub async fn answer(
+pub(crate) async fn answer(
     workspace: &WorkspaceHandle,
     (query, seen): (Arc<GatedQuery>, Option<FileStamp>),
     deadline: Deadline,
@@ -118,7 +117,7 @@ pub(super) async fn of_servers(
         let begun = workspace.actor.send(begin).await.map_err(|_| ToolError::internal())??;
         match begun {
             Begun::Hit { snapshot, offset, request_key, snapshot_key } => {
-                return Ok(paging::page(&snapshot, window(&query, offset), &request_key, &snapshot_key));
+                return Ok(codeyard_paging::page(&snapshot, window(&query, offset), &request_key, &snapshot_key));
             }
             Begun::Wait(wait) => {
                 // Before its time is up the workspace looks once more whom it can do without.
@@ -145,7 +144,7 @@ pub(super) async fn of_servers(
                         tokio::task::yield_now().await;
                     }
                     Outcome::Done { snapshot, key } => {
-                        return Ok(paging::page(&snapshot, window(&query, 0), &request_key, &key));
+                        return Ok(codeyard_paging::page(&snapshot, window(&query, 0), &request_key, &key));
                     }
                     Outcome::Failed(error) => return Err(error),
                     Outcome::Changed => {

@@ -12,19 +12,19 @@ use tokio::sync::oneshot;
 use super::admission::Place;
 use super::pipeline::{self, Board};
 use super::service::{Progress, ProgressSink};
-use crate::base::clock::Deadline;
-use crate::engine::directory::WorkspaceHandle;
-use crate::gate::FileStamp;
-use crate::model::answer::Answer;
-use crate::model::error::ToolError;
-use crate::model::query::GatedQuery;
-use crate::telemetry::CallTrace;
+use codeyard_base::clock::Deadline;
+use codeyard_engine::directory::WorkspaceHandle;
+use codeyard_files::gate::FileStamp;
+use codeyard_model::answer::Answer;
+use codeyard_model::error::ToolError;
+use codeyard_model::query::GatedQuery;
+use codeyard_telemetry::CallTrace;
 
 /// How often progress is told.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Row 6: everything a call needs.
-pub struct Job {
+pub(crate) struct Job {
     /// The question, through the gate.
     pub query: Arc<GatedQuery>,
     /// What the gate saw of its document just now.
@@ -44,14 +44,14 @@ pub struct Job {
 }
 
 /// See the module.
-pub struct Request {
+pub(crate) struct Request {
     job: Option<Job>,
     board: Board,
 }
 
 impl Request {
     /// Starts an actor for `job` on the thread of its workspace. If that thread is gone, the reply's other end hears so.
-    pub fn start_for(job: Job) {
+    pub(crate) fn start_for(job: Job) {
         let arbiter = job.workspace.arbiter.clone();
         let request = Self { job: Some(job), board: Board::default() };
         arbiter.spawn_fn(move || drop(request.start()));

@@ -15,20 +15,20 @@ use super::entry::{Entry, Way};
 use super::home::Home;
 use super::permission::{Check, Permissions, Wanted};
 use super::service::{Endpoint, Principal, Reply, Service, ToolCall};
-use crate::base::clock::Deadline;
-use crate::base::ids::WorkspaceName;
-use crate::base::limits::{self, Limits};
-use crate::catalog::{self, Catalog, CatalogSet};
-use crate::config::PermissionRule;
-use crate::engine::directory::{Directory, WorkspaceHandle};
-use crate::gate::FileStamp;
-use crate::model::answer::Answer;
-use crate::model::code::CodeAnswer;
-use crate::model::error::{ErrorCode, ToolError};
-use crate::model::query::{GatedQuery, Query};
-use crate::protocol::error::Fault;
-use crate::protocol::names::REVISION;
-use crate::telemetry::{self, CallStart, Metrics, OpenCall, Telemetry};
+use codeyard_base::clock::Deadline;
+use codeyard_base::ids::WorkspaceName;
+use codeyard_base::limits::{self, Limits};
+use codeyard_catalog::{Catalog, CatalogSet};
+use codeyard_config::PermissionRule;
+use codeyard_engine::directory::{Directory, WorkspaceHandle};
+use codeyard_files::gate::FileStamp;
+use codeyard_model::answer::Answer;
+use codeyard_model::code::CodeAnswer;
+use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::query::{GatedQuery, Query};
+use codeyard_protocol::error::Fault;
+use codeyard_protocol::names::REVISION;
+use codeyard_telemetry::{CallStart, Metrics, OpenCall, Telemetry};
 
 /// Catalog joins that are remembered with their tool lists.
 const MAX_REMEMBERED_SETS: usize = 64;
@@ -195,7 +195,7 @@ impl Service for Gateway {
     }
 
     fn endpoint(&self, principal: &Principal, workspace: Option<&str>, catalogs: Option<&str>) -> Option<Endpoint> {
-        let served = self.served(catalogs.unwrap_or(catalog::CatalogId::LspV1.as_str()))?;
+        let served = self.served(catalogs.unwrap_or(codeyard_catalog::CatalogId::LspV1.as_str()))?;
         let handle = match (workspace, self.directory.default_name()) {
             (Some(text), _) => Some(self.directory.find(text)?),
             (None, Some(name)) => Some(self.directory.get(&name)?),
@@ -221,8 +221,8 @@ impl Service for Gateway {
         let found = served.as_ref().and_then(|served| served.find(&call.tool));
         let Some((catalog, tool)) = found else {
             let open = self.open(&call, None, "");
-            let error = catalog::unknown_tool(&call.tool);
-            let reply = to_reply(catalog::catalog_error(&call.tool));
+            let error = codeyard_catalog::unknown_tool(&call.tool);
+            let reply = to_reply(codeyard_catalog::catalog_error(&call.tool));
             close(open, Err(&error), &reply);
             return futures::future::ready(reply).boxed();
         };
@@ -262,14 +262,17 @@ impl Service for Gateway {
 
     fn malformed(&self, call: &ToolCall) {
         let error = ToolError::new(ErrorCode::InvalidParams, "the parameters name no tool").with("reason", "malformed");
-        let reply = telemetry::Reply { rpc_code: Some(Fault::BadParams.code()), ..telemetry::Reply::default() };
+        let reply = codeyard_telemetry::Reply {
+            rpc_code: Some(Fault::BadParams.code()),
+            ..codeyard_telemetry::Reply::default()
+        };
         self.open(call, None, "").end(Err(&error), reply);
     }
 
     fn instructions(&self, endpoint: &Endpoint) -> Option<String> {
         let handle = self.directory.get(endpoint.workspace.as_ref()?)?;
         let roots: Vec<String> =
-            handle.gate.root_set().roots().iter().map(|root| crate::model::uri::encode_path(root)).collect();
+            handle.gate.root_set().roots().iter().map(|root| codeyard_model::uri::encode_path(root)).collect();
         let served = self.served_at(endpoint)?;
         let mut guides: Vec<&str> = served.set.ids().iter().map(|id| id.catalog().guide()).collect();
         guides.dedup();
@@ -337,7 +340,7 @@ fn close(open: OpenCall, result: Result<&Answer, &ToolError>, reply: &Reply) {
     };
     let is_cut = items.is_some_and(|(items, total, paged)| items < total && !paged);
     let items = items.map(|(items, total, _)| (items, total));
-    open.end(ended, telemetry::Reply { bytes, rpc_code, items, is_cut });
+    open.end(ended, codeyard_telemetry::Reply { bytes, rpc_code, items, is_cut });
 }
 
 /// Entries in an answer, and in the whole list it is a part of; and whether there are pages for the rest.
@@ -356,13 +359,13 @@ fn count(answer: &Answer) -> Option<(usize, usize, bool)> {
     })
 }
 
-fn to_reply(reply: catalog::Reply) -> Reply {
+fn to_reply(reply: codeyard_catalog::Reply) -> Reply {
     match reply {
-        catalog::Reply::Result(json) => Reply::Result(Bytes::from(json)),
-        catalog::Reply::Refusal { result, .. } => {
+        codeyard_catalog::Reply::Result(json) => Reply::Result(Bytes::from(json)),
+        codeyard_catalog::Reply::Refusal { result, .. } => {
             Reply::Refusal { result: Bytes::from(result), retry_after_ms: None, overloaded: false }
         }
-        catalog::Reply::Error { code, message, data, .. } => {
+        codeyard_catalog::Reply::Error { code, message, data, .. } => {
             Reply::Error { code, message, data: Some(Bytes::from(data)), retry_after_ms: None, overloaded: false }
         }
     }

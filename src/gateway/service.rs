@@ -13,12 +13,12 @@ use tokio::sync::watch;
 
 use super::elicit::Line;
 use super::home::Home;
-use crate::base::ids::{PrincipalId, TenantId, WorkspaceName};
-use crate::base::limits::{MAX_PROGRESS_MESSAGE_BYTES, RETRY_AFTER_MS};
+use codeyard_base::ids::{PrincipalId, TenantId, WorkspaceName};
+use codeyard_base::limits::{MAX_PROGRESS_MESSAGE_BYTES, RETRY_AFTER_MS};
 
-use crate::telemetry::{Metrics, NoMetrics};
+use codeyard_telemetry::{Metrics, NoMetrics};
 
-pub use crate::telemetry::{TraceContext, TransportKind};
+pub use codeyard_telemetry::{TraceContext, TransportKind};
 
 /// What a transport needs of the gateway. Held as `Arc<dyn Service>`.
 pub trait Service: Send + Sync + 'static {

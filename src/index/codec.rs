@@ -26,7 +26,7 @@ pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
 pub(super) struct Reader<'b>(pub &'b [u8]);
 
 impl<'b> Reader<'b> {
-    pub fn number(&mut self) -> Result<u64, Damaged> {
+    pub(crate) fn number(&mut self) -> Result<u64, Damaged> {
         let (mut value, mut shift) = (0_u64, 0);
         loop {
             let byte = self.byte()?;
@@ -41,17 +41,17 @@ impl<'b> Reader<'b> {
         }
     }
 
-    pub fn small(&mut self) -> Result<u32, Damaged> {
+    pub(crate) fn small(&mut self) -> Result<u32, Damaged> {
         u32::try_from(self.number()?).map_err(|_| Damaged)
     }
 
-    pub fn byte(&mut self) -> Result<u8, Damaged> {
+    pub(crate) fn byte(&mut self) -> Result<u8, Damaged> {
         let (first, rest) = self.0.split_first().ok_or(Damaged)?;
         self.0 = rest;
         Ok(*first)
     }
 
-    pub fn bytes(&mut self, len: usize) -> Result<&'b [u8], Damaged> {
+    pub(crate) fn bytes(&mut self, len: usize) -> Result<&'b [u8], Damaged> {
         if len > self.0.len() {
             return Err(Damaged);
         }
@@ -60,13 +60,13 @@ impl<'b> Reader<'b> {
         Ok(taken)
     }
 
-    pub fn text(&mut self) -> Result<&'b str, Damaged> {
+    pub(crate) fn text(&mut self) -> Result<&'b str, Damaged> {
         let len = usize::try_from(self.number()?).map_err(|_| Damaged)?;
         std::str::from_utf8(self.bytes(len)?).map_err(|_| Damaged)
     }
 
     /// How many things of at least a byte each follow.
-    pub fn count(&mut self) -> Result<usize, Damaged> {
+    pub(crate) fn count(&mut self) -> Result<usize, Damaged> {
         let count = usize::try_from(self.number()?).map_err(|_| Damaged)?;
         if count > self.0.len() { Err(Damaged) } else { Ok(count) }
     }
@@ -74,7 +74,7 @@ impl<'b> Reader<'b> {
 
 /// Packs bytes, with their checksum in front.
 pub(super) fn pack(bytes: &[u8]) -> Vec<u8> {
-    let sum = crate::base::digest::sha256(bytes);
+    let sum = codeyard_base::digest::sha256(bytes);
     let mut packed = sum[..CHECKSUM].to_vec();
     packed.extend(lz4_flex::compress_prepend_size(bytes));
     packed
@@ -88,7 +88,7 @@ pub(super) fn unpack(packed: &[u8], max_bytes: usize) -> Result<Vec<u8>, Damaged
         return Err(Damaged);
     }
     let bytes = lz4_flex::decompress_size_prepended(rest).map_err(|_| Damaged)?;
-    if crate::base::digest::sha256(&bytes)[..CHECKSUM] == *sum { Ok(bytes) } else { Err(Damaged) }
+    if codeyard_base::digest::sha256(&bytes)[..CHECKSUM] == *sum { Ok(bytes) } else { Err(Damaged) }
 }
 
 /// Bytes of the checksum in front of packed bytes.

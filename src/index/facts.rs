@@ -1,7 +1,7 @@
 //! What is known of one file's content after it was parsed. It says nothing about where the file lies, so that one content is parsed
 //! once, whatever paths, branches and worktrees show it.
 
-use crate::model::code::{SymbolKind, Visibility};
+use codeyard_model::code::{SymbolKind, Visibility};
 
 /// Everything that was found in one content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! It knows no grammar; that is `extract`'s. Invariant: a language's number is its place in the table, and rows are only ever added
 //! at the end, because the index stores numbers.
 
-pub use super::extract::grammars;
+pub(crate) use super::extract::grammars;
 
 /// One language; cheap to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -16,7 +16,7 @@ pub(super) struct WriterLock(#[expect(dead_code, reason = "open as long as the l
 
 impl WriterLock {
     /// Takes the lock in `folder`; `None` while somebody else holds it. Two openings exclude each other in one process too.
-    pub fn take(folder: &Path) -> io::Result<Option<Self>> {
+    pub(crate) fn take(folder: &Path) -> io::Result<Option<Self>> {
         let mut options = OpenOptions::new();
         let file =
             options.read(true).write(true).create(true).truncate(false).mode(0o600).open(folder.join("writer.lock"))?;

@@ -11,12 +11,12 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-use super::git::Git;
 use super::lock::WriterLock;
 use super::ranked::{RankError, SymbolIndex, SymbolWriter};
 use super::store::{FILE, Store, StoreError, is_full};
 use super::text::Segment;
-use crate::base::digest::sha256hex;
+use codeyard_base::digest::sha256hex;
+use codeyard_git::Git;
 
 /// Connections that are kept for the next question.
 const IDLE_READERS: usize = 8;
@@ -49,7 +49,7 @@ pub(super) struct Repository {
 
 impl Repository {
     /// The index of the repository that `root` lies in, below `folder`. Nothing is read yet.
-    pub fn of(folder: &Path, root: &Path) -> std::io::Result<Self> {
+    pub(crate) fn of(folder: &Path, root: &Path) -> std::io::Result<Self> {
         let place = Git::of(root).map_or_else(|| root.to_owned(), |git| git.common_dir());
         let name = sha256hex(place.as_os_str().as_encoded_bytes());
         let folder = folder.join(&name[..16]);
@@ -67,18 +67,18 @@ impl Repository {
     }
 
     /// The lock of who writes; `None`: somebody else has it.
-    pub fn lock(&self) -> std::io::Result<Option<WriterLock>> {
+    pub(crate) fn lock(&self) -> std::io::Result<Option<WriterLock>> {
         self.make_folder()?;
         WriterLock::take(&self.folder)
     }
 
     /// The folder.
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Whether anything was ever written.
-    pub fn is_there(&self) -> bool {
+    pub(crate) fn is_there(&self) -> bool {
         self.folder.join(FILE).exists()
     }
 
@@ -88,13 +88,13 @@ impl Repository {
     }
 
     /// A connection that writes. Whoever uses it holds the lock, or writes only about jobs.
-    pub fn writer(&self) -> Result<Store, StoreError> {
+    pub(crate) fn writer(&self) -> Result<Store, StoreError> {
         self.make_folder()?;
         Store::open(&self.folder)
     }
 
     /// A connection for one question.
-    pub fn reader(&self) -> Result<Reader<'_>, StoreError> {
+    pub(crate) fn reader(&self) -> Result<Reader<'_>, StoreError> {
         let incarnation = self.incarnation();
         let mut readers = self.readers.lock();
         readers.retain(|(of, _)| *of == incarnation);
@@ -109,7 +109,7 @@ impl Repository {
     }
 
     /// The symbols.
-    pub fn symbols(&self) -> Result<Arc<SymbolIndex>, RankError> {
+    pub(crate) fn symbols(&self) -> Result<Arc<SymbolIndex>, RankError> {
         let incarnation = self.incarnation();
         let mut symbols = self.symbols.lock();
         if let Some((of, open)) = &*symbols
@@ -123,17 +123,17 @@ impl Repository {
     }
 
     /// Who writes symbols. Its user holds the lock.
-    pub fn symbol_writer(&self) -> Result<SymbolWriter, OpenError> {
+    pub(crate) fn symbol_writer(&self) -> Result<SymbolWriter, OpenError> {
         Ok(self.symbols()?.writer()?)
     }
 
     /// Where a segment is.
-    pub fn segment_path(&self, file: &str) -> PathBuf {
+    pub(crate) fn segment_path(&self, file: &str) -> PathBuf {
         self.folder.join(SEGMENTS).join(file)
     }
 
     /// The segment in this file, opened once for all who use it.
-    pub fn segment(&self, file: &str) -> Result<Arc<Segment>, OpenError> {
+    pub(crate) fn segment(&self, file: &str) -> Result<Arc<Segment>, OpenError> {
         let key = (self.incarnation(), file.to_owned());
         let mut segments = self.segments.lock();
         segments.retain(|_, segment| segment.strong_count() > 0);
@@ -150,7 +150,7 @@ impl Repository {
     }
 
     /// Removes files of segments that the database doesn't name. Its user holds the lock.
-    pub fn remove_unused_segments(&self, store: &Store) -> Result<(), StoreError> {
+    pub(crate) fn remove_unused_segments(&self, store: &Store) -> Result<(), StoreError> {
         let known: Vec<String> = store.segments()?.into_iter().map(|row| row.file).collect();
         for entry in fs::read_dir(self.folder.join(SEGMENTS))?.flatten() {
             if !known.iter().any(|file| **file == *entry.file_name()) {
@@ -161,7 +161,7 @@ impl Repository {
     }
 
     /// Removes everything, so that the next job begins anew. Its user holds the lock.
-    pub fn begin_anew(&self) -> Result<(), StoreError> {
+    pub(crate) fn begin_anew(&self) -> Result<(), StoreError> {
         self.readers.lock().clear();
         *self.symbols.lock() = None;
         for name in [FILE, "index.sqlite-wal", "index.sqlite-shm"] {
@@ -181,7 +181,7 @@ impl Repository {
     }
 
     /// Whether nothing more can be written into the folder. Found out by trying: not everybody who fails to write says why.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         let path = self.folder.join("room");
         let tried = fs::write(&path, vec![0; ROOM_BYTES]);
         // It may never have been there.
@@ -190,7 +190,7 @@ impl Repository {
     }
 
     /// Bytes that the folder takes on disk.
-    pub fn bytes_on_disk(&self) -> u64 {
+    pub(crate) fn bytes_on_disk(&self) -> u64 {
         let size = |dir: &Path| -> u64 {
             let entries = fs::read_dir(dir).into_iter().flatten().flatten();
             entries

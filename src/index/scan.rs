@@ -13,8 +13,8 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use parking_lot::Mutex;
 
 use super::job::Stop;
-use crate::base::limits::MAX_INDEXED_FILES;
-use crate::gate::{Beneath, FileStamp};
+use codeyard_base::limits::MAX_INDEXED_FILES;
+use codeyard_files::gate::{Beneath, FileStamp};
 
 /// The product's own ignore file.
 pub(super) const IGNORE_FILE: &str = ".codeyardignore";

@@ -12,7 +12,7 @@ use parking_lot::RwLock;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use crate::base::limits;
+use codeyard_base::limits;
 
 /// How a server wants to hear of changed documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

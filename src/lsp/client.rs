@@ -24,7 +24,7 @@ use super::message::{self, ErrorObject, Message};
 use super::meter::{Counters, Meter, count};
 use super::outgoing::{Lane, Outgoing, write_frames};
 use super::pending::{Abandoned, Pending, PendingReply, Reply, RequestError};
-use crate::base::{clock::Instant, limits};
+use codeyard_base::{clock::Instant, limits};
 
 const METHOD_NOT_FOUND: i64 = -32601;
 

@@ -15,7 +15,7 @@ use super::notifications::{
 use super::splice::splice;
 use super::sync_options::{ChangeKind, SyncOptions};
 use super::text::Document;
-use crate::base::limits::MAX_DOCUMENT_TEXTS_BYTES;
+use codeyard_base::limits::MAX_DOCUMENT_TEXTS_BYTES;
 
 /// A document as the server has it.
 #[derive(Debug, Clone)]
@@ -248,7 +248,7 @@ mod tests {
     use super::super::encoding::PositionEncoding;
     use super::super::sync_options::SaveOptions;
     use super::*;
-    use crate::base::digest::sha256;
+    use codeyard_base::digest::sha256;
 
     const FULL: SyncOptions =
         SyncOptions { open_close: true, change: ChangeKind::Full, save: None, encoding: PositionEncoding::Utf16 };

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use super::convert::{RawAnswer, RawCallItem};
 use super::text::{Document, Unit};
-use crate::model::diagnostic::RawFileDiagnostics;
-use crate::model::position::{Position, Range};
-use crate::model::symbol::RawDocumentSymbol;
+use codeyard_model::diagnostic::RawFileDiagnostics;
+use codeyard_model::position::{Position, Range};
+use codeyard_model::symbol::RawDocumentSymbol;
 
 /// How a server counts columns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -208,10 +208,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::diagnostic::RawDiagnostic;
-    use crate::model::hover::Hover;
-    use crate::model::position::RawLocation;
-    use crate::model::symbol::RawWorkspaceSymbol;
+    use codeyard_model::diagnostic::RawDiagnostic;
+    use codeyard_model::hover::Hover;
+    use codeyard_model::position::RawLocation;
+    use codeyard_model::symbol::RawWorkspaceSymbol;
 
     const ENCODINGS: [PositionEncoding; 3] = [PositionEncoding::Utf8, PositionEncoding::Utf16, PositionEncoding::Utf32];
 

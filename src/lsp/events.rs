@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use tokio::sync::Notify;
 
 use super::frame::FrameError;
-use crate::base::limits;
+use codeyard_base::limits;
 
 /// Something that happened at the server.
 #[derive(Debug)]

@@ -6,7 +6,6 @@
 //! Everything here blocks: call it where blocking is allowed.
 
 mod locate;
-mod run;
 mod steps;
 
 use std::collections::{BTreeMap, HashMap};
@@ -20,9 +19,9 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::registry::{Install, Registry, Server};
-use crate::base::clock::Instant;
-use crate::base::digest::sha256hex;
-use crate::base::limits::INSTALL_TIMEOUT_MS;
+use codeyard_base::clock::Instant;
+use codeyard_base::digest::sha256hex;
+use codeyard_base::limits::INSTALL_TIMEOUT_MS;
 
 pub use locate::{Located, Program, Source};
 

@@ -13,10 +13,10 @@ use tokio::time::timeout;
 
 use super::capabilities::Capabilities;
 use super::client::Client;
-use super::launch::{Exit, Process};
 use super::pending::RequestError;
-use crate::base::{clock::Instant, limits};
-use crate::model::uri::encode_path;
+use codeyard_base::{clock::Instant, limits};
+use codeyard_model::uri::encode_path;
+use codeyard_process::launch::{Exit, Process};
 
 /// What a server is told at the beginning.
 #[derive(Debug, Clone)]

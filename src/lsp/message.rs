@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::frame::Encoded;
-use crate::base::limits;
+use codeyard_base::limits;
 
 /// A message from the server.
 #[derive(Debug)]

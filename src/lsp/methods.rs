@@ -8,7 +8,7 @@ use lsp_types::request::{self, Request};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::model::position::Position;
+use codeyard_model::position::Position;
 
 /// Where is it defined?
 pub const DEFINITION: &str = <request::GotoDefinition as Request>::METHOD;
@@ -45,42 +45,17 @@ pub const DID_CLOSE: &str = <notification::DidCloseTextDocument as Notification>
 pub const PUBLISH_DIAGNOSTICS: &str = <notification::PublishDiagnostics as Notification>::METHOD;
 /// Files changed on disk.
 pub const DID_CHANGE_WATCHED_FILES: &str = <notification::DidChangeWatchedFiles as Notification>::METHOD;
-/// Settings changed.
-pub const DID_CHANGE_CONFIGURATION: &str = <notification::DidChangeConfiguration as Notification>::METHOD;
 
-/// The first request.
-pub const INITIALIZE: &str = <request::Initialize as Request>::METHOD;
-/// What follows its answer.
-pub const INITIALIZED: &str = <notification::Initialized as Notification>::METHOD;
 /// The last request.
 pub const SHUTDOWN: &str = <request::Shutdown as Request>::METHOD;
 /// The last notification.
 pub const EXIT: &str = <notification::Exit as Notification>::METHOD;
-/// A request isn't needed any more.
-pub const CANCEL_REQUEST: &str = <notification::Cancel as Notification>::METHOD;
 /// Work goes on.
 pub const PROGRESS: &str = <notification::Progress as Notification>::METHOD;
 /// rust-analyzer's state.
 pub const SERVER_STATUS: &str = "experimental/serverStatus";
 /// A line of the server's log.
 pub const LOG_MESSAGE: &str = <notification::LogMessage as Notification>::METHOD;
-
-/// Requests of servers: settings wanted.
-pub const CONFIGURATION: &str = <request::WorkspaceConfiguration as Request>::METHOD;
-/// Requests of servers: the workspace's folders.
-pub const WORKSPACE_FOLDERS: &str = <request::WorkspaceFoldersRequest as Request>::METHOD;
-/// Requests of servers: a capability comes late.
-pub const REGISTER_CAPABILITY: &str = <request::RegisterCapability as Request>::METHOD;
-/// Requests of servers: a capability goes.
-pub const UNREGISTER_CAPABILITY: &str = <request::UnregisterCapability as Request>::METHOD;
-/// Requests of servers: a progress token will be used.
-pub const WORK_DONE_PROGRESS_CREATE: &str = <request::WorkDoneProgressCreate as Request>::METHOD;
-/// Requests of servers: a question to a person.
-pub const SHOW_MESSAGE_REQUEST: &str = <request::ShowMessageRequest as Request>::METHOD;
-/// Requests of servers: an edit to be made.
-pub const APPLY_EDIT: &str = <request::ApplyWorkspaceEdit as Request>::METHOD;
-/// Requests of servers: pulled diagnostics don't hold any more.
-pub const DIAGNOSTIC_REFRESH: &str = <request::WorkspaceDiagnosticRefresh as Request>::METHOD;
 
 /// A document named by its URI.
 #[derive(Debug, Clone, Copy, Serialize)]

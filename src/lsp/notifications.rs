@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::methods;
-use crate::model::position::Range;
+use codeyard_model::position::Range;
 
 /// A notification to send.
 #[derive(Debug, Clone, PartialEq, Serialize)]

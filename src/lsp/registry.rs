@@ -109,13 +109,25 @@ pub struct Server {
 #[serde(tag = "from", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Install {
     /// From PyPI, into a folder of the state directory. Packages are pinned, `name==version`.
-    Pypi { packages: Vec<String> },
+    Pypi {
+        /// Requirements for pip.
+        packages: Vec<String>,
+    },
     /// From npm, into a folder of the state directory. Packages are pinned, `name@version`.
-    Npm { packages: Vec<String> },
+    Npm {
+        /// Packages for npm.
+        packages: Vec<String>,
+    },
     /// From crates.io with `cargo install`. Packages are pinned, `name@version`.
-    Cargo { packages: Vec<String> },
+    Cargo {
+        /// Crates for `cargo install`.
+        packages: Vec<String>,
+    },
     /// Not ours to install: what to tell the user to do.
-    Manual { hint: String },
+    Manual {
+        /// The instruction for the user.
+        hint: String,
+    },
     /// A part of this program: the arguments of `command` are its own.
     Builtin {},
 }

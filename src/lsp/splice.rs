@@ -6,14 +6,14 @@
 use super::encoding::PositionEncoding;
 use super::notifications::Change;
 use super::text::Document;
-use crate::model::position::Range;
+use codeyard_model::position::Range;
 
 /// Smaller texts are always sent whole: nothing is gained by a splice, and a whole text can't be misunderstood.
 const SPLICE_FROM_BYTES: usize = 16 * 1_024;
 
 /// The one change that makes `new` of `old`: what lies between their common beginning and their common end. `None` where
 /// the whole text is the better or safer thing to send.
-pub fn splice(old: &Document, new: &Document, encoding: PositionEncoding) -> Option<Change> {
+pub(crate) fn splice(old: &Document, new: &Document, encoding: PositionEncoding) -> Option<Change> {
     if new.text().len() < SPLICE_FROM_BYTES { None } else { smallest_change(old, new, encoding) }
 }
 

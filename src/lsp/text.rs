@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::model::position::Position;
+use codeyard_model::position::Position;
 
 /// Every this many bytes a non-ASCII text has a mark with the counts up to there.
 const MARK_EVERY: usize = 256;

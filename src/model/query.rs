@@ -40,21 +40,57 @@ pub struct PageRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Query<U> {
     /// Where is the symbol at this position defined (contract §7.1)?
-    Definition { uri: U, position: Position },
+    Definition {
+        /// The document.
+        uri: U,
+        /// Where in it, UTF-16.
+        position: Position,
+    },
     /// Where is it used (§7.2)?
-    References { uri: U, position: Position, include_declaration: bool, page: PageRequest },
+    References {
+        /// The document.
+        uri: U,
+        /// Where in it, UTF-16.
+        position: Position,
+        /// Whether the declaration itself counts.
+        include_declaration: bool,
+        /// Which page.
+        page: PageRequest,
+    },
     /// What is it (§7.3)?
-    Hover { uri: U, position: Position },
+    Hover {
+        /// The document.
+        uri: U,
+        /// Where in it, UTF-16.
+        position: Position,
+    },
     /// What does this file declare (§7.4)?
-    DocumentSymbols { uri: U },
+    DocumentSymbols {
+        /// The document.
+        uri: U,
+    },
     /// Which symbols of the workspace match (§7.5)? The query is trimmed and not empty.
-    WorkspaceSymbols { query: String, page: PageRequest },
+    WorkspaceSymbols {
+        /// The text to match.
+        query: String,
+        /// Which page.
+        page: PageRequest,
+    },
     /// What is wrong with this file (§7.6)?
-    DocumentDiagnostics { uri: U },
+    DocumentDiagnostics {
+        /// The document.
+        uri: U,
+    },
     /// What is wrong in the workspace (§7.7)?
-    WorkspaceDiagnostics { page: PageRequest },
+    WorkspaceDiagnostics {
+        /// Which page.
+        page: PageRequest,
+    },
     /// What does this file declare, in the words of its language server? Of no tool: rows of the code index are confirmed with it.
-    Declarations { uri: U },
+    Declarations {
+        /// The document.
+        uri: U,
+    },
     /// A question of the tool `lsp` (lsp tool contract).
     Lsp(LspQuery<U>),
     /// A question of the catalog `code`; its paths are looked up in the index, not on disk.
@@ -188,7 +224,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::model::operation::Operation;
+    use crate::operation::Operation;
 
     #[test]
     fn request_keys_are_the_contracts_text() {

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::base::digest::sha256hex;
+use codeyard_base::digest::sha256hex;
 
 /// Real paths that results may lie in, and the key made from them.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,7 +18,7 @@ pub struct CanonicalUri(Arc<str>);
 
 impl CanonicalUri {
     /// The URI of a real path inside the allowed roots. Only the gate may call this.
-    pub(crate) fn of_gated_path(real: &Path) -> Self {
+    pub fn of_gated_path(real: &Path) -> Self {
         Self(encode_path(real).into())
     }
 

@@ -7,11 +7,11 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::base::limits::MAX_CURSOR_BYTES;
-use crate::base::{base64url, digest::sha256hex};
-use crate::model::epoch::{EpochMask, Epochs};
-use crate::model::error::{ErrorCode, ToolError};
-use crate::model::query::GatedQuery;
+use codeyard_base::limits::MAX_CURSOR_BYTES;
+use codeyard_base::{base64url, digest::sha256hex};
+use codeyard_model::epoch::{EpochMask, Epochs};
+use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::query::GatedQuery;
 
 /// The cursor format this service writes and reads.
 const VERSION: &str = "2";
@@ -191,9 +191,9 @@ mod tests {
 
     #[test]
     fn a_cursor_of_another_question_is_refused() {
-        use crate::canon::testing::file;
-        use crate::model::position::Position;
-        use crate::model::query::{PageRequest, Query};
+        use codeyard_canon::testing::file;
+        use codeyard_model::position::Position;
+        use codeyard_model::query::{PageRequest, Query};
         let page = || PageRequest { size: 1, cursor: None };
         let references = |path, line, include_declaration| Query::References {
             uri: file(path),

@@ -8,8 +8,8 @@ use std::io;
 
 use serde::Serialize;
 
-use crate::base::limits::MAX_OUTPUT_CHARS;
-use crate::model::found::{Found, OutlineEntry};
+use codeyard_base::limits::MAX_OUTPUT_CHARS;
+use codeyard_model::found::{Found, OutlineEntry};
 
 /// Around a list: brackets and line ends.
 const FRAME: usize = 4;
@@ -145,8 +145,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::canon::testing::file;
-    use crate::model::position::{Location, Range};
+    use codeyard_canon::testing::file;
+    use codeyard_model::position::{Location, Range};
 
     fn text(found: &Found) -> usize {
         serde_json::to_string_pretty(found).unwrap().chars().count()

@@ -2,9 +2,9 @@
 //!
 //! Invariant: the next cursor starts where this page ends, and there is none exactly when nothing is left.
 
-use crate::base::limits::DEFAULT_PAGE_SIZE;
-use crate::model::answer::{Answer, Page};
-use crate::model::found::LspAnswer;
+use codeyard_base::limits::DEFAULT_PAGE_SIZE;
+use codeyard_model::answer::{Answer, Page};
+use codeyard_model::found::LspAnswer;
 
 use super::cursor::mint;
 use super::output;
@@ -55,18 +55,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::canon::testing::{FakeGate, file};
-    use crate::canon::{self};
-    use crate::model::answer::Notes;
-    use crate::model::position::{Location, Range, RawLocation};
-    use crate::paging::cursor::decode;
+    use crate::cursor::decode;
+    use codeyard_canon::testing::{FakeGate, file};
+    use codeyard_model::answer::Notes;
+    use codeyard_model::position::{Location, Range, RawLocation};
 
     fn snapshot(n: u32) -> Snapshot {
         let raw = (0..n).map(|line| {
             let uri = if line < 3 { "file:///w/a" } else { "file:///w/b" };
             RawLocation { uri: uri.into(), range: Range::new(line, 0, line, 1) }
         });
-        let found = canon::locations(raw.collect(), &mut FakeGate::default(), 1_000, 1_000).unwrap();
+        let found = codeyard_canon::locations(raw.collect(), &mut FakeGate::default(), 1_000, 1_000).unwrap();
         Snapshot::new(CanonicalResult::references(found, Notes::default()))
     }
 

@@ -3,16 +3,16 @@
 //! Invariant: lists come out of [`Canonical`] and nowhere else, so what is retained is gated, sorted and deduplicated;
 //! lists that aren't paged are cut here, once, and remember how long they were.
 
-use crate::canon::Canonical;
-use crate::model::answer::{Declared, List, Notes};
-use crate::model::diagnostic::{Diagnostic, FileDiagnostics};
-use crate::model::found::Found;
-use crate::model::hover::Hover;
-use crate::model::operation::{self, Operation};
-use crate::model::position::Location;
-use crate::model::query::tools;
-use crate::model::symbol::{DocumentSymbol, InFile, WorkspaceSymbol};
-use crate::model::uri::CanonicalUri;
+use codeyard_canon::Canonical;
+use codeyard_model::answer::{Declared, List, Notes};
+use codeyard_model::diagnostic::{Diagnostic, FileDiagnostics};
+use codeyard_model::found::Found;
+use codeyard_model::hover::Hover;
+use codeyard_model::operation::{self, Operation};
+use codeyard_model::position::Location;
+use codeyard_model::query::tools;
+use codeyard_model::symbol::{DocumentSymbol, InFile, WorkspaceSymbol};
+use codeyard_model::uri::CanonicalUri;
 
 use super::output;
 
@@ -72,7 +72,7 @@ impl CanonicalResult {
         Self::References(full(found, notes))
     }
 
-    /// A hover as [`crate::canon::hover`] gives it, with its word on truncation.
+    /// A hover as [`codeyard_canon::hover`] gives it, with its word on truncation.
     pub fn hover((mut hover, truncated): (Hover, bool), notes: Notes) -> Self {
         hover.contents.shrink_to_fit();
         Self::Hover(hover, Notes { truncated, ..notes })
@@ -98,7 +98,7 @@ impl CanonicalResult {
         Self::DocumentDiagnostics(uri, cut(found, notes, max_items))
     }
 
-    /// The workspace's diagnostics as [`crate::canon::workspace_diagnostics`] gives them, with the number of files cut.
+    /// The workspace's diagnostics as [`codeyard_canon::workspace_diagnostics`] gives them, with the number of files cut.
     pub fn workspace_diagnostics((found, cut): (Canonical<FileDiagnostics>, usize), notes: Notes) -> Self {
         Self::WorkspaceDiagnostics(full(found, Notes { truncated_files: cut, ..notes }))
     }

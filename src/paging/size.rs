@@ -5,12 +5,12 @@
 
 use std::mem::size_of;
 
-use crate::model::answer::Notes;
-use crate::model::diagnostic::{Diagnostic, FileDiagnostics};
-use crate::model::found::{CallItem, Found, IncomingCall, NamedSymbol, OutgoingCall, OutlineEntry};
-use crate::model::position::Location;
-use crate::model::symbol::{DocumentSymbol, WorkspaceSymbol};
-use crate::model::uri::CanonicalUri;
+use codeyard_model::answer::Notes;
+use codeyard_model::diagnostic::{Diagnostic, FileDiagnostics};
+use codeyard_model::found::{CallItem, Found, IncomingCall, NamedSymbol, OutgoingCall, OutlineEntry};
+use codeyard_model::position::Location;
+use codeyard_model::symbol::{DocumentSymbol, WorkspaceSymbol};
+use codeyard_model::uri::CanonicalUri;
 
 use super::result::CanonicalResult;
 

@@ -35,13 +35,12 @@ impl Snapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canon;
-    use crate::canon::testing::FakeGate;
-    use crate::model::answer::Notes;
-    use crate::model::position::{Location, Range, RawLocation};
+    use codeyard_canon::testing::FakeGate;
+    use codeyard_model::answer::Notes;
+    use codeyard_model::position::{Location, Range, RawLocation};
 
     fn references(raw: Vec<RawLocation>) -> Snapshot {
-        let found = canon::locations(raw, &mut FakeGate::default(), 1_000, 1_000).unwrap();
+        let found = codeyard_canon::locations(raw, &mut FakeGate::default(), 1_000, 1_000).unwrap();
         Snapshot::new(CanonicalResult::references(found, Notes::default()))
     }
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use lru::LruCache;
 
-use crate::base::clock::Instant;
-use crate::model::error::{ErrorCode, ToolError};
+use codeyard_base::clock::Instant;
+use codeyard_model::error::{ErrorCode, ToolError};
 
 use super::result::CanonicalResult;
 use super::snapshot::Snapshot;
@@ -194,16 +194,15 @@ fn too_large(bytes: usize, limit: usize) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canon;
-    use crate::canon::testing::FakeGate;
-    use crate::model::answer::Notes;
-    use crate::model::position::{Range, RawLocation};
+    use codeyard_canon::testing::FakeGate;
+    use codeyard_model::answer::Notes;
+    use codeyard_model::position::{Range, RawLocation};
 
     const TTL: Duration = Duration::from_secs(600);
 
     fn result(n: u32, paged: bool) -> CanonicalResult {
         let raw = (0..n).map(|line| RawLocation { uri: "file:///w/a".into(), range: Range::new(line, 0, line, 1) });
-        let found = canon::locations(raw.collect(), &mut FakeGate::default(), 10_000, 10_000).unwrap();
+        let found = codeyard_canon::locations(raw.collect(), &mut FakeGate::default(), 10_000, 10_000).unwrap();
         match paged {
             true => CanonicalResult::references(found, Notes::default()),
             false => CanonicalResult::definition(found, Notes::default(), 10_000),

@@ -95,7 +95,7 @@ fn put<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::error::Fault;
+    use crate::error::Fault;
     use serde_json::value::RawValue;
     use serde_json::{Value, json};
 

@@ -12,16 +12,16 @@ use super::library::{Library, Trouble, are_related};
 use super::present::{Presenter, kind, markdown};
 use super::resolve::{holder, resolve};
 use super::spot::{Spot, spot};
-use crate::base::limits::{MAX_HOVERED_DEFINITIONS, MAX_RAW_ITEMS_PAGED};
-use crate::index::project::navigate::{Found, Known};
-use crate::index::{Facts, Role};
-use crate::lsp::encoding::{PositionEncoding, from_server};
-use crate::model::code::SymbolKind;
-use crate::model::position::Position;
+use codeyard_base::limits::{MAX_HOVERED_DEFINITIONS, MAX_RAW_ITEMS_PAGED};
+use codeyard_index::project::navigate::{Found, Known};
+use codeyard_index::{Facts, Role};
+use codeyard_lsp::encoding::{PositionEncoding, from_server};
+use codeyard_model::code::SymbolKind;
+use codeyard_model::position::Position;
 
 /// Who answers: the library, where it lies, and how positions are counted.
 #[derive(Clone, Copy)]
-pub struct Desk<'d> {
+pub(crate) struct Desk<'d> {
     /// See there.
     pub library: &'d dyn Library,
     /// The root that paths are relative to.
@@ -31,7 +31,7 @@ pub struct Desk<'d> {
 }
 
 /// A word that was asked about.
-pub struct Asked {
+pub(crate) struct Asked {
     /// Its file.
     pub known: Known,
     /// It.
@@ -43,12 +43,12 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// It lies elsewhere.
-    pub fn path(&self, uri: &lsp::Url) -> Result<String, Trouble> {
+    pub(crate) fn path(&self, uri: &lsp::Url) -> Result<String, Trouble> {
         below(self.root, uri).ok_or_else(|| Trouble::Unasked("the document lies outside the root".into()))
     }
 
     /// The document at a path, relative to the root.
-    pub fn uri(&self, path: &str) -> Result<lsp::Url, Trouble> {
+    pub(crate) fn uri(&self, path: &str) -> Result<lsp::Url, Trouble> {
         lsp::Url::from_file_path(self.root.join(path)).map_err(|()| Trouble::Failed("the root has no address".into()))
     }
 
@@ -56,7 +56,7 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// The library's.
-    pub fn asked(&self, at: &lsp::TextDocumentPositionParams) -> Result<Option<Asked>, Trouble> {
+    pub(crate) fn asked(&self, at: &lsp::TextDocumentPositionParams) -> Result<Option<Asked>, Trouble> {
         let path = self.path(&at.text_document.uri)?;
         let (Some(known), Some(document)) = (self.library.file(&path)?, self.library.text(&path)) else {
             return Ok(None);
@@ -79,7 +79,7 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// The library's.
-    pub fn definition(&self, at: &lsp::TextDocumentPositionParams) -> Result<Vec<lsp::Location>, Trouble> {
+    pub(crate) fn definition(&self, at: &lsp::TextDocumentPositionParams) -> Result<Vec<lsp::Location>, Trouble> {
         let Some(asked) = self.asked(at)? else { return Ok(Vec::new()) };
         self.locations(&resolve(self.library, &asked.known, &asked.spot)?)
     }
@@ -88,7 +88,7 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// The library's.
-    pub fn declaration(&self, at: &lsp::TextDocumentPositionParams) -> Result<Vec<lsp::Location>, Trouble> {
+    pub(crate) fn declaration(&self, at: &lsp::TextDocumentPositionParams) -> Result<Vec<lsp::Location>, Trouble> {
         let Some(asked) = self.asked(at)? else { return Ok(Vec::new()) };
         let written = resolve(self.library, &asked.known, &asked.spot)?;
         let mut announced = self.library.defined(&asked.spot.word)?;
@@ -103,7 +103,7 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// The library's.
-    pub fn references(
+    pub(crate) fn references(
         &self,
         at: &lsp::TextDocumentPositionParams,
         with_declaration: bool,
@@ -145,7 +145,7 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// The library's.
-    pub fn hover(&self, at: &lsp::TextDocumentPositionParams) -> Result<Option<lsp::Hover>, Trouble> {
+    pub(crate) fn hover(&self, at: &lsp::TextDocumentPositionParams) -> Result<Option<lsp::Hover>, Trouble> {
         let Some(Asked { known, spot }) = self.asked(at)? else { return Ok(None) };
         let found = resolve(self.library, &known, &spot)?;
         if found.is_empty() {
@@ -174,14 +174,14 @@ impl Desk<'_> {
         let presenter = Presenter::of_names(self.library, &known.path, self.encoding);
         let role = Role::Other;
         let (line, column) = (spot.line + 1, spot.column);
-        presenter.reference(&crate::index::Reference { name: spot.word.clone(), role, line, column, within: None })
+        presenter.reference(&codeyard_index::Reference { name: spot.word.clone(), role, line, column, within: None })
     }
 
     /// `textDocument/implementation`: of a type what extends it, of a member the members of the same name there.
     ///
     /// # Errors
     /// The library's.
-    pub fn implementation(&self, at: &lsp::TextDocumentPositionParams) -> Result<Vec<lsp::Location>, Trouble> {
+    pub(crate) fn implementation(&self, at: &lsp::TextDocumentPositionParams) -> Result<Vec<lsp::Location>, Trouble> {
         let Some(Asked { known, spot }) = self.asked(at)? else { return Ok(Vec::new()) };
         let mut found: Vec<Found> = Vec::new();
         let mut seen = BTreeSet::new();
@@ -234,7 +234,7 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// The library's.
-    pub fn symbols(&self, query: &str) -> Result<Vec<lsp::SymbolInformation>, Trouble> {
+    pub(crate) fn symbols(&self, query: &str) -> Result<Vec<lsp::SymbolInformation>, Trouble> {
         if query.trim().is_empty() {
             return Ok(Vec::new());
         }
@@ -263,7 +263,7 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// The library's.
-    pub fn document_symbols(&self, uri: &lsp::Url) -> Result<Vec<lsp::DocumentSymbol>, Trouble> {
+    pub(crate) fn document_symbols(&self, uri: &lsp::Url) -> Result<Vec<lsp::DocumentSymbol>, Trouble> {
         let path = self.path(uri)?;
         let Some(known) = self.library.file(&path)? else { return Ok(Vec::new()) };
         let presenter = Presenter::new(self.library, &path, self.encoding);
@@ -281,7 +281,7 @@ fn is_called(name: &str, query: &str) -> bool {
 }
 
 /// The path of a document below a root.
-pub fn below(root: &Path, uri: &lsp::Url) -> Option<String> {
+pub(crate) fn below(root: &Path, uri: &lsp::Url) -> Option<String> {
     let path = uri.to_file_path().ok()?;
     let rest = path.strip_prefix(root).ok()?.to_str()?;
     (!rest.is_empty()).then(|| rest.to_owned())

@@ -13,10 +13,10 @@ use super::library::Trouble;
 use super::present::{Presenter, kind};
 use super::resolve::resolve;
 use super::spot::{Spot, is_callable, outwards};
-use crate::base::limits::{MAX_CALLED_NAMES, MAX_RAW_ITEMS};
-use crate::index::project::navigate::{Found, Known};
-use crate::index::{Facts, Role};
-use crate::model::code::SymbolKind;
+use codeyard_base::limits::{MAX_CALLED_NAMES, MAX_RAW_ITEMS};
+use codeyard_index::project::navigate::{Found, Known};
+use codeyard_index::{Facts, Role};
+use codeyard_model::code::SymbolKind;
 
 /// How a call is written: the word, what stands before it, whether it is a member, and what it stands in.
 type Written = (String, Option<String>, bool, Option<usize>);
@@ -34,7 +34,10 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// The library's.
-    pub fn prepare_calls(&self, at: &lsp::TextDocumentPositionParams) -> Result<Vec<lsp::CallHierarchyItem>, Trouble> {
+    pub(crate) fn prepare_calls(
+        &self,
+        at: &lsp::TextDocumentPositionParams,
+    ) -> Result<Vec<lsp::CallHierarchyItem>, Trouble> {
         let Some(asked) = self.asked(at)? else { return Ok(Vec::new()) };
         let mut found = resolve(self.library, &asked.known, &asked.spot)?;
         let may_be_called = |kind| matches!(kind, SymbolKind::Class | SymbolKind::Struct);
@@ -50,7 +53,10 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// The library's, and an item that isn't one of ours.
-    pub fn incoming(&self, item: &lsp::CallHierarchyItem) -> Result<Vec<lsp::CallHierarchyIncomingCall>, Trouble> {
+    pub(crate) fn incoming(
+        &self,
+        item: &lsp::CallHierarchyItem,
+    ) -> Result<Vec<lsp::CallHierarchyIncomingCall>, Trouble> {
         let (known, Some(at)) = self.held(item)? else { return Ok(Vec::new()) };
         let name = known.facts.symbols[at].name.clone();
         let mut calls = Vec::new();
@@ -75,7 +81,10 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// The library's, and an item that isn't one of ours.
-    pub fn outgoing(&self, item: &lsp::CallHierarchyItem) -> Result<Vec<lsp::CallHierarchyOutgoingCall>, Trouble> {
+    pub(crate) fn outgoing(
+        &self,
+        item: &lsp::CallHierarchyItem,
+    ) -> Result<Vec<lsp::CallHierarchyOutgoingCall>, Trouble> {
         let (known, at) = self.held(item)?;
         let facts = &known.facts;
         let Some(document) = self.library.text(&known.path) else { return Ok(Vec::new()) };
@@ -92,7 +101,7 @@ impl Desk<'_> {
                 continue;
             }
             let position =
-                crate::model::position::Position { line: call.line.saturating_sub(1), character: call.column };
+                codeyard_model::position::Position { line: call.line.saturating_sub(1), character: call.column };
             let Some(spot) = super::spot::spot(&known, &document, position) else { continue };
             let key = (spot.word.clone(), spot.owner.clone(), spot.is_member, spot.within);
             if asked.len() >= MAX_CALLED_NAMES && !asked.contains_key(&key) {

@@ -4,13 +4,13 @@
 
 use async_lsp::lsp_types as lsp;
 
-use crate::lsp::encoding::{PositionEncoding, from_server};
-use crate::lsp::text::Document;
-use crate::model::position::Position;
+use codeyard_lsp::encoding::{PositionEncoding, from_server};
+use codeyard_lsp::text::Document;
+use codeyard_model::position::Position;
 
 /// One change: a range and what takes its place, or a whole text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
+pub(crate) struct Edit {
     /// `None`: the whole text.
     pub range: Option<lsp::Range>,
     /// What is there now.
@@ -24,7 +24,7 @@ impl From<lsp::TextDocumentContentChangeEvent> for Edit {
 }
 
 /// The text after these changes, one after the other; positions count as `encoding` says.
-pub fn applied(document: &Document, edits: &[Edit], encoding: PositionEncoding) -> String {
+pub(crate) fn applied(document: &Document, edits: &[Edit], encoding: PositionEncoding) -> String {
     let mut text = document.text().to_owned();
     for edit in edits {
         match edit.range {

@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use crate::index::Language;
-use crate::index::project::navigate::{Found, Known};
-use crate::lsp::text::Document;
+use codeyard_index::Language;
+use codeyard_index::project::navigate::{Found, Known};
+use codeyard_lsp::text::Document;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
+pub(crate) enum Trouble {
     /// Nobody waits for it any more.
     Cancelled,
     /// The question can't be understood: a document that lies elsewhere, an item that isn't ours.
@@ -20,7 +20,7 @@ pub enum Trouble {
 }
 
 /// See the module. Documents that are open count as they are open, not as they are on disk.
-pub trait Library {
+pub(crate) trait Library {
     /// The file at this path, relative to the root.
     fn file(&self, path: &str) -> Result<Option<Known>, Trouble>;
     /// The symbols with exactly this name, those that are likeliest meant first; bounded.
@@ -37,7 +37,7 @@ pub trait Library {
 const FAMILIES: [&[&str]; 3] = [&["typescript", "tsx", "javascript"], &["c", "cpp"], &["java", "kotlin", "scala"]];
 
 /// Whether a name in a file of the one language may mean what a file of the other defines.
-pub fn are_related(one: Option<Language>, other: Option<Language>) -> bool {
+pub(crate) fn are_related(one: Option<Language>, other: Option<Language>) -> bool {
     let (Some(one), Some(other)) = (one, other) else { return false };
     let both = [one.name(), other.name()];
     one == other || FAMILIES.iter().any(|family| both.iter().all(|name| family.contains(name)))

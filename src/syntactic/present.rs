@@ -9,43 +9,43 @@ use async_lsp::lsp_types as lsp;
 
 use super::library::Library;
 use super::spot::length;
-use crate::index::project::navigate::Known;
-use crate::index::{Reference, Symbol};
-use crate::lsp::encoding::{PositionEncoding, to_server};
-use crate::lsp::text::Document;
-use crate::model::code::SymbolKind;
-use crate::model::position::Position;
+use codeyard_index::project::navigate::Known;
+use codeyard_index::{Reference, Symbol};
+use codeyard_lsp::encoding::{PositionEncoding, to_server};
+use codeyard_lsp::text::Document;
+use codeyard_model::code::SymbolKind;
+use codeyard_model::position::Position;
 
 /// How what is known of one file is shown.
-pub struct Presenter {
+pub(crate) struct Presenter {
     document: Option<Arc<Document>>,
     encoding: PositionEncoding,
 }
 
 impl Presenter {
     /// For the file at `path`, with its text at hand.
-    pub fn new(library: &dyn Library, path: &str, encoding: PositionEncoding) -> Self {
+    pub(crate) fn new(library: &dyn Library, path: &str, encoding: PositionEncoding) -> Self {
         Self { document: library.text(path), encoding }
     }
 
     /// For places of the file at `path` of which only names are shown: the text is read if it is needed for that.
-    pub fn of_names(library: &dyn Library, path: &str, encoding: PositionEncoding) -> Self {
+    pub(crate) fn of_names(library: &dyn Library, path: &str, encoding: PositionEncoding) -> Self {
         let document = (encoding != PositionEncoding::Utf16).then(|| library.text(path)).flatten();
         Self { document, encoding }
     }
 
     /// Where a symbol's name stands.
-    pub fn name(&self, symbol: &Symbol) -> lsp::Range {
+    pub(crate) fn name(&self, symbol: &Symbol) -> lsp::Range {
         self.word(symbol.name_line, symbol.name_column, &symbol.name)
     }
 
     /// Where a reference stands.
-    pub fn reference(&self, reference: &Reference) -> lsp::Range {
+    pub(crate) fn reference(&self, reference: &Reference) -> lsp::Range {
         self.word(reference.line, reference.column, &reference.name)
     }
 
     /// A symbol's lines, from the first letter of the first to the end of the last.
-    pub fn whole(&self, symbol: &Symbol) -> lsp::Range {
+    pub(crate) fn whole(&self, symbol: &Symbol) -> lsp::Range {
         let first = symbol.line_start.saturating_sub(1);
         let last = symbol.line_end.saturating_sub(1);
         let Some(document) = &self.document else {
@@ -76,7 +76,7 @@ impl Presenter {
 }
 
 /// The protocol's kind of a symbol.
-pub fn kind(kind: SymbolKind) -> lsp::SymbolKind {
+pub(crate) fn kind(kind: SymbolKind) -> lsp::SymbolKind {
     match kind {
         SymbolKind::Fn | SymbolKind::Macro => lsp::SymbolKind::FUNCTION,
         SymbolKind::Method => lsp::SymbolKind::METHOD,
@@ -93,8 +93,8 @@ pub fn kind(kind: SymbolKind) -> lsp::SymbolKind {
 }
 
 /// A symbol's signature and what documents it, as Markdown.
-pub fn markdown(known: &Known, symbol: &Symbol) -> String {
-    let language = known.language.map(crate::index::Language::name).unwrap_or_default();
+pub(crate) fn markdown(known: &Known, symbol: &Symbol) -> String {
+    let language = known.language.map(codeyard_index::Language::name).unwrap_or_default();
     let head = if symbol.signature.is_empty() { &symbol.name } else { &symbol.signature };
     // A fence that is longer than any inside.
     let longest = head.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
@@ -110,7 +110,7 @@ pub fn markdown(known: &Known, symbol: &Symbol) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::syntactic::testing::{Shelf, file, symbol};
+    use crate::testing::{Shelf, file, symbol};
 
     #[test]
     fn ranges_are_in_the_encoding_and_hold_the_name() {

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 
 use super::library::{Library, Trouble, are_related};
 use super::spot::{Spot, outwards};
-use crate::base::limits::MAX_NAMED_DEFINITIONS;
-use crate::index::project::navigate::{Found, Known};
-use crate::index::{Facts, Symbol};
-use crate::model::code::SymbolKind;
+use codeyard_base::limits::MAX_NAMED_DEFINITIONS;
+use codeyard_index::project::navigate::{Found, Known};
+use codeyard_index::{Facts, Symbol};
+use codeyard_model::code::SymbolKind;
 
 /// Stems of files that stand for their folder.
 const FOLDER_STEMS: [&str; 5] = ["mod", "lib", "index", "__init__", "main"];
@@ -20,7 +20,7 @@ const FOLDER_STEMS: [&str; 5] = ["mod", "lib", "index", "__init__", "main"];
 ///
 /// # Errors
 /// The library's.
-pub fn resolve(library: &dyn Library, known: &Known, spot: &Spot) -> Result<Vec<Found>, Trouble> {
+pub(crate) fn resolve(library: &dyn Library, known: &Known, spot: &Spot) -> Result<Vec<Found>, Trouble> {
     match spot.own {
         Some(own) => declared(library, known, own),
         None => named(library, known, spot),
@@ -115,7 +115,7 @@ fn best(known: &Known, mut found: Vec<Found>) -> Vec<Found> {
 }
 
 /// The name of the type that a symbol belongs to.
-pub fn holder(facts: &Facts, at: usize) -> Option<&str> {
+pub(crate) fn holder(facts: &Facts, at: usize) -> Option<&str> {
     let symbol = facts.symbols.get(at)?;
     if let Some(scope) = &symbol.scope {
         return Some(scope.rsplit(['.', ':']).next().unwrap_or(scope));

@@ -21,11 +21,11 @@ use super::edits::Edit;
 use super::library::Trouble;
 use super::tell::Teller;
 use super::worker::{Place, Task, Worker, real};
-use crate::index::Stop;
-use crate::lsp::encoding::PositionEncoding;
+use codeyard_index::Stop;
+use codeyard_lsp::encoding::PositionEncoding;
 
 /// What the server has in hand.
-pub struct Server {
+pub(crate) struct Server {
     client: ClientSocket,
     runtime: Handle,
     indexes: PathBuf,
@@ -45,7 +45,7 @@ const GO_ON: Go = ControlFlow::Continue(());
 
 impl Server {
     /// A server that keeps indexes in this folder. `on_start` is given what ends its jobs.
-    pub fn router(
+    pub(crate) fn router(
         client: ClientSocket,
         runtime: Handle,
         indexes: PathBuf,

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::library::{Library, Trouble};
-use crate::base::limits::{MAX_DOCUMENT_BYTES, MAX_NAMED_DEFINITIONS, MAX_NAMED_SYMBOLS};
-use crate::index::Language;
-use crate::index::extract::extract;
-use crate::index::project::Ends;
-use crate::index::project::navigate::{Found, Known, Navigator};
-use crate::lsp::text::Document;
-use crate::model::code::Refusal;
+use codeyard_base::limits::{MAX_DOCUMENT_BYTES, MAX_NAMED_DEFINITIONS, MAX_NAMED_SYMBOLS};
+use codeyard_index::Language;
+use codeyard_index::extract::extract;
+use codeyard_index::project::Ends;
+use codeyard_index::project::navigate::{Found, Known, Navigator};
+use codeyard_lsp::text::Document;
+use codeyard_model::code::Refusal;
 
 /// A document that is open.
 #[derive(Debug, Clone)]
-pub struct Open {
+pub(crate) struct Open {
     /// What is known of it as it is.
     pub known: Known,
     /// Its text.
@@ -24,7 +24,7 @@ pub struct Open {
 
 impl Open {
     /// The document at `path`, relative to the root, with this text.
-    pub fn new(path: &str, text: String) -> Self {
+    pub(crate) fn new(path: &str, text: String) -> Self {
         let language = Language::of_file(path, text.lines().next().unwrap_or_default().as_bytes());
         let facts = match language.filter(|_| text.len() <= MAX_DOCUMENT_BYTES) {
             Some(language) => extract(language, &text),
@@ -36,7 +36,7 @@ impl Open {
 }
 
 /// See the module.
-pub struct Shelf<'s> {
+pub(crate) struct Shelf<'s> {
     /// See there.
     pub index: Navigator<'s>,
     /// By path, relative to the root.
@@ -49,7 +49,7 @@ pub struct Shelf<'s> {
 
 impl<'s> Shelf<'s> {
     /// For one question.
-    pub fn new(index: Navigator<'s>, open: &'s BTreeMap<String, Open>, ends: Ends<'s>) -> Self {
+    pub(crate) fn new(index: Navigator<'s>, open: &'s BTreeMap<String, Open>, ends: Ends<'s>) -> Self {
         Self { index, open, ends, texts: RefCell::default() }
     }
 
@@ -58,7 +58,7 @@ impl<'s> Shelf<'s> {
     }
 
     /// What the index says, with open documents in the place of what it knows of their files.
-    fn overlaid(&self, found: Vec<Found>, is_meant: impl Fn(&crate::index::Symbol) -> bool) -> Vec<Found> {
+    fn overlaid(&self, found: Vec<Found>, is_meant: impl Fn(&codeyard_index::Symbol) -> bool) -> Vec<Found> {
         let mut all: Vec<Found> =
             found.into_iter().filter(|(known, _)| !self.open.contains_key(&*known.path)).collect();
         for open in self.open.values() {

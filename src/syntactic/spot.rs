@@ -2,15 +2,15 @@
 //!
 //! It says nothing of what the word means. Lines count from 0 and columns in UTF-16 units, as positions do; facts count lines from 1.
 
-use crate::index::project::navigate::Known;
-use crate::index::{Facts, Role, Symbol};
-use crate::lsp::text::Document;
-use crate::model::code::SymbolKind;
-use crate::model::position::Position;
+use codeyard_index::project::navigate::Known;
+use codeyard_index::{Facts, Role, Symbol};
+use codeyard_lsp::text::Document;
+use codeyard_model::code::SymbolKind;
+use codeyard_model::position::Position;
 
 /// A word that is pointed at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spot {
+pub(crate) struct Spot {
     /// The word.
     pub word: String,
     /// Its line.
@@ -33,7 +33,7 @@ pub struct Spot {
 const SELVES: [&str; 7] = ["self", "Self", "this", "cls", "super", "base", "@"];
 
 /// What stands at `position`, if it is a word.
-pub fn spot(known: &Known, document: &Document, position: Position) -> Option<Spot> {
+pub(crate) fn spot(known: &Known, document: &Document, position: Position) -> Option<Spot> {
     let facts = &known.facts;
     let line = document.line(position.line)?;
     let covers = |at: (u32, u32), name: &str| {
@@ -65,17 +65,17 @@ pub fn spot(known: &Known, document: &Document, position: Position) -> Option<Sp
 }
 
 /// The length of a name in UTF-16 units.
-pub fn length(name: &str) -> u32 {
+pub(crate) fn length(name: &str) -> u32 {
     u32::try_from(name.encode_utf16().count()).unwrap_or(u32::MAX)
 }
 
 /// Whether the symbol at `index` is a function of some kind.
-pub fn is_callable(symbol: &Symbol) -> bool {
+pub(crate) fn is_callable(symbol: &Symbol) -> bool {
     matches!(symbol.kind, SymbolKind::Fn | SymbolKind::Method | SymbolKind::Macro)
 }
 
 /// `index` and all that it stands in, from the inside out.
-pub fn outwards(facts: &Facts, index: Option<usize>) -> impl Iterator<Item = usize> {
+pub(crate) fn outwards(facts: &Facts, index: Option<usize>) -> impl Iterator<Item = usize> {
     // A parent stands before its children, so this ends.
     std::iter::successors(index.filter(|index| *index < facts.symbols.len()), |now| {
         facts.symbols.get(*now)?.parent.map(|parent| parent as usize).filter(|parent| parent < now)
@@ -83,7 +83,7 @@ pub fn outwards(facts: &Facts, index: Option<usize>) -> impl Iterator<Item = usi
 }
 
 /// The innermost symbol around a line, counted from 1.
-pub fn innermost(facts: &Facts, line: u32) -> Option<usize> {
+pub(crate) fn innermost(facts: &Facts, line: u32) -> Option<usize> {
     let around =
         |symbol: &Symbol| symbol.line_start <= line && line <= symbol.line_end && symbol.kind != SymbolKind::Use;
     (0..facts.symbols.len())
@@ -143,7 +143,7 @@ fn owner(before: &str) -> (Option<String>, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::syntactic::testing::{file, reference, symbol};
+    use crate::testing::{file, reference, symbol};
 
     fn at(text: &str, line: u32, character: u32) -> Option<Spot> {
         let class = symbol(SymbolKind::Class, "Shelf", None, (1, 3), (1, 6));

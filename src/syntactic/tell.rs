@@ -12,10 +12,10 @@ use lsp::request::WorkDoneProgressCreate;
 use tokio::runtime::Handle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::index::Progress;
+use codeyard_index::Progress;
 
 /// What progress is called; the registry of language servers waits for it.
-pub const TITLE: &str = "Indexing";
+pub(crate) const TITLE: &str = "Indexing";
 /// Jobs that take less aren't told of, but for the first.
 const QUIET: Duration = Duration::from_millis(700);
 /// Between two reports.
@@ -23,7 +23,7 @@ const EVERY: Duration = Duration::from_millis(250);
 
 /// See the module.
 #[derive(Clone)]
-pub struct Teller {
+pub(crate) struct Teller {
     client: ClientSocket,
     runtime: Handle,
     /// The client shows progress.
@@ -32,12 +32,12 @@ pub struct Teller {
 
 impl Teller {
     /// For this client.
-    pub fn new(client: ClientSocket, runtime: Handle, is_wanted: bool) -> Self {
+    pub(crate) fn new(client: ClientSocket, runtime: Handle, is_wanted: bool) -> Self {
         Self { client, runtime, is_wanted }
     }
 
     /// Tells of a job until what is returned is dropped.
-    pub fn begin(&self, progress: Arc<Progress>, at_once: bool) -> Telling {
+    pub(crate) fn begin(&self, progress: Arc<Progress>, at_once: bool) -> Telling {
         let over = CancellationToken::new();
         let (client, is_wanted, told) = (self.client.clone(), self.is_wanted, over.clone());
         let task = async move {
@@ -50,7 +50,7 @@ impl Teller {
     }
 
     /// Says what is wrong.
-    pub fn complain(&self, what: &str) {
+    pub(crate) fn complain(&self, what: &str) {
         let params = lsp::LogMessageParams { typ: lsp::MessageType::ERROR, message: what.to_owned() };
         // A client that is gone needs no telling.
         self.client.notify::<LogMessage>(params).ok();
@@ -58,7 +58,7 @@ impl Teller {
 }
 
 /// A job that is told of. Dropping it waits until its end is told.
-pub struct Telling {
+pub(crate) struct Telling {
     over: Option<DropGuard>,
     ended: Option<tokio::task::JoinHandle<()>>,
     runtime: Handle,

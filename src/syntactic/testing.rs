@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::library::{Library, Trouble};
-use crate::index::project::navigate::{Found, Known};
-use crate::index::{Facts, Language, Reference, Role, Symbol};
-use crate::lsp::text::Document;
-use crate::model::code::{SymbolKind, Visibility};
+use codeyard_index::project::navigate::{Found, Known};
+use codeyard_index::{Facts, Language, Reference, Role, Symbol};
+use codeyard_lsp::text::Document;
+use codeyard_model::code::{SymbolKind, Visibility};
 
 /// A symbol with these lines and this place of its name, lines from 1.
-pub fn symbol(kind: SymbolKind, name: &str, parent: Option<u32>, lines: (u32, u32), at: (u32, u32)) -> Symbol {
+pub(crate) fn symbol(kind: SymbolKind, name: &str, parent: Option<u32>, lines: (u32, u32), at: (u32, u32)) -> Symbol {
     Symbol {
         kind,
         name: name.into(),
@@ -29,22 +29,22 @@ pub fn symbol(kind: SymbolKind, name: &str, parent: Option<u32>, lines: (u32, u3
 }
 
 /// A reference, its line from 1.
-pub fn reference(name: &str, role: Role, at: (u32, u32), within: Option<u32>) -> Reference {
+pub(crate) fn reference(name: &str, role: Role, at: (u32, u32), within: Option<u32>) -> Reference {
     Reference { name: name.into(), role, line: at.0, column: at.1, within }
 }
 
 /// A file.
-pub fn file(path: &str, symbols: Vec<Symbol>, references: Vec<Reference>) -> Known {
+pub(crate) fn file(path: &str, symbols: Vec<Symbol>, references: Vec<Reference>) -> Known {
     let language = Language::of_file(path, b"");
     Known { path: path.into(), language, facts: Arc::new(Facts { symbols, references, has_errors: false }) }
 }
 
 /// See the module.
-pub struct Shelf(BTreeMap<String, (Known, Arc<Document>)>);
+pub(crate) struct Shelf(BTreeMap<String, (Known, Arc<Document>)>);
 
 impl Shelf {
     /// With these files and their texts.
-    pub fn new(files: Vec<(Known, &str)>) -> Self {
+    pub(crate) fn new(files: Vec<(Known, &str)>) -> Self {
         let filed = |(known, text): (Known, &str)| (known.path.to_string(), (known, Arc::new(Document::new(text))));
         Self(files.into_iter().map(filed).collect())
     }

@@ -12,12 +12,12 @@ use super::answers::Desk;
 use super::library::Trouble;
 use super::shelf::{Open, Shelf};
 use super::tell::Teller;
-use crate::index::project::Ends;
-use crate::index::{JobError, Project, Stop};
-use crate::lsp::encoding::PositionEncoding;
+use codeyard_index::project::Ends;
+use codeyard_index::{JobError, Project, Stop};
+use codeyard_lsp::encoding::PositionEncoding;
 
 /// Something to do.
-pub enum Task {
+pub(crate) enum Task {
     /// Make the index, or bring it up to date.
     Index,
     /// A document is opened, by its path relative to the root, or changed as a whole.
@@ -33,10 +33,10 @@ pub enum Task {
 }
 
 /// A question: it gets who answers, or why nobody can.
-pub type Question = Box<dyn FnOnce(&Worker) + Send>;
+pub(crate) type Question = Box<dyn FnOnce(&Worker) + Send>;
 
 /// See the module.
-pub struct Worker {
+pub(crate) struct Worker {
     project: Arc<Project>,
     encoding: PositionEncoding,
     open: BTreeMap<String, Open>,
@@ -50,19 +50,19 @@ const IGNORE_FILES: [&str; 2] = [".gitignore", ".codeyardignore"];
 
 impl Worker {
     /// For a project. `teller` says how far the index is.
-    pub fn new(project: Arc<Project>, encoding: PositionEncoding, teller: Teller) -> Self {
+    pub(crate) fn new(project: Arc<Project>, encoding: PositionEncoding, teller: Teller) -> Self {
         // The client tells what changes; what it tells before the first job is over makes another one.
         project.watch();
         Self { project, encoding, open: BTreeMap::new(), teller, failure: None, has_begun: false }
     }
 
     /// What ends the job that runs.
-    pub fn stopper(&self) -> Stop {
+    pub(crate) fn stopper(&self) -> Stop {
         self.project.stopper()
     }
 
     /// Does what comes, until nothing can come any more.
-    pub fn run(mut self, tasks: &Receiver<Task>) {
+    pub(crate) fn run(mut self, tasks: &Receiver<Task>) {
         while let Ok(task) = tasks.recv() {
             match task {
                 Task::Index => self.sync(),
@@ -135,7 +135,11 @@ impl Worker {
     ///
     /// # Errors
     /// The index can't be made or read, or what `answer` says.
-    pub fn answer<T>(&self, ends: Ends<'_>, answer: impl FnOnce(Desk<'_>) -> Result<T, Trouble>) -> Result<T, Trouble> {
+    pub(crate) fn answer<T>(
+        &self,
+        ends: Ends<'_>,
+        answer: impl FnOnce(Desk<'_>) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
         if let Some(failure) = &self.failure {
             return Err(Trouble::Failed(format!("the index can't be made: {failure}")));
         }
@@ -146,7 +150,7 @@ impl Worker {
 }
 
 /// The folder of all indexes, and the root: what a worker is made from.
-pub struct Place {
+pub(crate) struct Place {
     /// The folder of all indexes.
     pub indexes: PathBuf,
     /// The root, a real path.
@@ -158,14 +162,14 @@ impl Place {
     ///
     /// # Errors
     /// The folder of indexes can't be made; a sentence for people.
-    pub fn project(&self) -> Result<Arc<Project>, String> {
-        let settings = crate::index::project::settings::Settings::default();
+    pub(crate) fn project(&self) -> Result<Arc<Project>, String> {
+        let settings = codeyard_index::project::settings::Settings::default();
         let project = Project::new(&self.indexes, &self.root, false, settings);
         project.map(Arc::new).map_err(|error| format!("the index folder can't be made: {error}"))
     }
 }
 
 /// A path as it really is, where it is anything.
-pub fn real(path: &Path) -> PathBuf {
+pub(crate) fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

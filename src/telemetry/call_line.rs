@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 
 use super::record::{CallRecord, Outcome};
-use crate::base::clock::utc;
-use crate::model::error::ErrorCode;
+use codeyard_base::clock::utc;
+use codeyard_model::error::ErrorCode;
 
 /// The target under which calls are logged, for filters.
 pub const CALL_TARGET: &str = "codeyard::call";

@@ -20,10 +20,10 @@ use super::record::{
 };
 use super::trace_context::{SpanIdentity, TraceContext};
 use super::{Telemetry, names};
-use crate::base::clock::Instant;
-use crate::base::ids::{PrincipalId, ServerKind, WorkspaceName};
-use crate::base::limits;
-use crate::model::error::{ErrorCode, Phase, ToolError};
+use codeyard_base::clock::Instant;
+use codeyard_base::ids::{PrincipalId, ServerKind, WorkspaceName};
+use codeyard_base::limits;
+use codeyard_model::error::{ErrorCode, Phase, ToolError};
 
 pub use work::{Asker, LspCall, PersonWait, SharedWait, Timed};
 
@@ -358,10 +358,10 @@ fn told_id(json: &str) -> String {
 #[cfg(test)]
 pub(super) mod samples {
     use super::*;
-    use crate::telemetry::NoMetrics;
+    use crate::NoMetrics;
 
     /// A call that has ended, whose session's id has so many bytes.
-    pub(in crate::telemetry) fn call_of(bytes: usize) -> CallTrace {
+    pub(crate) fn call_of(bytes: usize) -> CallTrace {
         let telemetry = Telemetry::new(Arc::new(NoMetrics));
         let start = CallStart {
             tool: None,

@@ -24,8 +24,8 @@ use super::settings::Settings;
 use super::span_pump;
 use super::span_queue::SpanQueue;
 use super::{CallLog, Observers, names, otlp};
-use crate::base::limits;
-use crate::base::priority::give_way;
+use codeyard_base::limits;
+use codeyard_base::priority::give_way;
 
 /// What was lost on the way out, and what wasn't.
 #[derive(Debug, Default)]

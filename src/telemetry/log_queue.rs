@@ -15,7 +15,7 @@ use tracing::Level;
 use super::CallLog;
 use super::call_line::{self, CALL_TARGET, LineFormat};
 use super::call_trace::CallTrace;
-use crate::base::limits;
+use codeyard_base::limits;
 
 /// See the module.
 pub struct LogQueue {
@@ -183,7 +183,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::telemetry::call_trace::samples::call_of;
+    use crate::call_trace::samples::call_of;
 
     /// Takes nothing until it is told to.
     struct Gate(mpsc::Receiver<()>, Arc<Mutex<Vec<u8>>>);

@@ -8,7 +8,7 @@ use prometheus::{Registry, TextEncoder};
 
 use super::Pipeline;
 use super::settings::Settings;
-use crate::base::limits::MAX_SERIES;
+use codeyard_base::limits::MAX_SERIES;
 
 /// What Prometheus scrapes. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -68,7 +68,7 @@ mod tests {
     use std::sync::atomic::Ordering::Relaxed;
 
     use super::*;
-    use crate::telemetry::Observers;
+    use crate::Observers;
 
     #[test]
     fn losses_are_told_by_signal() {

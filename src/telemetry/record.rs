@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use opentelemetry::trace::{SpanId, TraceId};
 
-use crate::base::digest;
-use crate::base::ids::{LanguageId, PrincipalId, ServerKind, WorkspaceName};
-use crate::model::epoch::Epochs;
-use crate::model::error::{ErrorCode, Phase};
+use codeyard_base::digest;
+use codeyard_base::ids::{LanguageId, PrincipalId, ServerKind, WorkspaceName};
+use codeyard_model::epoch::Epochs;
+use codeyard_model::error::{ErrorCode, Phase};
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -16,7 +16,7 @@ use super::export::Losses;
 use super::settings::Batch;
 use super::span_data::Weaver;
 use super::span_queue::{SpanQueue, Waiting};
-use crate::base::limits;
+use codeyard_base::limits;
 
 /// What a pump works with.
 pub(super) struct Parts {

@@ -16,7 +16,7 @@ use super::call_trace::{CallTrace, ChildSpan};
 use super::export::Losses;
 use super::sampler::Sampler;
 use super::settings::Batch;
-use crate::base::limits;
+use codeyard_base::limits;
 
 /// One thing that becomes spans.
 pub(super) enum Waiting {
@@ -139,7 +139,7 @@ fn held_bytes(call: &CallTrace) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::call_trace::samples::call_of;
+    use crate::call_trace::samples::call_of;
 
     #[test]
     fn what_waits_is_bounded_in_bytes_whatever_the_environment_asks_for() {

@@ -3,19 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codeyard::base::ids::WorkspaceName;
-use codeyard::config::Config;
-use codeyard::engine::control::Failing;
-use codeyard::engine::programs::{Locate, Programs};
-use codeyard::engine::server_context::Program;
-use codeyard::engine::server_state::Unavailable;
-use codeyard::engine::start::{Engine, EngineParts};
-use codeyard::engine::workspace_setup::Shared;
-use codeyard::lsp::frame::FrameBudget;
-use codeyard::lsp::registry::Server;
-use codeyard::lsp::spawn::ProcessLauncher;
-use codeyard::store::StateDir;
-use codeyard::telemetry::NoMetrics;
+use codeyard_base::ids::WorkspaceName;
+use codeyard_config::Config;
+use codeyard_engine::control::Failing;
+use codeyard_engine::programs::{Locate, Programs};
+use codeyard_engine::server_context::Program;
+use codeyard_engine::server_state::Unavailable;
+use codeyard_engine::start::{Engine, EngineParts};
+use codeyard_engine::workspace_setup::Shared;
+use codeyard_lsp::frame::FrameBudget;
+use codeyard_lsp::registry::Server;
+use codeyard_process::spawn::ProcessLauncher;
+use codeyard_state::store::StateDir;
+use codeyard_telemetry::NoMetrics;
 
 struct Nothing;
 

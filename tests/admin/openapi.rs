@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use codeyard::admin::openapi::document;
+use codeyard_server::admin::openapi::document;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ fn every_route_answers_as_the_document_says() {
             called += 1;
         }
     }
-    assert_eq!(called, codeyard::admin::routes::ROUTES.len());
+    assert_eq!(called, codeyard_server::admin::routes::ROUTES.len());
     assert_eq!(serving.stop(Signal::TERM), 0);
 }
 

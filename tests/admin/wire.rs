@@ -10,14 +10,14 @@ use serde_json::Value;
 use crate::harness::Place;
 
 /// Where requests go.
-pub enum Way {
+pub(crate) enum Way {
     Local(PathBuf),
     Tcp(String),
 }
 
 /// An answer.
 #[derive(Debug)]
-pub struct Answer {
+pub(crate) struct Answer {
     pub status: u16,
     pub head: String,
     pub body: String,
@@ -25,21 +25,21 @@ pub struct Answer {
 
 impl Way {
     /// The admin socket of a place.
-    pub fn local(place: &Place) -> Self {
+    pub(crate) fn local(place: &Place) -> Self {
         Self::Local(place.path("state/run/admin.sock"))
     }
 
-    pub fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &[], "")
     }
 
     /// A request with a JSON body.
-    pub fn json(&self, method: &str, path: &str, body: &Value) -> Answer {
+    pub(crate) fn json(&self, method: &str, path: &str, body: &Value) -> Answer {
         self.send(method, path, &["Content-Type: application/json"], &body.to_string())
     }
 
     /// A request with these header lines; `Host` is that of the address unless one is given.
-    pub fn send(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
+    pub(crate) fn send(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
         let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
         if !headers.iter().any(|line| line.starts_with("Host:")) {
             let host = match self {
@@ -64,18 +64,18 @@ impl Way {
 
 impl Answer {
     #[track_caller]
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let of = |line: &&str| line.split_once(':').is_some_and(|(found, _)| found.eq_ignore_ascii_case(name));
         self.head.lines().find(of).and_then(|line| line.split_once(':')).map(|(_, value)| value.trim())
     }
 
     /// Fails unless it has this status; a refusal must say what to do.
     #[track_caller]
-    pub fn is(self, status: u16) -> Self {
+    pub(crate) fn is(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{self:?}");
         if status >= 400 && self.header("content-type") == Some("application/problem+json") {
             let problem = self.json();
@@ -87,7 +87,7 @@ impl Answer {
 
     /// Fails unless it is a problem with this status.
     #[track_caller]
-    pub fn problem(self, status: u16) -> Value {
+    pub(crate) fn problem(self, status: u16) -> Value {
         let answer = self.is(status);
         assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{answer:?}");
         answer.json()

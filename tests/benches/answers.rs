@@ -3,12 +3,11 @@
 use std::fmt::Write as _;
 use std::hint::black_box;
 
-use codeyard::base::limits;
-use codeyard::canon;
-use codeyard::catalog::CatalogSet;
-use codeyard::lsp::convert;
-use codeyard::model::answer::Notes;
-use codeyard::paging::{self, CanonicalResult, Snapshot};
+use codeyard_base::limits;
+use codeyard_catalog::CatalogSet;
+use codeyard_lsp::convert;
+use codeyard_model::answer::Notes;
+use codeyard_paging::{CanonicalResult, Snapshot};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 use serde_json::value::RawValue;
 
@@ -17,7 +16,7 @@ use crate::place::Place;
 /// Few, some, many, and as many as an answer may have.
 const HITS: [u32; 4] = [10, 80, 1_200, 20_000];
 
-pub fn all(criterion: &mut Criterion) {
+pub(crate) fn all(criterion: &mut Criterion) {
     let place = Place::new(500);
     references(criterion, &place);
     symbols(criterion, &place);
@@ -48,7 +47,7 @@ fn reply(place: &Place, hits: u32) -> Box<RawValue> {
 fn canonical(place: &Place, reply: &RawValue) -> CanonicalResult {
     let raw = convert::references(reply).unwrap();
     let cap = limits::MAX_REFERENCES_ITEMS_TOTAL;
-    let found = canon::locations(raw, &mut place.gate(), limits::MAX_RAW_ITEMS_PAGED, cap).unwrap();
+    let found = codeyard_canon::locations(raw, &mut place.gate(), limits::MAX_RAW_ITEMS_PAGED, cap).unwrap();
     CanonicalResult::references(found, Notes::default())
 }
 
@@ -65,7 +64,7 @@ fn references(criterion: &mut Criterion, place: &Place) {
             let cap = limits::MAX_REFERENCES_ITEMS_TOTAL;
             bencher.iter_batched(
                 || raw.clone(),
-                |raw| canon::locations(raw, &mut place.gate(), limits::MAX_RAW_ITEMS_PAGED, cap).unwrap(),
+                |raw| codeyard_canon::locations(raw, &mut place.gate(), limits::MAX_RAW_ITEMS_PAGED, cap).unwrap(),
                 BatchSize::LargeInput,
             );
         });
@@ -101,7 +100,7 @@ fn symbols(criterion: &mut Criterion, place: &Place) {
         group.bench_with_input(BenchmarkId::new("decode and canonicalise", count), &reply, |bencher, reply| {
             bencher.iter(|| {
                 let raw = convert::document_symbols(black_box(reply), uri.as_str()).unwrap();
-                canon::document_symbols(uri, raw, limits::MAX_RAW_ITEMS).unwrap()
+                codeyard_canon::document_symbols(uri, raw, limits::MAX_RAW_ITEMS).unwrap()
             });
         });
     }
@@ -126,7 +125,7 @@ fn pages(criterion: &mut Criterion, place: &Place) {
             &snapshot,
             |bencher, snapshot| {
                 bencher.iter(|| {
-                    let answer = paging::page(black_box(snapshot), at, "k", "s");
+                    let answer = codeyard_paging::page(black_box(snapshot), at, "k", "s");
                     catalog.encode(Ok(&answer), cap)
                 });
             },

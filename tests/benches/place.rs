@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use codeyard::canon::{Admission, UriGate};
-use codeyard::gate::{Admitted, Gate};
-use codeyard::model::uri::CanonicalUri;
+use codeyard_canon::{Admission, UriGate};
+use codeyard_files::gate::{Admitted, Gate};
+use codeyard_model::uri::CanonicalUri;
 use tempfile::TempDir;
 
 /// A folder of `part_<n>.py`, and what the gate said of them.
-pub struct Place {
+pub(crate) struct Place {
     _folder: TempDir,
     uris: Vec<CanonicalUri>,
     admitted: HashMap<String, CanonicalUri>,
@@ -16,7 +16,7 @@ pub struct Place {
 
 impl Place {
     /// A folder with `files` files.
-    pub fn new(files: usize) -> Self {
+    pub(crate) fn new(files: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let names = (0..files).map(|index| root.join(format!("part_{index}.py")));
@@ -35,18 +35,18 @@ impl Place {
     }
 
     /// The URI of the file `index`.
-    pub fn uri(&self, index: usize) -> &CanonicalUri {
+    pub(crate) fn uri(&self, index: usize) -> &CanonicalUri {
         &self.uris[index]
     }
 
     /// What the gate said, said again without asking the kernel, which is measured with the whole path.
-    pub fn gate(&self) -> Remembered<'_> {
+    pub(crate) fn gate(&self) -> Remembered<'_> {
         Remembered(&self.admitted)
     }
 }
 
 /// Answers of the path gate, remembered.
-pub struct Remembered<'a>(&'a HashMap<String, CanonicalUri>);
+pub(crate) struct Remembered<'a>(&'a HashMap<String, CanonicalUri>);
 
 impl UriGate for Remembered<'_> {
     fn admit(&mut self, uri: &str) -> Admission {

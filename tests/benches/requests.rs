@@ -2,20 +2,19 @@
 
 use std::hint::black_box;
 
-use codeyard::base::limits;
-use codeyard::catalog::CatalogSet;
-use codeyard::model::epoch::Epochs;
-use codeyard::model::query::GatedQuery;
-use codeyard::paging;
-use codeyard::protocol::message::{self, Message};
-use codeyard::protocol::{tools, write};
+use codeyard_base::limits;
+use codeyard_catalog::CatalogSet;
+use codeyard_model::epoch::Epochs;
+use codeyard_model::query::GatedQuery;
+use codeyard_protocol::message::{self, Message};
+use codeyard_protocol::{tools, write};
 use criterion::Criterion;
 
 use crate::place::Place;
 
 const REQUEST: &[u8] = br#"{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"vscode.lsp.references","arguments":{"uri":"file:///w/src/part_3/module.py","position":{"line":120,"character":14},"pageSize":200}}}"#;
 
-pub fn all(criterion: &mut Criterion) {
+pub(crate) fn all(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("request");
     group.bench_function("parse and decode", |bencher| {
         let catalogs = CatalogSet::parse("lsp-v1").unwrap();
@@ -27,15 +26,16 @@ pub fn all(criterion: &mut Criterion) {
         });
     });
     let query = gated();
-    group.bench_function("request key", |bencher| bencher.iter(|| paging::request_key(black_box(&query))));
-    let key = paging::request_key(&query);
+    group.bench_function("request key", |bencher| bencher.iter(|| codeyard_paging::request_key(black_box(&query))));
+    let key = codeyard_paging::request_key(&query);
     let epochs = Epochs::default();
     group.bench_function("snapshot key", |bencher| {
-        bencher.iter(|| paging::snapshot_key(black_box(&key), "roots", &epochs, query.epoch_mask()));
+        bencher.iter(|| codeyard_paging::snapshot_key(black_box(&key), "roots", &epochs, query.epoch_mask()));
     });
-    let cursor = paging::mint(400, &key, "snapshot");
+    let cursor = codeyard_paging::mint(400, &key, "snapshot");
     group.bench_function("cursor there and back", |bencher| {
-        bencher.iter(|| paging::decode(&paging::mint(black_box(400), &key, "snapshot"), &key).unwrap());
+        bencher
+            .iter(|| codeyard_paging::decode(&codeyard_paging::mint(black_box(400), &key, "snapshot"), &key).unwrap());
     });
     assert!(cursor.len() <= limits::MAX_CURSOR_BYTES);
     group.bench_function("envelope around 16 KiB", |bencher| {

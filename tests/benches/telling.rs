@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use codeyard::base::ids::{PrincipalId, ServerKind, WorkspaceName};
-use codeyard::telemetry::settings::Settings;
-use codeyard::telemetry::{
+use codeyard_base::ids::{PrincipalId, ServerKind, WorkspaceName};
+use codeyard_telemetry::settings::Settings;
+use codeyard_telemetry::{
     Asker, CallStart, CallTrace, LineFormat, LogQueue, NoMetrics, OpenCall, Pipeline, Reply, RpcOutcome, Telemetry,
     TraceContext, TransportKind,
 };
@@ -23,7 +23,7 @@ impl SpanExporter for Nowhere {
     }
 }
 
-pub fn all(criterion: &mut Criterion) {
+pub(crate) fn all(criterion: &mut Criterion) {
     let (pipeline, _) = Pipeline::start_with(&Settings::default(), Nowhere, |builder| builder);
     let log = LogQueue::start(LineFormat::Json, std::io::sink()).unwrap();
     // Without a subscriber no line is wanted.

@@ -2,12 +2,12 @@
 
 use std::hint::black_box;
 
-use codeyard::lsp::encoding::{self, PositionEncoding};
-use codeyard::lsp::text::Document;
-use codeyard::model::position::Position;
+use codeyard_lsp::encoding::{self, PositionEncoding};
+use codeyard_lsp::text::Document;
+use codeyard_model::position::Position;
 use criterion::{BenchmarkId, Criterion, Throughput};
 
-pub fn all(criterion: &mut Criterion) {
+pub(crate) fn all(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("document");
     for lines in [200, 10_000] {
         let text = source(lines);

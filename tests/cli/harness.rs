@@ -17,20 +17,20 @@ use crate::mcp::{Mcp, until};
 const LIMIT_MS: u64 = 60_000;
 
 /// Folders for one test: a state directory, and a repository with a file that the tiny language server serves.
-pub struct Place {
+pub(crate) struct Place {
     dir: tempfile::TempDir,
 }
 
 /// A command that ended.
 #[derive(Debug)]
-pub struct Ran {
+pub(crate) struct Ran {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
 }
 
 /// A `codeyard serve` that runs.
-pub struct Serving {
+pub(crate) struct Serving {
     child: Child,
     log: Arc<Mutex<String>>,
     pub address: String,
@@ -38,7 +38,7 @@ pub struct Serving {
 }
 
 impl Place {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::Builder::new().prefix("cy").tempdir().unwrap();
         for name in ["repo", "other"] {
             fs::create_dir(dir.path().join(name)).unwrap();
@@ -47,12 +47,12 @@ impl Place {
         Self { dir }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().canonicalize().unwrap().join(name)
     }
 
     /// Writes `codeyard.toml`: the tiny language server, and what `rest` says.
-    pub fn configure(&self, rest: &str) -> String {
+    pub(crate) fn configure(&self, rest: &str) -> String {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/tiny_lsp.py");
         let tiny = format!(
             "{rest}\n[languages.tiny]\nextensions = [\"tiny\"]\n[servers.tiny]\nlanguages = [\"tiny\"]\ngroup = \"tiny\"\n\
@@ -63,12 +63,12 @@ impl Place {
     }
 
     /// A workspace of the repository, with the tiny language server.
-    pub fn configured(&self) -> String {
+    pub(crate) fn configured(&self) -> String {
         self.configure("[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n")
     }
 
     /// The command with these words, in the repository's folder, with this place's state and no servers installed.
-    pub fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
         #[expect(clippy::disallowed_methods, reason = "the binary under test")]
         let mut command = Command::new(env!("CARGO_BIN_EXE_codeyard"));
         command.args(words).current_dir(self.path("repo")).stdin(Stdio::null());
@@ -78,19 +78,19 @@ impl Place {
     }
 
     /// Runs a command to its end.
-    pub fn run(&self, words: &[&str]) -> Ran {
+    pub(crate) fn run(&self, words: &[&str]) -> Ran {
         run(&mut self.command(words))
     }
 
     /// Serves, and waits until it accepts.
-    pub fn serve(&self, words: &[&str]) -> Serving {
+    pub(crate) fn serve(&self, words: &[&str]) -> Serving {
         let mut command = self.command(&["serve", "--listen", "127.0.0.1:0"]);
         command.args(words);
         self.served_by(command)
     }
 
     /// The same with a command that serves.
-    pub fn served_by(&self, mut command: Command) -> Serving {
+    pub(crate) fn served_by(&self, mut command: Command) -> Serving {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let log: Arc<Mutex<String>> = Arc::default();
         let (lines, shared) = (BufReader::new(child.stderr.take().unwrap()), log.clone());
@@ -112,7 +112,7 @@ impl Place {
 }
 
 /// Runs a command to its end, with a limit.
-pub fn run(command: &mut Command) -> Ran {
+pub(crate) fn run(command: &mut Command) -> Ran {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let drain = |pipe: Box<dyn Read + Send>| {
         std::thread::spawn(move || {
@@ -137,20 +137,20 @@ pub fn run(command: &mut Command) -> Ran {
 impl Ran {
     /// Fails unless it ended with this code.
     #[track_caller]
-    pub fn code(self, wanted: i32) -> Self {
+    pub(crate) fn code(self, wanted: i32) -> Self {
         assert_eq!(self.code, wanted, "{self:#?}");
         self
     }
 
     /// Standard output as JSON.
     #[track_caller]
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
     }
 
     /// Fails unless standard error holds all of these.
     #[track_caller]
-    pub fn says(&self, texts: &[&str]) {
+    pub(crate) fn says(&self, texts: &[&str]) {
         for text in texts {
             assert!(self.stderr.contains(text), "no `{text}` in {self:#?}");
         }
@@ -158,31 +158,31 @@ impl Ran {
 }
 
 impl Serving {
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         self.log.lock().clone()
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Waits until the log holds `text`.
     #[track_caller]
-    pub fn wait_for(&self, text: &str) {
+    pub(crate) fn wait_for(&self, text: &str) {
         assert!(until(20_000, || self.log.lock().contains(text)), "no `{text}` in\n{}", self.log());
     }
 
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
         kill_process(pid, signal).unwrap();
     }
 
-    pub fn client(&self, workspace: &str) -> Mcp {
+    pub(crate) fn client(&self, workspace: &str) -> Mcp {
         Mcp::connect(&self.address, &format!("/mcp/{workspace}"), Some(&self.token))
     }
 
     /// The status of an empty POST with this token at this path.
-    pub fn status(&self, path: &str, token: &str) -> u16 {
+    pub(crate) fn status(&self, path: &str, token: &str) -> u16 {
         use std::io::Write;
         let mut stream = std::net::TcpStream::connect(&self.address).unwrap();
         let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -199,7 +199,7 @@ impl Serving {
     }
 
     /// Asks it to end; its exit code.
-    pub fn stop(mut self, signal: Signal) -> i32 {
+    pub(crate) fn stop(mut self, signal: Signal) -> i32 {
         let family = descendants(self.pid());
         self.signal(signal);
         assert!(until(20_000, || self.child.try_wait().unwrap().is_some()), "it doesn't end:\n{}", self.log());
@@ -225,7 +225,7 @@ impl Drop for Serving {
 }
 
 /// Processes below `root`, without it.
-pub fn descendants(root: u32) -> Vec<u32> {
+pub(crate) fn descendants(root: u32) -> Vec<u32> {
     let parents: Vec<(u32, u32)> = fs::read_dir("/proc")
         .unwrap()
         .flatten()

@@ -7,7 +7,6 @@ mod mcp;
 #[expect(dead_code, reason = "this target needs the servers only")]
 mod real_servers;
 
-mod bench;
 mod calls;
 mod configuration;
 mod doctor;

@@ -128,6 +128,6 @@ fn supervision_of_the_configuration_is_applied() {
     assert_eq!(serving.stop(Signal::TERM), 0);
 }
 
-pub fn uri(place: &Place) -> serde_json::Value {
+pub(crate) fn uri(place: &Place) -> serde_json::Value {
     serde_json::json!({"uri": format!("file://{}", place.path("repo/a.tiny").display())})
 }

@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
-use codeyard::base::limits;
-use codeyard::catalog::{Catalog, CatalogId, CatalogSet, Reply};
-use codeyard::model::error::{ErrorCode, ToolError};
-use codeyard::model::operation::{LspQuery, Needs, Operation, Subject};
-use codeyard::model::position::Position;
-use codeyard::model::query::Query;
+use codeyard_base::limits;
+use codeyard_catalog::{Catalog, CatalogId, CatalogSet, Reply};
+use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::operation::{LspQuery, Needs, Operation, Subject};
+use codeyard_model::position::Position;
+use codeyard_model::query::Query;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use codeyard::base::limits;
-use codeyard::catalog::{Catalog, CatalogId, CatalogSet, Reply};
-use codeyard::model::answer::Answer;
-use codeyard::model::code::*;
-use codeyard::model::error::{ErrorCode, ToolError};
-use codeyard::model::query::Query;
+use codeyard_base::limits;
+use codeyard_catalog::{Catalog, CatalogId, CatalogSet, Reply};
+use codeyard_model::answer::Answer;
+use codeyard_model::code::*;
+use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::query::Query;
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use codeyard::base::limits;
-use codeyard::catalog::{CODE_PREFIX, CatalogSet, json_rpc_number};
-use codeyard::model::error::ErrorCode;
-use codeyard::paging::cursor;
+use codeyard_base::limits;
+use codeyard_catalog::{CODE_PREFIX, CatalogSet, json_rpc_number};
+use codeyard_model::error::ErrorCode;
+use codeyard_paging::cursor;
 use serde_json::Value;
 
 /// The rows of the table under the header `head`, cells without their backticks.

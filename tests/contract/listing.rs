@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use codeyard::catalog::CatalogSet;
+use codeyard_catalog::CatalogSet;
 use serde_json::{Value, json};
 
 /// The most that a listing may cost a model's context, in bytes.

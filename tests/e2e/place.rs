@@ -11,7 +11,7 @@ use crate::mcp::Mcp;
 use crate::real_servers::copy_sample;
 
 /// A copy of a sample workspace.
-pub struct Place {
+pub(crate) struct Place {
     /// Its real path.
     pub root: PathBuf,
     sample: &'static str,
@@ -21,7 +21,7 @@ pub struct Place {
 
 impl Place {
     /// A fresh copy of `sample`.
-    pub fn new(sample: &'static str) -> Self {
+    pub(crate) fn new(sample: &'static str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let root = fs::canonicalize(folder.path()).expect("a path").join(sample);
         copy_sample(sample, &root);
@@ -30,12 +30,12 @@ impl Place {
     }
 
     /// A configuration with it as the workspace of its sample's name.
-    pub fn workspace(&self) -> String {
+    pub(crate) fn workspace(&self) -> String {
         format!("[[workspace]]\nname = {:?}\nroots = [{:?}]\n", self.sample, self.root)
     }
 
     /// Arguments of `vscode.lsp.definition` at a use of something, and where that is defined: the file and the line.
-    pub fn definition(&self) -> (Value, &'static str, u64) {
+    pub(crate) fn definition(&self) -> (Value, &'static str, u64) {
         let (used, text, word, defined, beginning) = match self.sample {
             "python" => ("larder/pricing.py", "Item", "Item", "larder/items.py", "class Item("),
             "typescript" => {
@@ -56,7 +56,7 @@ impl Place {
     }
 
     /// Fails unless this answer to [`Place::definition`] is right.
-    pub fn assert_right(&self, answer: &Value) {
+    pub(crate) fn assert_right(&self, answer: &Value) {
         let (_, file, line) = self.definition();
         let uri = format!("file://{}", self.root.join(file).display());
         let right =
@@ -65,13 +65,13 @@ impl Place {
     }
 
     /// Asks for the definition and checks the answer.
-    pub fn ask(&self, client: &mut Mcp) {
+    pub(crate) fn ask(&self, client: &mut Mcp) {
         let answer = client.ask("vscode.lsp.definition", &self.definition().0).expect("an answer");
         self.assert_right(&answer);
     }
 
     /// Fails if anything below it differs from the copy that was made.
-    pub fn assert_untouched(&self) {
+    pub(crate) fn assert_untouched(&self) {
         assert_eq!(listing(&self.root), self.before, "something was written into the root");
     }
 }

@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard::gateway::service::{Reply, ToolCall};
-use codeyard::store::{INDEX, StateDir};
+use codeyard_gateway::service::{Reply, ToolCall};
+use codeyard_state::store::{INDEX, StateDir};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -22,17 +22,17 @@ fn tool_call(yard: &Yard, workspace: &str, tool: &str, arguments: Value) -> Tool
     call
 }
 
-pub fn start(yard: &Yard, workspace: &str, tool: &str, arguments: Value) -> BoxFuture<'static, Called> {
+pub(crate) fn start(yard: &Yard, workspace: &str, tool: &str, arguments: Value) -> BoxFuture<'static, Called> {
     yard.run(tool_call(yard, workspace, tool, arguments))
 }
 
 /// The payload of a call to the first workspace, which may be a refusal.
-pub async fn ask(yard: &Yard, tool: &str, arguments: Value) -> Value {
+pub(crate) async fn ask(yard: &Yard, tool: &str, arguments: Value) -> Value {
     start(yard, "w0", tool, arguments).await.ok()
 }
 
 /// Asks until `done` says so.
-pub async fn until(yard: &Yard, tool: &str, arguments: Value, done: impl Fn(&Value) -> bool) -> Value {
+pub(crate) async fn until(yard: &Yard, tool: &str, arguments: Value, done: impl Fn(&Value) -> bool) -> Value {
     let asking = async {
         loop {
             let told = ask(yard, tool, arguments.clone()).await;
@@ -49,7 +49,7 @@ pub async fn until(yard: &Yard, tool: &str, arguments: Value, done: impl Fn(&Val
 }
 
 /// Until nothing is to be done for the index.
-pub async fn settled(yard: &Yard) -> Value {
+pub(crate) async fn settled(yard: &Yard) -> Value {
     let is_idle = |told: &Value| {
         told["active_job"].is_null()
             && told["index_status"] == "ready"
@@ -68,7 +68,7 @@ fn rows(told: &Value) -> Vec<String> {
     rows.iter().map(|row| format!("{}:{}", row["path"].as_str().unwrap(), row["line_start"])).collect()
 }
 
-pub fn git(site: &Site, arguments: &[&str]) {
+pub(crate) fn git(site: &Site, arguments: &[&str]) {
     #[expect(clippy::disallowed_methods, reason = "the test plays the user who runs git")]
     let mut command = Command::new("git");
     command.current_dir(&site.root).args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
@@ -328,8 +328,8 @@ fn without_auto_somebody_must_ask_for_the_index() {
 #[test]
 fn what_the_configuration_says_holds_and_may_change_while_it_runs() {
     in_real_time(|| async {
-        let tune = |config: &mut codeyard::config::Config| {
-            config.query.ranking_explain_level = Some(codeyard::config::Explain::Basic);
+        let tune = |config: &mut codeyard_config::Config| {
+            config.query.ranking_explain_level = Some(codeyard_config::Explain::Basic);
             config.query.payload_bytes = 2_000;
         };
         let lines: String = (0..100).map(|n| format!("beta number {n}\n")).collect();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-use codeyard::model::error::ErrorCode;
-use codeyard::telemetry::{CallRecord, Metrics};
+use codeyard_model::error::ErrorCode;
+use codeyard_telemetry::{CallRecord, Metrics};
 use serde_json::{Value, json};
 
 use crate::fake_server::*;

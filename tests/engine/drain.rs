@@ -1,7 +1,7 @@
 //! Workspaces that come and go, and what idle ones cost.
 
-use codeyard::base::ids::WorkspaceName;
-use codeyard::config::WorkspaceConfig;
+use codeyard_base::ids::WorkspaceName;
+use codeyard_config::WorkspaceConfig;
 use serde_json::json;
 use tokio::time::Instant;
 

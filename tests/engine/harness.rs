@@ -5,24 +5,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard::base::ids::WorkspaceName;
-use codeyard::config::{Config, WorkspaceConfig};
-use codeyard::engine::observed;
-use codeyard::engine::programs::{Locate, Programs};
-use codeyard::engine::server_context::Program;
-use codeyard::engine::server_state::Unavailable;
-use codeyard::engine::start::{Engine, EngineParts};
-use codeyard::engine::workspace::{Warm, WorkspaceHealth};
-use codeyard::engine::workspace_setup::Shared;
-use codeyard::gateway::router::Gateway;
-use codeyard::gateway::service::{Endpoint, Principal, Reply, Service, ToolCall, TraceContext, TransportKind};
-use codeyard::lsp::frame::FrameBudget;
-use codeyard::lsp::launch::{Connection, LaunchError, LaunchSpec, Launcher};
-use codeyard::lsp::registry::Server;
-use codeyard::model::uri::encode_path;
-use codeyard::store::StateDir;
-use codeyard::telemetry::{Counts, Metrics, Observers, Telemetry};
-use codeyard::watch::Watcher;
+use codeyard_base::ids::WorkspaceName;
+use codeyard_config::{Config, WorkspaceConfig};
+use codeyard_engine::observed;
+use codeyard_engine::programs::{Locate, Programs};
+use codeyard_engine::server_context::Program;
+use codeyard_engine::server_state::Unavailable;
+use codeyard_engine::start::{Engine, EngineParts};
+use codeyard_engine::workspace::{Warm, WorkspaceHealth};
+use codeyard_engine::workspace_setup::Shared;
+use codeyard_files::watch::Watcher;
+use codeyard_gateway::router::Gateway;
+use codeyard_gateway::service::{Endpoint, Principal, Reply, Service, ToolCall, TraceContext, TransportKind};
+use codeyard_lsp::frame::FrameBudget;
+use codeyard_lsp::registry::Server;
+use codeyard_model::uri::encode_path;
+use codeyard_process::launch::{Connection, LaunchError, LaunchSpec, Launcher};
+use codeyard_state::store::StateDir;
+use codeyard_telemetry::{Counts, Metrics, Observers, Telemetry};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::value::RawValue;
@@ -30,21 +30,21 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-pub const DEFINITION: &str = "vscode.lsp.definition";
-pub const REFERENCES: &str = "vscode.lsp.references";
-pub const HOVER: &str = "vscode.lsp.hover";
-pub const DOCUMENT_SYMBOLS: &str = "vscode.lsp.documentSymbols";
-pub const WORKSPACE_SYMBOLS: &str = "vscode.lsp.workspaceSymbols";
-pub const DOCUMENT_DIAGNOSTICS: &str = "vscode.lsp.diagnostics.document";
-pub const WORKSPACE_DIAGNOSTICS: &str = "vscode.lsp.diagnostics.workspace";
+pub(crate) const DEFINITION: &str = "vscode.lsp.definition";
+pub(crate) const REFERENCES: &str = "vscode.lsp.references";
+pub(crate) const HOVER: &str = "vscode.lsp.hover";
+pub(crate) const DOCUMENT_SYMBOLS: &str = "vscode.lsp.documentSymbols";
+pub(crate) const WORKSPACE_SYMBOLS: &str = "vscode.lsp.workspaceSymbols";
+pub(crate) const DOCUMENT_DIAGNOSTICS: &str = "vscode.lsp.diagnostics.document";
+pub(crate) const WORKSPACE_DIAGNOSTICS: &str = "vscode.lsp.diagnostics.workspace";
 
 /// Runs a test on paused time. Work on the blocking pool keeps the clock from jumping.
-pub fn paused<F: Future<Output = ()>>(test: impl FnOnce() -> F) {
+pub(crate) fn paused<F: Future<Output = ()>>(test: impl FnOnce() -> F) {
     run(true, test);
 }
 
 /// Runs a test on real time.
-pub fn in_real_time<F: Future<Output = ()>>(test: impl FnOnce() -> F) {
+pub(crate) fn in_real_time<F: Future<Output = ()>>(test: impl FnOnce() -> F) {
     run(false, test);
 }
 
@@ -60,13 +60,13 @@ fn run<F: Future<Output = ()>>(paused: bool, test: impl FnOnce() -> F) {
 }
 
 /// A folder of files, gone with the value.
-pub struct Site {
+pub(crate) struct Site {
     folder: tempfile::TempDir,
     pub root: PathBuf,
 }
 
 impl Site {
-    pub fn new(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap().join("root");
         std::fs::create_dir(&root).unwrap();
@@ -78,61 +78,61 @@ impl Site {
     }
 
     /// A site with one file of three lines.
-    pub fn usual() -> Self {
+    pub(crate) fn usual() -> Self {
         Self::new(&[("a.fake", "alpha\nbeta\ngamma\n")])
     }
 
-    pub fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         let path = self.root.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
 
-    pub fn remove(&self, name: &str) {
+    pub(crate) fn remove(&self, name: &str) {
         std::fs::remove_file(self.root.join(name)).unwrap();
     }
 
-    pub fn rename(&self, from: &str, to: &str) {
+    pub(crate) fn rename(&self, from: &str, to: &str) {
         std::fs::rename(self.root.join(from), self.root.join(to)).unwrap();
     }
 
-    pub fn uri(&self, name: &str) -> String {
+    pub(crate) fn uri(&self, name: &str) -> String {
         encode_path(&self.root.join(name))
     }
 
-    pub fn location(&self, name: &str, line: u32) -> Value {
+    pub(crate) fn location(&self, name: &str, line: u32) -> Value {
         location(&self.uri(name), line)
     }
 
     /// Arguments of a question about a place.
-    pub fn at(&self, name: &str, line: u32, character: u32) -> Value {
+    pub(crate) fn at(&self, name: &str, line: u32, character: u32) -> Value {
         json!({"uri": self.uri(name), "position": {"line": line, "character": character}})
     }
 
     /// Arguments of a question about a document.
-    pub fn of(&self, name: &str) -> Value {
+    pub(crate) fn of(&self, name: &str) -> Value {
         json!({"uri": self.uri(name)})
     }
 
-    pub fn base(&self) -> PathBuf {
+    pub(crate) fn base(&self) -> PathBuf {
         self.folder.path().canonicalize().unwrap()
     }
 }
 
-pub fn location(uri: &str, line: u32) -> Value {
+pub(crate) fn location(uri: &str, line: u32) -> Value {
     json!({"uri": uri, "range": range(line)})
 }
 
-pub fn range(line: u32) -> Value {
+pub(crate) fn range(line: u32) -> Value {
     json!({"start": {"line": line, "character": 0}, "end": {"line": line, "character": 4}})
 }
 
-pub fn finding(line: u32, message: &str) -> Value {
+pub(crate) fn finding(line: u32, message: &str) -> Value {
     json!({"range": range(line), "severity": 2, "message": message})
 }
 
 /// A kind of language server in the registry of a test.
-pub struct Entry {
+pub(crate) struct Entry {
     name: String,
     launcher: Arc<dyn Launcher>,
     entry: String,
@@ -142,35 +142,35 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub fn new(name: &str, launcher: Arc<dyn Launcher>) -> Self {
+    pub(crate) fn new(name: &str, launcher: Arc<dyn Launcher>) -> Self {
         Self { name: name.into(), launcher, entry: String::new(), language: "fake", is_linter: false, installed: true }
     }
 
     /// For files of another ending.
-    pub fn other(mut self) -> Self {
+    pub(crate) fn other(mut self) -> Self {
         self.language = "other";
         self
     }
 
     /// For files of a language that the registry knows.
-    pub fn of(mut self, language: &'static str) -> Self {
+    pub(crate) fn of(mut self, language: &'static str) -> Self {
         self.language = language;
         self
     }
 
     /// TOML for the end of its entry, such as `quirks.anchor = true`.
-    pub fn entry(mut self, toml: &str) -> Self {
+    pub(crate) fn entry(mut self, toml: &str) -> Self {
         self.entry.push_str(toml);
         self.entry.push('\n');
         self
     }
 
-    pub fn linter(mut self) -> Self {
+    pub(crate) fn linter(mut self) -> Self {
         self.is_linter = true;
         self
     }
 
-    pub fn missing(mut self) -> Self {
+    pub(crate) fn missing(mut self) -> Self {
         self.installed = false;
         self
     }
@@ -180,7 +180,7 @@ impl Entry {
 type Tell = Arc<dyn Fn(Telemetry) -> Telemetry + Send + Sync>;
 
 /// What a service is to be made from.
-pub struct Plan {
+pub(crate) struct Plan {
     site: Site,
     more: Vec<Site>,
     kinds: Vec<Entry>,
@@ -192,7 +192,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn new(site: Site) -> Self {
+    pub(crate) fn new(site: Site) -> Self {
         Self {
             site,
             more: vec![],
@@ -206,50 +206,50 @@ impl Plan {
     }
 
     /// A service with one kind of server.
-    pub fn one(site: Site, launcher: Arc<dyn Launcher>) -> Self {
+    pub(crate) fn one(site: Site, launcher: Arc<dyn Launcher>) -> Self {
         Self::new(site).kind(Entry::new("fake", launcher))
     }
 
-    pub fn kind(mut self, kind: Entry) -> Self {
+    pub(crate) fn kind(mut self, kind: Entry) -> Self {
         self.kinds.push(kind);
         self
     }
 
-    pub fn unwatched(mut self) -> Self {
+    pub(crate) fn unwatched(mut self) -> Self {
         self.watched = false;
         self
     }
 
     /// Without waiting for the watcher's first walk.
-    pub fn at_once(mut self) -> Self {
+    pub(crate) fn at_once(mut self) -> Self {
         self.walked = false;
         self
     }
 
     /// Another workspace: `w1`, `w2`, ...
-    pub fn workspace(mut self, site: Site) -> Self {
+    pub(crate) fn workspace(mut self, site: Site) -> Self {
         self.more.push(site);
         self
     }
 
-    pub fn metrics(mut self, metrics: Arc<dyn Metrics>) -> Self {
+    pub(crate) fn metrics(mut self, metrics: Arc<dyn Metrics>) -> Self {
         self.metrics = Some(metrics);
         self
     }
 
     /// Adds to where calls are told.
-    pub fn tell(mut self, tell: impl Fn(Telemetry) -> Telemetry + Send + Sync + 'static) -> Self {
+    pub(crate) fn tell(mut self, tell: impl Fn(Telemetry) -> Telemetry + Send + Sync + 'static) -> Self {
         let before = self.tell;
         self.tell = Arc::new(move |told| tell(before(told)));
         self
     }
 
-    pub fn tune(mut self, tune: impl FnOnce(&mut Config) + 'static) -> Self {
+    pub(crate) fn tune(mut self, tune: impl FnOnce(&mut Config) + 'static) -> Self {
         self.tune = Box::new(tune);
         self
     }
 
-    pub async fn open(self) -> Yard {
+    pub(crate) async fn open(self) -> Yard {
         let mut config = config_of(&self.kinds);
         let sites: Vec<Site> = [self.site].into_iter().chain(self.more).collect();
         for (number, site) in sites.iter().enumerate() {
@@ -322,7 +322,7 @@ impl Launcher for Kinds {
 }
 
 /// A running service.
-pub struct Yard {
+pub(crate) struct Yard {
     pub sites: Vec<Site>,
     pub config: Config,
     pub counts: Arc<Counts>,
@@ -386,7 +386,7 @@ impl Yard {
     }
 
     /// Has all workspaces watched: what is asked from then on is shared and retained.
-    pub async fn walk(&self) {
+    pub(crate) async fn walk(&self) {
         for workspace in self.engine().directory().all() {
             workspace.actor.send(Warm).await.unwrap();
         }
@@ -396,63 +396,63 @@ impl Yard {
     }
 
     /// Ends the service and starts another one with the same state directory.
-    pub async fn reopen(mut self) -> Self {
+    pub(crate) async fn reopen(mut self) -> Self {
         self.engine.take().unwrap().drain().await;
         Self::open(self.sites, self.config, self.kinds, self.watched, (self.metrics, self.tell), self.counts).await
     }
 
     /// Has everything observed that the binary has observed.
-    pub fn observed_by(&self, observers: &Observers<'_>) {
+    pub(crate) fn observed_by(&self, observers: &Observers<'_>) {
         self.telemetry.observed_by(observers);
         observed::observe(observers, &self.engine().directory(), &self.frames, self.watcher.as_ref());
     }
 
-    pub fn engine(&self) -> &Engine {
+    pub(crate) fn engine(&self) -> &Engine {
         self.engine.as_ref().unwrap()
     }
 
     /// The first workspace's files.
-    pub fn site(&self) -> &Site {
+    pub(crate) fn site(&self) -> &Site {
         &self.sites[0]
     }
 
     /// Takes another configuration over.
-    pub async fn reconfigure(&mut self, tune: impl FnOnce(&mut Config)) {
+    pub(crate) async fn reconfigure(&mut self, tune: impl FnOnce(&mut Config)) {
         tune(&mut self.config);
         let done = self.engine().configure(self.config.clone()).await.unwrap();
         assert_eq!(done.failed, []);
     }
 
     /// Roots, text, fs and diagnostics epochs of the first workspace.
-    pub async fn epochs(&self) -> [u64; 4] {
+    pub(crate) async fn epochs(&self) -> [u64; 4] {
         self.health().await[0].epochs
     }
 
-    pub async fn drain(mut self) {
+    pub(crate) async fn drain(mut self) {
         self.engine.take().unwrap().drain().await;
     }
 
-    pub async fn health(&self) -> Vec<WorkspaceHealth> {
+    pub(crate) async fn health(&self) -> Vec<WorkspaceHealth> {
         self.engine().health().await
     }
 
     /// A call to the first workspace.
-    pub async fn call(&self, tool: &str, arguments: Value) -> Called {
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Called {
         self.start("w0", tool, arguments).await
     }
 
     /// A call to the first workspace that runs by itself.
-    pub fn spawn(&self, tool: &str, arguments: Value) -> JoinHandle<Called> {
+    pub(crate) fn spawn(&self, tool: &str, arguments: Value) -> JoinHandle<Called> {
         tokio::spawn(self.start("w0", tool, arguments))
     }
 
     /// A call that is under way; dropping it takes it back.
-    pub fn start(&self, workspace: &str, tool: &str, arguments: Value) -> BoxFuture<'static, Called> {
+    pub(crate) fn start(&self, workspace: &str, tool: &str, arguments: Value) -> BoxFuture<'static, Called> {
         self.run(self.tool_call(workspace, tool, arguments))
     }
 
     /// A call as a transport makes it, for tests that change it before it runs.
-    pub fn tool_call(&self, workspace: &str, tool: &str, arguments: Value) -> ToolCall {
+    pub(crate) fn tool_call(&self, workspace: &str, tool: &str, arguments: Value) -> ToolCall {
         ToolCall {
             endpoint: Endpoint { workspace: WorkspaceName::new(workspace), catalogs: Arc::from(["lsp-v1".to_owned()]) },
             principal: Principal::local(),
@@ -468,7 +468,7 @@ impl Yard {
     }
 
     /// The same with a call of the test's own.
-    pub fn run(&self, call: ToolCall) -> BoxFuture<'static, Called> {
+    pub(crate) fn run(&self, call: ToolCall) -> BoxFuture<'static, Called> {
         let began = Instant::now();
         let reply = self.gateway.call(call);
         async move { Called { reply: reply.await, took: began.elapsed() } }.boxed()
@@ -477,7 +477,7 @@ impl Yard {
 
 /// What came of a call.
 #[derive(Debug, Clone)]
-pub struct Called {
+pub(crate) struct Called {
     pub reply: Reply,
     pub took: Duration,
 }
@@ -485,7 +485,7 @@ pub struct Called {
 impl Called {
     /// Whether the tool `lsp` answered, its text, and its `metadata.error`.
     #[track_caller]
-    pub fn lsp(&self) -> (bool, String, Value) {
+    pub(crate) fn lsp(&self) -> (bool, String, Value) {
         let whole: Value = serde_json::from_slice(self.bytes()).unwrap();
         let text = whole["content"][0]["text"].as_str().unwrap().to_owned();
         (whole["isError"] == false, text, whole["structuredContent"]["metadata"]["error"].clone())
@@ -493,14 +493,14 @@ impl Called {
 
     /// The payload; fails if the call did.
     #[track_caller]
-    pub fn ok(&self) -> Value {
+    pub(crate) fn ok(&self) -> Value {
         let whole: Value = serde_json::from_slice(self.bytes()).unwrap();
         whole["structuredContent"].clone()
     }
 
     /// The reply's bytes; fails if the call did with an error of JSON-RPC.
     #[track_caller]
-    pub fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         match &self.reply {
             Reply::Result(bytes) | Reply::Refusal { result: bytes, .. } => bytes,
             Reply::Error { data, .. } => panic!("the call failed: {data:?}"),
@@ -508,13 +508,13 @@ impl Called {
     }
 
     #[track_caller]
-    pub fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         self.ok()["summary"].as_str().unwrap().to_owned()
     }
 
     /// Code (without prefix) and details; fails if the call succeeded.
     #[track_caller]
-    pub fn error(&self) -> (String, Value) {
+    pub(crate) fn error(&self) -> (String, Value) {
         match &self.reply {
             Reply::Error { data: Some(data), .. } => {
                 let data: Value = serde_json::from_slice(data).unwrap();
@@ -526,7 +526,7 @@ impl Called {
     }
 
     #[track_caller]
-    pub fn failed(&self, code: &str) -> Value {
+    pub(crate) fn failed(&self, code: &str) -> Value {
         let (found, details) = self.error();
         assert_eq!(found, code, "{details}");
         details
@@ -534,7 +534,7 @@ impl Called {
 
     /// Fails unless it failed with this code and reason.
     #[track_caller]
-    pub fn failed_as(&self, code: &str, reason: &str) -> Value {
+    pub(crate) fn failed_as(&self, code: &str, reason: &str) -> Value {
         let details = self.failed(code);
         assert_eq!(details["reason"], reason, "{details}");
         details
@@ -542,7 +542,7 @@ impl Called {
 
     /// Fails unless it timed out in this phase after exactly two seconds.
     #[track_caller]
-    pub fn timed_out(&self, phase: &str) -> Value {
+    pub(crate) fn timed_out(&self, phase: &str) -> Value {
         let details = self.failed_as("CAP_EXCEEDED", "timeout");
         assert_eq!(details["phase"], phase, "{details}");
         assert!(details["retryAfterMs"].as_u64().unwrap() > 0);
@@ -552,31 +552,31 @@ impl Called {
 
     /// Fails unless it took so long, give or take a few ticks of the clock.
     #[track_caller]
-    pub fn took_about(&self, ms: u64) {
+    pub(crate) fn took_about(&self, ms: u64) {
         near(self.took, ms);
     }
 }
 
 #[track_caller]
-pub fn near(took: Duration, ms: u64) {
+pub(crate) fn near(took: Duration, ms: u64) {
     let took = u64::try_from(took.as_millis()).unwrap();
     assert!((ms..=ms + 10).contains(&took), "{took} ms instead of {ms} ms");
 }
 
 /// Lets all tasks run until they wait, without letting time pass. Work on the blocking pool is waited for too.
-pub async fn settle() {
+pub(crate) async fn settle() {
     for _ in 0..200 {
         tokio::task::yield_now().await;
     }
 }
 
 /// Lets time pass.
-pub async fn pass(ms: u64) {
+pub(crate) async fn pass(ms: u64) {
     tokio::time::sleep(Duration::from_millis(ms)).await;
 }
 
 /// A launcher of the test's own.
-pub struct LaunchBy<F>(pub F);
+pub(crate) struct LaunchBy<F>(pub F);
 
 impl<F> Launcher for LaunchBy<F>
 where

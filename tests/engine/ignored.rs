@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use codeyard::index::Project;
-use codeyard::index::project::settings::Settings;
-use codeyard::watch::{Changes, Subscription, WatchSpec, Watcher};
+use codeyard_files::watch::{Changes, Subscription, WatchSpec, Watcher};
+use codeyard_index::Project;
+use codeyard_index::project::settings::Settings;
 
 const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".codeyardignore"];
 const FOLDERS: [&str; 16] = [

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use codeyard::lsp::launch::{LaunchSpec, Launcher};
-use codeyard::telemetry::{CallRecord, Metrics};
+use codeyard_process::launch::{LaunchSpec, Launcher};
+use codeyard_telemetry::{CallRecord, Metrics};
 use serde_json::json;
 
 use crate::fake_server::*;

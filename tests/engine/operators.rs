@@ -1,10 +1,10 @@
 //! What operators change while questions are asked: workspaces put and removed, language servers restarted and stopped.
 
-use codeyard::base::ids::WorkspaceName;
-use codeyard::config::WorkspaceConfig;
-use codeyard::engine::control::{Control, Failing};
-use codeyard::engine::supervisor::{Condition, PutChange, PutError, RemoveError};
-use codeyard::engine::workspace::Trouble;
+use codeyard_base::ids::WorkspaceName;
+use codeyard_config::WorkspaceConfig;
+use codeyard_engine::control::{Control, Failing};
+use codeyard_engine::supervisor::{Condition, PutChange, PutError, RemoveError};
+use codeyard_engine::workspace::Trouble;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -101,12 +101,12 @@ fn of_two_puts_both_are_whole_and_conditions_let_only_one_through() {
         assert_eq!(both.1.unwrap(), Err(PutError::Condition(Some(first.revision.clone()))));
         assert_eq!(put(&control, one.clone()).await, PutChange::Unchanged);
         let mut tighter = one.clone();
-        tighter.limits = Some(codeyard::base::limits::Limits { max_page_size: 7, ..Default::default() });
+        tighter.limits = Some(codeyard_base::limits::Limits { max_page_size: 7, ..Default::default() });
         let at = |revision: &str| Condition::Revision(vec![revision.to_owned()]);
         let tuned = control.put(tighter.clone(), at(&first.revision)).await.unwrap().unwrap();
         assert_eq!(tuned.change, PutChange::Retuned);
         assert!(control.put(two.clone(), at(&first.revision)).await.unwrap().is_err(), "the revision is another now");
-        let epoch = |overview: codeyard::engine::control::Overview| overview.healths[0].as_ref().unwrap().epochs[0];
+        let epoch = |overview: codeyard_engine::control::Overview| overview.healths[0].as_ref().unwrap().epochs[0];
         let before = epoch(control.overview(Some(&name("new"))).await.unwrap());
         assert_eq!(put(&control, two).await, PutChange::Replaced);
         assert!(epoch(control.overview(Some(&name("new"))).await.unwrap()) > before, "changed roots move rootsEpoch");
@@ -141,7 +141,7 @@ fn a_reload_keeps_what_was_put_unless_it_defines_the_same_name() {
         put(&control, wanted("mine", &more)).await;
         put(&control, wanted("w1", &more)).await;
         control.remove(name("w0"), Condition::None).await.unwrap().unwrap().await;
-        let names = |roster: &codeyard::engine::supervisor::Roster| {
+        let names = |roster: &codeyard_engine::supervisor::Roster| {
             roster.entries.iter().map(|entry| (entry.config.name.to_string(), entry.put)).collect::<Vec<_>>()
         };
         let roster = control.roster(None).await.unwrap();

@@ -1,6 +1,6 @@
 //! Places for calls: so many in a workspace, so many in the process, and a refusal at once beyond.
 
-use codeyard::gateway::service::Reply;
+use codeyard_gateway::service::Reply;
 use serde_json::json;
 
 use crate::fake_server::*;

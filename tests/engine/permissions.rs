@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard::base::ids::PrincipalId;
-use codeyard::config::{PermissionRule, PermissionSection, PrincipalPermission};
-use codeyard::gateway::elicit::{self, Client, LineEnd};
-use codeyard::gateway::service::{Endpoint, Principal, ToolCall};
-use codeyard::protocol::id::RequestId;
-use codeyard::telemetry::{CallRecord, Metrics, PermissionOutcome};
+use codeyard_base::ids::PrincipalId;
+use codeyard_config::{PermissionRule, PermissionSection, PrincipalPermission};
+use codeyard_gateway::elicit::{self, Client, LineEnd};
+use codeyard_gateway::service::{Endpoint, Principal, ToolCall};
+use codeyard_protocol::id::RequestId;
+use codeyard_telemetry::{CallRecord, Metrics, PermissionOutcome};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

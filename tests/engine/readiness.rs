@@ -37,13 +37,13 @@ fn a_start_inside_the_deadline_is_waited_for() {
 }
 
 /// The watcher's walk, which comes after so many other pieces of blocking work, takes so long; they take no time.
-fn walking_for(ms: u64, others: usize) -> codeyard::base::blocking::OnThisThread {
+fn walking_for(ms: u64, others: usize) -> codeyard_base::blocking::OnThisThread {
     let begun = std::cell::Cell::new(0);
     let pace = move || {
         let turn = begun.replace(begun.get() + 1);
         if turn == others { Duration::from_millis(ms) } else { Duration::ZERO }
     };
-    codeyard::base::blocking::on_this_thread(pace)
+    codeyard_base::blocking::on_this_thread(pace)
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What the simulation has found, each by itself.
 
-use codeyard::config::Sweep;
+use codeyard_config::Sweep;
 use serde_json::{Value, json};
 
 use crate::fake_server::*;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use codeyard::base::limits;
-use codeyard::lsp::capabilities::{SyncKind, WatchPattern};
-use codeyard::lsp::events::{CloseReason, Event};
+use codeyard_base::limits;
+use codeyard_lsp::capabilities::{SyncKind, WatchPattern};
+use codeyard_lsp::events::{CloseReason, Event};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

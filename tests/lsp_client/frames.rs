@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard::base::limits;
-use codeyard::lsp::events::{CloseReason, Event};
-use codeyard::lsp::frame::{FrameBudget, FrameError};
-use codeyard::lsp::pending::RequestError;
+use codeyard_base::limits;
+use codeyard_lsp::events::{CloseReason, Event};
+use codeyard_lsp::frame::{FrameBudget, FrameError};
+use codeyard_lsp::pending::RequestError;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 

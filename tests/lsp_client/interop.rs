@@ -7,11 +7,11 @@ use async_lsp::concurrency::ConcurrencyLayer;
 use async_lsp::router::Router;
 use async_lsp::server::LifecycleLayer;
 use async_lsp::{ClientSocket, MainLoop, ResponseError};
-use codeyard::lsp::client::Client;
-use codeyard::lsp::lifecycle::{InitializeSpec, initialize};
-use codeyard::lsp::{convert, methods};
-use codeyard::model::hover::MarkupKind;
-use codeyard::model::position::Position;
+use codeyard_lsp::client::Client;
+use codeyard_lsp::lifecycle::{InitializeSpec, initialize};
+use codeyard_lsp::{convert, methods};
+use codeyard_model::hover::MarkupKind;
+use codeyard_model::position::Position;
 use lsp_types::notification::{DidChangeConfiguration, Exit, Initialized};
 use lsp_types::request::{HoverRequest, Initialize, References, Shutdown, WorkspaceConfiguration};
 use lsp_types::{

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use codeyard::lsp::launch::Exit;
-use codeyard::lsp::lifecycle::{InitializeError, InitializeSpec, Rung, initialize, stop};
+use codeyard_lsp::lifecycle::{InitializeError, InitializeSpec, Rung, initialize, stop};
+use codeyard_process::launch::Exit;
 use serde_json::{Value, json};
 
 use crate::fake_server::*;

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use codeyard::base::{clock::Instant, limits};
-use codeyard::lsp::environment::allowed_environment;
-use codeyard::lsp::launch::{Connection, Exit, LaunchError, LaunchSpec, Launcher, Process};
-use codeyard::lsp::ledger::{Ledger, Swept, sweep};
-use codeyard::lsp::spawn::ProcessLauncher;
+use codeyard_base::{clock::Instant, limits};
+use codeyard_process::environment::allowed_environment;
+use codeyard_process::launch::{Connection, Exit, LaunchError, LaunchSpec, Launcher, Process};
+use codeyard_process::ledger::{Ledger, Swept, sweep};
+use codeyard_process::spawn::ProcessLauncher;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 fn guard() -> PathBuf {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use codeyard::base::limits;
-use codeyard::lsp::events::CloseReason;
-use codeyard::lsp::frame::FrameError;
-use codeyard::lsp::pending::RequestError;
+use codeyard_base::limits;
+use codeyard_lsp::events::CloseReason;
+use codeyard_lsp::frame::FrameError;
+use codeyard_lsp::pending::RequestError;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

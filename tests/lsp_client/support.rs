@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use codeyard::lsp::client::{Client, ClientOptions};
-use codeyard::lsp::events::Events;
-use codeyard::lsp::frame::FrameBudget;
-use codeyard::lsp::inbound::StaticHost;
-use codeyard::lsp::launch::{LaunchSpec, Launcher, Process};
+use codeyard_lsp::client::{Client, ClientOptions};
+use codeyard_lsp::events::Events;
+use codeyard_lsp::frame::FrameBudget;
+use codeyard_lsp::inbound::StaticHost;
+use codeyard_process::launch::{LaunchSpec, Launcher, Process};
 use serde_json::json;
 use tokio::io::{DuplexStream, duplex};
 
 use crate::fake_server::FakeLauncher;
 
-pub fn options() -> ClientOptions {
+pub(crate) fn options() -> ClientOptions {
     let host = StaticHost {
         settings: json!({"python": {"analysis": {"level": 3}}, "a.b": "dotted"}),
         folders: vec![("file:///w".into(), "w".into())],
@@ -28,7 +28,7 @@ pub fn options() -> ClientOptions {
     }
 }
 
-pub fn spec() -> LaunchSpec {
+pub(crate) fn spec() -> LaunchSpec {
     LaunchSpec {
         label: "fake".into(),
         program: "fake".into(),
@@ -39,36 +39,36 @@ pub fn spec() -> LaunchSpec {
 }
 
 /// A client of a launched fake.
-pub struct Connected {
+pub(crate) struct Connected {
     pub client: Client,
     pub events: Events,
     pub process: Arc<dyn Process>,
 }
 
-pub async fn connect(fake: &FakeLauncher) -> Connected {
+pub(crate) async fn connect(fake: &FakeLauncher) -> Connected {
     connect_with(fake, options()).await
 }
 
-pub async fn connect_with(fake: &FakeLauncher, options: ClientOptions) -> Connected {
+pub(crate) async fn connect_with(fake: &FakeLauncher, options: ClientOptions) -> Connected {
     let connection = fake.launch(&spec()).await.unwrap();
     let (client, events) = Client::start(connection.reader, connection.writer, options);
     Connected { client, events, process: connection.process }
 }
 
 /// A client whose server's end is in the test's hands.
-pub fn bare(pipe_bytes: usize, options: ClientOptions) -> (Client, Events, DuplexStream) {
+pub(crate) fn bare(pipe_bytes: usize, options: ClientOptions) -> (Client, Events, DuplexStream) {
     let (ours, theirs) = duplex(pipe_bytes);
     let (reader, writer) = tokio::io::split(ours);
     let (client, events) = Client::start(reader, writer, options);
     (client, events, theirs)
 }
 
-pub fn framed(body: &str) -> Vec<u8> {
+pub(crate) fn framed(body: &str) -> Vec<u8> {
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
 /// Lets all tasks run until they wait.
-pub async fn settle() {
+pub(crate) async fn settle() {
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }

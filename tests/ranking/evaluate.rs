@@ -6,10 +6,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use codeyard::index::extract::extract;
-use codeyard::index::ranked::{RankedAsk, SymbolIndex, View, classify};
-use codeyard::index::{ContentNo, Entry, Facts, Language, Manifest, PathClass};
-use codeyard::model::code::{Intent, Weights};
+use codeyard_index::extract::extract;
+use codeyard_index::ranked::{RankedAsk, SymbolIndex, View, classify};
+use codeyard_index::{ContentNo, Entry, Facts, Language, Manifest, PathClass};
+use codeyard_model::code::{Intent, Weights};
 
 use crate::real_servers::files_below;
 use crate::repository::{Question, Repository, Sort};

@@ -12,7 +12,7 @@ use crate::real_servers::{Package, files_below};
 /// One of the three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Repository {
+pub(crate) enum Repository {
     /// 880 files of Python, from PyPI.
     Django,
     /// 250 files of TypeScript, from npm.
@@ -24,7 +24,7 @@ pub enum Repository {
 /// What a question is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Sort {
+pub(crate) enum Sort {
     /// A whole name, which is nobody else's.
     Name,
     /// Parts of a name.
@@ -37,7 +37,7 @@ pub enum Sort {
 
 /// A question with its answer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Question {
+pub(crate) struct Question {
     /// Where it is asked.
     pub repository: Repository,
     /// See there.
@@ -54,10 +54,10 @@ pub struct Question {
 
 impl Repository {
     /// All of them. The weights were chosen on the first two; the third shows what they are worth elsewhere.
-    pub const ALL: [Self; 3] = [Self::Django, Self::Rxjs, Self::Zstd];
+    pub(crate) const ALL: [Self; 3] = [Self::Django, Self::Rxjs, Self::Zstd];
 
     /// Its language server.
-    pub fn kind(self) -> &'static str {
+    pub(crate) fn kind(self) -> &'static str {
         match self {
             Self::Django => "ty",
             Self::Rxjs => "typescript",
@@ -66,7 +66,7 @@ impl Repository {
     }
 
     /// The endings of the files that its language server is asked about.
-    pub fn endings(self) -> &'static [&'static str] {
+    pub(crate) fn endings(self) -> &'static [&'static str] {
         match self {
             Self::Django => &["py"],
             Self::Rxjs => &["ts"],
@@ -75,7 +75,7 @@ impl Repository {
     }
 
     /// A copy of it at `target`.
-    pub fn copy_to(self, target: &Path) {
+    pub(crate) fn copy_to(self, target: &Path) {
         match self {
             Self::Rxjs => Package::Rxjs.copy_to(target),
             Self::Django => {

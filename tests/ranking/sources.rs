@@ -3,7 +3,7 @@
 use crate::repository::Repository;
 
 /// The comment of the symbol whose name is on this line (from 0), as words with single blanks; empty if there is none.
-pub fn comment_of(repository: Repository, lines: &[&str], line: usize) -> String {
+pub(crate) fn comment_of(repository: Repository, lines: &[&str], line: usize) -> String {
     match repository {
         Repository::Django => docstring(lines, line),
         Repository::Rxjs | Repository::Zstd => block_above(lines, line),
@@ -58,7 +58,7 @@ fn block_above(lines: &[&str], line: usize) -> String {
 }
 
 /// Four to nine words from the beginning of a comment's first sentence; `None` if they aren't plain words.
-pub fn phrase(comment: &str) -> Option<String> {
+pub(crate) fn phrase(comment: &str) -> Option<String> {
     let sentence = comment.split(['.', ':', ';', '(']).next()?;
     let words: Vec<&str> = sentence.split_whitespace().take(9).collect();
     let plain = words
@@ -69,7 +69,7 @@ pub fn phrase(comment: &str) -> Option<String> {
 }
 
 /// The message that a line raises, throws or returns, without what is filled in; `None` if it has none of at least four words.
-pub fn message(repository: Repository, line: &str) -> Option<String> {
+pub(crate) fn message(repository: Repository, line: &str) -> Option<String> {
     let says = match repository {
         Repository::Django => ["raise ", "Error("].iter().any(|sign| line.contains(sign)),
         Repository::Rxjs => ["throw ", "Error("].iter().any(|sign| line.contains(sign)),

@@ -6,13 +6,13 @@ use crate::e2e::Yard;
 use crate::mcp::{Mcp, pause};
 
 /// Longest `output`, in code points.
-pub const MOST_CHARS: usize = 40_000;
+pub(crate) const MOST_CHARS: usize = 40_000;
 /// Attempts while a server isn't ready.
 const ATTEMPTS: usize = 60;
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// `title`
     pub title: String,
     /// `metadata`
@@ -23,7 +23,7 @@ pub struct Answer {
 
 /// A reply that is an error.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Refusal {
+pub(crate) struct Refusal {
     /// `metadata.error`
     pub error: Value,
     /// The text.
@@ -32,23 +32,23 @@ pub struct Refusal {
 
 impl Answer {
     /// `metadata.result`
-    pub fn result(&self) -> &Value {
+    pub(crate) fn result(&self) -> &Value {
         &self.metadata["result"]
     }
 
     /// Where the next page begins.
-    pub fn next(&self) -> Option<&str> {
+    pub(crate) fn next(&self) -> Option<&str> {
         self.metadata["nextCursor"].as_str()
     }
 }
 
 /// A client with both catalogs.
-pub fn client(yard: &Yard, workspace: &str) -> Mcp {
+pub(crate) fn client(yard: &Yard, workspace: &str) -> Mcp {
     Mcp::connect(&yard.address, &format!("/mcp/{workspace}/lsp-v1+agent"), Some(&yard.token))
 }
 
 /// Whether the answer says of a server that it wasn't ready in time.
-pub fn is_early(answer: &Answer) -> bool {
+pub(crate) fn is_early(answer: &Answer) -> bool {
     let told = answer.metadata["passedOver"].as_array().map(Vec::as_slice).unwrap_or_default();
     let reason =
         |one: &Value| one.as_str().and_then(|one| one.rsplit(": ").next().map(String::from)).expect("a reason");
@@ -56,7 +56,7 @@ pub fn is_early(answer: &Answer) -> bool {
 }
 
 /// One attempt.
-pub fn attempt(client: &mut Mcp, arguments: &Value) -> Result<Answer, Refusal> {
+pub(crate) fn attempt(client: &mut Mcp, arguments: &Value) -> Result<Answer, Refusal> {
     let body = client.call_text("lsp", arguments);
     let response: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"));
     let result = &response["result"];
@@ -75,7 +75,7 @@ pub fn attempt(client: &mut Mcp, arguments: &Value) -> Result<Answer, Refusal> {
 }
 
 /// Asks until there is an answer, or an error that more time wouldn't mend.
-pub fn ask(client: &mut Mcp, arguments: &Value) -> Result<Answer, Refusal> {
+pub(crate) fn ask(client: &mut Mcp, arguments: &Value) -> Result<Answer, Refusal> {
     for _ in 0..ATTEMPTS {
         match attempt(client, arguments) {
             Err(refusal) if refusal.error["reason"] == "timeout" => {
@@ -90,7 +90,7 @@ pub fn ask(client: &mut Mcp, arguments: &Value) -> Result<Answer, Refusal> {
 }
 
 /// All pages of an answer as one list, and how many there were.
-pub fn whole(client: &mut Mcp, arguments: &Value) -> Result<(Value, usize), Refusal> {
+pub(crate) fn whole(client: &mut Mcp, arguments: &Value) -> Result<(Value, usize), Refusal> {
     let mut page = ask(client, arguments)?;
     let (title, total) = (page.title.clone(), page.metadata["total"].clone());
     let mut result = page.result().clone();

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use codeyard::index::Language;
-use codeyard::index::extract::extract;
-use codeyard::model::code::SymbolKind;
+use codeyard_index::Language;
+use codeyard_index::extract::extract;
+use codeyard_model::code::SymbolKind;
 use serde_json::{Value, json};
 
 use crate::bare::{list, uri_of};
@@ -20,7 +20,7 @@ const ATTEMPTS: usize = 100;
 /// Names that are asked for, of each package.
 const NAMES: usize = 60;
 /// Symbols of one answer that are confirmed.
-const MOST: usize = codeyard::base::limits::MAX_CONFIRMED_ROWS;
+const MOST: usize = codeyard_base::limits::MAX_CONFIRMED_ROWS;
 
 fn client(yard: &Yard, workspace: &str) -> Mcp {
     Mcp::connect(&yard.address, &format!("/mcp/{workspace}/code"), Some(&yard.token))

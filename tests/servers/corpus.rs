@@ -16,7 +16,7 @@ const PAGE_SIZES: [usize; 3] = [7, 50, 200];
 
 /// A language with its servers.
 #[derive(Debug, Clone, Copy)]
-pub struct Language {
+pub(crate) struct Language {
     /// The server that navigates.
     pub kind: &'static str,
     /// The one that adds diagnostics.
@@ -30,7 +30,7 @@ pub struct Language {
 }
 
 /// Python by ty and ruff.
-pub const PYTHON: Language = Language {
+pub(crate) const PYTHON: Language = Language {
     kind: "ty",
     linter: Some("ruff"),
     endings: &["py"],
@@ -39,7 +39,7 @@ pub const PYTHON: Language = Language {
     package: Some(Package::Click),
 };
 /// TypeScript by the native server.
-pub const TYPESCRIPT: Language = Language {
+pub(crate) const TYPESCRIPT: Language = Language {
     kind: "typescript",
     linter: None,
     endings: &["ts"],
@@ -48,7 +48,7 @@ pub const TYPESCRIPT: Language = Language {
     package: Some(Package::Rxjs),
 };
 /// C by clangd.
-pub const C: Language = Language {
+pub(crate) const C: Language = Language {
     kind: "clangd",
     linter: None,
     endings: &["c", "h", "cpp", "hpp"],
@@ -57,16 +57,16 @@ pub const C: Language = Language {
     package: Some(Package::Lz4),
 };
 /// TypeScript by the server on Node.
-pub const OLD_TYPESCRIPT: Language = Language { kind: "typescript-language-server", ..TYPESCRIPT };
+pub(crate) const OLD_TYPESCRIPT: Language = Language { kind: "typescript-language-server", ..TYPESCRIPT };
 
 /// Rust by rust-analyzer, which isn't everywhere.
-pub const RUST: Language =
+pub(crate) const RUST: Language =
     Language { kind: "rust-analyzer", linter: None, endings: &["rs"], source: "rust", sample: None, package: None };
 /// The server on Node beside the native one: both answer everything.
-pub const TWO_TYPESCRIPTS: Language = Language { linter: Some("typescript-language-server"), ..TYPESCRIPT };
+pub(crate) const TWO_TYPESCRIPTS: Language = Language { linter: Some("typescript-language-server"), ..TYPESCRIPT };
 
 /// A copy of real code.
-pub struct Corpus {
+pub(crate) struct Corpus {
     /// Where it is, as a real path.
     pub root: PathBuf,
     /// Its language.
@@ -77,18 +77,18 @@ pub struct Corpus {
 
 impl Corpus {
     /// A copy of the sample workspace.
-    pub fn sample(language: Language) -> Self {
+    pub(crate) fn sample(language: Language) -> Self {
         Self::new(language, |root| copy_sample(language.sample.expect("it has a sample"), root))
     }
 
     /// The sources made for the operations of the tool `lsp`: interfaces with several implementations, calls across files, and
     /// one file, with Windows line ends, of lines on which columns are easily miscounted.
-    pub fn harbour(language: Language) -> Self {
+    pub(crate) fn harbour(language: Language) -> Self {
         Self::new(language, |root| copy_harbour(language.source, root))
     }
 
     /// A copy of the real package.
-    pub fn package(language: Language) -> Self {
+    pub(crate) fn package(language: Language) -> Self {
         Self::new(language, |root| language.package.expect("it has a package").copy_to(root))
     }
 
@@ -102,12 +102,12 @@ impl Corpus {
     }
 
     /// Its source files, sorted.
-    pub fn files(&self) -> Vec<PathBuf> {
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
         source_files(&self.root, self.language.endings)
     }
 
     /// A configuration with this code as the workspace `name`.
-    pub fn workspace(&self, name: &str) -> String {
+    pub(crate) fn workspace(&self, name: &str) -> String {
         format!(
             "[[workspace]]\nname = {name:?}\nroots = [{:?}]\nservers = {{ prefer = [{:?}] }}\n",
             self.root, self.language.kind
@@ -115,17 +115,17 @@ impl Corpus {
     }
 
     /// Fails if anything was written, changed or removed since the copy was made.
-    pub fn assert_untouched(&self) {
+    pub(crate) fn assert_untouched(&self) {
         assert_eq!(listing(&self.root), self.before, "something was written into the root");
     }
 
     /// Its bare servers, started and ready, with the files open that are asked about: what is open matters to some.
-    pub fn bare(&self, asks: &[Ask]) -> Expected {
+    pub(crate) fn bare(&self, asks: &[Ask]) -> Expected {
         self.bare_with(&["utf-16"], asks)
     }
 
     /// The same with other encodings offered.
-    pub fn bare_with(&self, encodings: &[&str], asks: &[Ask]) -> Expected {
+    pub(crate) fn bare_with(&self, encodings: &[&str], asks: &[Ask]) -> Expected {
         let mut primary = Bare::start(self.language.kind, &self.root, encodings);
         let mut linter = self.language.linter.map(|kind| Bare::start(kind, &self.root, encodings));
         for server in [&mut primary].into_iter().chain(&mut linter) {
@@ -169,7 +169,7 @@ fn copy_harbour(name: &str, root: &Path) {
 }
 
 /// The bare servers of a corpus.
-pub struct Expected {
+pub(crate) struct Expected {
     /// The one that navigates.
     pub primary: Bare,
     linter: Option<Bare>,
@@ -177,12 +177,12 @@ pub struct Expected {
 
 impl Expected {
     /// All servers in the registry's order.
-    pub fn into_servers(self) -> Vec<Bare> {
+    pub(crate) fn into_servers(self) -> Vec<Bare> {
         [self.primary].into_iter().chain(self.linter).collect()
     }
 
     /// The canonical answer.
-    pub fn answer(&mut self, ask: &Ask) -> Value {
+    pub(crate) fn answer(&mut self, ask: &Ask) -> Value {
         match (ask, &mut self.linter) {
             (Ask::Diagnostics(path), Some(linter)) => {
                 let mut all = self.primary.diagnostics(path);
@@ -195,7 +195,7 @@ impl Expected {
 }
 
 /// The product's answer, all pages together, without the summary.
-pub fn product(client: &mut Mcp, ask: &Ask) -> Result<Value, Failure> {
+pub(crate) fn product(client: &mut Mcp, ask: &Ask) -> Result<Value, Failure> {
     let (tool, arguments) = ask.to_call();
     if ask.is_paged() {
         return Ok(json!({"items": client.pages(tool, &arguments, &PAGE_SIZES)?}));
@@ -206,7 +206,7 @@ pub fn product(client: &mut Mcp, ask: &Ask) -> Result<Value, Failure> {
 }
 
 /// Has the product open all files that are asked about, and waits until their servers have read them.
-pub fn warm_up(client: &mut Mcp, asks: &[Ask]) {
+pub(crate) fn warm_up(client: &mut Mcp, asks: &[Ask]) {
     let mut files: Vec<&Path> = asks.iter().filter_map(Ask::path).collect();
     files.dedup();
     for path in files {
@@ -216,7 +216,7 @@ pub fn warm_up(client: &mut Mcp, asks: &[Ask]) {
 }
 
 /// Asks both and counts the answers that say something. Fails with the first few that differ.
-pub fn compare(client: &mut Mcp, expected: &mut Expected, asks: &[Ask]) -> usize {
+pub(crate) fn compare(client: &mut Mcp, expected: &mut Expected, asks: &[Ask]) -> usize {
     let mut different = Vec::new();
     let mut telling = 0;
     for ask in asks {
@@ -239,7 +239,7 @@ pub fn compare(client: &mut Mcp, expected: &mut Expected, asks: &[Ask]) -> usize
 }
 
 /// What one answer has and the other hasn't, shortened.
-pub fn difference(right: &Value, ours: &Result<Value, Failure>) -> String {
+pub(crate) fn difference(right: &Value, ours: &Result<Value, Failure>) -> String {
     let ours = match ours {
         Ok(ours) => ours,
         Err(failure) => return format!("  ours {failure:?}"),

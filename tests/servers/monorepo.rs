@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use codeyard::lsp::registry::{Disk, ProjectRoot, Registry, project_root};
+use codeyard_lsp::registry::{Disk, ProjectRoot, Registry, project_root};
 use serde_json::{Value, json};
 
 use crate::bare::uri_of;

@@ -136,7 +136,7 @@ fn surroundings(at: &At) -> (String, bool) {
 }
 
 /// The questions, and how many positions there are among them.
-pub fn ops(corpus: &Corpus, places: usize, seed: u64) -> (Vec<Op>, usize) {
+pub(crate) fn ops(corpus: &Corpus, places: usize, seed: u64) -> (Vec<Op>, usize) {
     let mut dice = Dice(seed);
     let files = corpus.files();
     let all: Vec<At> = files.iter().flat_map(|path| words(path, &mut dice)).collect();
@@ -183,7 +183,7 @@ fn assert_odd(ops: &[Op]) {
 }
 
 /// Asks both. Says of each operation how many answers there were and how many said something; fails with the first few that differ.
-pub fn compare(client: &mut Mcp, corpus: &Corpus, ops: &[Op]) -> BTreeMap<&'static str, (usize, usize)> {
+pub(crate) fn compare(client: &mut Mcp, corpus: &Corpus, ops: &[Op]) -> BTreeMap<&'static str, (usize, usize)> {
     let asks: Vec<Ask> = ops.iter().filter_map(Op::path).map(|path| Ask::Diagnostics(path.into())).collect();
     warm_up(client, &asks);
     let mut servers = corpus.bare(&asks).into_servers();
@@ -305,11 +305,11 @@ fn rust_where_rust_analyzer_works() {
 }
 
 /// Where a word of a file stands for the time of this `number`, which counts from 0.
-pub fn nth(corpus: &Corpus, file: &str, word: &str, number: usize) -> Option<At> {
+pub(crate) fn nth(corpus: &Corpus, file: &str, word: &str, number: usize) -> Option<At> {
     identifiers(&corpus.root.join(file)).into_iter().filter(|at| at.word == word).nth(number)
 }
 
 /// The same; it is there.
-pub fn place(corpus: &Corpus, file: &str, word: &str, number: usize) -> At {
+pub(crate) fn place(corpus: &Corpus, file: &str, word: &str, number: usize) -> At {
     nth(corpus, file, word, number).unwrap_or_else(|| panic!("{word} in {file}"))
 }

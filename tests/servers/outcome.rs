@@ -9,7 +9,7 @@ use crate::bare::{Bare, fragments, key, list, text, unkey, uri_of};
 use crate::question::At;
 
 /// The operations at a position, with the requests they begin with.
-pub const POSITIONAL: [(&str, &str); 7] = [
+pub(crate) const POSITIONAL: [(&str, &str); 7] = [
     ("goToDefinition", "textDocument/definition"),
     ("findReferences", "textDocument/references"),
     ("hover", "textDocument/hover"),
@@ -22,7 +22,7 @@ const PREPARE: &str = "textDocument/prepareCallHierarchy";
 
 /// A question of the tool `lsp`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Op {
+pub(crate) enum Op {
     /// One of [`POSITIONAL`], by its number, and where.
     At(usize, At),
     /// `documentSymbol`
@@ -39,12 +39,12 @@ type Sibling = ([u64; 4], String, u64, [u64; 4], Vec<Value>);
 
 impl Op {
     /// All operations at a position.
-    pub fn all_at(at: &At) -> impl Iterator<Item = Self> {
+    pub(crate) fn all_at(at: &At) -> impl Iterator<Item = Self> {
         (0..POSITIONAL.len()).map(|number| Self::At(number, at.clone()))
     }
 
     /// Its name.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::At(number, _) => POSITIONAL[*number].0,
             Self::File(_) => "documentSymbol",
@@ -66,7 +66,7 @@ impl Op {
     }
 
     /// The file it is about.
-    pub fn path(&self) -> Option<&Path> {
+    pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::At(_, at) => Some(&at.path),
             Self::File(path) => Some(path),
@@ -75,7 +75,7 @@ impl Op {
     }
 
     /// The tool's arguments: lines and characters from 1.
-    pub fn arguments(&self) -> Value {
+    pub(crate) fn arguments(&self) -> Value {
         match self {
             Self::At(_, at) => json!({"operation": self.name(), "filePath": at.path, "line": at.line + 1,
                 "character": at.character + 1}),
@@ -85,7 +85,7 @@ impl Op {
     }
 
     /// The title that the answer must have.
-    pub fn title(&self, root: &Path) -> String {
+    pub(crate) fn title(&self, root: &Path) -> String {
         let relative = |path: &Path| path.strip_prefix(root).expect("below").display().to_string();
         match self {
             Self::At(_, at) => {
@@ -98,7 +98,7 @@ impl Op {
 }
 
 /// What the servers' answers come to, in this order of servers.
-pub fn expected(servers: &mut [Bare], op: &Op) -> Value {
+pub(crate) fn expected(servers: &mut [Bare], op: &Op) -> Value {
     for server in servers.iter_mut() {
         assert_eq!(server.encoding, "utf-16", "columns are compared as they come");
         if let Some(path) = op.path() {

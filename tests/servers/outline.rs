@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use codeyard::index::Language;
-use codeyard::index::extract::extract;
+use codeyard_index::Language;
+use codeyard_index::extract::extract;
 use serde_json::{Value, json};
 
 use crate::bare::{list, uri_of};

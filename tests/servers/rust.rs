@@ -15,7 +15,7 @@ const TRIES: usize = 90;
 
 /// Whether rust-analyzer can be started here.
 #[expect(clippy::disallowed_methods, reason = "asks whether the program works at all")]
-pub fn works() -> bool {
+pub(crate) fn works() -> bool {
     Command::new("rust-analyzer").arg("--version").output().is_ok_and(|ended| ended.status.success())
 }
 

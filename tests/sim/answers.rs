@@ -1,7 +1,7 @@
 //! What a fake server writes for what is true: in another order each time, with doubles, and with places that lie outside
 //! the roots or aren't there.
 
-use codeyard::model::uri::encode_path;
+use codeyard_model::uri::encode_path;
 use serde_json::{Value, json};
 
 use crate::language::{self, Finding, Function, Tree, name_at};
@@ -9,7 +9,7 @@ use crate::server::Server;
 use crate::stage::Stage;
 
 /// The result of a request.
-pub fn answer(server: &Server, stage: &mut Stage, tree: &Tree, method: &str, params: &Value) -> Value {
+pub(crate) fn answer(server: &Server, stage: &mut Stage, tree: &Tree, method: &str, params: &Value) -> Value {
     let site = stage.site(server.workspace);
     let name = params["textDocument"]["uri"].as_str().and_then(|uri| site.name_of(uri)).unwrap_or_default();
     let line = params["position"]["line"].as_u64().unwrap_or(0) as usize;
@@ -80,14 +80,14 @@ pub fn answer(server: &Server, stage: &mut Stage, tree: &Tree, method: &str, par
 }
 
 /// What is wrong with a document, as the server writes it.
-pub fn findings(server: &Server, stage: &mut Stage, tree: &Tree, name: &str) -> Value {
+pub(crate) fn findings(server: &Server, stage: &mut Stage, tree: &Tree, name: &str) -> Value {
     let found = if server.kind == "lint" { language::lint(tree, name) } else { server.project.findings(tree, name) };
     let all = found.iter().map(written).collect();
     shuffled(stage, all)
 }
 
 /// A finding that is nowhere true.
-pub fn stale_finding() -> Value {
+pub(crate) fn stale_finding() -> Value {
     written(&Finding { line: 0, severity: 1, source: "check", message: "stale".into() })
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use codeyard::base::ids::WorkspaceName;
-use codeyard::gateway::service::{Endpoint, Principal, Reply, ToolCall, TraceContext, TransportKind};
-use codeyard::model::error::ErrorCode;
-use codeyard::model::operation::{Needs, Operation};
+use codeyard_base::ids::WorkspaceName;
+use codeyard_gateway::service::{Endpoint, Principal, Reply, ToolCall, TraceContext, TransportKind};
+use codeyard_model::error::ErrorCode;
+use codeyard_model::operation::{Needs, Operation};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -18,7 +18,7 @@ use crate::site::Site;
 
 /// Which page is asked for.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Page {
+pub(crate) enum Page {
     First,
     /// The page behind those of a chain.
     Next(Chain),
@@ -32,7 +32,7 @@ pub enum Page {
 
 /// Pages that were given one after the other.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chain {
+pub(crate) struct Chain {
     pub workspace: usize,
     pub asked: Asked,
     pub so_far: Vec<String>,
@@ -41,7 +41,7 @@ pub struct Chain {
 
 /// What is wrong with a call from the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bad {
+pub(crate) enum Bad {
     Arguments,
     Outside,
     Link,
@@ -50,7 +50,7 @@ pub enum Bad {
 }
 
 /// A call under way.
-pub struct Call {
+pub(crate) struct Call {
     pub number: usize,
     pub client: usize,
     pub workspace: usize,
@@ -70,7 +70,7 @@ pub struct Call {
 }
 
 /// A call that has been answered.
-pub struct Done {
+pub(crate) struct Done {
     pub number: usize,
     pub reply: Reply,
     pub at: Instant,
@@ -79,7 +79,7 @@ pub struct Done {
 }
 
 /// The tool that answers a question; of the tool `lsp` with the operation behind a colon.
-pub fn tool_of(asked: &Asked) -> &'static str {
+pub(crate) fn tool_of(asked: &Asked) -> &'static str {
     match asked {
         Asked::Definition { .. } => "vscode.lsp.definition",
         Asked::References { .. } => "vscode.lsp.references",
@@ -103,7 +103,7 @@ pub fn tool_of(asked: &Asked) -> &'static str {
 }
 
 /// Whether its answer has pages.
-pub fn is_paged(asked: &Asked) -> bool {
+pub(crate) fn is_paged(asked: &Asked) -> bool {
     matches!(
         asked,
         Asked::References { .. } | Asked::WorkspaceSymbols { .. } | Asked::WorkspaceDiagnostics | Asked::Lsp(_)
@@ -111,7 +111,7 @@ pub fn is_paged(asked: &Asked) -> bool {
 }
 
 /// The arguments of a call.
-pub fn arguments(site: &Site, asked: &Asked, size: usize, page: &Page, bad: Option<Bad>) -> Value {
+pub(crate) fn arguments(site: &Site, asked: &Asked, size: usize, page: &Page, bad: Option<Bad>) -> Value {
     let at = |file: &str, line: usize| json!({"uri": site.uri(file), "position": {"line": line, "character": 0}});
     let mut arguments = match asked {
         Asked::Definition { file, line } | Asked::Hover { file, line } => at(file, *line),
@@ -166,21 +166,21 @@ pub fn arguments(site: &Site, asked: &Asked, size: usize, page: &Page, bad: Opti
 
 /// The same cursor with another offset.
 fn moved(cursor: &str, offset: usize) -> String {
-    let bytes = codeyard::base::base64url::decode(cursor).unwrap();
+    let bytes = codeyard_base::base64url::decode(cursor).unwrap();
     let mut payload: Value = serde_json::from_slice(&bytes).unwrap();
     payload["o"] = offset.into();
-    codeyard::base::base64url::encode(payload.to_string())
+    codeyard_base::base64url::encode(payload.to_string())
 }
 
 /// The offset in a cursor.
-pub fn offset_of(cursor: &str) -> usize {
-    let bytes = codeyard::base::base64url::decode(cursor).unwrap();
+pub(crate) fn offset_of(cursor: &str) -> usize {
+    let bytes = codeyard_base::base64url::decode(cursor).unwrap();
     let payload: Value = serde_json::from_slice(&bytes).unwrap();
     payload["o"].as_u64().unwrap() as usize
 }
 
 /// The call as the gateway takes it.
-pub fn to_tool_call(workspace: usize, tool: &str, arguments: &Value, number: usize) -> ToolCall {
+pub(crate) fn to_tool_call(workspace: usize, tool: &str, arguments: &Value, number: usize) -> ToolCall {
     let (tool, catalog) = match tool.split_once(':') {
         Some((tool, _)) => (tool, "agent"),
         None => (tool, "lsp-v1"),
@@ -203,7 +203,7 @@ pub fn to_tool_call(workspace: usize, tool: &str, arguments: &Value, number: usi
 }
 
 /// Code and details of a failed call.
-pub fn error_of(data: &[u8]) -> (ErrorCode, Value) {
+pub(crate) fn error_of(data: &[u8]) -> (ErrorCode, Value) {
     let data: Value = serde_json::from_slice(data).unwrap();
     let text = data["code"].as_str().unwrap().strip_prefix("MCP_LSP_GATEWAY/").unwrap().to_owned();
     let code = ErrorCode::ALL.into_iter().find(|code| code.as_str() == text).expect("a documented code");
@@ -211,14 +211,14 @@ pub fn error_of(data: &[u8]) -> (ErrorCode, Value) {
 }
 
 /// The error in a result of the tool `lsp`.
-pub fn error_in(whole: &Value) -> Option<(ErrorCode, Value)> {
+pub(crate) fn error_in(whole: &Value) -> Option<(ErrorCode, Value)> {
     let error = &whole["structuredContent"]["metadata"]["error"];
     let text = error["code"].as_str().filter(|_| whole["isError"] == true)?;
     Some((ErrorCode::ALL.into_iter().find(|code| code.as_str() == text).expect("a documented code"), error.clone()))
 }
 
 /// The entries of an answer as comparable lines. `Err`: it names a file that isn't the workspace's.
-pub fn entries(site: &Site, asked: &Asked, payload: &Value) -> Result<Vec<String>, String> {
+pub(crate) fn entries(site: &Site, asked: &Asked, payload: &Value) -> Result<Vec<String>, String> {
     let name = |uri: &Value| {
         let uri = uri.as_str().unwrap_or_default();
         site.name_of(uri).ok_or_else(|| format!("an answer names {uri}"))

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use codeyard::model::error::ErrorCode;
-use codeyard::model::operation::Operation;
+use codeyard_model::error::ErrorCode;
+use codeyard_model::operation::Operation;
 
 use crate::call::tool_of;
 use crate::faults::{FAULTS, START_FAULTS};
@@ -55,7 +55,7 @@ const OTHERS: [&str; 41] = [
 ];
 
 /// What wasn't seen of what must be.
-pub fn missing(seen: &BTreeMap<String, u64>) -> Vec<String> {
+pub(crate) fn missing(seen: &BTreeMap<String, u64>) -> Vec<String> {
     let faults = FAULTS.iter().map(|(_, fault)| format!("fault: {fault:?}"));
     let starts = START_FAULTS.iter().map(|(_, fault)| format!("start: {fault:?}"));
     let codes = ErrorCode::ALL.iter().map(|code| format!("code: {}", code.as_str()));

@@ -3,18 +3,18 @@
 
 /// Draws numbers.
 #[derive(Debug, Clone)]
-pub struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
     /// Dice of a seed; `stream` tells the dice of one world apart.
-    pub fn new(seed: u64, stream: u64) -> Self {
+    pub(crate) fn new(seed: u64, stream: u64) -> Self {
         let mut dice = Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ stream.wrapping_mul(0xD1B5_4A32_D192_ED03));
         dice.next();
         dice
     }
 
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -23,27 +23,27 @@ impl Dice {
     }
 
     /// A number below `bound`, which isn't 0.
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 
     /// A number from `low` to `high`, both included.
-    pub fn range(&mut self, low: u64, high: u64) -> u64 {
+    pub(crate) fn range(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low + 1)
     }
 
     /// Whether something happens that happens in so many of a hundred cases.
-    pub fn chance(&mut self, percent: u64) -> bool {
+    pub(crate) fn chance(&mut self, percent: u64) -> bool {
         self.next() % 100 < percent
     }
 
     /// One of these.
-    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
 
     /// One of these, each as often as its weight says.
-    pub fn weighted<T: Copy>(&mut self, from: &[(u64, T)]) -> T {
+    pub(crate) fn weighted<T: Copy>(&mut self, from: &[(u64, T)]) -> T {
         let total: u64 = from.iter().map(|(weight, _)| weight).sum();
         let mut left = self.next() % total;
         for (weight, one) in from {
@@ -56,7 +56,7 @@ impl Dice {
     }
 
     /// Puts a list into another order.
-    pub fn shuffle<T>(&mut self, list: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
             list.swap(last, self.below(last + 1));
         }

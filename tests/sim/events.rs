@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use codeyard::lsp::launch::Exit;
-use codeyard::model::operation::{Needs, Operation};
+use codeyard_model::operation::{Needs, Operation};
+use codeyard_process::launch::Exit;
 use tokio::time::{Instant, sleep};
 
 use crate::call::{Bad, Page, is_paged, tool_of};
@@ -48,7 +48,7 @@ enum Event {
 
 impl World {
     /// One event.
-    pub async fn happen(&mut self) {
+    pub(crate) async fn happen(&mut self) {
         match self.dice.weighted(&EVENTS) {
             Event::Call => {
                 let (workspace, asked) = self.question();
@@ -252,7 +252,7 @@ impl World {
     }
 
     /// Nothing goes wrong any more: after a while every question is answered, and rightly.
-    pub async fn heal(&mut self) {
+    pub(crate) async fn heal(&mut self) {
         self.note("heals");
         // What is under way ends under the limits it began with.
         sleep(Duration::from_secs(3)).await;
@@ -265,9 +265,9 @@ impl World {
                 timeout_ms: 2_000,
                 page_cap: 200,
                 list_cap: 200,
-                snapshot_bytes: codeyard::base::limits::MAX_SNAPSHOT_BYTES,
-                snapshots_bytes: codeyard::base::limits::MAX_SNAPSHOTS_TOTAL_BYTES,
-                response_bytes: codeyard::base::limits::MAX_RESPONSE_BYTES,
+                snapshot_bytes: codeyard_base::limits::MAX_SNAPSHOT_BYTES,
+                snapshots_bytes: codeyard_base::limits::MAX_SNAPSHOTS_TOTAL_BYTES,
+                response_bytes: codeyard_base::limits::MAX_RESPONSE_BYTES,
                 ..stage.profile.clone()
             };
             stage.profile = roomy.clone();

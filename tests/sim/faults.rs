@@ -4,7 +4,7 @@ use crate::dice::Dice;
 
 /// How a request fares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// Answered at once.
     Prompt,
     /// Answered later, from what was known when it came.
@@ -51,7 +51,7 @@ pub enum Fault {
 
 /// How a start fares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StartFault {
+pub(crate) enum StartFault {
     /// As it should.
     Fine,
     /// It takes its time.
@@ -69,7 +69,7 @@ pub enum StartFault {
 }
 
 /// All faults of requests, with their weights.
-pub const FAULTS: [(u64, Fault); 20] = [
+pub(crate) const FAULTS: [(u64, Fault); 20] = [
     (14, Fault::Delay),
     (14, Fault::Late),
     (8, Fault::Reorder),
@@ -93,7 +93,7 @@ pub const FAULTS: [(u64, Fault); 20] = [
 ];
 
 /// All faults of starts, with their weights.
-pub const START_FAULTS: [(u64, StartFault); 6] = [
+pub(crate) const START_FAULTS: [(u64, StartFault); 6] = [
     (6, StartFault::Slow),
     (2, StartFault::NotFound),
     (4, StartFault::DiesAtStart),
@@ -103,11 +103,11 @@ pub const START_FAULTS: [(u64, StartFault); 6] = [
 ];
 
 /// Draws how a request fares.
-pub fn draw(dice: &mut Dice, percent: u64) -> Fault {
+pub(crate) fn draw(dice: &mut Dice, percent: u64) -> Fault {
     if dice.chance(percent) { dice.weighted(&FAULTS) } else { Fault::Prompt }
 }
 
 /// Draws how a start fares.
-pub fn draw_start(dice: &mut Dice, percent: u64) -> StartFault {
+pub(crate) fn draw_start(dice: &mut Dice, percent: u64) -> StartFault {
     if dice.chance(percent) { dice.weighted(&START_FAULTS) } else { StartFault::Fine }
 }

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codeyard::engine::programs::Locate;
-use codeyard::engine::server_context::Program;
-use codeyard::engine::server_state::Unavailable;
-use codeyard::lsp::launch::{Connection, Exit, LaunchError, LaunchSpec, Launcher, Process};
-use codeyard::lsp::registry::Server as Entry;
+use codeyard_engine::programs::Locate;
+use codeyard_engine::server_context::Program;
+use codeyard_engine::server_state::Unavailable;
+use codeyard_lsp::registry::Server as Entry;
+use codeyard_process::launch::{Connection, Exit, LaunchError, LaunchSpec, Launcher, Process};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -20,24 +20,24 @@ use crate::server::Server;
 use crate::stage::{Life, Shared, number_of};
 
 /// The variable that says which life of its configuration a workspace is in.
-pub const ERA: &str = "SIM_ERA";
+pub(crate) const ERA: &str = "SIM_ERA";
 /// Bytes of each of a server's two pipes.
 const PIPE_BYTES: usize = 64 * 1024;
 
 /// See the module.
-pub struct Fleet {
+pub(crate) struct Fleet {
     stage: Shared,
     servers: Mutex<Vec<Option<Arc<Server>>>>,
 }
 
 impl Fleet {
     /// No server yet.
-    pub fn new(stage: Shared) -> Arc<Self> {
+    pub(crate) fn new(stage: Shared) -> Arc<Self> {
         Arc::new(Self { stage, servers: Mutex::default() })
     }
 
     /// The servers that run.
-    pub fn alive(&self) -> Vec<Arc<Server>> {
+    pub(crate) fn alive(&self) -> Vec<Arc<Server>> {
         let alive = |server: &&Arc<Server>| server.exit().is_none();
         self.servers.lock().iter().flatten().filter(alive).cloned().collect()
     }

@@ -8,22 +8,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use codeyard::model::operation::{Needs, Operation};
+use codeyard_model::operation::{Needs, Operation};
 
 /// The files of a workspace: path below the root, text.
-pub type Tree = BTreeMap<String, Arc<str>>;
+pub(crate) type Tree = BTreeMap<String, Arc<str>>;
 
 /// All names there are.
-pub const NAMES: [&str; 5] = ["alpha", "beta", "gamma", "delta", "omega"];
+pub(crate) const NAMES: [&str; 5] = ["alpha", "beta", "gamma", "delta", "omega"];
 
 /// The folder that may be a project of its own, and the file that makes it one.
-pub const NESTED: &str = "sub/";
+pub(crate) const NESTED: &str = "sub/";
 /// See [`NESTED`].
-pub const MARKER: &str = "sub/project.mod";
+pub(crate) const MARKER: &str = "sub/project.mod";
 
 /// What one server answers for: files of one ending below one folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Project {
+pub(crate) struct Project {
     /// `""`, or a folder with a slash behind it.
     pub folder: String,
     /// `fake` or `other`.
@@ -34,7 +34,7 @@ pub struct Project {
 
 /// A question, with paths below the root.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Asked {
+pub(crate) enum Asked {
     Definition { file: String, line: usize },
     References { file: String, line: usize, declaration: bool },
     Hover { file: String, line: usize },
@@ -47,7 +47,7 @@ pub enum Asked {
 
 /// A question of the tool `lsp`; what the operation doesn't need is left out of the call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Lsp {
+pub(crate) struct Lsp {
     pub operation: Operation,
     pub file: String,
     pub line: usize,
@@ -55,13 +55,13 @@ pub struct Lsp {
 }
 
 /// Path, line and name of a function.
-pub type Function = (String, usize, String);
+pub(crate) type Function = (String, usize, String);
 /// Functions and the lines of the calls that are theirs.
-pub type Calls = BTreeMap<Function, BTreeSet<usize>>;
+pub(crate) type Calls = BTreeMap<Function, BTreeSet<usize>>;
 
 /// A finding in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
+pub(crate) struct Finding {
     pub line: usize,
     pub severity: u8,
     pub source: &'static str,
@@ -69,7 +69,7 @@ pub struct Finding {
 }
 
 /// Line number, verb and name of each line that has both.
-pub fn words(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
+pub(crate) fn words(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
     text.lines().enumerate().filter_map(|(number, line)| {
         let (verb, name) = line.split_once(' ')?;
         Some((number, verb, name))
@@ -77,13 +77,13 @@ pub fn words(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
 }
 
 /// The name on a line.
-pub fn name_at(text: &str, line: usize) -> Option<&str> {
+pub(crate) fn name_at(text: &str, line: usize) -> Option<&str> {
     words(text).find(|(number, verb, _)| *number == line && *verb != "#").map(|(_, _, name)| name)
 }
 
 impl Project {
     /// Whether a file is one of its own.
-    pub fn holds(&self, path: &str) -> bool {
+    pub(crate) fn holds(&self, path: &str) -> bool {
         let below_another = !self.without.is_empty() && path.starts_with(self.without);
         path.starts_with(&self.folder) && !below_another && path.rsplit('.').next() == Some(self.ending)
     }
@@ -94,20 +94,20 @@ impl Project {
     }
 
     /// Places of `name`, in order: where it is defined, used, or both.
-    pub fn places(&self, tree: &Tree, name: &str, definitions: bool, uses: bool) -> Vec<(String, usize)> {
+    pub(crate) fn places(&self, tree: &Tree, name: &str, definitions: bool, uses: bool) -> Vec<(String, usize)> {
         let fits = |verb: &str| definitions && verb == "def" || uses && verb == "use";
         let all = self.lines(tree).filter(|(_, _, verb, of)| fits(verb) && *of == name);
         all.map(|(path, line, _, _)| (path.to_owned(), line)).collect()
     }
 
     /// Places of the lines `just NAME`.
-    pub fn implementations(&self, tree: &Tree, name: &str) -> Vec<(String, usize)> {
+    pub(crate) fn implementations(&self, tree: &Tree, name: &str) -> Vec<(String, usize)> {
         let all = self.lines(tree).filter(|(_, _, verb, of)| *verb == "just" && *of == name);
         all.map(|(path, line, _, _)| (path.to_owned(), line)).collect()
     }
 
     /// The functions of a name.
-    pub fn functions(&self, tree: &Tree, name: &str) -> Vec<Function> {
+    pub(crate) fn functions(&self, tree: &Tree, name: &str) -> Vec<Function> {
         let places = self.places(tree, name, true, false).into_iter();
         places.map(|(path, line)| (path, line, name.to_owned())).collect()
     }
@@ -125,7 +125,7 @@ impl Project {
     }
 
     /// Who calls functions of this name, and on which lines.
-    pub fn callers(&self, tree: &Tree, name: &str) -> Calls {
+    pub(crate) fn callers(&self, tree: &Tree, name: &str) -> Calls {
         let mut calls = Calls::new();
         for (caller, line, _) in self.uses(tree).filter(|(_, _, used)| *used == name) {
             calls.entry(caller).or_default().insert(line);
@@ -134,7 +134,7 @@ impl Project {
     }
 
     /// Whom this function calls, and on which lines.
-    pub fn callees(&self, tree: &Tree, caller: &Function) -> Calls {
+    pub(crate) fn callees(&self, tree: &Tree, caller: &Function) -> Calls {
         let mut calls = Calls::new();
         for (_, line, used) in self.uses(tree).filter(|(inside, _, _)| inside == caller) {
             for callee in self.functions(tree, used) {
@@ -145,20 +145,20 @@ impl Project {
     }
 
     /// What a hover over `name` says in a document.
-    pub fn hover(&self, tree: &Tree, document: &str, name: &str) -> String {
+    pub(crate) fn hover(&self, tree: &Tree, document: &str, name: &str) -> String {
         let (defined, used) = (self.places(tree, name, true, false).len(), self.places(tree, name, false, true).len());
         let revision = tree.get(document).and_then(|text| text.lines().next()).unwrap_or_default();
         format!("{name}: {defined} defined, {used} used, {revision}")
     }
 
     /// Definitions whose names contain `query`: path, line, name.
-    pub fn symbols(&self, tree: &Tree, query: &str) -> Vec<(String, usize, String)> {
+    pub(crate) fn symbols(&self, tree: &Tree, query: &str) -> Vec<(String, usize, String)> {
         let all = self.lines(tree).filter(|(_, _, verb, name)| *verb == "def" && name.contains(query));
         all.map(|(path, line, _, name)| (path.to_owned(), line, name.to_owned())).collect()
     }
 
     /// What is wrong with a file.
-    pub fn findings(&self, tree: &Tree, document: &str) -> Vec<Finding> {
+    pub(crate) fn findings(&self, tree: &Tree, document: &str) -> Vec<Finding> {
         let Some(text) = tree.get(document) else { return vec![] };
         let wrong = words(text).filter_map(|(line, verb, name)| match verb {
             "bad" => Some(Finding { line, severity: 1, source: "check", message: format!("bad {name}") }),
@@ -172,14 +172,14 @@ impl Project {
 }
 
 /// What the linter says of a file.
-pub fn lint(tree: &Tree, document: &str) -> Vec<Finding> {
+pub(crate) fn lint(tree: &Tree, document: &str) -> Vec<Finding> {
     let Some(text) = tree.get(document) else { return vec![] };
     let todo = words(text).filter(|(_, verb, _)| *verb == "todo");
     todo.map(|(line, _, name)| Finding { line, severity: 3, source: "lint", message: format!("todo {name}") }).collect()
 }
 
 /// The project that a file belongs to, if the workspace's files are these.
-pub fn project_of(tree: &Tree, path: &str) -> Project {
+pub(crate) fn project_of(tree: &Tree, path: &str) -> Project {
     if path.ends_with(".other") {
         return project_at(tree, "other", "");
     }
@@ -188,13 +188,13 @@ pub fn project_of(tree: &Tree, path: &str) -> Project {
 }
 
 /// The project of a server for one ending that was started in a folder.
-pub fn project_at(tree: &Tree, ending: &'static str, folder: &str) -> Project {
+pub(crate) fn project_at(tree: &Tree, ending: &'static str, folder: &str) -> Project {
     let parts = ending == "fake" && folder.is_empty() && tree.contains_key(MARKER);
     Project { folder: folder.to_owned(), ending, without: if parts { NESTED } else { "" } }
 }
 
 /// The true answer, as comparable lines in the order of the contract; `None` if the document isn't there or the line isn't.
-pub fn truth(tree: &Tree, asked: &Asked) -> Option<Vec<String>> {
+pub(crate) fn truth(tree: &Tree, asked: &Asked) -> Option<Vec<String>> {
     let named = |file: &str, line: usize| {
         let text = tree.get(file)?;
         (line <= text.lines().count()).then(|| (project_of(tree, file), name_at(text, line).unwrap_or("").to_owned()))
@@ -285,7 +285,7 @@ fn best_first(tree: &Tree, query: &str) -> Vec<String> {
 }
 
 /// A function as a line.
-pub fn told_function((path, line, name): &Function) -> String {
+pub(crate) fn told_function((path, line, name): &Function) -> String {
     format!("{path}:{line} {name}")
 }
 
@@ -294,12 +294,12 @@ fn told_calls(calls: Calls) -> Vec<String> {
 }
 
 /// A caller or a callee as a line.
-pub fn told_call(function: &Function, lines: impl Iterator<Item = usize>) -> String {
+pub(crate) fn told_call(function: &Function, lines: impl Iterator<Item = usize>) -> String {
     let lines: Vec<String> = lines.map(|line| line.to_string()).collect();
     format!("{} at {}", told_function(function), lines.join(","))
 }
 
 /// A finding as a line.
-pub fn said(finding: &Finding) -> String {
+pub(crate) fn said(finding: &Finding) -> String {
     format!("{} {} {} {}", finding.line, finding.severity, finding.source, finding.message)
 }

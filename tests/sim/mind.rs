@@ -14,7 +14,7 @@ use crate::stage::Sabotage;
 
 /// What a server knows.
 #[derive(Default)]
-pub struct Mind {
+pub(crate) struct Mind {
     pub index: Tree,
     /// Open documents: version and text.
     pub open: BTreeMap<String, (i64, Arc<str>)>,
@@ -28,7 +28,7 @@ pub struct Mind {
 
 impl Server {
     /// Looks at one file again.
-    pub fn reread(&self, name: &str) {
+    pub(crate) fn reread(&self, name: &str) {
         let found = self.stage.lock().site(self.workspace).read_one(name).filter(|_| self.project.holds(name));
         let mut mind = self.mind.lock();
         match found {
@@ -38,7 +38,7 @@ impl Server {
     }
 
     /// Reads all its files, after its watches were registered.
-    pub fn read_all(self: &Arc<Self>) {
+    pub(crate) fn read_all(self: &Arc<Self>) {
         let mut tree = self.stage.lock().site(self.workspace).read(&self.project.folder);
         tree.retain(|path, _| self.project.holds(path));
         self.note(format!("reads {} files", tree.len()));
@@ -47,7 +47,7 @@ impl Server {
     }
 
     /// Tells that it indexes. At a start it registers its watches, and reads the disk once that was answered.
-    pub fn begin_indexing(self: &Arc<Self>, at_start: bool) {
+    pub(crate) fn begin_indexing(self: &Arc<Self>, at_start: bool) {
         {
             let mut mind = self.mind.lock();
             mind.indexing = true;
@@ -89,13 +89,13 @@ impl Server {
     }
 
     /// Goes back to indexing.
-    pub fn index_again(self: &Arc<Self>) {
+    pub(crate) fn index_again(self: &Arc<Self>) {
         self.note("indexes again");
         self.begin_indexing(false);
     }
 
     /// What it answers from what it knows; half of that while it indexes.
-    pub fn compute(&self, method: &str, params: &Value) -> Value {
+    pub(crate) fn compute(&self, method: &str, params: &Value) -> Value {
         let tree = self.known();
         let mut stage = self.stage.lock();
         answers::answer(self, &mut stage, &tree, method, params)
@@ -117,7 +117,7 @@ impl Server {
     }
 
     /// Pushes the diagnostics of all open documents, soon.
-    pub fn push_all(self: &Arc<Self>) {
+    pub(crate) fn push_all(self: &Arc<Self>) {
         let (style, wait, stale) = {
             let mut stage = self.stage.lock();
             let profile = stage.profile.clone();

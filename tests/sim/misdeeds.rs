@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use codeyard::lsp::launch::Exit;
+use codeyard_process::launch::Exit;
 use serde_json::{Value, json};
 
 use crate::faults::{self, Fault};
@@ -11,7 +11,7 @@ use crate::wire::framed;
 
 impl Server {
     /// Takes a request, and lets chance decide how it fares.
-    pub fn request(self: &Arc<Self>, id: u64, method: &str, params: Value) {
+    pub(crate) fn request(self: &Arc<Self>, id: u64, method: &str, params: Value) {
         let fault = {
             let mut stage = self.stage.lock();
             stage.lives[self.number].open.insert(id, method.to_owned());

@@ -1,13 +1,13 @@
 //! What kind of world a seed makes: how its servers report, how often they fail, how tight the limits are.
 
-use codeyard::base::limits;
-use codeyard::config::{Config, Sweep};
+use codeyard_base::limits;
+use codeyard_config::{Config, Sweep};
 
 use crate::dice::Dice;
 
 /// How a server gives diagnostics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Diagnosing {
+pub(crate) enum Diagnosing {
     /// It is asked.
     Pulled,
     /// It pushes them with the document's version.
@@ -18,7 +18,7 @@ pub enum Diagnosing {
 
 /// See the module.
 #[derive(Debug, Clone)]
-pub struct Profile {
+pub(crate) struct Profile {
     pub workspaces: usize,
     pub steps: usize,
     pub diagnosing: Diagnosing,
@@ -49,23 +49,23 @@ pub struct Profile {
 }
 
 /// Quarantine of a server that died too often, in seconds.
-pub const QUARANTINE_S: u64 = 40;
+pub(crate) const QUARANTINE_S: u64 = 40;
 /// Longest start, in seconds.
-pub const START_S: u64 = 12;
+pub(crate) const START_S: u64 = 12;
 /// Silence after which a server counts as hung, in seconds.
-pub const HANG_S: u64 = 8;
+pub(crate) const HANG_S: u64 = 8;
 /// First wait after a death, in ms.
-pub const BACKOFF_MS: u64 = 500;
+pub(crate) const BACKOFF_MS: u64 = 500;
 /// Longest wait after a death, in ms.
-pub const BACKOFF_MAX_MS: u64 = 10_000;
+pub(crate) const BACKOFF_MAX_MS: u64 = 10_000;
 /// Restarts in the window.
-pub const MAX_RESTARTS: u64 = 4;
+pub(crate) const MAX_RESTARTS: u64 = 4;
 /// The window, in seconds.
-pub const WINDOW_S: u64 = 60;
+pub(crate) const WINDOW_S: u64 = 60;
 
 impl Profile {
     /// The profile of a seed.
-    pub fn of(seed: u64) -> Self {
+    pub(crate) fn of(seed: u64) -> Self {
         let mut dice = Dice::new(seed, 1);
         let diagnosings = [Diagnosing::Pulled, Diagnosing::Pulled, Diagnosing::Versioned, Diagnosing::Settled];
         Self {
@@ -94,7 +94,7 @@ impl Profile {
     }
 
     /// Puts what is configurable of it into a configuration.
-    pub fn configure(&self, config: &mut Config) {
+    pub(crate) fn configure(&self, config: &mut Config) {
         let limits = &mut config.limits;
         limits.request_timeout_ms = self.timeout_ms;
         limits.max_page_size = self.page_cap;

@@ -20,7 +20,7 @@ struct History {
 
 /// Follows the lives as they begin.
 #[derive(Default)]
-pub struct Rules {
+pub(crate) struct Rules {
     checked: usize,
     histories: BTreeMap<(String, String, String), History>,
 }
@@ -28,7 +28,7 @@ pub struct Rules {
 impl Rules {
     /// Checks the lives that have begun since the last look. `panics` are the times at which workspaces panicked, `replaced`
     /// the kinds and times of servers that the service replaced because of what changed on disk.
-    pub fn check(&mut self, stage: &mut Stage, panics: &[Instant], replaced: &[(String, Instant)]) {
+    pub(crate) fn check(&mut self, stage: &mut Stage, panics: &[Instant], replaced: &[(String, Instant)]) {
         while self.checked < stage.lives.len() {
             let number = self.checked;
             self.checked += 1;
@@ -105,8 +105,8 @@ impl History {
 }
 
 /// When no call is under way, no request may be open at a server that listens.
-pub fn nothing_open(stage: &mut Stage) {
-    let (sweeps, keeps_hovers) = (stage.profile.sweep == codeyard::config::Sweep::All, stage.profile.keeps_hovers);
+pub(crate) fn nothing_open(stage: &mut Stage) {
+    let (sweeps, keeps_hovers) = (stage.profile.sweep == codeyard_config::Sweep::All, stage.profile.keeps_hovers);
     let excused = |method: &str| {
         sweeps && method == "textDocument/diagnostic"
             || keeps_hovers && method == "textDocument/hover"

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use codeyard::base::blocking;
+use codeyard_base::blocking;
 
 use crate::dice::Dice;
 use crate::profile::Profile;
@@ -15,7 +15,7 @@ use crate::world::World;
 const TAIL: usize = 80;
 
 /// What a seed came to.
-pub struct Ran {
+pub(crate) struct Ran {
     pub seed: u64,
     pub transcript: Vec<String>,
     pub seen: BTreeMap<String, u64>,
@@ -24,7 +24,7 @@ pub struct Ran {
 
 impl Ran {
     /// What is printed of a seed that failed.
-    pub fn report(&self) -> String {
+    pub(crate) fn report(&self) -> String {
         let from = self.transcript.len().saturating_sub(TAIL);
         format!(
             "seed {} failed:\n  {}\n\nthe end of its transcript:\n{}\n\nreplay it:\n  CODEYARD_SIM_SEED={} cargo test --test sim one_seed -- --nocapture\n",
@@ -37,12 +37,12 @@ impl Ran {
 }
 
 /// Runs one seed.
-pub fn run(seed: u64) -> Ran {
+pub(crate) fn run(seed: u64) -> Ran {
     run_with(seed, Sabotage::Nothing)
 }
 
 /// Runs one seed in a world that is wrong on purpose.
-pub fn run_with(seed: u64, sabotage: Sabotage) -> Ran {
+pub(crate) fn run_with(seed: u64, sabotage: Sabotage) -> Ran {
     // The folder's name has the same length on every machine, because sizes are part of what is answered.
     let folder = tempfile::Builder::new().prefix("sim-").rand_bytes(8).tempdir().unwrap();
     let path = folder.path().canonicalize().unwrap();

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard::lsp::launch::Exit;
+use codeyard_process::launch::Exit;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
@@ -22,13 +22,13 @@ use crate::stage::{Sabotage, Shared};
 use crate::wire::{framed, read_message};
 
 /// What goes out, or the end after all of that went out.
-pub enum Out {
+pub(crate) enum Out {
     Bytes(Vec<u8>),
     End(Exit),
 }
 
 /// See the module.
-pub struct Server {
+pub(crate) struct Server {
     pub number: usize,
     pub workspace: usize,
     pub kind: String,
@@ -44,7 +44,7 @@ pub struct Server {
 
 impl Server {
     /// A server that isn't connected yet.
-    pub fn new(
+    pub(crate) fn new(
         number: usize,
         workspace: usize,
         kind: &str,
@@ -69,12 +69,12 @@ impl Server {
     }
 
     /// How it ended, once it has.
-    pub fn exit(&self) -> Option<Exit> {
+    pub(crate) fn exit(&self) -> Option<Exit> {
         *self.exit.lock()
     }
 
     /// Ends it, if it hasn't ended.
-    pub fn finish(&self, exit: Exit) {
+    pub(crate) fn finish(&self, exit: Exit) {
         let first = self.exit.lock().replace(exit).is_none();
         if first {
             let mut stage = self.stage.lock();
@@ -85,21 +85,21 @@ impl Server {
         self.stopped.cancel();
     }
 
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("w{}/{}#{}", self.workspace, self.kind, self.number)
     }
 
-    pub fn is_sabotaged(&self, how: Sabotage) -> bool {
+    pub(crate) fn is_sabotaged(&self, how: Sabotage) -> bool {
         self.stage.lock().sabotage == how
     }
 
-    pub fn note(&self, what: impl std::fmt::Display) {
+    pub(crate) fn note(&self, what: impl std::fmt::Display) {
         let text = format!("{} {what}", self.name());
         self.stage.lock().note(text);
     }
 
     /// Reads and writes until it is stopped.
-    pub async fn run(self: Arc<Self>, pipe: DuplexStream, to_write: mpsc::UnboundedReceiver<Out>) {
+    pub(crate) async fn run(self: Arc<Self>, pipe: DuplexStream, to_write: mpsc::UnboundedReceiver<Out>) {
         let (reader, writer) = tokio::io::split(pipe);
         let both = async {
             tokio::join!(self.read(reader), self.write(writer, to_write));
@@ -235,11 +235,11 @@ impl Server {
     }
 
     /// Asks to be asked again.
-    pub fn refresh(&self) {
+    pub(crate) fn refresh(&self) {
         self.ask("workspace/diagnostic/refresh", json!(null));
     }
 
-    pub fn ask(&self, method: &'static str, params: Value) {
+    pub(crate) fn ask(&self, method: &'static str, params: Value) {
         let id = {
             let mut mind = self.mind.lock();
             let id = mind.asked.keys().next_back().map_or(1, |last| last + 1);
@@ -256,40 +256,40 @@ impl Server {
         }
     }
 
-    pub fn release(&self) {
+    pub(crate) fn release(&self) {
         let held = std::mem::take(&mut self.mind.lock().held);
         for message in held.iter().rev() {
             self.send_answer(message["id"].as_u64().unwrap(), message);
         }
     }
 
-    pub fn reply(&self, id: u64, result: Value) {
+    pub(crate) fn reply(&self, id: u64, result: Value) {
         self.send_answer(id, &json!({"id": id, "result": result}));
         if !self.mind.lock().held.is_empty() {
             self.release();
         }
     }
 
-    pub fn send_answer(&self, id: u64, message: &Value) {
+    pub(crate) fn send_answer(&self, id: u64, message: &Value) {
         self.stage.lock().lives[self.number].open.remove(&id);
         self.send(message);
     }
 
-    pub fn send(&self, message: &Value) {
+    pub(crate) fn send(&self, message: &Value) {
         let mut message = message.clone();
         message["jsonrpc"] = "2.0".into();
         self.bytes(framed(&message));
     }
 
-    pub fn bytes(&self, bytes: Vec<u8>) {
+    pub(crate) fn bytes(&self, bytes: Vec<u8>) {
         self.out.send(Out::Bytes(bytes)).ok();
     }
 
-    pub fn end(&self, exit: Exit) {
+    pub(crate) fn end(&self, exit: Exit) {
         self.out.send(Out::End(exit)).ok();
     }
 
-    pub fn later(self: &Arc<Self>, ms: u64, work: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn later(self: &Arc<Self>, ms: u64, work: impl Future<Output = ()> + Send + 'static) {
         let server = self.clone();
         tokio::spawn(async move {
             let work = async {

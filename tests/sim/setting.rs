@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use codeyard::config::{Config, SyntacticMode, SyntacticSection};
+use codeyard_config::{Config, SyntacticMode, SyntacticSection};
 
 use crate::dice::Dice;
 use crate::profile::{Diagnosing, Profile};
 use crate::site::{Site, lines};
 
 /// The files of a workspace at the beginning.
-pub fn site(root: &Path, number: usize, dice: &mut Dice) -> Site {
+pub(crate) fn site(root: &Path, number: usize, dice: &mut Dice) -> Site {
     let mut site = Site::new(root.to_path_buf());
     if number == 0 {
         site.write("sub/project.mod", "", false);
@@ -22,7 +22,7 @@ pub fn site(root: &Path, number: usize, dice: &mut Dice) -> Site {
 }
 
 /// The kinds of servers, and what the profile says of the rest.
-pub fn configuration(profile: &Profile) -> Config {
+pub(crate) fn configuration(profile: &Profile) -> Config {
     let mut config = Config {
         languages: "fake = { extensions = [\"fake\"] }\nother = { extensions = [\"other\"] }".parse().unwrap(),
         // What isn't simulated doesn't answer.

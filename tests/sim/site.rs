@@ -6,13 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codeyard::model::uri::encode_path;
+use codeyard_model::uri::encode_path;
 
 use crate::dice::Dice;
 use crate::language::{NAMES, Tree};
 
 /// See the module.
-pub struct Site {
+pub(crate) struct Site {
     pub root: PathBuf,
     history: Vec<Arc<Tree>>,
     revision: u64,
@@ -20,7 +20,7 @@ pub struct Site {
 
 impl Site {
     /// An empty folder, made here.
-    pub fn new(root: PathBuf) -> Self {
+    pub(crate) fn new(root: PathBuf) -> Self {
         for folder in ["sub", "deep/er"] {
             fs::create_dir_all(root.join(folder)).unwrap();
         }
@@ -28,47 +28,47 @@ impl Site {
     }
 
     /// The number of the present state.
-    pub fn version(&self) -> usize {
+    pub(crate) fn version(&self) -> usize {
         self.history.len() - 1
     }
 
     /// The present files.
-    pub fn tree(&self) -> Arc<Tree> {
+    pub(crate) fn tree(&self) -> Arc<Tree> {
         self.history[self.version()].clone()
     }
 
     /// The files as they were.
-    pub fn tree_at(&self, version: usize) -> &Arc<Tree> {
+    pub(crate) fn tree_at(&self, version: usize) -> &Arc<Tree> {
         &self.history[version]
     }
 
     /// The URI of a path below the root.
-    pub fn uri(&self, name: &str) -> String {
+    pub(crate) fn uri(&self, name: &str) -> String {
         encode_path(&self.root.join(name))
     }
 
     /// The path below the root that a URI names.
-    pub fn name_of(&self, uri: &str) -> Option<String> {
+    pub(crate) fn name_of(&self, uri: &str) -> Option<String> {
         let root = format!("{}/", encode_path(&self.root));
         uri.strip_prefix(&root).map(str::to_owned)
     }
 
     /// What is on disk below `folder`, as a server reads it: sources only, no links.
-    pub fn read(&self, folder: &str) -> Tree {
+    pub(crate) fn read(&self, folder: &str) -> Tree {
         let mut found = Tree::new();
         walk(&self.root, &self.root.join(folder), &mut found);
         found
     }
 
     /// One file as it is on disk.
-    pub fn read_one(&self, name: &str) -> Option<Arc<str>> {
+    pub(crate) fn read_one(&self, name: &str) -> Option<Arc<str>> {
         let path = self.root.join(name);
         let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
         is_file.then(|| fs::read_to_string(&path).ok().map(Arc::from)).flatten()
     }
 
     /// Writes a file. `atomically`: a new one takes its place, as editors do.
-    pub fn write(&mut self, name: &str, lines: &str, atomically: bool) {
+    pub(crate) fn write(&mut self, name: &str, lines: &str, atomically: bool) {
         self.revision += 1;
         let text = format!("# rev {}\n{lines}", self.revision);
         let path = self.root.join(name);
@@ -84,13 +84,13 @@ impl Site {
     }
 
     /// Deletes a file.
-    pub fn remove(&mut self, name: &str) {
+    pub(crate) fn remove(&mut self, name: &str) {
         fs::remove_file(self.root.join(name)).unwrap();
         self.note(|tree| drop(tree.remove(name)));
     }
 
     /// Gives a file another name, whatever had it before.
-    pub fn rename(&mut self, from: &str, to: &str) {
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
         let target = self.root.join(to);
         fs::create_dir_all(target.parent().unwrap()).unwrap();
         fs::rename(self.root.join(from), &target).unwrap();
@@ -102,7 +102,7 @@ impl Site {
     }
 
     /// Deletes all files below a folder; the folder stays.
-    pub fn clear_folder(&mut self, folder: &str) {
+    pub(crate) fn clear_folder(&mut self, folder: &str) {
         let below = format!("{folder}/");
         for name in self.tree().keys().filter(|path| path.starts_with(&below)) {
             fs::remove_file(self.root.join(name)).unwrap();
@@ -117,7 +117,7 @@ impl Site {
     }
 
     /// One change that chance chooses; what was done, for the transcript.
-    pub fn change(&mut self, dice: &mut Dice) -> String {
+    pub(crate) fn change(&mut self, dice: &mut Dice) -> String {
         let tree = self.tree();
         let sources: Vec<String> = tree.keys().filter(|path| !path.ends_with(".mod")).cloned().collect();
         let fresh =
@@ -164,7 +164,7 @@ impl Site {
 }
 
 /// Lines of a source file.
-pub fn lines(dice: &mut Dice) -> String {
+pub(crate) fn lines(dice: &mut Dice) -> String {
     let count = if dice.chance(6) { 60 } else { dice.range(2, 12) };
     let verbs = [(30, "def"), (45, "use"), (10, "bad"), (10, "todo"), (5, "just")];
     (0..count).map(|_| format!("{} {}\n", dice.weighted(&verbs), dice.pick(&NAMES))).collect()

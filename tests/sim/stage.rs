@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use codeyard::base::digest::sha256hex;
+use codeyard_base::digest::sha256hex;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -15,11 +15,11 @@ use crate::profile::Profile;
 use crate::site::Site;
 
 /// Everybody's hold on the stage.
-pub type Shared = Arc<Mutex<Stage>>;
+pub(crate) type Shared = Arc<Mutex<Stage>>;
 
 /// What a world does wrong on purpose, to prove that it would be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sabotage {
+pub(crate) enum Sabotage {
     Nothing,
     /// Servers don't hear of changes: as if they weren't told.
     DeafToChanges,
@@ -35,7 +35,7 @@ pub enum Sabotage {
 
 /// One life of a fake server.
 #[derive(Debug)]
-pub struct Life {
+pub(crate) struct Life {
     /// Workspace and kind.
     pub label: String,
     /// Project folder below the root, and which life of the workspace's configuration it belongs to.
@@ -60,7 +60,7 @@ pub struct Life {
 }
 
 /// See the module.
-pub struct Stage {
+pub(crate) struct Stage {
     pub sites: Vec<Site>,
     pub profile: Profile,
     /// Chance of the servers' faults.
@@ -82,7 +82,7 @@ pub struct Stage {
 
 impl Stage {
     /// An empty stage; `base` is the text that differs between two runs of one seed.
-    pub fn new(seed: u64, profile: Profile, base: String) -> Self {
+    pub(crate) fn new(seed: u64, profile: Profile, base: String) -> Self {
         Self {
             sites: vec![],
             profile,
@@ -101,47 +101,47 @@ impl Stage {
     }
 
     /// Notes an event in the transcript.
-    pub fn note(&mut self, event: impl AsRef<str>) {
+    pub(crate) fn note(&mut self, event: impl AsRef<str>) {
         let at = self.began.elapsed();
         let text = event.as_ref().replace(&self.base, "<base>");
         self.transcript.push(format!("{:>12.3} {text}", at.as_secs_f64() * 1000.0));
     }
 
     /// Notes that something was covered.
-    pub fn cover(&mut self, what: impl Into<String>) {
+    pub(crate) fn cover(&mut self, what: impl Into<String>) {
         *self.seen.entry(what.into()).or_default() += 1;
     }
 
     /// Something that must never be.
-    pub fn wrong(&mut self, what: impl Into<String>) {
+    pub(crate) fn wrong(&mut self, what: impl Into<String>) {
         let what = what.into();
         self.note(format!("WRONG {what}"));
         self.wrong.push(what.replace(&self.base, "<base>"));
     }
 
     /// A short digest of a message, the same in each run.
-    pub fn digest(&self, value: &Value) -> String {
+    pub(crate) fn digest(&self, value: &Value) -> String {
         let text = value.to_string().replace(&self.base, "<base>");
         sha256hex(text)[..10].to_owned()
     }
 
     /// The transcript so far.
-    pub fn transcript(&self) -> &[String] {
+    pub(crate) fn transcript(&self) -> &[String] {
         &self.transcript
     }
 
     /// The folder that everything of this world is in.
-    pub fn base(&self) -> &str {
+    pub(crate) fn base(&self) -> &str {
         &self.base
     }
 
     /// The site of a workspace.
-    pub fn site(&mut self, workspace: usize) -> &mut Site {
+    pub(crate) fn site(&mut self, workspace: usize) -> &mut Site {
         &mut self.sites[workspace]
     }
 }
 
 /// The number in a workspace's name.
-pub fn number_of(name: &str) -> usize {
+pub(crate) fn number_of(name: &str) -> usize {
     name.trim_start_matches('w').chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0)
 }

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-use codeyard::telemetry::{CallRecord, Counts, Metrics};
+use codeyard_telemetry::{CallRecord, Counts, Metrics};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// See the module.
 #[derive(Default)]
-pub struct Trap {
+pub(crate) struct Trap {
     pub counts: Counts,
     pub armed: AtomicBool,
     /// When workspaces panicked.
@@ -40,7 +40,7 @@ impl Metrics for Trap {
 
 impl Trap {
     /// Calls that were counted as ended.
-    pub fn ended(&self) -> u64 {
+    pub(crate) fn ended(&self) -> u64 {
         self.counts.calls().values().sum()
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use codeyard::base::limits;
-use codeyard::gateway::service::Reply;
-use codeyard::model::error::ErrorCode;
+use codeyard_base::limits;
+use codeyard_gateway::service::Reply;
+use codeyard_model::error::ErrorCode;
 use serde_json::Value;
 
 use crate::call::{Bad, Call, Chain, Done, Page, entries, error_in, error_of, offset_of};
@@ -17,7 +17,7 @@ const GRACE_MS: u64 = 10;
 
 /// What happened in the world that explains an error.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Known {
+pub(crate) struct Known {
     /// Something panicked while the call was under way, or the workspace was taken away.
     pub upset: bool,
     /// The workspace was configured when it was asked.
@@ -27,7 +27,7 @@ pub struct Known {
 }
 
 /// What a good answer leaves behind.
-pub struct Judged {
+pub(crate) struct Judged {
     /// For the transcript.
     pub said: String,
     /// More pages can be asked for.
@@ -36,7 +36,7 @@ pub struct Judged {
 }
 
 /// Judges one answer; what is wrong goes to the stage.
-pub fn judge(stage: &mut Stage, call: &Call, done: &Done, known: Known) -> Judged {
+pub(crate) fn judge(stage: &mut Stage, call: &Call, done: &Done, known: Known) -> Judged {
     let took = done.at.saturating_duration_since(call.began);
     if took > Duration::from_millis(call.limits.timeout_ms + GRACE_MS) {
         stage.wrong(format!("call {} took {} ms", call.number, took.as_millis()));

@@ -8,7 +8,7 @@ thread_local! {
 }
 
 /// From now on panics on this thread are gathered instead of printed.
-pub fn listen() {
+pub(crate) fn listen() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let before = std::panic::take_hook();
@@ -31,13 +31,13 @@ pub fn listen() {
 }
 
 /// The panics since the last look that weren't meant.
-pub fn unmeant() -> Vec<String> {
+pub(crate) fn unmeant() -> Vec<String> {
     let all = HEARD.with(|heard| heard.borrow_mut().as_mut().map(std::mem::take).unwrap_or_default());
     all.into_iter().filter(|text| !text.starts_with("meant to panic")).collect()
 }
 
 /// Panics are printed again; those that weren't looked at yet.
-pub fn deaf() -> Vec<String> {
+pub(crate) fn deaf() -> Vec<String> {
     let left = unmeant();
     HEARD.with(|heard| *heard.borrow_mut() = None);
     left

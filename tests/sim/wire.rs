@@ -4,13 +4,13 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, DuplexStream, ReadHalf};
 
 /// A message with its header.
-pub fn framed(message: &Value) -> Vec<u8> {
+pub(crate) fn framed(message: &Value) -> Vec<u8> {
     let body = message.to_string();
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
 /// The next message of the client; nothing at the end.
-pub async fn read_message(reader: &mut BufReader<ReadHalf<DuplexStream>>) -> Option<Value> {
+pub(crate) async fn read_message(reader: &mut BufReader<ReadHalf<DuplexStream>>) -> Option<Value> {
     let mut length = None;
     loop {
         let mut line = String::new();

@@ -7,19 +7,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard::base::ids::WorkspaceName;
-use codeyard::base::limits;
-use codeyard::config::{Config, Prewarm, WorkspaceConfig};
-use codeyard::engine::programs::Programs;
-use codeyard::engine::start::{Engine, EngineParts};
-use codeyard::engine::workspace::WorkspaceHealth;
-use codeyard::engine::workspace_setup::Shared as EngineShared;
-use codeyard::gateway::router::Gateway;
-use codeyard::gateway::service::Service;
-use codeyard::lsp::frame::FrameBudget;
-use codeyard::store::StateDir;
-use codeyard::telemetry::Telemetry;
-use codeyard::watch::Watcher;
+use codeyard_base::ids::WorkspaceName;
+use codeyard_base::limits;
+use codeyard_config::{Config, Prewarm, WorkspaceConfig};
+use codeyard_engine::programs::Programs;
+use codeyard_engine::start::{Engine, EngineParts};
+use codeyard_engine::workspace::WorkspaceHealth;
+use codeyard_engine::workspace_setup::Shared as EngineShared;
+use codeyard_files::watch::Watcher;
+use codeyard_gateway::router::Gateway;
+use codeyard_gateway::service::Service;
+use codeyard_lsp::frame::FrameBudget;
+use codeyard_state::store::StateDir;
+use codeyard_telemetry::Telemetry;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 
@@ -36,7 +36,7 @@ use crate::verdict::{self, Known};
 use crate::watchdog;
 
 /// See the module.
-pub struct World {
+pub(crate) struct World {
     pub stage: Shared,
     pub dice: Dice,
     pub fleet: Arc<Fleet>,
@@ -66,7 +66,7 @@ pub struct World {
 
 impl World {
     /// A world with its service running. `folder` is its own.
-    pub async fn open(seed: u64, folder: PathBuf) -> Self {
+    pub(crate) async fn open(seed: u64, folder: PathBuf) -> Self {
         let profile = Profile::of(seed);
         let mut dice = Dice::new(seed, 3);
         let mut stage = Stage::new(seed, profile.clone(), folder.to_string_lossy().into_owned());
@@ -127,20 +127,20 @@ impl World {
         world
     }
 
-    pub fn engine(&self) -> &Engine {
+    pub(crate) fn engine(&self) -> &Engine {
         self.engine.as_ref().unwrap()
     }
 
-    pub fn note(&self, event: impl AsRef<str>) {
+    pub(crate) fn note(&self, event: impl AsRef<str>) {
         self.stage.lock().note(event);
     }
 
-    pub fn cover(&self, what: impl Into<String>) {
+    pub(crate) fn cover(&self, what: impl Into<String>) {
         self.stage.lock().cover(what);
     }
 
     /// Puts a workspace into the configuration.
-    pub fn add_workspace(&mut self, number: usize) {
+    pub(crate) fn add_workspace(&mut self, number: usize) {
         let stage = self.stage.lock();
         let name = WorkspaceName::new(&format!("w{number}")).unwrap();
         let mut workspace = WorkspaceConfig::new(name, vec![stage.sites[number].root.clone()]);
@@ -151,7 +151,7 @@ impl World {
     }
 
     /// Takes the configuration over.
-    pub async fn configure(&mut self) {
+    pub(crate) async fn configure(&mut self) {
         let done = self.engine().configure(self.config.clone()).await.unwrap();
         self.note(format!("configured: {done:?}"));
         if !done.failed.is_empty() {
@@ -163,7 +163,7 @@ impl World {
     }
 
     /// Begins a call.
-    pub fn call(&mut self, workspace: usize, asked: Asked, size: usize, page: Page, bad: Option<Bad>) {
+    pub(crate) fn call(&mut self, workspace: usize, asked: Asked, size: usize, page: Page, bad: Option<Bad>) {
         let number = self.started as usize;
         self.started += 1;
         let (began, tool) = (Instant::now(), tool_of(&asked));
@@ -209,7 +209,7 @@ impl World {
     }
 
     /// Takes a call back.
-    pub fn cancel(&mut self, index: usize) {
+    pub(crate) fn cancel(&mut self, index: usize) {
         let call = self.calls.remove(index);
         self.restless = Instant::now();
         let is_done = self.done.lock().iter().any(|done| done.number == call.number);
@@ -220,7 +220,7 @@ impl World {
     }
 
     /// Lets time pass.
-    pub async fn pass(&mut self) {
+    pub(crate) async fn pass(&mut self) {
         match self.dice.weighted(&[(32, 0), (34, 1), (18, 2), (10, 3), (5, 4), (1, 5)]) {
             0 => {
                 for _ in 0..self.dice.below(60) {
@@ -236,7 +236,7 @@ impl World {
     }
 
     /// Everything that must hold now.
-    pub fn check(&mut self) {
+    pub(crate) fn check(&mut self) {
         for panic in watchdog::unmeant() {
             self.stage.lock().wrong(format!("panicked: {panic}"));
         }
@@ -323,7 +323,7 @@ impl World {
             {
                 let (asking, name) = (self.asking.clone(), handle.name.to_string());
                 let (asked, health) =
-                    (handle.actor.send(codeyard::engine::workspace::GetWorkspaceHealth), self.health.clone());
+                    (handle.actor.send(codeyard_engine::workspace::GetWorkspaceHealth), self.health.clone());
                 tokio::spawn(async move {
                     if let Ok(Some(found)) = asked.await {
                         health.lock().push(found);
@@ -349,7 +349,7 @@ impl World {
     }
 
     /// Ends the world: nothing may be left.
-    pub async fn close(mut self) -> Shared {
+    pub(crate) async fn close(mut self) -> Shared {
         while !self.calls.is_empty() {
             self.cancel(0);
         }

@@ -12,10 +12,10 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use codeyard::engine::conceal::conceal;
-use codeyard::lsp::install::{Installer, Located};
-use codeyard::lsp::registry::{Launch, Places, Registry};
-use codeyard::model::roots::RootSet;
+use codeyard_engine::conceal::conceal;
+use codeyard_lsp::install::{Installer, Located};
+use codeyard_lsp::registry::{Launch, Places, Registry};
+use codeyard_model::roots::RootSet;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const QUIET: Duration = Duration::from_millis(1_500);
 
 /// A started server.
-pub struct Bare {
+pub(crate) struct Bare {
     child: Child,
     input: ChildStdin,
     messages: Receiver<Value>,
@@ -49,7 +49,7 @@ pub struct Bare {
 
 impl Bare {
     /// Starts the registry's server of this kind for `root` and shakes hands. `encodings` are offered in this order.
-    pub fn start(kind: &str, root: &Path, encodings: &[&str]) -> Self {
+    pub(crate) fn start(kind: &str, root: &Path, encodings: &[&str]) -> Self {
         let registry = Registry::builtin();
         let server = &registry.servers[kind];
         let located = Installer::with_servers_dir(servers_dir()).locate(kind, server, None);
@@ -139,13 +139,13 @@ impl Bare {
     }
 
     /// Whether it said at the start that it answers this, such as `hoverProvider`.
-    pub fn offers(&self, provider: &str) -> bool {
+    pub(crate) fn offers(&self, provider: &str) -> bool {
         let said = &self.capabilities[provider];
         said.is_object() || said == true
     }
 
     /// Opens a file as it is on disk, once.
-    pub fn open(&mut self, path: &Path) {
+    pub(crate) fn open(&mut self, path: &Path) {
         if self.open.contains_key(path) {
             return;
         }
@@ -156,12 +156,12 @@ impl Bare {
     }
 
     /// Waits until no progress has been reported for a while.
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         while self.pump(if self.running.is_empty() { QUIET } else { PATIENCE }) {}
     }
 
     /// The canonical answer in the contract's shape, without a summary.
-    pub fn answer(&mut self, ask: &Ask) -> Value {
+    pub(crate) fn answer(&mut self, ask: &Ask) -> Value {
         if let Some(path) = ask.path() {
             self.open(path);
         }
@@ -195,7 +195,7 @@ impl Bare {
     }
 
     /// A document's diagnostics, columns in UTF-16, in the server's order.
-    pub fn diagnostics(&mut self, path: &Path) -> Vec<Value> {
+    pub(crate) fn diagnostics(&mut self, path: &Path) -> Vec<Value> {
         self.open(path);
         let raw = if self.pulls {
             let params = json!({"textDocument": {"uri": uri_of(path)}});
@@ -215,7 +215,14 @@ impl Bare {
     }
 
     /// The raw answer to a request about a position, whose column counts UTF-16 units.
-    pub fn at(&mut self, method: &str, path: &Path, line: usize, character: usize, declaration: Option<bool>) -> Value {
+    pub(crate) fn at(
+        &mut self,
+        method: &str,
+        path: &Path,
+        line: usize,
+        character: usize,
+        declaration: Option<bool>,
+    ) -> Value {
         let character = column(path, line, character, "utf-16", &self.encoding);
         let position = json!({"line": line, "character": character});
         let mut params = json!({"textDocument": {"uri": uri_of(path)}, "position": position});
@@ -226,7 +233,7 @@ impl Bare {
     }
 
     /// Locations in UTF-16, sorted, without duplicates, those inside the root.
-    pub fn locations(&self, raw: &Value) -> Vec<Value> {
+    pub(crate) fn locations(&self, raw: &Value) -> Vec<Value> {
         let mut found = Vec::new();
         for entry in list(raw) {
             let target = entry.get("targetUri").is_some();
@@ -313,13 +320,13 @@ impl Bare {
     }
 
     /// The real path that a URI names, if it's a file inside the root.
-    pub fn inside(&self, uri: &str) -> Option<PathBuf> {
+    pub(crate) fn inside(&self, uri: &str) -> Option<PathBuf> {
         let path = fs::canonicalize(path_of(uri)?).ok()?;
         (path.starts_with(&self.root) && path.is_file()).then_some(path)
     }
 
     /// A range with its columns in UTF-16.
-    pub fn range(&self, path: &Path, range: &Value) -> Value {
+    pub(crate) fn range(&self, path: &Path, range: &Value) -> Value {
         let convert = |place: &Value| {
             let number = |name: &str| usize::try_from(place[name].as_u64().expect("a number")).expect("small");
             let line = number("line");
@@ -329,7 +336,7 @@ impl Bare {
     }
 
     /// Sends a request and waits for its answer; asks again while the server says that something changed meanwhile.
-    pub fn request(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
         for _ in 0..50 {
             self.next_id += 1;
             let id = self.next_id;
@@ -428,7 +435,7 @@ impl Drop for Bare {
 }
 
 /// What a hover says that isn't blank, each part with its kind, in the server's order.
-pub fn fragments(raw: &Value) -> Vec<(&'static str, String)> {
+pub(crate) fn fragments(raw: &Value) -> Vec<(&'static str, String)> {
     let mut contents = Vec::new();
     let mut take = |part: &Value| {
         let (kind, value) = match (part.as_str(), part["kind"].as_str(), part["language"].as_str()) {
@@ -454,7 +461,7 @@ pub fn fragments(raw: &Value) -> Vec<(&'static str, String)> {
 
 /// Diagnostics by the contract: normalised, sorted, without duplicates, the first 200.
 /// Paths outside the root are concealed as the product conceals them, which has a test of its own.
-pub fn canonical_diagnostics(root: &Path, path: &Path, raw: Vec<Value>) -> Vec<Value> {
+pub(crate) fn canonical_diagnostics(root: &Path, path: &Path, raw: Vec<Value>) -> Vec<Value> {
     let roots = RootSet::of_real_paths(vec![root.into()], vec![]);
     let uri = uri_of(path);
     let mut found = Vec::new();
@@ -525,7 +532,7 @@ fn column(path: &Path, line: usize, column: usize, from: &str, to: &str) -> usiz
 }
 
 /// The entries of a list, of one entry alone, or of nothing.
-pub fn list(value: &Value) -> Vec<Value> {
+pub(crate) fn list(value: &Value) -> Vec<Value> {
     match value {
         Value::Null => vec![],
         Value::Array(items) => items.clone(),
@@ -534,18 +541,18 @@ pub fn list(value: &Value) -> Vec<Value> {
 }
 
 /// A text that says something.
-pub fn text(value: &Value) -> Option<String> {
+pub(crate) fn text(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.is_empty()).map(String::from)
 }
 
 /// A range as it is sorted.
-pub fn key(range: &Value) -> [u64; 4] {
+pub(crate) fn key(range: &Value) -> [u64; 4] {
     let number = |end: &str, name: &str| range[end][name].as_u64().expect("a number");
     [number("start", "line"), number("start", "character"), number("end", "line"), number("end", "character")]
 }
 
 /// A range as it is written.
-pub fn unkey(key: [u64; 4]) -> Value {
+pub(crate) fn unkey(key: [u64; 4]) -> Value {
     json!({"start": {"line": key[0], "character": key[1]}, "end": {"line": key[2], "character": key[3]}})
 }
 
@@ -560,7 +567,7 @@ fn id(text: &str) -> String {
 }
 
 /// A path as the contract spells URIs.
-pub fn uri_of(path: &Path) -> String {
+pub(crate) fn uri_of(path: &Path) -> String {
     let mut uri = String::from("file://");
     for byte in path.to_str().expect("UTF-8").bytes() {
         match byte {

@@ -17,7 +17,7 @@ use super::mcp::{Mcp, until};
 use super::real_servers::{files_below, servers_dir};
 
 /// A running `codeyard serve`.
-pub struct Yard {
+pub(crate) struct Yard {
     child: Child,
     /// Where it listens.
     pub address: String,
@@ -31,7 +31,7 @@ pub struct Yard {
 
 /// A process, told from a later one with the same id by its start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Process {
+pub(crate) struct Process {
     /// Its id.
     pub pid: u32,
     started: u64,
@@ -39,23 +39,23 @@ pub struct Process {
 
 impl Yard {
     /// Serves a configuration's workspaces on a free port.
-    pub fn serve(configuration: &str) -> Self {
+    pub(crate) fn serve(configuration: &str) -> Self {
         Self::serve_with(configuration, &[])
     }
 
     /// The same with further flags.
-    pub fn serve_with(configuration: &str, flags: &[&str]) -> Self {
+    pub(crate) fn serve_with(configuration: &str, flags: &[&str]) -> Self {
         Self::serve_in(configuration, flags, &[])
     }
 
     /// The same with further environment variables.
-    pub fn serve_in(configuration: &str, flags: &[&str], environment: &[(&str, &str)]) -> Self {
+    pub(crate) fn serve_in(configuration: &str, flags: &[&str], environment: &[(&str, &str)]) -> Self {
         let state = Arc::new(tempfile::Builder::new().prefix("yard").tempdir().expect("a folder"));
         Self::serve_from(state, configuration, flags, environment)
     }
 
     /// The same with the state directory of another one, which has ended.
-    pub fn serve_from(
+    pub(crate) fn serve_from(
         state: Arc<tempfile::TempDir>,
         configuration: &str,
         flags: &[&str],
@@ -94,29 +94,29 @@ impl Yard {
     }
 
     /// A client of the workspace `name`.
-    pub fn client(&self, name: &str) -> Mcp {
+    pub(crate) fn client(&self, name: &str) -> Mcp {
         Mcp::connect(&self.address, &format!("/mcp/{name}"), Some(&self.token))
     }
 
     /// What it has logged.
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         self.stderr.lock().clone()
     }
 
     /// Its process id.
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// All that descends from it now, beside itself; remembered for the end.
-    pub fn descendants(&mut self) -> BTreeSet<Process> {
+    pub(crate) fn descendants(&mut self) -> BTreeSet<Process> {
         let found = descendants(self.child.id());
         self.seen.extend(&found);
         found
     }
 
     /// Those descendants that run the program `name`.
-    pub fn running(&mut self, name: &str) -> Vec<Process> {
+    pub(crate) fn running(&mut self, name: &str) -> Vec<Process> {
         let runs = |process: &Process| {
             let line = command_line(process.pid);
             line.split(' ').next().is_some_and(|program| Path::new(program).file_name().is_some_and(|own| own == name))
@@ -125,12 +125,12 @@ impl Yard {
     }
 
     /// Sends it a signal.
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         signal_to(self.child.id(), signal);
     }
 
     /// Waits for its end.
-    pub fn wait(&mut self) -> ExitStatus {
+    pub(crate) fn wait(&mut self) -> ExitStatus {
         let mut status = None;
         until(20_000, || {
             status = self.child.try_wait().expect("our child");
@@ -140,7 +140,7 @@ impl Yard {
     }
 
     /// Asks it to stop and checks that it does so in order.
-    pub fn stop(mut self) {
+    pub(crate) fn stop(mut self) {
         self.descendants();
         self.signal(Signal::TERM);
         let status = self.wait();
@@ -165,7 +165,7 @@ impl Drop for Yard {
 }
 
 /// A command of the binary, with the tests' servers and this state directory.
-pub fn codeyard(command: &str, state: &Path) -> Command {
+pub(crate) fn codeyard(command: &str, state: &Path) -> Command {
     #[expect(clippy::disallowed_methods, reason = "the binary under test")]
     let mut built = Command::new(env!("CARGO_BIN_EXE_codeyard"));
     built.arg(command).arg("--state-dir").arg(state).env("CODEYARD_SERVERS_DIR", servers_dir());
@@ -173,7 +173,7 @@ pub fn codeyard(command: &str, state: &Path) -> Command {
 }
 
 /// Fails if one of `processes` is alive after `limit_ms`.
-pub fn assert_gone(processes: &BTreeSet<Process>, limit_ms: u64) {
+pub(crate) fn assert_gone(processes: &BTreeSet<Process>, limit_ms: u64) {
     let alive = || processes.iter().filter(|process| is_alive(**process)).map(|process| process.pid);
     if !until(limit_ms, || alive().next().is_none()) {
         let left: Vec<String> = alive().map(|pid| format!("{pid} {}", command_line(pid))).collect();
@@ -182,18 +182,18 @@ pub fn assert_gone(processes: &BTreeSet<Process>, limit_ms: u64) {
 }
 
 /// Sends a signal to one process.
-pub fn signal_to(pid: u32, signal: Signal) {
+pub(crate) fn signal_to(pid: u32, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(pid).expect("a process id")).expect("a process id");
     kill_process(pid, signal).ok();
 }
 
 /// Whether it runs; a process that only waits to be reaped doesn't.
-pub fn is_alive(process: Process) -> bool {
+pub(crate) fn is_alive(process: Process) -> bool {
     stat(process.pid).is_some_and(|(_, started, state)| started == process.started && state != 'Z' && state != 'X')
 }
 
 /// All processes that descend from `root`, without it.
-pub fn descendants(root: u32) -> BTreeSet<Process> {
+pub(crate) fn descendants(root: u32) -> BTreeSet<Process> {
     let mut children: BTreeMap<u32, Vec<Process>> = BTreeMap::new();
     for entry in fs::read_dir("/proc").expect("/proc").flatten() {
         if let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok())
@@ -214,7 +214,7 @@ pub fn descendants(root: u32) -> BTreeSet<Process> {
 }
 
 /// The words a process was started with.
-pub fn command_line(pid: u32) -> String {
+pub(crate) fn command_line(pid: u32) -> String {
     String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()).replace('\0', " ")
 }
 
@@ -226,7 +226,7 @@ fn stat(pid: u32) -> Option<(u32, u64, char)> {
 }
 
 /// Every file below a root with the hash of its content, to see that nothing was written.
-pub fn listing(root: &Path) -> BTreeMap<PathBuf, String> {
+pub(crate) fn listing(root: &Path) -> BTreeMap<PathBuf, String> {
     let hash = |path: &PathBuf| format!("{:x?}", Sha256::digest(fs::read(path).expect("a file")).as_slice());
     files_below(root).into_iter().map(|path| (path.clone(), hash(&path))).collect()
 }

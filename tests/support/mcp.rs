@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// A connection with a session.
-pub struct Mcp {
+pub(crate) struct Mcp {
     stream: BufReader<TcpStream>,
     address: String,
     path: String,
@@ -19,7 +19,7 @@ pub struct Mcp {
 
 /// A JSON-RPC error of a tool.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Failure {
+pub(crate) struct Failure {
     /// The code without its prefix, such as `CAP_EXCEEDED`.
     pub code: String,
     /// `error.data.details`, or null.
@@ -30,14 +30,14 @@ pub struct Failure {
 
 impl Failure {
     /// Whether asking again later makes sense.
-    pub fn is_timeout(&self) -> bool {
+    pub(crate) fn is_timeout(&self) -> bool {
         self.code == "CAP_EXCEEDED" && self.details["reason"] == "timeout"
     }
 }
 
 impl Mcp {
     /// Connects and initialises. `path` is that of the endpoint.
-    pub fn connect(address: &str, path: &str, token: Option<&str>) -> Self {
+    pub(crate) fn connect(address: &str, path: &str, token: Option<&str>) -> Self {
         let authorization = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
         let accept = "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n";
         let headers = format!("Host: {address}\r\n{accept}{authorization}");
@@ -57,7 +57,7 @@ impl Mcp {
     }
 
     /// Calls a tool. The answer is the text of `structuredContent`'s whole response without its id.
-    pub fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, Failure> {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, Failure> {
         let body = self.call_text(tool, arguments);
         let response: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"));
         if let Some(error) = response.get("error") {
@@ -73,18 +73,18 @@ impl Mcp {
     }
 
     /// The body of the answer to a call, as it came. All calls have the id 1.
-    pub fn call_text(&mut self, tool: &str, arguments: &Value) -> String {
+    pub(crate) fn call_text(&mut self, tool: &str, arguments: &Value) -> String {
         self.call_params(&json!({"name": tool, "arguments": arguments}))
     }
 
     /// The same, for these parameters of `tools/call`.
-    pub fn call_params(&mut self, params: &Value) -> String {
+    pub(crate) fn call_params(&mut self, params: &Value) -> String {
         let (_, body) = self.post(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
         body
     }
 
     /// Calls until there is an answer, as often as the server says that time ran out, at most 40 times.
-    pub fn ask(&mut self, tool: &str, arguments: &Value) -> Result<Value, Failure> {
+    pub(crate) fn ask(&mut self, tool: &str, arguments: &Value) -> Result<Value, Failure> {
         for _ in 0..40 {
             match self.call(tool, arguments) {
                 Err(failure) if failure.is_timeout() => {
@@ -97,7 +97,7 @@ impl Mcp {
     }
 
     /// All pages, fetched with these page sizes in turn.
-    pub fn pages(&mut self, tool: &str, arguments: &Value, sizes: &[usize]) -> Result<Vec<Value>, Failure> {
+    pub(crate) fn pages(&mut self, tool: &str, arguments: &Value, sizes: &[usize]) -> Result<Vec<Value>, Failure> {
         let mut items = Vec::new();
         let mut arguments = arguments.clone();
         for size in sizes.iter().cycle() {
@@ -115,7 +115,7 @@ impl Mcp {
     }
 
     /// Ends the session.
-    pub fn end(mut self) {
+    pub(crate) fn end(mut self) {
         let request = format!("DELETE {} HTTP/1.1\r\n{}\r\n", self.path, self.headers);
         self.stream.get_mut().write_all(request.as_bytes()).expect("the server reads");
         let (head, _) = self.read();
@@ -169,13 +169,13 @@ fn dial(address: &str) -> BufReader<TcpStream> {
 }
 
 /// Waits between two attempts.
-pub fn pause(ms: u64) {
+pub(crate) fn pause(ms: u64) {
     #[expect(clippy::disallowed_methods, reason = "the pause between two looks at another process")]
     std::thread::sleep(Duration::from_millis(ms));
 }
 
 /// Looks every 20 ms, at most `limit_ms`, until `done`.
-pub fn until(limit_ms: u64, mut done: impl FnMut() -> bool) -> bool {
+pub(crate) fn until(limit_ms: u64, mut done: impl FnMut() -> bool) -> bool {
     (0..=limit_ms / 20).any(|step| {
         if step > 0 {
             pause(20);

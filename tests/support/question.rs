@@ -10,7 +10,7 @@ use super::real_servers::files_below;
 
 /// A place in a file; the character counts UTF-16 units.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct At {
+pub(crate) struct At {
     /// The file.
     pub path: PathBuf,
     /// From 0.
@@ -23,7 +23,7 @@ pub struct At {
 
 /// A question.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ask {
+pub(crate) enum Ask {
     /// `vscode.lsp.definition`
     Definition(At),
     /// `vscode.lsp.hover`
@@ -40,7 +40,7 @@ pub enum Ask {
 
 impl Ask {
     /// The file it is about.
-    pub fn path(&self) -> Option<&Path> {
+    pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Definition(at) | Self::Hover(at) | Self::References(at, _) => Some(&at.path),
             Self::DocumentSymbols(path) | Self::Diagnostics(path) => Some(path),
@@ -49,7 +49,7 @@ impl Ask {
     }
 
     /// The tool and its arguments.
-    pub fn to_call(&self) -> (&'static str, Value) {
+    pub(crate) fn to_call(&self) -> (&'static str, Value) {
         let at = |at: &At| json!({"uri": uri_of(&at.path), "position": {"line": at.line, "character": at.character}});
         match self {
             Self::Definition(place) => ("vscode.lsp.definition", at(place)),
@@ -66,14 +66,14 @@ impl Ask {
     }
 
     /// Whether the tool's answer has pages.
-    pub fn is_paged(&self) -> bool {
+    pub(crate) fn is_paged(&self) -> bool {
         matches!(self, Self::References(..) | Self::WorkspaceSymbols(_))
     }
 }
 
 /// How many questions of each sort.
 #[derive(Debug, Clone, Copy)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Definitions, and as many hovers.
     pub places: usize,
     /// References, each asked twice.
@@ -85,7 +85,7 @@ pub struct Counts {
 }
 
 /// Questions about the files below `root` with one of these endings, grouped by file.
-pub fn draw(root: &Path, endings: &[&str], counts: Counts, seed: u64) -> Vec<Ask> {
+pub(crate) fn draw(root: &Path, endings: &[&str], counts: Counts, seed: u64) -> Vec<Ask> {
     let files = source_files(root, endings);
     let all: Vec<At> = files.iter().flat_map(|path| identifiers(path)).collect();
     let mut dice = Dice(seed);
@@ -111,7 +111,7 @@ pub fn draw(root: &Path, endings: &[&str], counts: Counts, seed: u64) -> Vec<Ask
 }
 
 /// Files below `root` with one of these endings, sorted.
-pub fn source_files(root: &Path, endings: &[&str]) -> Vec<PathBuf> {
+pub(crate) fn source_files(root: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut files = files_below(root);
     files.retain(|path| path.extension().is_some_and(|ending| endings.iter().any(|wanted| ending == *wanted)));
     files
@@ -119,7 +119,7 @@ pub fn source_files(root: &Path, endings: &[&str]) -> Vec<PathBuf> {
 
 /// The identifiers of a file's code: words of letters, digits and `_` that don't begin with a digit. Comments are left out
 /// as well as that goes without a parser.
-pub fn identifiers(path: &Path) -> Vec<At> {
+pub(crate) fn identifiers(path: &Path) -> Vec<At> {
     let text = fs::read_to_string(path).expect("UTF-8");
     let mut found = Vec::new();
     let mut in_comment = false;
@@ -154,7 +154,7 @@ pub fn identifiers(path: &Path) -> Vec<At> {
 }
 
 /// The LSP language id of a file of the samples.
-pub fn language_of(path: &Path) -> &'static str {
+pub(crate) fn language_of(path: &Path) -> &'static str {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("py" | "pyi") => "python",
         Some("ts") => "typescript",
@@ -166,11 +166,11 @@ pub fn language_of(path: &Path) -> &'static str {
 }
 
 /// Chance that is the same every time; the number is the seed.
-pub struct Dice(pub u64);
+pub(crate) struct Dice(pub u64);
 
 impl Dice {
     /// One of these.
-    pub fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+    pub(crate) fn pick<T: Clone>(&mut self, from: &[T]) -> T {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

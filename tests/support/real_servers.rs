@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use codeyard::lsp::install::{Installer, Progress, Step};
-use codeyard::lsp::registry::Registry;
+use codeyard_lsp::install::{Installer, Progress, Step};
+use codeyard_lsp::registry::Registry;
 
 /// What the tests of real servers need.
-pub const KINDS: [&str; 5] = ["ty", "ruff", "typescript", "clangd", "typescript-language-server"];
+pub(crate) const KINDS: [&str; 5] = ["ty", "ruff", "typescript", "clangd", "typescript-language-server"];
 
 /// The servers directory, with [`KINDS`] in it.
-pub fn servers_dir() -> &'static Path {
+pub(crate) fn servers_dir() -> &'static Path {
     static READY: OnceLock<PathBuf> = OnceLock::new();
     READY.get_or_init(|| {
         let folder = build_folder().join("codeyard-servers");
@@ -39,7 +39,7 @@ fn build_folder() -> &'static Path {
 
 /// Real code to ask about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Package {
+pub(crate) enum Package {
     /// 22 files of Python.
     Click,
     /// 250 files of TypeScript.
@@ -50,7 +50,7 @@ pub enum Package {
 
 impl Package {
     /// A fresh copy of its sources at `target`, with the project file that its language server wants.
-    pub fn copy_to(self, target: &Path) {
+    pub(crate) fn copy_to(self, target: &Path) {
         copy_tree(&self.fetched(), target);
         match self {
             Self::Click => write(&target.join("pyproject.toml"), "[project]\nname = \"click\"\nversion = \"8.5.1\"\n"),
@@ -129,12 +129,15 @@ fn compile_database(root: &Path) -> String {
 }
 
 /// A fresh copy of a sample workspace at `target`.
-pub fn copy_sample(name: &str, target: &Path) {
-    copy_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/workspaces").join(name), target);
+pub(crate) fn copy_sample(name: &str, target: &Path) {
+    // Tests of several packages of the workspace include this file.
+    let mut folders =
+        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("examples/workspaces"));
+    copy_tree(&folders.find(|folder| folder.is_dir()).expect("the sample workspaces").join(name), target);
 }
 
 /// All files below a folder, sorted; `.git` is left out.
-pub fn files_below(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut waiting = vec![folder.to_path_buf()];
     while let Some(folder) = waiting.pop() {

@@ -15,7 +15,7 @@ use crate::sources::uri;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A conversation.
-pub struct Client {
+pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
     messages: Receiver<Value>,
@@ -28,7 +28,7 @@ pub struct Client {
 
 impl Client {
     /// Starts the server and shakes hands.
-    pub fn start(root: &Path, indexes: &Path, encodings: &[&str]) -> Self {
+    pub(crate) fn start(root: &Path, indexes: &Path, encodings: &[&str]) -> Self {
         let mut client = Self::spawn(indexes);
         let capabilities = json!({
             "general": {"positionEncodings": encodings},
@@ -45,7 +45,7 @@ impl Client {
     }
 
     /// Starts it without a word.
-    pub fn spawn(indexes: &Path) -> Self {
+    pub(crate) fn spawn(indexes: &Path) -> Self {
         #[expect(clippy::disallowed_methods, reason = "the binary under test")]
         let mut command = Command::new(env!("CARGO_BIN_EXE_codeyard"));
         command.arg("syntactic").arg("--index-dir").arg(indexes);
@@ -64,20 +64,20 @@ impl Client {
     }
 
     /// Asks without waiting; the answer is had by its number.
-    pub fn ask(&mut self, method: &str, params: &Value) -> i64 {
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> i64 {
         self.next += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params}));
         self.next
     }
 
     /// Asks and waits: the result, or the error.
-    pub fn request(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
         let id = self.ask(method, params);
         self.answer(id)
     }
 
     /// The answer to a request.
-    pub fn answer(&mut self, id: i64) -> Result<Value, Value> {
+    pub(crate) fn answer(&mut self, id: i64) -> Result<Value, Value> {
         loop {
             let message = match self.messages.recv_timeout(PATIENCE) {
                 Ok(message) => message,
@@ -99,7 +99,7 @@ impl Client {
     }
 
     /// Tells.
-    pub fn notify(&mut self, method: &str, params: &Value) {
+    pub(crate) fn notify(&mut self, method: &str, params: &Value) {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
@@ -111,14 +111,14 @@ impl Client {
     }
 
     /// Leaves in order.
-    pub fn leave(mut self) -> ExitStatus {
+    pub(crate) fn leave(mut self) -> ExitStatus {
         self.request("shutdown", &Value::Null).expect("it agrees");
         self.notify("exit", &Value::Null);
         self.ended()
     }
 
     /// Closes the pipe without a word.
-    pub fn hang_up(mut self) -> ExitStatus {
+    pub(crate) fn hang_up(mut self) -> ExitStatus {
         self.input = None;
         self.ended()
     }

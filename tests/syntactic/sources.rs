@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A class that is extended.
-pub const SHELF: &str = "module Library
+pub(crate) const SHELF: &str = "module Library
   # Holds books.
   class Shelf
     def initialize
@@ -31,7 +31,7 @@ end
 ";
 
 /// Who uses it.
-pub const MAIN: &str = "require_relative 'lib/shelf'
+pub(crate) const MAIN: &str = "require_relative 'lib/shelf'
 
 def fill(shelf)
   shelf.put('größe'); shelf.put(2)
@@ -41,7 +41,7 @@ fill(Library::Shelf.new)
 ";
 
 /// The project in a folder of its own, outside of any repository.
-pub struct Project {
+pub(crate) struct Project {
     dir: tempfile::TempDir,
     /// Its root.
     pub root: PathBuf,
@@ -49,7 +49,7 @@ pub struct Project {
 
 impl Project {
     /// The two files.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::Builder::new().prefix("syntactic").tempdir().expect("a folder");
         let root = dir.path().canonicalize().expect("a real path").join("root");
         let project = Self { dir, root };
@@ -59,29 +59,29 @@ impl Project {
     }
 
     /// Writes a file.
-    pub fn write(&self, path: &str, text: &str) {
+    pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(path, text).expect("a file");
     }
 
     /// A file's path.
-    pub fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
     /// A file's address.
-    pub fn uri(&self, path: &str) -> String {
+    pub(crate) fn uri(&self, path: &str) -> String {
         uri(&self.path(path))
     }
 
     /// Where indexes are kept.
-    pub fn indexes(&self) -> PathBuf {
+    pub(crate) fn indexes(&self) -> PathBuf {
         self.dir.path().join("index")
     }
 }
 
 /// A path's address; the paths of these tests need no escapes.
-pub fn uri(path: &Path) -> String {
+pub(crate) fn uri(path: &Path) -> String {
     format!("file://{}", path.display())
 }

@@ -6,8 +6,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard::telemetry::Pipeline;
-use codeyard::telemetry::settings::Settings;
+use codeyard_telemetry::Pipeline;
+use codeyard_telemetry::settings::Settings;
 use opentelemetry::trace::{SpanId, Status};
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{SpanData, SpanExporter};
@@ -21,7 +21,7 @@ const VOLATILE: [&str; 5] =
 
 /// Where a log is written to that is read afterwards.
 #[derive(Clone, Default)]
-pub struct Memory(pub Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Memory(pub Arc<Mutex<Vec<u8>>>);
 
 impl io::Write for Memory {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -35,7 +35,7 @@ impl io::Write for Memory {
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Caught(Arc<Mutex<Vec<SpanData>>>);
+pub(crate) struct Caught(Arc<Mutex<Vec<SpanData>>>);
 
 impl SpanExporter for Caught {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
@@ -45,14 +45,14 @@ impl SpanExporter for Caught {
 }
 
 /// A service whose spans are caught.
-pub struct Watched {
+pub(crate) struct Watched {
     pub yard: Yard,
     pub pipeline: Arc<Pipeline>,
     caught: Caught,
 }
 
 impl Watched {
-    pub async fn open(plan: Plan, settings: Settings) -> Self {
+    pub(crate) async fn open(plan: Plan, settings: Settings) -> Self {
         let caught = Caught::default();
         let (pipeline, warnings) = Pipeline::start_with(&settings, caught.clone(), |builder| builder);
         assert_eq!(warnings, Vec::<String>::new());
@@ -63,7 +63,7 @@ impl Watched {
     }
 
     /// Ends the service and gives all spans.
-    pub async fn spans(self) -> Vec<SpanData> {
+    pub(crate) async fn spans(self) -> Vec<SpanData> {
         let Self { yard, pipeline, caught } = self;
         yard.drain().await;
         pipeline.shutdown();
@@ -73,7 +73,7 @@ impl Watched {
 }
 
 /// Everything but times and random ids, as text: a call's span, below it its children in the order they began.
-pub fn written(spans: &[SpanData]) -> String {
+pub(crate) fn written(spans: &[SpanData]) -> String {
     let mut text = String::new();
     let ids: HashSet<SpanId> = spans.iter().map(|span| span.span_context.span_id()).collect();
     let roots = spans.iter().filter(|span| !ids.contains(&span.parent_span_id));
@@ -118,16 +118,16 @@ fn write_span(text: &mut String, span: &SpanData, indent: &str, all: &[SpanData]
 }
 
 /// How long a span took.
-pub fn took(span: &SpanData) -> Duration {
+pub(crate) fn took(span: &SpanData) -> Duration {
     span.end_time.duration_since(span.start_time).unwrap()
 }
 
 /// The spans of kind SERVER.
-pub fn servers(spans: &[SpanData]) -> Vec<&SpanData> {
+pub(crate) fn servers(spans: &[SpanData]) -> Vec<&SpanData> {
     spans.iter().filter(|span| span.span_kind == opentelemetry::trace::SpanKind::Server).collect()
 }
 
 /// The value of an attribute.
-pub fn attribute(span: &SpanData, name: &str) -> Option<String> {
+pub(crate) fn attribute(span: &SpanData, name: &str) -> Option<String> {
     span.attributes.iter().find(|pair| pair.key.as_str() == name).map(|pair| pair.value.as_str().into_owned())
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard::store::{INDEX, StateDir};
-use codeyard::telemetry::settings::Settings;
-use codeyard::telemetry::{LineFormat, LogQueue, names};
+use codeyard_state::store::{INDEX, StateDir};
+use codeyard_telemetry::settings::Settings;
+use codeyard_telemetry::{LineFormat, LogQueue, names};
 use serde_json::{Value, json};
 
 use crate::caught::{Memory, Watched, attribute, servers, took, written};

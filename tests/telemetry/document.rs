@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use codeyard::telemetry::{PermissionOutcome, names};
+use codeyard_telemetry::{PermissionOutcome, names};
 
 const PAGE: &str = include_str!("../../docs/observability.md");
 

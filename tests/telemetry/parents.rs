@@ -1,7 +1,7 @@
 //! A client's trace: which span is the parent, which is linked, and who decides whether there are spans at all.
 
-use codeyard::gateway::service::TraceContext;
-use codeyard::telemetry::settings::Settings;
+use codeyard_gateway::service::TraceContext;
+use codeyard_telemetry::settings::Settings;
 use opentelemetry::trace::SpanId;
 use serde_json::json;
 

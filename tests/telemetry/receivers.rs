@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use codeyard::base::clock::Instant;
-use codeyard::telemetry::Pipeline;
-use codeyard::telemetry::settings::Settings;
+use codeyard_base::clock::Instant;
+use codeyard_telemetry::Pipeline;
+use codeyard_telemetry::settings::Settings;
 use parking_lot::Mutex;
 use serde_json::json;
 

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use codeyard::base::ids::PrincipalId;
-use codeyard::gateway::service::{Principal, TraceContext};
-use codeyard::telemetry::settings::Settings;
-use codeyard::telemetry::{LineFormat, LineWriter, LogQueue};
+use codeyard_base::ids::PrincipalId;
+use codeyard_gateway::service::{Principal, TraceContext};
+use codeyard_telemetry::settings::Settings;
+use codeyard_telemetry::{LineFormat, LineWriter, LogQueue};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing_subscriber::fmt::MakeWriter;

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use codeyard::gateway::admission::Admission;
-use codeyard::gateway::router::Gateway;
-use codeyard::gateway::service::{Service as _, TransportKind};
-use codeyard::telemetry::settings::Settings;
-use codeyard::telemetry::{NoMetrics, Telemetry, names};
+use codeyard_gateway::admission::Admission;
+use codeyard_gateway::router::Gateway;
+use codeyard_gateway::service::{Service as _, TransportKind};
+use codeyard_telemetry::settings::Settings;
+use codeyard_telemetry::{NoMetrics, Telemetry, names};
 use serde_json::json;
 
 use crate::caught::{Watched, attribute, servers, took, written};
@@ -24,7 +24,7 @@ async fn watched(site: Site, fake: FakeServer) -> Watched {
     Watched::open(Plan::one(site, fake.launcher()), Settings::default()).await
 }
 
-pub fn golden(name: &str, found: &str) {
+pub(crate) fn golden(name: &str, found: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/telemetry/golden").join(name);
     if std::env::var_os("CODEYARD_UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, found).unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// One file below `src`.
-pub struct Source {
+pub(crate) struct Source {
     /// Relative to the project, `src/gate/door.rs`.
     pub path: String,
     /// All its text.
@@ -14,12 +14,12 @@ pub struct Source {
 }
 
 /// The project's folder.
-pub fn project() -> PathBuf {
+pub(crate) fn project() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// All Rust files below `src`.
-pub fn sources() -> Vec<Source> {
+pub(crate) fn sources() -> Vec<Source> {
     let files: Vec<(String, String)> = files_below(&project().join("src"))
         .into_iter()
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
@@ -35,7 +35,7 @@ pub fn sources() -> Vec<Source> {
 }
 
 /// All files below `dir`, sorted, without what is built or ignored.
-pub fn files_below(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn files_below(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut todo = vec![dir.to_owned()];
     while let Some(dir) = todo.pop() {
@@ -55,19 +55,19 @@ pub fn files_below(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// `path` relative to the project.
-pub fn relative(path: &Path) -> String {
+pub(crate) fn relative(path: &Path) -> String {
     path.strip_prefix(project()).unwrap().to_str().unwrap().to_owned()
 }
 
 impl Source {
     /// The name of the top-level module.
-    pub fn module(&self) -> &str {
+    pub(crate) fn module(&self) -> &str {
         let rest = self.path.strip_prefix("src/").unwrap();
         rest.split('/').next().unwrap().trim_end_matches(".rs")
     }
 
     /// The lines before the unit tests; none of a test file.
-    pub fn code(&self) -> Vec<&str> {
+    pub(crate) fn code(&self) -> Vec<&str> {
         if self.is_test {
             return Vec::new();
         }
@@ -80,7 +80,7 @@ impl Source {
     }
 
     /// The same lines without comments.
-    pub fn statements(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn statements(&self) -> impl Iterator<Item = &str> {
         self.code().into_iter().map(str::trim).filter(|line| !line.starts_with("//"))
     }
 }

@@ -1,7 +1,7 @@
 //! Markdown tables, as much of them as our documents use.
 
 /// The rows of the first table below the heading `heading`, each as its cells.
-pub fn rows(document: &str, heading: &str) -> Vec<Vec<String>> {
+pub(crate) fn rows(document: &str, heading: &str) -> Vec<Vec<String>> {
     let below = document.split_once(&format!("\n## {heading}\n")).unwrap_or_else(|| panic!("no heading {heading}")).1;
     let table = below.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
     let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
@@ -11,7 +11,7 @@ pub fn rows(document: &str, heading: &str) -> Vec<Vec<String>> {
 }
 
 /// The words of a cell that stand in backquotes.
-pub fn names(cell: &str) -> Vec<String> {
+pub(crate) fn names(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 

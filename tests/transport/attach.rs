@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard::base::limits::Limits;
-use codeyard::transport::attach::{Hello, Resolve, VERSION, attach, listen, pipe, serve_attach};
+use codeyard_base::limits::Limits;
+use codeyard_server::transport::attach::{Hello, Resolve, VERSION, attach, listen, pipe, serve_attach};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio_util::sync::CancellationToken;

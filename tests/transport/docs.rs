@@ -1,7 +1,7 @@
 //! The table of refusals in `docs/protocol.md` is what the server does.
 
-use codeyard::protocol::error::Fault;
-use codeyard::transport::http::refusal::Refusal;
+use codeyard_protocol::error::Fault;
+use codeyard_server::transport::http::refusal::Refusal;
 use serde_json::json;
 
 use crate::refusals::{reason_of, violate};

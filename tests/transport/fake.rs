@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use codeyard::base::ids::WorkspaceName;
-use codeyard::config::PermissionRule;
-use codeyard::gateway::permission::{Check, Permissions, Wanted};
-use codeyard::gateway::service::{Endpoint, Principal, Progress, Reply, Service, ToolCall};
-use codeyard::telemetry::{CallRecord, CallStart, Metrics, OpenCall, RequestRecord, Telemetry, TransportKind};
+use codeyard_base::ids::WorkspaceName;
+use codeyard_config::PermissionRule;
+use codeyard_gateway::permission::{Check, Permissions, Wanted};
+use codeyard_gateway::service::{Endpoint, Principal, Progress, Reply, Service, ToolCall};
+use codeyard_telemetry::{CallRecord, CallStart, Metrics, OpenCall, RequestRecord, Telemetry, TransportKind};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 #[derive(Default)]
-pub struct Fake {
+pub(crate) struct Fake {
     pub started: AtomicUsize,
     pub dropped: Arc<AtomicUsize>,
     /// Principal, workspace, id, session, and traces of each call.
@@ -35,7 +35,7 @@ pub struct Fake {
 
 /// What became of permissions, call by call.
 #[derive(Default)]
-pub struct Told(pub Mutex<Vec<&'static str>>);
+pub(crate) struct Told(pub Mutex<Vec<&'static str>>);
 
 impl Metrics for Told {
     fn call(&self, record: &CallRecord) {
@@ -48,14 +48,14 @@ impl Metrics for Told {
 
 /// What transports count, a word or two each.
 #[derive(Default)]
-pub struct Counted(Mutex<Vec<String>>);
+pub(crate) struct Counted(Mutex<Vec<String>>);
 
 impl Counted {
-    pub fn times(&self, what: &str) -> usize {
+    pub(crate) fn times(&self, what: &str) -> usize {
         self.0.lock().iter().filter(|counted| *counted == what).count()
     }
 
-    pub fn all(&self) -> Vec<String> {
+    pub(crate) fn all(&self) -> Vec<String> {
         self.0.lock().clone()
     }
 }
@@ -92,17 +92,17 @@ impl Drop for OnDrop {
 }
 
 impl Fake {
-    pub fn running(&self) -> usize {
+    pub(crate) fn running(&self) -> usize {
         self.started.load(Ordering::SeqCst) - self.dropped.load(Ordering::SeqCst)
     }
 
-    pub async fn until_running(&self, count: usize) {
+    pub(crate) async fn until_running(&self, count: usize) {
         until(|| self.running() == count).await;
     }
 }
 
 /// Waits until `condition` holds.
-pub async fn until(condition: impl Fn() -> bool) {
+pub(crate) async fn until(condition: impl Fn() -> bool) {
     let waited = async {
         while !condition() {
             tokio::time::sleep(Duration::from_millis(2)).await;
@@ -111,7 +111,7 @@ pub async fn until(condition: impl Fn() -> bool) {
     tokio::time::timeout(Duration::from_secs(10), waited).await.expect("the condition never came true");
 }
 
-pub fn endpoint(workspace: &str, catalogs: &str) -> Endpoint {
+pub(crate) fn endpoint(workspace: &str, catalogs: &str) -> Endpoint {
     let catalogs: Vec<String> = catalogs.split('+').map(str::to_owned).collect();
     Endpoint { workspace: WorkspaceName::new(workspace), catalogs: catalogs.into() }
 }
@@ -205,7 +205,7 @@ impl Fake {
                 Check::Refused(error) => Err(error),
                 Check::Asking(asking) => asking.await,
             };
-            open.end(checked.as_ref().copied(), codeyard::telemetry::Reply::default());
+            open.end(checked.as_ref().copied(), codeyard_telemetry::Reply::default());
             match checked {
                 Ok(()) => result(&json!("in")),
                 Err(error) => Reply::Error {

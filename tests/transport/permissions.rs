@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard::auth::PermissionStore;
-use codeyard::base::limits::{MAX_QUESTIONS, PERMISSION_WAIT_MS};
-use codeyard::config::PermissionRule;
-use codeyard::gateway::permission::Permissions;
+use codeyard_base::limits::{MAX_QUESTIONS, PERMISSION_WAIT_MS};
+use codeyard_config::PermissionRule;
+use codeyard_gateway::permission::Permissions;
+use codeyard_state::auth::PermissionStore;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use codeyard::base::limits::MAX_REQUEST_BYTES;
-use codeyard::transport::http::refusal::Refusal;
+use codeyard_base::limits::MAX_REQUEST_BYTES;
+use codeyard_server::transport::http::refusal::Refusal;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::wire::{Ask, Server, read_answer, server, server_with};
 
 /// Makes `ask` one that is to be refused for `refusal`; `None` for those that need more than bytes.
-pub fn violate(refusal: Refusal, ask: Ask) -> Option<Ask> {
+pub(crate) fn violate(refusal: Refusal, ask: Ask) -> Option<Ask> {
     Some(match refusal {
         Refusal::Path => ask.at("/elsewhere"),
         Refusal::Method => ask.method("PUT"),
@@ -30,7 +30,7 @@ pub fn violate(refusal: Refusal, ask: Ask) -> Option<Ask> {
     })
 }
 
-pub fn reason_of(refusal: Refusal) -> &'static str {
+pub(crate) fn reason_of(refusal: Refusal) -> &'static str {
     if refusal == Refusal::Message { "not_json" } else { refusal.reason() }
 }
 
@@ -230,7 +230,7 @@ async fn connections_beyond_the_cap_are_told_to_come_back() {
 
 #[tokio::test]
 async fn without_tokens_only_on_loopback() {
-    use codeyard::transport::http::{self, HttpOptions};
+    use codeyard_server::transport::http::{self, HttpOptions};
     let open = tokio::net::TcpListener::bind("0.0.0.0:0").await.unwrap();
     let fake = std::sync::Arc::new(crate::fake::Fake::default());
     let served = http::serve(open, fake, HttpOptions::new(None), Default::default()).await;

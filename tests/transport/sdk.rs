@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard::base::limits::Limits;
-use codeyard::transport::stdio::serve_stdio;
+use codeyard_base::limits::Limits;
+use codeyard_server::transport::stdio::serve_stdio;
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, PingRequest, ServerResult};
 use rmcp::service::{PeerRequestOptions, RoleClient, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard::base::limits::{Limits, MAX_REQUEST_BYTES, MAX_STDIO_IN_FLIGHT};
-use codeyard::transport::stdio::serve_stdio;
+use codeyard_base::limits::{Limits, MAX_REQUEST_BYTES, MAX_STDIO_IN_FLIGHT};
+use codeyard_server::transport::stdio::serve_stdio;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::task::JoinHandle;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fake::{Fake, endpoint, until};
 
-pub struct Pipe {
+pub(crate) struct Pipe {
     pub fake: Arc<Fake>,
     input: Option<DuplexStream>,
     output: BufReader<DuplexStream>,
@@ -20,7 +20,7 @@ pub struct Pipe {
     task: JoinHandle<std::io::Result<()>>,
 }
 
-pub fn pipe() -> Pipe {
+pub(crate) fn pipe() -> Pipe {
     let fake = Arc::new(Fake::default());
     let (input, reader) = tokio::io::duplex(64 * 1024);
     let (writer, output) = tokio::io::duplex(64 * 1024);
@@ -33,28 +33,28 @@ pub fn pipe() -> Pipe {
 }
 
 impl Pipe {
-    pub async fn send(&mut self, text: impl AsRef<[u8]>) {
+    pub(crate) async fn send(&mut self, text: impl AsRef<[u8]>) {
         self.input.as_mut().unwrap().write_all(text.as_ref()).await.unwrap();
     }
 
-    pub async fn call(&mut self, id: u64, tool: &str, arguments: Value, meta: Value) {
+    pub(crate) async fn call(&mut self, id: u64, tool: &str, arguments: Value, meta: Value) {
         let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
         let message = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
         self.send(format!("{message}\n")).await;
     }
 
-    pub async fn next(&mut self) -> Value {
+    pub(crate) async fn next(&mut self) -> Value {
         let mut line = String::new();
         let read = tokio::time::timeout(Duration::from_secs(20), self.output.read_line(&mut line));
         read.await.expect("no answer").unwrap();
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("not one message a line: {line:?}"))
     }
 
-    pub fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.stop.cancel();
     }
 
-    pub async fn end(mut self) -> String {
+    pub(crate) async fn end(mut self) -> String {
         self.input.take();
         let mut rest = String::new();
         self.output.read_to_string(&mut rest).await.unwrap();

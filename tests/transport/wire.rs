@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use codeyard::auth::TokenStore;
-use codeyard::gateway::service::Service;
-use codeyard::transport::http::{self, HttpOptions};
+use codeyard_gateway::service::Service;
+use codeyard_server::transport::http::{self, HttpOptions};
+use codeyard_state::auth::TokenStore;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fake::Fake;
 
-pub struct Server {
+pub(crate) struct Server {
     pub address: SocketAddr,
     pub fake: Arc<Fake>,
     pub token: String,
@@ -32,11 +32,11 @@ impl Drop for Server {
 }
 
 /// A server that asks for tokens.
-pub async fn server() -> Server {
+pub(crate) async fn server() -> Server {
     server_with(|_| {}).await
 }
 
-pub async fn server_with(change: impl FnOnce(&mut HttpOptions)) -> Server {
+pub(crate) async fn server_with(change: impl FnOnce(&mut HttpOptions)) -> Server {
     let dir = tempfile::tempdir().unwrap();
     let (tokens, first) = TokenStore::open_or_create(&dir.path().join("tokens.json")).unwrap();
     let bob = tokens.add("bob").unwrap().reveal().to_owned();
@@ -53,7 +53,7 @@ pub async fn server_with(change: impl FnOnce(&mut HttpOptions)) -> Server {
 
 /// A request, to be changed before it is sent.
 #[derive(Debug, Clone)]
-pub struct Ask {
+pub(crate) struct Ask {
     pub method: String,
     pub target: String,
     pub headers: Vec<(String, String)>,
@@ -61,49 +61,49 @@ pub struct Ask {
 }
 
 #[derive(Debug)]
-pub struct Answer {
+pub(crate) struct Answer {
     pub status: u16,
     pub head: String,
     pub body: Vec<u8>,
 }
 
 impl Ask {
-    pub fn set(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn set(mut self, name: &str, value: &str) -> Self {
         self = self.without(name);
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    pub fn add(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn add(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    pub fn without(mut self, name: &str) -> Self {
+    pub(crate) fn without(mut self, name: &str) -> Self {
         self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         self
     }
 
-    pub fn at(mut self, target: &str) -> Self {
+    pub(crate) fn at(mut self, target: &str) -> Self {
         self.target = target.to_owned();
         self
     }
 
-    pub fn method(mut self, method: &str) -> Self {
+    pub(crate) fn method(mut self, method: &str) -> Self {
         self.method = method.to_owned();
         self
     }
 
-    pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self
     }
 
-    pub fn in_session(self, id: &str) -> Self {
+    pub(crate) fn in_session(self, id: &str) -> Self {
         self.set("mcp-session-id", id)
     }
 
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut text = format!("{} {} HTTP/1.1\r\n", self.method, self.target);
         for (name, value) in &self.headers {
             text.push_str(&format!("{name}: {value}\r\n"));
@@ -118,21 +118,21 @@ impl Ask {
 }
 
 impl Answer {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
     }
 
-    pub fn reason(&self) -> String {
+    pub(crate) fn reason(&self) -> String {
         self.json()["error"]["data"]["reason"].as_str().unwrap_or_default().to_owned()
     }
 
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let find = |line: &&str| line.to_ascii_lowercase().starts_with(&format!("{name}:"));
         self.head.lines().find(find).and_then(|line| line.split_once(':')).map(|(_, value)| value.trim())
     }
 
     /// The messages of an event stream.
-    pub fn events(&self) -> Vec<Value> {
+    pub(crate) fn events(&self) -> Vec<Value> {
         let text = String::from_utf8(self.body.clone()).unwrap();
         text.lines()
             .filter_map(|line| line.strip_prefix("data: "))
@@ -143,7 +143,7 @@ impl Answer {
 
 impl Server {
     /// A well-formed POST of `message`, without a session.
-    pub fn post(&self, message: &Value) -> Ask {
+    pub(crate) fn post(&self, message: &Value) -> Ask {
         let headers = [
             ("host", format!("127.0.0.1:{}", self.address.port())),
             ("authorization", format!("Bearer {}", self.token)),
@@ -161,27 +161,27 @@ impl Server {
     }
 
     /// A `tools/call`.
-    pub fn call(&self, id: &Value, tool: &str, arguments: &Value) -> Ask {
+    pub(crate) fn call(&self, id: &Value, tool: &str, arguments: &Value) -> Ask {
         self.post(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}))
     }
 
-    pub async fn session(&self) -> String {
+    pub(crate) async fn session(&self) -> String {
         let answer = self.send(&self.post(&initialize())).await;
         answer.header("mcp-session-id").unwrap().to_owned()
     }
 
     /// A session of a client that can show forms.
-    pub async fn session_with_forms(&self) -> String {
+    pub(crate) async fn session_with_forms(&self) -> String {
         let mut message = initialize();
         message["params"]["capabilities"] = json!({"elicitation": {}});
         self.send(&self.post(&message)).await.header("mcp-session-id").unwrap().to_owned()
     }
 
-    pub async fn send(&self, ask: &Ask) -> Answer {
+    pub(crate) async fn send(&self, ask: &Ask) -> Answer {
         self.send_bytes(&ask.bytes()).await
     }
 
-    pub async fn send_bytes(&self, bytes: &[u8]) -> Answer {
+    pub(crate) async fn send_bytes(&self, bytes: &[u8]) -> Answer {
         let mut stream = self.open(bytes).await;
         let mut text = Vec::new();
         let _ = stream.read_to_end(&mut text).await;
@@ -189,7 +189,7 @@ impl Server {
     }
 
     /// Sends and leaves the answer to be read.
-    pub async fn open(&self, bytes: &[u8]) -> TcpStream {
+    pub(crate) async fn open(&self, bytes: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         // A server that refuses early may close before all is sent.
         let _ = stream.write_all(bytes).await;
@@ -197,12 +197,12 @@ impl Server {
     }
 }
 
-pub fn initialize() -> Value {
+pub(crate) fn initialize() -> Value {
     json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}})
 }
 
-pub fn read_answer(text: &[u8]) -> Answer {
+pub(crate) fn read_answer(text: &[u8]) -> Answer {
     let end =
         text.windows(4).position(|window| window == b"\r\n\r\n").unwrap_or_else(|| panic!("no answer: {}", text.len()));
     let head = String::from_utf8(text[..end].to_vec()).unwrap();

@@ -3,19 +3,19 @@
 use serde_json::Value;
 
 /// The status and the text of an answer to `GET`, or what stood in the way.
-pub fn get(url: &str) -> Result<(u16, String), String> {
+pub(crate) fn get(url: &str) -> Result<(u16, String), String> {
     send(reqwest::Client::new().get(url))
 }
 
 /// The JSON that answers `POST`.
-pub fn post(url: &str, body: &Value) -> Value {
+pub(crate) fn post(url: &str, body: &Value) -> Value {
     let (status, text) = send(reqwest::Client::new().post(url).json(body)).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(status, 200, "{text}");
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 /// The JSON that answers `GET` with these parameters.
-pub fn get_json(url: &str, query: &[(&str, &str)]) -> Value {
+pub(crate) fn get_json(url: &str, query: &[(&str, &str)]) -> Value {
     let url = reqwest::Url::parse_with_params(url, query).expect("a URL");
     let (status, text) = get(url.as_str()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(status, 200, "{text}");

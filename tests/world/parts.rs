@@ -28,7 +28,7 @@ const PHOENIX: [Pin; 1] = ["arize-phoenix==20.26.1"];
 const ROTEL: [Pin; 1] = ["rotel==0.0.1a15"];
 
 /// The folder whose `node_modules` holds the packages from npm.
-pub fn npm_folder() -> PathBuf {
+pub(crate) fn npm_folder() -> PathBuf {
     let architecture = match std::env::consts::ARCH {
         "x86_64" => "x64",
         "aarch64" => "arm64",
@@ -47,34 +47,34 @@ pub fn npm_folder() -> PathBuf {
 }
 
 /// A Node that is new enough for all packages of [`npm_folder`].
-pub fn node() -> Command {
+pub(crate) fn node() -> Command {
     command(npm_folder().join("node"))
 }
 
 /// A Python that finds the official client.
-pub fn python_with_client() -> Command {
+pub(crate) fn python_with_client() -> Command {
     python("python-client", &PYTHON_CLIENT)
 }
 
 /// A Python that finds Phoenix.
-pub fn python_with_phoenix() -> Command {
+pub(crate) fn python_with_phoenix() -> Command {
     python("phoenix", &PHOENIX)
 }
 
 /// The collector.
-pub fn rotel() -> Command {
+pub(crate) fn rotel() -> Command {
     command(python_folder("rotel", &ROTEL).join("rotel/rotel-agent"))
 }
 
 /// Prometheus's own programs, from Debian's package.
 #[derive(Debug, Clone)]
-pub struct Prometheus {
+pub(crate) struct Prometheus {
     folder: PathBuf,
 }
 
 impl Prometheus {
     /// Unpacks the package without installing it.
-    pub fn fetched() -> Self {
+    pub(crate) fn fetched() -> Self {
         let folder = part("prometheus", &["prometheus of the machine's Debian release"], |fresh| {
             let needs = "apt-get and dpkg-deb, as Debian and Ubuntu have them";
             if !has_candidate("prometheus") {
@@ -94,12 +94,12 @@ impl Prometheus {
     }
 
     /// The server.
-    pub fn server(&self) -> Command {
+    pub(crate) fn server(&self) -> Command {
         command(self.folder.join("usr/bin/prometheus"))
     }
 
     /// The checker of rules and metrics.
-    pub fn promtool(&self) -> Command {
+    pub(crate) fn promtool(&self) -> Command {
         command(self.folder.join("usr/bin/promtool"))
     }
 }
@@ -130,7 +130,7 @@ fn python_folder(name: &str, pins: &[Pin]) -> PathBuf {
 }
 
 /// A command of a program that isn't the product.
-pub fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
+pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     #[expect(clippy::disallowed_methods, reason = "a part of the world, not of the product")]
     let mut command = Command::new(program);
     command.stdin(Stdio::null());

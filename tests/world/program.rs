@@ -19,7 +19,7 @@ const LIMIT_MS: u64 = 300_000;
 const ATTEMPTS: usize = 5;
 
 /// What a program printed, and how it ended.
-pub struct Ended {
+pub(crate) struct Ended {
     /// Whether it ended with 0.
     pub success: bool,
     /// Its standard output.
@@ -67,7 +67,7 @@ impl Drop for Running {
 }
 
 /// A program that serves on ports of its own until it is dropped.
-pub struct Service {
+pub(crate) struct Service {
     running: Running,
     ports: Vec<u16>,
 }
@@ -75,7 +75,7 @@ pub struct Service {
 impl Service {
     /// Starts what `command` makes of `count` free ports, and waits until `is_ready` says that it serves there. Should
     /// someone else take a port at that very moment, it is tried again with others.
-    pub fn start(count: usize, command: impl Fn(&[u16]) -> Command, is_ready: impl Fn(&[u16]) -> bool) -> Self {
+    pub(crate) fn start(count: usize, command: impl Fn(&[u16]) -> Command, is_ready: impl Fn(&[u16]) -> bool) -> Self {
         let mut told = String::new();
         for _ in 0..ATTEMPTS {
             let ports = free_ports(count);
@@ -96,17 +96,17 @@ impl Service {
     }
 
     /// The port with this index.
-    pub fn port(&self, index: usize) -> u16 {
+    pub(crate) fn port(&self, index: usize) -> u16 {
         self.ports[index]
     }
 
     /// What it has printed so far, on both outputs.
-    pub fn printed(&self) -> String {
+    pub(crate) fn printed(&self) -> String {
         text_of(&self.running.stdout) + &text_of(&self.running.stderr)
     }
 
     /// Ends it and sees that nothing of it is left.
-    pub fn stop(mut self) {
+    pub(crate) fn stop(mut self) {
         let running = &mut self.running;
         running.has_ended();
         signal_to(running.child.id(), Signal::TERM);
@@ -121,7 +121,7 @@ fn free_ports(count: usize) -> Vec<u16> {
 }
 
 /// Runs a program to its end and sees that nothing of it is left.
-pub fn run(command: &mut Command) -> Ended {
+pub(crate) fn run(command: &mut Command) -> Ended {
     let mut running = Running::start(command);
     let ended = until(LIMIT_MS, || running.has_ended());
     let (stdout, stderr) = (text_of(&running.stdout), text_of(&running.stderr));
@@ -132,7 +132,7 @@ pub fn run(command: &mut Command) -> Ended {
 }
 
 /// Runs a program that has to succeed; its standard output.
-pub fn run_well(command: &mut Command) -> String {
+pub(crate) fn run_well(command: &mut Command) -> String {
     let ended = run(command);
     assert!(ended.success, "{command:?}\n{}\n{}", ended.stdout, ended.stderr);
     ended.stdout

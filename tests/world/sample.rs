@@ -16,7 +16,7 @@ const FUNCTION: &str = "shelf_edge";
 const WRONG: [&str; 6] = ["from larder.spoons", "put(\"salt\", 3)", "custommer", "str(price)", "\"milk\"", "\"🧂\""];
 
 /// A workspace `python` of two roots: the sample, and a file whose language server never answers a hover.
-pub struct Sample {
+pub(crate) struct Sample {
     /// The sample.
     pub place: Place,
     quiet: tempfile::TempDir,
@@ -24,7 +24,7 @@ pub struct Sample {
 
 impl Sample {
     /// Fresh copies.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let quiet = tempfile::tempdir().expect("a folder");
         fs::create_dir(quiet.path().join("root")).expect("a folder");
         fs::write(quiet.path().join("root/quiet.mute"), "nobody answers\n").expect("a file");
@@ -32,7 +32,7 @@ impl Sample {
     }
 
     /// The configuration.
-    pub fn configuration(&self) -> String {
+    pub(crate) fn configuration(&self) -> String {
         let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/world/clients/mute_lsp.py");
         let (quiet, notes) = (self.quiet_root(), self.notes());
         format!(
@@ -43,7 +43,7 @@ impl Sample {
     }
 
     /// What a client shall do, with tools named by `tool`.
-    pub fn plan(&self, tool: impl Fn(&str) -> String) -> Value {
+    pub(crate) fn plan(&self, tool: impl Fn(&str) -> String) -> Value {
         let uri = |file: &str| self.uri(file);
         let at = self.function();
         let mut references = at.clone();
@@ -76,13 +76,13 @@ impl Sample {
     }
 
     /// Arguments of a hover that nobody answers.
-    pub fn silent(&self) -> Value {
+    pub(crate) fn silent(&self) -> Value {
         let uri = format!("file://{}/quiet.mute", self.quiet_root().display());
         json!({"uri": uri, "position": {"line": 0, "character": 1}})
     }
 
     /// Fails unless the report of a client that did [`Sample::plan`] is right.
-    pub fn assert_right(&self, report: &Value) {
+    pub(crate) fn assert_right(&self, report: &Value) {
         assert_eq!(report["server"]["name"], "codeyard", "{report}");
         assert_eq!(report["moreTools"], Value::Null, "{report}");
         assert_eq!(report["notSchematic"], json!([]), "{report}");
@@ -103,7 +103,7 @@ impl Sample {
     }
 
     /// Fails unless the silent server was told of each question of the report that nobody waits any more.
-    pub fn assert_cancelled(&self, report: &Value) {
+    pub(crate) fn assert_cancelled(&self, report: &Value) {
         let asked = usize::try_from(report["asked"].as_u64().expect("a number")).expect("a small one");
         let count = |word: &str| fs::read_to_string(self.notes()).unwrap_or_default().matches(word).count();
         assert!(until(20_000, || count("cancelled") == asked), "{asked}: {:?}", fs::read_to_string(self.notes()));

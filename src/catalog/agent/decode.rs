@@ -5,11 +5,11 @@
 
 use serde_json::value::RawValue;
 
-use crate::catalog::arguments::Arguments;
-use crate::model::error::ToolError;
-use crate::model::operation::{LspQuery, Needs, Operation, Subject};
-use crate::model::position::Position;
-use crate::model::query::{PageRequest, Query};
+use crate::arguments::Arguments;
+use codeyard_model::error::ToolError;
+use codeyard_model::operation::{LspQuery, Needs, Operation, Subject};
+use codeyard_model::position::Position;
+use codeyard_model::query::{PageRequest, Query};
 
 const MEMBERS: [&str; 6] = ["operation", "filePath", "line", "character", "query", "cursor"];
 

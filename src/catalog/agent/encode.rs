@@ -7,12 +7,12 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::base::budget::{BudgetExceeded, to_json_bounded};
-use crate::catalog::Reply;
-use crate::catalog::dialect::error_reply;
-use crate::model::answer::Answer;
-use crate::model::error::{ErrorCode, ToolError};
-use crate::model::found::{Found, LspAnswer};
+use crate::Reply;
+use crate::dialect::error_reply;
+use codeyard_base::budget::{BudgetExceeded, to_json_bounded};
+use codeyard_model::answer::Answer;
+use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::found::{Found, LspAnswer};
 
 use super::sentence;
 

@@ -12,10 +12,10 @@ mod tests;
 
 use serde_json::value::RawValue;
 
-use crate::model::answer::Answer;
-use crate::model::error::ToolError;
-use crate::model::operation::TOOL;
-use crate::model::query::Query;
+use codeyard_model::answer::Answer;
+use codeyard_model::error::ToolError;
+use codeyard_model::operation::TOOL;
+use codeyard_model::query::Query;
 
 use super::dialect::unknown_tool;
 use super::schema::ToolDecl;

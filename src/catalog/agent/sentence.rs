@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 
-use crate::model::error::{ErrorCode, ToolError};
-use crate::model::found::{Found, LspAnswer};
-use crate::model::operation::{Needs, Operation};
+use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::found::{Found, LspAnswer};
+use codeyard_model::operation::{Needs, Operation};
 
 /// The contract's sentence for files that nobody serves.
 const NO_SERVER: &str = "No LSP server available for this file type.";

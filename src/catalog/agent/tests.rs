@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::base::limits::{MAX_OUTPUT_CHARS, MAX_RESPONSE_BYTES};
-use crate::canon::testing::file;
-use crate::catalog::{CatalogId, Reply};
-use crate::model::answer::{Answer, Notes};
-use crate::model::error::{ErrorCode, Phase, ToolError};
-use crate::model::found::{
+use crate::{CatalogId, Reply};
+use codeyard_base::limits::{MAX_OUTPUT_CHARS, MAX_RESPONSE_BYTES};
+use codeyard_canon::testing::file;
+use codeyard_model::answer::{Answer, Notes};
+use codeyard_model::error::{ErrorCode, Phase, ToolError};
+use codeyard_model::found::{
     CallItem, Found, IncomingCall, Markup, MarkupHover, NamedSymbol, OutgoingCall, OutlineEntry,
 };
-use crate::model::hover::MarkupKind;
-use crate::model::operation::Operation;
-use crate::model::position::{Location, Range};
-use crate::paging::{CanonicalResult, LspResult, Snapshot, page};
+use codeyard_model::hover::MarkupKind;
+use codeyard_model::operation::Operation;
+use codeyard_model::position::{Location, Range};
+use codeyard_paging::{CanonicalResult, LspResult, Snapshot, page};
 
 const K: &str = "1111111111111111111111111111111111111111111111111111111111111111";
 const S: &str = "2222222222222222222222222222222222222222222222222222222222222222";
@@ -160,7 +160,7 @@ fn a_long_list_comes_in_pages_that_say_how_to_go_on() {
         let Some(cursor) = metadata["nextCursor"].as_str() else { break };
         let hint = metadata["hint"].as_str().unwrap();
         assert!(hint.starts_with(&format!("{} of 1000 here", here.len())) && hint.contains("incomingCalls"), "{hint}");
-        offset = crate::paging::decode(cursor, K).unwrap().offset;
+        offset = codeyard_paging::decode(cursor, K).unwrap().offset;
     }
     assert_eq!(places, (0..1_000).collect::<Vec<u64>>());
     let past = encode(Ok(&answer(Operation::FindReferences, locations(5), Notes::default(), 9)), MAX_RESPONSE_BYTES);

@@ -8,16 +8,16 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::base::budget::to_json_bounded;
-use crate::base::limits::{MAX_CODE_PAYLOAD_BYTES, MAX_ERROR_DATA_BYTES, MAX_ERROR_MESSAGE_CHARS};
-use crate::catalog::Reply;
-use crate::catalog::dialect::error_reply;
-use crate::model::answer::Answer;
-use crate::model::code::{
+use crate::Reply;
+use crate::dialect::error_reply;
+use codeyard_base::budget::to_json_bounded;
+use codeyard_base::limits::{MAX_CODE_PAYLOAD_BYTES, MAX_ERROR_DATA_BYTES, MAX_ERROR_MESSAGE_CHARS};
+use codeyard_model::answer::Answer;
+use codeyard_model::code::{
     CodeAnswer, Completeness, Depth, DetailLevel, Health, Metadata, NextAction, Outline, OutlineSymbol, Refusal,
     ResultType, Row, Rows, Status,
 };
-use crate::model::error::{ErrorCode, ToolError};
+use codeyard_model::error::{ErrorCode, ToolError};
 
 use super::fit::{Room, longest};
 use super::shape::{self, ActionShape, MetadataShape};

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use crate::base::budget::{BoundedWriter, to_json_bounded};
+use codeyard_base::budget::{BoundedWriter, to_json_bounded};
 
 /// How much room there is.
 #[derive(Debug, Clone, Copy)]

@@ -14,10 +14,10 @@ mod tests;
 
 use serde_json::value::RawValue;
 
-use crate::model::answer::Answer;
-use crate::model::code::tools;
-use crate::model::error::ToolError;
-use crate::model::query::Query;
+use codeyard_model::answer::Answer;
+use codeyard_model::code::tools;
+use codeyard_model::error::ToolError;
+use codeyard_model::query::Query;
 
 use super::schema::ToolDecl;
 use super::{Catalog, CatalogId, Reply};

@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-use crate::model::code::{CodeError, DetailLevel, NextAction, Refusal, ResultType, Rows, tools};
-use crate::model::error::{ErrorCode, ToolError};
+use codeyard_model::code::{CodeError, DetailLevel, NextAction, Refusal, ResultType, Rows, tools};
+use codeyard_model::error::{ErrorCode, ToolError};
 
 /// `error` as this catalog says it. Details that the sentence repeats for people stay in `data` for programs.
 pub(super) fn refusal(error: &ToolError) -> Refusal {
@@ -68,7 +68,7 @@ fn late(error: &ToolError) -> String {
 }
 
 fn again_in(error: &ToolError) -> u64 {
-    error.details.get("retryAfterMs").and_then(Value::as_u64).unwrap_or(crate::base::limits::RETRY_AFTER_MS)
+    error.details.get("retryAfterMs").and_then(Value::as_u64).unwrap_or(codeyard_base::limits::RETRY_AFTER_MS)
 }
 
 /// With a capital and a full stop.

@@ -5,8 +5,8 @@
 
 use serde::Serialize;
 
-use crate::base::limits::MAX_OUTLINE_LEVELS;
-use crate::model::code::{
+use codeyard_base::limits::MAX_OUTLINE_LEVELS;
+use codeyard_model::code::{
     Depth, DetailLevel, ExplainLevel, Metadata, NextAction, Outline, OutlineSymbol, Reasons, Related, ResultType, Row,
 };
 

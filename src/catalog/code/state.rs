@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::model::code::{
+use codeyard_model::code::{
     ActiveJob, Completeness, Freshness, Grammars, Health, Indexing, InterruptedJob, JobAnswer, JobRecord, Metadata,
     ProjectHealth, Schema, StartupCheck, Status, Warmset,
 };

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use crate::base::limits::{MAX_CODE_PAYLOAD_BYTES, MAX_OUTLINE_LEVELS, MAX_RESPONSE_BYTES};
-use crate::catalog::{Catalog, CatalogId, Reply};
-use crate::model::answer::{Answer, List, Notes};
-use crate::model::code::*;
-use crate::model::error::{ErrorCode, Phase, ToolError};
+use crate::{Catalog, CatalogId, Reply};
+use codeyard_base::limits::{MAX_CODE_PAYLOAD_BYTES, MAX_OUTLINE_LEVELS, MAX_RESPONSE_BYTES};
+use codeyard_model::answer::{Answer, List, Notes};
+use codeyard_model::code::*;
+use codeyard_model::error::{ErrorCode, Phase, ToolError};
 
 fn catalog() -> &'static dyn Catalog {
     CatalogId::Code.catalog()
@@ -332,7 +332,7 @@ fn shapes_are_golden() {
         assert!(failed);
         writeln!(golden, "# error, {}\n{text}\n", code.as_str()).unwrap();
     }
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/contract/golden/code.replies.txt");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/contract/golden/code.replies.txt");
     if std::env::var_os("CODEYARD_UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, &golden).unwrap();
     }

@@ -5,12 +5,12 @@
 
 use serde_json::value::RawValue;
 
-use crate::base::limits::DEFAULT_PAGE_SIZE;
-use crate::catalog::arguments::Arguments;
-use crate::catalog::dialect::unknown_tool;
-use crate::model::error::ToolError;
-use crate::model::position::Position;
-use crate::model::query::{PageRequest, Query};
+use crate::arguments::Arguments;
+use crate::dialect::unknown_tool;
+use codeyard_base::limits::DEFAULT_PAGE_SIZE;
+use codeyard_model::error::ToolError;
+use codeyard_model::position::Position;
+use codeyard_model::query::{PageRequest, Query};
 
 type Decoded = Result<Query<String>, ToolError>;
 

@@ -5,12 +5,12 @@
 
 use serde::Serialize;
 
-use crate::base::budget::{BudgetExceeded, to_json_bounded};
-use crate::catalog::Reply;
-use crate::catalog::dialect::error_reply;
-use crate::model::answer::{Answer, List, Notes, Page};
-use crate::model::error::{ErrorCode, ToolError};
-use crate::model::hover::Hover;
+use crate::Reply;
+use crate::dialect::error_reply;
+use codeyard_base::budget::{BudgetExceeded, to_json_bounded};
+use codeyard_model::answer::{Answer, List, Notes, Page};
+use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::hover::Hover;
 
 use super::fit;
 use super::payload::{Definition, DocumentDiagnostics, DocumentSymbols, Envelope, HoverPayload, Paged};

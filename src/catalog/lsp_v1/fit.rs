@@ -8,9 +8,9 @@ use std::io;
 
 use serde::Serialize;
 
-use crate::base::base64url;
-use crate::model::answer::{Notes, Page};
-use crate::model::hover::{Hover, HoverFragment};
+use codeyard_base::base64url;
+use codeyard_model::answer::{Notes, Page};
+use codeyard_model::hover::{Hover, HoverFragment};
 
 use super::payload::{Envelope, HoverPayload, Paged};
 use super::summary::{self, Noun};

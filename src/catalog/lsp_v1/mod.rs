@@ -14,9 +14,9 @@ mod tools;
 
 use serde_json::value::RawValue;
 
-use crate::model::answer::Answer;
-use crate::model::error::ToolError;
-use crate::model::query::Query;
+use codeyard_model::answer::Answer;
+use codeyard_model::error::ToolError;
+use codeyard_model::query::Query;
 
 use super::dialect::unknown_tool;
 use super::{Catalog, CatalogId, Reply};

@@ -5,11 +5,11 @@
 
 use serde::Serialize;
 
-use crate::model::diagnostic::Diagnostic;
-use crate::model::hover::HoverFragment;
-use crate::model::position::{Location, Range};
-use crate::model::symbol::DocumentSymbol;
-use crate::model::uri::CanonicalUri;
+use codeyard_model::diagnostic::Diagnostic;
+use codeyard_model::hover::HoverFragment;
+use codeyard_model::position::{Location, Range};
+use codeyard_model::symbol::DocumentSymbol;
+use codeyard_model::uri::CanonicalUri;
 
 /// The MCP tool result around a payload.
 #[derive(Serialize)]

@@ -3,8 +3,8 @@
 //!
 //! Invariant: a summary depends on the answer alone, names no path, and stays short.
 
-use crate::base::limits::MAX_PROVIDERS_NAMED;
-use crate::model::answer::Notes;
+use codeyard_base::limits::MAX_PROVIDERS_NAMED;
+use codeyard_model::answer::Notes;
 
 /// What a list holds, in the singular and the plural.
 #[derive(Clone, Copy)]
@@ -116,7 +116,7 @@ fn push_passed_over(text: &mut String, passed_over: &[String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::answer::Coverage;
+    use codeyard_model::answer::Coverage;
 
     fn plain() -> Notes {
         Notes::default()

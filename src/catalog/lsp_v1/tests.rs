@@ -3,17 +3,16 @@
 
 use serde_json::{Value, json};
 
-use crate::base::limits::MAX_RESPONSE_BYTES;
-use crate::canon::testing::{FakeGate, file};
-use crate::canon::{self};
-use crate::catalog::{CatalogId, CatalogSet, Reply};
-use crate::model::answer::{Answer, Coverage, Notes};
-use crate::model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
-use crate::model::error::{ErrorCode, ToolError};
-use crate::model::hover::{Hover, HoverFragment, MarkupKind};
-use crate::model::position::{Range, RawLocation};
-use crate::model::symbol::{RawDocumentSymbol, RawWorkspaceSymbol};
-use crate::paging::{CanonicalResult, Snapshot, page};
+use crate::{CatalogId, CatalogSet, Reply};
+use codeyard_base::limits::MAX_RESPONSE_BYTES;
+use codeyard_canon::testing::{FakeGate, file};
+use codeyard_model::answer::{Answer, Coverage, Notes};
+use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
+use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::hover::{Hover, HoverFragment, MarkupKind};
+use codeyard_model::position::{Range, RawLocation};
+use codeyard_model::symbol::{RawDocumentSymbol, RawWorkspaceSymbol};
+use codeyard_paging::{CanonicalResult, Snapshot, page};
 
 const K: &str = "1111111111111111111111111111111111111111111111111111111111111111";
 const S: &str = "2222222222222222222222222222222222222222222222222222222222222222";
@@ -58,8 +57,8 @@ fn raw_locations(n: u32) -> Vec<RawLocation> {
     (0..n).map(|n| RawLocation { uri: format!("file:///w/f{}", n % 3).into(), range: Range::new(n, 0, n, 4) }).collect()
 }
 
-fn locations(n: u32) -> canon::Canonical<crate::model::position::Location> {
-    canon::locations(raw_locations(n), &mut FakeGate::default(), 20_000, 20_000).unwrap()
+fn locations(n: u32) -> codeyard_canon::Canonical<codeyard_model::position::Location> {
+    codeyard_canon::locations(raw_locations(n), &mut FakeGate::default(), 20_000, 20_000).unwrap()
 }
 
 fn symbols(n: u32) -> CanonicalResult {
@@ -70,7 +69,7 @@ fn symbols(n: u32) -> CanonicalResult {
         range: Range::new(n, 0, n, 8),
         container_name: n.is_multiple_of(2).then(|| "Holder".into()),
     });
-    let found = canon::workspace_symbols(raw.collect(), &mut FakeGate::default(), 20_000, 20_000).unwrap();
+    let found = codeyard_canon::workspace_symbols(raw.collect(), &mut FakeGate::default(), 20_000, 20_000).unwrap();
     CanonicalResult::workspace_symbols(found, Notes::default())
 }
 
@@ -88,7 +87,7 @@ fn raw_diagnostics(n: u32) -> Vec<RawDiagnostic> {
 fn workspace_diagnostics(files: u32, each: u32, notes: Notes) -> CanonicalResult {
     let raw = (0..files)
         .map(|n| RawFileDiagnostics { uri: format!("file:///w/f{n:03}").into(), diagnostics: raw_diagnostics(each) });
-    let found = canon::workspace_diagnostics(raw.collect(), &mut FakeGate::default(), 5_000, 200).unwrap();
+    let found = codeyard_canon::workspace_diagnostics(raw.collect(), &mut FakeGate::default(), 5_000, 200).unwrap();
     CanonicalResult::workspace_diagnostics(found, notes)
 }
 
@@ -103,7 +102,7 @@ fn document_symbols(n: u32) -> CanonicalResult {
     };
     let children = (1..n).map(|line| leaf(format!("m{line}"), line)).collect();
     let tree = vec![RawDocumentSymbol { children, ..leaf("Class".into(), 0) }];
-    let found = canon::document_symbols(&file("/w/a"), tree, 20_000).unwrap();
+    let found = codeyard_canon::document_symbols(&file("/w/a"), tree, 20_000).unwrap();
     CanonicalResult::document_symbols(found, Notes::default(), 200)
 }
 
@@ -112,7 +111,7 @@ fn hover(fragments: usize, letters: &str) -> Answer {
         .map(|n| HoverFragment { kind: MarkupKind::Markdown, value: format!("{n}{}", letters.repeat(3_000)) })
         .collect();
     let raw = vec![Hover { contents, range: Some(Range::new(1, 2, 1, 5)) }];
-    answer(CanonicalResult::hover(canon::hover(raw), Notes::default()), 0, 1)
+    answer(CanonicalResult::hover(codeyard_canon::hover(raw), Notes::default()), 0, 1)
 }
 
 /// One ordinary answer of each tool, with every optional member somewhere.
@@ -124,7 +123,7 @@ fn ordinary() -> Vec<(&'static str, Answer)> {
     };
     let outside = vec![RawLocation { uri: "file:///x/a".into(), range: Range::new(0, 0, 0, 1) }];
     let with_outside = [raw_locations(2), outside].concat();
-    let definition = canon::locations(with_outside, &mut FakeGate::default(), 10, 10).unwrap();
+    let definition = codeyard_canon::locations(with_outside, &mut FakeGate::default(), 10, 10).unwrap();
     let small_hover = vec![Hover {
         contents: vec![
             HoverFragment { kind: MarkupKind::Plaintext, value: "a plain \"word\"".into() },
@@ -132,11 +131,14 @@ fn ordinary() -> Vec<(&'static str, Answer)> {
         ],
         range: Some(Range::new(1, 2, 1, 5)),
     }];
-    let diagnostics = canon::diagnostics(&file("/w/a"), raw_diagnostics(3));
+    let diagnostics = codeyard_canon::diagnostics(&file("/w/a"), raw_diagnostics(3));
     vec![
         ("vscode.lsp.definition", answer(CanonicalResult::definition(definition, Notes::default(), 200), 0, 1)),
         ("vscode.lsp.references", answer(CanonicalResult::references(locations(5), Notes::default()), 2, 2)),
-        ("vscode.lsp.hover", answer(CanonicalResult::hover(canon::hover(small_hover), Notes::default()), 0, 1)),
+        (
+            "vscode.lsp.hover",
+            answer(CanonicalResult::hover(codeyard_canon::hover(small_hover), Notes::default()), 0, 1),
+        ),
         ("vscode.lsp.documentSymbols", answer(document_symbols(3), 0, 1)),
         ("vscode.lsp.workspaceSymbols", answer(symbols(3), 0, 2)),
         (
@@ -149,17 +151,17 @@ fn ordinary() -> Vec<(&'static str, Answer)> {
 
 /// The same tools with nothing found.
 fn empty() -> Vec<(&'static str, Answer)> {
-    let none = || canon::locations(vec![], &mut FakeGate::default(), 0, 0).unwrap();
-    let diagnostics = canon::diagnostics(&file("/w/a"), vec![]);
+    let none = || codeyard_canon::locations(vec![], &mut FakeGate::default(), 0, 0).unwrap();
+    let diagnostics = codeyard_canon::diagnostics(&file("/w/a"), vec![]);
     vec![
         ("vscode.lsp.definition", answer(CanonicalResult::definition(none(), Notes::default(), 200), 0, 1)),
         ("vscode.lsp.references", answer(CanonicalResult::references(none(), Notes::default()), 0, 1)),
-        ("vscode.lsp.hover", answer(CanonicalResult::hover(canon::hover(vec![]), Notes::default()), 0, 1)),
+        ("vscode.lsp.hover", answer(CanonicalResult::hover(codeyard_canon::hover(vec![]), Notes::default()), 0, 1)),
         (
             "vscode.lsp.documentSymbols",
             answer(
                 CanonicalResult::document_symbols(
-                    canon::document_symbols(&file("/w/a"), vec![], 0).unwrap(),
+                    codeyard_canon::document_symbols(&file("/w/a"), vec![], 0).unwrap(),
                     Notes::default(),
                     200,
                 ),
@@ -186,7 +188,7 @@ fn output_schema(tool: &str) -> jsonschema::Validator {
 #[test]
 fn payloads_are_golden() {
     for (tool, answer) in ordinary() {
-        let path = format!("{}/tests/contract/golden/{tool}.result.json", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/../../tests/contract/golden/{tool}.result.json", env!("CARGO_MANIFEST_DIR"));
         let mut bytes = result(&answer, MAX_RESPONSE_BYTES).unwrap();
         bytes.push(b'\n');
         if std::env::var_os("CODEYARD_UPDATE_GOLDEN").is_some() {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: these seven and no other; positions and lines count from 0, as their schemas tell the caller.
 
-use crate::catalog::schema::ToolDecl;
+use crate::schema::ToolDecl;
 
 /// All tools of the catalog.
 pub(super) const TOOLS: [ToolDecl; 7] = [

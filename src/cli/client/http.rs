@@ -11,13 +11,13 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-use crate::protocol::names::REVISION;
+use codeyard_protocol::names::REVISION;
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 
 /// A connection to an endpoint.
-pub struct HttpWire {
+pub(super) struct HttpWire {
     authority: String,
     path: String,
     bearer: Option<HeaderValue>,
@@ -27,7 +27,7 @@ pub struct HttpWire {
 
 impl HttpWire {
     /// To `url`; nothing is sent yet. Errors are sentences.
-    pub fn new(url: &str, token: Option<&str>) -> Result<Self, String> {
+    pub(super) fn new(url: &str, token: Option<&str>) -> Result<Self, String> {
         let wrong = || format!("`{url}` is no endpoint; write http://127.0.0.1:3939/mcp or http://…/mcp/WORKSPACE");
         let uri: Uri = url.parse().map_err(|_| wrong())?;
         if uri.scheme_str() != Some("http") {
@@ -49,7 +49,7 @@ impl HttpWire {
     }
 
     /// Posts a message; the response's message, or `null` where there is none. Errors are sentences.
-    pub async fn post(&mut self, message: String, limit: usize) -> Result<Value, String> {
+    pub(super) async fn post(&mut self, message: String, limit: usize) -> Result<Value, String> {
         let response = self.send(Method::POST, message).await?;
         if let Some(session) = response.headers().get(SESSION) {
             self.session = Some(session.clone());
@@ -68,7 +68,7 @@ impl HttpWire {
     }
 
     /// Ends the session, if the server still hears.
-    pub async fn close(mut self) {
+    pub(super) async fn close(mut self) {
         if self.session.is_some() {
             drop(self.send(Method::DELETE, String::new()).await);
         }

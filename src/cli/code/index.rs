@@ -9,17 +9,17 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use super::{open, refused, sync, told};
-use crate::base::clock::{Instant, wall_ns};
-use crate::cli::args::{IndexArgs, IndexCommand, PlaceArgs};
-use crate::cli::{Failure, output};
-use crate::index::{Project, Published};
-use crate::watch::{Subscription, WatchSpec, Watcher};
+use crate::args::{IndexArgs, IndexCommand, PlaceArgs};
+use crate::{Failure, output};
+use codeyard_base::clock::{Instant, wall_ns};
+use codeyard_files::watch::{Subscription, WatchSpec, Watcher};
+use codeyard_index::{Project, Published};
 
 /// After a change so long is waited for more of them.
 const GATHER: Duration = Duration::from_millis(50);
 
 /// Does what the flags say.
-pub fn run(args: IndexArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: IndexArgs) -> Result<(), Failure> {
     match &args.command {
         Some(IndexCommand::Stats(place)) => stats(place),
         Some(IndexCommand::Verify(place)) => verify(place),
@@ -31,7 +31,7 @@ pub fn run(args: IndexArgs) -> Result<(), Failure> {
 fn index(args: &IndexArgs) -> Result<(), Failure> {
     let project = Arc::new(open(&args.place, None)?);
     let stopper = project.stopper();
-    let runtime = crate::cli::runtime()?;
+    let runtime = crate::runtime()?;
     // Ctrl-C ends the job cleanly: what it published stays, and the next one goes on from there.
     runtime.spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {

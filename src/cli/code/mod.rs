@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 use super::args::{PlaceArgs, StateArgs};
 use super::signals::outlive_file_limits;
 use super::{Failure, assemble};
-use crate::catalog::{CatalogId, Reply};
-use crate::engine::workspace_setup::IndexPolicy;
-use crate::index::project::settings::Settings;
-use crate::index::{JobError, Project, Published};
-use crate::model::answer::Answer;
-use crate::model::code::{CodeAnswer, Refusal};
+use codeyard_catalog::{CatalogId, Reply};
+use codeyard_engine::workspace_setup::IndexPolicy;
+use codeyard_index::project::settings::Settings;
+use codeyard_index::{JobError, Project, Published};
+use codeyard_model::answer::Answer;
+use codeyard_model::code::{CodeAnswer, Refusal};
 
-pub use index::run as run_index;
-pub use search::{outline as run_outline, search as run_search};
+pub(crate) use index::run as run_index;
+pub(crate) use search::{outline as run_outline, search as run_search};
 
 /// The project that the flags name, and the folder that relative paths count from.
 fn open(place: &PlaceArgs, named: Option<&Path>) -> Result<Project, Failure> {
@@ -94,7 +94,7 @@ fn as_json(answer: CodeAnswer) -> Result<serde_json::Value, Failure> {
 }
 
 fn refused(refusal: &Refusal) -> Failure {
-    use crate::model::code::CodeError;
+    use codeyard_model::code::CodeError;
     match refusal.code {
         CodeError::InvalidInput => Failure::usage(refusal.message.clone()),
         CodeError::FileNotFound | CodeError::RefNotIndexed | CodeError::SymbolNotFound | CodeError::ResultNotFound => {

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::base::clock::Instant;
-use crate::cli::output;
-use crate::index::{JobProgress, Phase, Progress};
+use crate::output;
+use codeyard_base::clock::Instant;
+use codeyard_index::{JobProgress, Phase, Progress};
 
 /// How often the bar is drawn.
 const FRAME: Duration = Duration::from_millis(100);

@@ -1,11 +1,11 @@
 //! `codeyard search` and `codeyard outline`.
 
 use super::{as_json, open, refused, sync};
-use crate::base::limits::MAX_PAGE_SIZE;
-use crate::cli::args::{OutlineArgs, SearchArgs};
-use crate::cli::{Failure, output};
-use crate::index::Project;
-use crate::model::code::{
+use crate::args::{OutlineArgs, SearchArgs};
+use crate::{Failure, output};
+use codeyard_base::limits::MAX_PAGE_SIZE;
+use codeyard_index::Project;
+use codeyard_model::code::{
     CaseRule, CodeAnswer, Completeness, Depth, DetailLevel, ExplainLevel, FreshnessPolicy, OutlineQuery, OutlineSymbol,
     Row, Rows, SearchMode, SearchQuery, Shape,
 };
@@ -19,7 +19,7 @@ fn prepare(project: &Project, reference: Option<&str>, no_sync: bool) -> Result<
 }
 
 /// Searches.
-pub fn search(args: SearchArgs) -> Result<(), Failure> {
+pub(crate) fn search(args: SearchArgs) -> Result<(), Failure> {
     if args.limit == 0 || args.limit > MAX_PAGE_SIZE {
         return Err(Failure::usage(format!("--limit is from 1 to {MAX_PAGE_SIZE}")));
     }
@@ -112,7 +112,7 @@ fn one(row: &Row, text: &mut String) {
 }
 
 /// Shows what a file declares.
-pub fn outline(args: OutlineArgs) -> Result<(), Failure> {
+pub(crate) fn outline(args: OutlineArgs) -> Result<(), Failure> {
     let project = open(&args.place, Some(&args.file))?;
     prepare(&project, args.reference.as_deref(), args.no_sync)?;
     // A file that is here is meant by where it is; one of another ref by its path below the root.

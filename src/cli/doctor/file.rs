@@ -12,13 +12,13 @@ use super::super::survey::{self, Candidate, Judged, Surveyor, Verdict};
 use super::places::{self, Place};
 use super::running::Status;
 use super::verdict_line;
-use crate::admin::documents::ServerDocument;
-use crate::engine::providers::ChildKey;
-use crate::lsp::registry::Marked;
+use codeyard_engine::providers::ChildKey;
+use codeyard_lsp::registry::Marked;
+use codeyard_server::admin::documents::ServerDocument;
 
 /// Everything about one file.
 #[derive(Debug, Serialize)]
-pub struct FileReport {
+pub(super) struct FileReport {
     /// Its real path.
     path: PathBuf,
     /// Its language id, if one is known.
@@ -72,7 +72,12 @@ struct Running {
 }
 
 /// Looks at a file, given by its real path.
-pub fn report(args: &DoctorArgs, shelf: &Shelf, path: &Path, status: Option<&Status>) -> Result<FileReport, Failure> {
+pub(super) fn report(
+    args: &DoctorArgs,
+    shelf: &Shelf,
+    path: &Path,
+    status: Option<&Status>,
+) -> Result<FileReport, Failure> {
     let mut language = None;
     let mut workspaces = Vec::new();
     for place in places::of(args, path, status)? {
@@ -121,7 +126,7 @@ fn row(root: &Path, judged: Judged, running: &[&ServerDocument]) -> Row {
 
 impl FileReport {
     /// For people.
-    pub fn lines(&self) -> Vec<String> {
+    pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.path.display().to_string()];
         match &self.language {
             Some(language) => lines.push(format!("  language {language}")),

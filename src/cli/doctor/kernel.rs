@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// One limit.
 #[derive(Debug, Serialize)]
-pub struct Limit {
+pub(super) struct Limit {
     /// Its name.
     pub name: &'static str,
     /// Its value; `None` where it can't be read, or there is none.
@@ -21,7 +21,7 @@ const ENOUGH_FILES: u64 = 4_096;
 const ENOUGH_PROCESSES: u64 = 1_024;
 
 /// All limits that matter.
-pub fn limits() -> Vec<Limit> {
+pub(super) fn limits() -> Vec<Limit> {
     let kernel = |path: &str| std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok());
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let processes = [kernel("/sys/fs/cgroup/pids.max"), kernel("/proc/sys/kernel/pid_max"), own_processes()];
@@ -59,7 +59,7 @@ fn limit(name: &'static str, value: Option<u64>, enough: u64, advice: &str) -> L
 
 impl Limit {
     /// As a line for people.
-    pub fn line(&self) -> String {
+    pub(super) fn line(&self) -> String {
         let value = self.value.map_or_else(|| "no limit known".to_owned(), |value| value.to_string());
         let advice = self.advice.as_deref().map(|advice| format!(" ({advice})")).unwrap_or_default();
         format!("  {}: {value}{advice}", self.name)

@@ -8,17 +8,17 @@ use serde_json::Value;
 use super::super::args::DoctorArgs;
 use super::super::{Failure, assemble, survey};
 use super::running::Status;
-use crate::admin::documents::{WorkspaceDocument, WorkspaceState};
-use crate::config::{SyntacticSection, WorkspaceConfig};
-use crate::engine::kinds;
-use crate::lsp::registry::Selection;
-use crate::model::roots::RootSet;
+use codeyard_config::{SyntacticSection, WorkspaceConfig};
+use codeyard_engine::kinds;
+use codeyard_lsp::registry::Selection;
+use codeyard_model::roots::RootSet;
+use codeyard_server::admin::documents::{WorkspaceDocument, WorkspaceState};
 
 /// What tells of the running server's workspaces.
-pub const RUNNING: &str = "the running server";
+pub(super) const RUNNING: &str = "the running server";
 
 /// A workspace for a file.
-pub struct Place {
+pub(super) struct Place {
     /// Its name; one that is only supposed has none.
     pub workspace: Option<String>,
     /// Where it is told of.
@@ -32,7 +32,7 @@ pub struct Place {
 }
 
 /// All places of a file; at least one.
-pub fn of(args: &DoctorArgs, file: &Path, status: Option<&Status>) -> Result<Vec<Place>, Failure> {
+pub(super) fn of(args: &DoctorArgs, file: &Path, status: Option<&Status>) -> Result<Vec<Place>, Failure> {
     let (told_by, all) = match (&args.registry.config, status) {
         (Some(path), _) => {
             let config = assemble::read_config(path)?;

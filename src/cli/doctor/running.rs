@@ -2,14 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::admin::client::{AdminClient, Error};
-use crate::admin::documents::{ServerDocument, ServerList, ServiceDocument, WorkspaceDocument, WorkspaceList};
+use codeyard_server::admin::client::{AdminClient, Error};
+use codeyard_server::admin::documents::{
+    ServerDocument, ServerList, ServiceDocument, WorkspaceDocument, WorkspaceList,
+};
 
 /// Last lines of standard error that are shown of a server.
 const STDERR_LINES: usize = 3;
 
 /// How the running server is.
-pub struct Status {
+pub(super) struct Status {
     /// Its workspaces.
     pub workspaces: Vec<WorkspaceDocument>,
     /// Its language servers.
@@ -19,7 +21,7 @@ pub struct Status {
 }
 
 /// Asks the running server how it is.
-pub async fn ask(client: &AdminClient) -> Result<Status, Error> {
+pub(super) async fn ask(client: &AdminClient) -> Result<Status, Error> {
     let service: ServiceDocument = client.get("/admin/v1/service").await?;
     let workspaces: WorkspaceList = client.get("/admin/v1/workspaces").await?;
     let servers: ServerList = client.get("/admin/v1/servers").await?;
@@ -37,7 +39,7 @@ pub async fn ask(client: &AdminClient) -> Result<Status, Error> {
 }
 
 /// Adds the report.
-pub fn lines(status: &Value, lines: &mut Vec<String>) {
+pub(super) fn lines(status: &Value, lines: &mut Vec<String>) {
     lines.push(format!(
         "running server: process {}, version {}, up {} s, listening {}",
         shown(&status["pid"]),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::args::QuickstartArgs;
 
 /// The configuration for HTTP and for stdio, with the catalog whose names every host accepts.
-pub fn text(url: &str, token: &str, samples: &Path, args: &QuickstartArgs) -> String {
+pub(super) fn text(url: &str, token: &str, samples: &Path, args: &QuickstartArgs) -> String {
     let http = json!({"mcpServers": {"codeyard": {
         "type": "http",
         "url": format!("{url}/python/lsp-v1-safe"),

@@ -7,10 +7,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::Failure;
-use crate::model::uri::encode_path;
+use codeyard_model::uri::encode_path;
 
 /// One question.
-pub struct Question {
+pub(super) struct Question {
     /// The workspace, which is its folder's name.
     pub workspace: &'static str,
     /// The tool of `lsp-v1`.
@@ -24,7 +24,7 @@ pub struct Question {
 }
 
 /// What a question is about.
-pub enum About {
+pub(super) enum About {
     /// A symbol in a line of a file: file, a text of the line, the symbol in that text.
     Symbol(&'static str, &'static str, &'static str),
     /// A file.
@@ -36,7 +36,7 @@ pub enum About {
 }
 
 /// All of them, in the order they are asked.
-pub const QUESTIONS: [Question; 7] = [
+pub(super) const QUESTIONS: [Question; 7] = [
     Question {
         workspace: "c",
         tool: "vscode.lsp.definition",
@@ -90,7 +90,7 @@ pub const QUESTIONS: [Question; 7] = [
 
 impl Question {
     /// The arguments of the call, for samples in the folder `samples`.
-    pub fn arguments(&self, samples: &Path) -> Result<Value, Failure> {
+    pub(super) fn arguments(&self, samples: &Path) -> Result<Value, Failure> {
         let folder = samples.join(self.workspace);
         let (file, position) = match self.about {
             About::Query(query) => return Ok(json!({"query": query, "pageSize": 10})),
@@ -115,12 +115,12 @@ impl Question {
     }
 
     /// Whether the answer may still become a right one: it grows while files are looked at in the background.
-    pub fn may_grow(&self) -> bool {
+    pub(super) fn may_grow(&self) -> bool {
         matches!(self.about, About::Workspace)
     }
 
     /// Whether an answer holds what it should.
-    pub fn is_right(&self, content: &Value) -> bool {
+    pub(super) fn is_right(&self, content: &Value) -> bool {
         let fields = content.as_object().into_iter().flatten();
         // The question's own uri comes back in some answers, so only lists count.
         fields.filter(|(_, value)| value.is_array()).any(|(_, value)| holds(value, self.expects))
@@ -155,7 +155,7 @@ mod tests {
         let tools: BTreeSet<&str> = QUESTIONS.iter().map(|question| question.tool).collect();
         let workspaces: BTreeSet<&str> = QUESTIONS.iter().map(|question| question.workspace).collect();
         assert_eq!((tools.len(), workspaces.len()), (7, 3));
-        let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/workspaces");
+        let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/workspaces");
         for question in &QUESTIONS {
             question.arguments(&samples).unwrap();
         }

@@ -8,11 +8,11 @@ use tokio::task::JoinHandle;
 use super::INTERVAL;
 use super::model::Model;
 use super::sample::Sample;
-use crate::admin::client::{AdminClient, Error};
-use crate::base::clock::Instant;
+use codeyard_base::clock::Instant;
+use codeyard_server::admin::client::{AdminClient, Error};
 
 /// See the module.
-pub struct Asking<'a> {
+pub(super) struct Asking<'a> {
     runtime: &'a Runtime,
     client: &'a AdminClient,
     next: Instant,
@@ -24,12 +24,12 @@ pub struct Asking<'a> {
 
 impl<'a> Asking<'a> {
     /// The first look comes after an interval.
-    pub fn new(runtime: &'a Runtime, client: &'a AdminClient) -> Self {
+    pub(super) fn new(runtime: &'a Runtime, client: &'a AdminClient) -> Self {
         Self { runtime, client, next: Instant::now() + INTERVAL, since: None, look: None, restart: None }
     }
 
     /// Takes in what has come, and asks anew when it is time. Waits for nothing.
-    pub fn go_on(&mut self, model: &mut Model) {
+    pub(super) fn go_on(&mut self, model: &mut Model) {
         if let Some(told) = finished(self.runtime, &mut self.restart) {
             model.tell(told);
         }
@@ -52,7 +52,7 @@ impl<'a> Asking<'a> {
     }
 
     /// Asks for a restart; what comes of it is told later.
-    pub fn restart(&mut self, model: &mut Model, workspace: &str, id: &str) {
+    pub(super) fn restart(&mut self, model: &mut Model, workspace: &str, id: &str) {
         if self.restart.is_some() {
             model.tell("another restart isn't answered yet; try again when it is".to_owned());
             return;

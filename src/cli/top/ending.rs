@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli::Failure;
+use crate::Failure;
 
 /// The signal that came, if one came.
-pub struct Ending(Arc<AtomicI32>);
+pub(super) struct Ending(Arc<AtomicI32>);
 
 /// From now on TERM, HUP and INT are noted instead of ending the process.
-pub fn receive(runtime: &Runtime) -> Result<Ending, Failure> {
+pub(super) fn receive(runtime: &Runtime) -> Result<Ending, Failure> {
     let came = Arc::new(AtomicI32::new(0));
     for kind in [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()] {
         let _inside = runtime.enter();
@@ -28,7 +28,7 @@ pub fn receive(runtime: &Runtime) -> Result<Ending, Failure> {
 
 impl Ending {
     /// How the command ends by the signal that came: by convention with 128 and its number.
-    pub fn failure(&self) -> Option<Failure> {
+    pub(super) fn failure(&self) -> Option<Failure> {
         let signal = u8::try_from(self.0.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0)?;
         Some(Failure { message: format!("ended by signal {signal}"), code: 128_u8.saturating_add(signal) })
     }

@@ -10,11 +10,11 @@ const BUCKETS: &str = "mcp_server_operation_duration_seconds_bucket{";
 
 /// Cumulative counts by upper bound in nanoseconds; `u64::MAX` is all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Histogram(BTreeMap<u64, u64>);
+pub(super) struct Histogram(BTreeMap<u64, u64>);
 
 impl Histogram {
     /// Reads Prometheus' text, all tool calls together; empty if there is no such histogram.
-    pub fn read(text: &str) -> Self {
+    pub(super) fn read(text: &str) -> Self {
         let mut all = BTreeMap::new();
         for line in text.lines().filter_map(|line| line.strip_prefix(BUCKETS)) {
             let Some((labels, value)) = line.rsplit_once('}') else { continue };
@@ -34,7 +34,7 @@ impl Histogram {
     }
 
     /// What was counted since `before`. A server that started anew begins at nothing.
-    pub fn since(&self, before: &Self) -> Self {
+    pub(super) fn since(&self, before: &Self) -> Self {
         let earlier = |bound: &u64| before.0.get(bound).copied().unwrap_or(0);
         if self.0.iter().any(|(bound, count)| *count < earlier(bound)) {
             return self.clone();
@@ -43,13 +43,13 @@ impl Histogram {
     }
 
     /// How many were counted.
-    pub fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         self.0.values().next_back().copied().unwrap_or(0)
     }
 
     /// The duration in milliseconds that a share of `q` doesn't exceed; `None` if nothing was counted.
     #[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
-    pub fn quantile_ms(&self, q: f64) -> Option<f64> {
+    pub(super) fn quantile_ms(&self, q: f64) -> Option<f64> {
         let total = self.count();
         if total == 0 {
             return None;

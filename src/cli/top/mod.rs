@@ -37,7 +37,7 @@ const TEXT_COLUMNS: u16 = 120;
 const TEXT_ROWS: u16 = 4_000;
 
 /// Shows it until `q`, or once.
-pub fn run(args: TopArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: TopArgs) -> Result<(), Failure> {
     let client = client(args.state.state_dir.as_deref())?;
     let runtime = super::runtime()?;
     let first = runtime.block_on(Sample::take(&client)).map_err(failure)?;

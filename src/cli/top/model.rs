@@ -3,11 +3,11 @@
 use ratatui::crossterm::event::KeyCode;
 
 use super::sample::Sample;
-use crate::admin::documents::ServerDocument;
+use codeyard_server::admin::documents::ServerDocument;
 
 /// What language servers are sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sort {
+pub(super) enum Sort {
     /// Workspace, then id.
     Name,
     /// Most memory first.
@@ -20,7 +20,7 @@ pub enum Sort {
 
 /// What a key asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
+pub(super) enum Action {
     /// Nothing beyond the model.
     None,
     /// The end.
@@ -36,7 +36,7 @@ pub enum Action {
 
 /// Figures of the time between the last two looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Rates {
+pub(super) struct Rates {
     /// Calls in a second.
     pub calls_s: f64,
     /// Calls in a second that failed.
@@ -48,7 +48,7 @@ pub struct Rates {
 }
 
 /// See the module.
-pub struct Model {
+pub(super) struct Model {
     /// The last look.
     pub sample: Sample,
     /// Between the last two looks.
@@ -69,14 +69,14 @@ pub struct Model {
 
 impl Model {
     /// After the first look.
-    pub fn new(sample: Sample) -> Self {
+    pub(super) fn new(sample: Sample) -> Self {
         let (sort, message) = (Sort::Name, String::new());
         Self { sample, rates: None, sort, message, lost: None, silent_s: 0, confirming: None, chosen: None }
     }
 
     /// Takes another look in.
     #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
-    pub fn see(&mut self, sample: Sample) {
+    pub(super) fn see(&mut self, sample: Sample) {
         let seconds = sample.at.saturating_duration_since(self.sample.at).as_secs_f64().max(0.001);
         let durations = sample.durations().since(&self.sample.durations());
         let more = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
@@ -91,18 +91,18 @@ impl Model {
     }
 
     /// Notes that a look failed.
-    pub fn lose(&mut self, why: String) {
+    pub(super) fn lose(&mut self, why: String) {
         self.lost = Some(why);
         self.rates = None;
     }
 
     /// Tells the user something.
-    pub fn tell(&mut self, message: String) {
+    pub(super) fn tell(&mut self, message: String) {
         self.message = message;
     }
 
     /// The language servers in their order.
-    pub fn servers(&self) -> Vec<&ServerDocument> {
+    pub(super) fn servers(&self) -> Vec<&ServerDocument> {
         let mut servers: Vec<&ServerDocument> = self.sample.servers.servers.iter().collect();
         servers.sort_by(|a, b| (&a.workspace, &a.id).cmp(&(&b.workspace, &b.id)));
         match self.sort {
@@ -115,7 +115,7 @@ impl Model {
     }
 
     /// Where the chosen server stands in [`Self::servers`]; the first, if the chosen one is gone.
-    pub fn chosen(&self) -> Option<usize> {
+    pub(super) fn chosen(&self) -> Option<usize> {
         let servers = self.servers();
         let is_chosen = |server: &&ServerDocument| {
             self.chosen.as_ref().is_some_and(|(workspace, id)| server.workspace == *workspace && server.id == *id)
@@ -124,7 +124,7 @@ impl Model {
     }
 
     /// A key was pressed.
-    pub fn press(&mut self, key: KeyCode) -> Action {
+    pub(super) fn press(&mut self, key: KeyCode) -> Action {
         if let Some((workspace, id)) = self.confirming.take() {
             self.message.clear();
             return match key {

@@ -3,13 +3,13 @@
 use serde::Deserialize;
 
 use super::latency::Histogram;
-use crate::admin::client::{AdminClient, Error};
-use crate::admin::documents::{ServerList, ServiceDocument, WorkspaceList};
-use crate::base::clock::Instant;
+use codeyard_base::clock::Instant;
+use codeyard_server::admin::client::{AdminClient, Error};
+use codeyard_server::admin::documents::{ServerList, ServiceDocument, WorkspaceList};
 
 /// What was seen.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Sample {
+pub(super) struct Sample {
     /// The service as a whole.
     pub service: ServiceDocument,
     /// Its workspaces.
@@ -25,7 +25,7 @@ pub struct Sample {
 
 impl Sample {
     /// Looks.
-    pub async fn take(client: &AdminClient) -> Result<Self, Error> {
+    pub(super) async fn take(client: &AdminClient) -> Result<Self, Error> {
         Ok(Self {
             service: client.get("/admin/v1/service").await?,
             workspaces: client.get("/admin/v1/workspaces").await?,
@@ -36,17 +36,17 @@ impl Sample {
     }
 
     /// Calls so far.
-    pub fn calls(&self) -> u64 {
+    pub(super) fn calls(&self) -> u64 {
         self.service.calls.iter().map(|call| call.count).sum()
     }
 
     /// Calls so far that failed or were cancelled.
-    pub fn failures(&self) -> u64 {
+    pub(super) fn failures(&self) -> u64 {
         self.service.calls.iter().filter(|call| call.outcome != "ok").map(|call| call.count).sum()
     }
 
     /// Durations of calls so far.
-    pub fn durations(&self) -> Histogram {
+    pub(super) fn durations(&self) -> Histogram {
         Histogram::read(&self.metrics)
     }
 }

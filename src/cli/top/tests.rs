@@ -7,7 +7,7 @@ use ratatui::crossterm::event::KeyCode;
 use super::model::{Action, Model, Sort};
 use super::sample::Sample;
 use super::{text, view};
-use crate::admin::documents::WorkspaceDocument;
+use codeyard_server::admin::documents::WorkspaceDocument;
 
 fn recorded() -> Sample {
     serde_json::from_str(include_str!("recorded.json")).unwrap()

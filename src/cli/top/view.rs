@@ -7,8 +7,8 @@ use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Row, Table, TableState};
 
 use super::model::{Model, Sort};
-use crate::admin::documents::{ServerDocument, WorkspaceDocument, WorkspaceState};
-use crate::cli::workspaces::state_word;
+use crate::workspaces::state_word;
+use codeyard_server::admin::documents::{ServerDocument, WorkspaceDocument, WorkspaceState};
 
 /// Rows of the list of workspaces at most in a terminal.
 const WORKSPACE_ROWS: usize = 12;
@@ -18,7 +18,7 @@ const SUMMARY_ROWS: u16 = 3;
 const SILENT_S: u64 = 2;
 
 /// Draws what a terminal has room for.
-pub fn draw(frame: &mut Frame<'_>, model: &Model) {
+pub(super) fn draw(frame: &mut Frame<'_>, model: &Model) {
     let workspaces = rows_of(model.sample.workspaces.workspaces.len().min(WORKSPACE_ROWS) + 2);
     let rows =
         [Constraint::Length(SUMMARY_ROWS), Constraint::Length(workspaces), Constraint::Min(2), Constraint::Length(1)];
@@ -30,7 +30,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model) {
 }
 
 /// Draws all of it, for paper: no keys.
-pub fn draw_whole(frame: &mut Frame<'_>, model: &Model) {
+pub(super) fn draw_whole(frame: &mut Frame<'_>, model: &Model) {
     let workspaces = rows_of(model.sample.workspaces.workspaces.len() + 2);
     let rows = [Constraint::Length(SUMMARY_ROWS), Constraint::Length(workspaces), Constraint::Min(2)];
     let [head, upper, lower] = Layout::vertical(rows).areas(frame.area());
@@ -40,7 +40,7 @@ pub fn draw_whole(frame: &mut Frame<'_>, model: &Model) {
 }
 
 /// Rows that [`draw_whole`] needs.
-pub fn whole_height(model: &Model) -> u16 {
+pub(super) fn whole_height(model: &Model) -> u16 {
     let rows = model.sample.workspaces.workspaces.len() + 2 + model.sample.servers.servers.len() + 1;
     rows_of(rows).saturating_add(SUMMARY_ROWS)
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::merge::{self, Part};
-use crate::index::Project;
-use crate::model::code::{
+use codeyard_index::Project;
+use codeyard_model::code::{
     Asked, CodeAnswer, CodeError, CodeQuery, Completeness, Freshness, FreshnessPolicy, Indexing, LocateQuery, Metadata,
     Outline, OutlineQuery, Refusal, Rows, SearchMode, SearchQuery, Status,
 };

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{Indexed, Indexes};
-use crate::base::limits::LARGE_SYNC_FILES;
-use crate::engine::census::IndexSize;
-use crate::index::Project;
-use crate::index::project::grammars;
-use crate::model::code::{ActiveJob, Health, HealthStatus, Indexing, JobMode, Prewarm, ProjectHealth, Schema, Warmset};
-use crate::protocol::names::SERVER_VERSION;
+use crate::census::IndexSize;
+use codeyard_base::limits::LARGE_SYNC_FILES;
+use codeyard_index::Project;
+use codeyard_index::project::grammars;
+use codeyard_model::code::{
+    ActiveJob, Health, HealthStatus, Indexing, JobMode, Prewarm, ProjectHealth, Schema, Warmset,
+};
+use codeyard_protocol::names::SERVER_VERSION;
 
 /// The index of one root, as operators see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -114,7 +116,7 @@ pub fn overview(projects: &[Arc<Project>]) -> Vec<IndexHealth> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::code::{Freshness, JobStatus};
+    use codeyard_model::code::{Freshness, JobStatus};
 
     fn project(index_status: Indexing, schema_status: Schema) -> ProjectHealth {
         ProjectHealth {

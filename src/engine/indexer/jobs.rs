@@ -4,11 +4,11 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 
 use super::*;
-use crate::base::{blocking, priority};
-use crate::engine::census::IndexSize;
-use crate::index::JobError;
-use crate::index::project::JobTicket;
-use crate::model::code::Schema;
+use crate::census::IndexSize;
+use codeyard_base::{blocking, priority};
+use codeyard_index::JobError;
+use codeyard_index::project::JobTicket;
+use codeyard_model::code::Schema;
 
 /// How a job ended.
 struct Ended {

@@ -3,7 +3,7 @@
 //! Ranked rows are in the order of their scores, then of their paths and lines, then of their roots; lines in the order of the roots,
 //! then of their paths. Pure. Invariant: the reasons of a ranking stay with their rows.
 
-use crate::model::code::{
+use codeyard_model::code::{
     Completeness, Freshness, Indexing, Intent, Metadata, NextAction, Reasons, Refusal, ResultType, Row, Rows, Schema,
     SearchMode, SearchQuery,
 };
@@ -145,9 +145,9 @@ fn more(query: &SearchQuery, shown: usize, total: usize) -> Option<NextAction> {
     if query.mode == SearchMode::Auto {
         query.mode = SearchMode::Text;
     }
-    let arguments = crate::model::code::Asked::of(&crate::model::code::CodeQuery::Search(query)).arguments;
+    let arguments = codeyard_model::code::Asked::of(&codeyard_model::code::CodeQuery::Search(query)).arguments;
     let reason = format!("{} more lines match.", total - end);
-    Some(NextAction { tool: crate::model::code::tools::SEARCH, arguments: arguments.into(), reason })
+    Some(NextAction { tool: codeyard_model::code::tools::SEARCH, arguments: arguments.into(), reason })
 }
 
 /// What several roots say of themselves together: of each word the worst.
@@ -215,7 +215,7 @@ fn foreign(word: Schema) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::code::{CodeError, ExplainLevel, Shape};
+    use codeyard_model::code::{CodeError, ExplainLevel, Shape};
 
     fn row(path: &str, line: u32, score: f64) -> Row {
         Row {

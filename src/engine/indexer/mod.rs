@@ -21,14 +21,14 @@ use actix::prelude::*;
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, oneshot, watch};
 
-use crate::base::clock::Instant;
-use crate::base::limits;
-use crate::engine::census::{IndexSize, WorkspaceCell};
-use crate::engine::workspace_setup::IndexPolicy;
-use crate::index::Project;
-use crate::model::code::{ActiveJob, JobMode, JobStatus, Prewarm};
-use crate::store::{INDEX, Warmset};
-use crate::telemetry::Metrics;
+use crate::census::{IndexSize, WorkspaceCell};
+use crate::workspace_setup::IndexPolicy;
+use codeyard_base::clock::Instant;
+use codeyard_base::limits;
+use codeyard_index::Project;
+use codeyard_model::code::{ActiveJob, JobMode, JobStatus, Prewarm};
+use codeyard_state::store::{INDEX, Warmset};
+use codeyard_telemetry::Metrics;
 
 /// What the indexes of all workspaces of a process share.
 pub struct Indexes {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use super::diagnostics::PushState;
 use super::up::SyncOutcome;
 use super::*;
-use crate::engine::question::DocumentInput;
-use crate::lsp::events::Event;
-use crate::lsp::methods;
-use crate::lsp::pending::RequestError;
+use crate::question::DocumentInput;
+use codeyard_lsp::events::Event;
+use codeyard_lsp::methods;
+use codeyard_lsp::pending::RequestError;
 
 impl Handler<Ask> for LanguageServer {
     type Result = MessageResult<Ask>;

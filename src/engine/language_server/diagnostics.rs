@@ -11,11 +11,10 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::base::clock::Instant;
-use crate::base::limits;
-use crate::canon;
-use crate::model::diagnostic::{Diagnostic, RawDiagnostic, RawFileDiagnostics};
-use crate::model::uri::CanonicalUri;
+use codeyard_base::clock::Instant;
+use codeyard_base::limits;
+use codeyard_model::diagnostic::{Diagnostic, RawDiagnostic, RawFileDiagnostics};
+use codeyard_model::uri::CanonicalUri;
 
 /// After we closed and opened a document, an empty push without a version may be the server's tidying up after the close:
 /// it counts only after so much quiet.
@@ -61,7 +60,7 @@ struct Report {
 
 /// The diagnostics one incarnation of one server knows of.
 #[derive(Debug, Default)]
-pub struct Diagnostics {
+pub(super) struct Diagnostics {
     files: BTreeMap<CanonicalUri, File>,
     event: u64,
     content: u64,
@@ -69,7 +68,7 @@ pub struct Diagnostics {
 }
 
 /// What to do for somebody who asks for a document's push.
-pub enum PushState {
+pub(super) enum PushState {
     /// It's here.
     Current(Arc<Vec<RawDiagnostic>>),
     /// It will come; here is where.
@@ -80,24 +79,24 @@ pub enum PushState {
 
 impl Diagnostics {
     /// Nothing known yet. `versioned`: the server's pushes about open documents carry their version.
-    pub fn of_server(versioned: bool) -> Self {
+    pub(super) fn of_server(versioned: bool) -> Self {
         Self { versioned, ..Self::default() }
     }
 
     /// Something on disk or in another document changed: earlier pushes may be out of date.
-    pub fn surroundings_changed(&mut self) {
+    pub(super) fn surroundings_changed(&mut self) {
         self.content += 1;
     }
 
     /// A document was opened or changed at the server, as `version`.
-    pub fn synced(&mut self, uri: &CanonicalUri, version: i32) {
+    pub(super) fn synced(&mut self, uri: &CanonicalUri, version: i32) {
         self.event += 1;
         let (content, event) = (self.content, self.event);
         self.file(uri).synced = Some(Synced { version, content, event });
     }
 
     /// A document was closed at the server by us.
-    pub fn closed(&mut self, uri: &str) {
+    pub(super) fn closed(&mut self, uri: &str) {
         if let Some(file) = self.files.get_mut(uri) {
             file.synced = None;
             file.push = None;
@@ -106,12 +105,18 @@ impl Diagnostics {
     }
 
     /// A file is gone.
-    pub fn deleted(&mut self, uri: &str) {
+    pub(super) fn deleted(&mut self, uri: &str) {
         self.files.remove(uri);
     }
 
     /// A push came in. Says whether the file's canonical diagnostics differ from those before.
-    pub fn pushed(&mut self, uri: &CanonicalUri, version: Option<i32>, raw: Vec<RawDiagnostic>, now: Instant) -> bool {
+    pub(super) fn pushed(
+        &mut self,
+        uri: &CanonicalUri,
+        version: Option<i32>,
+        raw: Vec<RawDiagnostic>,
+        now: Instant,
+    ) -> bool {
         if !self.files.contains_key(uri) && self.files.len() >= limits::MAX_DIAGNOSTIC_FILES {
             return false;
         }
@@ -137,7 +142,7 @@ impl Diagnostics {
     }
 
     /// Remembers what was pulled. Says whether it differs from before.
-    pub fn pulled(&mut self, uri: &CanonicalUri, raw: Vec<RawDiagnostic>) -> bool {
+    pub(super) fn pulled(&mut self, uri: &CanonicalUri, raw: Vec<RawDiagnostic>) -> bool {
         if !self.files.contains_key(uri) && self.files.len() >= limits::MAX_DIAGNOSTIC_FILES {
             return false;
         }
@@ -145,7 +150,7 @@ impl Diagnostics {
     }
 
     /// The push for a document's present content, once it has been quiet for `settle`.
-    pub fn push_of(&mut self, uri: &CanonicalUri, settle: std::time::Duration, now: Instant) -> PushState {
+    pub(super) fn push_of(&mut self, uri: &CanonicalUri, settle: std::time::Duration, now: Instant) -> PushState {
         let content = self.content;
         let file = self.file(uri);
         if file.synced.is_none_or(|synced| synced.content != content) {
@@ -161,7 +166,7 @@ impl Diagnostics {
     }
 
     /// Gives everybody what has settled by now. Says when to look again, if somebody still waits for quiet.
-    pub fn settle(&mut self, settle: std::time::Duration, now: Instant) -> Option<Instant> {
+    pub(super) fn settle(&mut self, settle: std::time::Duration, now: Instant) -> Option<Instant> {
         let mut next: Option<Instant> = None;
         for file in self.files.values_mut().filter(|file| !file.waiters.is_empty()) {
             if let Some(current) = file.current(settle, now) {
@@ -176,7 +181,7 @@ impl Diagnostics {
     }
 
     /// All that has been reported.
-    pub fn reported(&self) -> Vec<RawFileDiagnostics> {
+    pub(super) fn reported(&self) -> Vec<RawFileDiagnostics> {
         let reported = self.files.iter().filter_map(|(uri, file)| Some((uri, file.reported.as_ref()?)));
         reported
             .map(|(uri, report)| RawFileDiagnostics { uri: uri.text(), diagnostics: report.raw.as_ref().clone() })
@@ -189,7 +194,7 @@ impl Diagnostics {
 
     fn report(&mut self, uri: &CanonicalUri, raw: Arc<Vec<RawDiagnostic>>) -> bool {
         let kept: Vec<RawDiagnostic> = raw.iter().take(limits::MAX_DIAGNOSTICS_PER_FILE).cloned().collect();
-        let canonical = canon::diagnostics(uri, kept).into_items();
+        let canonical = codeyard_canon::diagnostics(uri, kept).into_items();
         let file = self.file(uri);
         let before = file.reported.as_ref().map(|report| &report.canonical);
         let differs = before.map_or(!canonical.is_empty(), |before| *before != canonical);
@@ -222,7 +227,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::model::position::Range;
+    use codeyard_model::position::Range;
 
     fn uri() -> CanonicalUri {
         CanonicalUri::of_gated_path(Path::new("/w/a.c"))

@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::up::Up;
-use crate::base::digest::sha256;
-use crate::base::limits;
-use crate::engine::known_files::Source;
-use crate::engine::server_context::ServerContext;
-use crate::gate::Admitted;
-use crate::lsp::pending::RequestError;
-use crate::lsp::text::Document;
-use crate::model::uri::CanonicalUri;
+use crate::known_files::Source;
+use crate::server_context::ServerContext;
+use codeyard_base::digest::sha256;
+use codeyard_base::limits;
+use codeyard_files::gate::Admitted;
+use codeyard_lsp::pending::RequestError;
+use codeyard_lsp::text::Document;
+use codeyard_model::uri::CanonicalUri;
 
 /// Most documents opened again at a server's successor.
 const MAX_REOPENED: usize = 64;
 
 /// Its URI, language id, text and the SHA-256 of its bytes; nothing for what can't be opened.
-pub fn load(context: &ServerContext, path: &Path) -> Option<(CanonicalUri, String, Arc<Document>, [u8; 32])> {
+pub(super) fn load(context: &ServerContext, path: &Path) -> Option<(CanonicalUri, String, Arc<Document>, [u8; 32])> {
     let uri = context.gate.of_path(path).ok()?;
     let language = context.servers.index.language_of(path)?.to_owned();
     let (bytes, _) = context.gate.read(&uri, limits::MAX_DOCUMENT_BYTES).ok()?;
@@ -29,7 +29,7 @@ pub fn load(context: &ServerContext, path: &Path) -> Option<(CanonicalUri, Strin
 }
 
 /// Whether a document is on disk as it was read for a question; its bytes are compared where its stamp doesn't say so.
-pub fn is_as_read(context: &ServerContext, source: &Source) -> bool {
+pub(super) fn is_as_read(context: &ServerContext, source: &Source) -> bool {
     if source.settled.is_some_and(|stamp| context.gate.stat(&source.uri).is_ok_and(|now| now == stamp)) {
         return true;
     }

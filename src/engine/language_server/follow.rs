@@ -11,8 +11,8 @@ use actix::prelude::*;
 
 use super::unread::is_beyond_showing;
 use super::*;
-use crate::engine::anchors;
-use crate::watch::Changes;
+use crate::anchors;
+use codeyard_files::watch::Changes;
 
 /// How long after its birth a child's registrations count as part of its start.
 const SETTLES_WITHIN: Duration = Duration::from_secs(10);

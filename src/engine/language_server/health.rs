@@ -4,10 +4,10 @@ use actix::prelude::*;
 use serde::Serialize;
 
 use super::LanguageServer;
-use crate::base::blocking;
-use crate::base::clock::Instant;
-use crate::engine::providers::ChildKey;
-use crate::engine::server_state::ServerState;
+use crate::providers::ChildKey;
+use crate::server_state::ServerState;
+use codeyard_base::blocking;
+use codeyard_base::clock::Instant;
 
 /// Asks for the server's health.
 #[derive(Message)]

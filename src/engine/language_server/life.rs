@@ -11,16 +11,16 @@ use futures::{FutureExt, StreamExt};
 use tokio::time::timeout;
 
 use super::*;
-use crate::base::blocking;
-use crate::base::digest::sha256;
-use crate::engine::restart::Verdict;
-use crate::engine::seats::Seat;
-use crate::engine::server_state::{QUARANTINED, STOPPED};
-use crate::lsp::client::{Client, ClientOptions};
-use crate::lsp::events::{Event, Events};
-use crate::lsp::launch::Process;
-use crate::lsp::lifecycle::{self, Initialized, StopReport};
-use crate::lsp::pending::RequestError;
+use crate::restart::Verdict;
+use crate::seats::Seat;
+use crate::server_state::{QUARANTINED, STOPPED};
+use codeyard_base::blocking;
+use codeyard_base::digest::sha256;
+use codeyard_lsp::client::{Client, ClientOptions};
+use codeyard_lsp::events::{Event, Events};
+use codeyard_lsp::lifecycle::{self, Initialized, StopReport};
+use codeyard_lsp::pending::RequestError;
+use codeyard_process::launch::Process;
 
 /// Kills the child's whole group when dropped, unless it has been stopped in order.
 pub struct KillOnDrop {

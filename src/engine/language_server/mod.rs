@@ -26,19 +26,19 @@ use std::time::Duration;
 
 use actix::prelude::*;
 
-use crate::base::clock::{Deadline, Instant};
-use crate::engine::census::ServerPhase;
-use crate::engine::exit::{ExitGuard, ExitKind};
-use crate::engine::providers::ChildKey;
-use crate::engine::restart::RestartHistory;
-use crate::engine::server_context::ServerContext;
-use crate::engine::server_state::{Down, ServerState, Unavailable};
-use crate::engine::state_watch;
-use crate::lsp::encoding::PositionEncoding;
-use crate::lsp::pending::PendingReply;
-use crate::model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
-use crate::model::uri::CanonicalUri;
-use crate::watch::Changes;
+use crate::census::ServerPhase;
+use crate::exit::{ExitGuard, ExitKind};
+use crate::providers::ChildKey;
+use crate::restart::RestartHistory;
+use crate::server_context::ServerContext;
+use crate::server_state::{Down, ServerState, Unavailable};
+use crate::state_watch;
+use codeyard_base::clock::{Deadline, Instant};
+use codeyard_files::watch::Changes;
+use codeyard_lsp::encoding::PositionEncoding;
+use codeyard_lsp::pending::PendingReply;
+use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
+use codeyard_model::uri::CanonicalUri;
 
 use super::question::Question;
 
@@ -151,7 +151,7 @@ pub struct Restart {
 
 /// Ends the child by the ladder: shutdown, exit, TERM, KILL. `None`: there was none.
 #[derive(Message)]
-#[rtype(result = "Option<crate::lsp::lifecycle::StopReport>")]
+#[rtype(result = "Option<codeyard_lsp::lifecycle::StopReport>")]
 pub struct StopServer;
 
 /// Ends the child at once: the workspace is gone, and the one built in its place has children of its own.

@@ -7,17 +7,17 @@ use std::io;
 
 use serde_json::Value;
 
-use crate::engine::server_context::ServerContext;
-use crate::lsp::inbound::StaticHost;
-use crate::lsp::launch::LaunchSpec;
-use crate::lsp::lifecycle::InitializeSpec;
-use crate::lsp::methods;
-use crate::lsp::registry::Readiness;
-use crate::lsp::registry::prepare::{Launch, Places};
-use crate::model::uri::encode_path;
+use crate::server_context::ServerContext;
+use codeyard_lsp::inbound::StaticHost;
+use codeyard_lsp::lifecycle::InitializeSpec;
+use codeyard_lsp::methods;
+use codeyard_lsp::registry::Readiness;
+use codeyard_lsp::registry::prepare::{Launch, Places};
+use codeyard_model::uri::encode_path;
+use codeyard_process::launch::LaunchSpec;
 
 /// Everything a start needs.
-pub struct Prepared {
+pub(super) struct Prepared {
     /// For the launcher.
     pub spec: LaunchSpec,
     /// For the handshake.
@@ -30,7 +30,7 @@ pub struct Prepared {
 ///
 /// # Errors
 /// Of the file system, when the cache folder can't be written.
-pub fn prepare(context: &ServerContext) -> io::Result<Prepared> {
+pub(super) fn prepare(context: &ServerContext) -> io::Result<Prepared> {
     let places = Places {
         state: context.state.clone(),
         root: context.root.clone(),

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::base::clock::Instant;
-use crate::engine::server_context::ServerContext;
-use crate::model::uri::CanonicalUri;
-use crate::watch::Changes;
+use crate::server_context::ServerContext;
+use codeyard_base::clock::Instant;
+use codeyard_files::watch::Changes;
+use codeyard_model::uri::CanonicalUri;
 
 /// A document that was sent is no longer waited for after this time without its push.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -19,7 +19,7 @@ const MAX_SHOWN: usize = 64;
 
 /// See the module.
 #[derive(Debug)]
-pub struct Unread {
+pub(super) struct Unread {
     index_follows_open: bool,
     /// By document the version whose push is awaited, and since when.
     awaited: BTreeMap<CanonicalUri, (i32, Instant)>,
@@ -27,42 +27,42 @@ pub struct Unread {
 
 impl Unread {
     /// Nothing has been sent yet.
-    pub fn new(context: &ServerContext) -> Self {
+    pub(super) fn new(context: &ServerContext) -> Self {
         Self { index_follows_open: context.server.quirks.index_follows_open, awaited: BTreeMap::new() }
     }
 
     /// `version` of a document was sent.
-    pub fn sent(&mut self, uri: &CanonicalUri, version: i32, now: Instant) {
+    pub(super) fn sent(&mut self, uri: &CanonicalUri, version: i32, now: Instant) {
         if self.index_follows_open {
             self.awaited.insert(uri.clone(), (version, now));
         }
     }
 
     /// Diagnostics of a document were pushed. Says whether it was waited for.
-    pub fn pushed(&mut self, uri: &CanonicalUri, version: Option<i32>) -> bool {
+    pub(super) fn pushed(&mut self, uri: &CanonicalUri, version: Option<i32>) -> bool {
         let read = |(awaited, _): &(i32, Instant)| version.is_none_or(|version| version >= *awaited);
         self.awaited.get(uri).is_some_and(read) && self.gone(uri.as_str())
     }
 
     /// A document was closed, or is gone. Says whether it was waited for.
-    pub fn gone(&mut self, uri: &str) -> bool {
+    pub(super) fn gone(&mut self, uri: &str) -> bool {
         self.awaited.remove(uri).is_some()
     }
 
     /// Until when something is waited for; nothing if there is nothing.
-    pub fn until(&self, now: Instant) -> Option<Instant> {
+    pub(super) fn until(&self, now: Instant) -> Option<Instant> {
         self.awaited.values().map(|(_, since)| *since + LIMIT).filter(|until| *until > now).max()
     }
 }
 
 /// Whether a file that changed on disk must be opened for the server to know.
-pub fn must_be_shown(context: &ServerContext, path: &Path) -> bool {
+pub(super) fn must_be_shown(context: &ServerContext, path: &Path) -> bool {
     context.server.quirks.index_follows_open
         && path.starts_with(&context.root)
         && context.servers.serves(&context.server, path)
 }
 
 /// Whether more changed than can be shown.
-pub fn is_beyond_showing(context: &ServerContext, changes: &Changes) -> bool {
+pub(super) fn is_beyond_showing(context: &ServerContext, changes: &Changes) -> bool {
     changes.files.iter().filter(|change| must_be_shown(context, &change.path)).count() > MAX_SHOWN
 }

@@ -15,33 +15,33 @@ use super::life::KillOnDrop;
 use super::unread::{Unread, must_be_shown};
 use super::watched::{self, Watched};
 use super::{Asked, ExpiryGuard, PendingAnswer, ProjectReport, TRACE_OVER};
-use crate::base::clock::{Deadline, Instant};
-use crate::base::limits;
-use crate::engine::question::{DocumentInput, Question};
-use crate::engine::server_context::ServerContext;
-use crate::engine::server_state::ServerState;
-use crate::gate::Admitted;
-use crate::lsp::capabilities::Capabilities;
-use crate::lsp::client::Client;
-use crate::lsp::convert;
-use crate::lsp::documents::{OpenDocuments, Outgoing};
-use crate::lsp::encoding::{self, PositionEncoding};
-use crate::lsp::events::Event;
-use crate::lsp::lifecycle::Initialized;
-use crate::lsp::methods;
-use crate::lsp::pending::RequestError;
-use crate::lsp::progress;
-use crate::lsp::readiness::{ReadinessState, State};
-use crate::lsp::sync_options::SyncOptions;
-use crate::lsp::text::Document;
-use crate::model::uri::CanonicalUri;
-use crate::watch::{ChangeKind, Changes};
+use crate::question::{DocumentInput, Question};
+use crate::server_context::ServerContext;
+use crate::server_state::ServerState;
+use codeyard_base::clock::{Deadline, Instant};
+use codeyard_base::limits;
+use codeyard_files::gate::Admitted;
+use codeyard_files::watch::{ChangeKind, Changes};
+use codeyard_lsp::capabilities::Capabilities;
+use codeyard_lsp::client::Client;
+use codeyard_lsp::convert;
+use codeyard_lsp::documents::{OpenDocuments, Outgoing};
+use codeyard_lsp::encoding::{self, PositionEncoding};
+use codeyard_lsp::events::Event;
+use codeyard_lsp::lifecycle::Initialized;
+use codeyard_lsp::methods;
+use codeyard_lsp::pending::RequestError;
+use codeyard_lsp::progress;
+use codeyard_lsp::readiness::{ReadinessState, State};
+use codeyard_lsp::sync_options::SyncOptions;
+use codeyard_lsp::text::Document;
+use codeyard_model::uri::CanonicalUri;
 
 /// Questions remembered so that a crash can be blamed on a document.
 const MAX_SUSPECTS: usize = 256;
 
 /// See the module.
-pub struct Up {
+pub(super) struct Up {
     pub(super) client: Client,
     pub(super) child: KillOnDrop,
     pub(super) capabilities: Capabilities,
@@ -59,7 +59,7 @@ pub struct Up {
 
 /// What bringing a document up to date came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SyncOutcome {
+pub(super) enum SyncOutcome {
     /// The server had it already.
     Unchanged,
     /// It was opened.
@@ -70,7 +70,7 @@ pub enum SyncOutcome {
 
 /// What an event of the child came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct EventEffect {
+pub(super) struct EventEffect {
     /// A file's canonical diagnostics differ from before.
     pub diagnostics_changed: bool,
     /// The server asks to be asked again.
@@ -189,7 +189,7 @@ impl Up {
     pub(super) fn files_changed(&mut self, context: &ServerContext, changes: &Changes) -> Result<(), RequestError> {
         self.diagnostics.surroundings_changed();
         for change in &changes.files {
-            let text = crate::model::uri::encode_path(&change.path);
+            let text = codeyard_model::uri::encode_path(&change.path);
             if change.kind == ChangeKind::Deleted {
                 if let Some(close) = self.documents.close(&text) {
                     self.client.notify(close.method(), &close)?;
@@ -246,7 +246,7 @@ impl Up {
             _ => None,
         };
         let uri = question.uri().map(CanonicalUri::as_str).unwrap_or_default();
-        let method = crate::engine::provider_call::method_of(question);
+        let method = crate::provider_call::method_of(question);
         if !self.capabilities.supports(method) {
             return Ok(Asked::Unsupported);
         }
@@ -303,7 +303,7 @@ impl Up {
 
     fn pending(
         &mut self,
-        reply: crate::lsp::pending::PendingReply,
+        reply: codeyard_lsp::pending::PendingReply,
         document: Option<&DocumentInput>,
         deadline: Deadline,
     ) -> PendingAnswer {

@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Serialize;
 
-use crate::lsp::capabilities::{Capabilities, WatchPattern};
-use crate::model::uri::{encode_path, percent_decode};
-use crate::watch::{ChangeKind, Changes};
+use codeyard_files::watch::{ChangeKind, Changes};
+use codeyard_lsp::capabilities::{Capabilities, WatchPattern};
+use codeyard_model::uri::{encode_path, percent_decode};
 
 /// The parameters of `workspace/didChangeWatchedFiles`.
 #[derive(Debug, Serialize)]
-pub struct WatchedFiles {
+pub(super) struct WatchedFiles {
     /// What changed.
     pub changes: Vec<FileEvent>,
 }
 
 /// One entry of `workspace/didChangeWatchedFiles`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FileEvent {
+pub(super) struct FileEvent {
     uri: String,
     #[serde(rename = "type")]
     kind: u8,
@@ -28,14 +28,14 @@ pub struct FileEvent {
 
 /// The compiled patterns, made anew when the server registers others.
 #[derive(Debug, Default)]
-pub struct Watched {
+pub(super) struct Watched {
     revision: Option<u64>,
     patterns: Vec<(GlobMatcher, u8)>,
 }
 
 impl Watched {
     /// What of `changes` the server wants to hear of.
-    pub fn events(&mut self, capabilities: &Capabilities, root: &Path, changes: &Changes) -> Vec<FileEvent> {
+    pub(super) fn events(&mut self, capabilities: &Capabilities, root: &Path, changes: &Changes) -> Vec<FileEvent> {
         let revision = capabilities.revision();
         if self.revision != Some(revision) {
             self.patterns = capabilities.watched().iter().filter_map(|pattern| compile(pattern, root)).collect();

@@ -13,12 +13,12 @@ use futures::future::{BoxFuture, Shared};
 use tokio::sync::Semaphore;
 
 use super::{DrainAll, Running, Supervisor};
-use crate::base::clock::Instant;
-use crate::base::ids::WorkspaceName;
-use crate::base::limits;
-use crate::engine::census::WorkspaceState;
-use crate::engine::directory::WorkspaceHandle;
-use crate::engine::workspace::{Drain, StoppedServer};
+use crate::census::WorkspaceState;
+use crate::directory::WorkspaceHandle;
+use crate::workspace::{Drain, StoppedServer};
+use codeyard_base::clock::Instant;
+use codeyard_base::ids::WorkspaceName;
+use codeyard_base::limits;
 
 /// How long calls in flight have when their workspace is removed.
 const DRAIN_CALLS: Duration = Duration::from_millis(limits::REQUEST_TIMEOUT_MS + 500);

@@ -3,8 +3,8 @@
 use actix::prelude::*;
 
 use super::Supervisor;
-use crate::engine::directory::WorkspaceHandle;
-use crate::engine::workspace::{StopChild, WorkspaceHealth};
+use crate::directory::WorkspaceHandle;
+use crate::workspace::{StopChild, WorkspaceHealth};
 
 impl Supervisor {
     /// In bytes; 0 is none.
@@ -34,7 +34,7 @@ fn evict_longest_idle(
     healths: impl Iterator<Item = Option<WorkspaceHealth>>,
     budget: u64,
 ) {
-    let mut children: Vec<(u64, u64, usize, crate::engine::providers::ChildKey)> = Vec::new();
+    let mut children: Vec<(u64, u64, usize, crate::providers::ChildKey)> = Vec::new();
     let mut total: u64 = 0;
     for (index, health) in healths.enumerate() {
         for server in health.into_iter().flat_map(|health| health.servers) {

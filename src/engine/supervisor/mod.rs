@@ -17,21 +17,21 @@ use std::time::Duration;
 use actix::prelude::*;
 use actix_rt::ArbiterHandle;
 
-use crate::base::ids::WorkspaceName;
-use crate::base::limits;
-use crate::config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig};
-use crate::engine::directory::{Directory, WatchSlot, WorkspaceHandle};
-use crate::engine::exit::ExitKind;
-use crate::engine::indexer::Indexes;
-use crate::engine::kinds;
-use crate::engine::restart::RestartRule;
-use crate::engine::seats::Seats;
-use crate::engine::server_context::ServerTimes;
-use crate::engine::workspace::{Retune, Warm, WarmIndex, Workspace};
-use crate::engine::workspace_setup::{IndexPolicy, Policy, Servers, Shared, WorkspaceSetup};
-use crate::gate::Gate;
-use crate::lsp::registry::Registry;
-use crate::store::RootsEpochs;
+use crate::directory::{Directory, WatchSlot, WorkspaceHandle};
+use crate::exit::ExitKind;
+use crate::indexer::Indexes;
+use crate::kinds;
+use crate::restart::RestartRule;
+use crate::seats::Seats;
+use crate::server_context::ServerTimes;
+use crate::workspace::{Retune, Warm, WarmIndex, Workspace};
+use crate::workspace_setup::{IndexPolicy, Policy, Servers, Shared, WorkspaceSetup};
+use codeyard_base::ids::WorkspaceName;
+use codeyard_base::limits;
+use codeyard_config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig};
+use codeyard_files::gate::Gate;
+use codeyard_lsp::registry::Registry;
+use codeyard_state::store::RootsEpochs;
 
 /// How often memory is compared with the budget.
 const MEMORY_INTERVAL: Duration = Duration::from_secs(10);
@@ -168,7 +168,7 @@ impl Supervisor {
 
     /// Brings what runs to what `new` says. Those of `again` that couldn't be opened before are tried again.
     fn take_over(&mut self, new: Config, again: &[WorkspaceName], ctx: &mut Context<Self>) -> Configured {
-        let mut changes = crate::config::diff(&self.config, &new);
+        let mut changes = codeyard_config::diff(&self.config, &new);
         let failed = |name: &&WorkspaceName| self.failed.contains_key(*name) && new.workspace(name.as_str()).is_some();
         for name in again.iter().filter(failed) {
             if !changes.iter().any(|change| change.name() == name) {
@@ -257,7 +257,7 @@ impl Supervisor {
         };
         let arbiter = self.arbiter(generation);
         let actor = Workspace::start_in_arbiter(&arbiter, move |_| Workspace::new(setup, slot, on_exit));
-        let warms = !matches!(&policy.prewarm, crate::config::Prewarm::All(false));
+        let warms = !matches!(&policy.prewarm, codeyard_config::Prewarm::All(false));
         if warms {
             drop(actor.try_send(Warm));
         }

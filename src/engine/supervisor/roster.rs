@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 use actix::prelude::*;
 
 use super::{Departing, Leaving, Supervisor};
-use crate::base::digest::sha256hex;
-use crate::base::ids::WorkspaceName;
-use crate::base::limits::MAX_WORKSPACES_LEAVING;
-use crate::config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig};
-use crate::engine::directory::WorkspaceHandle;
-use crate::engine::kinds;
-use crate::gate::Gate;
+use crate::directory::WorkspaceHandle;
+use crate::kinds;
+use codeyard_base::digest::sha256hex;
+use codeyard_base::ids::WorkspaceName;
+use codeyard_base::limits::MAX_WORKSPACES_LEAVING;
+use codeyard_config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig};
+use codeyard_files::gate::Gate;
 
 /// Characters of a revision.
 const REVISION_CHARS: usize = 16;
@@ -192,7 +192,7 @@ impl Supervisor {
         }
         validate_together(&new).map_err(PutError::Invalid)?;
         new.default_workspace.get_or_insert_with(|| name.clone());
-        let changes = crate::config::diff(&self.config, &new);
+        let changes = codeyard_config::diff(&self.config, &new);
         let runs = self.running.contains_key(&name);
         let change = match changes.first() {
             _ if !was_there => PutChange::Created,

@@ -4,20 +4,19 @@ use actix::prelude::*;
 use futures::FutureExt;
 
 use super::*;
-use crate::base::ids::LanguageId;
-use crate::engine::anchors;
-use crate::engine::execution::{Execution, Provider};
-use crate::engine::known_files::Look;
-use crate::engine::operation::{self, asks_for_name};
-use crate::engine::providers::{self, Choice, Planned};
-use crate::engine::question::DocumentInput;
-use crate::engine::server_state::{ServerState, Unavailable};
-use crate::engine::stand_in;
-use crate::model::error::ErrorCode;
-use crate::model::operation::{LspQuery, Subject};
-use crate::model::query::Query;
-use crate::paging;
-use crate::telemetry::{Asker, CacheUse};
+use crate::anchors;
+use crate::execution::{Execution, Provider};
+use crate::known_files::Look;
+use crate::operation::{self, asks_for_name};
+use crate::providers::{self, Choice, Planned};
+use crate::question::DocumentInput;
+use crate::server_state::{ServerState, Unavailable};
+use crate::stand_in;
+use codeyard_base::ids::LanguageId;
+use codeyard_model::error::ErrorCode;
+use codeyard_model::operation::{LspQuery, Subject};
+use codeyard_model::query::Query;
+use codeyard_telemetry::{Asker, CacheUse};
 
 /// What a run is started from.
 struct Start<'a> {
@@ -55,9 +54,9 @@ impl Workspace {
             return Ok(Begun::Wait(Wait::Preparing(walking)));
         }
         let (query, call) = (begin.query, begin.call);
-        let request_key = paging::request_key(&query);
+        let request_key = codeyard_paging::request_key(&query);
         let cursor = match query.page().and_then(|page| page.cursor.as_deref()) {
-            Some(text) => Some(paging::decode(text, &request_key)?),
+            Some(text) => Some(codeyard_paging::decode(text, &request_key)?),
             None => None,
         };
         self.take_changes();
@@ -95,7 +94,7 @@ impl Workspace {
         call: &CallTrace,
         request_key: String,
         snapshot_key: String,
-        cursor: paging::CursorToken,
+        cursor: codeyard_paging::CursorToken,
     ) -> Result<Begun, ToolError> {
         if cursor.snapshot != snapshot_key {
             return Err(self.stale(query));
@@ -120,7 +119,7 @@ impl Workspace {
         );
         match query {
             Query::WorkspaceDiagnostics { .. } if self.is_sweeping() => {
-                error.with("reason", "sweep").with("retryAfterMs", crate::base::limits::RETRY_AFTER_MS)
+                error.with("reason", "sweep").with("retryAfterMs", codeyard_base::limits::RETRY_AFTER_MS)
             }
             _ => error,
         }
@@ -128,7 +127,7 @@ impl Workspace {
 
     pub(super) fn snapshot_key(&self, query: &GatedQuery, request_key: &str) -> String {
         let roots_key = self.setup.gate.root_set().key();
-        paging::snapshot_key(request_key, roots_key, &self.epochs, query.epoch_mask())
+        codeyard_paging::snapshot_key(request_key, roots_key, &self.epochs, query.epoch_mask())
     }
 
     /// Compares the document asked about with the disk; a difference counts as the edit.
@@ -252,8 +251,8 @@ impl Workspace {
 
     /// A server that reads its project only once a document is open must see this one even before it's ready.
     fn touch(&self, provider: &Provider, document: Option<&DocumentInput>, query: &GatedQuery, deadline: Deadline) {
-        use crate::engine::language_server::Ask;
-        use crate::engine::question::Question;
+        use crate::language_server::Ask;
+        use crate::question::Question;
         let indexing = matches!(&*provider.state.borrow(), ServerState::Indexing { .. });
         if let (true, Some(question)) = (indexing && document.is_some(), Question::of(query, document.cloned())) {
             drop(provider.server.try_send(Ask { question, deadline }));

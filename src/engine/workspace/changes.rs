@@ -4,11 +4,11 @@ use actix::prelude::*;
 use futures::FutureExt;
 
 use super::*;
-use crate::base::blocking;
-use crate::base::clock::wall_ns;
-use crate::engine::language_server::{FilesChanged, News, Restart, ServerNews};
-use crate::engine::providers;
-use crate::watch::{ChangeKind, Changes, FileChange, WatchSpec};
+use crate::language_server::{FilesChanged, News, Restart, ServerNews};
+use crate::providers;
+use codeyard_base::blocking;
+use codeyard_base::clock::wall_ns;
+use codeyard_files::watch::{ChangeKind, Changes, FileChange, WatchSpec};
 
 impl Workspace {
     /// The watcher's first walk, if it isn't done yet.

@@ -3,11 +3,11 @@
 use actix::prelude::*;
 
 use super::*;
-use crate::base::ids::ServerKind;
-use crate::engine::anchors;
-use crate::engine::language_server::StopServer;
-use crate::engine::providers::Choice;
-use crate::engine::server_context::ServerContext;
+use crate::anchors;
+use crate::language_server::StopServer;
+use crate::providers::Choice;
+use crate::server_context::ServerContext;
+use codeyard_base::ids::ServerKind;
 
 /// How long a child whose actor panicked is left alone: whatever made it panic would do so again at once.
 const PANIC_REST: Duration = Duration::from_secs(5);
@@ -165,5 +165,5 @@ fn cache_name(choice: &Choice) -> String {
     let program = &choice.program;
     let version = program.version.as_deref().unwrap_or_default();
     let text = format!("{}|{}|{version}", choice.key.root.display(), program.program.display());
-    crate::base::digest::sha256hex(text)[..16].to_owned()
+    codeyard_base::digest::sha256hex(text)[..16].to_owned()
 }

@@ -3,7 +3,7 @@
 use actix::prelude::*;
 
 use super::*;
-use crate::engine::known_files::Look;
+use crate::known_files::Look;
 
 impl Handler<Finish> for Workspace {
     type Result = MessageResult<Finish>;

@@ -1,7 +1,7 @@
 //! What a workspace says of itself to its cell and to the counters. It decides nothing.
 
 use super::*;
-use crate::engine::census::WorkspaceState;
+use crate::census::WorkspaceState;
 
 impl Workspace {
     /// Where the watcher is now, and with it the workspace.

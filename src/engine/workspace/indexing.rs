@@ -9,10 +9,10 @@ use actix::prelude::*;
 use futures::FutureExt;
 
 use super::*;
-use crate::base::blocking;
-use crate::engine::indexer::health::{self, IndexHealth};
-use crate::engine::indexer::{Indexed, Indexer, Opened, RetuneIndex, StopIndexing, Told, WarmUp};
-use crate::watch::Changes;
+use crate::indexer::health::{self, IndexHealth};
+use crate::indexer::{Indexed, Indexer, Opened, RetuneIndex, StopIndexing, Told, WarmUp};
+use codeyard_base::blocking;
+use codeyard_files::watch::Changes;
 
 /// Where the code index is.
 #[derive(Default)]

@@ -24,25 +24,25 @@ use actix::prelude::*;
 use futures::future::{BoxFuture, Shared};
 use serde::Serialize;
 
-use crate::base::clock::{Deadline, Instant};
-use crate::engine::directory::WatchSlot;
-use crate::engine::execution::{Outcome, Run, WeakRun};
-use crate::engine::exit::{ExitGuard, ExitKind};
-use crate::engine::give_back;
-use crate::engine::indexer::health::IndexHealth;
-use crate::engine::known_files::{KnownFiles, Observed};
-use crate::engine::language_server::{LanguageServer, Orphaned, ServerHealth};
-use crate::engine::providers::{ChildKey, Plan};
-use crate::engine::server_state::{QUARANTINED, ServerState};
-use crate::engine::state_watch;
-use crate::engine::workspace_setup::{Policy, WorkspaceSetup};
-use crate::gate::FileStamp;
-use crate::model::epoch::Epochs;
-use crate::model::error::ToolError;
-use crate::model::query::GatedQuery;
-use crate::model::uri::CanonicalUri;
-use crate::paging::{CanonicalResult, Snapshot, SnapshotStore};
-use crate::telemetry::CallTrace;
+use crate::directory::WatchSlot;
+use crate::execution::{Outcome, Run, WeakRun};
+use crate::exit::{ExitGuard, ExitKind};
+use crate::give_back;
+use crate::indexer::health::IndexHealth;
+use crate::known_files::{KnownFiles, Observed};
+use crate::language_server::{LanguageServer, Orphaned, ServerHealth};
+use crate::providers::{ChildKey, Plan};
+use crate::server_state::{QUARANTINED, ServerState};
+use crate::state_watch;
+use crate::workspace_setup::{Policy, WorkspaceSetup};
+use codeyard_base::clock::{Deadline, Instant};
+use codeyard_files::gate::FileStamp;
+use codeyard_model::epoch::Epochs;
+use codeyard_model::error::ToolError;
+use codeyard_model::query::GatedQuery;
+use codeyard_model::uri::CanonicalUri;
+use codeyard_paging::{CanonicalResult, Snapshot, SnapshotStore};
+use codeyard_telemetry::CallTrace;
 
 pub use indexing::{BeginCode, BegunCode, WarmIndex};
 pub use operate::{GetSnapshots, GetTroubles, HaltChild, RestartChild, StoppedServer, Trouble};
@@ -315,7 +315,7 @@ impl Handler<GetWorkspaceHealth> for Workspace {
         let indexes = self.index_health();
         let asked: Vec<_> = self.children.values().map(|child| child.actor.clone()).collect();
         Box::pin(async move {
-            let asked = asked.into_iter().map(|actor| actor.send(crate::engine::language_server::GetHealth));
+            let asked = asked.into_iter().map(|actor| actor.send(crate::language_server::GetHealth));
             let servers = futures::future::join_all(asked).await.into_iter().flatten().collect();
             Some(WorkspaceHealth { servers, indexes: indexes.await, ..health })
         })

@@ -3,9 +3,9 @@
 use actix::prelude::*;
 
 use super::*;
-use crate::engine::language_server::{StartAnew, StopServer};
-use crate::lsp::lifecycle::{Rung, StopReport};
-use crate::paging::SnapshotStats;
+use crate::language_server::{StartAnew, StopServer};
+use codeyard_lsp::lifecycle::{Rung, StopReport};
+use codeyard_paging::SnapshotStats;
 
 /// Starts a language server anew. `false`: no such one is running or starting.
 #[derive(Message)]

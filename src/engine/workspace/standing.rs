@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use actix::prelude::*;
 
 use super::*;
-use crate::base::ids::ServerKind;
-use crate::engine::execution::Provider;
-use crate::engine::operation::{self, asks_for_name};
-use crate::engine::providers::Choice;
-use crate::engine::server_state::{ServerState, Unavailable};
-use crate::engine::stand_in::{self, StandsFor};
+use crate::execution::Provider;
+use crate::operation::{self, asks_for_name};
+use crate::providers::Choice;
+use crate::server_state::{ServerState, Unavailable};
+use crate::stand_in::{self, StandsFor};
+use codeyard_base::ids::ServerKind;
 
 impl Workspace {
     /// The providers of a plan, started where they weren't, and why some of them aren't asked.

@@ -10,18 +10,18 @@ use std::path::Path;
 use actix::prelude::*;
 
 use super::*;
-use crate::base::blocking;
-use crate::base::digest::sha256;
-use crate::base::ids::{LanguageId, ServerKind};
-use crate::base::limits;
-use crate::config::Sweep as Reach;
-use crate::engine::execution::Provider;
-use crate::engine::known_files::Source;
-use crate::engine::provider_call::{self, Asking};
-use crate::engine::providers;
-use crate::engine::question::{DocumentInput, Question};
-use crate::lsp::text::Document;
-use crate::telemetry::Asker;
+use crate::execution::Provider;
+use crate::known_files::Source;
+use crate::provider_call::{self, Asking};
+use crate::providers;
+use crate::question::{DocumentInput, Question};
+use codeyard_base::blocking;
+use codeyard_base::digest::sha256;
+use codeyard_base::ids::{LanguageId, ServerKind};
+use codeyard_base::limits;
+use codeyard_config::Sweep as Reach;
+use codeyard_lsp::text::Document;
+use codeyard_telemetry::Asker;
 
 /// Documents swept at a time.
 const AT_ONCE: usize = 4;
@@ -30,7 +30,7 @@ const PER_DOCUMENT: Duration = Duration::from_secs(30);
 
 /// What is left to be swept.
 #[derive(Default)]
-pub struct Sweeping {
+pub(super) struct Sweeping {
     begun: bool,
     pending: BTreeSet<(ChildKey, PathBuf)>,
     running: usize,

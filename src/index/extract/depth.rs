@@ -3,7 +3,7 @@
 //! Scanners of grammars write down what is open (indentation, heredocs) in a kilobyte. Some write more than that when more is open,
 //! and the parser then ends the whole process. No real source comes near; those that do aren't parsed.
 
-use crate::index::language::Language;
+use crate::language::Language;
 
 /// Columns of indentation in YAML: each level of it takes at least one, and 253 levels fit.
 const YAML_COLUMNS: usize = 240;

@@ -5,9 +5,9 @@
 use tree_sitter::{Node, QueryMatch};
 
 use super::grammar::{Action, Compiled, Heart};
-use crate::base::limits::{MAX_FILE_REFERENCES, MAX_FILE_SYMBOLS};
-use crate::index::facts::Role;
-use crate::model::code::SymbolKind;
+use crate::facts::Role;
+use codeyard_base::limits::{MAX_FILE_REFERENCES, MAX_FILE_SYMBOLS};
+use codeyard_model::code::SymbolKind;
 
 /// A part of the source, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

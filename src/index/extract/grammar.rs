@@ -8,9 +8,9 @@ use std::sync::OnceLock;
 
 use tree_sitter::{Node, Query, QueryProperty};
 
-use crate::index::facts::Role;
-use crate::index::language::Language;
-use crate::model::code::SymbolKind;
+use crate::facts::Role;
+use crate::language::Language;
+use codeyard_model::code::SymbolKind;
 
 /// What a capture says of its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use super::found::{Found, Span};
 use super::text;
-use crate::index::language::Language;
-use crate::model::code::SymbolKind;
+use crate::language::Language;
+use codeyard_model::code::SymbolKind;
 
 /// Bytes of a name; longer ones are cut.
 pub(super) const MAX_NAME: usize = 300;

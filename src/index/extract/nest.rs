@@ -10,10 +10,10 @@ use super::found::{Finds, Found, Span};
 use super::names::{MAX_NAME, name, slice};
 use super::text::{self, Columns};
 use super::visible::{self, Around};
-use crate::base::limits::{MAX_FILE_KEYS, MAX_KEY_DEPTH};
-use crate::index::facts::{Facts, Reference, Symbol};
-use crate::index::language::Language;
-use crate::model::code::{SymbolKind, Visibility};
+use crate::facts::{Facts, Reference, Symbol};
+use crate::language::Language;
+use codeyard_base::limits::{MAX_FILE_KEYS, MAX_KEY_DEPTH};
+use codeyard_model::code::{SymbolKind, Visibility};
 
 /// Comments in a row that are looked at for one symbol.
 const MAX_COMMENTS: usize = 200;

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::*;
-use crate::base::limits::{MAX_FILE_KEYS, MAX_KEY_DEPTH};
-use crate::index::facts::{MAX_DOC, MAX_SIGNATURE, Reference, Role};
-use crate::model::code::{SymbolKind, Visibility};
+use crate::facts::{MAX_DOC, MAX_SIGNATURE, Reference, Role};
+use codeyard_base::limits::{MAX_FILE_KEYS, MAX_KEY_DEPTH};
+use codeyard_model::code::{SymbolKind, Visibility};
 
 fn samples() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/index/extract/samples")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("extract/samples")
 }
 
 /// Facts as the samples' outlines show them.

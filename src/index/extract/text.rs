@@ -2,8 +2,8 @@
 //!
 //! Pure functions of text. Whatever they are given, they cut at letters and look at a bounded part of it.
 
-use crate::index::facts::{MAX_DOC, MAX_SIGNATURE};
-use crate::model::code::SymbolKind;
+use crate::facts::{MAX_DOC, MAX_SIGNATURE};
+use codeyard_model::code::SymbolKind;
 
 /// Bytes of a source that are looked at for one signature; its own limit holds after blanks are joined.
 const LOOKED_AT: usize = 4 * MAX_SIGNATURE;

@@ -1,7 +1,7 @@
 //! How far a symbol can be seen, by the rules of its language.
 
-use crate::index::language::Language;
-use crate::model::code::{SymbolKind, Visibility};
+use crate::language::Language;
+use codeyard_model::code::{SymbolKind, Visibility};
 
 /// What is known of what a symbol stands in.
 #[derive(Debug, Clone, Copy)]

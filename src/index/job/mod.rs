@@ -15,14 +15,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::git::Git;
 use super::lock::WriterLock;
 use super::project::settings::Settings;
 use super::ranked::RankError;
 use super::repository::{OpenError, Repository};
 use super::scan;
 use super::store::{Job, LIVE, Listed, ManifestHead, ManifestKey, Origin, Store, StoreError};
-use crate::model::code::{JobMode, JobStatus};
+use codeyard_git::Git;
+use codeyard_model::code::{JobMode, JobStatus};
 
 pub use progress::{JobProgress, Phase, Progress, Stop};
 use read::Wanted;

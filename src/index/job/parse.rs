@@ -9,16 +9,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::{JobError, Phase, Work};
-use crate::base::digest::sha256;
-use crate::gate::Beneath;
-use crate::index::extract::{FEATURES, extract};
-use crate::index::facts::Facts;
-use crate::index::git::{BlobReader, Git};
-use crate::index::language::Language;
-use crate::index::manifest::ContentNo;
-use crate::index::ranked::{Documents, SymbolWriter};
-use crate::index::store::{Held, Listed, Origin, PackedFacts, Store};
-use crate::index::text;
+use crate::extract::{FEATURES, extract};
+use crate::facts::Facts;
+use crate::language::Language;
+use crate::manifest::ContentNo;
+use crate::ranked::{Documents, SymbolWriter};
+use crate::store::{Held, Listed, Origin, PackedFacts, Store};
+use crate::text;
+use codeyard_base::digest::sha256;
+use codeyard_files::gate::Beneath;
+use codeyard_git::{BlobReader, Git};
 
 /// Contents that wait for being written, per worker.
 const QUEUE: usize = 64;
@@ -88,7 +88,7 @@ pub(super) fn parse(work: &Work<'_>, store: &mut Store, open: &[Open<'_>], publi
         for _ in 0..workers {
             let (next, send) = (&next, send.clone());
             scope.spawn(move || {
-                crate::base::priority::give_way();
+                codeyard_base::priority::give_way();
                 some(work, open, next, &send)
             });
         }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::base::clock::utc;
-use crate::index::store::Job;
-use crate::model::code::{ActiveJob, JobStatus};
+use crate::store::Job;
+use codeyard_base::clock::utc;
+use codeyard_model::code::{ActiveJob, JobStatus};
 
 /// Ends a job. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -35,7 +35,7 @@ impl Stop {
     }
 
     /// Waits so long, or until it is asked to end; says whether it was.
-    pub(in crate::index) fn wait(&self, time: Duration) -> bool {
+    pub(crate) fn wait(&self, time: Duration) -> bool {
         let mut held = self.0.lock.lock();
         if !self.is_set() {
             self.0.bell.wait_for(&mut held, time);
@@ -137,50 +137,50 @@ impl Progress {
         })
     }
 
-    pub(in crate::index) fn begin(&self, job: &Job) {
+    pub(crate) fn begin(&self, job: &Job) {
         self.state.lock().job = Some(job.clone());
     }
 
-    pub(in crate::index) fn status(&self, status: JobStatus) {
+    pub(crate) fn status(&self, status: JobStatus) {
         if let Some(job) = &mut self.state.lock().job {
             job.status = status;
         }
     }
 
-    pub(in crate::index) fn end(&self, status: JobStatus) {
+    pub(crate) fn end(&self, status: JobStatus) {
         if let Some(job) = &mut self.state.lock().job {
             job.status = status;
             job.ended_at = Some(super::now());
         }
     }
 
-    pub(in crate::index) fn changed(&self, files: u64) {
+    pub(crate) fn changed(&self, files: u64) {
         if let Some(job) = &mut self.state.lock().job {
             job.changed = files;
         }
     }
 
-    pub(in crate::index) fn phase(&self, phase: Phase) {
+    pub(crate) fn phase(&self, phase: Phase) {
         self.start(phase, 0, 0);
     }
 
-    pub(in crate::index) fn start(&self, phase: Phase, files: u64, bytes: u64) {
+    pub(crate) fn start(&self, phase: Phase, files: u64, bytes: u64) {
         let mut state = self.state.lock();
         (state.phase, state.total) = (phase, (files, bytes));
         self.files.store(0, Ordering::Relaxed);
         self.bytes.store(0, Ordering::Relaxed);
     }
 
-    pub(in crate::index) fn step(&self, bytes: u64) {
+    pub(crate) fn step(&self, bytes: u64) {
         self.files.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    pub(in crate::index) fn symbols(&self, found: u64) {
+    pub(crate) fn symbols(&self, found: u64) {
         self.symbols.fetch_add(found, Ordering::Relaxed);
     }
 
-    pub(in crate::index) fn passed_over(&self, files: usize) {
+    pub(crate) fn passed_over(&self, files: usize) {
         self.state.lock().passed_over = files;
     }
 }

@@ -9,15 +9,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use super::{JobError, Phase, Work};
-use crate::base::digest::sha256;
-use crate::base::limits::{FRESH_STAMP_MS, MAX_LOOSE_CONTENTS};
-use crate::gate::{Beneath, Unread};
-use crate::index::classify;
-use crate::index::git::{BlobReader, Git};
-use crate::index::language::Language;
-use crate::index::manifest::ContentNo;
-use crate::index::store::{Blob, ContentKey, Held, LeftOut, Listed, NewContent, Origin, Store};
-use crate::index::text::{self, SegmentWriter};
+use crate::classify;
+use crate::language::Language;
+use crate::manifest::ContentNo;
+use crate::store::{Blob, ContentKey, Held, LeftOut, Listed, NewContent, Origin, Store};
+use crate::text::{self, SegmentWriter};
+use codeyard_base::digest::sha256;
+use codeyard_base::limits::{FRESH_STAMP_MS, MAX_LOOSE_CONTENTS};
+use codeyard_files::gate::{Beneath, Unread};
+use codeyard_git::{BlobReader, Git};
 
 /// A file that is to be in the manifest.
 #[derive(Debug, Clone)]
@@ -172,7 +172,7 @@ impl Reader<'_> {
         std::thread::scope(|scope| {
             for _ in 0..work.settings.threads.min(self.open.len()) {
                 scope.spawn(|| {
-                    crate::base::priority::give_way();
+                    codeyard_base::priority::give_way();
                     match self.some(first, &next, writer.as_ref()) {
                         Ok(mut seen) => files.lock().append(&mut seen),
                         Err(error) => {

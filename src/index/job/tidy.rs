@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{JobError, Work};
-use crate::base::limits::{MAX_LOOSE_CONTENTS, MAX_SEGMENTS};
-use crate::index::git::Git;
-use crate::index::manifest::ContentNo;
-use crate::index::repository::Repository;
-use crate::index::store::{Held, LIVE, ManifestHead, SegmentRow, Store};
-use crate::index::text;
+use crate::manifest::ContentNo;
+use crate::repository::Repository;
+use crate::store::{Held, LIVE, ManifestHead, SegmentRow, Store};
+use crate::text;
+use codeyard_base::limits::{MAX_LOOSE_CONTENTS, MAX_SEGMENTS};
+use codeyard_git::Git;
 
 /// What was given back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(super) fn tidy(work: &Work<'_>, store: &mut Store) -> Result<(), JobError> {
 }
 
 /// Whether nobody can ask for a manifest any more: its working tree is gone, or its branch, tag or commit.
-pub(in crate::index) fn is_gone(git: Option<&Git>, head: &ManifestHead) -> bool {
+pub(crate) fn is_gone(git: Option<&Git>, head: &ManifestHead) -> bool {
     match head.key.reference.as_str() {
         LIVE => !Path::new(&head.key.place).is_dir(),
         reference => git.is_none_or(|git| git.resolve(reference).is_none()),
@@ -86,7 +86,7 @@ fn merge(
 
 /// Forgets manifests that `is_gone` names, and contents that no manifest shows, and gives their space back. `None`: somebody else
 /// is writing.
-pub(in crate::index) fn sweep(
+pub(crate) fn sweep(
     repository: &Repository,
     is_gone: &dyn Fn(&ManifestHead) -> bool,
 ) -> Result<Option<Swept>, JobError> {

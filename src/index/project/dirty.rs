@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use parking_lot::Mutex;
 
-use crate::base::limits::MAX_PENDING_CHANGES;
+use codeyard_base::limits::MAX_PENDING_CHANGES;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl State {
 
 impl Dirty {
     /// Somebody tells from now on what changes; what came before isn't known.
-    pub fn watch(&self) {
+    pub(super) fn watch(&self) {
         let is_new = !std::mem::replace(&mut self.0.lock().is_watched, true);
         if is_new {
             self.everything();
@@ -48,12 +48,12 @@ impl Dirty {
     }
 
     /// Nobody tells any more.
-    pub fn unwatch(&self) {
+    pub(super) fn unwatch(&self) {
         self.0.lock().is_watched = false;
     }
 
     /// These paths have changed.
-    pub fn paths(&self, paths: impl IntoIterator<Item = String>) {
+    pub(super) fn paths(&self, paths: impl IntoIterator<Item = String>) {
         let mut state = self.0.lock();
         state.told += 1;
         let told = state.told;
@@ -65,20 +65,20 @@ impl Dirty {
     }
 
     /// Anything may have changed.
-    pub fn everything(&self) {
+    pub(super) fn everything(&self) {
         let mut state = self.0.lock();
         state.told += 1;
         state.everything = Some(state.told);
     }
 
     /// What a job has to look at.
-    pub fn take(&self) -> Taken {
+    pub(super) fn take(&self) -> Taken {
         let state = self.0.lock();
         Taken { paths: state.known(), told: state.told }
     }
 
     /// A job that looked at what was taken has published.
-    pub fn done(&self, taken: &Taken) {
+    pub(super) fn done(&self, taken: &Taken) {
         let mut state = self.0.lock();
         if taken.paths.is_none() && state.everything.is_some_and(|told| told <= taken.told) {
             state.everything = None;
@@ -87,12 +87,12 @@ impl Dirty {
     }
 
     /// Whether nothing is known to have changed, and somebody would have told.
-    pub fn is_clean(&self) -> bool {
+    pub(super) fn is_clean(&self) -> bool {
         self.changed().is_some_and(|paths| paths.is_empty())
     }
 
     /// The paths that are known to have changed; `None`: anything may have.
-    pub fn changed(&self) -> Option<BTreeSet<String>> {
+    pub(super) fn changed(&self) -> Option<BTreeSet<String>> {
         self.0.lock().known()
     }
 }

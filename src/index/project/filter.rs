@@ -14,7 +14,7 @@ pub(super) struct PathFilter {
 
 impl PathFilter {
     /// The filter of these globs. One without a wildcard may also name a folder.
-    pub fn new(globs: &[String]) -> Result<Self, String> {
+    pub(super) fn new(globs: &[String]) -> Result<Self, String> {
         if globs.is_empty() {
             return Ok(Self { globs: None, others_pass: true });
         }
@@ -42,7 +42,7 @@ impl PathFilter {
     }
 
     /// Whether the file at this path passes.
-    pub fn passes(&self, path: &str) -> bool {
+    pub(super) fn passes(&self, path: &str) -> bool {
         let Some(globs) = &self.globs else { return true };
         match globs.matched(path, false) {
             Match::Whitelist(_) => true,

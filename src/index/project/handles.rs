@@ -4,16 +4,16 @@
 //! what it is called and where it stands in its language, so it survives moves of the file and of lines; symbols that would share one
 //! are told apart by a number, in the order of their paths. A *result id* names the symbol id and what it was a result of.
 
-use crate::base::digest::{hex, sha256};
-use crate::index::facts::Facts;
-use crate::index::language::Language;
+use crate::facts::Facts;
+use crate::language::Language;
+use codeyard_base::digest::{hex, sha256};
 
 /// Bytes of a hash in a handle.
 const SHORT: usize = 10;
 
 /// A symbol id's parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::index) struct SymbolId {
+pub(crate) struct SymbolId {
     /// The beginning of the content's hash.
     pub content: Vec<u8>,
     /// The symbol's index in the content's facts.
@@ -27,22 +27,22 @@ fn short(text: &[u8]) -> String {
 }
 
 /// The symbol id of a symbol.
-pub(in crate::index) fn symbol_id(content: &[u8; 32], ordinal: u32, path: &str) -> String {
+pub(crate) fn symbol_id(content: &[u8; 32], ordinal: u32, path: &str) -> String {
     format!("sym.{}.{ordinal}.{}", hex(&content[..SHORT]), short(path.as_bytes()))
 }
 
 /// The result id of a symbol's row.
-pub(in crate::index) fn result_id(symbol_id: &str) -> String {
+pub(crate) fn result_id(symbol_id: &str) -> String {
     format!("res.{symbol_id}")
 }
 
 /// The result id of a line's or a file's row.
-pub(in crate::index) fn place_id(path: &str, line: u32, text: &str) -> String {
+pub(crate) fn place_id(path: &str, line: u32, text: &str) -> String {
     format!("res.at.{}", short(format!("{path}\0{line}\0{text}").as_bytes()))
 }
 
 /// Undoes [`symbol_id`].
-pub(in crate::index) fn parse_symbol_id(text: &str) -> Option<SymbolId> {
+pub(crate) fn parse_symbol_id(text: &str) -> Option<SymbolId> {
     let mut parts = text.strip_prefix("sym.")?.split('.');
     let (content, ordinal, path) = (parts.next()?, parts.next()?, parts.next()?);
     let is_hex = |digits: &str| digits.len() == 2 * SHORT && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -55,17 +55,17 @@ pub(in crate::index) fn parse_symbol_id(text: &str) -> Option<SymbolId> {
 }
 
 /// The symbol id in a result id; `None` for a row that is no symbol, or for another text.
-pub(in crate::index) fn parse_result_id(text: &str) -> Option<SymbolId> {
+pub(crate) fn parse_result_id(text: &str) -> Option<SymbolId> {
     parse_symbol_id(text.strip_prefix("res.")?)
 }
 
 /// Whether a symbol id means the file at this path.
-pub(in crate::index) fn is_path(id: &SymbolId, path: &str) -> bool {
+pub(crate) fn is_path(id: &SymbolId, path: &str) -> bool {
     id.path == short(path.as_bytes())
 }
 
 /// What a stable id is made of: the language, the kind, the names. Not the signature: a parameter more is still the same function.
-pub(in crate::index) fn stable_key(language: Language, facts: &Facts, ordinal: usize) -> u64 {
+pub(crate) fn stable_key(language: Language, facts: &Facts, ordinal: usize) -> u64 {
     let kind = facts.symbols.get(ordinal).map_or("", |symbol| symbol.kind.as_str());
     let text = format!("{}\0{kind}\0{}", language.name(), facts.qualified_name(ordinal));
     let mut first = [0; 8];
@@ -74,12 +74,12 @@ pub(in crate::index) fn stable_key(language: Language, facts: &Facts, ordinal: u
 }
 
 /// The stable id of the `nth` symbol with this key.
-pub(in crate::index) fn stable_id(key: u64, nth: usize) -> String {
+pub(crate) fn stable_id(key: u64, nth: usize) -> String {
     if nth == 0 { format!("stable.{key:016x}") } else { format!("stable.{key:016x}.{}", nth + 1) }
 }
 
 /// Undoes [`stable_id`].
-pub(in crate::index) fn parse_stable_id(text: &str) -> Option<(u64, usize)> {
+pub(crate) fn parse_stable_id(text: &str) -> Option<(u64, usize)> {
     let rest = text.strip_prefix("stable.")?;
     let (key, nth) = match rest.split_once('.') {
         None => (rest, 0),

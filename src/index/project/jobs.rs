@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Project;
 use super::dirty::Taken;
-use crate::base::clock::utc;
-use crate::index::job::{self, JobError, Order, Progress, Published, Stop};
-use crate::index::store::{Job, LIVE, StoreError};
-use crate::model::code::{ActiveJob, InterruptedJob, JobMode, JobStatus, Schema};
+use crate::job::{self, JobError, Order, Progress, Published, Stop};
+use crate::store::{Job, LIVE, StoreError};
+use codeyard_base::clock::utc;
+use codeyard_model::code::{ActiveJob, InterruptedJob, JobMode, JobStatus, Schema};
 
 /// A job that may be run: it is known by its name from now on.
 pub struct JobTicket {
@@ -55,7 +55,7 @@ impl Project {
             root: self.root.clone(),
             reference: reference.map(str::to_owned),
             is_forced,
-            only: only.filter(|only| only.iter().all(|path| !path.ends_with(crate::index::scan::IGNORE_FILE))),
+            only: only.filter(|only| only.iter().all(|path| !path.ends_with(crate::scan::IGNORE_FILE))),
         };
         let progress = Arc::new(Progress::default());
         // It counts as running from here on, so that no second one is prepared.

@@ -13,15 +13,15 @@ use super::handles::place_id;
 use super::symbols::{invalid, store_broken};
 use super::view::View;
 use super::{Ends, Here, Project};
-use crate::base::limits::MAX_SEARCHED_FILE_BYTES;
-use crate::gate::{Beneath, Nearby, Unread};
-use crate::index::git::BlobReader;
-use crate::index::language::Language;
-use crate::index::manifest::{Entry, PathClass};
-use crate::index::scan;
-use crate::index::store::{LIVE, Origin, StoreError};
-use crate::index::text::{Ask, Found, FoundLine, Narrowed, Options, Pattern, Read, Searched, Source, Why, search};
-use crate::model::code::{
+use crate::language::Language;
+use crate::manifest::{Entry, PathClass};
+use crate::scan;
+use crate::store::{LIVE, Origin, StoreError};
+use crate::text::{Ask, Found, FoundLine, Narrowed, Options, Pattern, Read, Searched, Source, Why, search};
+use codeyard_base::limits::MAX_SEARCHED_FILE_BYTES;
+use codeyard_files::gate::{Beneath, Nearby, Unread};
+use codeyard_git::BlobReader;
+use codeyard_model::code::{
     Asked, CodeQuery, Completeness, DetailLevel, Metadata, NextAction, Refusal, ResultType, Row, Rows, SearchMode,
     SearchQuery, tools,
 };

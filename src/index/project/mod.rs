@@ -33,14 +33,14 @@ use self::dirty::Dirty;
 use self::settings::Settings;
 use self::view::View;
 use super::extract::FEATURES;
-use super::git::{Git, Head};
 use super::job::{JobError, Progress, Stop};
 use super::ranked::RankError;
 use super::repository::{OpenError, Reader, Repository};
 use super::store::{LIVE, ManifestHead, ManifestKey, StoreError};
-use crate::base::digest::sha256hex;
-use crate::base::limits::MAX_CACHED_VIEWS;
-use crate::model::code::{
+use codeyard_base::digest::sha256hex;
+use codeyard_base::limits::MAX_CACHED_VIEWS;
+use codeyard_git::{Git, Head};
+use codeyard_model::code::{
     CodeError, Completeness, Freshness, FreshnessPolicy, Indexing, InterruptedJob, Metadata, Refusal, Schema,
 };
 

@@ -10,13 +10,13 @@ use super::sources::Sources;
 use super::symbols::store_broken;
 use super::view::View;
 use super::{Ends, Here, Project};
-use crate::index::facts::Facts;
-use crate::index::language::Language;
-use crate::index::manifest::Entry;
-use crate::index::ranked::{Ranked, RankedAsk};
-use crate::index::store::StoreError;
-use crate::index::text::{self, Ask, Narrowed, Pattern};
-use crate::model::code::{CaseRule, CodeError, FreshnessPolicy, Refusal, Weights};
+use crate::facts::Facts;
+use crate::language::Language;
+use crate::manifest::Entry;
+use crate::ranked::{Ranked, RankedAsk};
+use crate::store::StoreError;
+use crate::text::{self, Ask, Narrowed, Pattern};
+use codeyard_model::code::{CaseRule, CodeError, FreshnessPolicy, Refusal, Weights};
 
 /// A file and what is known of it.
 #[derive(Debug, Clone)]

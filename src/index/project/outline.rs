@@ -2,8 +2,8 @@
 
 use super::symbols::store_broken;
 use super::{Here, Project};
-use crate::index::facts::{Facts, Symbol};
-use crate::model::code::{CodeError, Completeness, Depth, Outline, OutlineQuery, OutlineSymbol, Refusal};
+use crate::facts::{Facts, Symbol};
+use codeyard_model::code::{CodeError, Completeness, Depth, Outline, OutlineQuery, OutlineSymbol, Refusal};
 
 impl Project {
     /// `get_file_outline`.
@@ -28,7 +28,7 @@ impl Project {
         Ok(Outline {
             path: entry.path.to_string(),
             root: self.shown_root(),
-            language: entry.language.map(crate::index::Language::name),
+            language: entry.language.map(crate::Language::name),
             depth: query.depth,
             symbols: nested(&facts, query.depth),
             asked: query.into(),

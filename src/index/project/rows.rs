@@ -10,12 +10,12 @@ use super::handles::{place_id, result_id, stable_id, stable_key, symbol_id};
 use super::sources::Sources;
 use super::view::View;
 use super::{Here, Project};
-use crate::base::limits::{MAX_CACHED_FACTS, MAX_PREVIEW_BYTES, MAX_PREVIEW_LINES, MAX_RELATED};
-use crate::index::facts::{Facts, Role, Symbol};
-use crate::index::manifest::{ContentNo, Entry};
-use crate::index::ranked::{Hit, RankedAsk};
-use crate::index::store::{Folded, StoreError};
-use crate::model::code::{DetailLevel, Related, ResultType, Row, SymbolKind, Weights};
+use crate::facts::{Facts, Role, Symbol};
+use crate::manifest::{ContentNo, Entry};
+use crate::ranked::{Hit, RankedAsk};
+use crate::store::{Folded, StoreError};
+use codeyard_base::limits::{MAX_CACHED_FACTS, MAX_PREVIEW_BYTES, MAX_PREVIEW_LINES, MAX_RELATED};
+use codeyard_model::code::{DetailLevel, Related, ResultType, Row, SymbolKind, Weights};
 
 /// Facts that were unpacked lately, by the index's incarnation and the content.
 pub(super) struct FactsCache(Mutex<LruCache<(u64, ContentNo), Arc<Facts>>>);
@@ -60,13 +60,13 @@ pub(super) struct Rows<'r> {
 
 impl<'r> Rows<'r> {
     /// For rows with these details.
-    pub fn new(project: &'r Project, here: &'r Here<'r>, view: &'r View, detail: DetailLevel) -> Self {
+    pub(super) fn new(project: &'r Project, here: &'r Here<'r>, view: &'r View, detail: DetailLevel) -> Self {
         let (folded, same) = (HashMap::new(), HashMap::new());
         Self { project, here, view, detail, sources: Sources::new(project), folded, same }
     }
 
     /// The row of a hit.
-    pub fn row(&mut self, hit: &Hit) -> Result<Row, StoreError> {
+    pub(super) fn row(&mut self, hit: &Hit) -> Result<Row, StoreError> {
         let entry = &self.view.manifest.entries()[hit.entry];
         let mut row = match hit.ordinal {
             Some(ordinal) => self.symbol(hit.entry, ordinal)?,
@@ -77,7 +77,7 @@ impl<'r> Rows<'r> {
     }
 
     /// The row of a symbol of the file at this place of the manifest.
-    pub fn symbol(&mut self, file: usize, ordinal: u32) -> Result<Row, StoreError> {
+    pub(super) fn symbol(&mut self, file: usize, ordinal: u32) -> Result<Row, StoreError> {
         let entry = &self.view.manifest.entries()[file];
         let (facts, at) = self.facts(entry, ordinal)?;
         let symbol = facts.symbols.get(at).ok_or(StoreError::Damaged)?;
@@ -105,7 +105,7 @@ impl<'r> Rows<'r> {
         if self.detail != DetailLevel::Location {
             row.qualified_name = Some(facts.qualified_name(at));
             row.signature = Some(symbol.signature.clone()).filter(|signature| !signature.is_empty());
-            row.language = entry.language.map(crate::index::Language::name);
+            row.language = entry.language.map(crate::Language::name);
             row.visibility = Some(symbol.visibility);
         }
         if self.detail == DetailLevel::Context {
@@ -151,7 +151,7 @@ impl<'r> Rows<'r> {
             ..Row::default()
         };
         if self.detail != DetailLevel::Location {
-            row.language = entry.language.map(crate::index::Language::name);
+            row.language = entry.language.map(crate::Language::name);
         }
         if self.detail == DetailLevel::Context {
             row.body_preview =

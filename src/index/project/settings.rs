@@ -1,7 +1,7 @@
 //! What a project is told by the configuration.
 
-use crate::index::classify::Sizes;
-use crate::model::code::{ExplainLevel, FreshnessPolicy, Weights};
+use crate::classify::Sizes;
+use codeyard_model::code::{ExplainLevel, FreshnessPolicy, Weights};
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,7 +9,7 @@ pub struct Settings {
     /// Threads of a job and of a search.
     pub threads: usize,
     /// How large files may be.
-    pub(in crate::index) sizes: Sizes,
+    pub(crate) sizes: Sizes,
     /// How results are ordered.
     pub weights: Weights,
     /// Where a question doesn't say.
@@ -33,7 +33,7 @@ impl Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        use crate::base::limits::{MAX_PARSED_FILE_BYTES, MAX_SEARCHED_FILE_BYTES};
+        use codeyard_base::limits::{MAX_PARSED_FILE_BYTES, MAX_SEARCHED_FILE_BYTES};
         let threads = std::thread::available_parallelism().map_or(2, usize::from).min(8);
         Self::new(threads, MAX_SEARCHED_FILE_BYTES, MAX_PARSED_FILE_BYTES)
     }

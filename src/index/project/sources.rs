@@ -5,12 +5,12 @@ use std::path::Path;
 
 use super::Project;
 use super::view::View;
-use crate::base::limits::MAX_SEARCHED_FILE_BYTES;
-use crate::gate::Beneath;
-use crate::index::git::BlobReader;
-use crate::index::manifest::Entry;
-use crate::index::store::Origin;
-use crate::index::text;
+use crate::manifest::Entry;
+use crate::store::Origin;
+use crate::text;
+use codeyard_base::limits::MAX_SEARCHED_FILE_BYTES;
+use codeyard_files::gate::Beneath;
+use codeyard_git::BlobReader;
 
 /// See the module. Of one question and one thread.
 pub(super) struct Sources<'s> {
@@ -22,12 +22,12 @@ pub(super) struct Sources<'s> {
 
 impl<'s> Sources<'s> {
     /// Of a project.
-    pub fn new(project: &'s Project) -> Self {
+    pub(super) fn new(project: &'s Project) -> Self {
         Self { beneath: Beneath::open(&project.root), blobs: None, project, read: HashMap::new() }
     }
 
     /// Reads an entry's bytes as they are now; false if they aren't there.
-    pub fn read(&mut self, origin: Option<Origin>, path: &str, into: &mut Vec<u8>) -> bool {
+    pub(super) fn read(&mut self, origin: Option<Origin>, path: &str, into: &mut Vec<u8>) -> bool {
         match origin {
             Some(Origin::Blob(oid)) => {
                 if self.blobs.is_none() {
@@ -40,7 +40,7 @@ impl<'s> Sources<'s> {
     }
 
     /// An entry's lines.
-    pub fn lines(&mut self, view: &View, entry: &Entry) -> Option<&[String]> {
+    pub(super) fn lines(&mut self, view: &View, entry: &Entry) -> Option<&[String]> {
         if !self.read.contains_key(&entry.path) {
             let mut bytes = Vec::new();
             if !self.read(view.origin(&entry.path), &entry.path, &mut bytes) {
@@ -54,7 +54,7 @@ impl<'s> Sources<'s> {
     }
 
     /// The first of the lines from `from` to `to`, at most so many and so many bytes of them; cut at a letter.
-    pub fn preview(
+    pub(super) fn preview(
         &mut self,
         view: &View,
         entry: &Entry,

@@ -1,12 +1,12 @@
 //! How a project is: for `index_status`, `health_check` and the commands.
 
 use super::{Project, broken};
-use crate::base::clock::utc;
-use crate::base::limits::MAX_RECENT_JOBS;
-use crate::index::job::{self, JobError, Swept};
-use crate::index::store::{Held, Job, LIVE, Listed, ManifestHead, StoreError};
-use crate::index::{SCHEMA_VERSION, language};
-use crate::model::code::{
+use crate::job::{self, JobError, Swept};
+use crate::store::{Held, Job, LIVE, Listed, ManifestHead, StoreError};
+use crate::{SCHEMA_VERSION, language};
+use codeyard_base::clock::utc;
+use codeyard_base::limits::MAX_RECENT_JOBS;
+use codeyard_model::code::{
     Completeness, Freshness, Indexing, InterruptedJob, JobRecord, JobStatus, Metadata, ProjectHealth, Refusal, Schema,
     StartupCheck, Status,
 };
@@ -61,7 +61,7 @@ impl Project {
     /// # Errors
     /// The reference isn't indexed.
     pub fn status(&self, reference: Option<&str>) -> Result<Status, Box<Refusal>> {
-        let here = match self.here(reference, Some(crate::model::code::FreshnessPolicy::BestEffort)) {
+        let here = match self.here(reference, Some(codeyard_model::code::FreshnessPolicy::BestEffort)) {
             Ok(here) => Some(here),
             Err(refused) if matches!(refused.metadata.schema, Schema::ReindexRequired | Schema::CorruptManifest) => {
                 None
@@ -134,7 +134,7 @@ impl Project {
 
     /// Metadata of an answer about the working tree, whatever state the index is in.
     pub fn metadata(&self) -> Metadata {
-        use crate::model::code::FreshnessPolicy::BestEffort;
+        use codeyard_model::code::FreshnessPolicy::BestEffort;
         self.here(None, Some(BestEffort)).map_or_else(|refused| refused.metadata.clone(), |here| here.metadata)
     }
 
@@ -142,7 +142,7 @@ impl Project {
     pub fn health(&self, reference: Option<&str>) -> ProjectHealth {
         let (schema, current) = self.schema();
         let head = self.find(reference, self.git().as_ref()).ok().flatten().map(|(_, head)| head);
-        let metadata = self.here(reference, Some(crate::model::code::FreshnessPolicy::BestEffort));
+        let metadata = self.here(reference, Some(codeyard_model::code::FreshnessPolicy::BestEffort));
         let metadata = metadata.map_or_else(|refused| refused.metadata.clone(), |here| here.metadata);
         let is_failed = self.failure.lock().is_some() && head.is_none();
         ProjectHealth {
@@ -249,7 +249,7 @@ impl Project {
             match store.listing(head.id) {
                 Err(_) => wrong.push(format!("the manifest of {name} is damaged")),
                 Ok(listing) => {
-                    let manifest = crate::index::store::listing::manifest(&listing);
+                    let manifest = crate::store::listing::manifest(&listing);
                     let is_lost = |no: &u32| contents.binary_search(no).is_err();
                     let lost = manifest.entries().iter().filter(|entry| is_lost(&entry.content)).count();
                     if lost > 0 {
@@ -292,7 +292,7 @@ impl Project {
 }
 
 /// Which languages can be parsed.
-pub fn grammars() -> crate::model::code::Grammars {
+pub fn grammars() -> codeyard_model::code::Grammars {
     let (available, missing) = language::grammars();
-    crate::model::code::Grammars { available, missing }
+    codeyard_model::code::Grammars { available, missing }
 }

@@ -4,10 +4,10 @@ use super::handles::{SymbolId, is_path, parse_result_id, parse_stable_id, parse_
 use super::rows::Rows as Maker;
 use super::view::View;
 use super::{Ends, Here, Project, broken, filter, out_of_reach};
-use crate::index::language::Language;
-use crate::index::ranked::{Hit, RankError, Ranked, RankedAsk, classify};
-use crate::index::store::StoreError;
-use crate::model::code::{
+use crate::language::Language;
+use crate::ranked::{Hit, RankError, Ranked, RankedAsk, classify};
+use crate::store::StoreError;
+use codeyard_model::code::{
     Asked, CodeError, Completeness, ExplainLevel, Intent, LocateBy, LocateQuery, Metadata, NextAction, Reasons,
     Refusal, ResultType, Rows, Schema, SearchMode, SearchQuery, Shape, SymbolKind, tools,
 };
@@ -40,7 +40,7 @@ impl Project {
                 return Ok(Rows { intent: Some(intent), ..lines });
             }
         }
-        let passes = |entry: &crate::index::Entry| filter.passes(&entry.path);
+        let passes = |entry: &crate::Entry| filter.passes(&entry.path);
         let ask = RankedAsk {
             text: &query.text,
             kind: None,
@@ -228,7 +228,8 @@ fn next_actions(query: &SearchQuery, rows: &Rows) -> Vec<NextAction> {
             reason: "No symbol fits; the text may stand in a line.".to_owned(),
         }),
         Some(first) => {
-            if first.result_type == ResultType::Symbol && query.shape.detail != crate::model::code::DetailLevel::Context
+            if first.result_type == ResultType::Symbol
+                && query.shape.detail != codeyard_model::code::DetailLevel::Context
             {
                 next.push(NextAction {
                     tool: tools::LOCATE,

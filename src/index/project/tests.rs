@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::Project;
 use super::settings::Settings;
-use crate::index::JobError;
-use crate::model::code::{
+use crate::JobError;
+use codeyard_model::code::{
     CodeError, Completeness, Freshness, FreshnessPolicy, Indexing, JobMode, JobStatus, LocateBy, LocateQuery,
     OutlineQuery, ResultType, Rows, Schema, SearchMode, SearchQuery, Shape,
 };
@@ -85,7 +85,7 @@ fn lines_at(project: &Project, text: &str, reference: Option<&str>) -> Vec<Strin
     let mut query = query(text, SearchMode::Text);
     query.shape.reference = reference.map(str::to_owned);
     let found = project.search(&query, &|| false).unwrap();
-    let shown = |row: &crate::model::code::Row| {
+    let shown = |row: &codeyard_model::code::Row| {
         format!("{}:{}:{}", row.path, row.line_start, row.text.as_deref().unwrap_or(""))
     };
     found.rows.iter().map(shown).collect()
@@ -309,7 +309,7 @@ fn a_foreign_or_damaged_index_is_told_and_made_anew_when_asked() {
     let place = Place::new(&[("a.rs", "fn one() {}\n")]);
     let project = place.project();
     sync(&project, None);
-    let file = project.repository.folder().join(crate::index::store::FILE);
+    let file = project.repository.folder().join(crate::store::FILE);
     for (damage, expected) in [(true, Schema::CorruptManifest), (false, Schema::ReindexRequired)] {
         if damage {
             fs::write(&file, vec![b'x'; 8_192]).unwrap();
@@ -362,7 +362,7 @@ fn a_second_job_waits_its_turn_and_a_stopped_one_says_so() {
     let active = project.prepare(None, false).map(|_| ()).unwrap_err();
     assert_eq!((active.job_id.as_str(), active.status), (first.id(), JobStatus::Queued));
     // Another writer holds the index: the job is queued until it is stopped.
-    let held = crate::index::lock::WriterLock::take(project.repository.folder()).unwrap().unwrap();
+    let held = crate::lock::WriterLock::take(project.repository.folder()).unwrap().unwrap();
     let running = std::thread::spawn({
         let project = project.clone();
         move || project.run(&first)

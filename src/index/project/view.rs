@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::index::manifest::Manifest;
-use crate::index::ranked;
-use crate::index::repository::{OpenError, Repository};
-use crate::index::store::listing;
-use crate::index::store::{Held, LeftOut, ManifestHead, Origin, Store};
-use crate::index::text::Segment;
+use crate::manifest::Manifest;
+use crate::ranked;
+use crate::repository::{OpenError, Repository};
+use crate::store::listing;
+use crate::store::{Held, LeftOut, ManifestHead, Origin, Store};
+use crate::text::Segment;
 
 /// See the module.
-pub(in crate::index) struct View {
+pub(crate) struct View {
     /// The generation and the incarnation of the index that it is of.
     pub stamp: (u64, u64),
     /// See there.
@@ -30,7 +30,7 @@ pub(in crate::index) struct View {
 
 impl View {
     /// The view of a manifest that is published.
-    pub fn load(
+    pub(super) fn load(
         repository: &Repository,
         store: &Store,
         head: ManifestHead,
@@ -53,7 +53,7 @@ impl View {
     }
 
     /// Where the bytes of the file at this path are.
-    pub fn origin(&self, path: &str) -> Option<Origin> {
+    pub(super) fn origin(&self, path: &str) -> Option<Origin> {
         let at = self.manifest.entries().binary_search_by(|entry| (*entry.path).cmp(path)).ok()?;
         self.origins.get(at).copied()
     }

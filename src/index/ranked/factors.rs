@@ -2,8 +2,8 @@
 //!
 //! Factors are rounded first and the score is computed from the rounded ones: who reads them can compute it again.
 
-use crate::index::Entry;
-use crate::model::code::{Intent, Reasons, SymbolKind, Visibility, Weights};
+use crate::Entry;
+use codeyard_model::code::{Intent, Reasons, SymbolKind, Visibility, Weights};
 
 use super::intent::Asked;
 use super::lanes::{Lane, What};
@@ -44,7 +44,13 @@ pub(super) struct Candidate {
 
 impl<'a> Scoring<'a> {
     /// `symbols`: how many the manifest shows.
-    pub fn new(asked: &'a Asked, weights: &'a Weights, kind: Option<SymbolKind>, lanes: &[Lane], symbols: u64) -> Self {
+    pub(super) fn new(
+        asked: &'a Asked,
+        weights: &'a Weights,
+        kind: Option<SymbolKind>,
+        lanes: &[Lane],
+        symbols: u64,
+    ) -> Self {
         let parts = lanes.iter().map(|lane| {
             let boost = match lane.what {
                 What::Word(_) => NAME.0,
@@ -62,7 +68,7 @@ impl<'a> Scoring<'a> {
     }
 
     /// The factors that don't depend on the path.
-    pub fn candidate(&self, lanes: u64, info: Info) -> Candidate {
+    pub(super) fn candidate(&self, lanes: u64, info: Info) -> Candidate {
         let mut found = Candidate::default();
         let (mut named, mut begun, mut scoped, mut elsewhere) = (0_u64, 0_u64, 0_u64, 0_u64);
         let mut left = lanes;
@@ -122,7 +128,7 @@ impl<'a> Scoring<'a> {
     }
 
     /// No less than a candidate's score, whatever its path is. Most candidates are asked no more than this.
-    pub fn bound(&self, candidate: &Candidate) -> f64 {
+    pub(super) fn bound(&self, candidate: &Candidate) -> f64 {
         let qualified =
             if self.asked.qualifiers.is_empty() && self.asked.path.is_none() { candidate.scope_share } else { 1.0 };
         let weights = self.weights;
@@ -137,7 +143,7 @@ impl<'a> Scoring<'a> {
     }
 
     /// No less than the score of any candidate with these lanes: of one with the shortest name and comment.
-    pub fn bound_of_lanes(&self, lanes: u64) -> f64 {
+    pub(super) fn bound_of_lanes(&self, lanes: u64) -> f64 {
         let best = Info {
             kind: self.kind.unwrap_or(SymbolKind::Fn),
             language: 0,
@@ -153,17 +159,17 @@ impl<'a> Scoring<'a> {
     }
 
     /// All factors of a candidate in this file. `words`: how many of the question's words the path holds.
-    pub fn reasons(&self, candidate: &Candidate, entry: &Entry, words: usize) -> Reasons {
+    pub(super) fn reasons(&self, candidate: &Candidate, entry: &Entry, words: usize) -> Reasons {
         self.finish(candidate, self.qualified(candidate, entry), self.affinity(entry, words))
     }
 
     /// Whether all that stands before the name in the question stands around it, or is in its path.
-    pub fn is_qualified(&self, candidate: &Candidate, entry: &Entry) -> bool {
+    pub(super) fn is_qualified(&self, candidate: &Candidate, entry: &Entry) -> bool {
         (self.asked.qualifiers.is_empty() && self.asked.path.is_none()) || self.qualified(candidate, entry) >= 1.0
     }
 
     /// All factors of a file that is meant itself: `exact` says how well its path fits.
-    pub fn file(&self, exact: f64, entry: &Entry, words: usize) -> Reasons {
+    pub(super) fn file(&self, exact: f64, entry: &Entry, words: usize) -> Reasons {
         let is_path = self.asked.intent == Intent::Path;
         let candidate = Candidate { exact, kind_match: f64::from(u8::from(is_path)), ..Candidate::default() };
         self.finish(&candidate, 0.0, self.affinity(entry, words))
@@ -276,7 +282,7 @@ fn ends_with_path(path: &str, end: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::PathClass;
+    use crate::PathClass;
 
     fn entry(path: &str) -> Entry {
         Entry { path: path.into(), content: 0, language: None, size: 1, class: PathClass::of(path) }

@@ -1,6 +1,6 @@
 //! The paths of a manifest as one text, so that all of them are looked through in a moment.
 
-use crate::index::Manifest;
+use crate::Manifest;
 
 /// All paths in lower case, one a line, in the manifest's order. Takes as much memory as the paths, and 4 bytes for each.
 pub(super) struct Paths {
@@ -18,7 +18,7 @@ const STEM: f64 = 0.5;
 
 impl Paths {
     /// The paths of a manifest. Paths beyond 4 GiB of text aren't found.
-    pub fn new(manifest: &Manifest) -> Self {
+    pub(super) fn new(manifest: &Manifest) -> Self {
         let length = manifest.entries().iter().map(|entry| entry.path.len() + 1).sum();
         let mut text = Vec::with_capacity(length);
         let mut starts = Vec::with_capacity(manifest.entries().len());
@@ -38,7 +38,7 @@ impl Paths {
     }
 
     /// How many of these words the path holds, at the beginning of one of its own words or, from four letters on, anywhere.
-    pub fn count_words(&self, entry: usize, words: &[String]) -> usize {
+    pub(super) fn count_words(&self, entry: usize, words: &[String]) -> usize {
         let path = self.path(entry);
         let holds = |word: &&String| {
             let mut found = memchr::memmem::find_iter(path, word.as_bytes());
@@ -48,7 +48,7 @@ impl Paths {
     }
 
     /// Calls `each` with the entries that a path means, ascending, each once, and how well it fits.
-    pub fn find_path(&self, asked: &str, mut each: impl FnMut(usize, f64)) {
+    pub(super) fn find_path(&self, asked: &str, mut each: impl FnMut(usize, f64)) {
         let needle = asked.trim_start_matches("./").trim_matches('/').to_ascii_lowercase();
         self.find(needle.as_bytes(), |entry, path, at| {
             let before = at == 0 || path[at - 1] == b'/';
@@ -67,7 +67,7 @@ impl Paths {
     }
 
     /// Calls `each` with the entries whose file is called so, but for its ending, ascending.
-    pub fn find_stem(&self, stem: &str, mut each: impl FnMut(usize, f64)) {
+    pub(super) fn find_stem(&self, stem: &str, mut each: impl FnMut(usize, f64)) {
         let needle = stem.to_ascii_lowercase();
         self.find(needle.as_bytes(), |entry, path, at| {
             let before = at == 0 || path[at - 1] == b'/';
@@ -101,7 +101,7 @@ impl Paths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::{Entry, PathClass};
+    use crate::{Entry, PathClass};
 
     fn paths(paths: &[&str]) -> Paths {
         let entries = paths.iter().map(|path| Entry {

@@ -7,8 +7,8 @@
 //!   words, or a sentence with its full stop.
 //! - *natural_language*: everything else.
 
-use crate::base::limits::{MAX_RANKED_QUALIFIERS, MAX_RANKED_WORDS};
-use crate::model::code::{Intent, SymbolKind};
+use codeyard_base::limits::{MAX_RANKED_QUALIFIERS, MAX_RANKED_WORDS};
+use codeyard_model::code::{Intent, SymbolKind};
 
 use super::words::{is_empty_word, squeeze, words};
 
@@ -90,7 +90,7 @@ pub(super) struct Asked {
 
 impl Asked {
     /// Reads a query.
-    pub fn read(text: &str) -> Self {
+    pub(super) fn read(text: &str) -> Self {
         let text = text.trim();
         let (kind, rest) = kind_word(text);
         let whole = rest.strip_suffix("()").unwrap_or(rest).trim().to_owned();

@@ -11,8 +11,8 @@ use tantivy::postings::{SegmentPostings, TermInfo};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term};
 
-use crate::base::limits::{MAX_RANKED_EXPANSIONS, MAX_RANKED_POSTINGS};
-use crate::model::code::Intent;
+use codeyard_base::limits::{MAX_RANKED_EXPANSIONS, MAX_RANKED_POSTINGS};
+use codeyard_model::code::Intent;
 
 use super::intent::Asked;
 use super::schema::{Fields, name_terms, pair_term, scope_term};
@@ -84,7 +84,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// For a search.
-    pub fn search(searcher: &Searcher, fields: Fields, asked: &Asked) -> Result<Self, RankError> {
+    pub(super) fn search(searcher: &Searcher, fields: Fields, asked: &Asked) -> Result<Self, RankError> {
         let mut plan = Self::default();
         plan.names(searcher, fields, asked)?;
         plan.add(searcher, What::Squeezed, fields.squeezed, squeezed(asked))?;
@@ -114,7 +114,7 @@ impl Plan {
     }
 
     /// For a name alone: spelt exactly so, and, if that finds nothing, but for case and separators.
-    pub fn locate(searcher: &Searcher, fields: Fields, asked: &Asked) -> Result<[Self; 2], RankError> {
+    pub(super) fn locate(searcher: &Searcher, fields: Fields, asked: &Asked) -> Result<[Self; 2], RankError> {
         let mut exact = Self::default();
         exact.names(searcher, fields, asked)?;
         let mut loose = Self::default();
@@ -200,7 +200,7 @@ impl Plan {
 
     /// Counts anew in how many documents each lane is, those alone that `counts`; of terms that aren't read from end to end nothing
     /// better is known than what the index says.
-    pub fn recount(
+    pub(super) fn recount(
         &mut self,
         searcher: &Searcher,
         counts: impl Fn(usize, &mut dyn Iterator<Item = DocId>) -> u64,
@@ -225,7 +225,7 @@ impl Plan {
 
     /// Calls `each` with every document of a segment that a starting term holds, ascending, and the set of its lanes. `nth`: which
     /// segment of the searcher it is.
-    pub fn candidates(
+    pub(super) fn candidates(
         &self,
         nth: usize,
         segment: &SegmentReader,

@@ -21,13 +21,13 @@ mod top;
 mod view;
 mod words;
 
-pub use crate::model::code::{BadWeight, Weights};
+pub use codeyard_model::code::{BadWeight, Weights};
 pub use intent::classify;
 pub use store::{Documents, RankError, SymbolIndex, SymbolWriter};
 pub use view::View;
 
-use crate::index::{ContentNo, Entry, Language};
-use crate::model::code::{Intent, Reasons, SymbolKind};
+use crate::{ContentNo, Entry, Language};
+use codeyard_model::code::{Intent, Reasons, SymbolKind};
 
 /// A ranked question.
 #[derive(Clone, Copy)]

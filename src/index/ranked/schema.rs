@@ -3,10 +3,10 @@
 use tantivy::TantivyDocument;
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 
-use crate::base::limits::{MAX_SYMBOL_NAME_BYTES, MAX_SYMBOL_WORDS};
-use crate::index::project::handles::stable_key;
-use crate::index::{ContentNo, Facts, Language, Symbol};
-use crate::model::code::{SymbolKind, Visibility};
+use crate::project::handles::stable_key;
+use crate::{ContentNo, Facts, Language, Symbol};
+use codeyard_base::limits::{MAX_SYMBOL_NAME_BYTES, MAX_SYMBOL_WORDS};
+use codeyard_model::code::{SymbolKind, Visibility};
 
 use super::words::{cut, is_empty_word, squeeze, words};
 
@@ -44,7 +44,7 @@ pub(super) struct Fields {
 
 impl Fields {
     /// The schema and its fields.
-    pub fn schema() -> (Schema, Self) {
+    pub(super) fn schema() -> (Schema, Self) {
         let mut builder = Schema::builder();
         let terms = |tokenizer: &str| {
             let indexing = TextFieldIndexing::default().set_tokenizer(tokenizer).set_fieldnorms(false);
@@ -65,7 +65,7 @@ impl Fields {
     }
 
     /// The document of one symbol.
-    pub fn document(
+    pub(super) fn document(
         self,
         content: ContentNo,
         language: Language,
@@ -212,7 +212,7 @@ pub(super) struct Info {
 
 impl Info {
     /// As the index holds it. The ordinal lies highest, so that neighbours differ little.
-    pub fn packed(self) -> u64 {
+    pub(super) fn packed(self) -> u64 {
         let small = |number: usize, most: u64| (number as u64).min(most);
         u64::from(self.kind as u8)
             | u64::from(self.is_local) << 7
@@ -226,7 +226,7 @@ impl Info {
     }
 
     /// From what the index holds; `None` if no build of ours wrote it.
-    pub fn unpacked(number: u64) -> Option<Self> {
+    pub(super) fn unpacked(number: u64) -> Option<Self> {
         let byte = |shift: u32| (number >> shift) as u8;
         Some(Self {
             kind: SymbolKind::from_number(byte(0) & 0x7f)?,

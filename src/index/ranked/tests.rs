@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::index::{Facts, Manifest, PathClass, Symbol};
-use crate::model::code::Visibility;
+use crate::{Facts, Manifest, PathClass, Symbol};
+use codeyard_model::code::Visibility;
 
 /// A file with symbols, each written as `kind name` or `kind Parent.name`, with a comment behind a `|`.
 struct File {

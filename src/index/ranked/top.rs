@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::index::ContentNo;
-use crate::model::code::Reasons;
+use crate::ContentNo;
+use codeyard_model::code::Reasons;
 
 use super::Hit;
 
@@ -45,17 +45,17 @@ impl Ord for Kept {
 
 impl Top {
     /// Keeps at most so many.
-    pub fn new(most: usize) -> Self {
+    pub(super) fn new(most: usize) -> Self {
         Self { most, heap: BinaryHeap::new() }
     }
 
     /// Whether a hit with this score, as [`micros`] gives it, could still be kept.
-    pub fn may_take(&self, score: u64) -> bool {
+    pub(super) fn may_take(&self, score: u64) -> bool {
         self.heap.len() < self.most || self.heap.peek().is_some_and(|least| score >= least.0.key.0)
     }
 
     /// Keeps the hit if it is among the best.
-    pub fn take(&mut self, entry: usize, content: ContentNo, ordinal: Option<u32>, reasons: Reasons) {
+    pub(super) fn take(&mut self, entry: usize, content: ContentNo, ordinal: Option<u32>, reasons: Reasons) {
         let key = (micros(reasons.final_score), Reverse(entry as u32), Reverse(ordinal));
         if self.heap.len() < self.most {
             self.heap.push(Reverse(Kept { key, content, reasons }));
@@ -67,7 +67,7 @@ impl Top {
     }
 
     /// The best first.
-    pub fn into_hits(self) -> Vec<Hit> {
+    pub(super) fn into_hits(self) -> Vec<Hit> {
         let hits = self.heap.into_sorted_vec().into_iter().map(|Reverse(kept)| Hit {
             entry: kept.key.1.0 as usize,
             content: kept.content,

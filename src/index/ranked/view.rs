@@ -6,9 +6,9 @@ use tantivy::columnar::ColumnValues;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Searcher, TERMINATED, Term};
 
-use crate::base::limits::MAX_RANKED_TEXT_BYTES;
-use crate::index::{ContentNo, Entry, Manifest};
-use crate::model::code::{Intent, Weights};
+use crate::{ContentNo, Entry, Manifest};
+use codeyard_base::limits::MAX_RANKED_TEXT_BYTES;
+use codeyard_model::code::{Intent, Weights};
 
 use super::factors::Scoring;
 use super::files::Paths;

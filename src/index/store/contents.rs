@@ -4,15 +4,15 @@ use rusqlite::{OptionalExtension, params};
 
 use super::facts::{Folded, decode, encode};
 use super::{LeftOut, Store, StoreError, Transaction};
-use crate::base::limits::MAX_PACKED_FACTS_BYTES;
-use crate::index::codec::{pack, unpack};
-use crate::index::facts::Facts;
-use crate::index::language::Language;
-use crate::index::manifest::ContentNo;
+use crate::codec::{pack, unpack};
+use crate::facts::Facts;
+use crate::language::Language;
+use crate::manifest::ContentNo;
+use codeyard_base::limits::MAX_PACKED_FACTS_BYTES;
 
 /// What a content is known by: its bytes, and the language they are read as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::index) struct ContentKey {
+pub(crate) struct ContentKey {
     /// The SHA-256 of the bytes.
     pub hash: [u8; 32],
     /// See there.
@@ -21,7 +21,7 @@ pub(in crate::index) struct ContentKey {
 
 /// A content that isn't in the database yet.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::index) struct NewContent {
+pub(crate) struct NewContent {
     /// Its number, which was reserved for it.
     pub no: ContentNo,
     /// See there.
@@ -32,7 +32,7 @@ pub(in crate::index) struct NewContent {
 
 /// What git's blob of this name and language is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::index) enum Blob {
+pub(crate) enum Blob {
     /// This content of so many bytes.
     Content(ContentNo, u64),
     /// Left out.
@@ -41,7 +41,7 @@ pub(in crate::index) enum Blob {
 
 /// A segment of the text index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::index) struct SegmentRow {
+pub(crate) struct SegmentRow {
     /// Its number.
     pub id: i64,
     /// Its file, in the folder of segments.
@@ -58,13 +58,13 @@ fn number(language: Option<Language>) -> u16 {
 
 impl Store {
     /// The number of a content.
-    pub fn content(&self, key: &ContentKey) -> Result<Option<ContentNo>, StoreError> {
+    pub(crate) fn content(&self, key: &ContentKey) -> Result<Option<ContentNo>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT no FROM contents WHERE hash = ? AND language = ?")?;
         Ok(statement.query_row(params![key.hash, number(key.language)], |row| row.get(0)).optional()?)
     }
 
     /// The contents whose hashes begin with these bytes, ordered, at most two.
-    pub fn contents_like(&self, prefix: &[u8]) -> Result<Vec<ContentNo>, StoreError> {
+    pub(crate) fn contents_like(&self, prefix: &[u8]) -> Result<Vec<ContentNo>, StoreError> {
         let mut above = prefix.to_vec();
         above.resize(33, 0xff);
         let mut statement = self
@@ -75,13 +75,13 @@ impl Store {
     }
 
     /// The hash of a content.
-    pub fn hash_of(&self, no: ContentNo) -> Result<Option<[u8; 32]>, StoreError> {
+    pub(crate) fn hash_of(&self, no: ContentNo) -> Result<Option<[u8; 32]>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT hash FROM contents WHERE no = ?")?;
         Ok(statement.query_row([no], |row| row.get(0)).optional()?)
     }
 
     /// What git's blob is, read as `language`.
-    pub fn blob(&self, oid: &[u8; 20], language: Option<Language>) -> Result<Option<Blob>, StoreError> {
+    pub(crate) fn blob(&self, oid: &[u8; 20], language: Option<Language>) -> Result<Option<Blob>, StoreError> {
         let mut statement =
             self.0.prepare_cached("SELECT no, reason, size FROM blobs WHERE oid = ? AND language = ?")?;
         let found: Option<(u32, u8, i64)> = statement
@@ -97,12 +97,12 @@ impl Store {
     }
 
     /// What is known of a content; nothing, if it wasn't parsed.
-    pub fn facts(&self, no: ContentNo) -> Result<Option<Facts>, StoreError> {
+    pub(crate) fn facts(&self, no: ContentNo) -> Result<Option<Facts>, StoreError> {
         Ok(self.unpacked(no)?.map(|bytes| decode(&bytes)).transpose()?)
     }
 
     /// The same, to be read symbol by symbol.
-    pub fn folded(&self, no: ContentNo) -> Result<Option<Folded>, StoreError> {
+    pub(crate) fn folded(&self, no: ContentNo) -> Result<Option<Folded>, StoreError> {
         Ok(self.unpacked(no)?.map(Folded::of).transpose()?)
     }
 
@@ -116,31 +116,31 @@ impl Store {
 
     /// As if a content had never been parsed.
     #[cfg(test)]
-    pub fn forget_parsed(&self, no: ContentNo) {
+    pub(crate) fn forget_parsed(&self, no: ContentNo) {
         self.0.execute("UPDATE contents SET symbols = NULL WHERE no = ?", [no]).unwrap();
     }
 
     /// The contents that no segment covers, ordered.
-    pub fn loose(&self) -> Result<Vec<ContentNo>, StoreError> {
+    pub(crate) fn loose(&self) -> Result<Vec<ContentNo>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT no FROM contents WHERE segment IS NULL ORDER BY no")?;
         Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
     /// How many symbols each parsed content has.
-    pub fn symbol_counts(&self) -> Result<Vec<(ContentNo, u32)>, StoreError> {
+    pub(crate) fn symbol_counts(&self) -> Result<Vec<(ContentNo, u32)>, StoreError> {
         let mut statement =
             self.0.prepare_cached("SELECT no, symbols FROM contents WHERE symbols IS NOT NULL ORDER BY no")?;
         Ok(statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
     }
 
     /// All contents, ordered.
-    pub fn all_contents(&self) -> Result<Vec<ContentNo>, StoreError> {
+    pub(crate) fn all_contents(&self) -> Result<Vec<ContentNo>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT no FROM contents ORDER BY no")?;
         Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
     /// The segments, ordered.
-    pub fn segments(&self) -> Result<Vec<SegmentRow>, StoreError> {
+    pub(crate) fn segments(&self) -> Result<Vec<SegmentRow>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT id, file, contents, bytes FROM segments ORDER BY id")?;
         let rows = statement.query_map([], |row| {
             let (contents, bytes): (i64, i64) = (row.get(2)?, row.get(3)?);
@@ -156,11 +156,11 @@ impl Store {
 }
 
 /// Facts as they are stored; made before the transaction begins, by any thread.
-pub(in crate::index) struct PackedFacts(Option<Vec<u8>>);
+pub(crate) struct PackedFacts(Option<Vec<u8>>);
 
 impl PackedFacts {
     /// Those of a content.
-    pub fn of(facts: &Facts) -> Self {
+    pub(crate) fn of(facts: &Facts) -> Self {
         let is_empty = facts.symbols.is_empty() && facts.references.is_empty();
         Self((!is_empty).then(|| pack(&encode(facts))))
     }
@@ -168,14 +168,14 @@ impl PackedFacts {
 
 impl Transaction<'_> {
     /// Reserves so many numbers, and says the first. They are gone even if nothing is stored under them.
-    pub fn reserve(&self, count: u32) -> Result<ContentNo, StoreError> {
+    pub(crate) fn reserve(&self, count: u32) -> Result<ContentNo, StoreError> {
         // From 1: 0 stands for none.
         let first = self.add_to("contents", count)?;
         u32::try_from(first + 1).ok().filter(|first| first.checked_add(count).is_some()).ok_or(StoreError::Full)
     }
 
     /// Adds contents that no segment covers.
-    pub fn add_contents(&self, new: &[NewContent]) -> Result<(), StoreError> {
+    pub(crate) fn add_contents(&self, new: &[NewContent]) -> Result<(), StoreError> {
         let mut statement =
             self.0.prepare_cached("INSERT INTO contents (no, hash, language, size) VALUES (?, ?, ?, ?)")?;
         for content in new {
@@ -190,7 +190,7 @@ impl Transaction<'_> {
     }
 
     /// Remembers what git's blob is.
-    pub fn put_blob(&self, oid: &[u8; 20], language: Option<Language>, blob: Blob) -> Result<(), StoreError> {
+    pub(crate) fn put_blob(&self, oid: &[u8; 20], language: Option<Language>, blob: Blob) -> Result<(), StoreError> {
         let (no, reason, size) = match blob {
             Blob::Content(no, size) => (no, 0, size),
             Blob::LeftOut(why, size) => (0, why as u8, size),
@@ -201,7 +201,7 @@ impl Transaction<'_> {
     }
 
     /// Stores what is known of a content. It counts as parsed once [`Self::parsed`] says so.
-    pub fn put_facts(&self, no: ContentNo, facts: &PackedFacts) -> Result<(), StoreError> {
+    pub(crate) fn put_facts(&self, no: ContentNo, facts: &PackedFacts) -> Result<(), StoreError> {
         let Some(packed) = &facts.0 else {
             self.0.prepare_cached("DELETE FROM facts WHERE no = ?")?.execute([no])?;
             return Ok(());
@@ -212,7 +212,7 @@ impl Transaction<'_> {
     }
 
     /// Says that contents are parsed, and how many symbols each has.
-    pub fn parsed(&self, contents: &[(ContentNo, u32)]) -> Result<(), StoreError> {
+    pub(crate) fn parsed(&self, contents: &[(ContentNo, u32)]) -> Result<(), StoreError> {
         let mut statement = self.0.prepare_cached("UPDATE contents SET symbols = ? WHERE no = ?")?;
         for (no, symbols) in contents {
             statement.execute(params![symbols, no])?;
@@ -221,7 +221,7 @@ impl Transaction<'_> {
     }
 
     /// Adds a segment that covers these contents.
-    pub fn add_segment(&self, file: &str, bytes: u64, contents: &[ContentNo]) -> Result<(), StoreError> {
+    pub(crate) fn add_segment(&self, file: &str, bytes: u64, contents: &[ContentNo]) -> Result<(), StoreError> {
         let insert = "INSERT INTO segments (file, contents, bytes) VALUES (?, ?, ?) RETURNING id";
         let id: i64 =
             self.0.query_row(insert, params![file, contents.len() as i64, bytes.cast_signed()], |row| row.get(0))?;
@@ -233,7 +233,7 @@ impl Transaction<'_> {
     }
 
     /// Forgets segments; what only they cover is loose again.
-    pub fn drop_segments(&self, ids: &[i64]) -> Result<(), StoreError> {
+    pub(crate) fn drop_segments(&self, ids: &[i64]) -> Result<(), StoreError> {
         for id in ids {
             self.0.execute("UPDATE contents SET segment = NULL WHERE segment = ?", [id])?;
             self.0.execute("DELETE FROM segments WHERE id = ?", [id])?;
@@ -242,7 +242,7 @@ impl Transaction<'_> {
     }
 
     /// Forgets contents.
-    pub fn drop_contents(&self, contents: &[ContentNo]) -> Result<(), StoreError> {
+    pub(crate) fn drop_contents(&self, contents: &[ContentNo]) -> Result<(), StoreError> {
         let statements =
             ["DELETE FROM contents WHERE no = ?", "DELETE FROM facts WHERE no = ?", "DELETE FROM blobs WHERE no = ?"];
         for statement in statements {

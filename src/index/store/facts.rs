@@ -1,11 +1,11 @@
 //! Facts as bytes.
 
-use crate::index::codec::{Damaged, Reader, put, put_text};
-use crate::index::facts::{Facts, Reference, Role, Symbol};
-use crate::model::code::{SymbolKind, Visibility};
+use crate::codec::{Damaged, Reader, put, put_text};
+use crate::facts::{Facts, Reference, Role, Symbol};
+use codeyard_model::code::{SymbolKind, Visibility};
 
 /// The bytes of `facts`.
-pub(in crate::index) fn encode(facts: &Facts) -> Vec<u8> {
+pub(crate) fn encode(facts: &Facts) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 * facts.symbols.len());
     put(&mut out, u64::from(facts.has_errors));
     put(&mut out, facts.symbols.len() as u64);
@@ -37,7 +37,7 @@ pub(in crate::index) fn encode(facts: &Facts) -> Vec<u8> {
 }
 
 /// Undoes [`encode`].
-pub(in crate::index) fn decode(bytes: &[u8]) -> Result<Facts, Damaged> {
+pub(crate) fn decode(bytes: &[u8]) -> Result<Facts, Damaged> {
     let mut from = Reader(bytes);
     let has_errors = from.number()? != 0;
     let symbols = (0..from.count()?).map(|_| symbol(&mut from)).collect::<Result<_, _>>()?;
@@ -47,7 +47,7 @@ pub(in crate::index) fn decode(bytes: &[u8]) -> Result<Facts, Damaged> {
 }
 
 /// Facts that are still bytes. A question that is about one symbol of a file needn't read all the others.
-pub(in crate::index) struct Folded {
+pub(crate) struct Folded {
     bytes: Vec<u8>,
     /// Where each symbol begins.
     places: Vec<usize>,
@@ -55,7 +55,7 @@ pub(in crate::index) struct Folded {
 
 impl Folded {
     /// Of the bytes of [`encode`].
-    pub fn of(bytes: Vec<u8>) -> Result<Self, Damaged> {
+    pub(crate) fn of(bytes: Vec<u8>) -> Result<Self, Damaged> {
         let mut from = Reader(&bytes);
         from.number()?;
         let count = from.count()?;
@@ -68,7 +68,7 @@ impl Folded {
     }
 
     /// A symbol behind all that it stands in, as facts of nothing else: their last symbol. `None`: there is no such symbol.
-    pub fn lineage(&self, ordinal: u32) -> Result<Option<Facts>, Damaged> {
+    pub(crate) fn lineage(&self, ordinal: u32) -> Result<Option<Facts>, Damaged> {
         let mut symbols = Vec::new();
         let mut at = Some(ordinal as usize);
         while let Some(place) = at.and_then(|at| self.places.get(at)) {

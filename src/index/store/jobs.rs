@@ -3,12 +3,12 @@
 use rusqlite::{Row, params};
 
 use super::{Store, StoreError, Transaction};
-use crate::base::limits::MAX_REMEMBERED_JOBS;
-use crate::model::code::{JobMode, JobStatus};
+use codeyard_base::limits::MAX_REMEMBERED_JOBS;
+use codeyard_model::code::{JobMode, JobStatus};
 
 /// One job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::index) struct Job {
+pub(crate) struct Job {
     /// Its name.
     pub id: String,
     /// The root it is of.
@@ -51,14 +51,14 @@ fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
 
 impl Store {
     /// The newest jobs of a root, the newest first.
-    pub fn recent_jobs(&self, place: &str, most: usize) -> Result<Vec<Job>, StoreError> {
+    pub(crate) fn recent_jobs(&self, place: &str, most: usize) -> Result<Vec<Job>, StoreError> {
         let ask = format!("SELECT {COLUMNS} FROM jobs WHERE place = ? ORDER BY started_at DESC, rowid DESC LIMIT ?");
         let mut statement = self.0.prepare_cached(&ask)?;
         Ok(statement.query_map(params![place, most as i64], job)?.collect::<Result<_, _>>()?)
     }
 
     /// Jobs that have not ended, of all roots.
-    pub fn open_jobs(&self) -> Result<Vec<Job>, StoreError> {
+    pub(crate) fn open_jobs(&self) -> Result<Vec<Job>, StoreError> {
         let ask = format!("SELECT {COLUMNS} FROM jobs WHERE ended_at IS NULL ORDER BY started_at, rowid");
         let mut statement = self.0.prepare_cached(&ask)?;
         Ok(statement.query_map([], job)?.collect::<Result<_, _>>()?)
@@ -67,7 +67,7 @@ impl Store {
 
 impl Transaction<'_> {
     /// Writes a job down, in the place of what was written of it before; the oldest ended ones are forgotten.
-    pub fn put_job(&self, job: &Job) -> Result<(), StoreError> {
+    pub(crate) fn put_job(&self, job: &Job) -> Result<(), StoreError> {
         let put = format!(
             "INSERT INTO jobs ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET
              status = excluded.status, changed = excluded.changed, ended_at = excluded.ended_at, message = excluded.message"

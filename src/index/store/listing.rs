@@ -2,14 +2,14 @@
 //!
 //! This is what a later walk compares with, and what a [`Manifest`] is made of.
 
-use crate::gate::FileStamp;
-use crate::index::codec::{Damaged, Reader, put, put_text};
-use crate::index::language::Language;
-use crate::index::manifest::{ContentNo, Entry, Manifest, PathClass};
+use crate::codec::{Damaged, Reader, put, put_text};
+use crate::language::Language;
+use crate::manifest::{ContentNo, Entry, Manifest, PathClass};
+use codeyard_files::gate::FileStamp;
 
 /// One path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::index) struct Listed {
+pub(crate) struct Listed {
     /// Relative to the root.
     pub path: Box<str>,
     /// See there.
@@ -22,7 +22,7 @@ pub(in crate::index) struct Listed {
 
 /// What a path holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::index) enum Held {
+pub(crate) enum Held {
     /// This content.
     Content(ContentNo, Option<Language>),
     /// Nothing that is searched.
@@ -32,7 +32,7 @@ pub(in crate::index) enum Held {
 /// Why a file isn't searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum LeftOut {
+pub(crate) enum LeftOut {
     /// It isn't text.
     Binary = 0,
     /// It is larger than the configuration allows.
@@ -47,7 +47,7 @@ pub enum LeftOut {
 
 /// Where a path's bytes came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::index) enum Origin {
+pub(crate) enum Origin {
     /// A file on disk that looked like this.
     Disk(FileStamp),
     /// A blob of git.
@@ -56,17 +56,17 @@ pub(in crate::index) enum Origin {
 
 impl Listed {
     /// Whether questions look into it.
-    pub fn is_searched(&self) -> bool {
+    pub(crate) fn is_searched(&self) -> bool {
         matches!(self.held, Held::Content(..))
     }
 }
 
 impl LeftOut {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Binary, Self::TooLarge, Self::Generated, Self::Minified, Self::Unreadable];
+    pub(crate) const ALL: [Self; 5] = [Self::Binary, Self::TooLarge, Self::Generated, Self::Minified, Self::Unreadable];
 
     /// As `index_status` says it.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Binary => "binary",
             Self::TooLarge => "too_large",
@@ -78,7 +78,7 @@ impl LeftOut {
 }
 
 /// The bytes of a listing that is ordered by path. Each path is told by what it has in common with the one before it.
-pub(in crate::index) fn encode(listing: &[Listed]) -> Vec<u8> {
+pub(crate) fn encode(listing: &[Listed]) -> Vec<u8> {
     let mut out = Vec::with_capacity(listing.len() * 48);
     put(&mut out, listing.len() as u64);
     let mut before: &str = "";
@@ -116,7 +116,7 @@ pub(in crate::index) fn encode(listing: &[Listed]) -> Vec<u8> {
 }
 
 /// Undoes [`encode`].
-pub(in crate::index) fn decode(bytes: &[u8]) -> Result<Vec<Listed>, Damaged> {
+pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Listed>, Damaged> {
     let mut from = Reader(bytes);
     let count = from.count()?;
     let mut listing: Vec<Listed> = Vec::with_capacity(count);
@@ -155,7 +155,7 @@ pub(in crate::index) fn decode(bytes: &[u8]) -> Result<Vec<Listed>, Damaged> {
 }
 
 /// The manifest of the files that are searched.
-pub(in crate::index) fn manifest(listing: &[Listed]) -> Manifest {
+pub(crate) fn manifest(listing: &[Listed]) -> Manifest {
     let searched = listing.iter().filter_map(|file| match file.held {
         Held::Content(content, language) => Some(Entry {
             path: file.path.clone(),

@@ -6,12 +6,12 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::listing::{Listed, decode, encode};
 use super::{Store, StoreError, Transaction};
-use crate::base::limits::MAX_PACKED_LISTING_BYTES;
-use crate::index::codec::{pack, unpack};
+use crate::codec::{pack, unpack};
+use codeyard_base::limits::MAX_PACKED_LISTING_BYTES;
 
 /// Which manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::index) struct ManifestKey {
+pub(crate) struct ManifestKey {
     /// The root of the working tree; empty for commits, which all working trees share.
     pub place: String,
     /// [`LIVE`], or the name of the branch, tag or commit as it was asked for.
@@ -20,7 +20,7 @@ pub(in crate::index) struct ManifestKey {
 
 /// A manifest without its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::index) struct ManifestHead {
+pub(crate) struct ManifestHead {
     /// Its number in the database.
     pub id: i64,
     /// See there.
@@ -38,11 +38,11 @@ pub(in crate::index) struct ManifestHead {
 }
 
 /// The reference of working trees.
-pub(in crate::index) const LIVE: &str = "live";
+pub(crate) const LIVE: &str = "live";
 
 impl ManifestKey {
     /// A branch, tag or commit, or, if none is named, the working tree at `root`.
-    pub fn of(root: &Path, reference: Option<&str>) -> Self {
+    pub(crate) fn of(root: &Path, reference: Option<&str>) -> Self {
         match reference {
             None | Some(LIVE) => Self::live(&root.to_string_lossy()),
             Some(reference) => Self::commit(reference),
@@ -50,12 +50,12 @@ impl ManifestKey {
     }
 
     /// The working tree at `root`.
-    pub fn live(root: &str) -> Self {
+    pub(crate) fn live(root: &str) -> Self {
         Self { place: root.to_owned(), reference: LIVE.to_owned() }
     }
 
     /// A branch, tag or commit.
-    pub fn commit(reference: &str) -> Self {
+    pub(crate) fn commit(reference: &str) -> Self {
         Self { place: String::new(), reference: reference.to_owned() }
     }
 }
@@ -77,27 +77,27 @@ fn head(row: &Row<'_>) -> rusqlite::Result<ManifestHead> {
 
 impl Store {
     /// The manifest, without its files.
-    pub fn manifest(&self, key: &ManifestKey) -> Result<Option<ManifestHead>, StoreError> {
+    pub(crate) fn manifest(&self, key: &ManifestKey) -> Result<Option<ManifestHead>, StoreError> {
         let ask = format!("SELECT {HEAD} FROM manifests WHERE place = ? AND reference = ?");
         let mut statement = self.0.prepare_cached(&ask)?;
         Ok(statement.query_row(params![key.place, key.reference], head).optional()?)
     }
 
     /// The manifest that shows this commit, under whatever name.
-    pub fn manifest_of_commit(&self, commit: &str) -> Result<Option<ManifestHead>, StoreError> {
+    pub(crate) fn manifest_of_commit(&self, commit: &str) -> Result<Option<ManifestHead>, StoreError> {
         let ask = format!("SELECT {HEAD} FROM manifests WHERE place = '' AND commit_id = ? ORDER BY reference LIMIT 1");
         Ok(self.0.prepare_cached(&ask)?.query_row([commit], head).optional()?)
     }
 
     /// All manifests, ordered by what they are of.
-    pub fn manifests(&self) -> Result<Vec<ManifestHead>, StoreError> {
+    pub(crate) fn manifests(&self) -> Result<Vec<ManifestHead>, StoreError> {
         let ask = format!("SELECT {HEAD} FROM manifests ORDER BY place, reference");
         let mut statement = self.0.prepare(&ask)?;
         Ok(statement.query_map([], head)?.collect::<Result<_, _>>()?)
     }
 
     /// The files of a manifest.
-    pub fn listing(&self, id: i64) -> Result<Vec<Listed>, StoreError> {
+    pub(crate) fn listing(&self, id: i64) -> Result<Vec<Listed>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT packed FROM manifests WHERE id = ?")?;
         let mut rows = statement.query([id])?;
         let row = rows.next()?.ok_or(StoreError::Damaged)?;
@@ -108,7 +108,7 @@ impl Store {
 
 impl Transaction<'_> {
     /// Publishes a manifest in the place of the one before it, and with it whatever was written since the last one.
-    pub fn put_manifest(&self, head: &ManifestHead, listing: &[Listed]) -> Result<(), StoreError> {
+    pub(crate) fn put_manifest(&self, head: &ManifestHead, listing: &[Listed]) -> Result<(), StoreError> {
         let put = "INSERT OR REPLACE INTO manifests
             (place, reference, commit_id, published_at, files, symbols, is_whole, packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
         self.0.prepare_cached(put)?.execute(params![
@@ -125,21 +125,21 @@ impl Transaction<'_> {
     }
 
     /// Says that a manifest's files are all parsed, and how many symbols they have.
-    pub fn complete(&self, key: &ManifestKey, symbols: u64) -> Result<(), StoreError> {
+    pub(crate) fn complete(&self, key: &ManifestKey, symbols: u64) -> Result<(), StoreError> {
         let update = "UPDATE manifests SET symbols = ?, is_whole = TRUE WHERE place = ? AND reference = ?";
         self.0.execute(update, params![symbols.cast_signed(), key.place, key.reference])?;
         self.publish()
     }
 
     /// Says that nothing had changed at this time. Nothing is published: answers stay as they are.
-    pub fn looked(&self, key: &ManifestKey, at: u64) -> Result<(), StoreError> {
+    pub(crate) fn looked(&self, key: &ManifestKey, at: u64) -> Result<(), StoreError> {
         let update = "UPDATE manifests SET published_at = ? WHERE place = ? AND reference = ?";
         self.0.execute(update, params![at.cast_signed(), key.place, key.reference])?;
         Ok(())
     }
 
     /// Forgets a manifest.
-    pub fn drop_manifest(&self, id: i64) -> Result<(), StoreError> {
+    pub(crate) fn drop_manifest(&self, id: i64) -> Result<(), StoreError> {
         self.0.execute("DELETE FROM manifests WHERE id = ?", [id])?;
         self.publish()
     }

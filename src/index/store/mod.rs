@@ -22,10 +22,10 @@ pub(super) use listing::{Held, LeftOut, Listed, Origin};
 pub(super) use manifests::{LIVE, ManifestHead, ManifestKey};
 
 use super::codec::Damaged;
-use crate::base::clock::Deadline;
+use codeyard_base::clock::Deadline;
 
 /// The number of the layout: of the database and of the segments that it names. Another one is never read.
-pub const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 2;
 /// How long a connection waits for another one.
 const BUSY: Duration = Duration::from_secs(5);
 /// Between two attempts where it doesn't wait by itself.
@@ -64,7 +64,7 @@ pub(super) struct Store(Connection);
 
 impl Store {
     /// Opens the database in `folder`, making it if it isn't there.
-    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open(folder: &Path) -> Result<Self, StoreError> {
         patiently(|| {
             let connection = Connection::open(folder.join(FILE))?;
             connection.busy_timeout(BUSY)?;
@@ -81,7 +81,7 @@ impl Store {
     }
 
     /// Opens a database that is there for reading.
-    pub fn open_to_read(folder: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open_to_read(folder: &Path) -> Result<Self, StoreError> {
         let read = || {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let connection = Connection::open_with_flags(folder.join(FILE), flags)?;
@@ -117,7 +117,10 @@ impl Store {
     }
 
     /// Does `work` in one transaction.
-    pub fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(crate) fn write<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let until = Deadline::after(BUSY);
         let behavior = rusqlite::TransactionBehavior::Immediate;
         let transaction = loop {
@@ -132,12 +135,12 @@ impl Store {
     }
 
     /// From now on all that is read is of one moment, until [`Self::release`].
-    pub fn hold(&self) -> Result<(), StoreError> {
+    pub(crate) fn hold(&self) -> Result<(), StoreError> {
         Ok(self.0.execute_batch("BEGIN")?)
     }
 
     /// Ends what [`Self::hold`] began.
-    pub fn release(&self) {
+    pub(crate) fn release(&self) {
         if !self.0.is_autocommit() {
             // Nothing was written, so that nothing is lost if this fails.
             drop(self.0.execute_batch("ROLLBACK"));
@@ -145,22 +148,22 @@ impl Store {
     }
 
     /// Numbers of contents that were given so far, and how many of them had been when contents that nobody shows were last forgotten.
-    pub fn given(&self) -> Result<(u64, u64), StoreError> {
+    pub(crate) fn given(&self) -> Result<(u64, u64), StoreError> {
         Ok((self.meta("contents")?.unwrap_or(0), self.meta("swept")?.unwrap_or(0)))
     }
 
     /// Changes whenever anything was published, by whichever process.
-    pub fn generation(&self) -> Result<u64, StoreError> {
+    pub(crate) fn generation(&self) -> Result<u64, StoreError> {
         Ok(self.meta("generation")?.unwrap_or(0))
     }
 
     /// What tells one state of the index from another: the generation, and whether the database was begun anew.
-    pub fn stamp(&self) -> Result<(u64, u64), StoreError> {
+    pub(crate) fn stamp(&self) -> Result<(u64, u64), StoreError> {
         Ok((self.generation()?, self.meta("begun")?.unwrap_or(0)))
     }
 
     /// The version of the facts that the index holds; `None`: it holds none yet.
-    pub fn features(&self) -> Result<Option<u32>, StoreError> {
+    pub(crate) fn features(&self) -> Result<Option<u32>, StoreError> {
         Ok(self.meta("features")?.and_then(|value| u32::try_from(value).ok()))
     }
 
@@ -170,18 +173,18 @@ impl Store {
     }
 
     /// Whether a question is answered at all.
-    pub fn is_well(&self) -> bool {
+    pub(crate) fn is_well(&self) -> bool {
         self.0.query_row("SELECT count(*) FROM meta", [], |row| row.get::<_, i64>(0)).is_ok()
     }
 
     /// Looks at every page of the database.
-    pub fn check(&self) -> Result<(), StoreError> {
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
         let said: String = self.0.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
         if said == "ok" { Ok(()) } else { Err(StoreError::Damaged) }
     }
 
     /// Gives space back to the file system.
-    pub fn shrink(&self) -> Result<(), StoreError> {
+    pub(crate) fn shrink(&self) -> Result<(), StoreError> {
         self.0.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")?;
         Ok(())
     }
@@ -206,18 +209,18 @@ pub(super) struct Transaction<'c>(rusqlite::Transaction<'c>);
 
 impl Transaction<'_> {
     /// Says that something was published.
-    pub fn publish(&self) -> Result<(), StoreError> {
+    pub(crate) fn publish(&self) -> Result<(), StoreError> {
         self.add_to("generation", 1).map(drop)
     }
 
     /// Sets the version of the facts.
-    pub fn set_features(&self, features: u32) -> Result<(), StoreError> {
+    pub(crate) fn set_features(&self, features: u32) -> Result<(), StoreError> {
         self.0.execute("INSERT OR REPLACE INTO meta VALUES ('features', ?)", [features])?;
         Ok(())
     }
 
     /// Says that contents that nobody shows were looked for when so many numbers had been given.
-    pub fn set_swept(&self, given: u64) -> Result<(), StoreError> {
+    pub(crate) fn set_swept(&self, given: u64) -> Result<(), StoreError> {
         self.0.execute("INSERT OR REPLACE INTO meta VALUES ('swept', ?)", [given.cast_signed()])?;
         Ok(())
     }

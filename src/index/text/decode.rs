@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// The bytes that are indexed and searched: UTF-16 that begins with a byte order mark as UTF-8, a byte order mark of UTF-8 left
 /// out, anything else unchanged. Never fails: what isn't a letter becomes U+FFFD.
-pub fn decode(bytes: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, [u8]> {
     match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => Cow::Borrowed(rest),
         [0xff, 0xfe, rest @ ..] => Cow::Owned(from_utf16(rest, u16::from_le_bytes)),
@@ -33,6 +33,6 @@ pub(super) fn is_as_it_lies(bytes: &[u8]) -> bool {
 }
 
 /// Whether a decoded text holds a NUL byte. Such files aren't searched.
-pub fn is_binary(text: &[u8]) -> bool {
+pub(crate) fn is_binary(text: &[u8]) -> bool {
     memchr::memchr(0, text).is_some()
 }

@@ -44,7 +44,7 @@ pub(super) fn text(bytes: &[u8]) -> Text {
 
 /// Long grams that differ in case only: those that five letters of a pattern may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LongGram {
+pub(crate) struct LongGram {
     first: Gram,
     /// A bit for each letter in upper case; the first letter has the highest of the five.
     upper: u8,

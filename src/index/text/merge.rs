@@ -6,7 +6,7 @@ use super::lists::put_in_order;
 use super::output::{Output, SegmentInfo};
 use super::parts::Covered;
 use super::segment::Segment;
-use crate::index::ContentNo;
+use crate::ContentNo;
 use std::io;
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// Those of the file system; `InvalidData` where a segment is damaged. Nothing is left behind then.
-pub fn merge(segments: &[&Segment], keep: &dyn Fn(ContentNo) -> bool, path: &Path) -> io::Result<SegmentInfo> {
+pub(crate) fn merge(segments: &[&Segment], keep: &dyn Fn(ContentNo) -> bool, path: &Path) -> io::Result<SegmentInfo> {
     let kept = |segment: &&Segment| -> Vec<(ContentNo, u32)> {
         let parts = segment.parts();
         parts.filter(|(content, _)| keep(*content)).collect()

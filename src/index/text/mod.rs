@@ -34,13 +34,20 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use decode::{decode, is_binary};
-pub use merge::merge;
-pub use narrowed::{Candidates, Narrowed, Piece};
-pub use output::SegmentInfo;
-pub use parts::Span;
-pub use pattern::{Ask, Pattern, PatternError};
-pub use plan::Plan;
-pub use search::{Found, FoundLine, Options, Read, Searched, Source, Why, search};
-pub use segment::Segment;
-pub use writer::SegmentWriter;
+pub(crate) use decode::decode;
+pub(crate) use merge::merge;
+pub(crate) use narrowed::Narrowed;
+pub(crate) use output::SegmentInfo;
+pub(crate) use pattern::{Ask, Pattern};
+pub(crate) use search::{Found, FoundLine, Options, Read, Searched, Source, Why, search};
+pub(crate) use segment::Segment;
+pub(crate) use writer::SegmentWriter;
+
+#[cfg(test)]
+pub(crate) use {
+    decode::is_binary,
+    narrowed::{Candidates, Piece},
+    parts::Span,
+    pattern::PatternError,
+    plan::Plan,
+};

@@ -5,12 +5,12 @@
 use super::parts::{PART_BYTES, Span};
 use super::plan::Plan;
 use super::segment::Segment;
-use crate::index::{ContentNo, Entry};
+use crate::{ContentNo, Entry};
 use std::io;
 
 /// Which contents of a segment may match.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Candidates {
+pub(crate) enum Candidates {
     /// All that it covers.
     All,
     /// These, ascending.
@@ -19,7 +19,7 @@ pub enum Candidates {
 
 /// Which contents need not be looked at, by all segments together.
 #[derive(Debug, Clone, Default)]
-pub struct Narrowed {
+pub(crate) struct Narrowed {
     /// One bit for each content that certainly has no match.
     excluded: Vec<u64>,
     /// Where others may have one; by content, one for each.
@@ -28,7 +28,7 @@ pub struct Narrowed {
 
 /// A piece of a file: the lines that begin from the one byte up to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// The first byte in which a line of it may begin.
     pub from: u64,
     /// Behind the last one.
@@ -40,7 +40,7 @@ impl Narrowed {
     ///
     /// # Errors
     /// As [`Segment::candidates`].
-    pub fn by<'a>(segments: impl IntoIterator<Item = &'a Segment>, plan: &Plan) -> io::Result<Self> {
+    pub(crate) fn by<'a>(segments: impl IntoIterator<Item = &'a Segment>, plan: &Plan) -> io::Result<Self> {
         let mut narrowed = Self::default();
         for segment in segments {
             if let Candidates::Some(candidates) = segment.candidates(plan)? {
@@ -67,12 +67,12 @@ impl Narrowed {
     }
 
     /// Whether a content may match: it isn't in any segment, or no segment excludes it.
-    pub fn may_match(&self, content: ContentNo) -> bool {
+    pub(crate) fn may_match(&self, content: ContentNo) -> bool {
         self.excluded.get(content as usize / 64).is_none_or(|word| word & (1 << (content % 64)) == 0)
     }
 
     /// The piece of a file in which all its matches are, if that is much less than the file.
-    pub fn piece(&self, entry: &Entry) -> Option<Piece> {
+    pub(crate) fn piece(&self, entry: &Entry) -> Option<Piece> {
         let span = &self.spans[self.spans.binary_search_by_key(&entry.content, |span| span.content).ok()?];
         let place = |part: u32| u64::from(part) * PART_BYTES as u64;
         // One that is no longer than its parts was indexed as it lies there.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// What a segment holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SegmentInfo {
+pub(crate) struct SegmentInfo {
     /// How many contents it covers.
     pub contents: u32,
     /// How many parts they have.

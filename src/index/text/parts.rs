@@ -4,7 +4,7 @@
 //! part; ranks number the parts of all contents of a segment, the contents ascending, and within each from its beginning.
 
 use super::lists::{Rank, put, take};
-use crate::index::ContentNo;
+use crate::ContentNo;
 use std::ops::Range;
 
 /// Bytes of a piece. With fewer there are more parts that have the same gram; with more, more is read. Tests are to have many parts.
@@ -12,7 +12,7 @@ pub(super) const PART_BYTES: usize = if cfg!(test) { 64 } else { 16 * 1024 };
 
 /// Parts of one content that are left to look at, and those between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub(crate) struct Span {
     /// The content.
     pub content: ContentNo,
     /// From the first of them to behind the last.

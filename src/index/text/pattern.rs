@@ -3,8 +3,8 @@
 //! Invariant: the matcher and the plan are made from the same words with the same settings, so that they can't disagree.
 
 use super::plan::Plan;
-use crate::base::limits::{MAX_PATTERN_BYTES, MAX_REGEX_BYTES, REGEX_CACHE_BYTES};
-use crate::model::code::CaseRule;
+use codeyard_base::limits::{MAX_PATTERN_BYTES, MAX_REGEX_BYTES, REGEX_CACHE_BYTES};
+use codeyard_model::code::CaseRule;
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::ast::{self, Ast, ClassSet, ClassSetItem, Literal, parse};
@@ -16,7 +16,7 @@ const MAX_NESTING: u32 = 250;
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ask {
+pub(crate) struct Ask {
     /// As it was given.
     pub pattern: String,
     /// It is a regular expression, not a text.
@@ -29,7 +29,7 @@ pub struct Ask {
 
 /// Something that can be searched for.
 #[derive(Debug, Clone)]
-pub struct Pattern {
+pub(crate) struct Pattern {
     pub(super) matcher: RegexMatcher,
     plan: Plan,
     /// Whether a line matches hangs on this line only, not on where the text begins or ends.
@@ -38,7 +38,7 @@ pub struct Pattern {
 
 /// Why a pattern can't be searched for. Its text says what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PatternError {
+pub(crate) enum PatternError {
     /// More than [`MAX_PATTERN_BYTES`].
     TooLong,
     /// It could only match more than one line.
@@ -88,7 +88,7 @@ impl Pattern {
     ///
     /// # Errors
     /// See [`PatternError`].
-    pub fn new(ask: &Ask) -> Result<Self, PatternError> {
+    pub(crate) fn new(ask: &Ask) -> Result<Self, PatternError> {
         if ask.pattern.len() > MAX_PATTERN_BYTES {
             return Err(PatternError::TooLong);
         }
@@ -123,7 +123,7 @@ impl Pattern {
     }
 
     /// Which grams a content must have so that this can match in it.
-    pub fn plan(&self) -> &Plan {
+    pub(crate) fn plan(&self) -> &Plan {
         &self.plan
     }
 }

@@ -10,7 +10,7 @@ use regex_syntax::hir::Hir;
 
 /// See the module. Trigrams and pairs are of folded bytes, long grams aren't.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Plan {
+pub(crate) enum Plan {
     /// Any content may match.
     All,
     /// None does.

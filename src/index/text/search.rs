@@ -8,8 +8,8 @@ use super::narrowed::Piece;
 use super::parts::line_from;
 use super::pattern::Pattern;
 use super::show;
-use crate::base::limits::KEPT_READ_BUFFER_BYTES;
-use crate::index::Entry;
+use crate::Entry;
+use codeyard_base::limits::KEPT_READ_BUFFER_BYTES;
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use std::io;
@@ -24,7 +24,7 @@ const OVERRUN: u64 = 512;
 
 /// What became of an attempt to read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Read {
+pub(crate) enum Read {
     /// Its bytes are there.
     Done,
     /// They aren't.
@@ -33,7 +33,7 @@ pub enum Read {
 
 /// Why a file wasn't searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Why {
+pub(crate) enum Why {
     /// There is no such file any more.
     Gone,
     /// It isn't what was indexed any more.
@@ -48,7 +48,7 @@ pub enum Why {
 
 /// What is wanted of a search.
 #[derive(Clone, Copy)]
-pub struct Options<'a> {
+pub(crate) struct Options<'a> {
     /// Lines shown before and after each line.
     pub context: usize,
     /// Lines left out at the beginning.
@@ -63,7 +63,7 @@ pub struct Options<'a> {
 
 /// One matching line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FoundLine {
+pub(crate) struct FoundLine {
     /// Its file: the position in what was searched.
     pub entry: usize,
     /// From 1.
@@ -84,7 +84,7 @@ pub struct FoundLine {
 
 /// What a search found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub(crate) struct Found {
     /// Ordered by file and line.
     pub lines: Vec<FoundLine>,
     /// All matching lines, kept or not.
@@ -102,7 +102,7 @@ type Looks<T> = Vec<(usize, Result<T, Why>)>;
 
 /// A file that is searched.
 #[derive(Debug, Clone, Copy)]
-pub struct Searched<'a> {
+pub(crate) struct Searched<'a> {
     /// The file.
     pub entry: &'a Entry,
     /// Where all its matches are; `None`: anywhere.
@@ -110,7 +110,7 @@ pub struct Searched<'a> {
 }
 
 /// Where the files' bytes come from. It is asked from all threads.
-pub trait Source: Sync {
+pub(crate) trait Source: Sync {
     /// Reads a file, as it is on the disk, into the buffer, which is empty.
     fn read(&self, entry: &Entry, into: &mut Vec<u8>) -> Read;
 
@@ -128,7 +128,7 @@ impl<F: Fn(&Entry, &mut Vec<u8>) -> Read + Sync> Source for F {
 }
 
 /// Searches `files`, which are in the order in which lines are wanted.
-pub fn search(pattern: &Pattern, files: &[Searched<'_>], source: &dyn Source, options: &Options<'_>) -> Found {
+pub(crate) fn search(pattern: &Pattern, files: &[Searched<'_>], source: &dyn Source, options: &Options<'_>) -> Found {
     let hits = AtomicU64::new(0);
     let (offset, limit) = (options.offset as u64, options.limit as u64);
     // Lines are kept at once while it may be that they are wanted; what has more before it is only counted.

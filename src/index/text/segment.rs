@@ -13,7 +13,7 @@ use super::narrowed::Candidates;
 use super::output::SegmentInfo;
 use super::parts::Covered;
 use super::plan::Plan;
-use crate::index::ContentNo;
+use crate::ContentNo;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -21,7 +21,7 @@ use std::path::Path;
 
 /// See the module. Threads may share it.
 #[derive(Debug)]
-pub struct Segment {
+pub(crate) struct Segment {
     file: File,
     info: SegmentInfo,
     blocks: Vec<Block>,
@@ -34,7 +34,7 @@ impl Segment {
     ///
     /// # Errors
     /// Those of the file system; `InvalidData` for what isn't a whole segment of this format: its text says what to do.
-    pub fn open(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
         let at = length.checked_sub(LENGTH as u64).ok_or_else(|| damaged("its end is missing"))?;
@@ -53,12 +53,13 @@ impl Segment {
     }
 
     /// What it holds.
-    pub fn info(&self) -> SegmentInfo {
+    #[cfg(test)]
+    pub(crate) fn info(&self) -> SegmentInfo {
         self.info
     }
 
     /// The contents that it covers, ascending.
-    pub fn contents(&self) -> &[ContentNo] {
+    pub(crate) fn contents(&self) -> &[ContentNo] {
         &self.covered.contents
     }
 
@@ -75,7 +76,7 @@ impl Segment {
     ///
     /// # Errors
     /// Those of the file system; `InvalidData` where the segment is damaged.
-    pub fn candidates(&self, plan: &Plan) -> io::Result<Candidates> {
+    pub(crate) fn candidates(&self, plan: &Plan) -> io::Result<Candidates> {
         let ranks = Evaluation::of(self).candidates(plan)?;
         Ok(ranks.map_or(Candidates::All, |ranks| Candidates::Some(self.covered.spans(&ranks))))
     }
@@ -84,7 +85,7 @@ impl Segment {
     ///
     /// # Errors
     /// As [`Self::candidates`].
-    pub fn verify(&self) -> io::Result<()> {
+    pub(crate) fn verify(&self) -> io::Result<()> {
         let (mut ranks, mut grams, mut pairs) = (Vec::new(), 0, 0);
         for block in 0..self.blocks.len() {
             for item in self.block(block)? {

@@ -11,8 +11,8 @@ use super::{
     Ask, Found, Narrowed, Options, Pattern, Piece, Read, Searched, Segment, SegmentWriter, Source, decode, is_binary,
     search,
 };
-use crate::index::{Entry, PathClass};
-use crate::model::code::CaseRule;
+use crate::{Entry, PathClass};
+use codeyard_model::code::CaseRule;
 use std::path::Path;
 
 /// A file: its path and its bytes.
@@ -88,7 +88,7 @@ fn anywhere(entries: &[Entry]) -> Vec<Searched<'_>> {
 
 /// This project's own files, and some with odd bytes.
 fn tree() -> Vec<File> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let mut files: Vec<File> = odd();
     let mut folders: Vec<_> = ["src", "docs", "tests", "schemas", "config"].map(|name| root.join(name)).into();
     while let Some(folder) = folders.pop() {

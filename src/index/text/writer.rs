@@ -6,14 +6,14 @@ use super::lists::put_in_order;
 use super::output::{Output, SegmentInfo, beside};
 use super::parts::{Covered, split};
 use super::runs::{Pair, Runs};
-use crate::base::limits::TEXT_PAIRS_IN_MEMORY;
-use crate::index::ContentNo;
+use crate::ContentNo;
+use codeyard_base::limits::TEXT_PAIRS_IN_MEMORY;
 use parking_lot::Mutex;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// See the module. Each calling thread has room for its share of [`TEXT_PAIRS_IN_MEMORY`] pairs of 16 bytes, and 3 MiB.
-pub struct SegmentWriter {
+pub(crate) struct SegmentWriter {
     path: PathBuf,
     runs: Runs,
     pairs_each: usize,
@@ -40,7 +40,7 @@ impl SegmentWriter {
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn create(path: &Path, threads: usize) -> io::Result<Self> {
+    pub(crate) fn create(path: &Path, threads: usize) -> io::Result<Self> {
         Self::with_room(path, (TEXT_PAIRS_IN_MEMORY / threads.max(1)).max(1 << 16))
     }
 
@@ -55,7 +55,7 @@ impl SegmentWriter {
     ///
     /// # Errors
     /// Those of the file system; the segment can't be finished then.
-    pub fn add(&self, content: ContentNo, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn add(&self, content: ContentNo, bytes: &[u8]) -> io::Result<()> {
         let idle = self.idle.lock().pop();
         let mut gatherer = idle.unwrap_or_else(|| Gatherer {
             collector: Collector::new(),
@@ -89,7 +89,7 @@ impl SegmentWriter {
     ///
     /// # Errors
     /// Those of the file system; nothing is left behind then.
-    pub fn finish(self) -> io::Result<SegmentInfo> {
+    pub(crate) fn finish(self) -> io::Result<SegmentInfo> {
         for mut gatherer in self.idle.lock().drain(..) {
             self.runs.put_aside(&mut gatherer.pairs, &mut gatherer.spare)?;
         }

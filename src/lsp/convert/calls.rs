@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::ConvertError;
 use super::list;
 use super::object::{Object, Ordered, Text, Uris};
-use crate::model::position::Range;
+use codeyard_model::position::Range;
 
 /// A function as a language server gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::ConvertError;
 use super::list;
 use super::object::{Object, Ordered, Text, Uris};
-use crate::model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
+use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
 
 /// What a pull says of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,11 +10,11 @@ use serde_json::value::RawValue;
 use super::ConvertError;
 
 /// What a list's entry is after reading: kept, dropped, or wrong.
-pub type Taken<O> = Result<Option<O>, &'static str>;
+pub(super) type Taken<O> = Result<Option<O>, &'static str>;
 
 /// Reads `null` (nothing), one object, or an array of objects, each as `E`, and keeps what `take` makes of them.
 /// A single object is refused unless `single`.
-pub fn read<'a, E, O>(
+pub(super) fn read<'a, E, O>(
     what: &'static str,
     raw: &'a RawValue,
     single: bool,
@@ -69,6 +69,6 @@ where
 }
 
 /// Reads one value of type `E`.
-pub fn read_one<'a, E: Deserialize<'a>>(what: &'static str, raw: &'a RawValue) -> Result<E, ConvertError> {
+pub(super) fn read_one<'a, E: Deserialize<'a>>(what: &'static str, raw: &'a RawValue) -> Result<E, ConvertError> {
     serde_json::from_str(raw.get()).map_err(|error| ConvertError::malformed(what, &error))
 }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::ConvertError;
 use super::list;
 use super::object::{Object, Ordered, Text, Uris};
-use crate::model::position::RawLocation;
+use codeyard_model::position::RawLocation;
 
 /// A `Location` or a `LocationLink`; which of them shows in the fields.
 #[derive(Debug, Deserialize)]

@@ -24,10 +24,10 @@ pub use hover::hover;
 pub use locations::{definition, implementation, references};
 pub use symbols::{document_symbols, workspace_symbols};
 
-use crate::model::diagnostic::RawFileDiagnostics;
-use crate::model::hover::Hover;
-use crate::model::position::RawLocation;
-use crate::model::symbol::{RawDocumentSymbol, RawWorkspaceSymbol};
+use codeyard_model::diagnostic::RawFileDiagnostics;
+use codeyard_model::hover::Hover;
+use codeyard_model::position::RawLocation;
+use codeyard_model::symbol::{RawDocumentSymbol, RawWorkspaceSymbol};
 
 /// A server's answer, decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]

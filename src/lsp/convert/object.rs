@@ -11,11 +11,11 @@ use std::sync::Arc;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-use crate::model::position::{Position, Range};
+use codeyard_model::position::{Position, Range};
 
 /// A struct that is read from a JSON object only.
 #[derive(Debug)]
-pub struct Object<T>(pub T);
+pub(super) struct Object<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -42,7 +42,7 @@ struct RangeFields {
 
 /// A range whose start is not after its end: the two are swapped where a server mixed them up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ordered(pub Range);
+pub(super) struct Ordered(pub Range);
 
 impl<'de> Deserialize<'de> for Ordered {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -54,25 +54,25 @@ impl<'de> Deserialize<'de> for Ordered {
 /// Text that is borrowed from the answer unless it has escapes.
 #[derive(Debug, serde::Deserialize)]
 #[serde(transparent)]
-pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
+pub(super) struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
 impl Text<'_> {
     /// The text, unless it is empty.
-    pub fn into_non_empty(self) -> Option<String> {
+    pub(super) fn into_non_empty(self) -> Option<String> {
         (!self.0.is_empty()).then(|| self.0.into_owned())
     }
 }
 
 /// URIs seen in one answer, each stored once.
 #[derive(Debug, Default)]
-pub struct Uris {
+pub(super) struct Uris {
     known: HashSet<Arc<str>>,
     last: Option<Arc<str>>,
 }
 
 impl Uris {
     /// The shared text of `uri`.
-    pub fn share(&mut self, uri: &str) -> Arc<str> {
+    pub(super) fn share(&mut self, uri: &str) -> Arc<str> {
         if let Some(last) = self.last.as_ref().filter(|last| ***last == *uri) {
             return last.clone();
         }

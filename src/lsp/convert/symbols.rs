@@ -6,9 +6,9 @@ use serde_json::value::RawValue;
 use super::ConvertError;
 use super::list;
 use super::object::{Object, Ordered, Text, Uris};
-use crate::model::position::Range;
-use crate::model::symbol::{RawDocumentSymbol, RawWorkspaceSymbol};
-use crate::model::uri::percent_decode;
+use codeyard_model::position::Range;
+use codeyard_model::symbol::{RawDocumentSymbol, RawWorkspaceSymbol};
+use codeyard_model::uri::percent_decode;
 
 /// A `DocumentSymbol` (it has a range) or a `SymbolInformation` (it has a location).
 #[derive(Debug, Deserialize)]

@@ -3,9 +3,9 @@
 use serde_json::value::RawValue;
 
 use super::*;
-use crate::model::diagnostic::RawDiagnostic;
-use crate::model::hover::{HoverFragment, MarkupKind};
-use crate::model::position::Range;
+use codeyard_model::diagnostic::RawDiagnostic;
+use codeyard_model::hover::{HoverFragment, MarkupKind};
+use codeyard_model::position::Range;
 
 const RANGE: &str = r#"{"start":{"line":1,"character":2},"end":{"line":3,"character":4}}"#;
 
@@ -265,7 +265,7 @@ fn hovers_with_ranges_without_and_malformed() {
 #[test]
 fn hovers_of_too_many_fragments_are_refused() {
     let of = |count: usize| raw(&format!(r#"{{"contents":[{}"a"]}}"#, r#""a","#.repeat(count - 1)));
-    let most = crate::base::limits::MAX_RAW_ITEMS;
+    let most = codeyard_base::limits::MAX_RAW_ITEMS;
     assert_eq!(hover(&of(most)).unwrap().unwrap().contents.len(), most);
     assert_eq!(hover(&of(most + 1)), Err(ConvertError::TooMany { what: "hover" }));
     assert_eq!(hover(&of(most * 10)), Err(ConvertError::TooMany { what: "hover" }));

@@ -13,18 +13,18 @@ use std::time::{Duration, SystemTime};
 
 use globset::Glob;
 
-use super::run::run;
 use super::{Installer, environment, record};
-use crate::base::limits::{MAX_MARKER_ENTRIES, MAX_PROBES, PROBE_TIMEOUT_MS};
-use crate::lsp::registry::{Install, Server};
+use crate::registry::{Install, Server};
+use codeyard_base::limits::{MAX_MARKER_ENTRIES, MAX_PROBES, PROBE_TIMEOUT_MS};
+use codeyard_process::run::run;
 
 /// Longest time of a probe.
-pub const PROBE_LIMIT: Duration = Duration::from_millis(PROBE_TIMEOUT_MS);
+pub(super) const PROBE_LIMIT: Duration = Duration::from_millis(PROBE_TIMEOUT_MS);
 /// Longest version that is kept, in characters.
 const MAX_VERSION: usize = 80;
 
 /// A version, or why the program is of no use.
-pub type Probe = Result<Option<String>, String>;
+pub(super) type Probe = Result<Option<String>, String>;
 
 /// What there is of a server.
 #[derive(Debug, Clone, PartialEq)]
@@ -172,7 +172,7 @@ impl Installer {
 }
 
 /// The program inside an installation: without the package's wrapper if that can be told, else by name.
-pub fn in_folder(folder: &Path, server: &Server) -> Option<Program> {
+pub(super) fn in_folder(folder: &Path, server: &Server) -> Option<Program> {
     let bin = match &server.install {
         Some(Install::Npm { .. }) => folder.join("node_modules/.bin"),
         _ => folder.join("bin"),

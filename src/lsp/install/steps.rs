@@ -10,9 +10,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::run::{Ended, run};
 use super::{Error, Step, io_error};
-use crate::lsp::registry::Install;
+use crate::registry::Install;
+use codeyard_process::run::{Ended, run};
 
 /// Words that say that the network is the trouble.
 const OFFLINE: [&str; 11] = [
@@ -30,7 +30,7 @@ const OFFLINE: [&str; 11] = [
 ];
 
 /// One server's fetching.
-pub struct Steps<'a> {
+pub(super) struct Steps<'a> {
     pub kind: &'a str,
     pub fresh: &'a Path,
     pub path: &'a OsStr,
@@ -39,10 +39,10 @@ pub struct Steps<'a> {
 }
 
 /// What to say of a server that is a part of this program.
-pub const BUILTIN: &str = "it is a part of codeyard: there is nothing to install";
+pub(super) const BUILTIN: &str = "it is a part of codeyard: there is nothing to install";
 
 /// The tool and the packages of an origin that we install from.
-pub fn packages(install: &Install) -> Option<(&'static str, &[String])> {
+pub(super) fn packages(install: &Install) -> Option<(&'static str, &[String])> {
     match install {
         Install::Pypi { packages } => Some(("pip", packages)),
         Install::Npm { packages } => Some(("npm", packages)),
@@ -52,13 +52,13 @@ pub fn packages(install: &Install) -> Option<(&'static str, &[String])> {
 }
 
 /// The version of a pinned package.
-pub fn version_of(package: &str) -> String {
+pub(super) fn version_of(package: &str) -> String {
     package.rsplit(['=', '@']).next().unwrap_or(package).to_string()
 }
 
 impl Steps<'_> {
     /// Fetches the packages into the folder.
-    pub fn fetch(&self, install: &Install) -> Result<(), Error> {
+    pub(super) fn fetch(&self, install: &Install) -> Result<(), Error> {
         match install {
             Install::Pypi { packages } => self.pip(packages),
             Install::Npm { packages } => self.npm(packages),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::project_root::{self, Look, Marked, ProjectRoot};
 use super::{Registry, Role, RootRule, Selection, Server};
-use crate::model::roots::RootSet;
+use codeyard_model::roots::RootSet;
 
 /// What choices are made from.
 #[derive(Clone, Copy)]

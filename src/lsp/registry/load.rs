@@ -79,7 +79,7 @@ fn other_origin(key: &str, old: &Table, new: &Table) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lsp::registry::{Install, Role};
+    use crate::registry::{Install, Role};
 
     fn merged(text: &str) -> Result<Registry, Error> {
         Registry::merged(&text.parse().unwrap())

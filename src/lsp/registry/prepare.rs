@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::Server;
-use crate::base::limits::MAX_COPIED_BYTES;
-use crate::model::uri::encode_path;
+use codeyard_base::limits::MAX_COPIED_BYTES;
+use codeyard_model::uri::encode_path;
 
 /// The folders that placeholders stand for.
 #[derive(Debug, Clone)]
@@ -197,7 +197,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::lsp::registry::Registry;
+    use crate::registry::Registry;
 
     fn places(base: &Path) -> Places {
         let (root, cache) = (base.join("root"), base.join("state/cache/k"));

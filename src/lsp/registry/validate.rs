@@ -11,7 +11,7 @@ const PLACEHOLDERS: [&str; 6] = ["{state}", "{root}", "{rooturi}", "{cache}", "{
 const ENCODINGS: [&str; 3] = ["utf-8", "utf-16", "utf-32"];
 
 /// Checks everything that types alone don't say.
-pub fn validate(registry: &Registry) -> Result<(), Error> {
+pub(super) fn validate(registry: &Registry) -> Result<(), Error> {
     languages(&registry.languages)?;
     for (kind, server) in &registry.servers {
         let at =

@@ -1,6 +1,6 @@
 //! Why a question about code isn't answered (decisions §5, codes).
 
-use crate::model::error::ErrorCode;
+use crate::error::ErrorCode;
 
 use super::metadata::Metadata;
 use super::query::words;

@@ -1,7 +1,7 @@
 //! Answers in the protocol's words, on files made by hand.
 
 use super::*;
-use crate::syntactic::testing::{Shelf, file, reference, symbol};
+use crate::testing::{Shelf, file, reference, symbol};
 
 const ROOT: &str = "/w";
 

@@ -1,11 +1,11 @@
 //! What a word means, on files made by hand.
 
 use super::*;
-use crate::index::{Reference, Role};
-use crate::lsp::text::Document;
-use crate::model::position::Position;
-use crate::syntactic::spot::spot;
-use crate::syntactic::testing::{Shelf, file, reference, symbol};
+use crate::spot::spot;
+use crate::testing::{Shelf, file, reference, symbol};
+use codeyard_index::{Reference, Role};
+use codeyard_lsp::text::Document;
+use codeyard_model::position::Position;
 
 fn import(name: &str, line: u32) -> Symbol {
     symbol(SymbolKind::Use, name, None, (line, line), (line, 0))

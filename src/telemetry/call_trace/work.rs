@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use super::{CallTrace, ChildSpan, Work};
-use crate::base::clock::Instant;
-use crate::base::ids::ServerKind;
-use crate::model::error::Phase;
-use crate::telemetry::Metrics;
-use crate::telemetry::record::{PermissionOutcome, RpcOutcome, RpcRecord};
+use crate::Metrics;
+use crate::record::{PermissionOutcome, RpcOutcome, RpcRecord};
+use codeyard_base::clock::Instant;
+use codeyard_base::ids::ServerKind;
+use codeyard_model::error::Phase;
 
 /// Measures a piece of a call's work until it is dropped.
 #[must_use = "dropping it ends the measurement"]

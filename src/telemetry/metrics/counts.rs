@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use parking_lot::Mutex;
 
 use super::{Metrics, Observers, Tally};
-use crate::base::limits;
-use crate::model::error::ErrorCode;
-use crate::telemetry::names;
-use crate::telemetry::names::instruments::{self as known, Instrument};
-use crate::telemetry::record::{CallRecord, Outcome};
+use crate::names;
+use crate::names::instruments::{self as known, Instrument};
+use crate::record::{CallRecord, Outcome};
+use codeyard_base::limits;
+use codeyard_model::error::ErrorCode;
 
 /// One of the tallies.
 type Part = fn(&Counts) -> &Tally;

@@ -10,11 +10,11 @@ use opentelemetry::metrics::{Histogram, Meter};
 use opentelemetry::{KeyValue, StringValue, Value};
 
 use super::{Counts, Metrics, Observers, RequestRecord, process};
-use crate::telemetry::names::instruments::{self as known, Instrument, Kind};
-use crate::telemetry::names::{
+use crate::names::instruments::{self as known, Instrument, Kind};
+use crate::names::{
     ERROR_TYPE, JSON_RPC, METHOD, RPC_METHOD, RPC_STATUS, RPC_SYSTEM, SERVER_KIND, TOOL, TOOLS_CALL, TRANSPORT,
 };
-use crate::telemetry::record::{CallRecord, Outcome, RpcOutcome, RpcRecord, TransportKind};
+use crate::record::{CallRecord, Outcome, RpcOutcome, RpcRecord, TransportKind};
 
 /// See the module.
 #[derive(Debug)]

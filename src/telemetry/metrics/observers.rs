@@ -5,7 +5,7 @@
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::Meter;
 
-use crate::telemetry::names::instruments::{Instrument, Kind};
+use crate::names::instruments::{Instrument, Kind};
 
 /// Where functions are registered that tell the values of an instrument.
 pub struct Observers<'a>(&'a Meter);

@@ -5,8 +5,8 @@
 use std::fs;
 
 use super::Observers;
-use crate::base::clock::Instant;
-use crate::telemetry::names::instruments as known;
+use crate::names::instruments as known;
+use codeyard_base::clock::Instant;
 
 /// Ticks a second in `/proc`: a constant of Linux's interface to programs, whatever the kernel counts in.
 const USER_HZ: f64 = 100.0;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard::base::ids::{PrincipalId, ServerKind, WorkspaceName};
-use codeyard::engine::census::{ServerCell, ServerPhase, WorkspaceCell};
-use codeyard::engine::directory::Directory;
-use codeyard::engine::observed;
-use codeyard::lsp::frame::FrameBudget;
-use codeyard::model::error::ErrorCode;
-use codeyard::telemetry::settings::Settings;
-use codeyard::telemetry::{
+use codeyard_base::ids::{PrincipalId, ServerKind, WorkspaceName};
+use codeyard_engine::census::{ServerCell, ServerPhase, WorkspaceCell};
+use codeyard_engine::directory::Directory;
+use codeyard_engine::observed;
+use codeyard_lsp::frame::FrameBudget;
+use codeyard_model::error::ErrorCode;
+use codeyard_telemetry::settings::Settings;
+use codeyard_telemetry::{
     CacheUse, CallRecord, Counts, CursorOutcome, Meters, Metrics, Observers, Outcome, PermissionOutcome, Pipeline,
     PrincipalHash, Prometheus, RequestRecord, RpcOutcome, RpcRecord, Telemetry, TransportKind,
 };
@@ -18,7 +18,7 @@ use codeyard::telemetry::{
 use super::exposition::Exposition;
 
 /// Meters with everything registered that the binary registers.
-pub struct Everything {
+pub(super) struct Everything {
     pub meters: Arc<Meters>,
     pub directory: Arc<Directory>,
     pub cells: Vec<Arc<WorkspaceCell>>,
@@ -28,7 +28,7 @@ pub struct Everything {
 }
 
 impl Everything {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let (pipeline, prometheus, warnings) = Prometheus::beside(&Settings::default());
         assert_eq!(warnings, [""; 0]);
         let meter = pipeline.meter();
@@ -44,7 +44,7 @@ impl Everything {
     }
 
     /// Another workspace with a server.
-    pub fn runs(&mut self, kind: &str) {
+    pub(super) fn runs(&mut self, kind: &str) {
         let cell = self.directory.census().workspace();
         let server = cell.server(ServerKind::new(kind));
         server.set_phase(ServerPhase::Ready);
@@ -54,7 +54,7 @@ impl Everything {
     }
 
     /// Causes whatever a label needs.
-    pub fn happens(&self) {
+    pub(super) fn happens(&self) {
         let meters = &self.meters;
         meters.call(&record("vscode.lsp.hover", Outcome::Ok));
         meters.call(&CallRecord { rpc_code: Some(-32_603), ..record("unknown", Outcome::Failed(ErrorCode::NotFound)) });
@@ -69,14 +69,14 @@ impl Everything {
         meters.restart("pyright", "crashed");
     }
 
-    pub fn read(&self) -> Exposition {
+    pub(super) fn read(&self) -> Exposition {
         Exposition::parse(&self.prometheus.render())
     }
 }
 
-pub const MOMENT: Duration = Duration::from_millis(3);
+pub(super) const MOMENT: Duration = Duration::from_millis(3);
 
-pub fn record(tool: &str, outcome: Outcome) -> CallRecord {
+pub(super) fn record(tool: &str, outcome: Outcome) -> CallRecord {
     CallRecord {
         tool: tool.into(),
         catalog: "lsp-v1",
@@ -117,6 +117,6 @@ pub fn record(tool: &str, outcome: Outcome) -> CallRecord {
     }
 }
 
-pub fn rpc(outcome: RpcOutcome) -> RpcRecord {
+pub(super) fn rpc(outcome: RpcOutcome) -> RpcRecord {
     RpcRecord { method: "textDocument/hover", server: ServerKind::new("pyright"), outcome, duration: MOMENT }
 }

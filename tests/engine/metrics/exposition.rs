@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything one scrape gives.
 #[derive(Debug, Default)]
-pub struct Exposition {
+pub(super) struct Exposition {
     pub families: BTreeMap<String, Family>,
 }
 
 /// One metric.
 #[derive(Debug, Default)]
-pub struct Family {
+pub(super) struct Family {
     pub kind: String,
     pub help: String,
     pub samples: Vec<Sample>,
@@ -18,7 +18,7 @@ pub struct Family {
 
 /// One line.
 #[derive(Debug)]
-pub struct Sample {
+pub(super) struct Sample {
     pub name: String,
     pub labels: BTreeMap<String, String>,
     pub value: f64,
@@ -26,7 +26,7 @@ pub struct Sample {
 
 impl Family {
     /// Keys of its labels, without the bound of a bucket.
-    pub fn labels(&self) -> BTreeSet<&str> {
+    pub(super) fn labels(&self) -> BTreeSet<&str> {
         self.samples
             .iter()
             .flat_map(|sample| sample.labels.keys())
@@ -36,7 +36,7 @@ impl Family {
     }
 
     /// Its series, a histogram counted as one.
-    pub fn series(&self) -> usize {
+    pub(super) fn series(&self) -> usize {
         let bare = |sample: &Sample| {
             let mut labels = sample.labels.clone();
             labels.remove("le");
@@ -49,7 +49,7 @@ impl Family {
 impl Exposition {
     /// Reads a whole scrape; panics where it isn't as the format asks.
     #[track_caller]
-    pub fn parse(text: &str) -> Self {
+    pub(super) fn parse(text: &str) -> Self {
         assert!(text.ends_with('\n'), "the last line has an end");
         let mut all = Self::default();
         let (mut current, mut helped) = (String::new(), None::<(String, String)>);
@@ -79,7 +79,7 @@ impl Exposition {
     }
 
     /// The sum of all samples of this name whose labels include these.
-    pub fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
+    pub(super) fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let matches = |sample: &&Sample| {
             sample.name == name
                 && labels.iter().all(|(key, value)| sample.labels.get(*key).is_some_and(|found| found == value))
@@ -88,7 +88,7 @@ impl Exposition {
     }
 
     /// How many series there are.
-    pub fn series(&self) -> usize {
+    pub(super) fn series(&self) -> usize {
         self.families.values().map(Family::series).sum()
     }
 }

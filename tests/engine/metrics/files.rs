@@ -154,7 +154,7 @@ fn panels_ask_for_what_is_exposed() {
 fn every_instrument_has_its_panel() {
     let dashboard = read("grafana-dashboard.json");
     let elsewhere = ["process_uptime_seconds"];
-    let missing: Vec<String> = codeyard::telemetry::names::instruments::INSTRUMENTS
+    let missing: Vec<String> = codeyard_telemetry::names::instruments::INSTRUMENTS
         .iter()
         .map(|instrument| super::page::prometheus_name(instrument))
         .filter(|name| !dashboard.contains(name.as_str()) && !elsewhere.contains(&name.as_str()))

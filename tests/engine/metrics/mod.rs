@@ -9,8 +9,8 @@ mod promql;
 
 use std::sync::Arc;
 
-use codeyard::telemetry::settings::Settings;
-use codeyard::telemetry::{Counts, Meters, Observers, Pipeline, Prometheus};
+use codeyard_telemetry::settings::Settings;
+use codeyard_telemetry::{Counts, Meters, Observers, Pipeline, Prometheus};
 use serde_json::{Value, json};
 
 use crate::fake_server::*;
@@ -284,7 +284,7 @@ fn workspaces_that_drain_or_cannot_open_are_told_apart() {
         let call = tokio::spawn(call);
         settle().await;
         assert_eq!(measured.sum("codeyard_memory_budget_bytes", &[]), 0.0);
-        let change = |config: &mut codeyard::config::Config| {
+        let change = |config: &mut codeyard_config::Config| {
             config.workspaces.pop();
             config.supervision.memory_budget_mib = 3;
         };

@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use codeyard::base::ids::WorkspaceName;
-use codeyard::base::limits::MAX_SERIES;
-use codeyard::model::error::ErrorCode;
-use codeyard::protocol::error::Fault;
-use codeyard::telemetry::names::instruments::{self as known, INSTRUMENTS, Instrument, Kind};
-use codeyard::telemetry::{CallRecord, Metrics, Outcome, RequestRecord, RpcOutcome, RpcRecord, TransportKind};
-use codeyard::transport::http::refusal::Refusal;
+use codeyard_base::ids::WorkspaceName;
+use codeyard_base::limits::MAX_SERIES;
+use codeyard_model::error::ErrorCode;
+use codeyard_protocol::error::Fault;
+use codeyard_server::transport::http::refusal::Refusal;
+use codeyard_telemetry::names::instruments::{self as known, INSTRUMENTS, Instrument, Kind};
+use codeyard_telemetry::{CallRecord, Metrics, Outcome, RequestRecord, RpcOutcome, RpcRecord, TransportKind};
 
 use super::everything::{Everything, MOMENT, record, rpc};
 
 /// A metric's name in Prometheus.
-pub fn prometheus_name(instrument: &Instrument) -> String {
+pub(super) fn prometheus_name(instrument: &Instrument) -> String {
     let unit = match instrument.unit {
         "s" => "_seconds",
         "By" => "_bytes",
@@ -25,7 +25,7 @@ pub fn prometheus_name(instrument: &Instrument) -> String {
     format!("{}{unit}{total}", instrument.name.replace('.', "_"))
 }
 
-pub fn prometheus_label(key: &str) -> String {
+pub(super) fn prometheus_label(key: &str) -> String {
     key.replace('.', "_")
 }
 
@@ -157,7 +157,7 @@ fn a_flood_of_kinds_is_summed_up() {
     let everything = Everything::new();
     for n in 0..3_000 {
         everything.meters.restart(&format!("kind{n}"), "crashed");
-        let server = codeyard::base::ids::ServerKind::new(&format!("kind{n}"));
+        let server = codeyard_base::ids::ServerKind::new(&format!("kind{n}"));
         everything.meters.rpc(&RpcRecord { server, ..rpc(RpcOutcome::Ok) });
     }
     let read = everything.read();

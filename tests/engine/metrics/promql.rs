@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// What a query asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub(super) struct Asked {
     /// Names of series.
     pub series: BTreeSet<String>,
     /// Keys of labels: in matchers, and in `by`, `without`, `on` and the like.
@@ -24,7 +24,7 @@ const GROUPING: [&str; 6] = ["by", "without", "on", "ignoring", "group_left", "g
 const WORDS: [&str; 8] = ["and", "or", "unless", "offset", "bool", "inf", "nan", "atan2"];
 
 /// What `query` asks for; an error if it can't be read.
-pub fn asked(query: &str) -> Result<Asked, String> {
+pub(super) fn asked(query: &str) -> Result<Asked, String> {
     let tokens = tokens(query)?;
     let mut asked = Asked::default();
     let (mut at, mut depth) = (0, 0_i32);

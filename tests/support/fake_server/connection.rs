@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst};
 
-use codeyard::lsp::launch::{Connection, Exit, Process};
+use codeyard_process::launch::{Connection, Exit, Process};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;

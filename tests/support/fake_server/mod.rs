@@ -35,19 +35,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 
-use codeyard::lsp::launch::{Connection, LaunchError, LaunchSpec, Launcher};
+use codeyard_process::launch::{Connection, LaunchError, LaunchSpec, Launcher};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 #[allow(unused_imports, reason = "each target uses a part")]
-pub use record::{Kind, Record, Seen};
-pub use steps::*;
+pub(crate) use record::{Kind, Record, Seen};
+pub(crate) use steps::*;
 
 /// A script: how one server behaves.
 #[derive(Clone)]
-pub struct FakeServer {
+pub(crate) struct FakeServer {
     capabilities: Value,
     steps: HashMap<String, Vec<Step>>,
     nth: HashMap<(String, usize), Vec<Step>>,
@@ -61,7 +61,7 @@ pub struct FakeServer {
 
 impl FakeServer {
     /// A server without capabilities that behaves well.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             capabilities: json!({}),
             steps: HashMap::new(),
@@ -76,76 +76,76 @@ impl FakeServer {
     }
 
     /// What `initialize` answers.
-    pub fn capabilities(mut self, capabilities: Value) -> Self {
+    pub(crate) fn capabilities(mut self, capabilities: Value) -> Self {
         self.capabilities = capabilities;
         self
     }
 
     /// What is done when `method` comes.
-    pub fn on(mut self, method: &str, steps: impl IntoIterator<Item = Step>) -> Self {
+    pub(crate) fn on(mut self, method: &str, steps: impl IntoIterator<Item = Step>) -> Self {
         self.steps.insert(method.to_owned(), steps.into_iter().collect());
         self
     }
 
     /// What is done when `method` comes for the `nth` time (from 1) on one connection; wins over [`on`](Self::on).
-    pub fn on_nth(mut self, method: &str, nth: usize, steps: impl IntoIterator<Item = Step>) -> Self {
+    pub(crate) fn on_nth(mut self, method: &str, nth: usize, steps: impl IntoIterator<Item = Step>) -> Self {
         self.nth.insert((method.to_owned(), nth), steps.into_iter().collect());
         self
     }
 
     /// Short for a canned answer.
-    pub fn answer(self, method: &str, result: Value) -> Self {
+    pub(crate) fn answer(self, method: &str, result: Value) -> Self {
         self.on(method, [reply(result)])
     }
 
     /// Short for a computed answer: from the params and the number of the call (from 1).
-    pub fn answer_with(self, method: &str, f: impl Fn(&Value, usize) -> Value + Send + Sync + 'static) -> Self {
+    pub(crate) fn answer_with(self, method: &str, f: impl Fn(&Value, usize) -> Value + Send + Sync + 'static) -> Self {
         self.on(method, [reply_with(f)])
     }
 
     /// Short for a request that is read and never answered.
-    pub fn never(self, method: &str) -> Self {
+    pub(crate) fn never(self, method: &str) -> Self {
         self.on(method, [])
     }
 
     /// SIGTERM doesn't end it.
-    pub fn ignores_terminate(mut self) -> Self {
+    pub(crate) fn ignores_terminate(mut self) -> Self {
         self.ignores_terminate = true;
         self
     }
 
     /// It lives on when its standard input is closed.
-    pub fn ignores_closed_input(mut self) -> Self {
+    pub(crate) fn ignores_closed_input(mut self) -> Self {
         self.ignores_closed_input = true;
         self
     }
 
     /// It leaves a process of its group behind, which only a kill ends.
-    pub fn leaves_an_orphan(mut self) -> Self {
+    pub(crate) fn leaves_an_orphan(mut self) -> Self {
         self.orphan = true;
         self
     }
 
     /// Size of each of the two pipes.
-    pub fn pipe_bytes(mut self, bytes: usize) -> Self {
+    pub(crate) fn pipe_bytes(mut self, bytes: usize) -> Self {
         self.pipe_bytes = bytes;
         self
     }
 
     /// What `memory_bytes` says.
-    pub fn memory(mut self, bytes: u64) -> Self {
+    pub(crate) fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
     }
 
     /// What `stderr_tail` says.
-    pub fn stderr(mut self, text: &str) -> Self {
+    pub(crate) fn stderr(mut self, text: &str) -> Self {
         self.stderr = text.to_owned();
         self
     }
 
     /// A launcher that starts this server each time.
-    pub fn launcher(self) -> Arc<FakeLauncher> {
+    pub(crate) fn launcher(self) -> Arc<FakeLauncher> {
         FakeLauncher::sequence([self])
     }
 
@@ -155,7 +155,7 @@ impl FakeServer {
 }
 
 /// Starts fake servers and remembers what they saw.
-pub struct FakeLauncher {
+pub(crate) struct FakeLauncher {
     scripts: Vec<FakeServer>,
     refusals: AtomicUsize,
     record: Arc<Record>,
@@ -166,7 +166,7 @@ pub struct FakeLauncher {
 
 impl FakeLauncher {
     /// The nth launch starts the nth script; the last one is used again and again.
-    pub fn sequence(scripts: impl IntoIterator<Item = FakeServer>) -> Arc<Self> {
+    pub(crate) fn sequence(scripts: impl IntoIterator<Item = FakeServer>) -> Arc<Self> {
         let scripts: Vec<_> = scripts.into_iter().collect();
         assert!(!scripts.is_empty(), "a launcher needs a script");
         Arc::new(Self {
@@ -180,48 +180,48 @@ impl FakeLauncher {
     }
 
     /// The next `count` launches fail: the program isn't there.
-    pub fn refuse(&self, count: usize) {
+    pub(crate) fn refuse(&self, count: usize) {
         self.refusals.store(count, SeqCst);
     }
 
     /// How often it was launched, refused launches not counted.
-    pub fn launches(&self) -> usize {
+    pub(crate) fn launches(&self) -> usize {
         self.running.lock().len()
     }
 
     /// The specs of all launches, also of refused ones.
-    pub fn specs(&self) -> Vec<LaunchSpec> {
+    pub(crate) fn specs(&self) -> Vec<LaunchSpec> {
         self.specs.lock().clone()
     }
 
     /// Everything all launches received.
-    pub fn record(&self) -> &Record {
+    pub(crate) fn record(&self) -> &Record {
         &self.record
     }
 
     /// Waits until `method` came `count` times, over all launches. With paused time it fails after an hour of it.
-    pub async fn wait_for(&self, method: &str, count: usize) {
+    pub(crate) async fn wait_for(&self, method: &str, count: usize) {
         self.record.wait_for(method, count).await;
     }
 
     /// Runs steps now, on the latest launch, such as notifications or a crash.
-    pub fn push(&self, steps: impl IntoIterator<Item = Step>) {
+    pub(crate) fn push(&self, steps: impl IntoIterator<Item = Step>) {
         let running = self.running.lock().last().cloned().expect("nothing was launched");
         running.push(steps.into_iter().collect());
     }
 
     /// Ends the latest launch as a crash would.
-    pub fn crash(&self) {
+    pub(crate) fn crash(&self) {
         self.push([signalled(11)]);
     }
 
     /// Launches that run now.
-    pub fn alive(&self) -> usize {
+    pub(crate) fn alive(&self) -> usize {
         self.running.lock().iter().filter(|running| !running.ended()).count()
     }
 
     /// From now on `memory_bytes` says this for every launch.
-    pub fn set_memory(&self, bytes: u64) {
+    pub(crate) fn set_memory(&self, bytes: u64) {
         self.memory.store(bytes, SeqCst);
     }
 }

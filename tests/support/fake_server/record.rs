@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 /// What kind of message it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A request of the client.
     Request,
     /// A notification of the client, `$/cancelRequest` included.
@@ -20,7 +20,7 @@ pub enum Kind {
 
 /// One message.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// Of which launch, from 0.
     pub launch: usize,
     pub kind: Kind,
@@ -36,7 +36,7 @@ pub struct Seen {
 
 /// All messages, in the order they came.
 #[derive(Default)]
-pub struct Record {
+pub(crate) struct Record {
     seen: Mutex<Vec<Seen>>,
     changed: Notify,
 }
@@ -48,37 +48,37 @@ impl Record {
     }
 
     /// All messages.
-    pub fn all(&self) -> Vec<Seen> {
+    pub(crate) fn all(&self) -> Vec<Seen> {
         self.seen.lock().clone()
     }
 
     /// The methods of all requests and notifications, in order.
-    pub fn methods(&self) -> Vec<String> {
+    pub(crate) fn methods(&self) -> Vec<String> {
         let seen = self.seen.lock();
         seen.iter().filter(|seen| seen.kind != Kind::Answer).map(|seen| seen.method.clone()).collect()
     }
 
     /// How often `method` came (answers not counted).
-    pub fn count(&self, method: &str) -> usize {
+    pub(crate) fn count(&self, method: &str) -> usize {
         self.seen.lock().iter().filter(|seen| seen.kind != Kind::Answer && seen.method == method).count()
     }
 
     /// The params of every `method`, in order.
-    pub fn params(&self, method: &str) -> Vec<Value> {
+    pub(crate) fn params(&self, method: &str) -> Vec<Value> {
         let seen = self.seen.lock();
         let fits = |seen: &&Seen| seen.kind != Kind::Answer && seen.method == method;
         seen.iter().filter(fits).map(|seen| seen.params.clone()).collect()
     }
 
     /// The client's answers to the server's `method`: whole messages.
-    pub fn answers(&self, method: &str) -> Vec<Value> {
+    pub(crate) fn answers(&self, method: &str) -> Vec<Value> {
         let seen = self.seen.lock();
         let fits = |seen: &&Seen| seen.kind == Kind::Answer && seen.method == method;
         seen.iter().filter(fits).map(|seen| seen.params.clone()).collect()
     }
 
     /// The methods of the requests that were cancelled, in the order of the cancellations.
-    pub fn cancelled(&self) -> Vec<String> {
+    pub(crate) fn cancelled(&self) -> Vec<String> {
         let seen = self.seen.lock();
         let cancels = seen.iter().filter(|seen| seen.method == "$/cancelRequest");
         let of = |cancel: &Seen| {
@@ -93,17 +93,17 @@ impl Record {
     }
 
     /// Waits until `method` came `count` times; fails after an hour (of paused time: at once when nothing else happens).
-    pub async fn wait_for(&self, method: &str, count: usize) {
+    pub(crate) async fn wait_for(&self, method: &str, count: usize) {
         self.wait_until(&format!("{method} {count} times"), |record| record.count(method) >= count).await;
     }
 
     /// Waits until the client answered the server's `method` `count` times.
-    pub async fn wait_for_answers(&self, method: &str, count: usize) {
+    pub(crate) async fn wait_for_answers(&self, method: &str, count: usize) {
         self.wait_until(&format!("{count} answers to {method}"), |record| record.answers(method).len() >= count).await;
     }
 
     /// Waits until `condition` holds, looking after each message.
-    pub async fn wait_until(&self, what: &str, condition: impl Fn(&Self) -> bool) {
+    pub(crate) async fn wait_until(&self, what: &str, condition: impl Fn(&Self) -> bool) {
         let wait = async {
             loop {
                 let changed = self.changed.notified();

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard::lsp::launch::Exit;
+use codeyard_process::launch::Exit;
 use serde_json::{Value, json};
 
 /// Computes an answer from the params and the number of the call.
-pub type Answer = Arc<dyn Fn(&Value, usize) -> Value + Send + Sync>;
+pub(crate) type Answer = Arc<dyn Fn(&Value, usize) -> Value + Send + Sync>;
 
 /// One step. Made by the functions of this module.
 #[derive(Clone)]
-pub enum Step {
+pub(crate) enum Step {
     Wait(Duration),
     UntilCancelled,
     Reply(Value),
@@ -34,97 +34,97 @@ impl Step {
 }
 
 /// Waits so many ms.
-pub fn wait_ms(ms: u64) -> Step {
+pub(crate) fn wait_ms(ms: u64) -> Step {
     Step::Wait(Duration::from_millis(ms))
 }
 
 /// Waits until this request is cancelled; for ever if it never is.
-pub fn until_cancelled() -> Step {
+pub(crate) fn until_cancelled() -> Step {
     Step::UntilCancelled
 }
 
 /// Answers. A second one is a duplicate answer.
-pub fn reply(result: Value) -> Step {
+pub(crate) fn reply(result: Value) -> Step {
     Step::Reply(result)
 }
 
 /// Answers with what `f` makes of the params and the number of the call (from 1).
-pub fn reply_with(f: impl Fn(&Value, usize) -> Value + Send + Sync + 'static) -> Step {
+pub(crate) fn reply_with(f: impl Fn(&Value, usize) -> Value + Send + Sync + 'static) -> Step {
     Step::ReplyWith(Arc::new(f))
 }
 
 /// Answers with an error.
-pub fn fail(code: i64, message: &str) -> Step {
+pub(crate) fn fail(code: i64, message: &str) -> Step {
     Step::Fail(code, message.to_owned())
 }
 
 /// The next answer of this list is held until `count` held answers are together; they leave in reverse order.
-pub fn reorder(count: usize) -> Step {
+pub(crate) fn reorder(count: usize) -> Step {
     Step::Hold(count)
 }
 
 /// Sends a notification.
-pub fn notify(method: &str, params: Value) -> Step {
+pub(crate) fn notify(method: &str, params: Value) -> Step {
     Step::Notify(method.to_owned(), params)
 }
 
 /// Sends a request; the client's answer is recorded under this method.
-pub fn ask(method: &str, params: Value) -> Step {
+pub(crate) fn ask(method: &str, params: Value) -> Step {
     Step::Ask(method.to_owned(), params)
 }
 
 /// Writes bytes as they are: garbage, broken headers.
-pub fn raw(bytes: &[u8]) -> Step {
+pub(crate) fn raw(bytes: &[u8]) -> Step {
     Step::Raw(bytes.to_vec())
 }
 
 /// The header of a frame of `length` bytes, without the frame.
-pub fn header_of(length: usize) -> Step {
+pub(crate) fn header_of(length: usize) -> Step {
     Step::Raw(format!("Content-Length: {length}\r\n\r\n").into_bytes())
 }
 
 /// Writes the first half of an answer. With [`exit`] behind it: a crash in the middle of a reply.
-pub fn half_reply() -> Step {
+pub(crate) fn half_reply() -> Step {
     Step::HalfReply
 }
 
 /// From now on neither reads nor writes, and lives on: a hung server.
-pub fn silence() -> Step {
+pub(crate) fn silence() -> Step {
     Step::Silence
 }
 
 /// Sends `count` notifications; `{n}` in a text of the params' top level becomes the number.
-pub fn flood(count: usize, method: &str, params: Value) -> Step {
+pub(crate) fn flood(count: usize, method: &str, params: Value) -> Step {
     Step::Flood(count, method.to_owned(), params)
 }
 
 /// Ends with this code, after everything before was written.
-pub fn exit(code: i32) -> Step {
+pub(crate) fn exit(code: i32) -> Step {
     Step::Exit(Exit { code: Some(code), signal: None })
 }
 
 /// Ends by this signal, after everything before was written.
-pub fn signalled(signal: i32) -> Step {
+pub(crate) fn signalled(signal: i32) -> Step {
     Step::Exit(Exit { code: None, signal: Some(signal) })
 }
 
 /// `$/progress` begins.
-pub fn progress_begin(token: &str, title: &str) -> Step {
+pub(crate) fn progress_begin(token: &str, title: &str) -> Step {
     notify("$/progress", json!({"token": token, "value": {"kind": "begin", "title": title}}))
 }
 
 /// `$/progress` goes on.
-pub fn progress_report(token: &str, percentage: u8) -> Step {
+pub(crate) fn progress_report(token: &str, percentage: u8) -> Step {
     notify("$/progress", json!({"token": token, "value": {"kind": "report", "percentage": percentage}}))
 }
 
 /// `$/progress` ends.
-pub fn progress_end(token: &str) -> Step {
+pub(crate) fn progress_end(token: &str) -> Step {
     notify("$/progress", json!({"token": token, "value": {"kind": "end"}}))
 }
 
 /// Pushes diagnostics.
-pub fn diagnostics(uri: &str, version: Option<i64>, items: Value) -> Step {
+pub(crate) fn diagnostics(uri: &str, version: Option<i64>, items: Value) -> Step {
     let mut params = json!({"uri": uri, "diagnostics": items});
     if let Some(version) = version {
         params["version"] = version.into();
@@ -133,12 +133,12 @@ pub fn diagnostics(uri: &str, version: Option<i64>, items: Value) -> Step {
 }
 
 /// Registers a capability late.
-pub fn register(id: &str, method: &str, options: Value) -> Step {
+pub(crate) fn register(id: &str, method: &str, options: Value) -> Step {
     let item = json!({"id": id, "method": method, "registerOptions": options});
     ask("client/registerCapability", json!({"registrations": [item]}))
 }
 
 /// Takes a late capability back.
-pub fn unregister(id: &str, method: &str) -> Step {
+pub(crate) fn unregister(id: &str, method: &str) -> Step {
     ask("client/unregisterCapability", json!({"unregisterations": [{"id": id, "method": method}]}))
 }

@@ -1,8 +1,8 @@
 //! What a language server by name is told: definitions, the files that name a word, and who names it there.
 
 use super::*;
-use crate::index::facts::Role;
-use crate::index::project::navigate::{Found, Known, Navigator};
+use crate::facts::Role;
+use crate::project::navigate::{Found, Known, Navigator};
 
 const SHIP: &str = "pub struct Ship;\n\nimpl Ship {\n    pub fn sail(&self) {\n        self.turn();\n    }\n\n    fn turn(&self) {}\n}\n";
 const PORT: &str =

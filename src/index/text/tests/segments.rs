@@ -3,7 +3,7 @@
 use super::super::parts::split;
 use super::super::{Candidates, Plan, SegmentInfo, Span, check, footer, merge};
 use super::*;
-use crate::index::ContentNo;
+use crate::ContentNo;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 type Text = (ContentNo, Vec<u8>);

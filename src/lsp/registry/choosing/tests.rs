@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::*;
-use crate::lsp::registry::{Disk, Standby};
+use crate::registry::{Disk, Standby};
 
 /// Folders on disk: a root `w`, another root `v` in which lies a third `v/in`, and an extra root `x`.
 struct Place {
@@ -46,7 +46,7 @@ impl Place {
     ) -> (Vec<String>, Vec<String>) {
         let roots = self.roots();
         let chooser = Chooser { registry, selection, roots: &roots, look: &Disk };
-        let index = crate::lsp::registry::LanguageIndex::new(registry);
+        let index = crate::registry::LanguageIndex::new(registry);
         let file = self.top.join(file);
         let asked = RefCell::new(Vec::new());
         let mut available = |kind: &str, _: &Server, root: &Path| {

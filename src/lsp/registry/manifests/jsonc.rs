@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// The value of such a text; nothing if it is none.
-pub fn parse(text: &str) -> Option<Value> {
+pub(super) fn parse(text: &str) -> Option<Value> {
     serde_json::from_str(&bare(text.trim_start_matches('\u{feff}'))).ok()
 }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::{Ground, Word, jsonc};
-use crate::base::limits::MAX_PROJECT_REFERENCES;
+use codeyard_base::limits::MAX_PROJECT_REFERENCES;
 
 const NAME: &str = "tsconfig.json";
 

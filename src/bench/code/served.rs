@@ -1,0 +1,113 @@
+//! The same questions over the wire: a `codeyard serve` with the index that was made, and one client of the catalog `code`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::Built;
+use super::asked::{Asked, Sort};
+use super::searching::TOLD_APART_MS;
+use crate::args::Scenario;
+use crate::corpus::Corpus;
+use crate::process::status_bytes;
+use crate::report::{Report, Target};
+use crate::served::{Client, Served};
+use crate::stats::{median, mib};
+use crate::{Bench, figure};
+use codeyard_base::clock::Instant;
+use codeyard_base::limits::MAX_PAGE_SIZE;
+use codeyard_cli::Failure;
+
+/// How often each question is asked.
+const ROUNDS: usize = 5;
+/// Longest wait until the server has looked through the tree.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Pause before it is asked again.
+const PAUSE: Duration = Duration::from_millis(20);
+/// What the server itself may hold.
+const SERVING_MIB: f64 = 300.0;
+
+/// Serves a tree with the indexes of a state.
+pub(super) async fn serve(bench: &Bench, corpus: &Corpus, state: &Path) -> Result<Served, Failure> {
+    let folder = state.parent().unwrap_or(state);
+    Served::start(&[corpus], &bench.installer, folder, "", &[]).await
+}
+
+/// What a tool of the catalog says, and its errors too.
+pub(super) async fn answer(client: &mut Client, tool: &str, arguments: &str) -> Result<Value, Failure> {
+    let body = client.call(tool, arguments).await.map_err(Failure::new)?;
+    let mut said: Value = serde_json::from_slice(&body).map_err(|error| Failure::new(error.to_string()))?;
+    match said["result"]["structuredContent"].take() {
+        Value::Null => Err(Failure::new(format!("{tool}: {}", said["error"]["message"]))),
+        content => Ok(content),
+    }
+}
+
+/// Asks the questions, each several times; beside ripgrep's times of them.
+pub(super) async fn questions(
+    bench: &Bench,
+    corpus: &Corpus,
+    built: &Built,
+    (asked, theirs): (&[Asked], &[f64]),
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let began = Instant::now();
+    let served = serve(bench, corpus, &built.state).await?;
+    let mut client = served.client_of(corpus, "code").await?;
+    let arguments = json!({"query": "main", "limit": 1}).to_string();
+    let mut first = None;
+    while began.elapsed() < PATIENCE {
+        let said = answer(&mut client, "search_code", &arguments).await?;
+        if said["results"].as_array().is_some_and(|rows| !rows.is_empty()) {
+            first.get_or_insert_with(|| began.elapsed());
+            if said["metadata"]["freshness_status"] == "fresh" {
+                break;
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    let (mut ours, mut errors, mut ratios) = (Vec::new(), 0, Vec::new());
+    for (one, theirs) in asked.iter().zip(theirs) {
+        let arguments = arguments_of(one).to_string();
+        let mut times = Vec::new();
+        for _ in 0..=ROUNDS {
+            let began = Instant::now();
+            let body = client.call("search_code", &arguments).await.map_err(Failure::new)?;
+            times.push(began.elapsed().as_secs_f64() * 1e3);
+            errors += usize::from(!body.windows(15).any(|window| window == b"\"isError\":false"));
+        }
+        ours.push(median(times.split_off(1)));
+        ratios.extend(ours.last().map(|ours| ours / theirs));
+    }
+    let held = served.tree().ok().and_then(|tree| status_bytes(tree.serve, "RssAnon:")).unwrap_or(0);
+    served.stop().await;
+    let longest = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+    let mut add = |what: &str, figures: (Option<f64>, f64), target: Option<Target>, notes: String| {
+        report.add(figure(corpus, Scenario::Search, what, figures, target, notes));
+    };
+    let first = first.map_or(f64::NAN, |first| first.as_secs_f64() * 1e3);
+    add("a server starts and answers, ms", (None, first), Target::at_most(300.0, "≤ 300 ms"), String::new());
+    let middle = (median(theirs.to_vec()), median(ours.clone()));
+    let is_large = middle.0 >= TOLD_APART_MS;
+    let target = Target::at_most(middle.0 / 20.0, "≤ 1/20 of ripgrep").filter(|_| is_large);
+    let notes = format!("{} calls each, {errors} errors", ROUNDS);
+    add("over HTTP: the median of the questions, ms", (Some(middle.0), middle.1), target, notes);
+    let target = Target::at_most(1.2, "≤ 1.2").filter(|_| is_large);
+    let notes = format!("the longest takes {:.0} ms", longest(&ours));
+    add("over HTTP: the most that a question takes by ripgrep's time", (None, longest(&ratios)), target, notes);
+    let target = Target::at_most(SERVING_MIB, "≤ 300 MiB");
+    add("memory of the server itself, MiB", (None, mib(held)), target, "after all questions".to_owned());
+    Ok(())
+}
+
+fn arguments_of(asked: &Asked) -> Value {
+    json!({
+        "query": asked.pattern,
+        "mode": if asked.sort == Sort::Regex { "regex" } else { "text" },
+        "case": if asked.ignores_case { "insensitive" } else { "sensitive" },
+        "word": asked.is_word,
+        "limit": MAX_PAGE_SIZE,
+        "freshness_policy": "best_effort",
+    })
+}

@@ -1,0 +1,320 @@
+//! The repository that is asked about: fetched once by its registry's own client, or one of the user's.
+//!
+//! A fetched one is copied before it is used. Nothing is ever written into a repository of the user's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::args::CorpusName;
+use super::process::{Scratch, run_tool};
+use super::questions::At;
+use codeyard_cli::Failure;
+use codeyard_lsp::install::Installer;
+use codeyard_lsp::registry::Registry;
+
+const DJANGO: &str = "5.2.19";
+const RXJS: &str = "7.8.2";
+const ZSTD: &str = "2.1.2";
+const LINUX: &str = "linux-source-6.1";
+/// Folders that hold no sources of the repository itself.
+const PASSED_OVER: [&str; 6] = [".git", "node_modules", "target", ".venv", "__pycache__", "dist"];
+/// Most files that are looked at.
+const MAX_FILES: usize = 20_000;
+const TSCONFIG: &str = r#"{"compilerOptions": {"target": "es2020", "module": "esnext", "moduleResolution": "bundler", "strict": true,
+"lib": ["es2020", "dom"], "types": [], "noEmit": true}, "include": ["**/*.ts"]}"#;
+
+/// A language that can be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Language {
+    /// The kind of its server.
+    pub kind: &'static str,
+    /// Its files' endings.
+    pub endings: &'static [&'static str],
+    /// The id that documents are opened with.
+    pub id: &'static str,
+}
+
+/// The languages, the one that is looked for first at the front.
+pub(crate) const LANGUAGES: [Language; 3] = [
+    Language { kind: "ty", endings: &["py"], id: "python" },
+    Language { kind: "typescript", endings: &["ts"], id: "typescript" },
+    Language { kind: "clangd", endings: &["c", "h"], id: "c" },
+];
+
+/// A repository to ask about.
+#[derive(Debug, Clone)]
+pub struct Corpus {
+    /// What it is called in tables.
+    pub name: String,
+    /// Where it is, as a real path.
+    pub root: PathBuf,
+    /// Its language.
+    pub language: Language,
+    /// Its source files, sorted.
+    pub files: Vec<PathBuf>,
+}
+
+impl Corpus {
+    /// One of the user's. Without a language server any will do.
+    pub fn of_path(path: &Path, kind: Option<&str>, needs_server: bool) -> Result<Self, Failure> {
+        let root = path.canonicalize();
+        let root = root.map_err(|error| Failure::missing(format!("{}: {error}", path.display())))?;
+        let all = files_below(&root);
+        let of = |language: &Language| sources(&all, language);
+        let wanted = LANGUAGES.iter().filter(|language| kind.is_none_or(|kind| kind == language.kind));
+        let most = wanted.max_by_key(|language| of(language).len()).filter(|language| !of(language).is_empty());
+        let most = most.or(LANGUAGES.first().filter(|_| !needs_server));
+        let language = *most.ok_or_else(|| {
+            let kinds: Vec<&str> = LANGUAGES.iter().map(|language| language.kind).collect();
+            Failure::missing(format!("{}: no files for {}; name another folder", root.display(), kinds.join(", ")))
+        })?;
+        let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Self { name, files: of(&language), root, language })
+    }
+
+    /// A public one, fetched into `kept` unless it is there, and copied into `scratch`.
+    pub async fn fetch(name: CorpusName, kept: &Path, scratch: &Scratch) -> Result<Self, Failure> {
+        let (folder, language) = match name {
+            CorpusName::Django => (format!("django-{DJANGO}"), LANGUAGES[0]),
+            CorpusName::Rxjs => (format!("rxjs-{RXJS}"), LANGUAGES[1]),
+            CorpusName::Zstd => (format!("zstd-sys-{ZSTD}"), LANGUAGES[2]),
+            CorpusName::Linux => (LINUX.to_owned(), LANGUAGES[2]),
+        };
+        let there = kept.join(&folder);
+        if !there.is_dir() {
+            eprintln!("fetching {folder}");
+            fs::create_dir_all(kept).map_err(|error| cannot("make", kept, &error))?;
+            let fresh = kept.join(format!(".{folder}-{:08x}", rand::random::<u32>()));
+            fs::create_dir(&fresh).map_err(|error| cannot("make", &fresh, &error))?;
+            let done = fetch_into(name, &fresh).await.and_then(|sources| {
+                fs::rename(&sources, &there).map_err(|error| cannot("put in place", &there, &error))
+            });
+            // What is left of the fetch is of no use, whole or not.
+            let _ = fs::remove_dir_all(&fresh);
+            done?;
+        }
+        if name == CorpusName::Linux {
+            // It is too large to be copied, and nothing is written into it.
+            let root = there.canonicalize().map_err(|error| cannot("find", &there, &error))?;
+            let files = sources(&files_below(&root), &language);
+            return Ok(Self { name: folder, root, language, files });
+        }
+        let root = scratch.folder(&folder)?;
+        copy_tree(&there, &root)?;
+        if name == CorpusName::Rxjs {
+            write(&root.join("tsconfig.json"), TSCONFIG)?;
+        }
+        if name == CorpusName::Zstd {
+            write(&root.join("compile_commands.json"), &compile_database(&root))?;
+        }
+        let files = sources(&files_below(&root), &language);
+        Ok(Self { name: folder, root, language, files })
+    }
+
+    /// Whether no language server is asked about it: the kernel can't be read by one without being built.
+    pub fn is_without_server(&self) -> bool {
+        self.name == LINUX
+    }
+
+    /// A tree made on the spot: `target` declared once, used `uses` times in each of `users` files.
+    pub fn generated(language: Language, users: usize, uses: usize, scratch: &Scratch) -> Result<Self, Failure> {
+        let root = scratch.folder("generated")?;
+        for (name, text) in generated_files(language, users, uses) {
+            write(&root.join(name), &text)?;
+        }
+        if language.kind == "clangd" {
+            write(&root.join("compile_commands.json"), &compile_database(&root))?;
+        }
+        let files = sources(&files_below(&root), &language);
+        Ok(Self { name: "generated".to_owned(), root, language, files })
+    }
+
+    /// The place where a generated tree declares `target`.
+    pub fn hub(&self) -> At {
+        let (name, character) = match self.language.kind {
+            "ty" => ("hub.py", 4),
+            "typescript" => ("hub.ts", 16),
+            _ => ("hub.h", 4),
+        };
+        At { path: self.root.join(name), line: 0, character }
+    }
+
+    /// One more file for a generated tree that uses `target` `uses` times: its name and text.
+    pub fn user(&self, name: &str, uses: usize) -> (PathBuf, String) {
+        (self.root.join(format!("{name}.{}", self.language.endings[0])), user_text(self.language, name, uses))
+    }
+
+    /// The place of the `nth` use in the `user`-th file of a generated tree.
+    pub fn use_at(&self, user: usize, nth: usize) -> At {
+        let name = user_name(user);
+        let character = if self.language.kind == "clangd" { user_prefix(&name, nth).len() } else { 0 };
+        At { path: self.root.join(format!("{name}.{}", self.language.endings[0])), line: nth + 1, character }
+    }
+}
+
+/// The language server's program for a corpus, installed if it isn't there.
+pub(crate) fn installed(installer: &Installer, registry: &Registry, kind: &str) -> Result<(), Failure> {
+    use codeyard_lsp::install::Located;
+    let server = registry.servers.get(kind).ok_or_else(|| Failure::missing(format!("no server is called {kind}")))?;
+    if matches!(installer.locate(kind, server, None), Located::Ready(_)) {
+        return Ok(());
+    }
+    eprintln!("installing {kind}");
+    let done = installer.install(registry, &[kind.to_owned()], &|_| ());
+    done.map(drop).map_err(|error| codeyard_cli::servers::failure(&error))
+}
+
+async fn fetch_into(name: CorpusName, fresh: &Path) -> Result<PathBuf, Failure> {
+    match name {
+        CorpusName::Django => {
+            let wanted = format!("django=={DJANGO}");
+            let args = ["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "django", &wanted];
+            run_tool("python3", &args, fresh).await?;
+            run_tool("tar", &["xzf", &format!("django-{DJANGO}.tar.gz")], fresh).await?;
+            Ok(fresh.join(format!("django-{DJANGO}")))
+        }
+        CorpusName::Rxjs => {
+            run_tool("npm", &["pack", "--silent", &format!("rxjs@{RXJS}")], fresh).await?;
+            run_tool("tar", &["xzf", &format!("rxjs-{RXJS}.tgz")], fresh).await?;
+            let sources = fresh.join("package/src");
+            for entry in fs::read_dir(&sources).into_iter().flatten().flatten() {
+                if entry.file_name().to_string_lossy().starts_with("tsconfig") {
+                    fs::remove_file(entry.path()).map_err(|error| cannot("remove", &entry.path(), &error))?;
+                }
+            }
+            Ok(sources)
+        }
+        CorpusName::Zstd => {
+            fs::create_dir(fresh.join("src")).map_err(|error| cannot("make", fresh, &error))?;
+            write(&fresh.join("src/lib.rs"), "")?;
+            let package = "[package]\nname = \"corpus\"\nversion = \"0.0.0\"\nedition = \"2021\"\n";
+            let manifest = format!("{package}[dependencies]\nzstd-sys = \"={ZSTD}\"\n[workspace]\n");
+            write(&fresh.join("Cargo.toml"), &manifest)?;
+            run_tool("cargo", &["vendor", "--quiet", "vendor"], fresh).await?;
+            Ok(fresh.join("vendor/zstd-sys/zstd"))
+        }
+        CorpusName::Linux => {
+            run_tool("apt-get", &["download", "--quiet", LINUX], fresh).await?;
+            let is_package = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "deb");
+            let package = files_below(fresh).into_iter().find(is_package);
+            let package = package.ok_or_else(|| Failure::new(format!("apt-get brought no package {LINUX}")))?;
+            run_tool("dpkg", &["-x", &package.to_string_lossy(), "."], fresh).await?;
+            run_tool("tar", &["xJf", &format!("usr/src/{LINUX}.tar.xz")], fresh).await?;
+            Ok(fresh.join(LINUX))
+        }
+    }
+}
+
+fn generated_files(language: Language, users: usize, uses: usize) -> Vec<(String, String)> {
+    let ending = language.endings[0];
+    let mut files: Vec<(String, String)> =
+        (0..users).map(user_name).map(|name| (format!("{name}.{ending}"), user_text(language, &name, uses))).collect();
+    match language.kind {
+        "ty" => files.extend([
+            ("hub.py".to_owned(), "def target(value: int) -> int:\n    return value + 1\n".to_owned()),
+            ("pyproject.toml".to_owned(), "[project]\nname = \"generated\"\nversion = \"1.0.0\"\n".to_owned()),
+        ]),
+        "typescript" => files.extend([
+            (
+                "hub.ts".to_owned(),
+                "export function target(value: number): number {\n  return value + 1;\n}\n".to_owned(),
+            ),
+            ("tsconfig.json".to_owned(), TSCONFIG.to_owned()),
+        ]),
+        _ => files.extend([
+            ("hub.h".to_owned(), "int target(int value);\n".to_owned()),
+            ("hub.c".to_owned(), "#include \"hub.h\"\nint target(int value) {\n  return value + 1;\n}\n".to_owned()),
+        ]),
+    }
+    files
+}
+
+fn user_text(language: Language, name: &str, uses: usize) -> String {
+    let lines = |line: &dyn Fn(usize) -> String| (0..uses).map(line).collect::<String>();
+    match language.kind {
+        "ty" => format!("from hub import target\n{}", lines(&|nth| format!("target({nth})\n"))),
+        "typescript" => format!("import {{ target }} from \"./hub\";\n{}", lines(&|nth| format!("target({nth});\n"))),
+        _ => {
+            let one = |nth: usize| format!("{}target({nth}); }}\n", user_prefix(name, nth));
+            format!("#include \"hub.h\"\n{}", lines(&one))
+        }
+    }
+}
+
+/// What stands before a use in C.
+fn user_prefix(name: &str, nth: usize) -> String {
+    format!("int {name}_{nth}(void) {{ return ")
+}
+
+fn user_name(number: usize) -> String {
+    format!("use_{number:03}")
+}
+
+fn compile_database(root: &Path) -> String {
+    let all = files_below(root);
+    let file = |path: &PathBuf| path.strip_prefix(root).map(|path| path.to_string_lossy().into_owned()).ok();
+    let folders: std::collections::BTreeSet<&Path> = all.iter().filter_map(|path| path.parent()).collect();
+    let includes: Vec<String> = folders.iter().map(|folder| format!("-I{}", folder.display())).collect();
+    let entry = |path: &PathBuf| {
+        let mut arguments = vec!["cc".to_owned(), "-std=c99".to_owned()];
+        arguments.extend(includes.iter().cloned());
+        arguments.extend(["-c".to_owned(), file(path)?]);
+        Some(serde_json::json!({"directory": root, "file": file(path)?, "arguments": arguments}))
+    };
+    let sources = all.iter().filter(|path| path.extension().is_some_and(|ending| ending == "c"));
+    serde_json::Value::Array(sources.filter_map(entry).collect()).to_string()
+}
+
+/// The files of a language.
+pub(crate) fn sources(all: &[PathBuf], language: &Language) -> Vec<PathBuf> {
+    let is_one = |path: &&PathBuf| {
+        path.extension().is_some_and(|ending| language.endings.iter().any(|wanted| ending == *wanted))
+    };
+    all.iter().filter(is_one).cloned().collect()
+}
+
+/// The files below a folder, sorted; folders that hold no sources of its own are passed over.
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = vec![folder.to_path_buf()];
+    while let Some(folder) = waiting.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            let name = entry.file_name();
+            if kind.is_dir() && !PASSED_OVER.iter().any(|passed| name == *passed) {
+                waiting.push(entry.path());
+            } else if kind.is_file() && found.len() < MAX_FILES {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn copy_tree(from: &Path, to: &Path) -> Result<(), Failure> {
+    for path in files_below(from) {
+        copy_file(&path, from, to)?;
+    }
+    Ok(())
+}
+
+/// Copies a file to the same place in another tree.
+pub(crate) fn copy_file(path: &Path, from: &Path, to: &Path) -> Result<(), Failure> {
+    let target = to.join(path.strip_prefix(from).unwrap_or(path));
+    let parent = target.parent().unwrap_or(to);
+    fs::create_dir_all(parent).map_err(|error| cannot("make", parent, &error))?;
+    fs::copy(path, &target).map(drop).map_err(|error| cannot("write", &target, &error))
+}
+
+/// Writes a file.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| cannot("write", path, &error))
+}
+
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(format!(
+        "cannot {what} {}: {error}; see that there is room and the folder may be written",
+        path.display()
+    ))
+}

@@ -1,0 +1,16 @@
+//! The program `codeyard-bench`.
+//!
+//! It contains all of codeyard, so that one build measures itself: with a subcommand of codeyard as its first word
+//! it behaves as `codeyard`, and it starts its own executable for the side that serves.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // The guard comes first: it is one thread, without a runtime.
+    if let Some(code) = codeyard_process::guard::from_command_line(std::env::args_os()) {
+        return code;
+    }
+    let is_codeyard =
+        std::env::args_os().nth(1).is_some_and(|word| codeyard_bench::OWN_COMMANDS.iter().any(|own| word == *own));
+    if is_codeyard { codeyard_cli::run(std::env::args_os()) } else { codeyard_bench::main(std::env::args_os()) }
+}

@@ -1,0 +1,55 @@
+//! What a file looks like from outside: enough to tell that it may have changed, without reading it.
+//!
+//! Not a content hash. Invariant: a stamp comes from one `fstat` of the descriptor that is (or would be) read.
+
+use rustix::fs::Stat;
+
+use codeyard_base::limits::FRESH_STAMP_MS;
+
+/// Size, times and identity of a file at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileStamp {
+    /// Size in bytes.
+    pub size: u64,
+    /// Last change of the content, in nanoseconds since 1970.
+    pub mtime_ns: i128,
+    /// Last change of content or attributes, in nanoseconds since 1970; can't be set back by a program.
+    pub ctime_ns: i128,
+    /// The inode's number.
+    pub inode: u64,
+    /// The device's number.
+    pub device: u64,
+}
+
+impl FileStamp {
+    /// Whether the file changed so shortly before `wall_ns` (or after it) that another change may hide behind the same
+    /// stamp: then the content's hash must be compared too.
+    pub fn is_fresh(&self, wall_ns: i128) -> bool {
+        self.mtime_ns.max(self.ctime_ns) + i128::from(FRESH_STAMP_MS) * 1_000_000 > wall_ns
+    }
+
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+    pub(super) fn of(stat: &Stat) -> Self {
+        let ns = |seconds: i128, nanos: i128| seconds * 1_000_000_000 + nanos;
+        Self {
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            mtime_ns: ns(i128::from(stat.st_mtime), stat.st_mtime_nsec as i128),
+            ctime_ns: ns(i128::from(stat.st_ctime), stat.st_ctime_nsec as i128),
+            inode: stat.st_ino as u64,
+            device: stat.st_dev as u64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fresh_for_two_seconds() {
+        let stamp = FileStamp { size: 0, mtime_ns: 10_000_000_000, ctime_ns: 0, inode: 0, device: 0 };
+        for (now_ns, fresh) in [(9_000_000_000, true), (11_999_999_999, true), (12_000_000_000, false)] {
+            assert_eq!(stamp.is_fresh(now_ns), fresh, "{now_ns}");
+        }
+    }
+}

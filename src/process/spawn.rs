@@ -1,0 +1,249 @@
+//! Starting language servers as real processes, each under a guard.
+//!
+//! The only place, with `guard` and `install`, that starts processes. Invariants: a server gets the environment it was
+//! given and nothing else, its own group, and pipes of its own; when the last [`Process`] handle is dropped, or we die in
+//! any way, the guard ends everything the server started; standard error is always read, its last 64 KiB are kept.
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::io::PipeWriter;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+
+use super::launch::{Connection, Exit, LaunchError, LaunchSpec, Launcher, Process};
+use super::ledger::Ledger;
+use super::proc_tree::{self, Identity};
+use super::{guard, signal};
+use codeyard_base::limits;
+
+/// After this time a guard that was told to kill at once is killed itself, with all it guards.
+const GUARD_OBEYS: Duration = Duration::from_millis(400);
+
+/// Starts real processes.
+#[derive(Debug, Clone)]
+pub struct ProcessLauncher {
+    guard: PathBuf,
+    ledger: Option<Arc<Ledger>>,
+}
+
+impl ProcessLauncher {
+    /// A launcher whose guard is this very program, also after its file was replaced.
+    pub fn new(ledger: Option<Arc<Ledger>>) -> std::io::Result<Self> {
+        let own = Path::new("/proc/self/exe");
+        let guard = if own.exists() { own.to_path_buf() } else { std::env::current_exe()? };
+        Ok(Self { guard, ledger })
+    }
+
+    /// A launcher whose guard is `program`, which must know the hidden subcommand.
+    pub fn with_guard(program: PathBuf, ledger: Option<Arc<Ledger>>) -> Self {
+        Self { guard: program, ledger }
+    }
+
+    fn start(&self, spec: &LaunchSpec) -> Result<Connection, LaunchError> {
+        if !spec.cwd.is_dir() {
+            return Err(LaunchError::DirectoryNotFound(spec.cwd.clone()));
+        }
+        let program = resolve_program(spec).ok_or_else(|| LaunchError::ProgramNotFound(spec.program.clone()))?;
+        let (death_read, death_write) = std::io::pipe()?;
+        // Only the reading end may be inherited, by anyone: what counts is that nobody else holds the writing end.
+        rustix::io::fcntl_setfd(&death_read, rustix::io::FdFlags::empty()).map_err(std::io::Error::from)?;
+        let mut child = self.command(spec, &program, death_read.as_raw_fd()).spawn()?;
+        drop(death_read);
+        let lost = || std::io::Error::other("a pipe is missing");
+        let reader = child.stdout.take().ok_or_else(lost)?;
+        let writer = child.stdin.take().ok_or_else(lost)?;
+        let stderr = child.stderr.take().ok_or_else(lost)?;
+        let process = Arc::new(RealProcess::watch(child, death_write, self.ledger.clone(), &spec.label)?);
+        tokio::spawn(drain(stderr, process.tail.clone()));
+        Ok(Connection { reader: Box::new(reader), writer: Box::new(writer), process })
+    }
+
+    fn command(&self, spec: &LaunchSpec, program: &Path, death_pipe: i32) -> Command {
+        #[expect(clippy::disallowed_methods, reason = "this is the place")]
+        let mut command = Command::new(&self.guard);
+        command
+            .arg0("codeyard")
+            .arg(guard::SUBCOMMAND)
+            .arg(death_pipe.to_string())
+            .arg(std::process::id().to_string())
+            .arg(program)
+            .args(&spec.args)
+            .env_clear()
+            .envs(spec.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(&spec.cwd)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+}
+
+impl Launcher for ProcessLauncher {
+    fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<Connection, LaunchError>> {
+        let (launcher, spec) = (self.clone(), spec.clone());
+        async move { launcher.start(&spec) }.boxed()
+    }
+}
+
+/// The program as an absolute path, if it may be run.
+fn resolve_program(spec: &LaunchSpec) -> Option<PathBuf> {
+    let runnable = |path: &PathBuf| path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
+    if spec.program.components().count() > 1 || spec.program.is_absolute() {
+        return Some(spec.cwd.join(&spec.program)).filter(runnable);
+    }
+    let (_, path) = spec.env.iter().find(|(name, _)| name == OsStr::new("PATH"))?;
+    std::env::split_paths(path).map(|folder| spec.cwd.join(folder).join(&spec.program)).find(runnable)
+}
+
+/// The kept end of standard error.
+#[derive(Debug, Default)]
+struct Tail(Mutex<VecDeque<u8>>);
+
+impl Tail {
+    fn push(&self, bytes: &[u8]) {
+        let mut kept = self.0.lock();
+        let bytes = &bytes[bytes.len().saturating_sub(limits::STDERR_TAIL_BYTES)..];
+        let overflow = (kept.len() + bytes.len()).saturating_sub(limits::STDERR_TAIL_BYTES);
+        kept.drain(..overflow);
+        kept.extend(bytes);
+    }
+
+    fn text(&self) -> String {
+        let mut kept = self.0.lock();
+        String::from_utf8_lossy(kept.make_contiguous()).into_owned()
+    }
+}
+
+async fn drain<R: AsyncRead + Unpin>(mut stderr: R, tail: Arc<Tail>) {
+    let mut buffer = vec![0; 4 * 1024];
+    while let Ok(got @ 1..) = stderr.read(&mut buffer).await {
+        tail.push(&buffer[..got]);
+    }
+}
+
+struct RealProcess {
+    guard: Identity,
+    exit: watch::Receiver<Option<Exit>>,
+    tail: Arc<Tail>,
+    ledger: Option<Arc<Ledger>>,
+    runtime: tokio::runtime::Handle,
+    /// Its end, by drop or by our death, tells the guard to end everything.
+    _death: PipeWriter,
+}
+
+impl RealProcess {
+    fn watch(mut child: Child, death: PipeWriter, ledger: Option<Arc<Ledger>>, label: &str) -> std::io::Result<Self> {
+        let pid = child.id().ok_or_else(|| std::io::Error::other("the process has no id"))?;
+        let guard = proc_tree::identity(pid).unwrap_or(Identity { pid, start: 0 });
+        if let Some(ledger) = &ledger {
+            ledger.add(pid, label);
+        }
+        let (sender, exit) = watch::channel(None);
+        let book = ledger.clone();
+        tokio::spawn(async move {
+            let exit = match child.wait().await {
+                Ok(status) => Exit { code: status.code(), signal: status.signal() },
+                Err(_) => Exit::default(),
+            };
+            if let Some(ledger) = book {
+                ledger.remove(pid);
+            }
+            // Without a handle nobody asks.
+            let _ = sender.send(Some(exit));
+        });
+        let runtime = tokio::runtime::Handle::current();
+        Ok(Self { guard, exit, tail: Arc::default(), ledger, runtime, _death: death })
+    }
+
+    fn has_exited(&self) -> bool {
+        self.exit.borrow().is_some()
+    }
+}
+
+impl Process for RealProcess {
+    fn id(&self) -> Option<u32> {
+        Some(self.guard.pid)
+    }
+
+    fn exited(&self) -> BoxFuture<'static, Exit> {
+        let mut exit = self.exit.clone();
+        async move { exit.wait_for(Option::is_some).await.ok().and_then(|exit| *exit).unwrap_or_default() }.boxed()
+    }
+
+    fn terminate(&self) {
+        signal_guard(self.guard, &self.exit, libc::SIGTERM);
+    }
+
+    fn kill(&self) {
+        signal_guard(self.guard, &self.exit, guard::KILL_NOW);
+        let (guard, exit) = (self.guard, self.exit.clone());
+        // A guard that is stopped or stuck doesn't obey.
+        self.runtime.spawn(async move {
+            tokio::time::sleep(GUARD_OBEYS).await;
+            kill_tree(guard, &exit);
+        });
+    }
+
+    fn group_is_empty(&self) -> bool {
+        self.has_exited() && !owns_group(self.guard)
+    }
+
+    fn stderr_tail(&self) -> String {
+        self.tail.text()
+    }
+
+    fn memory_bytes(&self) -> Option<u64> {
+        if self.has_exited() {
+            return None;
+        }
+        if let Some(ledger) = &self.ledger {
+            ledger.note_members(self.guard.pid, proc_tree::descendants(self.guard.pid));
+        }
+        proc_tree::memory_bytes(self.guard.pid)
+    }
+
+    fn server_id(&self) -> Option<u32> {
+        proc_tree::descendants(self.guard.pid).first().map(|process| process.pid)
+    }
+}
+
+/// Whether processes are left in the group of an ended guard. An id that another process has by now can't be the id of
+/// a group of ours with members in it.
+fn owns_group(guard: Identity) -> bool {
+    let reused = proc_tree::identity(guard.pid).is_some_and(|found| found != guard);
+    !reused && proc_tree::group_has_members(guard.pid)
+}
+
+fn signal_guard(guard: Identity, exit: &watch::Receiver<Option<Exit>>, number: i32) {
+    if exit.borrow().is_none() {
+        signal::to_process(guard.pid, number);
+    } else if owns_group(guard) {
+        let number = if number == libc::SIGTERM { number } else { libc::SIGKILL };
+        signal::to_group(guard.pid, number);
+    }
+}
+
+fn kill_tree(guard: Identity, exit: &watch::Receiver<Option<Exit>>) {
+    if exit.borrow().is_none() {
+        for process in proc_tree::descendants(guard.pid) {
+            signal::to_process(process.pid, libc::SIGKILL);
+        }
+    }
+    if exit.borrow().is_none() || owns_group(guard) {
+        signal::to_group(guard.pid, libc::SIGKILL);
+        if exit.borrow().is_none() {
+            signal::to_process(guard.pid, libc::SIGKILL);
+        }
+    }
+}

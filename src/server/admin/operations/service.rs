@@ -1,0 +1,81 @@
+//! The service as a whole, what is retained, the probes, and the description of all this.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::json;
+use crate::admin::api::Api;
+use crate::admin::documents::{ServiceDocument, SnapshotDocument, SnapshotList};
+use crate::admin::openapi;
+use crate::admin::problem::Problem;
+use crate::admin::routes::Call;
+use crate::transport::http::probes::Probe;
+use codeyard_engine::supervisor::RosterEntry;
+use codeyard_paging::SnapshotStats;
+
+pub(crate) async fn get(api: Arc<Api>, _: Call) -> Result<Response, Problem> {
+    let roster = api.control.roster(None).await?;
+    let facts = &api.facts;
+    let document = ServiceDocument {
+        pid: std::process::id(),
+        version: facts.version.to_owned(),
+        uptime_s: facts.started.elapsed().as_secs(),
+        listen: facts.listen.clone(),
+        admin_listen: facts.admin_listen.clone(),
+        default_workspace: roster.default.map(|name| name.to_string()),
+        draining: roster.stopping,
+        memory_bytes: resident_bytes(),
+        calls: (facts.calls)(),
+    };
+    Ok(json(StatusCode::OK, &document))
+}
+
+pub(crate) async fn snapshots(api: Arc<Api>, _: Call) -> Result<Response, Problem> {
+    let (roster, stats) = api.control.snapshots().await?;
+    let mut list = SnapshotList::default();
+    for (entry, stats) in roster.entries.iter().zip(stats) {
+        match stats {
+            Some(stats) => list.workspaces.push(snapshot(entry, stats)),
+            None if entry.handle.is_some() => list.not_answering.push(entry.config.name.to_string()),
+            None => {}
+        }
+    }
+    Ok(json(StatusCode::OK, &list))
+}
+
+pub(crate) async fn openapi(_: Arc<Api>, _: Call) -> Result<Response, Problem> {
+    Ok(json(StatusCode::OK, &openapi::document()))
+}
+
+pub(crate) async fn live(api: Arc<Api>, _: Call) -> Result<Response, Problem> {
+    Ok(api.probes.answer(Probe::Live).await)
+}
+
+pub(crate) async fn ready(api: Arc<Api>, _: Call) -> Result<Response, Problem> {
+    Ok(api.probes.answer(Probe::Ready).await)
+}
+
+pub(crate) async fn metrics(api: Arc<Api>, _: Call) -> Result<Response, Problem> {
+    Ok(api.probes.answer(Probe::Metrics).await)
+}
+
+fn snapshot(entry: &RosterEntry, stats: SnapshotStats) -> SnapshotDocument {
+    SnapshotDocument {
+        workspace: entry.config.name.to_string(),
+        count: stats.count,
+        bytes: stats.bytes,
+        limit_bytes: stats.limit_bytes,
+        oldest_s: stats.oldest.map(|age| age.as_secs()),
+        evictions: stats.evictions,
+        by_tool: stats.by_tool.into_iter().map(|(tool, count)| (tool.to_owned(), count)).collect(),
+    }
+}
+
+/// Resident memory of this process.
+fn resident_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let kibibytes = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    kibibytes.split_whitespace().next()?.parse().ok().map(|kibibytes: u64| kibibytes * 1024)
+}

@@ -1,0 +1,4 @@
+//! What clients and operators connect to: MCP over HTTP and stdio, the attach socket, and the admin API.
+
+pub mod admin;
+pub mod transport;

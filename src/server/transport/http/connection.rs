@@ -1,0 +1,41 @@
+//! One HTTP connection, over TCP or a local socket: bounded heads, a clock on writes, an end in order.
+
+use std::convert::Infallible;
+
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::Service;
+use hyper_util::rt::TokioTimer;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+use super::ConnectionLimits;
+use super::socket::Socket;
+use codeyard_base::limits::{MAX_HTTP_HEAD_BYTES, MAX_HTTP_HEADERS};
+
+/// Serves one connection to its end, or to `shutdown`: then what is in flight on it ends first.
+pub async fn serve_connection<S, H>(stream: S, handler: H, limits: &ConnectionLimits, shutdown: CancellationToken)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    H: Service<hyper::Request<Incoming>, Response = Response, Error = Infallible>,
+{
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head)
+        .max_headers(MAX_HTTP_HEADERS)
+        .max_buf_size(MAX_HTTP_HEAD_BYTES)
+        .serve_connection(Socket::new(stream, limits.write), handler);
+    tokio::pin!(connection);
+    let ended = tokio::select! {
+        biased;
+        ended = connection.as_mut() => ended,
+        () = shutdown.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "connection ended early");
+    }
+}

@@ -1,0 +1,114 @@
+//! A bearer token: 256 random bits in a text form that tells where it belongs.
+//!
+//! Not a session and not a name. Invariants: made from the operating system's randomness; `Debug` shows nothing of it;
+//! hashes are compared in constant time.
+
+use std::fmt;
+
+use rand::TryRng;
+use rand::rngs::SysRng;
+use subtle::ConstantTimeEq;
+
+use codeyard_base::base64url;
+use codeyard_base::digest::{hex, sha256};
+
+/// What every token begins with, so that a leaked one is recognised.
+pub const PREFIX: &str = "cyd_";
+
+/// The text of a token. Shown once, to who made it.
+#[derive(Clone)]
+pub struct Token(String);
+
+/// The SHA-256 of a token's text.
+#[derive(Clone, Copy)]
+pub struct TokenHash([u8; 32]);
+
+impl Token {
+    /// A new token.
+    ///
+    /// # Errors
+    /// If the operating system gives no randomness.
+    pub fn generate() -> Result<Self, std::io::Error> {
+        let mut bits = [0_u8; 32];
+        SysRng.try_fill_bytes(&mut bits).map_err(std::io::Error::other)?;
+        Ok(Self(format!("{PREFIX}{}", base64url::encode(bits))))
+    }
+
+    /// The text itself, to be shown once or sent.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// What is kept of it.
+    pub fn hash(&self) -> TokenHash {
+        TokenHash::of(&self.0)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(redacted)")
+    }
+}
+
+impl TokenHash {
+    /// The hash of a token's text.
+    pub fn of(text: &str) -> Self {
+        Self(sha256(text))
+    }
+
+    /// Reads 64 hexadecimal characters.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let digits = text.as_bytes();
+        let mut bytes = [0_u8; 32];
+        if digits.len() != 64 {
+            return None;
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            let high = char::from(pair[0]).to_digit(16)?;
+            let low = char::from(pair[1]).to_digit(16)?;
+            *byte = u8::try_from(high * 16 + low).ok()?;
+        }
+        Some(Self(bytes))
+    }
+
+    /// 64 hexadecimal characters.
+    pub fn to_hex(self) -> String {
+        hex(&self.0)
+    }
+
+    /// Whether the two are the same, in time that doesn't depend on where they differ.
+    pub fn matches(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl fmt::Debug for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenHash(redacted)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_differ_hold_256_bits_and_stay_hidden() {
+        let (one, two) = (Token::generate().unwrap(), Token::generate().unwrap());
+        assert_ne!(one.reveal(), two.reveal());
+        let bits = base64url::decode(one.reveal().strip_prefix(PREFIX).unwrap()).unwrap();
+        assert_eq!(bits.len(), 32);
+        assert_eq!(format!("{one:?} {:?}", one.hash()), "Token(redacted) TokenHash(redacted)");
+    }
+
+    #[test]
+    fn hashes_survive_their_text_form() {
+        let hash = TokenHash::of("x");
+        assert!(TokenHash::from_hex(&hash.to_hex()).unwrap().matches(&hash));
+        assert!(!TokenHash::of("y").matches(&hash));
+        for bad in ["", "zz", &"g".repeat(64), &"0".repeat(63)] {
+            assert!(TokenHash::from_hex(bad).is_none());
+        }
+    }
+}

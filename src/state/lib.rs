@@ -1,0 +1,4 @@
+//! The state directory: where it is, who may serve from it, and what outlives a restart.
+
+pub mod auth;
+pub mod store;
