@@ -8,7 +8,5 @@ pub mod budget;
 pub mod clock;
 pub mod digest;
 pub mod ids;
-mod index_limits;
-pub mod limits;
 pub mod priority;
 pub mod stable_json;

@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::questions::{Ask, PAGE_SIZE};
-use codeyard_base::limits::{MAX_HOVER_FRAGMENT_CHARS, MAX_HOVER_FRAGMENTS, MAX_ITEMS_NONPAGED};
+use codeyard_canon::limits::{MAX_HOVER_FRAGMENT_CHARS, MAX_HOVER_FRAGMENTS};
+use codeyard_model::limits::MAX_ITEMS_NONPAGED;
 
 /// A range as it sorts: start line, start character, end line, end character.
 type Range = [u64; 4];

@@ -15,8 +15,8 @@ use super::served::{Client, Served};
 use super::stats::median;
 use super::{Bench, figure};
 use codeyard_base::clock::Instant;
-use codeyard_base::limits::RETRY_AFTER_MS;
 use codeyard_cli::Failure;
+use codeyard_model::limits::RETRY_AFTER_MS;
 
 /// How often each side is started.
 const STARTS: usize = 7;

@@ -7,8 +7,8 @@
 
 use std::rc::Rc;
 
+use crate::limits::MAX_CANONICAL_TEXT_BYTES;
 use codeyard_base::digest::stable_id;
-use codeyard_base::limits::MAX_CANONICAL_TEXT_BYTES;
 use codeyard_model::error::ToolError;
 use codeyard_model::position::Range;
 use codeyard_model::symbol::{DocumentSymbol, RawDocumentSymbol};

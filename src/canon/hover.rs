@@ -3,7 +3,7 @@
 //! Invariants: fragments are ordered by kind, then value, without duplicates and blanks; at most 8 fragments of at most
 //! 8,192 code points. The fragments of one server may come in any order; hovers come in the registry's order.
 
-use codeyard_base::limits::{MAX_HOVER_FRAGMENT_CHARS, MAX_HOVER_FRAGMENTS};
+use crate::limits::{MAX_HOVER_FRAGMENT_CHARS, MAX_HOVER_FRAGMENTS};
 use codeyard_model::hover::{Hover, HoverFragment};
 
 use super::order::sort_dedup;

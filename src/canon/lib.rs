@@ -10,6 +10,7 @@ mod diagnostics;
 mod document_symbols;
 mod gated;
 mod hover;
+pub mod limits;
 mod locations;
 mod markup;
 mod order;

@@ -3,7 +3,7 @@
 //! Invariants: siblings are ordered by range, name, kind, then the name's range; siblings alike in all of these are one, with the
 //! children of all. An entry follows what it lies in. No nesting is deep enough to overflow the stack.
 
-use codeyard_base::limits::MAX_CANONICAL_TEXT_BYTES;
+use crate::limits::MAX_CANONICAL_TEXT_BYTES;
 use codeyard_model::error::ToolError;
 use codeyard_model::found::OutlineEntry;
 use codeyard_model::position::Range;

@@ -6,8 +6,8 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::limits::{MAX_ERROR_DATA_BYTES, MAX_ERROR_MESSAGE_CHARS};
 use codeyard_base::budget::to_json_bounded;
-use codeyard_base::limits::{MAX_ERROR_DATA_BYTES, MAX_ERROR_MESSAGE_CHARS};
 use codeyard_base::stable_json::stringify;
 use codeyard_model::error::{ErrorCode, ToolError};
 

@@ -9,6 +9,7 @@ mod arguments;
 mod code;
 mod dialect;
 mod id;
+pub mod limits;
 mod lsp_v1;
 mod reply;
 mod schema;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::args::SourceArgs;
 use super::{Failure, logging, output};
-use codeyard_base::limits;
+use crate::limits;
 use codeyard_config::{Config, Source};
 use codeyard_engine::kinds;
 use codeyard_engine::observed;

@@ -11,8 +11,10 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 
 use self::http::HttpWire;
+use crate::limits::CLIENT_TIMEOUT_MS;
 use codeyard_base::clock::Instant;
-use codeyard_base::limits::{CLIENT_TIMEOUT_MS, MAX_RESPONSE_BYTES, RESPONSE_ENVELOPE_BYTES, RETRY_AFTER_MS};
+use codeyard_gateway::limits::RESPONSE_ENVELOPE_BYTES;
+use codeyard_model::limits::{MAX_RESPONSE_BYTES, RETRY_AFTER_MS};
 use codeyard_protocol::names::{JSONRPC, REVISION, SERVER_VERSION};
 use codeyard_server::transport::lines::{Line, Lines};
 

@@ -11,6 +11,7 @@ mod code;
 mod configuration;
 mod doctor;
 mod documents;
+pub mod limits;
 mod logging;
 mod operate;
 pub mod output;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use codeyard_base::limits::MAX_DOCUMENT_BYTES;
+use codeyard_lsp::limits::MAX_DOCUMENT_BYTES;
 use codeyard_model::uri::percent_decode;
 
 /// An answer of the catalog `code`: rows as a search prints them, anything else as its JSON.

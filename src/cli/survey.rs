@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use codeyard_base::limits::MAX_WATCHED_FILES;
+use codeyard_files::limits::MAX_WATCHED_FILES;
 use codeyard_lsp::install::{Installer, Located, Program, Source};
 use codeyard_lsp::registry::choosing::{self, Chooser, Considered};
 use codeyard_lsp::registry::project_root::Glance;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::args::{PutArgs, WorkspacesArgs, WorkspacesCommand};
 use super::{Failure, assemble, output};
 use codeyard_base::ids::WorkspaceName;
-use codeyard_base::limits::MAX_REQUEST_BYTES;
+use codeyard_model::limits::MAX_REQUEST_BYTES;
 use codeyard_server::admin::client::{AdminClient, Error};
 use codeyard_server::admin::documents::{
     Change, PutDocument, RemovalDocument, WorkspaceDocument, WorkspaceList, WorkspaceState,

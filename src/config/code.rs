@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use codeyard_base::limits::{MAX_CODE_PAYLOAD_BYTES, MAX_PARSED_FILE_BYTES, MAX_SEARCHED_FILE_BYTES};
 use codeyard_model::code::{ExplainLevel, FreshnessPolicy};
+use codeyard_model::limits::{MAX_CODE_PAYLOAD_BYTES, MAX_PARSED_FILE_BYTES, MAX_SEARCHED_FILE_BYTES};
 
 /// `[index]`: the code index. It lies in the folder `index` of the state directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -9,6 +9,7 @@ mod code;
 mod error;
 mod example;
 mod folders;
+pub mod limits;
 mod locate;
 mod parse;
 mod permission;
@@ -37,8 +38,8 @@ pub use workspace::{Prewarm, ServerChoice, WorkspaceConfig};
 use serde::{Deserialize, Serialize};
 
 use codeyard_base::ids::WorkspaceName;
-use codeyard_base::limits::Limits;
 use codeyard_model::code::{ExplainLevel, Weights};
+use codeyard_model::limits::Limits;
 
 /// The whole configuration of a service.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

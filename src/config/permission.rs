@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigError;
+use crate::limits::MAX_PERMISSION_PRINCIPALS;
 use crate::locate;
 use codeyard_base::ids::PrincipalId;
-use codeyard_base::limits::MAX_PERMISSION_PRINCIPALS;
 
 /// The permission to use the tool `lsp`.
 pub const LSP: &str = "lsp";

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::strict::resolve;
 use super::*;
-use codeyard_base::limits::{MAX_PAGE_SIZE, MAX_ROOTS};
+use codeyard_model::limits::{MAX_PAGE_SIZE, MAX_ROOTS};
 
 fn source() -> Source<'static> {
     Source { file: "yard.toml", base_dir: Path::new("/etc/yard"), home: Some(Path::new("/home/ada")) }

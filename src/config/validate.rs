@@ -5,12 +5,10 @@
 use std::collections::BTreeSet;
 
 use crate::error::ConfigError;
+use crate::limits::{MAX_INDEX_THREADS, MAX_WORKSPACES, MIN_CODE_PAYLOAD_BYTES};
 use crate::workspace::Prewarm;
 use crate::{AdminSection, Config, ServerSection, SupervisionSection, WorkspaceConfig, locate};
-use codeyard_base::limits::{
-    MAX_INDEX_THREADS, MAX_PARSED_FILE_BYTES, MAX_ROOTS, MAX_SEARCHED_FILE_BYTES, MAX_WARMSET, MAX_WORKSPACES,
-    MIN_CODE_PAYLOAD_BYTES,
-};
+use codeyard_model::limits::{MAX_PARSED_FILE_BYTES, MAX_ROOTS, MAX_SEARCHED_FILE_BYTES, MAX_WARMSET};
 
 type Checked = Result<(), ConfigError>;
 

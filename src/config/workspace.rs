@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::permission::PermissionSection;
 use crate::sections::{DiagnosticsSection, SyntacticSection};
 use codeyard_base::ids::{TenantId, WorkspaceName};
-use codeyard_base::limits::Limits;
+use codeyard_model::limits::Limits;
 
 /// `[[workspace]]`: a named root set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

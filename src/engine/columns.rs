@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::question::DocumentInput;
-use codeyard_base::{blocking, limits};
+use codeyard_base::blocking;
 use codeyard_files::gate::{Admitted, Gate};
 use codeyard_lsp::convert::RawAnswer;
 use codeyard_lsp::encoding::{self, PositionEncoding, Texts};
+use codeyard_lsp::limits;
 use codeyard_lsp::text::Document;
 
 /// So many files are read for a conversion without going to the blocking pool.

@@ -11,12 +11,12 @@ use actix::{Addr, Handler, Message};
 use tokio::time::timeout;
 
 use crate::directory::{Directory, WorkspaceHandle};
+use crate::limits::OPERATOR_PATIENCE_MS;
 use crate::supervisor::{
     Condition, Departing, GetRoster, PutDone, PutError, PutWorkspace, RemoveError, RemoveWorkspace, Roster, Supervisor,
 };
 use crate::workspace::{GetSnapshots, GetTroubles, HaltChild, RestartChild, StoppedServer, Trouble, WorkspaceHealth};
 use codeyard_base::ids::WorkspaceName;
-use codeyard_base::limits::OPERATOR_PATIENCE_MS;
 use codeyard_config::WorkspaceConfig;
 use codeyard_paging::SnapshotStats;
 

@@ -14,12 +14,13 @@ use tokio::sync::Semaphore;
 
 use crate::census::{Census, WorkspaceCell};
 use crate::indexer::Indexes;
+use crate::limits::{self};
 use crate::workspace::{GetWorkspaceHealth, Workspace, WorkspaceHealth};
 use codeyard_base::ids::{TenantId, WorkspaceName};
-use codeyard_base::limits::{self, Limits};
 use codeyard_config::PermissionSection;
 use codeyard_files::gate::Gate;
 use codeyard_files::watch::Subscription;
+use codeyard_model::limits::Limits;
 
 /// The watcher's subscription of a workspace, once there is one.
 #[derive(Clone, Default)]

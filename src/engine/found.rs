@@ -2,13 +2,13 @@
 
 use crate::canonicalise::{document_symbols, hovers, locations, workspace_symbols};
 use crate::operation;
-use codeyard_base::limits::{self, Limits};
 use codeyard_canon::{RawItem, UriGate};
 use codeyard_files::gate::Gate;
 use codeyard_lsp::convert::{RawAnswer, RawCallItem};
 use codeyard_model::answer::Notes;
 use codeyard_model::error::ToolError;
 use codeyard_model::found::{Found, IncomingCall, OutgoingCall};
+use codeyard_model::limits::{self, Limits};
 use codeyard_model::operation::{LspQuery, Operation, Subject};
 use codeyard_model::uri::CanonicalUri;
 use codeyard_paging::LspResult;

@@ -4,7 +4,7 @@
 //! begin with a digit, whatever the language makes of it.
 //! Invariant: columns are in UTF-16.
 
-use codeyard_base::limits::MAX_IDENTIFIERS_TOLD;
+use crate::limits::MAX_IDENTIFIERS_TOLD;
 use codeyard_lsp::text::Document;
 use codeyard_model::position::Position;
 

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use lru::LruCache;
 
+use crate::limits;
 use codeyard_base::clock;
 use codeyard_base::digest::sha256;
-use codeyard_base::limits;
 use codeyard_files::gate::{FileStamp, Gate};
 use codeyard_lsp::text::Document;
 use codeyard_model::error::{ErrorCode, ToolError};
@@ -71,7 +71,7 @@ pub fn observed(gate: &Gate, uri: &CanonicalUri, stamp: FileStamp) -> Result<Obs
     if !stamp.is_fresh(clock::wall_ns()) {
         return Ok(Observed { stamp, hash: None });
     }
-    let (bytes, stamp) = gate.read(uri, limits::MAX_DOCUMENT_BYTES)?;
+    let (bytes, stamp) = gate.read(uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES)?;
     Ok(Observed { hash: Some(sha256(&bytes)), stamp })
 }
 
@@ -92,7 +92,7 @@ impl KnownFiles {
         if let (Look::Same, Some(source)) = (look, self.texts.get(uri)) {
             return Ok((source.clone(), look));
         }
-        let (bytes, stamp) = self.gate.read(uri, limits::MAX_DOCUMENT_BYTES)?;
+        let (bytes, stamp) = self.gate.read(uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES)?;
         let hash = sha256(&bytes);
         let text = String::from_utf8(bytes).map_err(|_| ToolError::new(ErrorCode::NotFound, NOT_UTF8))?;
         let settled = (!stamp.is_fresh(clock::wall_ns())).then_some(stamp);
@@ -135,7 +135,7 @@ impl KnownFiles {
         let same = match (known.hash, now.hash) {
             (Some(before), Some(after)) => before == after && now.stamp == known.stamp,
             (Some(before), None) if now.stamp == known.stamp => {
-                sha256(&self.gate.read(uri, limits::MAX_DOCUMENT_BYTES)?.0) == before
+                sha256(&self.gate.read(uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES)?.0) == before
             }
             _ => false,
         };
@@ -148,7 +148,7 @@ impl KnownFiles {
 
     /// Takes note of a look made elsewhere; says whether it contradicts an earlier one.
     pub fn learn(&mut self, uri: CanonicalUri, observed: Observed) -> Look {
-        if self.known.len() >= limits::MAX_WATCHED_FILES {
+        if self.known.len() >= codeyard_files::limits::MAX_WATCHED_FILES {
             self.forget_all();
         }
         let look = match self.known.insert(uri.clone(), observed.clone()) {
@@ -203,7 +203,8 @@ impl KnownFiles {
             self.text_bytes -= out.document.text().len();
         }
         let too_much = |kept: &Self| {
-            kept.text_bytes > limits::MAX_DOCUMENT_TEXTS_BYTES || kept.texts.len() > limits::MAX_OPEN_DOCUMENTS * 4
+            kept.text_bytes > codeyard_lsp::limits::MAX_DOCUMENT_TEXTS_BYTES
+                || kept.texts.len() > limits::MAX_OPEN_DOCUMENTS * 4
         };
         while too_much(self) && self.texts.len() > 1 {
             let Some((_, out)) = self.texts.pop_lru() else { break };

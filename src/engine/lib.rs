@@ -20,6 +20,7 @@ pub mod indexer;
 pub mod kinds;
 pub mod known_files;
 pub mod language_server;
+pub mod limits;
 pub mod observed;
 pub mod operation;
 pub mod programs;

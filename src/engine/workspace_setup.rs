@@ -12,7 +12,6 @@ use crate::restart::RestartRule;
 use crate::seats::Seats;
 use crate::server_context::ServerTimes;
 use codeyard_base::ids::{TenantId, WorkspaceName};
-use codeyard_base::limits::Limits;
 use codeyard_config::{Config, Prewarm, Sweep};
 use codeyard_files::gate::Gate;
 use codeyard_files::watch::Watcher;
@@ -20,6 +19,7 @@ use codeyard_index::project::settings::Settings;
 use codeyard_lsp::frame::FrameBudget;
 use codeyard_lsp::registry::matching::{LanguageIndex, Selection};
 use codeyard_lsp::registry::{Registry, Server};
+use codeyard_model::limits::Limits;
 use codeyard_process::launch::Launcher;
 use codeyard_telemetry::Metrics;
 

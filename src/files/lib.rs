@@ -3,4 +3,5 @@
 //! Invariant: nothing here writes inside a root.
 
 pub mod gate;
+pub mod limits;
 pub mod watch;

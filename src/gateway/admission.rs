@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use codeyard_base::limits;
+use crate::limits;
 use codeyard_engine::directory::WorkspaceHandle;
 
 /// The places of the whole process.

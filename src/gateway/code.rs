@@ -13,9 +13,9 @@ use tokio::time::timeout_at;
 
 use super::confirm::Confirming;
 use super::pipeline::{Board, Waiting};
+use crate::limits;
 use codeyard_base::blocking;
 use codeyard_base::clock::{Deadline, Instant};
-use codeyard_base::limits;
 use codeyard_engine::directory::{Directory, WorkspaceHandle};
 use codeyard_engine::indexer::ask::{self, Answered, Projects};
 use codeyard_engine::indexer::{BeginJob, CatchUp, FirstIndex, Indexed, Indexes, health};
@@ -261,7 +261,7 @@ impl Asking<'_> {
 }
 
 /// So long before its deadline a question gives what it has.
-const GRACE: Duration = Duration::from_millis(limits::LATE_SERVER_MS);
+const GRACE: Duration = Duration::from_millis(codeyard_engine::limits::LATE_SERVER_MS);
 
 /// The refusal of a job while another one runs.
 fn in_progress(active: ActiveJob) -> Refusal {

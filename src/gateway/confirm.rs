@@ -13,8 +13,8 @@ use serde_json::Value;
 use tokio::time::timeout_at;
 
 use super::pipeline::{self, Board, Waiting};
+use crate::limits::MAX_CONFIRMED_ROWS;
 use codeyard_base::clock::Deadline;
-use codeyard_base::limits::MAX_CONFIRMED_ROWS;
 use codeyard_engine::directory::WorkspaceHandle;
 use codeyard_engine::known_files::NOT_UTF8;
 use codeyard_model::answer::{Answer, Declared};

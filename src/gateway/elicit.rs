@@ -14,11 +14,11 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout_at;
 
+use crate::limits::{MAX_OVERDUE_QUESTIONS, MAX_QUESTIONS};
 use codeyard_base::base64url;
 use codeyard_base::blocking;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::{PrincipalId, WorkspaceName};
-use codeyard_base::limits::{MAX_OVERDUE_QUESTIONS, MAX_QUESTIONS};
 use codeyard_protocol::elicit::{self, Answer, Choice};
 use codeyard_protocol::id::RequestId;
 

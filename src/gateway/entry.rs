@@ -12,10 +12,10 @@ use super::request::{Job, Request};
 use super::router::gated;
 use super::service::ProgressSink;
 use codeyard_base::clock::Deadline;
-use codeyard_base::limits;
 use codeyard_engine::directory::WorkspaceHandle;
 use codeyard_model::answer::Answer;
 use codeyard_model::error::ToolError;
+use codeyard_model::limits;
 use codeyard_model::query::Query;
 use codeyard_telemetry::{CallTrace, Metrics};
 

@@ -9,6 +9,7 @@ mod confirm;
 pub mod elicit;
 mod entry;
 pub mod home;
+pub mod limits;
 pub mod permission;
 mod pipeline;
 mod request;

@@ -12,11 +12,12 @@ use futures::future::{BoxFuture, FutureExt};
 
 use super::elicit::{Line, NoAnswer, Question, Subject};
 use super::service::{Progress, ProgressSink};
+use crate::limits::PERMISSION_WAIT_MS;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::{PrincipalId, WorkspaceName};
-use codeyard_base::limits::{PERMISSION_WAIT_MS, RETRY_AFTER_MS};
 use codeyard_config::PermissionRule;
 use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::limits::RETRY_AFTER_MS;
 use codeyard_protocol::elicit::{Answer, Choice};
 use codeyard_state::auth::permissions::{Grant, PermissionStore};
 use codeyard_telemetry::{CallTrace, PermissionOutcome};

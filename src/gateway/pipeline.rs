@@ -9,7 +9,6 @@ use parking_lot::Mutex;
 
 use super::code;
 use codeyard_base::clock::{Deadline, Instant};
-use codeyard_base::limits;
 use codeyard_engine::directory::WorkspaceHandle;
 use codeyard_engine::execution::Outcome;
 use codeyard_engine::operation;
@@ -19,6 +18,7 @@ use codeyard_engine::workspace::{Begin, Begun, Wait};
 use codeyard_files::gate::FileStamp;
 use codeyard_model::answer::Answer;
 use codeyard_model::error::{Phase, ToolError};
+use codeyard_model::limits;
 use codeyard_model::query::{GatedQuery, Query};
 use codeyard_telemetry::CallTrace;
 

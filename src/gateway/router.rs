@@ -15,9 +15,9 @@ use super::entry::{Entry, Way};
 use super::home::Home;
 use super::permission::{Check, Permissions, Wanted};
 use super::service::{Endpoint, Principal, Reply, Service, ToolCall};
+use crate::limits::{self};
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::WorkspaceName;
-use codeyard_base::limits::{self, Limits};
 use codeyard_catalog::{Catalog, CatalogSet};
 use codeyard_config::PermissionRule;
 use codeyard_engine::directory::{Directory, WorkspaceHandle};
@@ -25,6 +25,7 @@ use codeyard_files::gate::FileStamp;
 use codeyard_model::answer::Answer;
 use codeyard_model::code::CodeAnswer;
 use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::limits::Limits;
 use codeyard_model::query::{GatedQuery, Query};
 use codeyard_protocol::error::Fault;
 use codeyard_protocol::names::REVISION;
@@ -248,7 +249,7 @@ impl Service for Gateway {
     }
 
     fn overloaded(&self, call: &ToolCall) -> Reply {
-        let error = ToolError::overloaded(limits::RETRY_AFTER_MS);
+        let error = ToolError::overloaded(codeyard_model::limits::RETRY_AFTER_MS);
         let served = self.served_at(&call.endpoint);
         let (catalog, tool) = served.as_ref().and_then(|served| served.find(&call.tool)).unzip();
         let open = self.open(call, tool, catalog.map_or("", |catalog| catalog.id().as_str()));

@@ -13,8 +13,9 @@ use tokio::sync::watch;
 
 use super::elicit::Line;
 use super::home::Home;
+use crate::limits::MAX_PROGRESS_MESSAGE_BYTES;
 use codeyard_base::ids::{PrincipalId, TenantId, WorkspaceName};
-use codeyard_base::limits::{MAX_PROGRESS_MESSAGE_BYTES, RETRY_AFTER_MS};
+use codeyard_model::limits::RETRY_AFTER_MS;
 
 use codeyard_telemetry::{Metrics, NoMetrics};
 

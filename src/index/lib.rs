@@ -18,6 +18,7 @@ pub mod extract;
 mod facts;
 mod job;
 mod language;
+pub mod limits;
 mod lock;
 mod manifest;
 pub mod project;

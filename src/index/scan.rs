@@ -13,7 +13,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use parking_lot::Mutex;
 
 use super::job::Stop;
-use codeyard_base::limits::MAX_INDEXED_FILES;
+use crate::limits::MAX_INDEXED_FILES;
 use codeyard_files::gate::{Beneath, FileStamp};
 
 /// The product's own ignore file.

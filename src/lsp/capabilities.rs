@@ -12,7 +12,7 @@ use parking_lot::RwLock;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use codeyard_base::limits;
+use crate::limits;
 
 /// How a server wants to hear of changed documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -24,7 +24,8 @@ use super::message::{self, ErrorObject, Message};
 use super::meter::{Counters, Meter, count};
 use super::outgoing::{Lane, Outgoing, write_frames};
 use super::pending::{Abandoned, Pending, PendingReply, Reply, RequestError};
-use codeyard_base::{clock::Instant, limits};
+use crate::limits;
+use codeyard_base::clock::Instant;
 
 const METHOD_NOT_FOUND: i64 = -32601;
 

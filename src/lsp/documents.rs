@@ -15,7 +15,7 @@ use super::notifications::{
 use super::splice::splice;
 use super::sync_options::{ChangeKind, SyncOptions};
 use super::text::Document;
-use codeyard_base::limits::MAX_DOCUMENT_TEXTS_BYTES;
+use crate::limits::MAX_DOCUMENT_TEXTS_BYTES;
 
 /// A document as the server has it.
 #[derive(Debug, Clone)]

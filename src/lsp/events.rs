@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use tokio::sync::Notify;
 
 use super::frame::FrameError;
-use codeyard_base::limits;
+use crate::limits;
 
 /// Something that happened at the server.
 #[derive(Debug)]

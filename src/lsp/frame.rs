@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::meter::{Meter, count};
-use codeyard_base::limits;
+use crate::limits;
 
 /// Why a stream of frames ended badly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]

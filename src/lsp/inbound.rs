@@ -11,7 +11,7 @@ use serde_json::{Value, json, value::RawValue};
 use super::capabilities::{Capabilities, Registration, Unregistration};
 use super::events::Event;
 use super::methods;
-use codeyard_base::limits;
+use crate::limits;
 
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;

@@ -19,9 +19,9 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::registry::{Install, Registry, Server};
+use crate::limits::INSTALL_TIMEOUT_MS;
 use codeyard_base::clock::Instant;
 use codeyard_base::digest::sha256hex;
-use codeyard_base::limits::INSTALL_TIMEOUT_MS;
 
 pub use locate::{Located, Program, Source};
 

@@ -10,6 +10,7 @@ pub mod frame;
 pub mod inbound;
 pub mod install;
 pub mod lifecycle;
+pub mod limits;
 mod message;
 mod meter;
 pub mod methods;

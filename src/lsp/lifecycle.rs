@@ -14,7 +14,8 @@ use tokio::time::timeout;
 use super::capabilities::Capabilities;
 use super::client::Client;
 use super::pending::RequestError;
-use codeyard_base::{clock::Instant, limits};
+use crate::limits;
+use codeyard_base::clock::Instant;
 use codeyard_model::uri::encode_path;
 use codeyard_process::launch::{Exit, Process};
 

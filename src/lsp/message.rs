@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::frame::Encoded;
-use codeyard_base::limits;
+use crate::limits;
 
 /// A message from the server.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use super::frame::{Encoded, count_written};
 use super::meter::Meter;
 use super::pending::Pending;
-use codeyard_base::limits;
+use crate::limits;
 
 /// Small frames are written together up to this many bytes.
 const BATCH_BYTES: usize = 16 * 1024;

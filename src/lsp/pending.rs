@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use super::client::Shared;
 use super::events::{CloseReason, EventMark};
 use super::frame::FramePermit;
-use codeyard_base::limits;
+use crate::limits;
 
 /// A result, not decoded. It may be `null`.
 #[derive(Debug)]

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use super::progress::{Label, Progress, ReadinessEvent};
 use super::registry::Readiness;
+use crate::limits::MAX_PROGRESS_TOKENS;
 use codeyard_base::clock::Instant;
-use codeyard_base::limits::MAX_PROGRESS_TOKENS;
 
 /// Token limit where the registry says 0, in ms.
 const TOKEN_LIMIT_MS: u64 = 30_000;

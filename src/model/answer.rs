@@ -11,8 +11,8 @@ use super::hover::Hover;
 use super::position::Location;
 use super::symbol::{DocumentSymbol, WorkspaceSymbol};
 use super::uri::CanonicalUri;
+use crate::limits::MAX_PROVIDERS_NAMED;
 use codeyard_base::ids::ServerKind;
-use codeyard_base::limits::MAX_PROVIDERS_NAMED;
 
 /// What a reader of the summary should know besides the count. Part of the canonical result, so deterministic.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

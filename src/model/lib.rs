@@ -11,6 +11,7 @@ pub mod epoch;
 pub mod error;
 pub mod found;
 pub mod hover;
+pub mod limits;
 pub mod operation;
 pub mod position;
 pub mod query;

@@ -7,7 +7,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use codeyard_base::limits::MAX_CURSOR_BYTES;
+use crate::limits::MAX_CURSOR_BYTES;
 use codeyard_base::{base64url, digest::sha256hex};
 use codeyard_model::epoch::{EpochMask, Epochs};
 use codeyard_model::error::{ErrorCode, ToolError};

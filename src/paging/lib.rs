@@ -5,6 +5,7 @@
 //! counted in bytes; time is a value that callers bring.
 
 pub mod cursor;
+pub mod limits;
 mod output;
 mod page;
 mod result;

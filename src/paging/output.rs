@@ -8,8 +8,8 @@ use std::io;
 
 use serde::Serialize;
 
-use codeyard_base::limits::MAX_OUTPUT_CHARS;
 use codeyard_model::found::{Found, OutlineEntry};
+use codeyard_model::limits::MAX_OUTPUT_CHARS;
 
 /// Around a list: brackets and line ends.
 const FRAME: usize = 4;

@@ -2,9 +2,9 @@
 //!
 //! Invariant: the next cursor starts where this page ends, and there is none exactly when nothing is left.
 
-use codeyard_base::limits::DEFAULT_PAGE_SIZE;
 use codeyard_model::answer::{Answer, Page};
 use codeyard_model::found::LspAnswer;
+use codeyard_model::limits::DEFAULT_PAGE_SIZE;
 
 use super::cursor::mint;
 use super::output;

@@ -21,7 +21,8 @@ use std::time::Duration;
 use libc::c_int;
 
 use super::{proc_tree, signal};
-use codeyard_base::{clock::Instant, limits};
+use crate::limits;
+use codeyard_base::clock::Instant;
 
 /// The hidden subcommand.
 pub const SUBCOMMAND: &str = "__guard";

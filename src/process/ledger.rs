@@ -16,7 +16,7 @@ use tracing::warn;
 
 use super::proc_tree::{self, Identity};
 use super::signal;
-use codeyard_base::limits;
+use crate::limits;
 
 /// The open ledger of this process.
 #[derive(Debug)]

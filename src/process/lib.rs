@@ -7,6 +7,7 @@ pub mod environment;
 pub mod guard;
 pub mod launch;
 pub mod ledger;
+pub mod limits;
 pub mod proc_tree;
 pub mod run;
 pub mod sibling;

@@ -8,7 +8,7 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-use codeyard_base::limits;
+use crate::limits;
 
 /// A process that can't be mistaken for a later one with the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

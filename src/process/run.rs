@@ -11,8 +11,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::limits::INSTALL_TAIL_BYTES;
 use codeyard_base::clock::Instant;
-use codeyard_base::limits::INSTALL_TAIL_BYTES;
 
 /// How often `tick` is called.
 const TICK: Duration = Duration::from_secs(1);

@@ -25,7 +25,7 @@ use super::launch::{Connection, Exit, LaunchError, LaunchSpec, Launcher, Process
 use super::ledger::Ledger;
 use super::proc_tree::{self, Identity};
 use super::{guard, signal};
-use codeyard_base::limits;
+use crate::limits;
 
 /// After this time a guard that was told to kill at once is killed itself, with all it guards.
 const GUARD_OBEYS: Duration = Duration::from_millis(400);

@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use serde_json::value::RawValue;
 
 use super::error::Fault;
-use codeyard_base::limits::MAX_REQUEST_ID_BYTES;
+use crate::limits::MAX_REQUEST_ID_BYTES;
 
 /// The id of a request, or a progress token, which has the same form.
 #[derive(Debug, Clone)]

@@ -9,6 +9,7 @@ pub mod elicit;
 pub mod error;
 pub mod id;
 pub mod initialize;
+pub mod limits;
 pub mod message;
 pub mod names;
 pub mod progress;

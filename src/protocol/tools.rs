@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::error::Fault;
 use super::id::RequestId;
 use super::message::{self, present};
-use codeyard_base::limits::{MAX_TRACEPARENT_BYTES, MAX_TRACESTATE_BYTES};
+use crate::limits::{MAX_TRACEPARENT_BYTES, MAX_TRACESTATE_BYTES};
 
 /// The parameters of `tools/call`.
 #[derive(Debug)]

@@ -12,11 +12,12 @@ use super::library::{Library, Trouble, are_related};
 use super::present::{Presenter, kind, markdown};
 use super::resolve::{holder, resolve};
 use super::spot::{Spot, spot};
-use codeyard_base::limits::{MAX_HOVERED_DEFINITIONS, MAX_RAW_ITEMS_PAGED};
+use crate::limits::MAX_HOVERED_DEFINITIONS;
 use codeyard_index::project::navigate::{Found, Known};
 use codeyard_index::{Facts, Role};
 use codeyard_lsp::encoding::{PositionEncoding, from_server};
 use codeyard_model::code::SymbolKind;
+use codeyard_model::limits::MAX_RAW_ITEMS_PAGED;
 use codeyard_model::position::Position;
 
 /// Who answers: the library, where it lies, and how positions are counted.

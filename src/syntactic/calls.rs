@@ -13,10 +13,11 @@ use super::library::Trouble;
 use super::present::{Presenter, kind};
 use super::resolve::resolve;
 use super::spot::{Spot, is_callable, outwards};
-use codeyard_base::limits::{MAX_CALLED_NAMES, MAX_RAW_ITEMS};
+use crate::limits::MAX_CALLED_NAMES;
 use codeyard_index::project::navigate::{Found, Known};
 use codeyard_index::{Facts, Role};
 use codeyard_model::code::SymbolKind;
+use codeyard_model::limits::MAX_RAW_ITEMS;
 
 /// How a call is written: the word, what stands before it, whether it is a member, and what it stands in.
 type Written = (String, Option<String>, bool, Option<usize>);

@@ -15,6 +15,7 @@ mod answers;
 mod calls;
 mod edits;
 mod library;
+pub mod limits;
 mod present;
 mod resolve;
 mod server;
@@ -38,7 +39,7 @@ use parking_lot::Mutex;
 use tokio_util::compat::{TokioAsyncReadCompatExt, TokioAsyncWriteCompatExt};
 use tower_layer::Layer;
 
-use codeyard_base::limits::MAX_NAMED_REQUESTS;
+use crate::limits::MAX_NAMED_REQUESTS;
 use codeyard_index::Stop;
 use server::Server;
 

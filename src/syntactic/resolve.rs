@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::library::{Library, Trouble, are_related};
 use super::spot::{Spot, outwards};
-use codeyard_base::limits::MAX_NAMED_DEFINITIONS;
+use crate::limits::MAX_NAMED_DEFINITIONS;
 use codeyard_index::project::navigate::{Found, Known};
 use codeyard_index::{Facts, Symbol};
 use codeyard_model::code::SymbolKind;

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::library::{Library, Trouble};
-use codeyard_base::limits::{MAX_DOCUMENT_BYTES, MAX_NAMED_DEFINITIONS, MAX_NAMED_SYMBOLS};
+use crate::limits::{MAX_NAMED_DEFINITIONS, MAX_NAMED_SYMBOLS};
 use codeyard_index::Language;
 use codeyard_index::extract::extract;
 use codeyard_index::project::Ends;
 use codeyard_index::project::navigate::{Found, Known, Navigator};
+use codeyard_lsp::limits::MAX_DOCUMENT_BYTES;
 use codeyard_lsp::text::Document;
 use codeyard_model::code::Refusal;
 

@@ -20,9 +20,9 @@ use super::record::{
 };
 use super::trace_context::{SpanIdentity, TraceContext};
 use super::{Telemetry, names};
+use crate::limits;
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::{PrincipalId, ServerKind, WorkspaceName};
-use codeyard_base::limits;
 use codeyard_model::error::{ErrorCode, Phase, ToolError};
 
 pub use work::{Asker, LspCall, PersonWait, SharedWait, Timed};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::limits;
 use codeyard_base::clock::Instant;
-use codeyard_base::limits;
 
 /// Longest part of a failure's text that is logged, in characters.
 const MAX_REASON: usize = 200;

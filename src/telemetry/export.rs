@@ -24,7 +24,7 @@ use super::settings::Settings;
 use super::span_pump;
 use super::span_queue::SpanQueue;
 use super::{CallLog, Observers, names, otlp};
-use codeyard_base::limits;
+use crate::limits;
 use codeyard_base::priority::give_way;
 
 /// What was lost on the way out, and what wasn't.

@@ -7,6 +7,7 @@ mod call_line;
 mod call_trace;
 mod complaint;
 mod export;
+pub mod limits;
 mod log_queue;
 mod metric_pump;
 mod metrics;

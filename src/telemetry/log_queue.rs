@@ -15,7 +15,7 @@ use tracing::Level;
 use super::CallLog;
 use super::call_line::{self, CALL_TARGET, LineFormat};
 use super::call_trace::CallTrace;
-use codeyard_base::limits;
+use crate::limits;
 
 /// See the module.
 pub struct LogQueue {

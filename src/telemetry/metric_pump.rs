@@ -20,7 +20,7 @@ use super::complaint::Complaint;
 use super::export::Losses;
 use super::otlp;
 use super::settings::Destination;
-use codeyard_base::limits;
+use crate::limits;
 
 /// What a pump works with.
 pub(super) struct Parts {

@@ -8,7 +8,7 @@ use prometheus::{Registry, TextEncoder};
 
 use super::Pipeline;
 use super::settings::Settings;
-use codeyard_base::limits::MAX_SERIES;
+use crate::limits::MAX_SERIES;
 
 /// What Prometheus scrapes. Cheap to clone.
 #[derive(Debug, Clone)]

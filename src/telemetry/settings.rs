@@ -11,7 +11,7 @@ use std::time::Duration;
 use reqwest::header::{HeaderName, HeaderValue};
 
 use super::sampler::Sampler;
-use codeyard_base::limits;
+use crate::limits;
 
 /// Longest part of a wrong value that a warning repeats, in characters.
 const SHOWN_VALUE: usize = 64;

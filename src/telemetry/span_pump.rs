@@ -16,7 +16,7 @@ use super::export::Losses;
 use super::settings::Batch;
 use super::span_data::Weaver;
 use super::span_queue::{SpanQueue, Waiting};
-use codeyard_base::limits;
+use crate::limits;
 
 /// What a pump works with.
 pub(super) struct Parts {

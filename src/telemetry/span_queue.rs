@@ -16,7 +16,7 @@ use super::call_trace::{CallTrace, ChildSpan};
 use super::export::Losses;
 use super::sampler::Sampler;
 use super::settings::Batch;
-use codeyard_base::limits;
+use crate::limits;
 
 /// One thing that becomes spans.
 pub(super) enum Waiting {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use opentelemetry::trace::{SpanContext, SpanId, TraceFlags, TraceId, TraceState};
 
-use codeyard_base::limits;
+use crate::limits;
 
 /// Trace parents and states as the client gave them, unchecked but for their length.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

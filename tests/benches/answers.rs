@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::hint::black_box;
 
-use codeyard_base::limits;
 use codeyard_catalog::CatalogSet;
 use codeyard_lsp::convert;
 use codeyard_model::answer::Notes;
+use codeyard_model::limits;
 use codeyard_paging::{CanonicalResult, Snapshot};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 use serde_json::value::RawValue;
@@ -110,7 +110,7 @@ fn symbols(criterion: &mut Criterion, place: &Place) {
 fn pages(criterion: &mut Criterion, place: &Place) {
     let catalog = CatalogSet::parse("lsp-v1").unwrap();
     let catalog = catalog.find("vscode.lsp.references").unwrap();
-    let cap = limits::MAX_RESPONSE_BYTES - limits::RESPONSE_ENVELOPE_BYTES;
+    let cap = limits::MAX_RESPONSE_BYTES - codeyard_gateway::limits::RESPONSE_ENVELOPE_BYTES;
     let mut group = criterion.benchmark_group("pages");
     for hits in [1_200, 20_000] {
         let result = canonical(place, &reply(place, hits));

@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
-use codeyard_base::limits;
 use codeyard_catalog::CatalogSet;
 use codeyard_model::epoch::Epochs;
+use codeyard_model::limits;
 use codeyard_model::query::GatedQuery;
 use codeyard_protocol::message::{self, Message};
 use codeyard_protocol::{tools, write};
@@ -37,7 +37,7 @@ pub(crate) fn all(criterion: &mut Criterion) {
         bencher
             .iter(|| codeyard_paging::decode(&codeyard_paging::mint(black_box(400), &key, "snapshot"), &key).unwrap());
     });
-    assert!(cursor.len() <= limits::MAX_CURSOR_BYTES);
+    assert!(cursor.len() <= codeyard_paging::limits::MAX_CURSOR_BYTES);
     group.bench_function("envelope around 16 KiB", |bencher| {
         let Ok(Message::Request(request)) = message::parse(REQUEST) else { panic!("no request") };
         let result = vec![b'x'; 16 * 1024];

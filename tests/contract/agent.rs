@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use codeyard_base::limits;
 use codeyard_catalog::{Catalog, CatalogId, CatalogSet, Reply};
+use codeyard_engine::limits;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::operation::{LspQuery, Needs, Operation, Subject};
 use codeyard_model::position::Position;
@@ -160,8 +160,8 @@ fn the_page_names_the_limits() {
     let rows = table("| limit | value | what it bounds |");
     let documented: Vec<(&str, u64)> = rows.iter().map(|row| (row[0].as_str(), row[1].parse().unwrap())).collect();
     let coded = [
-        ("MAX_OUTPUT_CHARS", limits::MAX_OUTPUT_CHARS as u64),
-        ("MAX_PAGE_SIZE", limits::MAX_PAGE_SIZE as u64),
+        ("MAX_OUTPUT_CHARS", codeyard_model::limits::MAX_OUTPUT_CHARS as u64),
+        ("MAX_PAGE_SIZE", codeyard_model::limits::MAX_PAGE_SIZE as u64),
         ("MAX_IDENTIFIERS_TOLD", limits::MAX_IDENTIFIERS_TOLD as u64),
         ("MAX_CALL_ITEMS", limits::MAX_CALL_ITEMS as u64),
         ("LATE_SERVER_MS", limits::LATE_SERVER_MS),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use codeyard_base::limits;
+use codeyard_catalog::limits;
 use codeyard_catalog::{Catalog, CatalogId, CatalogSet, Reply};
 use codeyard_model::answer::Answer;
 use codeyard_model::code::*;
@@ -23,7 +23,7 @@ fn catalog() -> &'static dyn Catalog {
 
 fn decode(tool: &str, arguments: &Value) -> Result<CodeQuery, ToolError> {
     let raw = RawValue::from_string(arguments.to_string()).unwrap();
-    match catalog().decode(tool, Some(&raw), limits::MAX_PAGE_SIZE)? {
+    match catalog().decode(tool, Some(&raw), codeyard_model::limits::MAX_PAGE_SIZE)? {
         Query::Code(asked) => Ok(asked),
         other => panic!("{other:?}"),
     }
@@ -44,7 +44,7 @@ fn refusal(tool: &str, arguments: &Value) -> Value {
 }
 
 fn shown(result: Result<&Answer, &ToolError>) -> Value {
-    let (bytes, failed) = match catalog().encode(result, limits::MAX_RESPONSE_BYTES) {
+    let (bytes, failed) = match catalog().encode(result, codeyard_model::limits::MAX_RESPONSE_BYTES) {
         Reply::Result(bytes) => (bytes, false),
         Reply::Refusal { result, .. } => (result, true),
         Reply::Error { .. } => panic!("a tool result is wanted"),
@@ -510,13 +510,13 @@ fn the_page_names_kinds_words_and_limits() {
     let rows = table("| limit | value | what it bounds |");
     let documented: Vec<(&str, usize)> = rows.iter().map(|row| (row[0].as_str(), row[1].parse().unwrap())).collect();
     let coded = [
-        ("DEFAULT_CODE_ROWS", limits::DEFAULT_CODE_ROWS),
+        ("DEFAULT_CODE_ROWS", codeyard_model::limits::DEFAULT_CODE_ROWS),
         ("MAX_CODE_ROWS", limits::MAX_CODE_ROWS),
-        ("MAX_CONFIRMED_ROWS", limits::MAX_CONFIRMED_ROWS),
+        ("MAX_CONFIRMED_ROWS", codeyard_gateway::limits::MAX_CONFIRMED_ROWS),
         ("MAX_CODE_CONTEXT_LINES", limits::MAX_CODE_CONTEXT_LINES),
         ("MAX_CODE_GLOBS", limits::MAX_CODE_GLOBS),
         ("MAX_CODE_TEXT_CHARS", limits::MAX_CODE_TEXT_CHARS),
-        ("MAX_CODE_PAYLOAD_BYTES", limits::MAX_CODE_PAYLOAD_BYTES),
+        ("MAX_CODE_PAYLOAD_BYTES", codeyard_model::limits::MAX_CODE_PAYLOAD_BYTES),
         ("MAX_OUTLINE_LEVELS", limits::MAX_OUTLINE_LEVELS),
     ];
     assert_eq!(documented, coded);

@@ -1,8 +1,8 @@
 //! Arguments: what the served schema takes, the decoder takes, and nothing else (contract §4.1, §7, §8).
 
-use codeyard_base::limits::MAX_PAGE_SIZE;
 use codeyard_catalog::{CatalogId, CatalogSet, Reply, catalog_error};
 use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::limits::MAX_PAGE_SIZE;
 use codeyard_model::query::Query;
 use proptest::prelude::*;
 use serde_json::value::RawValue;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use codeyard_base::limits;
 use codeyard_catalog::{CODE_PREFIX, CatalogSet, json_rpc_number};
 use codeyard_model::error::ErrorCode;
+use codeyard_model::limits;
 use codeyard_paging::cursor;
 use serde_json::Value;
 
@@ -93,8 +93,13 @@ fn cursor_errors_and_reasons() {
 
 #[test]
 fn caps_by_name_and_value() {
+    use codeyard_canon::limits::*;
+    use codeyard_catalog::limits::*;
+    use codeyard_model::limits::*;
+    use codeyard_paging::limits::*;
+
     macro_rules! limits_of {
-        ($($name:ident)*) => { BTreeMap::from([$((stringify!($name).to_owned(), limits::$name as u64)),*]) };
+        ($($name:ident)*) => { BTreeMap::from([$((stringify!($name).to_owned(), $name as u64)),*]) };
     }
     let coded: BTreeMap<String, u64> = limits_of!(
         MAX_REQUEST_BYTES MAX_RESPONSE_BYTES REQUEST_TIMEOUT_MS MAX_ITEMS_NONPAGED MAX_PAGE_SIZE
@@ -130,7 +135,7 @@ fn schemas_numbers_are_the_caps() {
         }
         for (name, member) in tool["outputSchema"]["properties"].as_object().unwrap() {
             let cap = match name.as_str() {
-                "contents" => limits::MAX_HOVER_FRAGMENTS,
+                "contents" => codeyard_canon::limits::MAX_HOVER_FRAGMENTS,
                 "items" => limits::MAX_PAGE_SIZE,
                 _ => limits::MAX_ITEMS_NONPAGED,
             };

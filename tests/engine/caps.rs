@@ -1,6 +1,6 @@
 //! Caps on numbers and bytes.
 
-use codeyard_base::limits::MAX_RESPONSE_BYTES;
+use codeyard_model::limits::MAX_RESPONSE_BYTES;
 use serde_json::{Value, json};
 
 use crate::fake_server::*;

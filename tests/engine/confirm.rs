@@ -17,7 +17,7 @@ use crate::harness::*;
 
 const SYMBOLS: &str = "textDocument/documentSymbol";
 /// So long before the deadline of two seconds an answer is given as it is.
-const IN_TIME_MS: u64 = 2_000 - codeyard_base::limits::LATE_SERVER_MS;
+const IN_TIME_MS: u64 = 2_000 - codeyard_engine::limits::LATE_SERVER_MS;
 
 fn tool_call(yard: &Yard, tool: &str, arguments: Value) -> ToolCall {
     let mut call = yard.tool_call("w0", tool, arguments);
@@ -287,7 +287,7 @@ fn without_a_server_or_with_one_that_fails_the_reason_and_a_command_are_named() 
 fn all_symbols_of_a_long_file_count_up_to_a_limit_that_is_said() {
     in_real_time(|| async {
         let functions = |count: usize| (0..count).map(|at| format!("def f{at}(): pass\n")).collect::<String>();
-        let most = codeyard_base::limits::MAX_RAW_ITEMS;
+        let most = codeyard_model::limits::MAX_RAW_ITEMS;
         let site = Site::new(&[]);
         site.write("long.py", &(functions(3_000) + "def last_of_many(): pass\n"));
         site.write("longer.py", &(functions(most) + "def one_too_many(): pass\n"));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use codeyard_base::limits::MAX_CALL_ITEMS;
+use codeyard_engine::limits::MAX_CALL_ITEMS;
 use serde_json::{Value, json};
 
 use crate::fake_server::*;

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use codeyard_base::limits::LATE_SERVER_MS;
+use codeyard_engine::limits::LATE_SERVER_MS;
 use codeyard_gateway::service::Reply;
 use serde_json::{Value, json};
 

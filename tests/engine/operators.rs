@@ -101,7 +101,7 @@ fn of_two_puts_both_are_whole_and_conditions_let_only_one_through() {
         assert_eq!(both.1.unwrap(), Err(PutError::Condition(Some(first.revision.clone()))));
         assert_eq!(put(&control, one.clone()).await, PutChange::Unchanged);
         let mut tighter = one.clone();
-        tighter.limits = Some(codeyard_base::limits::Limits { max_page_size: 7, ..Default::default() });
+        tighter.limits = Some(codeyard_model::limits::Limits { max_page_size: 7, ..Default::default() });
         let at = |revision: &str| Condition::Revision(vec![revision.to_owned()]);
         let tuned = control.put(tighter.clone(), at(&first.revision)).await.unwrap().unwrap();
         assert_eq!(tuned.change, PutChange::Retuned);

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use codeyard_base::limits;
 use codeyard_lsp::capabilities::{SyncKind, WatchPattern};
 use codeyard_lsp::events::{CloseReason, Event};
+use codeyard_lsp::limits;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

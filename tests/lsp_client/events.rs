@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use codeyard_base::limits;
 use codeyard_lsp::events::{CloseReason, Event};
+use codeyard_lsp::limits;
 use serde_json::{Value, json};
 
 use crate::fake_server::*;

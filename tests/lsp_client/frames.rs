@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_base::limits;
 use codeyard_lsp::events::{CloseReason, Event};
 use codeyard_lsp::frame::{FrameBudget, FrameError};
+use codeyard_lsp::limits;
 use codeyard_lsp::pending::RequestError;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;

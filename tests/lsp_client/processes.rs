@@ -10,10 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use codeyard_base::{clock::Instant, limits};
+use codeyard_base::clock::Instant;
 use codeyard_process::environment::allowed_environment;
 use codeyard_process::launch::{Connection, Exit, LaunchError, LaunchSpec, Launcher, Process};
 use codeyard_process::ledger::{Ledger, Swept, sweep};
+use codeyard_process::limits;
 use codeyard_process::spawn::ProcessLauncher;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

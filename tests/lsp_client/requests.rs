@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use codeyard_base::limits;
 use codeyard_lsp::events::CloseReason;
 use codeyard_lsp::frame::FrameError;
+use codeyard_lsp::limits;
 use codeyard_lsp::pending::RequestError;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -20,7 +20,7 @@ const ATTEMPTS: usize = 100;
 /// Names that are asked for, of each package.
 const NAMES: usize = 60;
 /// Symbols of one answer that are confirmed.
-const MOST: usize = codeyard_base::limits::MAX_CONFIRMED_ROWS;
+const MOST: usize = codeyard_gateway::limits::MAX_CONFIRMED_ROWS;
 
 fn client(yard: &Yard, workspace: &str) -> Mcp {
     Mcp::connect(&yard.address, &format!("/mcp/{workspace}/code"), Some(&yard.token))

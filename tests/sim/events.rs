@@ -265,9 +265,9 @@ impl World {
                 timeout_ms: 2_000,
                 page_cap: 200,
                 list_cap: 200,
-                snapshot_bytes: codeyard_base::limits::MAX_SNAPSHOT_BYTES,
-                snapshots_bytes: codeyard_base::limits::MAX_SNAPSHOTS_TOTAL_BYTES,
-                response_bytes: codeyard_base::limits::MAX_RESPONSE_BYTES,
+                snapshot_bytes: codeyard_model::limits::MAX_SNAPSHOT_BYTES,
+                snapshots_bytes: codeyard_model::limits::MAX_SNAPSHOTS_TOTAL_BYTES,
+                response_bytes: codeyard_model::limits::MAX_RESPONSE_BYTES,
                 ..stage.profile.clone()
             };
             stage.profile = roomy.clone();

@@ -1,7 +1,7 @@
 //! What kind of world a seed makes: how its servers report, how often they fail, how tight the limits are.
 
-use codeyard_base::limits;
 use codeyard_config::{Config, Sweep};
+use codeyard_model::limits;
 
 use crate::dice::Dice;
 

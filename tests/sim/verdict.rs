@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use codeyard_base::limits;
 use codeyard_gateway::service::Reply;
 use codeyard_model::error::ErrorCode;
+use codeyard_model::limits;
 use serde_json::Value;
 
 use crate::call::{Bad, Call, Chain, Done, Page, entries, error_in, error_of, offset_of};
@@ -45,7 +45,7 @@ pub(crate) fn judge(stage: &mut Stage, call: &Call, done: &Done, known: Known) -
         Reply::Result(bytes) | Reply::Refusal { result: bytes, .. } => bytes.clone(),
         Reply::Error { data, .. } => data.clone().unwrap_or_default(),
     };
-    if bytes.len() > call.limits.response_bytes - limits::RESPONSE_ENVELOPE_BYTES {
+    if bytes.len() > call.limits.response_bytes - codeyard_gateway::limits::RESPONSE_ENVELOPE_BYTES {
         stage.wrong(format!("call {} was answered with {} bytes", call.number, bytes.len()));
     }
     outside(stage, call, &String::from_utf8_lossy(&bytes));

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codeyard_base::ids::WorkspaceName;
-use codeyard_base::limits;
 use codeyard_config::{Config, Prewarm, WorkspaceConfig};
 use codeyard_engine::programs::Programs;
 use codeyard_engine::start::{Engine, EngineParts};
@@ -18,6 +17,7 @@ use codeyard_files::watch::Watcher;
 use codeyard_gateway::router::Gateway;
 use codeyard_gateway::service::Service;
 use codeyard_lsp::frame::FrameBudget;
+use codeyard_lsp::limits;
 use codeyard_state::store::StateDir;
 use codeyard_telemetry::Telemetry;
 use parking_lot::Mutex;
@@ -339,7 +339,7 @@ impl World {
         for handle in engine.directory().all() {
             let own =
                 self.calls.iter().filter(|call| call.places.as_ref().is_some_and(|of| Arc::ptr_eq(of, &handle.places)));
-            let held = limits::MAX_CALLS_PER_WORKSPACE - handle.places.available_permits();
+            let held = codeyard_engine::limits::MAX_CALLS_PER_WORKSPACE - handle.places.available_permits();
             let quiet = self.restless.elapsed() >= Duration::from_millis(1);
             let own = own.count();
             if held > own && quiet && !handle.places.is_closed() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_base::limits::Limits;
+use codeyard_model::limits::Limits;
 use codeyard_server::transport::attach::{Hello, Resolve, VERSION, attach, listen, pipe, serve_attach};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};

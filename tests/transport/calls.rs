@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codeyard_base::limits::MAX_RESPONSE_BYTES;
+use codeyard_model::limits::MAX_RESPONSE_BYTES;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_base::limits::{MAX_QUESTIONS, PERMISSION_WAIT_MS};
 use codeyard_config::PermissionRule;
+use codeyard_gateway::limits::{MAX_QUESTIONS, PERMISSION_WAIT_MS};
 use codeyard_gateway::permission::Permissions;
 use codeyard_state::auth::PermissionStore;
 use serde_json::{Value, json};

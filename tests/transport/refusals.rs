@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codeyard_base::limits::MAX_REQUEST_BYTES;
+use codeyard_model::limits::MAX_REQUEST_BYTES;
 use codeyard_server::transport::http::refusal::Refusal;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_base::limits::Limits;
+use codeyard_model::limits::Limits;
 use codeyard_server::transport::stdio::serve_stdio;
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, PingRequest, ServerResult};
 use rmcp::service::{PeerRequestOptions, RoleClient, RunningService};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_base::limits::{Limits, MAX_REQUEST_BYTES, MAX_STDIO_IN_FLIGHT};
+use codeyard_model::limits::{Limits, MAX_REQUEST_BYTES};
+use codeyard_server::limits::MAX_STDIO_IN_FLIGHT;
 use codeyard_server::transport::stdio::serve_stdio;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};

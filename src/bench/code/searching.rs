@@ -13,10 +13,10 @@ use crate::report::{Report, Target};
 use crate::stats::median;
 use crate::{Bench, figure};
 use codeyard_base::clock::Instant;
-use codeyard_base::limits::MAX_PAGE_SIZE;
 use codeyard_cli::Failure;
 use codeyard_index::Project;
 use codeyard_model::code::{CaseRule, FreshnessPolicy, SearchMode, SearchQuery, Shape};
+use codeyard_model::limits::MAX_PAGE_SIZE;
 
 /// How often each side is asked.
 const ROUNDS: usize = 7;

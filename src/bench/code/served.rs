@@ -16,8 +16,8 @@ use crate::served::{Client, Served};
 use crate::stats::{median, mib};
 use crate::{Bench, figure};
 use codeyard_base::clock::Instant;
-use codeyard_base::limits::MAX_PAGE_SIZE;
 use codeyard_cli::Failure;
+use codeyard_model::limits::MAX_PAGE_SIZE;
 
 /// How often each question is asked.
 const ROUNDS: usize = 5;

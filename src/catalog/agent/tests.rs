@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::{CatalogId, Reply};
-use codeyard_base::limits::{MAX_OUTPUT_CHARS, MAX_RESPONSE_BYTES};
 use codeyard_canon::testing::file;
 use codeyard_model::answer::{Answer, Notes};
 use codeyard_model::error::{ErrorCode, Phase, ToolError};
@@ -11,6 +10,7 @@ use codeyard_model::found::{
     CallItem, Found, IncomingCall, Markup, MarkupHover, NamedSymbol, OutgoingCall, OutlineEntry,
 };
 use codeyard_model::hover::MarkupKind;
+use codeyard_model::limits::{MAX_OUTPUT_CHARS, MAX_RESPONSE_BYTES};
 use codeyard_model::operation::Operation;
 use codeyard_model::position::{Location, Range};
 use codeyard_paging::{CanonicalResult, LspResult, Snapshot, page};

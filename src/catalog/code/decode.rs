@@ -7,14 +7,13 @@ use serde_json::value::RawValue;
 
 use crate::arguments::Arguments;
 use crate::dialect::unknown_tool;
-use codeyard_base::limits::{
-    DEFAULT_CODE_ROWS, MAX_CODE_CONTEXT_LINES, MAX_CODE_GLOBS, MAX_CODE_ROWS, MAX_CODE_TEXT_CHARS,
-};
+use crate::limits::{MAX_CODE_CONTEXT_LINES, MAX_CODE_GLOBS, MAX_CODE_ROWS, MAX_CODE_TEXT_CHARS};
 use codeyard_model::code::{
     CaseRule, CodeQuery, Depth, DetailLevel, ExplainLevel, FreshnessPolicy, LocateBy, LocateQuery, OutlineQuery,
     SearchMode, SearchQuery, Shape, SymbolKind, tools,
 };
 use codeyard_model::error::ToolError;
+use codeyard_model::limits::DEFAULT_CODE_ROWS;
 
 /// What `search_code` takes beside [`SHAPE`].
 const SEARCH: &[&str] = &["query", "mode", "case", "word", "paths", "context_lines", "offset"];

@@ -10,14 +10,15 @@ use serde_json::value::RawValue;
 
 use crate::Reply;
 use crate::dialect::error_reply;
+use crate::limits::{MAX_ERROR_DATA_BYTES, MAX_ERROR_MESSAGE_CHARS};
 use codeyard_base::budget::to_json_bounded;
-use codeyard_base::limits::{MAX_CODE_PAYLOAD_BYTES, MAX_ERROR_DATA_BYTES, MAX_ERROR_MESSAGE_CHARS};
 use codeyard_model::answer::Answer;
 use codeyard_model::code::{
     CodeAnswer, Completeness, Depth, DetailLevel, Health, Metadata, NextAction, Outline, OutlineSymbol, Refusal,
     ResultType, Row, Rows, Status,
 };
 use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::limits::MAX_CODE_PAYLOAD_BYTES;
 
 use super::fit::{Room, longest};
 use super::shape::{self, ActionShape, MetadataShape};

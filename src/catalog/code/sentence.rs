@@ -68,7 +68,7 @@ fn late(error: &ToolError) -> String {
 }
 
 fn again_in(error: &ToolError) -> u64 {
-    error.details.get("retryAfterMs").and_then(Value::as_u64).unwrap_or(codeyard_base::limits::RETRY_AFTER_MS)
+    error.details.get("retryAfterMs").and_then(Value::as_u64).unwrap_or(codeyard_model::limits::RETRY_AFTER_MS)
 }
 
 /// With a capital and a full stop.

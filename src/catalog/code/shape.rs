@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use codeyard_base::limits::MAX_OUTLINE_LEVELS;
+use crate::limits::MAX_OUTLINE_LEVELS;
 use codeyard_model::code::{
     Depth, DetailLevel, ExplainLevel, Metadata, NextAction, Outline, OutlineSymbol, Reasons, Related, ResultType, Row,
 };

@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
+use crate::limits::MAX_OUTLINE_LEVELS;
 use crate::{Catalog, CatalogId, Reply};
-use codeyard_base::limits::{MAX_CODE_PAYLOAD_BYTES, MAX_OUTLINE_LEVELS, MAX_RESPONSE_BYTES};
 use codeyard_model::answer::{Answer, List, Notes};
 use codeyard_model::code::*;
 use codeyard_model::error::{ErrorCode, Phase, ToolError};
+use codeyard_model::limits::{MAX_CODE_PAYLOAD_BYTES, MAX_RESPONSE_BYTES};
 
 fn catalog() -> &'static dyn Catalog {
     CatalogId::Code.catalog()

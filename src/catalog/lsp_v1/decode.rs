@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 
 use crate::arguments::Arguments;
 use crate::dialect::unknown_tool;
-use codeyard_base::limits::DEFAULT_PAGE_SIZE;
 use codeyard_model::error::ToolError;
+use codeyard_model::limits::DEFAULT_PAGE_SIZE;
 use codeyard_model::position::Position;
 use codeyard_model::query::{PageRequest, Query};
 

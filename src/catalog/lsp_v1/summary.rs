@@ -3,8 +3,8 @@
 //!
 //! Invariant: a summary depends on the answer alone, names no path, and stays short.
 
-use codeyard_base::limits::MAX_PROVIDERS_NAMED;
 use codeyard_model::answer::Notes;
+use codeyard_model::limits::MAX_PROVIDERS_NAMED;
 
 /// What a list holds, in the singular and the plural.
 #[derive(Clone, Copy)]

@@ -4,12 +4,12 @@
 use serde_json::{Value, json};
 
 use crate::{CatalogId, CatalogSet, Reply};
-use codeyard_base::limits::MAX_RESPONSE_BYTES;
 use codeyard_canon::testing::{FakeGate, file};
 use codeyard_model::answer::{Answer, Coverage, Notes};
 use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::hover::{Hover, HoverFragment, MarkupKind};
+use codeyard_model::limits::MAX_RESPONSE_BYTES;
 use codeyard_model::position::{Range, RawLocation};
 use codeyard_model::symbol::{RawDocumentSymbol, RawWorkspaceSymbol};
 use codeyard_paging::{CanonicalResult, Snapshot, page};

@@ -3,12 +3,12 @@
 use super::{as_json, open, refused, sync};
 use crate::args::{OutlineArgs, SearchArgs};
 use crate::{Failure, output};
-use codeyard_base::limits::MAX_PAGE_SIZE;
 use codeyard_index::Project;
 use codeyard_model::code::{
     CaseRule, CodeAnswer, Completeness, Depth, DetailLevel, ExplainLevel, FreshnessPolicy, OutlineQuery, OutlineSymbol,
     Row, Rows, SearchMode, SearchQuery, Shape,
 };
+use codeyard_model::limits::MAX_PAGE_SIZE;
 
 /// Brings the index up to date, unless a ref is asked about or it is to be asked as it is.
 fn prepare(project: &Project, reference: Option<&str>, no_sync: bool) -> Result<(), Failure> {

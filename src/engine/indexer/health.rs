@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Indexed, Indexes};
 use crate::census::IndexSize;
-use codeyard_base::limits::LARGE_SYNC_FILES;
+use crate::limits::LARGE_SYNC_FILES;
 use codeyard_index::Project;
 use codeyard_index::project::grammars;
 use codeyard_model::code::{

@@ -22,9 +22,9 @@ use parking_lot::Mutex;
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use crate::census::{IndexSize, WorkspaceCell};
+use crate::limits;
 use crate::workspace_setup::IndexPolicy;
 use codeyard_base::clock::Instant;
-use codeyard_base::limits;
 use codeyard_index::Project;
 use codeyard_model::code::{ActiveJob, JobMode, JobStatus, Prewarm};
 use codeyard_state::store::{INDEX, Warmset};

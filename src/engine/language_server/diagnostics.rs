@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use crate::limits;
 use codeyard_base::clock::Instant;
-use codeyard_base::limits;
 use codeyard_model::diagnostic::{Diagnostic, RawDiagnostic, RawFileDiagnostics};
 use codeyard_model::uri::CanonicalUri;
 

@@ -15,13 +15,13 @@ use tokio::sync::Semaphore;
 use super::{DrainAll, Running, Supervisor};
 use crate::census::WorkspaceState;
 use crate::directory::WorkspaceHandle;
+use crate::limits;
 use crate::workspace::{Drain, StoppedServer};
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::WorkspaceName;
-use codeyard_base::limits;
 
 /// How long calls in flight have when their workspace is removed.
-const DRAIN_CALLS: Duration = Duration::from_millis(limits::REQUEST_TIMEOUT_MS + 500);
+const DRAIN_CALLS: Duration = Duration::from_millis(codeyard_model::limits::REQUEST_TIMEOUT_MS + 500);
 
 /// How a workspace left.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -27,7 +27,7 @@ use crate::server_context::ServerTimes;
 use crate::workspace::{Retune, Warm, WarmIndex, Workspace};
 use crate::workspace_setup::{IndexPolicy, Policy, Servers, Shared, WorkspaceSetup};
 use codeyard_base::ids::WorkspaceName;
-use codeyard_base::limits;
+use codeyard_config::limits;
 use codeyard_config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig};
 use codeyard_files::gate::Gate;
 use codeyard_lsp::registry::Registry;

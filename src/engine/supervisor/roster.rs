@@ -11,9 +11,9 @@ use actix::prelude::*;
 use super::{Departing, Leaving, Supervisor};
 use crate::directory::WorkspaceHandle;
 use crate::kinds;
+use crate::limits::MAX_WORKSPACES_LEAVING;
 use codeyard_base::digest::sha256hex;
 use codeyard_base::ids::WorkspaceName;
-use codeyard_base::limits::MAX_WORKSPACES_LEAVING;
 use codeyard_config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig};
 use codeyard_files::gate::Gate;
 

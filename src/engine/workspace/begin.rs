@@ -119,7 +119,7 @@ impl Workspace {
         );
         match query {
             Query::WorkspaceDiagnostics { .. } if self.is_sweeping() => {
-                error.with("reason", "sweep").with("retryAfterMs", codeyard_base::limits::RETRY_AFTER_MS)
+                error.with("reason", "sweep").with("retryAfterMs", codeyard_model::limits::RETRY_AFTER_MS)
             }
             _ => error,
         }

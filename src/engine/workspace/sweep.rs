@@ -18,8 +18,8 @@ use crate::question::{DocumentInput, Question};
 use codeyard_base::blocking;
 use codeyard_base::digest::sha256;
 use codeyard_base::ids::{LanguageId, ServerKind};
-use codeyard_base::limits;
 use codeyard_config::Sweep as Reach;
+use codeyard_files::limits;
 use codeyard_lsp::text::Document;
 use codeyard_telemetry::Asker;
 
@@ -139,7 +139,7 @@ async fn sweep_one(setup: Arc<WorkspaceSetup>, provider: Provider, path: PathBuf
 fn open(setup: &WorkspaceSetup, path: &Path) -> Option<DocumentInput> {
     let language = LanguageId::new(setup.servers.index.language_of(path)?);
     let uri = setup.gate.of_path(path).ok()?;
-    let (bytes, _) = setup.gate.read(&uri, limits::MAX_DOCUMENT_BYTES).ok()?;
+    let (bytes, _) = setup.gate.read(&uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES).ok()?;
     let hash = sha256(&bytes);
     let document = Arc::new(Document::new(String::from_utf8(bytes).ok()?));
     Some(DocumentInput { source: Arc::new(Source { uri, document, hash, settled: None }), language })

@@ -14,8 +14,9 @@ use super::stamp::FileStamp;
 use super::text::{self, Malformed, Named};
 use super::visit::{Seen, Visit};
 use super::walk::{self, Walked};
-use codeyard_base::limits::{MAX_GATE_RETRIES, MAX_PATH_BYTES, MAX_ROOTS};
+use crate::limits::{MAX_GATE_RETRIES, MAX_PATH_BYTES};
 use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::limits::MAX_ROOTS;
 use codeyard_model::roots::RootSet;
 use codeyard_model::uri::CanonicalUri;
 

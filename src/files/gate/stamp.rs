@@ -4,7 +4,7 @@
 
 use rustix::fs::Stat;
 
-use codeyard_base::limits::FRESH_STAMP_MS;
+use crate::limits::FRESH_STAMP_MS;
 
 /// Size, times and identity of a file at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -251,7 +251,7 @@ fn roots_that_cannot_be() {
     assert!(matches!(open("w/a/src/x.py"), Err(GateError::NotADirectory { .. })));
     std::fs::create_dir(tree.path("w/back\\slash")).unwrap();
     assert!(matches!(open("w/back\\slash"), Err(GateError::Unnameable { .. })));
-    let many = vec![tree.path("w/a"); codeyard_base::limits::MAX_ROOTS + 1];
+    let many = vec![tree.path("w/a"); codeyard_model::limits::MAX_ROOTS + 1];
     assert!(matches!(Gate::open(&many, &[]), Err(GateError::TooMany { .. })));
 }
 

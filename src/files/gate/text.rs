@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use codeyard_base::limits::{MAX_PATH_BYTES, MAX_URI_BYTES};
+use crate::limits::{MAX_PATH_BYTES, MAX_URI_BYTES};
 use codeyard_model::uri::percent_decode;
 
 /// A path as it was named: absolute, clean, not yet looked up.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use codeyard_base::limits::MAX_LINKS_FOLLOWED;
+use crate::limits::MAX_LINKS_FOLLOWED;
 
 /// Where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]

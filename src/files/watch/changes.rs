@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use codeyard_base::limits::MAX_PENDING_CHANGES;
+use crate::limits::MAX_PENDING_CHANGES;
 
 /// Everything that changed since the last look.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use super::ignores::{IGNORE_FILES, INDEX_IGNORE_FILE};
+use crate::limits::MAX_GIT_FILE_BYTES;
 use codeyard_base::digest::sha256;
-use codeyard_base::limits::MAX_GIT_FILE_BYTES;
 
 /// `HEAD` as seen at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -18,7 +18,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::git;
-use codeyard_base::limits::MAX_IGNORE_FILE_BYTES;
+use crate::limits::MAX_IGNORE_FILE_BYTES;
 
 /// Files whose change makes a new walk necessary.
 pub(super) const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];

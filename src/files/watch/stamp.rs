@@ -7,8 +7,8 @@ use std::os::unix::fs::MetadataExt;
 
 use rustix::fs::{FileType, Stat};
 
+use crate::limits::FRESH_STAMP_MS;
 use codeyard_base::clock::wall_ns;
-use codeyard_base::limits::FRESH_STAMP_MS;
 
 /// A file as it was at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,8 +21,8 @@ use super::queue::{Happened, WatchId};
 use super::routes::{Role, Route};
 use super::table::{Seen, Table};
 use super::watcher::{Shared, WatchSpec, Watcher};
+use crate::limits::{MAX_WATCH_INBOX, WATCH_BARRIER_MS};
 use codeyard_base::blocking;
-use codeyard_base::limits::{MAX_WATCH_INBOX, WATCH_BARRIER_MS};
 
 const NOT_FOLLOWED_YET: &str = "what only the code index lists is not followed yet";
 

@@ -21,7 +21,7 @@ use super::ignores::{Rules, site_packages};
 use super::queue::{AddError, WatchId};
 use super::routes::Role;
 use super::stamp::{Known, Stamp};
-use codeyard_base::limits::{MAX_WATCHED_FILES, MAX_WATCHED_IGNORED_DIRS, MAX_WATCHED_INDEXED_DIRS};
+use crate::limits::{MAX_WATCHED_FILES, MAX_WATCHED_IGNORED_DIRS, MAX_WATCHED_INDEXED_DIRS};
 
 const TOO_MANY_FILES: &str = "more files than the watcher follows; exclude generated folders with an ignore file";
 const TOO_MANY_IGNORED: &str =

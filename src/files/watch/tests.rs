@@ -458,7 +458,7 @@ async fn an_inbox_that_nobody_empties_stays_bounded() {
     let place = Place::new();
     let subscription = place.subscribe();
     let route = routes::Route { subscription: 1, dir: place.root.clone().into(), role: routes::Role::Files };
-    for index in 0..=codeyard_base::limits::MAX_WATCH_INBOX {
+    for index in 0..=crate::limits::MAX_WATCH_INBOX {
         let name = index.to_string();
         subscription.subscriber.deliver(&route, Some(Path::new(&name)), queue::Happened::Replaced);
     }

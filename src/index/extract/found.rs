@@ -6,7 +6,7 @@ use tree_sitter::{Node, QueryMatch};
 
 use super::grammar::{Action, Compiled, Heart};
 use crate::facts::Role;
-use codeyard_base::limits::{MAX_FILE_REFERENCES, MAX_FILE_SYMBOLS};
+use crate::limits::{MAX_FILE_REFERENCES, MAX_FILE_SYMBOLS};
 use codeyard_model::code::SymbolKind;
 
 /// A part of the source, in bytes.

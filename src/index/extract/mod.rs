@@ -30,7 +30,7 @@ use tree_sitter::{ParseOptions, Parser, QueryCursor, StreamingIterator, Tree};
 
 use super::facts::Facts;
 use super::language::Language;
-use codeyard_base::limits::{MAX_PARSED_BYTES, PARSE_BYTES_PER_STEP, PARSE_STEPS};
+use crate::limits::{MAX_PARSED_BYTES, PARSE_BYTES_PER_STEP, PARSE_STEPS};
 use found::Finds;
 use grammar::Compiled;
 

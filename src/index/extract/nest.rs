@@ -12,7 +12,7 @@ use super::text::{self, Columns};
 use super::visible::{self, Around};
 use crate::facts::{Facts, Reference, Symbol};
 use crate::language::Language;
-use codeyard_base::limits::{MAX_FILE_KEYS, MAX_KEY_DEPTH};
+use crate::limits::{MAX_FILE_KEYS, MAX_KEY_DEPTH};
 use codeyard_model::code::{SymbolKind, Visibility};
 
 /// Comments in a row that are looked at for one symbol.

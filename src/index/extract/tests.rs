@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::facts::{MAX_DOC, MAX_SIGNATURE, Reference, Role};
-use codeyard_base::limits::{MAX_FILE_KEYS, MAX_KEY_DEPTH};
+use crate::limits::{MAX_FILE_KEYS, MAX_KEY_DEPTH};
 use codeyard_model::code::{SymbolKind, Visibility};
 
 fn samples() -> PathBuf {

@@ -11,12 +11,13 @@ use parking_lot::Mutex;
 use super::{JobError, Phase, Work};
 use crate::classify;
 use crate::language::Language;
+use crate::limits::MAX_LOOSE_CONTENTS;
 use crate::manifest::ContentNo;
 use crate::store::{Blob, ContentKey, Held, LeftOut, Listed, NewContent, Origin, Store};
 use crate::text::{self, SegmentWriter};
 use codeyard_base::digest::sha256;
-use codeyard_base::limits::{FRESH_STAMP_MS, MAX_LOOSE_CONTENTS};
 use codeyard_files::gate::{Beneath, Unread};
+use codeyard_files::limits::FRESH_STAMP_MS;
 use codeyard_git::{BlobReader, Git};
 
 /// A file that is to be in the manifest.

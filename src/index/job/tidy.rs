@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{JobError, Work};
+use crate::limits::{MAX_LOOSE_CONTENTS, MAX_SEGMENTS};
 use crate::manifest::ContentNo;
 use crate::repository::Repository;
 use crate::store::{Held, LIVE, ManifestHead, SegmentRow, Store};
 use crate::text;
-use codeyard_base::limits::{MAX_LOOSE_CONTENTS, MAX_SEGMENTS};
 use codeyard_git::Git;
 
 /// What was given back.

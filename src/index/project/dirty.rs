@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use parking_lot::Mutex;
 
-use codeyard_base::limits::MAX_PENDING_CHANGES;
+use codeyard_files::limits::MAX_PENDING_CHANGES;
 
 /// See the module.
 #[derive(Debug, Default)]

@@ -18,13 +18,13 @@ use crate::manifest::{Entry, PathClass};
 use crate::scan;
 use crate::store::{LIVE, Origin, StoreError};
 use crate::text::{Ask, Found, FoundLine, Narrowed, Options, Pattern, Read, Searched, Source, Why, search};
-use codeyard_base::limits::MAX_SEARCHED_FILE_BYTES;
 use codeyard_files::gate::{Beneath, Nearby, Unread};
 use codeyard_git::BlobReader;
 use codeyard_model::code::{
     Asked, CodeQuery, Completeness, DetailLevel, Metadata, NextAction, Refusal, ResultType, Row, Rows, SearchMode,
     SearchQuery, tools,
 };
+use codeyard_model::limits::MAX_SEARCHED_FILE_BYTES;
 
 impl Project {
     /// The rows of lines that match.

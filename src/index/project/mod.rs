@@ -37,8 +37,8 @@ use super::job::{JobError, Progress, Stop};
 use super::ranked::RankError;
 use super::repository::{OpenError, Reader, Repository};
 use super::store::{LIVE, ManifestHead, ManifestKey, StoreError};
+use crate::limits::MAX_CACHED_VIEWS;
 use codeyard_base::digest::sha256hex;
-use codeyard_base::limits::MAX_CACHED_VIEWS;
 use codeyard_git::{Git, Head};
 use codeyard_model::code::{
     CodeError, Completeness, Freshness, FreshnessPolicy, Indexing, InterruptedJob, Metadata, Refusal, Schema,

@@ -11,10 +11,10 @@ use super::sources::Sources;
 use super::view::View;
 use super::{Here, Project};
 use crate::facts::{Facts, Role, Symbol};
+use crate::limits::{MAX_CACHED_FACTS, MAX_PREVIEW_BYTES, MAX_PREVIEW_LINES, MAX_RELATED};
 use crate::manifest::{ContentNo, Entry};
 use crate::ranked::{Hit, RankedAsk};
 use crate::store::{Folded, StoreError};
-use codeyard_base::limits::{MAX_CACHED_FACTS, MAX_PREVIEW_BYTES, MAX_PREVIEW_LINES, MAX_RELATED};
 use codeyard_model::code::{DetailLevel, Related, ResultType, Row, SymbolKind, Weights};
 
 /// Facts that were unpacked lately, by the index's incarnation and the content.

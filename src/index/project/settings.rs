@@ -33,7 +33,7 @@ impl Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        use codeyard_base::limits::{MAX_PARSED_FILE_BYTES, MAX_SEARCHED_FILE_BYTES};
+        use codeyard_model::limits::{MAX_PARSED_FILE_BYTES, MAX_SEARCHED_FILE_BYTES};
         let threads = std::thread::available_parallelism().map_or(2, usize::from).min(8);
         Self::new(threads, MAX_SEARCHED_FILE_BYTES, MAX_PARSED_FILE_BYTES)
     }

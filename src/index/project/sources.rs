@@ -8,9 +8,9 @@ use super::view::View;
 use crate::manifest::Entry;
 use crate::store::Origin;
 use crate::text;
-use codeyard_base::limits::MAX_SEARCHED_FILE_BYTES;
 use codeyard_files::gate::Beneath;
 use codeyard_git::BlobReader;
+use codeyard_model::limits::MAX_SEARCHED_FILE_BYTES;
 
 /// See the module. Of one question and one thread.
 pub(super) struct Sources<'s> {

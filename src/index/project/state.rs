@@ -2,10 +2,10 @@
 
 use super::{Project, broken};
 use crate::job::{self, JobError, Swept};
+use crate::limits::MAX_RECENT_JOBS;
 use crate::store::{Held, Job, LIVE, Listed, ManifestHead, StoreError};
 use crate::{SCHEMA_VERSION, language};
 use codeyard_base::clock::utc;
-use codeyard_base::limits::MAX_RECENT_JOBS;
 use codeyard_model::code::{
     Completeness, Freshness, Indexing, InterruptedJob, JobRecord, JobStatus, Metadata, ProjectHealth, Refusal, Schema,
     StartupCheck, Status,

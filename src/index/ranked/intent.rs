@@ -7,7 +7,7 @@
 //!   words, or a sentence with its full stop.
 //! - *natural_language*: everything else.
 
-use codeyard_base::limits::{MAX_RANKED_QUALIFIERS, MAX_RANKED_WORDS};
+use crate::limits::{MAX_RANKED_QUALIFIERS, MAX_RANKED_WORDS};
 use codeyard_model::code::{Intent, SymbolKind};
 
 use super::words::{is_empty_word, squeeze, words};

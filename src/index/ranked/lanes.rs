@@ -11,7 +11,7 @@ use tantivy::postings::{SegmentPostings, TermInfo};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term};
 
-use codeyard_base::limits::{MAX_RANKED_EXPANSIONS, MAX_RANKED_POSTINGS};
+use crate::limits::{MAX_RANKED_EXPANSIONS, MAX_RANKED_POSTINGS};
 use codeyard_model::code::Intent;
 
 use super::intent::Asked;

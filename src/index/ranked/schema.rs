@@ -3,9 +3,9 @@
 use tantivy::TantivyDocument;
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 
+use crate::limits::{MAX_SYMBOL_NAME_BYTES, MAX_SYMBOL_WORDS};
 use crate::project::handles::stable_key;
 use crate::{ContentNo, Facts, Language, Symbol};
-use codeyard_base::limits::{MAX_SYMBOL_NAME_BYTES, MAX_SYMBOL_WORDS};
 use codeyard_model::code::{SymbolKind, Visibility};
 
 use super::words::{cut, is_empty_word, squeeze, words};

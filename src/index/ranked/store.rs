@@ -12,9 +12,9 @@ use tantivy::indexer::{LogMergePolicy, MergePolicy, NoMergePolicy};
 use tantivy::schema::document::TantivyDocument;
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
 
+use crate::limits::{MAX_SYMBOLS_PER_CONTENT, SYMBOL_WRITER_BYTES};
 use crate::store::{StoreError, is_full};
 use crate::{ContentNo, Facts, Language, Manifest};
-use codeyard_base::limits::{MAX_SYMBOLS_PER_CONTENT, SYMBOL_WRITER_BYTES};
 
 use super::schema::{FORMAT, Fields};
 use super::view::View;

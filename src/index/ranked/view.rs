@@ -6,8 +6,8 @@ use tantivy::columnar::ColumnValues;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Searcher, TERMINATED, Term};
 
+use crate::limits::MAX_RANKED_TEXT_BYTES;
 use crate::{ContentNo, Entry, Manifest};
-use codeyard_base::limits::MAX_RANKED_TEXT_BYTES;
 use codeyard_model::code::{Intent, Weights};
 
 use super::factors::Scoring;

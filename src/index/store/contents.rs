@@ -7,8 +7,8 @@ use super::{LeftOut, Store, StoreError, Transaction};
 use crate::codec::{pack, unpack};
 use crate::facts::Facts;
 use crate::language::Language;
+use crate::limits::MAX_PACKED_FACTS_BYTES;
 use crate::manifest::ContentNo;
-use codeyard_base::limits::MAX_PACKED_FACTS_BYTES;
 
 /// What a content is known by: its bytes, and the language they are read as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,7 +3,7 @@
 use rusqlite::{Row, params};
 
 use super::{Store, StoreError, Transaction};
-use codeyard_base::limits::MAX_REMEMBERED_JOBS;
+use crate::limits::MAX_REMEMBERED_JOBS;
 use codeyard_model::code::{JobMode, JobStatus};
 
 /// One job.

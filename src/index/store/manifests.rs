@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::listing::{Listed, decode, encode};
 use super::{Store, StoreError, Transaction};
 use crate::codec::{pack, unpack};
-use codeyard_base::limits::MAX_PACKED_LISTING_BYTES;
+use crate::limits::MAX_PACKED_LISTING_BYTES;
 
 /// Which manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,7 +3,7 @@
 //! Invariant: the matcher and the plan are made from the same words with the same settings, so that they can't disagree.
 
 use super::plan::Plan;
-use codeyard_base::limits::{MAX_PATTERN_BYTES, MAX_REGEX_BYTES, REGEX_CACHE_BYTES};
+use crate::limits::{MAX_PATTERN_BYTES, MAX_REGEX_BYTES, REGEX_CACHE_BYTES};
 use codeyard_model::code::CaseRule;
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ParserBuilder;

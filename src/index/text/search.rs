@@ -9,7 +9,7 @@ use super::parts::line_from;
 use super::pattern::Pattern;
 use super::show;
 use crate::Entry;
-use codeyard_base::limits::KEPT_READ_BUFFER_BYTES;
+use crate::limits::KEPT_READ_BUFFER_BYTES;
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use std::io;

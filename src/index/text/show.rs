@@ -3,7 +3,7 @@
 //! Invariants: texts are UTF-8 and at most [`MAX_SHOWN_LINE_BYTES`] long, cut at a letter; ranges lie inside the text, at letters.
 
 use super::search::{FoundLine, Place};
-use codeyard_base::limits::{MAX_SHOWN_LINE_BYTES, MAX_SHOWN_MATCHES};
+use crate::limits::{MAX_SHOWN_LINE_BYTES, MAX_SHOWN_MATCHES};
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 

@@ -7,7 +7,7 @@ use super::output::{Output, SegmentInfo, beside};
 use super::parts::{Covered, split};
 use super::runs::{Pair, Runs};
 use crate::ContentNo;
-use codeyard_base::limits::TEXT_PAIRS_IN_MEMORY;
+use crate::limits::TEXT_PAIRS_IN_MEMORY;
 use parking_lot::Mutex;
 use std::io;
 use std::path::{Path, PathBuf};

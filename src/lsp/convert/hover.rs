@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use super::ConvertError;
 use super::list;
 use super::object::{Object, Ordered, Text};
-use codeyard_base::limits::MAX_RAW_ITEMS;
 use codeyard_model::hover::{Hover, HoverFragment, MarkupKind};
+use codeyard_model::limits::MAX_RAW_ITEMS;
 
 #[derive(Debug, Deserialize)]
 struct HoverFields {

@@ -265,7 +265,7 @@ fn hovers_with_ranges_without_and_malformed() {
 #[test]
 fn hovers_of_too_many_fragments_are_refused() {
     let of = |count: usize| raw(&format!(r#"{{"contents":[{}"a"]}}"#, r#""a","#.repeat(count - 1)));
-    let most = codeyard_base::limits::MAX_RAW_ITEMS;
+    let most = codeyard_model::limits::MAX_RAW_ITEMS;
     assert_eq!(hover(&of(most)).unwrap().unwrap().contents.len(), most);
     assert_eq!(hover(&of(most + 1)), Err(ConvertError::TooMany { what: "hover" }));
     assert_eq!(hover(&of(most * 10)), Err(ConvertError::TooMany { what: "hover" }));

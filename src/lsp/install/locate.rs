@@ -14,8 +14,8 @@ use std::time::{Duration, SystemTime};
 use globset::Glob;
 
 use super::{Installer, environment, record};
+use crate::limits::{MAX_MARKER_ENTRIES, MAX_PROBES, PROBE_TIMEOUT_MS};
 use crate::registry::{Install, Server};
-use codeyard_base::limits::{MAX_MARKER_ENTRIES, MAX_PROBES, PROBE_TIMEOUT_MS};
 use codeyard_process::run::run;
 
 /// Longest time of a probe.

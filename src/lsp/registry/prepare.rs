@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::Server;
-use codeyard_base::limits::MAX_COPIED_BYTES;
+use crate::limits::MAX_COPIED_BYTES;
 use codeyard_model::uri::encode_path;
 
 /// The folders that placeholders stand for.

@@ -14,7 +14,7 @@ use globset::Glob;
 
 use super::manifests::Ground;
 use super::{RootPick, RootRule};
-use codeyard_base::limits::{MAX_MARKER_BYTES, MAX_MARKER_ENTRIES};
+use crate::limits::{MAX_MARKER_BYTES, MAX_MARKER_ENTRIES};
 
 /// Folders of installed dependencies: they belong to the project that they were installed for, and nothing in them marks one.
 const DEPENDENCIES: [&str; 2] = ["node_modules", "site-packages"];

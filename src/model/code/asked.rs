@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 use super::query::{
     CaseRule, CodeQuery, Depth, DetailLevel, LocateBy, LocateQuery, OutlineQuery, SearchMode, SearchQuery, Shape,
 };
-use codeyard_base::limits::DEFAULT_CODE_ROWS;
+use crate::limits::DEFAULT_CODE_ROWS;
 
 /// What was asked, and how large its answer may be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
     /// The arguments of the call; empty where they aren't known.
     pub arguments: Map<String, Value>,
-    /// The largest payload in bytes, if the configuration asks for less than [`codeyard_base::limits::MAX_CODE_PAYLOAD_BYTES`].
+    /// The largest payload in bytes, if the configuration asks for less than [`crate::limits::MAX_CODE_PAYLOAD_BYTES`].
     pub payload_bytes: Option<usize>,
 }
 

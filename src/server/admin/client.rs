@@ -16,8 +16,8 @@ use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 use super::problem::ProblemDocument;
+use crate::limits::{ADMIN_LOOK_TIMEOUT_MS, ADMIN_REQUEST_TIMEOUT_MS, MAX_ADMIN_ANSWER_BYTES};
 use crate::transport::attach::is_ours;
-use codeyard_base::limits::{ADMIN_LOOK_TIMEOUT_MS, ADMIN_REQUEST_TIMEOUT_MS, MAX_ADMIN_ANSWER_BYTES};
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]

@@ -18,9 +18,10 @@ use tokio::time::timeout;
 use super::api::Api;
 use super::problem::{Kind, Problem};
 use super::routes::{Call, ROUTES, Route};
+use crate::limits::{ADMIN_REQUEST_TIMEOUT_MS, HTTP_BODY_TIMEOUT_MS};
 use crate::transport::http::refusal::Refusal;
 use crate::transport::http::{AllowedHosts, AllowedOrigins, body, media};
-use codeyard_base::limits::{ADMIN_REQUEST_TIMEOUT_MS, HTTP_BODY_TIMEOUT_MS, MAX_REQUEST_BYTES};
+use codeyard_model::limits::MAX_REQUEST_BYTES;
 use codeyard_state::auth::TokenStore;
 
 /// Who may come in.

@@ -16,10 +16,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::api::Api;
 use super::dispatch::{Entrance, router};
+use crate::limits::{ADMIN_HEAD_TIMEOUT_MS, DRAIN_MS, MAX_ADMIN_CONNECTIONS};
 use crate::transport::attach::is_ours;
 use crate::transport::http::ConnectionLimits;
 use crate::transport::http::connection::serve_connection;
-use codeyard_base::limits::{ADMIN_HEAD_TIMEOUT_MS, DRAIN_MS, MAX_ADMIN_CONNECTIONS};
 
 /// Serves operators on the local socket until `shutdown`. Bind it with [`listen`](crate::transport::attach::listen).
 pub async fn serve_local(listener: UnixListener, api: Arc<Api>, shutdown: CancellationToken) {

@@ -19,8 +19,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::lines::{Line, Lines};
 use super::stdio::serve_lines;
-use codeyard_base::limits::{ATTACH_HELLO_TIMEOUT_MS, Limits, MAX_ATTACH_HELLO_BYTES, MAX_ATTACHED};
+use crate::limits::{ATTACH_HELLO_TIMEOUT_MS, MAX_ATTACH_HELLO_BYTES, MAX_ATTACHED};
 use codeyard_gateway::service::{Endpoint, Service};
+use codeyard_model::limits::Limits;
 
 /// The handshake's version. Ends of different versions don't attach.
 pub const VERSION: u32 = 1;

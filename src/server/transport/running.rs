@@ -11,8 +11,8 @@ use futures::future::{AbortRegistration, Abortable, BoxFuture};
 use tokio::time::{Sleep, sleep};
 
 use super::inflight::Ticket;
+use crate::limits::{PROGRESS_AFTER_MS, PROGRESS_INTERVAL_MS};
 use codeyard_base::clock::Instant;
-use codeyard_base::limits::{PROGRESS_AFTER_MS, PROGRESS_INTERVAL_MS};
 use codeyard_gateway::elicit::LineEnd;
 use codeyard_gateway::service::{ProgressFeed, Reply};
 use codeyard_protocol::id::RequestId;

@@ -13,9 +13,9 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::file::{self, Stamp};
+use crate::limits::{MAX_PERMISSION_FILE_BYTES, MAX_PERMISSIONS};
 use codeyard_base::clock::wall_ns;
 use codeyard_base::ids::{PrincipalId, WorkspaceName};
-use codeyard_base::limits::{MAX_PERMISSION_FILE_BYTES, MAX_PERMISSIONS};
 
 /// Names that are tried for a damaged file.
 const ASIDE_NAMES: u32 = 1_000;

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{self, Stamp};
 use super::token::{Token, TokenHash};
+use crate::limits::{MAX_TOKEN_FILE_BYTES, MAX_TOKENS, TOKEN_RELOAD_MS};
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::PrincipalId;
-use codeyard_base::limits::{MAX_TOKEN_FILE_BYTES, MAX_TOKENS, TOKEN_RELOAD_MS};
 
 /// The token file's content.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-use codeyard_base::limits::MAX_WARMSET;
+use codeyard_model::limits::MAX_WARMSET;
 
 /// The file in the state directory.
 pub const WARMSET_FILE: &str = "warmset";

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use parking_lot::Mutex;
 
 use super::{Metrics, Observers, Tally};
+use crate::limits;
 use crate::names;
 use crate::names::instruments::{self as known, Instrument};
 use crate::record::{CallRecord, Outcome};
-use codeyard_base::limits;
 use codeyard_model::error::ErrorCode;
 
 /// One of the tallies.

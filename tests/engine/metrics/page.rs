@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use codeyard_base::ids::WorkspaceName;
-use codeyard_base::limits::MAX_SERIES;
 use codeyard_model::error::ErrorCode;
 use codeyard_protocol::error::Fault;
 use codeyard_server::transport::http::refusal::Refusal;
+use codeyard_telemetry::limits::MAX_SERIES;
 use codeyard_telemetry::names::instruments::{self as known, INSTRUMENTS, Instrument, Kind};
 use codeyard_telemetry::{CallRecord, Metrics, Outcome, RequestRecord, RpcOutcome, RpcRecord, TransportKind};
 

@@ -2,7 +2,7 @@
 
 use super::super::FoundLine;
 use super::*;
-use codeyard_base::limits::MAX_SHOWN_LINE_BYTES;
+use crate::limits::MAX_SHOWN_LINE_BYTES;
 
 fn lines(text: &[u8], pattern: &str, context: usize) -> Vec<FoundLine> {
     let files = [("a".to_owned(), text.to_vec())];

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::{Ground, Word, jsonc};
-use codeyard_base::limits::MAX_PROJECT_REFERENCES;
+use crate::limits::MAX_PROJECT_REFERENCES;
 
 const NAME: &str = "tsconfig.json";
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::symlink;
 
 use super::*;
+use crate::limits::MAX_PROJECT_REFERENCES;
 use crate::registry::{Manifest, Registry};
-use codeyard_base::limits::MAX_PROJECT_REFERENCES;
 
 /// Files with texts, and a record of all that was looked at.
 struct Tree {

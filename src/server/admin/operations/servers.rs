@@ -10,8 +10,8 @@ use crate::admin::api::Api;
 use crate::admin::documents::{RestartDocument, ServerDocument, ServerList, StoppedDocument};
 use crate::admin::problem::{Kind, Problem};
 use crate::admin::routes::Call;
+use crate::limits::MAX_LISTED_STDERR_BYTES;
 use codeyard_base::ids::WorkspaceName;
-use codeyard_base::limits::MAX_LISTED_STDERR_BYTES;
 use codeyard_engine::language_server::ServerHealth;
 use codeyard_engine::server_state::ServerState;
 

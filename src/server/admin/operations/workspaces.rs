@@ -15,8 +15,8 @@ use crate::admin::documents::{
 use crate::admin::problem::{Kind, Problem};
 use crate::admin::routes::Call;
 use crate::admin::unique;
+use crate::limits::ADMIN_REMOVAL_WAIT_MS;
 use codeyard_base::ids::WorkspaceName;
-use codeyard_base::limits::ADMIN_REMOVAL_WAIT_MS;
 use codeyard_config::WorkspaceConfig;
 use codeyard_engine::control::Overview;
 use codeyard_engine::indexer::health::IndexHealth;

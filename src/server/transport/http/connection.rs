@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ConnectionLimits;
 use super::socket::Socket;
-use codeyard_base::limits::{MAX_HTTP_HEAD_BYTES, MAX_HTTP_HEADERS};
+use crate::limits::{MAX_HTTP_HEAD_BYTES, MAX_HTTP_HEADERS};
 
 /// Serves one connection to its end, or to `shutdown`: then what is in flight on it ends first.
 pub async fn serve_connection<S, H>(stream: S, handler: H, limits: &ConnectionLimits, shutdown: CancellationToken)

@@ -31,11 +31,12 @@ pub use self::host::{AllowedHosts, AllowedOrigins};
 use self::probes::Probes;
 use self::session::Sessions;
 use self::socket::Socket;
-use codeyard_base::limits::{
-    DRAIN_MS, HTTP_BODY_TIMEOUT_MS, HTTP_HEAD_TIMEOUT_MS, HTTP_WRITE_TIMEOUT_MS, Limits, MAX_HTTP_CONNECTIONS,
+use crate::limits::{
+    DRAIN_MS, HTTP_BODY_TIMEOUT_MS, HTTP_HEAD_TIMEOUT_MS, HTTP_WRITE_TIMEOUT_MS, MAX_HTTP_CONNECTIONS,
     MAX_HTTP_TURNED_AWAY, MAX_SESSIONS,
 };
 use codeyard_gateway::service::Service;
+use codeyard_model::limits::Limits;
 use codeyard_state::auth::TokenStore;
 
 /// Why the server can't serve.

@@ -13,8 +13,8 @@ use parking_lot::RwLock;
 use crate::transport::inflight::InFlight;
 use crate::transport::session_timer::SessionTimer;
 use codeyard_base::base64url;
-use codeyard_base::limits::MAX_CALLS_IN_FLIGHT;
 use codeyard_gateway::elicit::Client;
+use codeyard_gateway::limits::MAX_CALLS_IN_FLIGHT;
 use codeyard_gateway::service::{Principal, TransportKind};
 use codeyard_telemetry::Metrics;
 

@@ -13,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-use codeyard_base::limits::{HTTP_LINGER_BYTES, HTTP_LINGER_MS};
+use crate::limits::{HTTP_LINGER_BYTES, HTTP_LINGER_MS};
 
 /// A connection with a clock on its writes.
 pub struct Socket<S> {

@@ -1,0 +1,100 @@
+//! The limits of this crate: sizes, counts and times that bound what callers, language servers and files can cost.
+
+/// Largest frame from a language server, in bytes.
+pub const MAX_FRAME_BYTES: usize = 32 * 1024 * 1024;
+
+/// All frames being read from all language servers together, in bytes.
+pub const MAX_FRAMES_IN_FLIGHT_BYTES: usize = 48 * 1024 * 1024;
+
+/// Largest header block of a frame, in bytes.
+pub const MAX_FRAME_HEADER_BYTES: usize = 8 * 1024;
+
+/// Messages that may wait to be written to one language server.
+pub const MAX_OUTGOING_QUEUE: usize = 1_024;
+
+/// Requests that may be pending at one language server.
+pub const MAX_PENDING_REQUESTS: usize = 256;
+
+/// Messages that may wait to be written to one language server, in bytes. One message alone may be larger.
+pub const MAX_OUTGOING_QUEUE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Read buffer of one language server, in bytes. Frames that fit into it are not charged to the frames in flight.
+pub const FRAME_BUFFER_BYTES: usize = 64 * 1024;
+
+/// A frame larger than the read buffer must be complete within this many milliseconds of its header.
+pub const FRAME_TIME_LIMIT_MS: u64 = 30_000;
+
+/// A frame waits at most this long, in milliseconds, for other frames in flight to leave it room.
+pub const FRAME_BUDGET_WAIT_MS: u64 = 2_000;
+
+/// Frames of one language server that are no JSON-RPC message, before the connection is closed.
+pub const MAX_MALFORMED_MESSAGES: u64 = 64;
+
+/// Longest id of a language server's request, in bytes.
+pub const MAX_SERVER_REQUEST_ID_BYTES: usize = 256;
+
+/// Kept text of a language server's error message, in bytes.
+pub const MAX_SERVER_ERROR_BYTES: usize = 4 * 1024;
+
+/// Events of one language server that may wait for the engine.
+pub const MAX_EVENT_QUEUE: usize = 4_096;
+
+/// Events of one language server that may wait for the engine, in bytes. One event alone may be larger.
+pub const MAX_EVENT_QUEUE_BYTES: usize = 16 * 1024 * 1024;
+
+/// How long, in milliseconds, reading waits once for a slow consumer of events before events are dropped and counted.
+pub const EVENT_PATIENCE_MS: u64 = 1_000;
+
+/// Items of one `workspace/configuration` request.
+pub const MAX_CONFIGURATION_ITEMS: usize = 1_024;
+
+/// Options of all late registrations of one language server, in bytes.
+pub const MAX_REGISTRATION_BYTES: usize = 8 * 1024 * 1024;
+
+/// Globs of files to watch of one language server.
+pub const MAX_WATCH_PATTERNS: usize = 4_096;
+
+/// Stopping a language server: how long `shutdown` may take, in milliseconds.
+pub const STOP_SHUTDOWN_MS: u64 = 2_000;
+
+/// Stopping a language server: how long it may take to leave after `exit`, in milliseconds.
+pub const STOP_EXIT_MS: u64 = 1_000;
+
+/// Stopping a language server: how long its processes may take to leave after SIGTERM, in milliseconds.
+pub const STOP_TERM_MS: u64 = 2_000;
+
+/// Stopping a language server: how long is waited for its processes to be gone after SIGKILL, in milliseconds.
+pub const STOP_KILL_MS: u64 = 1_000;
+
+/// Largest document handed to a language server, in bytes.
+pub const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
+
+/// Texts of documents kept by one workspace, in bytes.
+pub const MAX_DOCUMENT_TEXTS_BYTES: usize = 64 * 1024 * 1024;
+
+/// Progress tokens followed at one language server.
+pub const MAX_PROGRESS_TOKENS: usize = 1_024;
+
+/// Capabilities a language server may register late.
+pub const MAX_REGISTRATIONS: usize = 1_024;
+
+/// Bytes read of a file that may mark a project root (`Cargo.toml` with `[workspace]`).
+pub const MAX_MARKER_BYTES: u64 = 1024 * 1024;
+
+/// Names read of a folder in which a marker is looked for by glob.
+pub const MAX_MARKER_ENTRIES: usize = 10_000;
+
+/// Configurations of TypeScript that one solution's references are followed to.
+pub const MAX_PROJECT_REFERENCES: usize = 1_000;
+
+/// Largest compile database that is copied to a cache folder, in bytes.
+pub const MAX_COPIED_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Longest time a program may take to say its version, in milliseconds.
+pub const PROBE_TIMEOUT_MS: u64 = 10_000;
+
+/// Programs whose version is remembered.
+pub const MAX_PROBES: usize = 1_024;
+
+/// Longest time the installation of one language server may take, in milliseconds: a build from source takes half an hour.
+pub const INSTALL_TIMEOUT_MS: u64 = 3_600_000;

@@ -1,0 +1,143 @@
+//! The limits that several crates share, and the set of them that a configuration may tighten.
+//!
+//! Invariant: no value of [`Limits`] is weaker than its `*_MAX` constant (contract §5.1); larger values are clamped, never refused.
+
+use serde::{Deserialize, Serialize};
+
+/// Largest request body or stdio line, in bytes (contract §5.1).
+pub const MAX_REQUEST_BYTES: usize = 1_048_576;
+
+/// Largest response body, in bytes (contract §5.1).
+pub const MAX_RESPONSE_BYTES: usize = 524_288;
+
+/// Longest time one tool call may take, in milliseconds (contract §5.1).
+pub const REQUEST_TIMEOUT_MS: u64 = 2_000;
+
+/// Most entries in a list that is not paged (contract §5.1).
+pub const MAX_ITEMS_NONPAGED: usize = 200;
+
+/// Most entries on one page (contract §5.1).
+pub const MAX_PAGE_SIZE: usize = 200;
+
+/// Entries on a page when the call names no size.
+pub const DEFAULT_PAGE_SIZE: usize = 100;
+
+/// Most files with diagnostics in one workspace answer (contract §5.1, §7.7).
+pub const MAX_WORKSPACE_DIAGNOSTICS_ITEMS_TOTAL: usize = 5_000;
+
+/// Most workspace symbols in one answer before paging (contract §5.1).
+pub const MAX_WORKSPACE_SYMBOLS_ITEMS_TOTAL: usize = 20_000;
+
+/// Most references in one answer before paging (contract §5.1).
+pub const MAX_REFERENCES_ITEMS_TOTAL: usize = 20_000;
+
+/// Most raw symbols or locations looked at for a list that is not paged.
+pub const MAX_RAW_ITEMS: usize = 20_000;
+
+/// Most distinct raw entries looked at for a paged list, before the gate sorts out what lies outside.
+pub const MAX_RAW_ITEMS_PAGED: usize = 200_000;
+
+/// Longest text of a page of the tool `lsp`, in code points (decisions §4).
+pub const MAX_OUTPUT_CHARS: usize = 40_000;
+
+/// Largest retained snapshot, in bytes.
+pub const MAX_SNAPSHOT_BYTES: usize = 8 * 1024 * 1024;
+
+/// All retained snapshots of one workspace and tenant, in bytes.
+pub const MAX_SNAPSHOTS_TOTAL_BYTES: usize = 64 * 1024 * 1024;
+
+/// A snapshot is dropped this many seconds after its last use.
+pub const SNAPSHOT_TTL_S: u64 = 600;
+
+/// Providers a summary names; the rest is counted.
+pub const MAX_PROVIDERS_NAMED: usize = 4;
+
+/// Roots (with extra roots) of one workspace.
+pub const MAX_ROOTS: usize = 64;
+
+/// Retry hint, in milliseconds, on an answer that asks to come back.
+pub const RETRY_AFTER_MS: u64 = 500;
+
+/// Unless configured otherwise a file of more bytes isn't searched.
+pub const MAX_SEARCHED_FILE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Unless configured otherwise a file of more bytes isn't parsed; it is searched as text.
+pub const MAX_PARSED_FILE_BYTES: u64 = 2 * 1024 * 1024;
+
+/// Rows of an answer of the catalog `code` when the call names no number (decisions §5).
+pub const DEFAULT_CODE_ROWS: usize = 10;
+
+/// Largest `structuredContent` of the catalog `code`, in bytes; what doesn't fit is left out, and said (decisions §5).
+pub const MAX_CODE_PAYLOAD_BYTES: usize = 64 * 1024;
+
+/// Workspaces that a configuration may have read into memory at the start, and that are remembered as used.
+pub const MAX_WARMSET: usize = 64;
+
+/// The configurable limits of answers. Defaults are the maxima.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Largest request in bytes, at most 1048576.
+    pub max_request_bytes: usize,
+    /// Largest response in bytes, at most 524288.
+    pub max_response_bytes: usize,
+    /// Deadline of a call in milliseconds, at most 2000.
+    pub request_timeout_ms: u64,
+    /// Entries in an unpaged list, at most 200.
+    pub max_items_nonpaged: usize,
+    /// Entries on a page, at most 200.
+    pub max_page_size: usize,
+    /// Files in a workspace's diagnostics, at most 5000.
+    pub max_workspace_diagnostics_items_total: usize,
+    /// Workspace symbols in total, at most 20000.
+    pub max_workspace_symbols_items_total: usize,
+    /// References in total, at most 20000.
+    pub max_references_items_total: usize,
+    /// One retained snapshot in bytes, at most 8388608.
+    pub max_snapshot_bytes: usize,
+    /// All retained snapshots of a workspace in bytes, at most 67108864.
+    pub max_snapshots_total_bytes: usize,
+    /// Life of an unused snapshot in seconds, at most 600.
+    pub snapshot_ttl_s: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_request_bytes: MAX_REQUEST_BYTES,
+            max_response_bytes: MAX_RESPONSE_BYTES,
+            request_timeout_ms: REQUEST_TIMEOUT_MS,
+            max_items_nonpaged: MAX_ITEMS_NONPAGED,
+            max_page_size: MAX_PAGE_SIZE,
+            max_workspace_diagnostics_items_total: MAX_WORKSPACE_DIAGNOSTICS_ITEMS_TOTAL,
+            max_workspace_symbols_items_total: MAX_WORKSPACE_SYMBOLS_ITEMS_TOTAL,
+            max_references_items_total: MAX_REFERENCES_ITEMS_TOTAL,
+            max_snapshot_bytes: MAX_SNAPSHOT_BYTES,
+            max_snapshots_total_bytes: MAX_SNAPSHOTS_TOTAL_BYTES,
+            snapshot_ttl_s: SNAPSHOT_TTL_S,
+        }
+    }
+}
+
+impl Limits {
+    /// The same limits, each lowered to its maximum where it was above (contract §5.1, last note).
+    pub fn clamped(self) -> Self {
+        let mut limits = self.tightest(&Self::default());
+        limits.max_page_size = limits.max_page_size.max(1);
+        limits
+    }
+
+    /// Of each limit the smaller of the two.
+    pub fn tightest(mut self, other: &Self) -> Self {
+        macro_rules! smaller {
+            ($($field:ident),*) => { $(self.$field = self.$field.min(other.$field);)* };
+        }
+        smaller!(max_request_bytes, max_response_bytes, request_timeout_ms, max_items_nonpaged, max_page_size);
+        smaller!(max_workspace_diagnostics_items_total, max_workspace_symbols_items_total, max_references_items_total);
+        smaller!(max_snapshot_bytes, max_snapshots_total_bytes, snapshot_ttl_s);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests;
