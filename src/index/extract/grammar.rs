@@ -109,37 +109,6 @@ impl Compiled {
     }
 }
 
-fn source_of(language: Language) -> Option<(tree_sitter::Language, &'static str)> {
-    macro_rules! row {
-        ($grammar:expr, $($file:literal),+) => {
-            ($grammar.into(), concat!($(include_str!(concat!("../../../config/queries/", $file, ".scm"))),+))
-        };
-    }
-    Some(match language {
-        Language::RUST => row!(tree_sitter_rust::LANGUAGE, "rust"),
-        Language::TYPESCRIPT => row!(tree_sitter_typescript::LANGUAGE_TYPESCRIPT, "typescript", "ecmascript"),
-        Language::TSX => row!(tree_sitter_typescript::LANGUAGE_TSX, "typescript", "ecmascript", "jsx"),
-        Language::JAVASCRIPT => row!(tree_sitter_javascript::LANGUAGE, "javascript", "ecmascript", "jsx"),
-        Language::PYTHON => row!(tree_sitter_python::LANGUAGE, "python"),
-        Language::GO => row!(tree_sitter_go::LANGUAGE, "go"),
-        Language::C => row!(tree_sitter_c::LANGUAGE, "c"),
-        Language::CPP => row!(tree_sitter_cpp::LANGUAGE, "cpp", "c"),
-        Language::JAVA => row!(tree_sitter_java::LANGUAGE, "java"),
-        Language::CSHARP => row!(tree_sitter_c_sharp::LANGUAGE, "csharp"),
-        Language::RUBY => row!(tree_sitter_ruby::LANGUAGE, "ruby"),
-        Language::PHP => row!(tree_sitter_php::LANGUAGE_PHP, "php"),
-        Language::KOTLIN => row!(tree_sitter_kotlin_ng::LANGUAGE, "kotlin"),
-        Language::SWIFT => row!(tree_sitter_swift::LANGUAGE, "swift"),
-        Language::SCALA => row!(tree_sitter_scala::LANGUAGE, "scala"),
-        Language::BASH => row!(tree_sitter_bash::LANGUAGE, "bash"),
-        Language::JSON => row!(tree_sitter_json::LANGUAGE, "json"),
-        Language::YAML => row!(tree_sitter_yaml::LANGUAGE, "yaml"),
-        Language::TOML => row!(tree_sitter_toml_ng::LANGUAGE, "toml"),
-        Language::MARKDOWN => row!(tree_sitter_md::LANGUAGE, "markdown"),
-        _ => return None,
-    })
-}
-
 fn action(capture: &str) -> Result<Action, String> {
     let reference = |role| Ok(Action::Reference(role));
     match capture {
@@ -173,7 +142,7 @@ fn action(capture: &str) -> Result<Action, String> {
 
 /// Compiles a language's query; the error says what is wrong with it.
 pub(super) fn compile(language: Language) -> Result<Compiled, String> {
-    let (grammar, source) = source_of(language).ok_or("there is no grammar")?;
+    let (grammar, source) = codeyard_grammars::grammar(language.name()).ok_or("there is no grammar")?;
     let query = Query::new(&grammar, source).map_err(|error| error.to_string())?;
     let actions = query.capture_names().iter().map(|name| action(name)).collect::<Result<Vec<_>, _>>()?;
     let that_say = |key: &str| {
@@ -193,7 +162,7 @@ static ALL: [OnceLock<Option<Compiled>>; Language::ALL.len()] = [const { OnceLoc
 /// Whether the language can be used, as far as that is known without compiling its query, which may take a tenth of a second.
 pub(super) fn is_available(language: Language) -> bool {
     let known = ALL.get(usize::from(language.number())).and_then(OnceLock::get);
-    known.map_or_else(|| source_of(language).is_some(), Option::is_some)
+    known.map_or_else(|| codeyard_grammars::grammar(language.name()).is_some(), Option::is_some)
 }
 
 /// The language ready for use; `None` if its grammar or its query doesn't load.
