@@ -15,10 +15,10 @@ use codeyard_base::ids::{TenantId, WorkspaceName};
 use codeyard_config::{Config, Prewarm, Sweep};
 use codeyard_files::gate::Gate;
 use codeyard_files::watch::Watcher;
-use codeyard_index::project::settings::Settings;
-use codeyard_lsp::frame::FrameBudget;
-use codeyard_lsp::registry::matching::{LanguageIndex, Selection};
-use codeyard_lsp::registry::{Registry, Server};
+use codeyard_index::project::settings::IndexSettings;
+use codeyard_lsp::client::frame::FrameBudget;
+use codeyard_lsp::registry::{LanguageIndex, ServerSelection};
+use codeyard_lsp::registry::{Registry, ServerSpec};
 use codeyard_model::limits::Limits;
 use codeyard_process::launch::Launcher;
 use codeyard_telemetry::Metrics;
@@ -47,7 +47,7 @@ pub struct Servers {
     /// Languages by file name.
     pub index: LanguageIndex,
     /// Entries by kind, shared.
-    pub by_kind: HashMap<String, Arc<Server>>,
+    pub by_kind: HashMap<String, Arc<ServerSpec>>,
 }
 
 impl Servers {
@@ -59,7 +59,7 @@ impl Servers {
     }
 
     /// Whether this file is of one of the server's languages.
-    pub fn serves(&self, server: &Server, path: &Path) -> bool {
+    pub fn serves(&self, server: &ServerSpec, path: &Path) -> bool {
         self.index.language_of(path).is_some_and(|language| server.languages.iter().any(|own| own == language))
     }
 
@@ -92,7 +92,7 @@ pub struct IndexPolicy {
     /// Whether it is built when it is first asked.
     pub auto: bool,
     /// What its projects are told.
-    pub settings: Settings,
+    pub settings: IndexSettings,
     /// The largest payload of an answer, in bytes.
     pub payload_bytes: usize,
 }
@@ -102,10 +102,10 @@ impl IndexPolicy {
     pub fn of(config: &Config) -> Self {
         let (index, query) = (&config.index, &config.query);
         let threads = match usize::try_from(index.threads) {
-            Ok(0) | Err(_) => Settings::default().threads,
+            Ok(0) | Err(_) => IndexSettings::default().threads,
             Ok(threads) => threads,
         };
-        let mut settings = Settings::new(threads, index.max_file_bytes, index.max_parsed_file_bytes);
+        let mut settings = IndexSettings::new(threads, index.max_file_bytes, index.max_parsed_file_bytes);
         settings.weights = config.ranking;
         settings.freshness = query.freshness_policy.policy();
         settings.explain = config.explain_level();
@@ -126,7 +126,7 @@ pub struct WorkspaceSetup {
     /// What may change later.
     pub policy: Policy,
     /// Which servers were chosen.
-    pub selection: Selection,
+    pub selection: ServerSelection,
     /// Settings by kind, merged over the registry's.
     pub settings: BTreeMap<String, serde_json::Value>,
     /// Environment added for its children.

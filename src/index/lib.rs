@@ -23,19 +23,19 @@ mod lock;
 mod manifest;
 pub mod project;
 pub mod ranked;
-mod repository;
+mod index_dir;
 mod scan;
 mod store;
 mod text;
 
 pub use facts::{Facts, MAX_DOC, MAX_SIGNATURE, Reference, Role, Symbol};
-pub use job::{JobError, JobProgress, Phase, Progress, Published, Stop, Swept};
+pub use job::{JobError, ProgressSnapshot, JobPhase, JobProgress, JobSummary, StopSignal, GcReport};
 pub use language::Language;
-pub use manifest::{ContentNo, Entry, Manifest, PathClass};
+pub use manifest::{ContentNo, ManifestEntry, Manifest, PathClass};
 pub use project::Project;
 
 /// The version that answers show: the layout's and the facts' together.
-pub const SCHEMA_VERSION: u32 = schema_version(store::FORMAT, extract::FEATURES);
+pub const SCHEMA_VERSION: u32 = schema_version(store::FORMAT, extract::EXTRACTOR_VERSION);
 
 const fn schema_version(format: u32, features: u32) -> u32 {
     1_000 * format + features

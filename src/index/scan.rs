@@ -12,16 +12,16 @@ use std::sync::Arc;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use parking_lot::Mutex;
 
-use super::job::Stop;
+use super::job::StopSignal;
 use crate::limits::MAX_INDEXED_FILES;
-use codeyard_files::gate::{Beneath, FileStamp};
+use codeyard_files::gate::{RootReader, FileStamp};
 
 /// The product's own ignore file.
 pub(super) const IGNORE_FILE: &str = ".codeyardignore";
 
 /// One file found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct ScannedFile {
     /// Relative to the root, with `/` between.
     pub path: Box<str>,
     /// What it looks like.
@@ -30,45 +30,45 @@ pub(super) struct Found {
 
 /// What a walk found.
 #[derive(Debug, Default)]
-pub(super) struct Walked {
+pub(super) struct ScanResult {
     /// Ordered by path.
-    pub files: Vec<Found>,
+    pub files: Vec<ScannedFile>,
     /// Files beyond the most that are indexed, or whose paths aren't UTF-8, and folders that may not be read.
-    pub passed_over: usize,
+    pub skipped: usize,
     /// Why not all could be looked at.
-    pub failure: Option<Failure>,
+    pub failure: Option<ScanFailure>,
 }
 
 /// Why a walk didn't see everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(super) enum ScanFailure {
     /// The root itself can't be read.
     Root,
     /// The system fails, for all that is known, for the moment.
-    Below(io::ErrorKind),
+    Io(io::ErrorKind),
 }
 
-impl Walked {
+impl ScanResult {
     /// Notes what a walk met in place of an entry.
-    fn missed(&mut self, error: &ignore::Error) {
+    fn record_error(&mut self, error: &ignore::Error) {
         let kind = error.io_error().map(io::Error::kind);
         match kind {
-            _ if error.depth() == Some(0) => self.failure = Some(Failure::Root),
+            _ if error.depth() == Some(0) => self.failure = Some(ScanFailure::Root),
             // It went meanwhile.
             None | Some(io::ErrorKind::NotFound) => {}
-            Some(io::ErrorKind::PermissionDenied) => self.passed_over += 1,
-            Some(kind) => self.failure = self.failure.or(Some(Failure::Below(kind))),
+            Some(io::ErrorKind::PermissionDenied) => self.skipped += 1,
+            Some(kind) => self.failure = self.failure.or(Some(ScanFailure::Io(kind))),
         }
     }
 }
 
 /// Walks the tree at `root` with so many threads. `None`: it was stopped.
-pub(super) fn walk(root: &Path, threads: usize, stop: &Stop) -> Option<Walked> {
-    let walked = Mutex::new(Walked::default());
+pub(super) fn scan_tree(root: &Path, threads: usize, stop: &StopSignal) -> Option<ScanResult> {
+    let scanned = Mutex::new(ScanResult::default());
     let walker = builder(root).threads(threads).build_parallel();
     walker.run(|| {
-        let beneath = Beneath::open(root);
-        let mut batch = Batch { to: &walked, own: Walked::default() };
+        let beneath = RootReader::open(root);
+        let mut batch = ThreadBatch { to: &scanned, own: ScanResult::default() };
         Box::new(move |entry| {
             if stop.is_set() {
                 return WalkState::Quit;
@@ -76,7 +76,7 @@ pub(super) fn walk(root: &Path, threads: usize, stop: &Stop) -> Option<Walked> {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
-                    batch.own.missed(&error);
+                    batch.own.record_error(&error);
                     return WalkState::Continue;
                 }
             };
@@ -87,10 +87,10 @@ pub(super) fn walk(root: &Path, threads: usize, stop: &Stop) -> Option<Walked> {
             match below.to_str() {
                 Some(path) => {
                     if let Some(stamp) = beneath.glance(below) {
-                        batch.own.files.push(Found { path: path.into(), stamp });
+                        batch.own.files.push(ScannedFile { path: path.into(), stamp });
                     }
                 }
-                None => batch.own.passed_over += 1,
+                None => batch.own.skipped += 1,
             }
             WalkState::Continue
         })
@@ -98,15 +98,15 @@ pub(super) fn walk(root: &Path, threads: usize, stop: &Stop) -> Option<Walked> {
     if stop.is_set() {
         return None;
     }
-    let mut walked = walked.into_inner();
-    walked.files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
-    walked.passed_over += walked.files.len().saturating_sub(MAX_INDEXED_FILES);
-    walked.files.truncate(MAX_INDEXED_FILES);
-    Some(walked)
+    let mut scanned = scanned.into_inner();
+    scanned.files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+    scanned.skipped += scanned.files.len().saturating_sub(MAX_INDEXED_FILES);
+    scanned.files.truncate(MAX_INDEXED_FILES);
+    Some(scanned)
 }
 
 /// Of these paths below `root` those that a walk would find, in order. Only folders on the way to them are read.
-pub(super) fn look(root: &Path, paths: &BTreeSet<String>, stop: &Stop) -> Option<Walked> {
+pub(super) fn scan_paths(root: &Path, paths: &BTreeSet<String>, stop: &StopSignal) -> Option<ScanResult> {
     let wanted = Arc::new(paths.clone());
     let (top, on_the_way) = (root.to_owned(), wanted.clone());
     let mut builder = builder(root);
@@ -116,8 +116,8 @@ pub(super) fn look(root: &Path, paths: &BTreeSet<String>, stop: &Stop) -> Option
         below.is_empty()
             || is_entered(entry) && (on_the_way.contains(below) || is_folder && leads_to(&on_the_way, below))
     });
-    let beneath = Beneath::open(root);
-    let mut walked = Walked::default();
+    let beneath = RootReader::open(root);
+    let mut scanned = ScanResult::default();
     for entry in builder.build() {
         if stop.is_set() {
             return None;
@@ -125,7 +125,7 @@ pub(super) fn look(root: &Path, paths: &BTreeSet<String>, stop: &Stop) -> Option
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
-                walked.missed(&error);
+                scanned.record_error(&error);
                 continue;
             }
         };
@@ -133,11 +133,11 @@ pub(super) fn look(root: &Path, paths: &BTreeSet<String>, stop: &Stop) -> Option
         if let Some(path) = below.filter(|path| wanted.contains(*path))
             && let Some(stamp) = beneath.stat(Path::new(path))
         {
-            walked.files.push(Found { path: path.into(), stamp });
+            scanned.files.push(ScannedFile { path: path.into(), stamp });
         }
     }
-    walked.files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
-    Some(walked)
+    scanned.files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+    Some(scanned)
 }
 
 fn leads_to(wanted: &BTreeSet<String>, folder: &str) -> bool {
@@ -146,7 +146,7 @@ fn leads_to(wanted: &BTreeSet<String>, folder: &str) -> bool {
 }
 
 fn is_entered(entry: &DirEntry) -> bool {
-    !NEVER_ENTERED.contains(&entry.file_name().to_string_lossy().as_ref())
+    !VCS_FOLDERS.contains(&entry.file_name().to_string_lossy().as_ref())
 }
 
 fn builder(root: &Path) -> WalkBuilder {
@@ -161,20 +161,20 @@ fn builder(root: &Path) -> WalkBuilder {
 }
 
 /// What belongs to version control itself.
-const NEVER_ENTERED: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".sl"];
+const VCS_FOLDERS: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".sl"];
 
 /// What one thread found; handed over when the thread ends.
-struct Batch<'w> {
-    to: &'w Mutex<Walked>,
-    own: Walked,
+struct ThreadBatch<'w> {
+    to: &'w Mutex<ScanResult>,
+    own: ScanResult,
 }
 
-impl Drop for Batch<'_> {
+impl Drop for ThreadBatch<'_> {
     fn drop(&mut self) {
-        let mut walked = self.to.lock();
-        walked.files.append(&mut self.own.files);
-        walked.passed_over += self.own.passed_over;
-        walked.failure = walked.failure.or(self.own.failure);
+        let mut scanned = self.to.lock();
+        scanned.files.append(&mut self.own.files);
+        scanned.skipped += self.own.skipped;
+        scanned.failure = scanned.failure.or(self.own.failure);
     }
 }
 
@@ -210,8 +210,8 @@ mod tests {
         (dir, root)
     }
 
-    fn paths(walked: &Walked) -> Vec<&str> {
-        walked.files.iter().map(|found| &*found.path).collect()
+    fn paths(scanned: &ScanResult) -> Vec<&str> {
+        scanned.files.iter().map(|found| &*found.path).collect()
     }
 
     #[test]
@@ -227,21 +227,21 @@ mod tests {
             "src/deep/keep.log",
         ];
         for threads in [1, 4] {
-            assert_eq!(paths(&walk(&root, threads, &Stop::default()).unwrap()), expected);
+            assert_eq!(paths(&scan_tree(&root, threads, &StopSignal::default()).unwrap()), expected);
         }
-        let stop = Stop::default();
+        let stop = StopSignal::default();
         stop.set();
-        assert!(walk(&root, 1, &stop).is_none());
+        assert!(scan_tree(&root, 1, &stop).is_none());
         // Where there is no repository nothing is ignored by git.
         fs::remove_dir_all(root.join(".git")).unwrap();
-        let without = walk(&root, 2, &Stop::default()).unwrap();
+        let without = scan_tree(&root, 2, &StopSignal::default()).unwrap();
         assert_eq!(without.files.len(), expected.len() + 3, "{without:?}");
     }
 
     #[test]
     fn a_look_at_some_paths_finds_what_a_walk_finds_of_them() {
         let (_dir, root) = tree();
-        let whole = walk(&root, 2, &Stop::default()).unwrap();
+        let whole = scan_tree(&root, 2, &StopSignal::default()).unwrap();
         let asked = [
             "a.rs",
             "build/out.rs",
@@ -254,7 +254,7 @@ mod tests {
             ".git/config",
         ];
         let asked: BTreeSet<String> = asked.map(str::to_owned).into();
-        let looked = look(&root, &asked, &Stop::default()).unwrap();
+        let looked = scan_paths(&root, &asked, &StopSignal::default()).unwrap();
         assert_eq!(paths(&looked), ["a.rs", "src/b.rs", "src/deep/keep.log"]);
         assert!(looked.files.iter().all(|found| whole.files.contains(found)));
     }

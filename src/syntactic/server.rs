@@ -1,7 +1,7 @@
-//! The protocol's side: what is offered, what comes in, and what is handed to the worker.
+//! The protocol: the server's capabilities, and the routing of requests and notifications to the worker.
 //!
-//! It decides nothing about code. Invariants: what comes in is handed on in its order; a request that is cancelled is answered at once
-//! and never begun, if it isn't yet.
+//! It doesn't look at code. Invariants: messages reach the worker in the order they arrive; a cancelled request is answered at once, and
+//! is never started if it hasn't been yet.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -11,47 +11,47 @@ use async_lsp::lsp_types as lsp;
 use async_lsp::router::Router;
 use async_lsp::{ClientSocket, ErrorCode, ResponseError};
 use futures::future::{BoxFuture, FutureExt};
-use lsp::notification as tell;
-use lsp::request as ask;
+use lsp::{notification, request};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::answers::{Desk, below};
-use super::edits::Edit;
-use super::library::Trouble;
-use super::tell::Teller;
-use super::worker::{Place, Task, Worker, real};
-use codeyard_index::Stop;
-use codeyard_lsp::encoding::PositionEncoding;
+use super::fact_source::SyntacticError;
+use super::handlers::{RequestContext, relative_path};
+use super::progress::ProgressReporter;
+use super::text_changes::TextChange;
+use super::worker::{IndexWorker, ProjectLocation, WorkerTask, canonical_path};
+use codeyard_index::StopSignal;
+use codeyard_lsp::text::encoding::PositionEncoding;
 
-/// What the server has in hand.
-pub(crate) struct Server {
+/// The state of the protocol side.
+pub(crate) struct SyntacticServer {
     client: ClientSocket,
     runtime: Handle,
     indexes: PathBuf,
-    /// The root, once it is known.
+    /// The root; empty before `initialize`.
     root: PathBuf,
-    tasks: Sender<Task>,
-    /// Taken by the worker when it starts.
-    to_do: Option<Receiver<Task>>,
-    watches: bool,
-    /// Called with what ends the worker's jobs, once there is a worker.
-    on_start: Box<dyn Fn(Stop) + Send>,
+    tasks: Sender<WorkerTask>,
+    /// The worker takes it when it starts.
+    pending_tasks: Option<Receiver<WorkerTask>>,
+    /// Whether the client lets the server register for file changes.
+    can_watch_files: bool,
+    /// Called with the signal that stops the worker's jobs, when the worker starts.
+    on_start: Box<dyn Fn(StopSignal) + Send>,
 }
 
-/// Notifications end the conversation only when they say so.
-type Go = ControlFlow<async_lsp::Result<()>>;
-const GO_ON: Go = ControlFlow::Continue(());
+/// What a notification does to the main loop: `Break` ends it.
+type NotificationFlow = ControlFlow<async_lsp::Result<()>>;
+const CONTINUE: NotificationFlow = ControlFlow::Continue(());
 
-impl Server {
-    /// A server that keeps indexes in this folder. `on_start` is given what ends its jobs.
+impl SyntacticServer {
+    /// A server that keeps its indexes in the folder `indexes`. `on_start` gets the signal that stops its jobs.
     pub(crate) fn router(
         client: ClientSocket,
         runtime: Handle,
         indexes: PathBuf,
-        on_start: impl Fn(Stop) + Send + 'static,
+        on_start: impl Fn(StopSignal) + Send + 'static,
     ) -> Router<Self> {
-        let (tasks, to_do) = channel();
+        let (tasks, pending_tasks) = channel();
         let on_start = Box::new(on_start);
         let server = Self {
             client,
@@ -59,8 +59,8 @@ impl Server {
             indexes,
             root: PathBuf::new(),
             tasks,
-            to_do: Some(to_do),
-            watches: false,
+            pending_tasks: Some(pending_tasks),
+            can_watch_files: false,
             on_start,
         };
         let mut router = Router::new(server);
@@ -71,100 +71,107 @@ impl Server {
 
     fn requests(router: &mut Router<Self>) {
         router
-            .request::<ask::Initialize, _>(|server, params| std::future::ready(server.initialize(&params)))
-            .request::<ask::Shutdown, _>(|_, ()| async { Ok(()) })
-            .request::<ask::GotoDefinition, _>(|server, params| {
+            .request::<request::Initialize, _>(|server, params| std::future::ready(server.initialize(&params)))
+            .request::<request::Shutdown, _>(|_, ()| async { Ok(()) })
+            .request::<request::GotoDefinition, _>(|server, params| {
                 let at = params.text_document_position_params;
-                server.ask(move |desk| Ok(Some(lsp::GotoDefinitionResponse::Array(desk.definition(&at)?))))
+                server.dispatch(move |request| Ok(Some(lsp::GotoDefinitionResponse::Array(request.definition(&at)?))))
             })
-            .request::<ask::GotoDeclaration, _>(|server, params| {
+            .request::<request::GotoDeclaration, _>(|server, params| {
                 let at = params.text_document_position_params;
-                server.ask(move |desk| Ok(Some(lsp::GotoDefinitionResponse::Array(desk.declaration(&at)?))))
+                server.dispatch(move |request| Ok(Some(lsp::GotoDefinitionResponse::Array(request.declaration(&at)?))))
             })
-            .request::<ask::GotoImplementation, _>(|server, params| {
+            .request::<request::GotoImplementation, _>(|server, params| {
                 let at = params.text_document_position_params;
-                server.ask(move |desk| Ok(Some(lsp::GotoDefinitionResponse::Array(desk.implementation(&at)?))))
+                server
+                    .dispatch(move |request| Ok(Some(lsp::GotoDefinitionResponse::Array(request.implementation(&at)?))))
             })
-            .request::<ask::References, _>(|server, params| {
+            .request::<request::References, _>(|server, params| {
                 let (at, context) = (params.text_document_position, params.context);
-                server.ask(move |desk| Ok(Some(desk.references(&at, context.include_declaration)?)))
+                server.dispatch(move |request| Ok(Some(request.references(&at, context.include_declaration)?)))
             })
-            .request::<ask::HoverRequest, _>(|server, params| {
+            .request::<request::HoverRequest, _>(|server, params| {
                 let at = params.text_document_position_params;
-                server.ask(move |desk| desk.hover(&at))
+                server.dispatch(move |request| request.hover(&at))
             })
-            .request::<ask::DocumentSymbolRequest, _>(|server, params| {
+            .request::<request::DocumentSymbolRequest, _>(|server, params| {
                 let uri = params.text_document.uri;
-                server.ask(move |desk| Ok(Some(lsp::DocumentSymbolResponse::Nested(desk.document_symbols(&uri)?))))
+                server.dispatch(move |request| {
+                    Ok(Some(lsp::DocumentSymbolResponse::Nested(request.document_symbols(&uri)?)))
+                })
             })
-            .request::<ask::WorkspaceSymbolRequest, _>(|server, params| {
-                server.ask(move |desk| Ok(Some(lsp::WorkspaceSymbolResponse::Flat(desk.symbols(&params.query)?))))
+            .request::<request::WorkspaceSymbolRequest, _>(|server, params| {
+                server.dispatch(move |request| {
+                    Ok(Some(lsp::WorkspaceSymbolResponse::Flat(request.symbols(&params.query)?)))
+                })
             })
-            .request::<ask::CallHierarchyPrepare, _>(|server, params| {
+            .request::<request::CallHierarchyPrepare, _>(|server, params| {
                 let at = params.text_document_position_params;
-                server.ask(move |desk| Ok(Some(desk.prepare_calls(&at)?)))
+                server.dispatch(move |request| Ok(Some(request.prepare_calls(&at)?)))
             })
-            .request::<ask::CallHierarchyIncomingCalls, _>(|server, params| {
-                server.ask(move |desk| Ok(Some(desk.incoming(&params.item)?)))
+            .request::<request::CallHierarchyIncomingCalls, _>(|server, params| {
+                server.dispatch(move |request| Ok(Some(request.incoming(&params.item)?)))
             })
-            .request::<ask::CallHierarchyOutgoingCalls, _>(|server, params| {
-                server.ask(move |desk| Ok(Some(desk.outgoing(&params.item)?)))
+            .request::<request::CallHierarchyOutgoingCalls, _>(|server, params| {
+                server.dispatch(move |request| Ok(Some(request.outgoing(&params.item)?)))
             });
     }
 
     fn notifications(router: &mut Router<Self>) {
         router
-            .notification::<tell::Initialized>(|server, _| server.initialized())
-            .notification::<tell::Exit>(|_, ()| ControlFlow::Break(Ok(())))
-            .notification::<tell::DidOpenTextDocument>(|server, params| {
+            .notification::<notification::Initialized>(|server, _| server.initialized())
+            .notification::<notification::Exit>(|_, ()| ControlFlow::Break(Ok(())))
+            .notification::<notification::DidOpenTextDocument>(|server, params| {
                 let document = params.text_document;
-                server.about(&document.uri, |path| Task::Open(path, document.text))
+                server.forward_document(&document.uri, |path| WorkerTask::Open(path, document.text))
             })
-            .notification::<tell::DidChangeTextDocument>(|server, params| {
-                let edits: Vec<Edit> = params.content_changes.into_iter().map(Edit::from).collect();
-                server.about(&params.text_document.uri, |path| Task::Edit(path, edits))
+            .notification::<notification::DidChangeTextDocument>(|server, params| {
+                let changes: Vec<TextChange> = params.content_changes.into_iter().map(TextChange::from).collect();
+                server.forward_document(&params.text_document.uri, |path| WorkerTask::Edit(path, changes))
             })
-            .notification::<tell::DidSaveTextDocument>(|server, params| {
-                server.about(&params.text_document.uri, Task::Touched)
+            .notification::<notification::DidSaveTextDocument>(|server, params| {
+                server.forward_document(&params.text_document.uri, WorkerTask::FileChanged)
             })
-            .notification::<tell::DidCloseTextDocument>(|server, params| {
-                server.about(&params.text_document.uri, Task::Close)
+            .notification::<notification::DidCloseTextDocument>(|server, params| {
+                server.forward_document(&params.text_document.uri, WorkerTask::Close)
             })
-            .notification::<tell::DidChangeWatchedFiles>(|server, params| {
+            .notification::<notification::DidChangeWatchedFiles>(|server, params| {
                 for change in params.changes {
-                    server.about(&change.uri, Task::Touched)?;
+                    server.forward_document(&change.uri, WorkerTask::FileChanged)?;
                 }
-                GO_ON
+                CONTINUE
             })
-            // What else is told changes nothing here.
-            .unhandled_notification(|_, _| GO_ON);
+            // Other notifications have no effect here.
+            .unhandled_notification(|_, _| CONTINUE);
     }
 
     fn initialize(&mut self, params: &lsp::InitializeParams) -> Result<lsp::InitializeResult, ResponseError> {
         let folder = params.workspace_folders.as_ref().and_then(|folders| folders.first()).map(|folder| &folder.uri);
-        #[expect(deprecated, reason = "older clients name their root so")]
+        #[expect(deprecated, reason = "older clients send rootUri only")]
         let root = folder.or(params.root_uri.as_ref()).and_then(|uri| uri.to_file_path().ok());
-        let refused = |why: &str| ResponseError::new(ErrorCode::INVALID_PARAMS, why);
-        let root = root.ok_or_else(|| refused("a root is needed: rootUri, or a folder in workspaceFolders"))?;
-        self.root = real(&root);
-        let place = Place { indexes: self.indexes.clone(), root: self.root.clone() };
-        let project = place.project().map_err(|why| ResponseError::new(ErrorCode::REQUEST_FAILED, why))?;
-        let encoding = encoding(&params.capabilities);
+        let invalid_params = |why: &str| ResponseError::new(ErrorCode::INVALID_PARAMS, why);
+        let root = root.ok_or_else(|| invalid_params("no root: send rootUri, or a folder in workspaceFolders"))?;
+        self.root = canonical_path(&root);
+        let location = ProjectLocation { indexes: self.indexes.clone(), root: self.root.clone() };
+        let project = location.project().map_err(|why| ResponseError::new(ErrorCode::REQUEST_FAILED, why))?;
+        let encoding = negotiated_encoding(&params.capabilities);
         let window = params.capabilities.window.as_ref();
-        let is_wanted = window.and_then(|window| window.work_done_progress).unwrap_or(false);
+        let is_supported = window.and_then(|window| window.work_done_progress).unwrap_or(false);
         let workspace = params.capabilities.workspace.as_ref();
         let watched = workspace.and_then(|workspace| workspace.did_change_watched_files.as_ref());
-        self.watches = watched.and_then(|watched| watched.dynamic_registration).unwrap_or(false);
-        let teller = Teller::new(self.client.clone(), self.runtime.clone(), is_wanted);
-        let worker = Worker::new(project, encoding, teller);
-        (self.on_start)(worker.stopper());
-        let Some(to_do) = self.to_do.take() else { return Err(refused("initialize comes once")) };
+        self.can_watch_files = watched.and_then(|watched| watched.dynamic_registration).unwrap_or(false);
+        let reporter = ProgressReporter::new(self.client.clone(), self.runtime.clone(), is_supported);
+        let worker = IndexWorker::new(project, encoding, reporter);
+        (self.on_start)(worker.stop_signal());
+        let Some(pending_tasks) = self.pending_tasks.take() else {
+            return Err(invalid_params("initialize was sent twice"));
+        };
         std::thread::Builder::new()
             .name("codeyard-syntactic".into())
-            .spawn(move || worker.run(&to_do))
+            .spawn(move || worker.run(&pending_tasks))
             .map_err(|error| ResponseError::new(ErrorCode::REQUEST_FAILED, error))?;
         Ok(lsp::InitializeResult {
-            capabilities: offered(encoding),
+            capabilities: server_capabilities(encoding),
             server_info: Some(lsp::ServerInfo {
                 name: "codeyard syntactic".into(),
                 version: Some(env!("CARGO_PKG_VERSION").into()),
@@ -172,9 +179,9 @@ impl Server {
         })
     }
 
-    /// Makes the index, and asks to hear what changes.
-    fn initialized(&mut self) -> Go {
-        if self.watches {
+    /// Registers for file changes and starts the first index job.
+    fn initialized(&mut self) -> NotificationFlow {
+        if self.can_watch_files {
             let client = self.client.clone();
             self.runtime.spawn(async move {
                 let glob_pattern = lsp::GlobPattern::String("**/*".into());
@@ -182,73 +189,75 @@ impl Server {
                 let options = lsp::DidChangeWatchedFilesRegistrationOptions { watchers };
                 let registration = lsp::Registration {
                     id: "files".into(),
-                    method: <tell::DidChangeWatchedFiles as tell::Notification>::METHOD.into(),
+                    method: <notification::DidChangeWatchedFiles as notification::Notification>::METHOD.into(),
                     register_options: serde_json::to_value(options).ok(),
                 };
                 let registrations = vec![registration];
-                // A client that refuses tells nothing; documents that it opens and saves are seen all the same.
-                client.request::<ask::RegisterCapability>(lsp::RegistrationParams { registrations }).await.ok();
+                // A client that refuses reports no file changes. The documents that it opens and saves are seen nevertheless.
+                client.request::<request::RegisterCapability>(lsp::RegistrationParams { registrations }).await.ok();
             });
         }
-        self.send(Task::Index);
-        GO_ON
+        self.send(WorkerTask::Index);
+        CONTINUE
     }
 
-    /// Hands on what concerns a document below the root; others don't concern this server.
-    fn about(&self, uri: &lsp::Url, task: impl FnOnce(String) -> Task) -> Go {
-        if let Some(path) = below(&self.root, uri) {
+    /// Sends a task about a document to the worker. Ignores documents outside the root.
+    fn forward_document(&self, uri: &lsp::Url, task: impl FnOnce(String) -> WorkerTask) -> NotificationFlow {
+        if let Some(path) = relative_path(&self.root, uri) {
             self.send(task(path));
         }
-        GO_ON
+        CONTINUE
     }
 
-    fn send(&self, task: Task) {
-        // A worker that is gone answers no question either, and each says so.
+    fn send(&self, task: WorkerTask) {
+        // Sending fails only if the worker has ended. Then every request fails with its own error.
         self.tasks.send(task).ok();
     }
 
-    /// Puts a question to the worker.
-    fn ask<T: Send + 'static>(
+    /// Sends a request to the worker and returns its response.
+    fn dispatch<T: Send + 'static>(
         &self,
-        answer: impl FnOnce(Desk<'_>) -> Result<T, Trouble> + Send + 'static,
+        handler: impl FnOnce(RequestContext<'_>) -> Result<T, SyntacticError> + Send + 'static,
     ) -> BoxFuture<'static, Result<T, ResponseError>> {
-        let (reply, answered) = oneshot::channel::<Result<T, Trouble>>();
-        let question = move |worker: &Worker| {
+        let (reply, response) = oneshot::channel::<Result<T, SyntacticError>>();
+        let pending = move |worker: &IndexWorker| {
             if reply.is_closed() {
                 return;
             }
-            let said = worker.answer(&|| reply.is_closed(), answer);
-            // Whoever asked may have gone meanwhile.
-            reply.send(said).ok();
+            let result = worker.handle(&|| reply.is_closed(), handler);
+            // The client may have cancelled in the meantime.
+            reply.send(result).ok();
         };
-        self.send(Task::Ask(Box::new(question)));
+        self.send(WorkerTask::Request(Box::new(pending)));
         async move {
-            match answered.await {
+            match response.await {
                 Ok(Ok(answer)) => Ok(answer),
-                Ok(Err(trouble)) => Err(refusal(trouble)),
-                Err(_) => Err(ResponseError::new(ErrorCode::INTERNAL_ERROR, "the question couldn't be answered")),
+                Ok(Err(error)) => Err(response_error(error)),
+                Err(_) => {
+                    Err(ResponseError::new(ErrorCode::INTERNAL_ERROR, "the worker thread ended before it answered"))
+                }
             }
         }
         .boxed()
     }
 }
 
-fn refusal(trouble: Trouble) -> ResponseError {
-    match trouble {
-        Trouble::Cancelled => ResponseError::new(ErrorCode::REQUEST_CANCELLED, "cancelled"),
-        Trouble::Unasked(why) => ResponseError::new(ErrorCode::INVALID_PARAMS, why),
-        Trouble::Failed(why) => ResponseError::new(ErrorCode::REQUEST_FAILED, why),
+fn response_error(error: SyntacticError) -> ResponseError {
+    match error {
+        SyntacticError::Cancelled => ResponseError::new(ErrorCode::REQUEST_CANCELLED, "cancelled"),
+        SyntacticError::InvalidParams(why) => ResponseError::new(ErrorCode::INVALID_PARAMS, why),
+        SyntacticError::Failed(why) => ResponseError::new(ErrorCode::REQUEST_FAILED, why),
     }
 }
 
-/// The first of the client's encodings that is known here.
-fn encoding(capabilities: &lsp::ClientCapabilities) -> PositionEncoding {
+/// The first of the client's position encodings that this server supports; UTF-16 without any.
+fn negotiated_encoding(capabilities: &lsp::ClientCapabilities) -> PositionEncoding {
     let general = capabilities.general.as_ref();
-    let offered = general.and_then(|general| general.position_encodings.as_deref()).unwrap_or_default();
-    offered.iter().find_map(|kind| PositionEncoding::from_name(kind.as_str())).unwrap_or_default()
+    let supported = general.and_then(|general| general.position_encodings.as_deref()).unwrap_or_default();
+    supported.iter().find_map(|kind| PositionEncoding::from_name(kind.as_str())).unwrap_or_default()
 }
 
-fn offered(encoding: PositionEncoding) -> lsp::ServerCapabilities {
+fn server_capabilities(encoding: PositionEncoding) -> lsp::ServerCapabilities {
     let kind = match encoding {
         PositionEncoding::Utf8 => lsp::PositionEncodingKind::UTF8,
         PositionEncoding::Utf16 => lsp::PositionEncodingKind::UTF16,

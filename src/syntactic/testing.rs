@@ -1,15 +1,15 @@
-//! A library in memory, made by hand, for the tests of this module.
+//! A fact source in memory, for unit tests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::library::{Library, Trouble};
-use codeyard_index::project::navigate::{Found, Known};
+use super::fact_source::{FactSource, SyntacticError};
+use codeyard_index::project::navigator::{FileFacts, SymbolRef};
 use codeyard_index::{Facts, Language, Reference, Role, Symbol};
 use codeyard_lsp::text::Document;
 use codeyard_model::code::{SymbolKind, Visibility};
 
-/// A symbol with these lines and this place of its name, lines from 1.
+/// A symbol with these first and last lines, and the line and column of its name. Lines count from 1.
 pub(crate) fn symbol(kind: SymbolKind, name: &str, parent: Option<u32>, lines: (u32, u32), at: (u32, u32)) -> Symbol {
     Symbol {
         kind,
@@ -28,49 +28,48 @@ pub(crate) fn symbol(kind: SymbolKind, name: &str, parent: Option<u32>, lines: (
     }
 }
 
-/// A reference, its line from 1.
+/// A reference at this line, from 1, and column.
 pub(crate) fn reference(name: &str, role: Role, at: (u32, u32), within: Option<u32>) -> Reference {
     Reference { name: name.into(), role, line: at.0, column: at.1, within }
 }
 
-/// A file.
-pub(crate) fn file(path: &str, symbols: Vec<Symbol>, references: Vec<Reference>) -> Known {
+/// A file with these facts.
+pub(crate) fn file(path: &str, symbols: Vec<Symbol>, references: Vec<Reference>) -> FileFacts {
     let language = Language::of_file(path, b"");
-    Known { path: path.into(), language, facts: Arc::new(Facts { symbols, references, has_errors: false }) }
+    FileFacts { path: path.into(), language, facts: Arc::new(Facts { symbols, references, has_errors: false }) }
 }
 
-/// See the module.
-pub(crate) struct Shelf(BTreeMap<String, (Known, Arc<Document>)>);
+/// Files by path, each with its facts and its text.
+pub(crate) struct InMemoryFacts(BTreeMap<String, (FileFacts, Arc<Document>)>);
 
-impl Shelf {
-    /// With these files and their texts.
-    pub(crate) fn new(files: Vec<(Known, &str)>) -> Self {
-        let filed = |(known, text): (Known, &str)| (known.path.to_string(), (known, Arc::new(Document::new(text))));
-        Self(files.into_iter().map(filed).collect())
+impl InMemoryFacts {
+    /// A source of these files and their texts.
+    pub(crate) fn new(files: Vec<(FileFacts, &str)>) -> Self {
+        let entry = |(file, text): (FileFacts, &str)| (file.path.to_string(), (file, Arc::new(Document::new(text))));
+        Self(files.into_iter().map(entry).collect())
     }
 
-    fn symbols(&self, is_meant: impl Fn(&Symbol) -> bool) -> Vec<Found> {
-        let all =
-            self.0.values().flat_map(|(known, _)| (0..known.facts.symbols.len()).map(move |at| (known.clone(), at)));
-        all.filter(|(known, at)| is_meant(&known.facts.symbols[*at])).collect()
+    fn symbols(&self, is_match: impl Fn(&Symbol) -> bool) -> Vec<SymbolRef> {
+        let all = self.0.values().flat_map(|(file, _)| (0..file.facts.symbols.len()).map(move |at| (file.clone(), at)));
+        all.filter(|(file, at)| is_match(&file.facts.symbols[*at])).collect()
     }
 }
 
-impl Library for Shelf {
-    fn file(&self, path: &str) -> Result<Option<Known>, Trouble> {
-        Ok(self.0.get(path).map(|(known, _)| known.clone()))
+impl FactSource for InMemoryFacts {
+    fn file(&self, path: &str) -> Result<Option<FileFacts>, SyntacticError> {
+        Ok(self.0.get(path).map(|(file, _)| file.clone()))
     }
 
-    fn defined(&self, name: &str) -> Result<Vec<Found>, Trouble> {
+    fn definitions(&self, name: &str) -> Result<Vec<SymbolRef>, SyntacticError> {
         Ok(self.symbols(|symbol| symbol.name == name))
     }
 
-    fn matching(&self, words: &str) -> Result<Vec<Found>, Trouble> {
+    fn search(&self, words: &str) -> Result<Vec<SymbolRef>, SyntacticError> {
         Ok(self.symbols(|symbol| symbol.name.contains(words)))
     }
 
-    fn naming(&self, word: &str) -> Result<Vec<Known>, Trouble> {
-        Ok(self.0.values().map(|(known, _)| known.clone()).filter(|known| known.names(word)).collect())
+    fn files_mentioning(&self, word: &str) -> Result<Vec<FileFacts>, SyntacticError> {
+        Ok(self.0.values().map(|(file, _)| file.clone()).filter(|file| file.mentions(word)).collect())
     }
 
     fn text(&self, path: &str) -> Option<Arc<Document>> {

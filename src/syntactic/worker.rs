@@ -1,129 +1,134 @@
-//! The thread that holds the index: everything that comes in is done here in its order, one thing at a time.
+//! The thread that owns the index. It handles everything that comes in one after the other, in order.
 //!
-//! So a question sees what was told before it: documents as they are open, files as they are on disk, because the index is brought up
-//! to date first. Invariant: a question that nobody waits for any more isn't begun.
+//! So a request sees every message before it: the documents as they are open, and the files as they are on disk, because the index is
+//! updated first. Invariant: a cancelled request is never started.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use super::answers::Desk;
-use super::library::Trouble;
-use super::shelf::{Open, Shelf};
-use super::tell::Teller;
-use codeyard_index::project::Ends;
-use codeyard_index::{JobError, Project, Stop};
-use codeyard_lsp::encoding::PositionEncoding;
+use super::fact_source::SyntacticError;
+use super::handlers::RequestContext;
+use super::index_overlay::{IndexOverlay, OpenDocument};
+use super::progress::ProgressReporter;
+use super::text_changes::{TextChange, apply_changes};
+use codeyard_index::project::CancelCheck;
+use codeyard_index::project::settings::IndexSettings;
+use codeyard_index::{JobError, Project, StopSignal};
+use codeyard_lsp::text::encoding::PositionEncoding;
 
-/// Something to do.
-pub(crate) enum Task {
-    /// Make the index, or bring it up to date.
+/// One message to the worker.
+pub(crate) enum WorkerTask {
+    /// Build the index, or update it.
     Index,
-    /// A document is opened, by its path relative to the root, or changed as a whole.
+    /// A document was opened: its path relative to the root, and its text.
     Open(String, String),
     /// Parts of an open document have changed.
-    Edit(String, Vec<super::edits::Edit>),
-    /// A document is closed.
+    Edit(String, Vec<TextChange>),
+    /// A document was closed.
     Close(String),
-    /// A file has changed on disk, come or gone.
-    Touched(String),
-    /// A question.
-    Ask(Question),
+    /// A file was changed, created or deleted on disk.
+    FileChanged(String),
+    /// A request to answer.
+    Request(PendingRequest),
 }
 
-/// A question: it gets who answers, or why nobody can.
-pub(crate) type Question = Box<dyn FnOnce(&Worker) + Send>;
+/// A request that waits for the worker.
+pub(crate) type PendingRequest = Box<dyn FnOnce(&IndexWorker) + Send>;
 
-/// See the module.
-pub(crate) struct Worker {
+/// The state of the worker thread.
+pub(crate) struct IndexWorker {
     project: Arc<Project>,
     encoding: PositionEncoding,
-    open: BTreeMap<String, Open>,
-    teller: Teller,
+    open: BTreeMap<String, OpenDocument>,
+    reporter: ProgressReporter,
+    /// Why the last job failed.
     failure: Option<String>,
-    has_begun: bool,
+    /// Whether the first job is over.
+    has_indexed: bool,
 }
 
-/// What changes which files there are.
+/// A change of one of these files can change which files are indexed.
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".codeyardignore"];
 
-impl Worker {
-    /// For a project. `teller` says how far the index is.
-    pub(crate) fn new(project: Arc<Project>, encoding: PositionEncoding, teller: Teller) -> Self {
-        // The client tells what changes; what it tells before the first job is over makes another one.
+impl IndexWorker {
+    /// A worker for this project.
+    pub(crate) fn new(project: Arc<Project>, encoding: PositionEncoding, reporter: ProgressReporter) -> Self {
+        // The client reports changes from now on. A change before the end of the first job causes a second job.
         project.watch();
-        Self { project, encoding, open: BTreeMap::new(), teller, failure: None, has_begun: false }
+        Self { project, encoding, open: BTreeMap::new(), reporter, failure: None, has_indexed: false }
     }
 
-    /// What ends the job that runs.
-    pub(crate) fn stopper(&self) -> Stop {
-        self.project.stopper()
+    /// The signal that stops the running job.
+    pub(crate) fn stop_signal(&self) -> StopSignal {
+        self.project.stop_signal()
     }
 
-    /// Does what comes, until nothing can come any more.
-    pub(crate) fn run(mut self, tasks: &Receiver<Task>) {
+    /// Handles tasks until the sender is dropped.
+    pub(crate) fn run(mut self, tasks: &Receiver<WorkerTask>) {
         while let Ok(task) = tasks.recv() {
             match task {
-                Task::Index => self.sync(),
-                Task::Open(path, text) => {
-                    let open = Open::new(&path, text);
+                WorkerTask::Index => self.update_index(),
+                WorkerTask::Open(path, text) => {
+                    let open = OpenDocument::new(&path, text);
                     self.open.insert(path, open);
                 }
-                Task::Edit(path, edits) => self.edit(path, &edits),
-                Task::Close(path) => {
+                WorkerTask::Edit(path, changes) => self.edit(path, &changes),
+                WorkerTask::Close(path) => {
                     self.open.remove(&path);
-                    self.touched(path);
+                    self.file_changed(path);
                 }
-                Task::Touched(path) => self.touched(path),
-                Task::Ask(question) => {
+                WorkerTask::FileChanged(path) => self.file_changed(path),
+                WorkerTask::Request(request) => {
                     if self.project.is_stale() {
-                        self.sync();
+                        self.update_index();
                     }
-                    question(&self);
+                    request(&self);
                 }
             }
         }
     }
 
-    fn edit(&mut self, path: String, edits: &[super::edits::Edit]) {
+    fn edit(&mut self, path: String, changes: &[TextChange]) {
         let Some(open) = self.open.get(&path) else { return };
-        let text = super::edits::applied(&open.document, edits, self.encoding);
-        let open = Open::new(&path, text);
+        let text = apply_changes(&open.document, changes, self.encoding);
+        let open = OpenDocument::new(&path, text);
         self.open.insert(path, open);
     }
 
-    fn touched(&self, path: String) {
+    fn file_changed(&self, path: String) {
         let name = path.rsplit('/').next().unwrap_or(&path);
-        // Of a folder that has gone nobody tells file by file.
+        // A client reports a deleted folder as one path, without its files.
         let is_folder = || self.project.navigate().is_ok_and(|index| index.is_folder(&path));
         if IGNORE_FILES.contains(&name) || self.project.root().join(&path).is_dir() || is_folder() {
-            self.project.changed_somehow();
+            self.project.mark_all_changed();
         } else {
-            self.project.changed([path]);
+            self.project.mark_changed([path]);
         }
     }
 
-    /// Brings the index up to date, as long as that takes.
-    fn sync(&mut self) {
-        // What was told meanwhile is taken on by the next round; somebody who changes files without end doesn't hold up answers.
+    /// Updates the index, however long that takes.
+    fn update_index(&mut self) {
+        // The second round takes the changes that were reported during the first. There is no third, so that a client that changes
+        // files all the time doesn't delay requests without end.
         for _ in 0..2 {
             let ticket = match self.project.prepare(None, false) {
                 Ok(ticket) => ticket,
-                // Nobody else prepares jobs in this process.
+                // Cannot happen: only this thread prepares jobs.
                 Err(_) => return,
             };
-            let telling = self.teller.begin(ticket.progress.clone(), !self.has_begun);
-            let done = self.project.run(&ticket);
-            drop(telling);
-            self.has_begun = true;
-            self.failure = match done {
+            let guard = self.reporter.begin(ticket.progress.clone(), !self.has_indexed);
+            let result = self.project.run(&ticket);
+            drop(guard);
+            self.has_indexed = true;
+            self.failure = match result {
                 Ok(_) => None,
                 Err(JobError::Stopped) => return,
                 Err(error) => Some(error.to_string()),
             };
             if let Some(failure) = &self.failure {
-                self.teller.complain(failure);
+                self.reporter.log_error(failure);
             }
             if !self.project.is_stale() || self.failure.is_some() {
                 return;
@@ -131,45 +136,44 @@ impl Worker {
         }
     }
 
-    /// Answers from what is published now, with the open documents over it.
+    /// Answers a request from the published index, overlaid with the open documents.
     ///
     /// # Errors
-    /// The index can't be made or read, or what `answer` says.
-    pub(crate) fn answer<T>(
+    /// The index can't be built or read, or `handler` fails.
+    pub(crate) fn handle<T>(
         &self,
-        ends: Ends<'_>,
-        answer: impl FnOnce(Desk<'_>) -> Result<T, Trouble>,
-    ) -> Result<T, Trouble> {
+        is_cancelled: CancelCheck<'_>,
+        handler: impl FnOnce(RequestContext<'_>) -> Result<T, SyntacticError>,
+    ) -> Result<T, SyntacticError> {
         if let Some(failure) = &self.failure {
-            return Err(Trouble::Failed(format!("the index can't be made: {failure}")));
+            return Err(SyntacticError::Failed(format!("could not build the index: {failure}")));
         }
-        let index = self.project.navigate().map_err(|refusal| Trouble::Failed(refusal.message))?;
-        let shelf = Shelf::new(index, &self.open, ends);
-        answer(Desk { library: &shelf, root: self.project.root(), encoding: self.encoding })
+        let index = self.project.navigate().map_err(|refusal| SyntacticError::Failed(refusal.message))?;
+        let overlay = IndexOverlay::new(index, &self.open, is_cancelled);
+        handler(RequestContext { source: &overlay, root: self.project.root(), encoding: self.encoding })
     }
 }
 
-/// The folder of all indexes, and the root: what a worker is made from.
-pub(crate) struct Place {
+/// The folder of all indexes, and the root: the inputs of a project.
+pub(crate) struct ProjectLocation {
     /// The folder of all indexes.
     pub indexes: PathBuf,
-    /// The root, a real path.
+    /// The root, as a canonical path.
     pub root: PathBuf,
 }
 
-impl Place {
-    /// The project.
+impl ProjectLocation {
+    /// Opens the project.
     ///
     /// # Errors
-    /// The folder of indexes can't be made; a sentence for people.
+    /// The index folder can't be created. The text is for people.
     pub(crate) fn project(&self) -> Result<Arc<Project>, String> {
-        let settings = codeyard_index::project::settings::Settings::default();
-        let project = Project::new(&self.indexes, &self.root, false, settings);
-        project.map(Arc::new).map_err(|error| format!("the index folder can't be made: {error}"))
+        let project = Project::new(&self.indexes, &self.root, false, IndexSettings::default());
+        project.map(Arc::new).map_err(|error| format!("could not create the index folder: {error}"))
     }
 }
 
-/// A path as it really is, where it is anything.
-pub(crate) fn real(path: &Path) -> PathBuf {
+/// The canonical form of a path; the path itself if it doesn't exist.
+pub(crate) fn canonical_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

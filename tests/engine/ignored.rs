@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use codeyard_files::watch::{Changes, Subscription, WatchSpec, Watcher};
 use codeyard_index::Project;
-use codeyard_index::project::settings::Settings;
+use codeyard_index::project::settings::IndexSettings;
 
 const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".codeyardignore"];
 const FOLDERS: [&str; 16] = [
@@ -159,7 +159,7 @@ fn files_below(dir: &Path, found: &mut Vec<PathBuf>) {
 /// What the code index lists, read from nothing.
 fn listed(base: &Path, root: &Path) -> BTreeSet<PathBuf> {
     let state = tempfile::tempdir_in(base).unwrap();
-    let project = Project::new(state.path(), root, false, Settings::new(1, 1 << 20, 1 << 20)).unwrap();
+    let project = Project::new(state.path(), root, false, IndexSettings::new(1, 1 << 20, 1 << 20)).unwrap();
     let ticket = project.prepare(None, false).unwrap_or_else(|active| panic!("{active:?}"));
     project.run(&ticket).unwrap();
     project.files().unwrap().into_iter().map(|file| root.join(&*file.path)).collect()

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use codeyard_index::extract::extract;
-use codeyard_index::ranked::{RankedAsk, SymbolIndex, View, classify};
+use codeyard_index::ranked::{RankedQuery, SymbolIndex, SymbolIndexView, classify};
 use codeyard_index::{ContentNo, Entry, Facts, Language, Manifest, PathClass};
-use codeyard_model::code::{Intent, Weights};
+use codeyard_model::code::{QueryIntent, Weights};
 
 use crate::real_servers::files_below;
 use crate::repository::{Question, Repository, Sort};
@@ -19,7 +19,7 @@ const LIMIT: usize = 10;
 
 /// A repository's index and what is needed to check an answer.
 struct Indexed {
-    view: View,
+    view: SymbolIndexView,
     facts: BTreeMap<ContentNo, Facts>,
     texts: Vec<(String, String)>,
     _folder: tempfile::TempDir,
@@ -160,7 +160,7 @@ impl Indexed {
 
     /// Messages are found as text, line by line in the order of paths, where they are taken for messages or nothing is found.
     fn rank_of_message(&self, question: &Question) -> Option<usize> {
-        if classify(&question.query) != Intent::Error && !self.found(&question.query).is_empty() {
+        if classify(&question.query) != QueryIntent::Error && !self.found(&question.query).is_empty() {
             return None;
         }
         let lines =
@@ -171,7 +171,7 @@ impl Indexed {
 
     /// Path, line of the name, and name of what is found.
     fn found(&self, query: &str) -> Vec<(String, u32, String)> {
-        let ask = RankedAsk { text: query, kind: None, language: None, filter: None, files: true, limit: LIMIT };
+        let ask = RankedQuery { text: query, kind: None, language: None, filter: None, files: true, limit: LIMIT };
         let hits = self.view.search(&ask, &Weights::default()).unwrap().hits;
         let told = hits.into_iter().map(|hit| {
             let path = self.view.manifest().entries()[hit.entry].path.to_string();

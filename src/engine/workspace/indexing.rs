@@ -126,12 +126,12 @@ impl Workspace {
             let paths: Vec<String> = changed.filter_map(below).collect();
             let is_bulk = changes.bulk || changes.aside_bulk;
             if is_bulk {
-                project.changed_somehow();
+                project.mark_all_changed();
             }
             if is_bulk || !paths.is_empty() {
                 edited.insert(at);
             }
-            project.changed(paths);
+            project.mark_changed(paths);
         }
         if !edited.is_empty() {
             indexed.edited(edited.into_iter().collect());

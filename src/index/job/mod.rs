@@ -1,14 +1,14 @@
 //! Making the next generation of an index: read what differs, publish its text, parse it, publish its symbols.
 //!
 //! A job runs on the thread that called it and on threads of its own, and holds the index's lock while it writes. It asks nobody: what
-//! it is to index is in its [`Order`]. Invariants: questions are answered from the last published generation while it runs; it may
+//! it is to index is in its [`JobSpec`]. Invariants: questions are answered from the last published generation while it runs; it may
 //! be stopped, or its process may end, between any two steps, and the next job goes on from what was published; numbers depend on the
 //! files and their order only, not on threads.
 
-mod parse;
+mod parsing;
 mod progress;
-mod read;
-mod tidy;
+mod reading;
+mod gc;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -16,18 +16,18 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::lock::WriterLock;
-use super::project::settings::Settings;
-use super::ranked::RankError;
-use super::repository::{OpenError, Repository};
+use super::project::settings::IndexSettings;
+use super::ranked::SymbolIndexError;
+use super::index_dir::{IndexOpenError, IndexDir};
 use super::scan;
-use super::store::{Job, LIVE, Listed, ManifestHead, ManifestKey, Origin, Store, StoreError};
-use codeyard_git::Git;
+use super::store::{StoredJob, LIVE, ListedFile, ManifestHead, ManifestKey, FileOrigin, IndexStore, StoreError};
+use codeyard_git::GitRepository;
 use codeyard_model::code::{JobMode, JobStatus};
 
-pub use progress::{JobProgress, Phase, Progress, Stop};
-use read::Wanted;
-pub use tidy::Swept;
-pub(super) use tidy::{is_gone, sweep};
+pub use progress::{ProgressSnapshot, JobPhase, JobProgress, StopSignal};
+use reading::Wanted;
+pub use gc::GcReport;
+pub(super) use gc::{collect_garbage, is_unreachable};
 
 /// How often a job that waits for the lock asks for it.
 pub(super) const LOCK_POLL: Duration = Duration::from_millis(50);
@@ -37,7 +37,7 @@ const PUBLISHED_AT_ONCE: usize = 64;
 
 /// What a job is to do.
 #[derive(Debug, Clone)]
-pub(super) struct Order {
+pub(super) struct JobSpec {
     /// Its name.
     pub id: String,
     /// The root.
@@ -76,14 +76,14 @@ impl From<StoreError> for JobError {
     }
 }
 
-impl From<OpenError> for JobError {
-    fn from(error: OpenError) -> Self {
+impl From<IndexOpenError> for JobError {
+    fn from(error: IndexOpenError) -> Self {
         Self::Index(error.to_string())
     }
 }
 
-impl From<RankError> for JobError {
-    fn from(error: RankError) -> Self {
+impl From<SymbolIndexError> for JobError {
+    fn from(error: SymbolIndexError) -> Self {
         Self::Index(error.to_string())
     }
 }
@@ -96,7 +96,7 @@ impl From<std::io::Error> for JobError {
 
 /// What a job published.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Published {
+pub struct JobSummary {
     /// Files of the manifest that are searched.
     pub files: u64,
     /// Files that were read.
@@ -118,8 +118,8 @@ pub(super) fn holder() -> String {
 }
 
 /// The job that will do what `order` says.
-pub(super) fn planned(order: &Order, mode: JobMode) -> Job {
-    Job {
+pub(super) fn planned(order: &JobSpec, mode: JobMode) -> StoredJob {
+    StoredJob {
         id: order.id.clone(),
         place: order.root.to_string_lossy().into_owned(),
         reference: order.reference.clone().unwrap_or_else(|| LIVE.to_owned()),
@@ -135,12 +135,12 @@ pub(super) fn planned(order: &Order, mode: JobMode) -> Job {
 
 /// Does what `order` says. The job is written down from its beginning to its end; told of in `progress`; ended by `stop`.
 pub(super) fn run(
-    repository: &Arc<Repository>,
-    settings: &Settings,
-    order: &Order,
-    progress: &Progress,
-    stop: &Stop,
-) -> Result<Published, JobError> {
+    repository: &Arc<IndexDir>,
+    settings: &IndexSettings,
+    order: &JobSpec,
+    progress: &JobProgress,
+    stop: &StopSignal,
+) -> Result<JobSummary, JobError> {
     let mut store = repository.writer()?;
     let mut job = planned(order, JobMode::Full);
     let key = ManifestKey::of(&order.root, order.reference.as_deref());
@@ -151,7 +151,7 @@ pub(super) fn run(
     forget_unended(&mut store, &job)?;
     store.write(|transaction| transaction.put_job(&job))?;
     let done = locked(repository, stop).and_then(|_lock| {
-        let work = Work { repository, settings, order, key, progress, stop };
+        let work = JobRun { repository, settings, order, key, progress, stop };
         work.run(&mut store, &mut job)
     });
     let done = done.map_err(|error| match error {
@@ -173,8 +173,8 @@ pub(super) fn run(
 }
 
 /// A root has one job at a time: one of this process that isn't written down as ended couldn't write that.
-fn forget_unended(store: &mut Store, begun: &Job) -> Result<(), StoreError> {
-    let is_over = |job: &Job| job.holder == begun.holder && job.place == begun.place && job.id != begun.id;
+fn forget_unended(store: &mut IndexStore, begun: &StoredJob) -> Result<(), StoreError> {
+    let is_over = |job: &StoredJob| job.holder == begun.holder && job.place == begun.place && job.id != begun.id;
     for mut job in store.open_jobs()?.into_iter().filter(is_over) {
         (job.status, job.ended_at) = (JobStatus::Failed, Some(now()));
         job.message = Some("how it ended couldn't be written down".to_owned());
@@ -183,7 +183,7 @@ fn forget_unended(store: &mut Store, begun: &Job) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn locked(repository: &Repository, stop: &Stop) -> Result<WriterLock, JobError> {
+fn locked(repository: &IndexDir, stop: &StopSignal) -> Result<WriterLock, JobError> {
     loop {
         if let Some(lock) = repository.lock()? {
             return Ok(lock);
@@ -195,28 +195,28 @@ fn locked(repository: &Repository, stop: &Stop) -> Result<WriterLock, JobError> 
 }
 
 /// A walk that didn't see everything must not pass for one that did.
-fn failed(walked: &scan::Walked) -> Result<(), JobError> {
+fn failed(walked: &scan::ScanResult) -> Result<(), JobError> {
     match walked.failure {
         None => Ok(()),
-        Some(scan::Failure::Root) => Err(JobError::NoRoot),
-        Some(scan::Failure::Below(kind)) => Err(JobError::Index(format!(
+        Some(scan::ScanFailure::Root) => Err(JobError::NoRoot),
+        Some(scan::ScanFailure::Io(kind)) => Err(JobError::Index(format!(
             "a folder of the working tree can't be read ({kind}); see `codeyard doctor`, then run `codeyard index`"
         ))),
     }
 }
 
 /// One job at work.
-struct Work<'j> {
-    repository: &'j Arc<Repository>,
-    settings: &'j Settings,
-    order: &'j Order,
+struct JobRun<'j> {
+    repository: &'j Arc<IndexDir>,
+    settings: &'j IndexSettings,
+    order: &'j JobSpec,
     key: ManifestKey,
-    progress: &'j Progress,
-    stop: &'j Stop,
+    progress: &'j JobProgress,
+    stop: &'j StopSignal,
 }
 
-impl Work<'_> {
-    fn run(&self, store: &mut Store, job: &mut Job) -> Result<Published, JobError> {
+impl JobRun<'_> {
+    fn run(&self, store: &mut IndexStore, job: &mut StoredJob) -> Result<JobSummary, JobError> {
         job.status = JobStatus::Running;
         self.progress.status(JobStatus::Running);
         store.write(|transaction| transaction.put_job(job))?;
@@ -226,7 +226,7 @@ impl Work<'_> {
             None => Vec::new(),
         };
         let (wanted, commit, walked_at) = self.wanted(head.as_ref(), &before)?;
-        let read = read::read(self, store, &before, wanted)?;
+        let read = reading::read(self, store, &before, wanted)?;
         job.changed = read.changed;
         self.progress.changed(read.changed);
         store.write(|transaction| transaction.put_job(job))?;
@@ -241,7 +241,7 @@ impl Work<'_> {
             symbols: head.map_or(0, |head| head.symbols),
             is_whole: false,
         };
-        let open = parse::open(self, store, &read.listing)?;
+        let open = parsing::open(self, store, &read.listing)?;
         // A content whose bytes couldn't be read when it was to be parsed is tried again.
         if is_same && open.is_empty() {
             // Nothing is published: whoever has the manifest in memory needn't read it again.
@@ -255,48 +255,48 @@ impl Work<'_> {
         } else if !at_once {
             store.write(|transaction| transaction.put_manifest(&head, &read.listing))?;
         }
-        parse::parse(self, store, &open, !at_once)?;
+        parsing::parse(self, store, &open, !at_once)?;
         job.status = JobStatus::Validating;
         self.progress.status(JobStatus::Validating);
-        (head.symbols, head.is_whole) = (parse::count(store, &read.listing)?, true);
+        (head.symbols, head.is_whole) = (parsing::count(store, &read.listing)?, true);
         store.write(|transaction| match at_once {
             true => transaction.put_manifest(&head, &read.listing),
             false => transaction.complete(&self.key, head.symbols),
         })?;
-        tidy::tidy(self, store)?;
+        gc::after_job(self, store)?;
         Ok(self.published(&head, read.changed))
     }
 
-    fn published(&self, head: &ManifestHead, changed: u64) -> Published {
+    fn published(&self, head: &ManifestHead, changed: u64) -> JobSummary {
         let passed_over = self.progress.snapshot().passed_over as u64;
-        Published { files: head.files, changed, symbols: head.symbols, passed_over }
+        JobSummary { files: head.files, changed, symbols: head.symbols, passed_over }
     }
 
     /// The files to index, the commit, and the time of the look.
     fn wanted(
         &self,
         head: Option<&ManifestHead>,
-        before: &[Listed],
+        before: &[ListedFile],
     ) -> Result<(Vec<Wanted>, Option<String>, u64), JobError> {
-        self.progress.phase(Phase::Listing);
+        self.progress.phase(JobPhase::Listing);
         let at = now();
-        let git = Git::of(&self.order.root);
+        let git = GitRepository::containing(&self.order.root);
         if let Some(reference) = &self.order.reference {
             let git = git.ok_or(JobError::NoGit)?;
             let missing = || JobError::NoSuchRef(reference.clone());
             let commit = git.resolve(reference).ok_or_else(missing)?;
             let files = git.files(&commit).ok_or_else(missing)?;
             let wanted =
-                files.into_iter().map(|blob| Wanted { path: blob.path.into(), origin: Origin::Blob(blob.oid) });
+                files.into_iter().map(|blob| Wanted { path: blob.path.into(), origin: FileOrigin::Blob(blob.oid) });
             return Ok((wanted.collect(), Some(commit), at));
         }
         if !self.order.root.is_dir() {
             return Err(JobError::NoRoot);
         }
         let commit = git.and_then(|git| git.head().commit);
-        let of = |found: scan::Found| Wanted { path: found.path, origin: Origin::Disk(found.stamp) };
+        let of = |found: scan::ScannedFile| Wanted { path: found.path, origin: FileOrigin::Disk(found.stamp) };
         if let (Some(only), Some(_)) = (&self.order.only, head) {
-            let looked = scan::look(&self.order.root, only, self.stop).ok_or(JobError::Stopped)?;
+            let looked = scan::scan_paths(&self.order.root, only, self.stop).ok_or(JobError::Stopped)?;
             failed(&looked)?;
             // The others are taken to be as they were.
             let kept = before.iter().filter(|file| !only.contains(&*file.path));
@@ -306,8 +306,8 @@ impl Work<'_> {
             wanted.sort_unstable_by(|one, other| one.path.cmp(&other.path));
             return Ok((wanted, commit, at));
         }
-        let walked = scan::walk(&self.order.root, self.settings.threads, self.stop).ok_or(JobError::Stopped)?;
-        self.progress.passed_over(walked.passed_over);
+        let walked = scan::scan_tree(&self.order.root, self.settings.threads, self.stop).ok_or(JobError::Stopped)?;
+        self.progress.passed_over(walked.skipped);
         failed(&walked)?;
         Ok((walked.files.into_iter().map(of).collect(), commit, at))
     }

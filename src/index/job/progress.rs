@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::store::Job;
+use crate::store::StoredJob;
 use codeyard_base::clock::utc;
 use codeyard_model::code::{ActiveJob, JobStatus};
 
-/// Ends a job. Cheap to clone.
+/// CancelCheck a job. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<Inner>);
+pub struct StopSignal(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -21,7 +21,7 @@ struct Inner {
     bell: Condvar,
 }
 
-impl Stop {
+impl StopSignal {
     /// Asks the job to end.
     pub fn set(&self) {
         self.0.is_set.store(true, Ordering::SeqCst);
@@ -46,7 +46,7 @@ impl Stop {
 
 /// What a job is doing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Phase {
+pub enum JobPhase {
     /// It waits for another one.
     #[default]
     Waiting,
@@ -60,7 +60,7 @@ pub enum Phase {
     Publishing,
 }
 
-impl Phase {
+impl JobPhase {
     /// In a word.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ impl Phase {
 
 /// A job's progress; it outlives the job.
 #[derive(Debug, Default)]
-pub struct Progress {
+pub struct JobProgress {
     state: Mutex<State>,
     files: AtomicU64,
     bytes: AtomicU64,
@@ -84,8 +84,8 @@ pub struct Progress {
 
 #[derive(Debug, Default)]
 struct State {
-    job: Option<Job>,
-    phase: Phase,
+    job: Option<StoredJob>,
+    phase: JobPhase,
     /// Of the present phase.
     total: (u64, u64),
     passed_over: usize,
@@ -93,9 +93,9 @@ struct State {
 
 /// How far a job is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct JobProgress {
+pub struct ProgressSnapshot {
     /// See there.
-    pub phase: Phase,
+    pub phase: JobPhase,
     /// Files of this phase that are done, and how many there are.
     pub files: (u64, u64),
     /// Bytes, likewise.
@@ -106,12 +106,12 @@ pub struct JobProgress {
     pub passed_over: usize,
 }
 
-impl Progress {
+impl JobProgress {
     /// How far the job is.
-    pub fn snapshot(&self) -> JobProgress {
+    pub fn snapshot(&self) -> ProgressSnapshot {
         let state = self.state.lock();
         let done = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        JobProgress {
+        ProgressSnapshot {
             phase: state.phase,
             files: (done(&self.files), state.total.0),
             bytes: (done(&self.bytes), state.total.1),
@@ -137,7 +137,7 @@ impl Progress {
         })
     }
 
-    pub(crate) fn begin(&self, job: &Job) {
+    pub(crate) fn begin(&self, job: &StoredJob) {
         self.state.lock().job = Some(job.clone());
     }
 
@@ -160,11 +160,11 @@ impl Progress {
         }
     }
 
-    pub(crate) fn phase(&self, phase: Phase) {
+    pub(crate) fn phase(&self, phase: JobPhase) {
         self.start(phase, 0, 0);
     }
 
-    pub(crate) fn start(&self, phase: Phase, files: u64, bytes: u64) {
+    pub(crate) fn start(&self, phase: JobPhase, files: u64, bytes: u64) {
         let mut state = self.state.lock();
         (state.phase, state.total) = (phase, (files, bytes));
         self.files.store(0, Ordering::Relaxed);

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Project;
-use super::dirty::Taken;
-use crate::job::{self, JobError, Order, Progress, Published, Stop};
-use crate::store::{Job, LIVE, StoreError};
+use super::pending_changes::TakenChanges;
+use crate::job::{self, JobError, JobSpec, JobProgress, JobSummary, StopSignal};
+use crate::store::{StoredJob, LIVE, StoreError};
 use codeyard_base::clock::utc;
-use codeyard_model::code::{ActiveJob, InterruptedJob, JobMode, JobStatus, Schema};
+use codeyard_model::code::{ActiveJob, InterruptedJob, JobMode, JobStatus, SchemaStatus};
 
 /// A job that may be run: it is known by its name from now on.
 pub struct JobTicket {
-    order: Order,
-    taken: Taken,
+    order: JobSpec,
+    taken: TakenChanges,
     /// How far it is.
-    pub progress: Arc<Progress>,
+    pub progress: Arc<JobProgress>,
     /// What it will read.
     pub mode: JobMode,
 }
@@ -50,14 +50,14 @@ impl Project {
         let only = taken.paths.clone().filter(|_| reference.is_none() && !is_forced);
         let is_known = self.find(reference, None).ok().flatten().is_some_and(|(_, head)| head.is_whole);
         let mode = if is_known && !is_forced { JobMode::Incremental } else { JobMode::Full };
-        let order = Order {
+        let order = JobSpec {
             id: new_id(),
             root: self.root.clone(),
             reference: reference.map(str::to_owned),
             is_forced,
             only: only.filter(|only| only.iter().all(|path| !path.ends_with(crate::scan::IGNORE_FILE))),
         };
-        let progress = Arc::new(Progress::default());
+        let progress = Arc::new(JobProgress::default());
         // It counts as running from here on, so that no second one is prepared.
         progress.begin(&job::planned(&order, mode));
         *current = Some(progress.clone());
@@ -68,7 +68,7 @@ impl Project {
     ///
     /// # Errors
     /// Why it gave up.
-    pub fn run(&self, ticket: &JobTicket) -> Result<Published, JobError> {
+    pub fn run(&self, ticket: &JobTicket) -> Result<JobSummary, JobError> {
         let done = self.try_run(ticket);
         // Whatever happened, nobody waits for it any more.
         ticket.progress.end(if done.is_ok() { JobStatus::Published } else { JobStatus::Failed });
@@ -79,18 +79,18 @@ impl Project {
         done
     }
 
-    fn try_run(&self, ticket: &JobTicket) -> Result<Published, JobError> {
-        if ticket.order.is_forced && !matches!(self.schema().0, Schema::Compatible | Schema::NotIndexed) {
-            self.begin_anew()?;
+    fn try_run(&self, ticket: &JobTicket) -> Result<JobSummary, JobError> {
+        if ticket.order.is_forced && !matches!(self.schema().0, SchemaStatus::Compatible | SchemaStatus::NotIndexed) {
+            self.reset()?;
         }
         job::run(&self.repository, &self.settings(), &ticket.order, &ticket.progress, &self.stop)
     }
 
-    fn begin_anew(&self) -> Result<(), JobError> {
+    fn reset(&self) -> Result<(), JobError> {
         loop {
             if self.repository.lock()?.is_some() {
                 self.views.lock().clear();
-                return Ok(self.repository.begin_anew()?);
+                return Ok(self.repository.reset()?);
             }
             if self.stop.wait(job::LOCK_POLL) {
                 return Err(JobError::Stopped);
@@ -98,13 +98,13 @@ impl Project {
         }
     }
 
-    /// Ends the job that runs, and every later one. For the end of the process.
+    /// CancelCheck the job that runs, and every later one. For the end of the process.
     pub fn stop(&self) {
         self.stop.set();
     }
 
     /// What ends this project's jobs.
-    pub fn stopper(&self) -> Stop {
+    pub fn stop_signal(&self) -> StopSignal {
         self.stop.clone()
     }
 
@@ -113,7 +113,7 @@ impl Project {
         if let Some(active) = self.progress.lock().as_ref().and_then(|progress| progress.active(&self.id)) {
             return Some(active);
         }
-        if !self.repository.is_there() {
+        if !self.repository.exists() {
             return None;
         }
         let place = self.root.to_string_lossy();
@@ -137,12 +137,12 @@ impl Project {
     /// # Errors
     /// The index can't be written.
     pub fn reconcile(&self) -> Result<(), StoreError> {
-        if !self.repository.is_there() {
+        if !self.repository.exists() {
             return Ok(());
         }
         let place = self.root.to_string_lossy();
-        let open: Vec<Job> = self.repository.reader()?.open_jobs()?;
-        let dead: Vec<Job> = open.into_iter().filter(|job| job.place == place && !is_alive(job)).collect();
+        let open: Vec<StoredJob> = self.repository.reader()?.open_jobs()?;
+        let dead: Vec<StoredJob> = open.into_iter().filter(|job| job.place == place && !is_alive(job)).collect();
         if dead.is_empty() {
             return Ok(());
         }
@@ -167,7 +167,7 @@ impl Project {
 
 /// Whether the process that a job belongs to is there. One of this process that isn't known here belongs to an earlier one with the
 /// same number.
-fn is_alive(job: &Job) -> bool {
+fn is_alive(job: &StoredJob) -> bool {
     let Some(pid) = job.holder.parse().ok().and_then(rustix::process::Pid::from_raw) else { return false };
     job.holder != job::holder()
         && !matches!(rustix::process::test_kill_process(pid), Err(error) if error == rustix::io::Errno::SRCH)

@@ -4,19 +4,19 @@
 //! end; what it says of its own freshness was true when it began; one question reads the files of its own answer only, strictly beneath
 //! the root.
 
-mod dirty;
-mod filter;
+mod pending_changes;
+mod path_filter;
 pub(super) mod handles;
 mod jobs;
-mod lines;
-pub mod navigate;
+mod line_search;
+pub mod navigator;
 mod outline;
-mod rows;
+mod row_builder;
 pub mod settings;
-mod sources;
-mod state;
-mod symbols;
-mod view;
+mod source_reader;
+mod status;
+mod symbol_search;
+mod manifest_view;
 
 #[cfg(test)]
 mod tests;
@@ -29,26 +29,26 @@ use std::sync::Arc;
 use lru::LruCache;
 use parking_lot::Mutex;
 
-use self::dirty::Dirty;
-use self::settings::Settings;
-use self::view::View;
-use super::extract::FEATURES;
-use super::job::{JobError, Progress, Stop};
-use super::ranked::RankError;
-use super::repository::{OpenError, Reader, Repository};
+use self::pending_changes::PendingChanges;
+use self::settings::IndexSettings;
+use self::manifest_view::ManifestView;
+use super::extract::EXTRACTOR_VERSION;
+use super::job::{JobError, JobProgress, StopSignal};
+use super::ranked::SymbolIndexError;
+use super::index_dir::{IndexOpenError, Reader, IndexDir};
 use super::store::{LIVE, ManifestHead, ManifestKey, StoreError};
 use crate::limits::MAX_CACHED_VIEWS;
 use codeyard_base::digest::sha256hex;
-use codeyard_git::{Git, Head};
+use codeyard_git::{GitRepository, GitHead};
 use codeyard_model::code::{
-    CodeError, Completeness, Freshness, FreshnessPolicy, Indexing, InterruptedJob, Metadata, Refusal, Schema,
+    CodeError, Completeness, Freshness, FreshnessPolicy, IndexingStatus, InterruptedJob, AnswerMetadata, CodeRefusal, SchemaStatus,
 };
 
 pub use jobs::JobTicket;
-pub use state::{IndexedFile, Stats, grammars};
+pub use status::{IndexedFile, IndexStats, grammars};
 
 /// Says whether a question is to end early.
-pub type Ends<'q> = &'q (dyn Fn() -> bool + Sync);
+pub type CancelCheck<'q> = &'q (dyn Fn() -> bool + Sync);
 
 /// See the module. Shared by all who ask about the root.
 pub struct Project {
@@ -56,15 +56,15 @@ pub struct Project {
     root: PathBuf,
     /// Whether the root has company, so that rows say which root they are of.
     names_root: bool,
-    settings: Mutex<Arc<Settings>>,
-    repository: Arc<Repository>,
-    dirty: Dirty,
-    git: Mutex<Option<Git>>,
-    views: Mutex<LruCache<ManifestKey, Arc<View>>>,
-    facts: rows::FactsCache,
+    settings: Mutex<Arc<IndexSettings>>,
+    repository: Arc<IndexDir>,
+    dirty: PendingChanges,
+    git: Mutex<Option<GitRepository>>,
+    views: Mutex<LruCache<ManifestKey, Arc<ManifestView>>>,
+    facts: row_builder::FactsCache,
     /// The job that runs in this process, or ran last.
-    progress: Mutex<Option<Arc<Progress>>>,
-    stop: Stop,
+    progress: Mutex<Option<Arc<JobProgress>>>,
+    stop: StopSignal,
     /// Jobs that the end of another process cut short, found at the start.
     interrupted: Mutex<Vec<InterruptedJob>>,
     /// Why the last job of this process failed.
@@ -72,12 +72,12 @@ pub struct Project {
 }
 
 /// What a question is answered from.
-struct Here<'p> {
+struct QueryContext<'p> {
     /// `None`: nothing was published yet.
-    view: Option<Arc<View>>,
+    view: Option<Arc<ManifestView>>,
     /// `None`, likewise.
     store: Option<Reader<'p>>,
-    metadata: Metadata,
+    metadata: AnswerMetadata,
 }
 
 impl Project {
@@ -85,7 +85,7 @@ impl Project {
     ///
     /// # Errors
     /// The folder can't be made.
-    pub fn new(indexes: &Path, root: &Path, names_root: bool, settings: Settings) -> io::Result<Self> {
+    pub fn new(indexes: &Path, root: &Path, names_root: bool, settings: IndexSettings) -> io::Result<Self> {
         let id = sha256hex(root.as_os_str().as_encoded_bytes())[..16].to_owned();
         let views = NonZeroUsize::new(MAX_CACHED_VIEWS).unwrap_or(NonZeroUsize::MIN);
         Ok(Self {
@@ -93,13 +93,13 @@ impl Project {
             root: root.to_owned(),
             names_root,
             settings: Mutex::new(Arc::new(settings)),
-            repository: Arc::new(Repository::of(indexes, root)?),
-            dirty: Dirty::default(),
+            repository: Arc::new(IndexDir::of(indexes, root)?),
+            dirty: PendingChanges::default(),
             git: Mutex::default(),
             views: Mutex::new(LruCache::new(views)),
-            facts: rows::FactsCache::default(),
+            facts: row_builder::FactsCache::default(),
             progress: Mutex::default(),
-            stop: Stop::default(),
+            stop: StopSignal::default(),
             interrupted: Mutex::default(),
             failure: Mutex::default(),
         })
@@ -116,12 +116,12 @@ impl Project {
     }
 
     /// From now on with these settings.
-    pub fn retune(&self, settings: Settings) {
+    pub fn set_settings(&self, settings: IndexSettings) {
         *self.settings.lock() = Arc::new(settings);
     }
 
     /// The settings.
-    pub fn settings(&self) -> Arc<Settings> {
+    pub fn settings(&self) -> Arc<IndexSettings> {
         self.settings.lock().clone()
     }
 
@@ -136,12 +136,12 @@ impl Project {
     }
 
     /// These files of the working tree have changed, each by its path below the root.
-    pub fn changed(&self, paths: impl IntoIterator<Item = String>) {
+    pub fn mark_changed(&self, paths: impl IntoIterator<Item = String>) {
         self.dirty.paths(paths);
     }
 
     /// Anything in the working tree may have changed.
-    pub fn changed_somehow(&self) {
+    pub fn mark_all_changed(&self) {
         self.dirty.everything();
     }
 
@@ -152,21 +152,21 @@ impl Project {
 
     /// Whether anything was ever indexed of this repository.
     pub fn is_indexed(&self) -> bool {
-        self.repository.is_there()
+        self.repository.exists()
     }
 
     /// Whether this build can read the index, and what layout the index has.
-    pub fn schema(&self) -> (Schema, Option<u32>) {
-        if !self.repository.is_there() {
-            return (Schema::NotIndexed, None);
+    pub fn schema(&self) -> (SchemaStatus, Option<u32>) {
+        if !self.repository.exists() {
+            return (SchemaStatus::NotIndexed, None);
         }
         match self.repository.reader().and_then(|store| store.features()) {
-            Ok(None | Some(FEATURES)) => (Schema::Compatible, Some(super::SCHEMA_VERSION)),
-            Ok(Some(found)) => (Schema::ReindexRequired, Some(super::schema_version(super::store::FORMAT, found))),
-            Err(StoreError::OtherFormat { found }) => (Schema::ReindexRequired, Some(super::schema_version(found, 0))),
-            Err(StoreError::Damaged) => (Schema::CorruptManifest, None),
+            Ok(None | Some(EXTRACTOR_VERSION)) => (SchemaStatus::Compatible, Some(super::SCHEMA_VERSION)),
+            Ok(Some(found)) => (SchemaStatus::ReindexRequired, Some(super::schema_version(super::store::FORMAT, found))),
+            Err(StoreError::OtherFormat { found }) => (SchemaStatus::ReindexRequired, Some(super::schema_version(found, 0))),
+            Err(StoreError::Damaged) => (SchemaStatus::CorruptManifest, None),
             // Whoever asks is told why it can't be reached.
-            Err(_) => (Schema::Compatible, None),
+            Err(_) => (SchemaStatus::Compatible, None),
         }
     }
 
@@ -174,23 +174,23 @@ impl Project {
         ManifestKey::of(&self.root, reference)
     }
 
-    fn git_head(&self) -> (Option<Git>, Head) {
+    fn git_head(&self) -> (Option<GitRepository>, GitHead) {
         let git = self.git();
-        let head = git.as_ref().map(Git::head).unwrap_or_default();
+        let head = git.as_ref().map(GitRepository::head).unwrap_or_default();
         (git, head)
     }
 
     /// The repository, opened once.
-    fn git(&self) -> Option<Git> {
+    fn git(&self) -> Option<GitRepository> {
         let mut kept = self.git.lock();
-        if !kept.as_ref().is_some_and(|git| git.is_of(&self.root)) {
-            *kept = Git::of(&self.root);
+        if !kept.as_ref().is_some_and(|git| git.is_still_at(&self.root)) {
+            *kept = GitRepository::containing(&self.root);
         }
         kept.clone()
     }
 
     /// What a question about `reference` is answered from, if its policy lets it be.
-    fn here(&self, reference: Option<&str>, policy: Option<FreshnessPolicy>) -> Result<Here<'_>, Box<Refusal>> {
+    fn here(&self, reference: Option<&str>, policy: Option<FreshnessPolicy>) -> Result<QueryContext<'_>, Box<CodeRefusal>> {
         let (git, head) = self.git_head();
         let (schema, _) = self.schema();
         let shown = match reference {
@@ -199,10 +199,10 @@ impl Project {
             None => head.branch.clone().or_else(|| head.commit.clone()).unwrap_or_else(|| LIVE.to_owned()),
         };
         // Until more is known.
-        let (indexing, completeness, freshness) = (Indexing::Failed, Completeness::Partial, Freshness::Stale);
+        let (indexing, completeness, freshness) = (IndexingStatus::Failed, Completeness::Partial, Freshness::Stale);
         let mut metadata =
-            Metadata { schema, reference: shown, indexing, completeness, freshness, ..Metadata::default() };
-        if matches!(schema, Schema::ReindexRequired | Schema::CorruptManifest) {
+            AnswerMetadata { schema, reference: shown, indexing, completeness, freshness, ..AnswerMetadata::default() };
+        if matches!(schema, SchemaStatus::ReindexRequired | SchemaStatus::CorruptManifest) {
             return Err(Box::new(incompatible(schema).beside(metadata)));
         }
         let is_busy = self.active_job().is_some();
@@ -219,14 +219,14 @@ impl Project {
         let Some((store, manifest, view)) = found.filter(|_| is_live || current.is_some()) else {
             metadata.completeness = Completeness::Partial;
             metadata.freshness = if is_busy { Freshness::Syncing } else { Freshness::Stale };
-            metadata.indexing = if is_busy { Indexing::Indexing } else { Indexing::NotIndexed };
+            metadata.indexing = if is_busy { IndexingStatus::Indexing } else { IndexingStatus::NotIndexed };
             if !is_live {
                 return Err(Box::new(not_indexed(&metadata.reference.clone(), git.as_ref()).beside(metadata)));
             }
-            let here = Here { view: None, store: None, metadata };
+            let here = QueryContext { view: None, store: None, metadata };
             return self.allowed(here, (None, current), policy, asked);
         };
-        metadata.indexing = if manifest.is_whole { Indexing::Ready } else { Indexing::Indexing };
+        metadata.indexing = if manifest.is_whole { IndexingStatus::Ready } else { IndexingStatus::Indexing };
         metadata.completeness = if manifest.is_whole { Completeness::Complete } else { Completeness::Partial };
         let is_fresh = if is_live { self.dirty.is_clean() } else { manifest.commit == current };
         metadata.freshness = match (is_fresh, is_busy) {
@@ -234,18 +234,18 @@ impl Project {
             (false, true) => Freshness::Syncing,
             (false, false) => Freshness::Stale,
         };
-        let here = Here { view: Some(view), store: Some(store), metadata };
+        let here = QueryContext { view: Some(view), store: Some(store), metadata };
         self.allowed(here, (manifest.commit, current), policy, asked)
     }
 
     /// Refuses what must be fresh and isn't (contract, "Freshness Policy Behavior"). `commits`: the indexed one and the present one.
     fn allowed<'p>(
         &self,
-        here: Here<'p>,
+        here: QueryContext<'p>,
         commits: (Option<String>, Option<String>),
         policy: Option<FreshnessPolicy>,
         asked: Option<&str>,
-    ) -> Result<Here<'p>, Box<Refusal>> {
+    ) -> Result<QueryContext<'p>, Box<CodeRefusal>> {
         let policy = policy.unwrap_or(self.settings().freshness);
         if policy != FreshnessPolicy::Strict || here.metadata.freshness == Freshness::Fresh {
             return Ok(here);
@@ -257,7 +257,7 @@ impl Project {
         let message = format!(
             "The index is stale: {why}. Call {sync}, wait until index_status shows no active job, and ask again."
         );
-        let mut refusal = Refusal::new(CodeError::IndexStale, message)
+        let mut refusal = CodeRefusal::new(CodeError::IndexStale, message)
             .with("suggestion", "Call sync_repo to bring the index up to date before asking.");
         let (indexed, current) = commits;
         if let Some(commit) = indexed {
@@ -273,9 +273,9 @@ impl Project {
     fn find(
         &self,
         reference: Option<&str>,
-        git: Option<&Git>,
+        git: Option<&GitRepository>,
     ) -> Result<Option<(Reader<'_>, ManifestHead)>, StoreError> {
-        if !self.repository.is_there() {
+        if !self.repository.exists() {
             return Ok(None);
         }
         let store = self.repository.reader()?;
@@ -294,8 +294,8 @@ impl Project {
     fn found(
         &self,
         reference: Option<&str>,
-        git: Option<&Git>,
-    ) -> Result<Option<(Reader<'_>, ManifestHead, Arc<View>)>, OpenError> {
+        git: Option<&GitRepository>,
+    ) -> Result<Option<(Reader<'_>, ManifestHead, Arc<ManifestView>)>, IndexOpenError> {
         let mut before = None;
         loop {
             let Some((store, head)) = self.find(reference, git)? else { return Ok(None) };
@@ -309,7 +309,7 @@ impl Project {
         }
     }
 
-    fn view(&self, store: &Reader<'_>, head: ManifestHead) -> Result<Arc<View>, OpenError> {
+    fn view(&self, store: &Reader<'_>, head: ManifestHead) -> Result<Arc<ManifestView>, IndexOpenError> {
         let stamp = store.stamp()?;
         let key = head.key.clone();
         if let Some(view) = self.views.lock().get(&key)
@@ -318,7 +318,7 @@ impl Project {
             return Ok(view.clone());
         }
         // Several may load it at once; they come to the same.
-        let view = Arc::new(View::load(&self.repository, store, head, stamp)?);
+        let view = Arc::new(ManifestView::load(&self.repository, store, head, stamp)?);
         self.views.lock().put(key, view.clone());
         Ok(view)
     }
@@ -337,12 +337,12 @@ impl Project {
     }
 }
 
-fn incompatible(schema: Schema) -> Refusal {
+fn incompatible(schema: SchemaStatus) -> CodeRefusal {
     let why = match schema {
-        Schema::ReindexRequired => "Another version of codeyard wrote the index",
+        SchemaStatus::ReindexRequired => "Another version of codeyard wrote the index",
         _ => "The index is damaged",
     };
-    Refusal::new(
+    CodeRefusal::new(
         CodeError::IndexIncompatible,
         format!("{why}. Run `codeyard index --force`, or call index_repo with force."),
     )
@@ -350,30 +350,30 @@ fn incompatible(schema: Schema) -> Refusal {
     .with("remediation", "codeyard index --force")
 }
 
-fn broken(error: &StoreError) -> Refusal {
+fn broken(error: &StoreError) -> CodeRefusal {
     match error {
-        StoreError::OtherFormat { .. } => incompatible(Schema::ReindexRequired),
-        StoreError::Damaged => incompatible(Schema::CorruptManifest),
+        StoreError::OtherFormat { .. } => incompatible(SchemaStatus::ReindexRequired),
+        StoreError::Damaged => incompatible(SchemaStatus::CorruptManifest),
         other => out_of_reach(other),
     }
 }
 
 /// The refusal where the index is there and can't be reached: nothing is known to be wrong with it.
-fn out_of_reach(error: &impl std::fmt::Display) -> Refusal {
-    Refusal::new(CodeError::IndexNotReady, format!("The index can't be reached: {error}."))
+fn out_of_reach(error: &impl std::fmt::Display) -> CodeRefusal {
+    CodeRefusal::new(CodeError::IndexNotReady, format!("The index can't be reached: {error}."))
 }
 
-fn unreadable(error: &OpenError) -> Refusal {
+fn unreadable(error: &IndexOpenError) -> CodeRefusal {
     match error {
-        OpenError::Store(error) => broken(error),
-        OpenError::Symbols(RankError::Foreign { .. } | RankError::Damaged(_)) | OpenError::Segment => {
-            incompatible(Schema::CorruptManifest)
+        IndexOpenError::Store(error) => broken(error),
+        IndexOpenError::Symbols(SymbolIndexError::Foreign { .. } | SymbolIndexError::Damaged(_)) | IndexOpenError::Segment => {
+            incompatible(SchemaStatus::CorruptManifest)
         }
-        OpenError::Symbols(error) => out_of_reach(error),
+        IndexOpenError::Symbols(error) => out_of_reach(error),
     }
 }
 
-fn not_indexed(reference: &str, git: Option<&Git>) -> Refusal {
+fn not_indexed(reference: &str, git: Option<&GitRepository>) -> CodeRefusal {
     let message = match git {
         None => format!(
             "'{reference}' isn't indexed, and this root lies in no git repository. Leave ref out to ask about the working tree."
@@ -387,5 +387,5 @@ fn not_indexed(reference: &str, git: Option<&Git>) -> Refusal {
             "'{reference}' isn't indexed. Call index_repo with this ref, or run `codeyard index --ref {reference}`."
         ),
     };
-    Refusal::new(CodeError::RefNotIndexed, message).with("ref", reference)
+    CodeRefusal::new(CodeError::RefNotIndexed, message).with("ref", reference)
 }

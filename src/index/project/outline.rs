@@ -1,16 +1,16 @@
 //! What a file declares: its facts, nested.
 
-use super::symbols::store_broken;
-use super::{Here, Project};
+use super::symbol_search::store_broken;
+use super::{QueryContext, Project};
 use crate::facts::{Facts, Symbol};
-use codeyard_model::code::{CodeError, Completeness, Depth, Outline, OutlineQuery, OutlineSymbol, Refusal};
+use codeyard_model::code::{CodeError, Completeness, OutlineDepth, Outline, OutlineQuery, OutlineSymbol, CodeRefusal};
 
 impl Project {
     /// `get_file_outline`.
     ///
     /// # Errors
     /// As the contract's.
-    pub fn outline(&self, query: &OutlineQuery) -> Result<Outline, Box<Refusal>> {
+    pub fn outline(&self, query: &OutlineQuery) -> Result<Outline, Box<CodeRefusal>> {
         let here = self.here(query.reference.as_deref(), query.freshness)?;
         let path = self.below_root(&query.path);
         let entry =
@@ -46,7 +46,7 @@ impl Project {
     }
 }
 
-fn not_found(path: &str, here: &Here<'_>) -> Box<Refusal> {
+fn not_found(path: &str, here: &QueryContext<'_>) -> Box<CodeRefusal> {
     let shown: String = path.chars().take(200).collect();
     let message = if here.view.is_some() {
         format!(
@@ -57,11 +57,11 @@ fn not_found(path: &str, here: &Here<'_>) -> Box<Refusal> {
         "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and ask again.".to_owned()
     };
     let code = if here.view.is_some() { CodeError::FileNotFound } else { CodeError::IndexNotReady };
-    Box::new(Refusal::new(code, message).beside(here.metadata.clone()))
+    Box::new(CodeRefusal::new(code, message).beside(here.metadata.clone()))
 }
 
 /// The symbols at the top, each with what stands in it.
-fn nested(facts: &Facts, depth: Depth) -> Vec<OutlineSymbol> {
+fn nested(facts: &Facts, depth: OutlineDepth) -> Vec<OutlineSymbol> {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); facts.symbols.len()];
     let mut top = Vec::new();
     for (at, symbol) in facts.symbols.iter().enumerate() {
@@ -73,7 +73,7 @@ fn nested(facts: &Facts, depth: Depth) -> Vec<OutlineSymbol> {
     }
     // From the last to the first: children are made before who takes them.
     let mut made: Vec<Option<OutlineSymbol>> = facts.symbols.iter().map(|symbol| Some(one(symbol))).collect();
-    if depth == Depth::All {
+    if depth == OutlineDepth::All {
         for at in (0..facts.symbols.len()).rev() {
             let own: Vec<OutlineSymbol> = children[at].iter().filter_map(|child| made[*child].take()).collect();
             if let Some(symbol) = &mut made[at] {

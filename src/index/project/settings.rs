@@ -5,7 +5,7 @@ use codeyard_model::code::{ExplainLevel, FreshnessPolicy, Weights};
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct IndexSettings {
     /// Threads of a job and of a search.
     pub threads: usize,
     /// How large files may be.
@@ -18,7 +18,7 @@ pub struct Settings {
     pub explain: ExplainLevel,
 }
 
-impl Settings {
+impl IndexSettings {
     /// With this many threads, and files of up to so many bytes searched and parsed.
     pub fn new(threads: usize, max_searched_bytes: u64, max_parsed_bytes: u64) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Settings {
     }
 }
 
-impl Default for Settings {
+impl Default for IndexSettings {
     fn default() -> Self {
         use codeyard_model::limits::{MAX_PARSED_FILE_BYTES, MAX_SEARCHED_FILE_BYTES};
         let threads = std::thread::available_parallelism().map_or(2, usize::from).min(8);

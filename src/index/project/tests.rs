@@ -1,6 +1,6 @@
 //! One root on a real disk, with a real git.
 
-mod navigate;
+mod navigator;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use std::process::Command;
 use std::sync::Arc;
 
 use super::Project;
-use super::settings::Settings;
+use super::settings::IndexSettings;
 use crate::JobError;
 use codeyard_model::code::{
-    CodeError, Completeness, Freshness, FreshnessPolicy, Indexing, JobMode, JobStatus, LocateBy, LocateQuery,
-    OutlineQuery, ResultType, Rows, Schema, SearchMode, SearchQuery, Shape,
+    CodeError, Completeness, Freshness, FreshnessPolicy, IndexingStatus, JobMode, JobStatus, LocateBy, LocateQuery,
+    OutlineQuery, ResultType, ResultRows, SchemaStatus, SearchMode, SearchQuery, RowOptions,
 };
 
 struct Place {
@@ -41,7 +41,7 @@ impl Place {
     }
 
     fn project_of(&self, root: &Path) -> Project {
-        Project::new(&self.dir.path().join("state"), root, false, Settings::new(2, 1 << 20, 1 << 18)).unwrap()
+        Project::new(&self.dir.path().join("state"), root, false, IndexSettings::new(2, 1 << 20, 1 << 18)).unwrap()
     }
 
     fn git(&self, arguments: &[&str]) -> String {
@@ -71,13 +71,13 @@ fn git(root: &Path, arguments: &[&str]) -> String {
     String::from_utf8(done.stdout).unwrap().trim().to_owned()
 }
 
-fn sync(project: &Project, reference: Option<&str>) -> super::super::Published {
+fn sync(project: &Project, reference: Option<&str>) -> super::super::JobSummary {
     let ticket = project.prepare(reference, false).unwrap_or_else(|active| panic!("{active:?}"));
     project.run(&ticket).unwrap()
 }
 
 fn query(text: &str, mode: SearchMode) -> SearchQuery {
-    let shape = Shape { limit: 50, ..Shape::default() };
+    let shape = RowOptions { limit: 50, ..RowOptions::default() };
     SearchQuery { text: text.to_owned(), mode, shape, ..SearchQuery::default() }
 }
 
@@ -85,7 +85,7 @@ fn lines_at(project: &Project, text: &str, reference: Option<&str>) -> Vec<Strin
     let mut query = query(text, SearchMode::Text);
     query.shape.reference = reference.map(str::to_owned);
     let found = project.search(&query, &|| false).unwrap();
-    let shown = |row: &codeyard_model::code::Row| {
+    let shown = |row: &codeyard_model::code::ResultRow| {
         format!("{}:{}:{}", row.path, row.line_start, row.text.as_deref().unwrap_or(""))
     };
     found.rows.iter().map(shown).collect()
@@ -95,8 +95,8 @@ fn lines(project: &Project, text: &str) -> Vec<String> {
     lines_at(project, text, None)
 }
 
-fn located(project: &Project, by: LocateBy) -> Result<Rows, CodeError> {
-    let shape = Shape { limit: 10, ..Shape::default() };
+fn located(project: &Project, by: LocateBy) -> Result<ResultRows, CodeError> {
+    let shape = RowOptions { limit: 10, ..RowOptions::default() };
     project.locate(&LocateQuery { by, kind: None, shape }, &|| false).map_err(|refused| refused.code)
 }
 
@@ -107,8 +107,8 @@ fn an_index_is_made_asked_and_kept() {
     let place =
         Place::new(&[("src/harbour.rs", RUST), ("README.md", "# Harbour\n\nShips lie here.\n"), ("a.bin", "x\0y")]);
     let project = place.project();
-    assert_eq!(project.metadata().indexing, Indexing::NotIndexed);
-    assert_eq!(project.schema(), (Schema::NotIndexed, None));
+    assert_eq!(project.metadata().indexing, IndexingStatus::NotIndexed);
+    assert_eq!(project.schema(), (SchemaStatus::NotIndexed, None));
     assert!(!place.dir.path().join("state").join("index.sqlite").exists());
     project.watch();
     let published = sync(&project, None);
@@ -125,7 +125,7 @@ fn an_index_is_made_asked_and_kept() {
     let metadata = project.metadata();
     assert_eq!(
         (metadata.freshness, metadata.indexing, metadata.reference.as_str()),
-        (Freshness::Fresh, Indexing::Ready, "live")
+        (Freshness::Fresh, IndexingStatus::Ready, "live")
     );
     let status = project.status(None).unwrap();
     assert_eq!(status.left_out, [("binary", 1)]);
@@ -169,7 +169,7 @@ fn symbols_are_located_and_come_back_by_their_handles() {
     // It moves to another file and down by some lines.
     fs::remove_file(place.root.join("src/harbour.rs")).unwrap();
     place.write("src/deep/port.rs", &format!("// A line.\n{RUST}"));
-    project.changed_somehow();
+    project.mark_all_changed();
     sync(&project, None);
     assert_eq!(located(&project, LocateBy::SymbolId(row.symbol_id.clone().unwrap())), Err(CodeError::SymbolNotFound));
     let moved = located(&project, LocateBy::StableId(row.symbol_stable_id.clone().unwrap())).unwrap();
@@ -200,7 +200,7 @@ fn an_edit_is_searched_before_and_after_the_index_knows_of_it() {
     place.write("a.rs", "fn another() {}\n");
     place.write("new.rs", "fn another_new() {}\n");
     fs::remove_file(place.root.join("gone.rs")).unwrap();
-    project.changed(["a.rs", "new.rs", "gone.rs"].map(str::to_owned));
+    project.mark_changed(["a.rs", "new.rs", "gone.rs"].map(str::to_owned));
     let expected = ["a.rs:1:fn another() {}", "new.rs:1:fn another_new() {}"];
     assert_eq!(lines(&project, "another"), expected);
     assert_eq!(project.metadata().freshness, Freshness::Stale);
@@ -212,7 +212,7 @@ fn an_edit_is_searched_before_and_after_the_index_knows_of_it() {
     // A file that git ignores is nobody's news.
     place.write("target/.ignore", "*\n");
     place.write("target/made.rs", "fn another_made() {}\n");
-    project.changed(["target/made.rs".to_owned(), "target/.ignore".to_owned()]);
+    project.mark_changed(["target/made.rs".to_owned(), "target/.ignore".to_owned()]);
     assert_eq!(lines(&project, "another"), expected);
     let published = sync(&project, None);
     assert_eq!((published.files, published.changed), (2, 2));
@@ -235,7 +235,7 @@ fn branches_commits_and_worktrees_share_what_they_have_in_common() {
     place.git(&["checkout", "-q", "-b", "feature"]);
     place.write("a.rs", "fn three() {}\n");
     place.commit();
-    project.changed_somehow();
+    project.mark_all_changed();
     sync(&project, None);
     assert_eq!(project.metadata().reference, "feature");
     let refused = project.status(Some("main")).unwrap_err();
@@ -271,7 +271,7 @@ fn branches_commits_and_worktrees_share_what_they_have_in_common() {
     place.git(&["worktree", "prune"]);
     place.git(&["checkout", "-q", "--detach"]);
     place.git(&["branch", "-q", "-D", "main"]);
-    let swept = project.sweep().unwrap().unwrap();
+    let swept = project.collect_garbage().unwrap().unwrap();
     assert_eq!((swept.manifests, swept.contents), (2, 1), "the tree, the branch, and what only the first commit had");
     assert_eq!(project.verify().unwrap(), Vec::<String>::new());
     assert_eq!(lines(&project, "three"), ["a.rs:1:fn three() {}"]);
@@ -310,7 +310,7 @@ fn a_foreign_or_damaged_index_is_told_and_made_anew_when_asked() {
     let project = place.project();
     sync(&project, None);
     let file = project.repository.folder().join(crate::store::FILE);
-    for (damage, expected) in [(true, Schema::CorruptManifest), (false, Schema::ReindexRequired)] {
+    for (damage, expected) in [(true, SchemaStatus::CorruptManifest), (false, SchemaStatus::ReindexRequired)] {
         if damage {
             fs::write(&file, vec![b'x'; 8_192]).unwrap();
             let _ = fs::remove_file(file.with_extension("sqlite-wal"));
@@ -340,7 +340,7 @@ fn the_same_tree_gives_the_same_answers_whatever_the_threads() {
     files.iter().for_each(|(path, text)| place.write(path, text));
     let answers = |threads: usize| {
         let state = tempfile::tempdir().unwrap();
-        let project = Project::new(state.path(), &place.root, false, Settings::new(threads, 1 << 20, 1 << 20)).unwrap();
+        let project = Project::new(state.path(), &place.root, false, IndexSettings::new(threads, 1 << 20, 1 << 20)).unwrap();
         project.watch();
         sync(&project, None);
         let ranked = project.search(&query("shared", SearchMode::Auto), &|| false).unwrap();
@@ -380,7 +380,7 @@ fn a_search_that_is_ended_shows_what_it_has_and_says_so() {
     let files: Vec<(String, String)> = (0..40).map(|n| (format!("f{n:02}.txt"), "word\n".to_owned())).collect();
     let place = Place::new(&[]);
     files.iter().for_each(|(path, text)| place.write(path, text));
-    let settings = Settings::new(1, 1 << 20, 1 << 18);
+    let settings = IndexSettings::new(1, 1 << 20, 1 << 18);
     let project = Project::new(&place.dir.path().join("state"), &place.root, false, settings).unwrap();
     project.watch();
     sync(&project, None);
@@ -456,7 +456,7 @@ fn a_question_sees_what_was_there_when_it_began_whatever_is_forgotten_meanwhile(
     let content = view.manifest.entries()[0].content;
     place.write("a.rs", "fn later_on() {}\n");
     sync(&project, None);
-    assert_eq!(project.sweep().unwrap().unwrap().contents, 1);
+    assert_eq!(project.collect_garbage().unwrap().unwrap().contents, 1);
     assert_eq!(store.facts(content).unwrap().unwrap().symbols[0].name, "early");
     drop(store);
     assert_eq!(project.repository.reader().unwrap().facts(content).unwrap(), None);
@@ -488,7 +488,7 @@ fn a_file_that_changed_unnoticed_is_counted_as_it_is_now() {
     let project = place.project();
     sync(&project, None);
     let total = |project: &Project| {
-        let shape = Shape { limit: 1, ..Shape::default() };
+        let shape = RowOptions { limit: 1, ..RowOptions::default() };
         let query = SearchQuery { offset: 5, shape, ..query("with needle", SearchMode::Text) };
         project.search(&query, &|| false).unwrap().total
     };

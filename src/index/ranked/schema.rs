@@ -8,7 +8,7 @@ use crate::project::handles::stable_key;
 use crate::{ContentNo, Facts, Language, Symbol};
 use codeyard_model::code::{SymbolKind, Visibility};
 
-use super::words::{cut, is_empty_word, squeeze, words};
+use super::tokenizer::{truncate_str, is_stop_word, normalize, words};
 
 /// Goes up whenever documents are made in another way.
 pub(super) const FORMAT: u32 = 3;
@@ -24,11 +24,11 @@ const MOST_NAME_WORDS: usize = 6;
 pub(super) struct Fields {
     /// The name as it's spelt: one term.
     pub name: Field,
-    /// The name squeezed: one term.
-    pub squeezed: Field,
+    /// The name normalized: one term.
+    pub normalized: Field,
     /// The name's words, each with how many words the name has ([`name_term`]).
     pub words: Field,
-    /// The names around it squeezed ([`scope_term`]), and their words.
+    /// The names around it normalized ([`scope_term`]), and their words.
     pub scope: Field,
     /// The signature's words that the name doesn't have.
     pub signature: Field,
@@ -36,9 +36,9 @@ pub(super) struct Fields {
     pub doc: Field,
     /// The number of its content.
     pub content: Field,
-    /// What its stable handle is made of.
+    /// FeatureKind its stable handle is made of.
     pub stable: Field,
-    /// An [`Info`].
+    /// An [`RankingInfo`].
     pub info: Field,
 }
 
@@ -52,7 +52,7 @@ impl Fields {
         };
         let fields = Self {
             name: builder.add_text_field("name", terms("raw")),
-            squeezed: builder.add_text_field("squeezed", terms("raw")),
+            normalized: builder.add_text_field("squeezed", terms("raw")),
             words: builder.add_text_field("words", terms("whitespace")),
             scope: builder.add_text_field("scope", terms("whitespace")),
             signature: builder.add_text_field("signature", terms("whitespace")),
@@ -73,16 +73,16 @@ impl Fields {
         ordinal: u32,
         symbol: &Symbol,
     ) -> TantivyDocument {
-        let name = cut(&symbol.name, MAX_SYMBOL_NAME_BYTES);
+        let name = truncate_str(&symbol.name, MAX_SYMBOL_NAME_BYTES);
         let name_words = words(name);
-        let mut doc_words: Vec<String> = words(&symbol.doc).into_iter().filter(|word| !is_empty_word(word)).collect();
+        let mut doc_words: Vec<String> = words(&symbol.doc).into_iter().filter(|word| !is_stop_word(word)).collect();
         doc_words.truncate(MAX_SYMBOL_WORDS);
         let mut signature: Vec<String> = words(&symbol.signature);
         signature.retain(|word| !name_words.contains(word));
         signature.sort_unstable();
         signature.dedup();
         signature.truncate(MAX_SYMBOL_WORDS);
-        let info = Info {
+        let info = RankingInfo {
             kind: symbol.kind,
             language: language.number(),
             visibility: symbol.visibility,
@@ -95,7 +95,7 @@ impl Fields {
         };
         let mut document = TantivyDocument::default();
         document.add_text(self.name, name);
-        document.add_text(self.squeezed, squeeze(name));
+        document.add_text(self.normalized, normalize(name));
         // Whoever searches by words wants what is there, not who imports it: an import is found by its whole name and by the
         // last part of it only.
         if symbol.kind == SymbolKind::Use {
@@ -103,7 +103,7 @@ impl Fields {
                 name.rsplit(|letter: char| !letter.is_alphanumeric() && letter != '_').find(|part| !part.is_empty());
             if let Some(last) = last.filter(|last| *last != name) {
                 document.add_text(self.name, last);
-                document.add_text(self.squeezed, squeeze(last));
+                document.add_text(self.normalized, normalize(last));
             }
         } else {
             let bucket = name_words.len();
@@ -132,8 +132,8 @@ pub(super) fn name_terms(word: &str) -> impl Iterator<Item = String> {
 }
 
 /// The term of a whole name around a symbol.
-pub(super) fn scope_term(squeezed: &str) -> String {
-    format!("={squeezed}")
+pub(super) fn scope_term(normalized: &str) -> String {
+    format!("={normalized}")
 }
 
 /// The term of two words that follow each other.
@@ -153,11 +153,11 @@ fn joined(terms: impl IntoIterator<Item = String>) -> String {
 fn scope_terms(facts: &Facts, symbol: &Symbol) -> Vec<String> {
     let mut terms = Vec::new();
     let mut take = |name: &str| {
-        terms.push(scope_term(&squeeze(cut(name, MAX_SYMBOL_NAME_BYTES))));
+        terms.push(scope_term(&normalize(truncate_str(name, MAX_SYMBOL_NAME_BYTES))));
         for part in name.split(['.', ':']).filter(|part| part.len() < name.len() && !part.is_empty()) {
-            terms.push(scope_term(&squeeze(cut(part, MAX_SYMBOL_NAME_BYTES))));
+            terms.push(scope_term(&normalize(truncate_str(part, MAX_SYMBOL_NAME_BYTES))));
         }
-        terms.extend(words(cut(name, MAX_SYMBOL_NAME_BYTES)));
+        terms.extend(words(truncate_str(name, MAX_SYMBOL_NAME_BYTES)));
     };
     let mut at = Some(symbol);
     for _ in 0..MAX_ANCESTORS {
@@ -187,9 +187,9 @@ fn is_local(facts: &Facts, symbol: &Symbol) -> bool {
     false
 }
 
-/// What ranking reads of a symbol, in one number.
+/// FeatureKind ranking reads of a symbol, in one number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Info {
+pub(super) struct RankingInfo {
     /// See there.
     pub kind: SymbolKind,
     /// [`Language::number`].
@@ -210,7 +210,7 @@ pub(super) struct Info {
     pub ordinal: u32,
 }
 
-impl Info {
+impl RankingInfo {
     /// As the index holds it. The ordinal lies highest, so that neighbours differ little.
     pub(super) fn packed(self) -> u64 {
         let small = |number: usize, most: u64| (number as u64).min(most);
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn what_is_packed_comes_back() {
-        let info = Info {
+        let info = RankingInfo {
             kind: SymbolKind::Use,
             language: 17,
             visibility: Visibility::Private,
@@ -259,9 +259,9 @@ mod tests {
             signature_words: 3,
             ordinal: (1 << 24) - 1,
         };
-        assert_eq!(Info::unpacked(info.packed()), Some(info));
-        let other = Info { kind: SymbolKind::Fn, is_definition: false, is_local: false, ordinal: 0, ..info };
-        assert_eq!(Info::unpacked(other.packed()), Some(other));
-        assert_eq!(Info::unpacked(0xff), None);
+        assert_eq!(RankingInfo::unpacked(info.packed()), Some(info));
+        let other = RankingInfo { kind: SymbolKind::Fn, is_definition: false, is_local: false, ordinal: 0, ..info };
+        assert_eq!(RankingInfo::unpacked(other.packed()), Some(other));
+        assert_eq!(RankingInfo::unpacked(0xff), None);
     }
 }

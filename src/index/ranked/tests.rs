@@ -79,8 +79,8 @@ fn manifest() -> Arc<Manifest> {
     Arc::new(Manifest::new(shown.map(|file| entry(file.path, file.content)).collect()))
 }
 
-fn entry(path: &str, content: ContentNo) -> Entry {
-    Entry { path: path.into(), content, language: Some(rust()), size: 1, class: PathClass::of(path) }
+fn entry(path: &str, content: ContentNo) -> ManifestEntry {
+    ManifestEntry { path: path.into(), content, language: Some(rust()), size: 1, class: PathClass::of(path) }
 }
 
 struct Made {
@@ -105,13 +105,13 @@ fn made<'a>(files: impl Iterator<Item = &'a File>, every: usize) -> Made {
     Made { index, folder }
 }
 
-fn ask(text: &str) -> RankedAsk<'_> {
-    RankedAsk { text, kind: None, language: None, filter: None, files: true, limit: 10 }
+fn ask(text: &str) -> RankedQuery<'_> {
+    RankedQuery { text, kind: None, language: None, filter: None, files: true, limit: 10 }
 }
 
-/// What is found, as `path#symbol`; a file is its path alone.
-fn told(view: &View, found: &Ranked) -> Vec<String> {
-    let name = |hit: &Hit| {
+/// FeatureKind is found, as `path#symbol`; a file is its path alone.
+fn told(view: &SymbolIndexView, found: &RankedHits) -> Vec<String> {
+    let name = |hit: &RankedHit| {
         let file = FILES.iter().find(|file| file.content == hit.content).unwrap();
         let path = &view.manifest().entries()[hit.entry].path;
         let symbol = hit.ordinal.map(|ordinal| facts(file.symbols).symbols[ordinal as usize].name.clone());
@@ -120,11 +120,11 @@ fn told(view: &View, found: &Ranked) -> Vec<String> {
     found.hits.iter().map(name).collect()
 }
 
-fn search(view: &View, text: &str) -> Vec<String> {
+fn search(view: &SymbolIndexView, text: &str) -> Vec<String> {
     told(view, &view.search(&ask(text), &Weights::default()).unwrap())
 }
 
-fn locate(view: &View, text: &str) -> Vec<String> {
+fn locate(view: &SymbolIndexView, text: &str) -> Vec<String> {
     told(view, &view.locate(&ask(text), &Weights::default()).unwrap())
 }
 
@@ -180,18 +180,18 @@ fn filters_hold_and_what_the_manifest_does_not_show_does_not_exist() {
     let weights = Weights::default();
     assert_eq!(search(&view, "only_elsewhere"), [""; 0]);
     assert_eq!(view.symbol_count(), made.index.symbol_count() - 2);
-    let found = view.search(&RankedAsk { kind: Some(SymbolKind::Field), ..ask("server port") }, &weights).unwrap();
+    let found = view.search(&RankedQuery { kind: Some(SymbolKind::Field), ..ask("server port") }, &weights).unwrap();
     assert_eq!(told(&view, &found), ["src/net/server.rs#port"]);
-    let source = |entry: &Entry| entry.path.starts_with("src/");
-    let found = view.search(&RankedAsk { filter: Some(&source), ..ask("run") }, &weights).unwrap();
+    let source = |entry: &ManifestEntry| entry.path.starts_with("src/");
+    let found = view.search(&RankedQuery { filter: Some(&source), ..ask("run") }, &weights).unwrap();
     assert_eq!((told(&view, &found), found.total), (vec!["src/net/server.rs#run".to_owned()], 1));
-    let found = view.search(&RankedAsk { limit: 1, ..ask("run") }, &weights).unwrap();
+    let found = view.search(&RankedQuery { limit: 1, ..ask("run") }, &weights).unwrap();
     assert_eq!((found.hits.len(), found.total), (1, 4), "three functions and the file run.rs");
-    let found = view.search(&RankedAsk { limit: 0, ..ask("run") }, &weights).unwrap();
+    let found = view.search(&RankedQuery { limit: 0, ..ask("run") }, &weights).unwrap();
     assert_eq!((found.hits.len(), found.total), (0, 4));
     // No content is of another language.
     if let Some(other) = (0..=255).filter_map(Language::from_number).find(|language| *language != rust()) {
-        let found = view.search(&RankedAsk { language: Some(other), ..ask("run") }, &weights).unwrap();
+        let found = view.search(&RankedQuery { language: Some(other), ..ask("run") }, &weights).unwrap();
         assert_eq!((found.hits.len(), found.total), (0, 0));
     }
 }
@@ -215,7 +215,7 @@ fn the_score_follows_from_the_factors_that_are_shown() {
     for (text, _) in QUESTIONS {
         let hits = view.search(&ask(text), &weights).unwrap().hits;
         assert!(hits.is_sorted_by(|one, two| one.reasons.final_score >= two.reasons.final_score));
-        for Hit { reasons, .. } in hits {
+        for RankedHit { reasons, .. } in hits {
             let text = |number: f64| number.to_string().parse::<f64>().unwrap();
             let factors = [
                 (weights.exact_match, text(reasons.exact_match_boost)),
@@ -264,7 +264,7 @@ fn a_view_stays_as_it_is_and_another_process_commit_is_seen_after_reload() {
     let old = made.index.view(manifest()).unwrap();
     let other = SymbolIndex::open(made.folder.path()).unwrap();
     let mut writer = other.writer().unwrap();
-    assert!(matches!(made.index.writer(), Err(RankError::Busy)));
+    assert!(matches!(made.index.writer(), Err(SymbolIndexError::Busy)));
     writer.add(other.documents(4, rust(), &facts(FILES[4].symbols))).unwrap();
     let before = made.index.view(manifest()).unwrap();
     writer.commit().unwrap();
@@ -272,7 +272,7 @@ fn a_view_stays_as_it_is_and_another_process_commit_is_seen_after_reload() {
     made.index.reload().unwrap();
     assert_eq!(locate(&made.index.view(manifest()).unwrap(), "validate_token"), ["src/jwt.rs#validate_token"]);
     assert_eq!(locate(&old, "validate_token"), [""; 0]);
-    // What wasn't committed is forgotten.
+    // FeatureKind wasn't committed is forgotten.
     writer.add(other.documents(9, rust(), &facts(FILES[5].symbols))).unwrap();
     drop(writer);
     drop(other);
@@ -285,7 +285,7 @@ fn a_damaged_or_foreign_index_is_said_to_be_one() {
     made.index.verify().unwrap();
     let folder = made.folder.path();
     std::fs::write(folder.join("format"), "77").unwrap();
-    assert!(matches!(SymbolIndex::open(folder), Err(RankError::Foreign { found }) if found == "77"));
+    assert!(matches!(SymbolIndex::open(folder), Err(SymbolIndexError::Foreign { found }) if found == "77"));
     std::fs::write(folder.join("format"), super::schema::FORMAT.to_string()).unwrap();
     let files: Vec<_> = std::fs::read_dir(folder).unwrap().flatten().map(|file| file.path()).collect();
     let segment = files.iter().find(|path| path.extension().is_some_and(|ending| ending == "term")).unwrap();
@@ -293,11 +293,11 @@ fn a_damaged_or_foreign_index_is_said_to_be_one() {
     // Written anew, not in place: the open index still maps the old file.
     std::fs::remove_file(segment).unwrap();
     std::fs::write(segment, &whole[..whole.len() / 2]).unwrap();
-    assert!(matches!(SymbolIndex::open(folder), Err(RankError::Damaged(_))), "cut short");
+    assert!(matches!(SymbolIndex::open(folder), Err(SymbolIndexError::Damaged(_))), "cut short");
     std::fs::remove_file(segment).unwrap();
-    assert!(matches!(SymbolIndex::open(folder), Err(RankError::Damaged(_))), "gone");
+    assert!(matches!(SymbolIndex::open(folder), Err(SymbolIndexError::Damaged(_))), "gone");
     std::fs::write(folder.join("meta.json"), "{}").unwrap();
-    assert!(matches!(SymbolIndex::open(folder), Err(RankError::Damaged(_))), "no meta data");
-    let text = RankError::Damaged(String::new()).to_string();
+    assert!(matches!(SymbolIndex::open(folder), Err(SymbolIndexError::Damaged(_))), "no meta data");
+    let text = SymbolIndexError::Damaged(String::new()).to_string();
     assert!(text.contains("codeyard index --force"));
 }

@@ -2,8 +2,8 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::facts::{Folded, decode, encode};
-use super::{LeftOut, Store, StoreError, Transaction};
+use super::facts_codec::{LazyFacts, decode, encode};
+use super::{ExclusionReason, IndexStore, StoreError, StoreTransaction};
 use crate::codec::{pack, unpack};
 use crate::facts::Facts;
 use crate::language::Language;
@@ -32,11 +32,11 @@ pub(crate) struct NewContent {
 
 /// What git's blob of this name and language is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Blob {
+pub(crate) enum KnownBlob {
     /// This content of so many bytes.
     Content(ContentNo, u64),
     /// Left out.
-    LeftOut(LeftOut, u64),
+    Excluded(ExclusionReason, u64),
 }
 
 /// A segment of the text index.
@@ -56,7 +56,7 @@ fn number(language: Option<Language>) -> u16 {
     language.map_or(0, |language| u16::from(language.number()) + 1)
 }
 
-impl Store {
+impl IndexStore {
     /// The number of a content.
     pub(crate) fn content(&self, key: &ContentKey) -> Result<Option<ContentNo>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT no FROM contents WHERE hash = ? AND language = ?")?;
@@ -81,7 +81,7 @@ impl Store {
     }
 
     /// What git's blob is, read as `language`.
-    pub(crate) fn blob(&self, oid: &[u8; 20], language: Option<Language>) -> Result<Option<Blob>, StoreError> {
+    pub(crate) fn blob(&self, oid: &[u8; 20], language: Option<Language>) -> Result<Option<KnownBlob>, StoreError> {
         let mut statement =
             self.0.prepare_cached("SELECT no, reason, size FROM blobs WHERE oid = ? AND language = ?")?;
         let found: Option<(u32, u8, i64)> = statement
@@ -89,10 +89,10 @@ impl Store {
             .optional()?;
         let Some((no, reason, size)) = found else { return Ok(None) };
         let size = size.cast_unsigned();
-        Ok(Some(match (no, LeftOut::ALL.get(usize::from(reason))) {
-            (0, Some(why)) => Blob::LeftOut(*why, size),
+        Ok(Some(match (no, ExclusionReason::ALL.get(usize::from(reason))) {
+            (0, Some(why)) => KnownBlob::Excluded(*why, size),
             (0, None) => return Err(StoreError::Damaged),
-            (no, _) => Blob::Content(no, size),
+            (no, _) => KnownBlob::Content(no, size),
         }))
     }
 
@@ -102,8 +102,8 @@ impl Store {
     }
 
     /// The same, to be read symbol by symbol.
-    pub(crate) fn folded(&self, no: ContentNo) -> Result<Option<Folded>, StoreError> {
-        Ok(self.unpacked(no)?.map(Folded::of).transpose()?)
+    pub(crate) fn lazy_facts(&self, no: ContentNo) -> Result<Option<LazyFacts>, StoreError> {
+        Ok(self.unpacked(no)?.map(LazyFacts::of).transpose()?)
     }
 
     fn unpacked(&self, no: ContentNo) -> Result<Option<Vec<u8>>, StoreError> {
@@ -166,7 +166,7 @@ impl PackedFacts {
     }
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Reserves so many numbers, and says the first. They are gone even if nothing is stored under them.
     pub(crate) fn reserve(&self, count: u32) -> Result<ContentNo, StoreError> {
         // From 1: 0 stands for none.
@@ -190,10 +190,10 @@ impl Transaction<'_> {
     }
 
     /// Remembers what git's blob is.
-    pub(crate) fn put_blob(&self, oid: &[u8; 20], language: Option<Language>, blob: Blob) -> Result<(), StoreError> {
+    pub(crate) fn put_blob(&self, oid: &[u8; 20], language: Option<Language>, blob: KnownBlob) -> Result<(), StoreError> {
         let (no, reason, size) = match blob {
-            Blob::Content(no, size) => (no, 0, size),
-            Blob::LeftOut(why, size) => (0, why as u8, size),
+            KnownBlob::Content(no, size) => (no, 0, size),
+            KnownBlob::Excluded(why, size) => (0, why as u8, size),
         };
         let mut statement = self.0.prepare_cached("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?, ?, ?)")?;
         statement.execute(params![oid, number(language), no, reason, size.cast_signed()])?;

@@ -2,13 +2,13 @@
 
 use rusqlite::{Row, params};
 
-use super::{Store, StoreError, Transaction};
+use super::{IndexStore, StoreError, StoreTransaction};
 use crate::limits::MAX_REMEMBERED_JOBS;
 use codeyard_model::code::{JobMode, JobStatus};
 
 /// One job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Job {
+pub(crate) struct StoredJob {
     /// Its name.
     pub id: String,
     /// The root it is of.
@@ -33,9 +33,9 @@ pub(crate) struct Job {
 
 const COLUMNS: &str = "id, place, reference, mode, status, changed, started_at, ended_at, message, holder";
 
-fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
+fn job(row: &Row<'_>) -> rusqlite::Result<StoredJob> {
     let (mode, status, changed): (String, String, i64) = (row.get(3)?, row.get(4)?, row.get(5)?);
-    Ok(Job {
+    Ok(StoredJob {
         id: row.get(0)?,
         place: row.get(1)?,
         reference: row.get(2)?,
@@ -49,25 +49,25 @@ fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
     })
 }
 
-impl Store {
+impl IndexStore {
     /// The newest jobs of a root, the newest first.
-    pub(crate) fn recent_jobs(&self, place: &str, most: usize) -> Result<Vec<Job>, StoreError> {
+    pub(crate) fn recent_jobs(&self, place: &str, most: usize) -> Result<Vec<StoredJob>, StoreError> {
         let ask = format!("SELECT {COLUMNS} FROM jobs WHERE place = ? ORDER BY started_at DESC, rowid DESC LIMIT ?");
         let mut statement = self.0.prepare_cached(&ask)?;
         Ok(statement.query_map(params![place, most as i64], job)?.collect::<Result<_, _>>()?)
     }
 
     /// Jobs that have not ended, of all roots.
-    pub(crate) fn open_jobs(&self) -> Result<Vec<Job>, StoreError> {
+    pub(crate) fn open_jobs(&self) -> Result<Vec<StoredJob>, StoreError> {
         let ask = format!("SELECT {COLUMNS} FROM jobs WHERE ended_at IS NULL ORDER BY started_at, rowid");
         let mut statement = self.0.prepare_cached(&ask)?;
         Ok(statement.query_map([], job)?.collect::<Result<_, _>>()?)
     }
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Writes a job down, in the place of what was written of it before; the oldest ended ones are forgotten.
-    pub(crate) fn put_job(&self, job: &Job) -> Result<(), StoreError> {
+    pub(crate) fn put_job(&self, job: &StoredJob) -> Result<(), StoreError> {
         let put = format!(
             "INSERT INTO jobs ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET
              status = excluded.status, changed = excluded.changed, ended_at = excluded.ended_at, message = excluded.message"

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::listing::{Listed, decode, encode};
-use super::{Store, StoreError, Transaction};
+use super::listing::{ListedFile, decode, encode};
+use super::{IndexStore, StoreError, StoreTransaction};
 use crate::codec::{pack, unpack};
 use crate::limits::MAX_PACKED_LISTING_BYTES;
 
@@ -75,7 +75,7 @@ fn head(row: &Row<'_>) -> rusqlite::Result<ManifestHead> {
     })
 }
 
-impl Store {
+impl IndexStore {
     /// The manifest, without its files.
     pub(crate) fn manifest(&self, key: &ManifestKey) -> Result<Option<ManifestHead>, StoreError> {
         let ask = format!("SELECT {HEAD} FROM manifests WHERE place = ? AND reference = ?");
@@ -97,7 +97,7 @@ impl Store {
     }
 
     /// The files of a manifest.
-    pub(crate) fn listing(&self, id: i64) -> Result<Vec<Listed>, StoreError> {
+    pub(crate) fn listing(&self, id: i64) -> Result<Vec<ListedFile>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT packed FROM manifests WHERE id = ?")?;
         let mut rows = statement.query([id])?;
         let row = rows.next()?.ok_or(StoreError::Damaged)?;
@@ -106,9 +106,9 @@ impl Store {
     }
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Publishes a manifest in the place of the one before it, and with it whatever was written since the last one.
-    pub(crate) fn put_manifest(&self, head: &ManifestHead, listing: &[Listed]) -> Result<(), StoreError> {
+    pub(crate) fn put_manifest(&self, head: &ManifestHead, listing: &[ListedFile]) -> Result<(), StoreError> {
         let put = "INSERT OR REPLACE INTO manifests
             (place, reference, commit_id, published_at, files, symbols, is_whole, packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
         self.0.prepare_cached(put)?.execute(params![

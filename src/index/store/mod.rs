@@ -5,7 +5,7 @@
 //! not at all, whenever the process ends.
 
 mod contents;
-pub(super) mod facts;
+mod facts_codec;
 mod jobs;
 pub(super) mod listing;
 mod manifests;
@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 
-pub(super) use contents::{Blob, ContentKey, NewContent, PackedFacts, SegmentRow};
-pub(super) use facts::Folded;
-pub(super) use jobs::Job;
-pub(super) use listing::{Held, LeftOut, Listed, Origin};
+pub(super) use contents::{KnownBlob, ContentKey, NewContent, PackedFacts, SegmentRow};
+pub(super) use facts_codec::LazyFacts;
+pub(super) use jobs::StoredJob;
+pub(super) use listing::{FileState, ExclusionReason, ListedFile, FileOrigin};
 pub(super) use manifests::{LIVE, ManifestHead, ManifestKey};
 
-use super::codec::Damaged;
+use super::codec::DamagedBytes;
 use codeyard_base::clock::Deadline;
 
 /// The number of the layout: of the database and of the segments that it names. Another one is never read.
@@ -60,9 +60,9 @@ pub enum StoreError {
 
 /// One connection.
 #[derive(Debug)]
-pub(super) struct Store(Connection);
+pub(super) struct IndexStore(Connection);
 
-impl Store {
+impl IndexStore {
     /// Opens the database in `folder`, making it if it isn't there.
     pub(crate) fn open(folder: &Path) -> Result<Self, StoreError> {
         patiently(|| {
@@ -119,14 +119,14 @@ impl Store {
     /// Does `work` in one transaction.
     pub(crate) fn write<T>(
         &mut self,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+        work: impl FnOnce(&StoreTransaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let until = Deadline::after(BUSY);
         let behavior = rusqlite::TransactionBehavior::Immediate;
         let transaction = loop {
             match rusqlite::Transaction::new_unchecked(&self.0, behavior).map_err(StoreError::from) {
                 Err(StoreError::Busy) if !until.passed() => std::thread::park_timeout(BUSY_STEP),
-                begun => break Transaction(begun?),
+                begun => break StoreTransaction(begun?),
             }
         };
         let done = work(&transaction)?;
@@ -139,7 +139,7 @@ impl Store {
         Ok(self.0.execute_batch("BEGIN")?)
     }
 
-    /// Ends what [`Self::hold`] began.
+    /// CancelCheck what [`Self::hold`] began.
     pub(crate) fn release(&self) {
         if !self.0.is_autocommit() {
             // Nothing was written, so that nothing is lost if this fails.
@@ -173,7 +173,7 @@ impl Store {
     }
 
     /// Whether a question is answered at all.
-    pub(crate) fn is_well(&self) -> bool {
+    pub(crate) fn is_healthy(&self) -> bool {
         self.0.query_row("SELECT count(*) FROM meta", [], |row| row.get::<_, i64>(0)).is_ok()
     }
 
@@ -205,9 +205,9 @@ fn patiently<T>(work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreErro
 pub(super) const FILE: &str = "index.sqlite";
 
 /// One transaction; it is undone unless it ends well.
-pub(super) struct Transaction<'c>(rusqlite::Transaction<'c>);
+pub(super) struct StoreTransaction<'c>(rusqlite::Transaction<'c>);
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Says that something was published.
     pub(crate) fn publish(&self) -> Result<(), StoreError> {
         self.add_to("generation", 1).map(drop)
@@ -255,8 +255,8 @@ pub(super) fn is_full(kind: std::io::ErrorKind) -> bool {
     matches!(kind, StorageFull | QuotaExceeded | FileTooLarge)
 }
 
-impl From<Damaged> for StoreError {
-    fn from(_: Damaged) -> Self {
+impl From<DamagedBytes> for StoreError {
+    fn from(_: DamagedBytes) -> Self {
         Self::Damaged
     }
 }

@@ -1,0 +1,244 @@
+//! Lines: texts and regular expressions.
+//!
+//! Invariant: every line that matches in a file of the manifest is counted, or the answer says what wasn't looked at. Files of the
+//! working tree that are known to have changed are searched as they are now, whatever the index knows of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use parking_lot::Mutex;
+
+use super::path_filter::PathFilter;
+use super::handles::place_id;
+use super::symbol_search::{invalid, store_broken};
+use super::manifest_view::ManifestView;
+use super::{CancelCheck, QueryContext, Project};
+use crate::language::Language;
+use crate::manifest::{ManifestEntry, PathClass};
+use crate::scan;
+use crate::store::{LIVE, FileOrigin, StoreError};
+use crate::text::{CandidateSet, ContentSource, LineMatch, Pattern, ReadOutcome, SearchOptions, SearchedFile, TextMatches, TextQuery, UnreadReason, search};
+use codeyard_files::gate::{RootReader, DirHandleCache, ReadFailure};
+use codeyard_git::BlobReader;
+use codeyard_model::code::{
+    CallArguments, CodeQuery, Completeness, DetailLevel, AnswerMetadata, NextAction, CodeRefusal, ResultType, ResultRow, ResultRows, SearchMode,
+    SearchQuery, tools,
+};
+use codeyard_model::limits::MAX_SEARCHED_FILE_BYTES;
+
+impl Project {
+    /// The rows of lines that match.
+    pub(super) fn lines(
+        &self,
+        query: &SearchQuery,
+        here: &QueryContext<'_>,
+        view: &ManifestView,
+        language: Option<Language>,
+        filter: &PathFilter,
+        ends: CancelCheck<'_>,
+    ) -> Result<ResultRows, Box<CodeRefusal>> {
+        let text_query = TextQuery {
+            pattern: query.text.clone(),
+            is_regex: query.mode == SearchMode::Regex,
+            case: query.case,
+            word: query.word,
+        };
+        let pattern = Pattern::new(&text_query).map_err(|why| {
+            let allowed = "one line of text; with mode regex, an expression as ripgrep reads it";
+            invalid(&why.to_string(), ("query", "no_pattern", allowed), here)
+        })?;
+        let segments = view.segments.iter().map(|segment| &**segment);
+        let candidates = CandidateSet::from_segments(segments, pattern.plan()).map_err(|_| store_broken(&StoreError::Damaged, here))?;
+        let is_live = view.head.key.reference == LIVE;
+        let changed = if is_live { self.dirty.changed().unwrap_or_default() } else { Default::default() };
+        let passes = |entry: &ManifestEntry| {
+            language.is_none_or(|language| entry.language == Some(language)) && filter.passes(&entry.path)
+        };
+        let mut files: Vec<SearchedFile<'_>> = Vec::new();
+        for entry in view.manifest.entries() {
+            let has_changed = !changed.is_empty() && changed.contains(&*entry.path);
+            if (has_changed || candidates.may_match(entry.content)) && passes(entry) {
+                let piece = if has_changed { None } else { candidates.piece(entry) };
+                files.push(SearchedFile { entry, piece });
+            }
+        }
+        let new = self.new_entries(changed.iter().filter(|path| view.manifest.find(path).is_none()).cloned().collect());
+        let known = files.len();
+        files.extend(new.iter().filter(|entry| passes(entry)).map(|entry| SearchedFile { entry, piece: None }));
+        if files.len() > known {
+            files.sort_unstable_by(|one, other| one.entry.path.cmp(&other.entry.path));
+        }
+        let options = SearchOptions {
+            context: query.context_lines,
+            offset: query.offset,
+            limit: query.shape.limit,
+            threads: self.settings().threads,
+            stop: ends,
+        };
+        let found = if is_live {
+            let disk = Disk { view, beneath: RootReader::open(&self.root), idle: Mutex::default() };
+            search(&pattern, &files, &disk, &options)
+        } else {
+            let blobs = Blobs { project: self, view, idle: Mutex::default() };
+            search(&pattern, &files, &blobs, &options)
+        };
+        Ok(self.shown(query, &files, found, here.metadata.clone(), view))
+    }
+
+    /// Files that no job has seen yet, of the paths that changed: without those that are ignored.
+    fn new_entries(&self, paths: BTreeSet<String>) -> Vec<ManifestEntry> {
+        if paths.is_empty() {
+            return Vec::new();
+        }
+        let found = scan::scan_paths(&self.root, &paths, &self.stop).unwrap_or_default();
+        found.files.iter().map(|file| new_entry(&file.path)).collect()
+    }
+
+    fn shown(
+        &self,
+        query: &SearchQuery,
+        files: &[SearchedFile<'_>],
+        found: TextMatches,
+        mut metadata: AnswerMetadata,
+        view: &ManifestView,
+    ) -> ResultRows {
+        let total = usize::try_from(found.total).unwrap_or(usize::MAX);
+        let row = |line: LineMatch| self.line(files[line.entry].entry, line, query);
+        let rows: Vec<ResultRow> = found.lines.into_iter().map(row).collect();
+        let end = query.offset.saturating_add(rows.len());
+        let mut next = Vec::new();
+        if total > end {
+            metadata.completeness = match metadata.completeness {
+                Completeness::Partial => Completeness::Partial,
+                _ => Completeness::Truncated,
+            };
+            next.push(NextAction {
+                tool: tools::SEARCH,
+                arguments: more(query, end),
+                reason: format!("{} more lines match.", total - end),
+            });
+        }
+        if !found.is_complete {
+            metadata.completeness = Completeness::Partial;
+            metadata.safety_limit = Some("time");
+            metadata
+                .warnings
+                .push("The time was up before all files were searched. Narrow it with paths or language.".to_owned());
+        }
+        let mut unread: BTreeMap<&str, usize> = BTreeMap::new();
+        for (_, why) in &found.unread {
+            match why {
+                // Whoever deletes a file, or makes it something else, is told of by the freshness.
+                UnreadReason::Gone | UnreadReason::Changed => {}
+                UnreadReason::Unreadable => *unread.entry("unreadable").or_default() += 1,
+                UnreadReason::TooLarge => *unread.entry("too large").or_default() += 1,
+                UnreadReason::Binary => *unread.entry("binary").or_default() += 1,
+            }
+        }
+        for (why, files) in unread {
+            metadata.warnings.push(format!("{files} files could not be searched: {why}."));
+        }
+        let left: Vec<String> = view.left_out.iter().map(|(why, files)| format!("{files} {}", why.as_str())).collect();
+        if !left.is_empty() {
+            metadata
+                .warnings
+                .push(format!("Files that are never searched: {}. index_status counts them.", left.join(", ")));
+        }
+        metadata.warnings.sort();
+        let (detail, compact) = (query.shape.detail, query.shape.compact);
+        ResultRows { rows, intent: None, total, next, detail, compact, asked: query.into(), metadata }
+    }
+
+    fn line(&self, entry: &ManifestEntry, line: LineMatch, query: &SearchQuery) -> ResultRow {
+        let number = u32::try_from(line.line).unwrap_or(u32::MAX);
+        ResultRow {
+            result_type: ResultType::Line,
+            path: entry.path.to_string(),
+            root: self.shown_root(),
+            line_start: number,
+            line_end: number,
+            language: entry.language.map(Language::name).filter(|_| query.shape.detail != DetailLevel::Location),
+            result_id: place_id(&entry.path, number, &line.text),
+            text: Some(line.text),
+            before: line.before,
+            after: line.after,
+            ..ResultRow::default()
+        }
+    }
+}
+
+/// The arguments that show what comes next.
+fn more(query: &SearchQuery, offset: usize) -> serde_json::Value {
+    let mode = if query.mode == SearchMode::Regex { SearchMode::Regex } else { SearchMode::Text };
+    let next = SearchQuery { mode, offset, ..query.clone() };
+    CallArguments::of(&CodeQuery::Search(next)).arguments.into()
+}
+
+/// A file that no job has seen yet.
+fn new_entry(path: &str) -> ManifestEntry {
+    ManifestEntry { path: path.into(), content: 0, language: Language::of_file(path, b""), size: 0, class: PathClass::of(path) }
+}
+
+/// Who reads the working tree's files; each thread borrows the folder that one was in last.
+struct Disk<'d> {
+    view: &'d ManifestView,
+    beneath: RootReader,
+    idle: Mutex<Vec<DirHandleCache>>,
+}
+
+impl Disk<'_> {
+    /// With the folder that some thread was in last. `None`: what was read isn't what was indexed.
+    fn near(&self, read: impl FnOnce(&RootReader, &mut DirHandleCache) -> Result<bool, ReadFailure>) -> Option<ReadOutcome> {
+        let mut nearby = self.idle.lock().pop().unwrap_or_default();
+        let read = read(&self.beneath, &mut nearby);
+        self.idle.lock().push(nearby);
+        Some(match read {
+            Ok(true) => ReadOutcome::Done,
+            Ok(false) => return None,
+            Err(ReadFailure::Missing) => ReadOutcome::Failed(UnreadReason::Gone),
+            Err(ReadFailure::TooLarge(_)) => ReadOutcome::Failed(UnreadReason::TooLarge),
+            Err(ReadFailure::Failed) => ReadOutcome::Failed(UnreadReason::Unreadable),
+        })
+    }
+}
+
+impl ContentSource for Disk<'_> {
+    fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> ReadOutcome {
+        let path = Path::new(&*entry.path);
+        let read = self.near(|beneath, nearby| {
+            beneath.read_near(nearby, path, entry.size, MAX_SEARCHED_FILE_BYTES, into).map(|()| true)
+        });
+        read.unwrap_or(ReadOutcome::Failed(UnreadReason::Changed))
+    }
+
+    fn read_piece(&self, entry: &ManifestEntry, from: u64, length: u64, into: &mut Vec<u8>) -> Option<ReadOutcome> {
+        // A longer one is read with its file, and found to be too long.
+        let length = usize::try_from(length).ok().filter(|_| length <= MAX_SEARCHED_FILE_BYTES)?;
+        let Some(FileOrigin::Disk(stamp)) = self.view.origin(&entry.path).filter(|_| self.beneath.holds_folder()) else {
+            return None;
+        };
+        // Where parts lie is known of the file that was indexed only: one that has changed is read whole.
+        let place = (Path::new(&*entry.path), stamp);
+        self.near(|beneath, nearby| beneath.read_piece_near(nearby, place, from, length, into))
+    }
+}
+
+/// Who reads a commit's files; each thread borrows a reader.
+struct Blobs<'b> {
+    project: &'b Project,
+    view: &'b ManifestView,
+    idle: Mutex<Vec<BlobReader>>,
+}
+
+impl ContentSource for Blobs<'_> {
+    fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> ReadOutcome {
+        let Some(FileOrigin::Blob(oid)) = self.view.origin(&entry.path) else { return ReadOutcome::Failed(UnreadReason::Changed) };
+        let idle = self.idle.lock().pop();
+        let Some(reader) = idle.or_else(|| self.project.git().map(|git| git.reader())) else {
+            return ReadOutcome::Failed(UnreadReason::Unreadable);
+        };
+        let is_read = reader.read(&oid, into);
+        self.idle.lock().push(reader);
+        if is_read { ReadOutcome::Done } else { ReadOutcome::Failed(UnreadReason::Unreadable) }
+    }
+}

@@ -1,0 +1,45 @@
+//! The interface that requests are answered from: facts of files, definitions by name, files that mention a word, texts.
+//!
+//! `index_overlay` implements it for the server, `testing` for tests. This module also says which languages share names.
+
+use std::sync::Arc;
+
+use codeyard_index::Language;
+use codeyard_index::project::navigator::{FileFacts, SymbolRef};
+use codeyard_lsp::text::Document;
+
+/// Why a request has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SyntacticError {
+    /// The client cancelled the request.
+    Cancelled,
+    /// The parameters are invalid: a document outside the root, or an item of another server. The text is for people.
+    InvalidParams(String),
+    /// The index can't answer. The text is for people.
+    Failed(String),
+}
+
+/// Facts and texts of one root. An open document counts with its open text, not with the file on disk.
+pub(crate) trait FactSource {
+    /// The file at this path, relative to the root.
+    fn file(&self, path: &str) -> Result<Option<FileFacts>, SyntacticError>;
+    /// The symbols with exactly this name, likeliest first; bounded.
+    fn definitions(&self, name: &str) -> Result<Vec<SymbolRef>, SyntacticError>;
+    /// The symbols that match these words, best first; bounded.
+    fn search(&self, words: &str) -> Result<Vec<SymbolRef>, SyntacticError>;
+    /// Every file whose facts mention this word, ordered by path.
+    fn files_mentioning(&self, word: &str) -> Result<Vec<FileFacts>, SyntacticError>;
+    /// A file's text; `None`: it can't be read.
+    fn text(&self, path: &str) -> Option<Arc<Document>>;
+}
+
+/// Languages whose sources use each other's names.
+const LANGUAGE_FAMILIES: [&[&str]; 3] =
+    [&["typescript", "tsx", "javascript"], &["c", "cpp"], &["java", "kotlin", "scala"]];
+
+/// Whether a name in a file of one language may refer to a definition in a file of the other.
+pub(crate) fn are_related(one: Option<Language>, other: Option<Language>) -> bool {
+    let (Some(one), Some(other)) = (one, other) else { return false };
+    let both = [one.name(), other.name()];
+    one == other || LANGUAGE_FAMILIES.iter().any(|family| both.iter().all(|name| family.contains(name)))
+}

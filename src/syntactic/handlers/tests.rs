@@ -1,0 +1,85 @@
+//! Handlers on handwritten facts.
+
+use super::*;
+use crate::testing::{InMemoryFacts, file, reference, symbol};
+
+const ROOT: &str = "/w";
+
+fn source() -> InMemoryFacts {
+    let shape = symbol(SymbolKind::Interface, "Shape", None, (1, 3), (1, 10));
+    let mut area = symbol(SymbolKind::Method, "area", Some(0), (2, 2), (2, 2));
+    area.is_definition = false;
+    area.signature = "area(): number".into();
+    area.doc = "How large.".into();
+    let box_ = symbol(SymbolKind::Class, "Box", None, (5, 7), (5, 6));
+    let own = symbol(SymbolKind::Method, "area", Some(2), (6, 6), (6, 2));
+    let main = symbol(SymbolKind::Fn, "main", None, (9, 11), (9, 9));
+    let text = "interface Shape {\n  area(): number;\n}\n\nclass Box implements Shape {\n  area() { return 1; }\n}\n\nfunction main(s: Shape) {\n  s.area(); s.area();\n}\n";
+    let references = vec![
+        reference("Shape", Role::Base, (5, 21), Some(2)),
+        reference("Shape", Role::Type, (9, 17), Some(4)),
+        reference("area", Role::Call, (10, 4), Some(4)),
+        reference("area", Role::Call, (10, 14), Some(4)),
+    ];
+    InMemoryFacts::new(vec![(file("a.ts", vec![shape, area, box_, own, main], references), text)])
+}
+
+fn at(line: u32, character: u32) -> lsp::TextDocumentPositionParams {
+    let uri = lsp::Url::from_file_path("/w/a.ts").unwrap();
+    lsp::TextDocumentPositionParams::new(lsp::TextDocumentIdentifier::new(uri), lsp::Position::new(line, character))
+}
+
+fn places(list: &[lsp::Location]) -> Vec<(u32, u32)> {
+    list.iter().map(|one| (one.range.start.line, one.range.start.character)).collect()
+}
+
+#[test]
+fn every_request_is_answered() {
+    let source = source();
+    let request = RequestContext { source: &source, root: Path::new(ROOT), encoding: PositionEncoding::Utf16 };
+    assert_eq!(places(&request.definition(&at(9, 4)).unwrap()), [(5, 2)], "the definition, not the declaration");
+    assert_eq!(places(&request.declaration(&at(9, 4)).unwrap()), [(1, 2)]);
+    assert_eq!(places(&request.references(&at(5, 2), false).unwrap()), [(9, 4), (9, 14)]);
+    assert_eq!(places(&request.references(&at(5, 2), true).unwrap()), [(1, 2), (5, 2), (9, 4), (9, 14)]);
+    assert_eq!(places(&request.implementation(&at(0, 12)).unwrap()), [(4, 6)]);
+    let implemented = request.implementation(&at(8, 18)).unwrap();
+    assert_eq!(places(&implemented), [(4, 6)], "from a reference");
+    let hover = request.hover(&at(1, 3)).unwrap().unwrap();
+    let lsp::HoverContents::Markup(markup) = hover.contents else { panic!("no markup") };
+    assert_eq!(markup.value, "```typescript\narea(): number\n```\n\nHow large.", "the symbol at the cursor");
+    assert_eq!(hover.range.unwrap().start, lsp::Position::new(1, 2));
+    assert!(request.hover(&at(3, 0)).unwrap().is_none());
+    let outside = lsp::Url::from_file_path("/elsewhere/a.ts").unwrap();
+    assert!(matches!(request.document_symbols(&outside), Err(SyntacticError::InvalidParams(_))));
+}
+
+#[test]
+fn document_symbols_are_nested_and_workspace_symbols_have_containers() {
+    let source = source();
+    let request = RequestContext { source: &source, root: Path::new(ROOT), encoding: PositionEncoding::Utf16 };
+    let outline = request.document_symbols(&lsp::Url::from_file_path("/w/a.ts").unwrap()).unwrap();
+    let names: Vec<(String, usize)> =
+        outline.iter().map(|one| (one.name.clone(), one.children.as_ref().map_or(0, Vec::len))).collect();
+    assert_eq!(names, [("Shape".into(), 1), ("Box".into(), 1), ("main".into(), 0)]);
+    assert_eq!((outline[1].range.start, outline[1].range.end), (lsp::Position::new(4, 0), lsp::Position::new(6, 1)));
+    let found = request.symbols("area").unwrap();
+    let containers: Vec<Option<String>> = found.into_iter().map(|one| one.container_name).collect();
+    assert_eq!(containers, [Some("Shape".into()), Some("Box".into())]);
+    assert!(request.symbols(" ").unwrap().is_empty());
+}
+
+#[test]
+fn incoming_and_outgoing_calls_are_found() {
+    let source = source();
+    let request = RequestContext { source: &source, root: Path::new(ROOT), encoding: PositionEncoding::Utf16 };
+    let items = request.prepare_calls(&at(9, 4)).unwrap();
+    assert_eq!((items.len(), items[0].name.as_str(), items[0].selection_range.start.line), (1, "area", 5));
+    let incoming = request.incoming(&items[0]).unwrap();
+    assert_eq!((incoming.len(), incoming[0].from.name.as_str(), incoming[0].from_ranges.len()), (1, "main", 2));
+    let outgoing = request.outgoing(&incoming[0].from).unwrap();
+    assert_eq!((outgoing.len(), outgoing[0].to.name.as_str()), (1, "area"));
+    assert_eq!(outgoing[0].from_ranges.len(), 2);
+    assert!(request.outgoing(&items[0]).unwrap().is_empty());
+    let foreign = lsp::CallHierarchyItem { data: None, ..items[0].clone() };
+    assert!(matches!(request.incoming(&foreign), Err(SyntacticError::InvalidParams(_))));
+}
