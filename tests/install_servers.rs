@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use codeyard_lsp::install::{Installer, Located, Source};
+use codeyard_lsp::install::{Installer, ProgramStatus, ProgramSource};
 use codeyard_lsp::registry::Registry;
 
 #[test]
@@ -11,8 +11,8 @@ fn ty_is_installed_from_pypi_and_runs() {
     let installer = Installer::with_servers_dir(&cache);
     let registry = Registry::builtin();
     let done = installer.install(&registry, &["ty".to_string()], &|progress| println!("{progress:?}")).unwrap();
-    let Located::Ready(program) = installer.locate("ty", &registry.servers["ty"], None) else { panic!("not ready") };
-    assert_eq!(program.source, Source::Installed);
+    let ProgramStatus::Ready(program) = installer.locate("ty", &registry.servers["ty"], None) else { panic!("not ready") };
+    assert_eq!(program.source, ProgramSource::Installed);
     assert!(program.program.starts_with(&done[0].folder));
     let pinned = format!("ty=={}", program.version.unwrap());
     assert_eq!(done[0].packages, [pinned]);

@@ -1,25 +1,14 @@
-//! Rank 3: language servers as children. Finding, starting, speaking to, and stopping them; nothing of tools or workspaces.
+//! The client side of language servers: find and install their programs, start them, speak LSP with them, stop them.
+//!
+//! The crate knows neither tools nor workspaces. It decodes what a server answers, but doesn't filter, sort or cap it
+//! (`codeyard-canon` does). It starts no process itself except package tools and version probes in [`install`].
 
-pub mod capabilities;
 pub mod client;
 pub mod convert;
 pub mod documents;
-pub mod encoding;
-pub mod events;
-pub mod frame;
-pub mod inbound;
 pub mod install;
-pub mod lifecycle;
 pub mod limits;
-mod message;
-mod meter;
 pub mod methods;
-mod notifications;
-mod outgoing;
-pub mod pending;
-pub mod progress;
 pub mod readiness;
 pub mod registry;
-mod splice;
-pub mod sync_options;
 pub mod text;

@@ -1,9 +1,9 @@
-//! The limits of this crate: sizes, counts and times that bound what callers, language servers and files can cost.
+//! Limits of this crate: sizes, counts and times that bound what callers, language servers and files can cost.
 
 /// Largest frame from a language server, in bytes.
 pub const MAX_FRAME_BYTES: usize = 32 * 1024 * 1024;
 
-/// All frames being read from all language servers together, in bytes.
+/// All frames that are being read from all language servers together, in bytes.
 pub const MAX_FRAMES_IN_FLIGHT_BYTES: usize = 48 * 1024 * 1024;
 
 /// Largest header block of a frame, in bytes.
@@ -24,77 +24,78 @@ pub const FRAME_BUFFER_BYTES: usize = 64 * 1024;
 /// A frame larger than the read buffer must be complete within this many milliseconds of its header.
 pub const FRAME_TIME_LIMIT_MS: u64 = 30_000;
 
-/// A frame waits at most this long, in milliseconds, for other frames in flight to leave it room.
+/// The longest time, in milliseconds, that a frame waits for room in the budget of frames in flight.
 pub const FRAME_BUDGET_WAIT_MS: u64 = 2_000;
 
-/// Frames of one language server that are no JSON-RPC message, before the connection is closed.
+/// Frames of one language server that are not a JSON-RPC message, before the connection is closed.
 pub const MAX_MALFORMED_MESSAGES: u64 = 64;
 
 /// Longest id of a language server's request, in bytes.
 pub const MAX_SERVER_REQUEST_ID_BYTES: usize = 256;
 
-/// Kept text of a language server's error message, in bytes.
+/// The part of a language server's error message that is kept, in bytes.
 pub const MAX_SERVER_ERROR_BYTES: usize = 4 * 1024;
 
-/// Events of one language server that may wait for the engine.
+/// Events of one language server that may wait for their consumer.
 pub const MAX_EVENT_QUEUE: usize = 4_096;
 
-/// Events of one language server that may wait for the engine, in bytes. One event alone may be larger.
+/// Events of one language server that may wait for their consumer, in bytes. One event alone may be larger.
 pub const MAX_EVENT_QUEUE_BYTES: usize = 16 * 1024 * 1024;
 
-/// How long, in milliseconds, reading waits once for a slow consumer of events before events are dropped and counted.
-pub const EVENT_PATIENCE_MS: u64 = 1_000;
+/// How long, in milliseconds, the reader waits once for a slow consumer of events before it drops and counts events.
+pub const EVENT_WAIT_MS: u64 = 1_000;
 
 /// Items of one `workspace/configuration` request.
 pub const MAX_CONFIGURATION_ITEMS: usize = 1_024;
 
-/// Options of all late registrations of one language server, in bytes.
+/// Options of all dynamic registrations of one language server, in bytes.
 pub const MAX_REGISTRATION_BYTES: usize = 8 * 1024 * 1024;
 
-/// Globs of files to watch of one language server.
+/// Globs of watched files of one language server.
 pub const MAX_WATCH_PATTERNS: usize = 4_096;
 
-/// Stopping a language server: how long `shutdown` may take, in milliseconds.
+/// Stopping a language server: the time for `shutdown`, in milliseconds.
 pub const STOP_SHUTDOWN_MS: u64 = 2_000;
 
-/// Stopping a language server: how long it may take to leave after `exit`, in milliseconds.
+/// Stopping a language server: the time to exit after `exit`, in milliseconds.
 pub const STOP_EXIT_MS: u64 = 1_000;
 
-/// Stopping a language server: how long its processes may take to leave after SIGTERM, in milliseconds.
+/// Stopping a language server: the time for its processes to exit after SIGTERM, in milliseconds.
 pub const STOP_TERM_MS: u64 = 2_000;
 
-/// Stopping a language server: how long is waited for its processes to be gone after SIGKILL, in milliseconds.
+/// Stopping a language server: the time for its processes to be gone after SIGKILL, in milliseconds.
 pub const STOP_KILL_MS: u64 = 1_000;
 
-/// Largest document handed to a language server, in bytes.
+/// Largest document sent to a language server, in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// Texts of documents kept by one workspace, in bytes.
+/// Texts of the documents that one workspace keeps, in bytes.
 pub const MAX_DOCUMENT_TEXTS_BYTES: usize = 64 * 1024 * 1024;
 
-/// Progress tokens followed at one language server.
+/// Progress tokens tracked for one language server.
 pub const MAX_PROGRESS_TOKENS: usize = 1_024;
 
-/// Capabilities a language server may register late.
+/// Capabilities that a language server may register dynamically.
 pub const MAX_REGISTRATIONS: usize = 1_024;
 
 /// Bytes read of a file that may mark a project root (`Cargo.toml` with `[workspace]`).
 pub const MAX_MARKER_BYTES: u64 = 1024 * 1024;
 
-/// Names read of a folder in which a marker is looked for by glob.
+/// Names read of a folder that is searched for a marker with a glob.
 pub const MAX_MARKER_ENTRIES: usize = 10_000;
 
-/// Configurations of TypeScript that one solution's references are followed to.
+/// TypeScript configurations reached by following the references of one `tsconfig.json`.
 pub const MAX_PROJECT_REFERENCES: usize = 1_000;
 
 /// Largest compile database that is copied to a cache folder, in bytes.
 pub const MAX_COPIED_BYTES: u64 = 256 * 1024 * 1024;
 
-/// Longest time a program may take to say its version, in milliseconds.
+/// Longest time a program may take to print its version, in milliseconds.
 pub const PROBE_TIMEOUT_MS: u64 = 10_000;
 
-/// Programs whose version is remembered.
+/// Version probes whose results are cached.
 pub const MAX_PROBES: usize = 1_024;
 
-/// Longest time the installation of one language server may take, in milliseconds: a build from source takes half an hour.
+/// Longest time the installation of one language server may take, in milliseconds. A build from source takes half an
+/// hour.
 pub const INSTALL_TIMEOUT_MS: u64 = 3_600_000;

@@ -1,7 +1,7 @@
-//! Names of LSP methods and the parameters of the questions we ask.
+//! Names of LSP methods, and the parameters of the requests that we send.
 //!
-//! Parameters borrow what they say and serialise straight into bytes. Positions are in the server's encoding already.
-//! Invariant: an optional field that isn't given is left out, never `null`.
+//! The parameters borrow their values and serialise straight into bytes. Positions are already in the server's
+//! encoding. Invariant: an optional field without a value is left out, never `null`.
 
 use lsp_types::notification::{self, Notification};
 use lsp_types::request::{self, Request};
@@ -10,38 +10,38 @@ use serde_json::value::RawValue;
 
 use codeyard_model::position::Position;
 
-/// Where is it defined?
+/// Definition of the symbol at a position.
 pub const DEFINITION: &str = <request::GotoDefinition as Request>::METHOD;
-/// What implements it?
+/// Implementations of the symbol at a position.
 pub const IMPLEMENTATION: &str = <request::GotoImplementation as Request>::METHOD;
-/// Which function is it?
+/// Call hierarchy item at a position.
 pub const PREPARE_CALL_HIERARCHY: &str = <request::CallHierarchyPrepare as Request>::METHOD;
-/// Who calls it?
+/// Callers of a call hierarchy item.
 pub const INCOMING_CALLS: &str = <request::CallHierarchyIncomingCalls as Request>::METHOD;
-/// Whom does it call?
+/// Callees of a call hierarchy item.
 pub const OUTGOING_CALLS: &str = <request::CallHierarchyOutgoingCalls as Request>::METHOD;
-/// Where is it used?
+/// References to the symbol at a position.
 pub const REFERENCES: &str = <request::References as Request>::METHOD;
-/// What is it?
+/// Hover text at a position.
 pub const HOVER: &str = <request::HoverRequest as Request>::METHOD;
-/// What does this document declare?
+/// Symbols that a document declares.
 pub const DOCUMENT_SYMBOL: &str = <request::DocumentSymbolRequest as Request>::METHOD;
-/// Which symbols of the workspace match?
+/// Symbols of the workspace that match a query.
 pub const WORKSPACE_SYMBOL: &str = <request::WorkspaceSymbolRequest as Request>::METHOD;
-/// What is wrong with this document?
+/// Diagnostics of a document, pulled.
 pub const DOCUMENT_DIAGNOSTIC: &str = <request::DocumentDiagnosticRequest as Request>::METHOD;
-/// What is wrong in the workspace?
+/// Diagnostics of the workspace, pulled.
 pub const WORKSPACE_DIAGNOSTIC: &str = <request::WorkspaceDiagnosticRequest as Request>::METHOD;
 
-/// A document is open at the server from now on.
+/// A document was opened.
 pub const DID_OPEN: &str = <notification::DidOpenTextDocument as Notification>::METHOD;
-/// An open document's text is another one.
+/// The text of an open document changed.
 pub const DID_CHANGE: &str = <notification::DidChangeTextDocument as Notification>::METHOD;
 /// An open document was written to disk.
 pub const DID_SAVE: &str = <notification::DidSaveTextDocument as Notification>::METHOD;
-/// A document isn't open any more.
+/// A document was closed.
 pub const DID_CLOSE: &str = <notification::DidCloseTextDocument as Notification>::METHOD;
-/// Diagnostics the server pushes.
+/// Diagnostics that the server pushes.
 pub const PUBLISH_DIAGNOSTICS: &str = <notification::PublishDiagnostics as Notification>::METHOD;
 /// Files changed on disk.
 pub const DID_CHANGE_WATCHED_FILES: &str = <notification::DidChangeWatchedFiles as Notification>::METHOD;
@@ -50,46 +50,46 @@ pub const DID_CHANGE_WATCHED_FILES: &str = <notification::DidChangeWatchedFiles 
 pub const SHUTDOWN: &str = <request::Shutdown as Request>::METHOD;
 /// The last notification.
 pub const EXIT: &str = <notification::Exit as Notification>::METHOD;
-/// Work goes on.
+/// Progress of work that takes a while.
 pub const PROGRESS: &str = <notification::Progress as Notification>::METHOD;
-/// rust-analyzer's state.
+/// rust-analyzer's status: quiescence and health.
 pub const SERVER_STATUS: &str = "experimental/serverStatus";
-/// A line of the server's log.
+/// A message for the server's log.
 pub const LOG_MESSAGE: &str = <notification::LogMessage as Notification>::METHOD;
 
-/// A document named by its URI.
+/// A document, identified by its URI.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct TextDocument<'a> {
     /// Its URI.
     pub uri: &'a str,
 }
 
-/// Of incomingCalls and outgoingCalls.
+/// Parameters of incomingCalls and outgoingCalls.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct CallsParams<'a> {
-    /// A function as the server gave it.
+    /// A call hierarchy item as the server sent it.
     pub item: &'a RawValue,
 }
 
-/// Of definition, hover, implementation and prepareCallHierarchy.
+/// Parameters of definition, hover, implementation and prepareCallHierarchy.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PositionParams<'a> {
     /// The document.
     pub text_document: TextDocument<'a>,
-    /// The place, in the server's encoding.
+    /// The position, in the server's encoding.
     pub position: Position,
 }
 
-/// Of references.
+/// Parameters of references.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReferenceParams<'a> {
     /// The document.
     pub text_document: TextDocument<'a>,
-    /// The place, in the server's encoding.
+    /// The position, in the server's encoding.
     pub position: Position,
-    /// What counts.
+    /// What counts as a reference.
     pub context: ReferenceContext,
 }
 
@@ -97,11 +97,11 @@ pub struct ReferenceParams<'a> {
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReferenceContext {
-    /// Whether the declaration does.
+    /// Whether the declaration counts.
     pub include_declaration: bool,
 }
 
-/// Of documentSymbol.
+/// Parameters of documentSymbol.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentParams<'a> {
@@ -109,44 +109,44 @@ pub struct DocumentParams<'a> {
     pub text_document: TextDocument<'a>,
 }
 
-/// Of workspace/symbol.
+/// Parameters of workspace/symbol.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct WorkspaceSymbolParams<'a> {
-    /// What names are matched with.
+    /// The query that names are matched against.
     pub query: &'a str,
 }
 
-/// Of textDocument/diagnostic.
+/// Parameters of textDocument/diagnostic.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentDiagnosticParams<'a> {
     /// The document.
     pub text_document: TextDocument<'a>,
-    /// The identifier the server registered its diagnostics with.
+    /// The identifier that the server registered its diagnostics with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identifier: Option<&'a str>,
-    /// Of the report that is still kept.
+    /// The result id of the last report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_result_id: Option<&'a str>,
 }
 
-/// Of workspace/diagnostic.
+/// Parameters of workspace/diagnostic.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceDiagnosticParams<'a> {
-    /// The identifier the server registered its diagnostics with.
+    /// The identifier that the server registered its diagnostics with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identifier: Option<&'a str>,
-    /// Of the reports that are still kept; may be empty.
+    /// The result ids of the last reports; may be empty.
     pub previous_result_ids: &'a [PreviousResultId<'a>],
 }
 
-/// A report that is still kept.
+/// The result id of the last report on a file.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct PreviousResultId<'a> {
     /// The file.
     pub uri: &'a str,
-    /// Its result id.
+    /// The result id.
     pub value: &'a str,
 }
 
@@ -193,8 +193,8 @@ pub fn workspace_diagnostic<'a>(
     WorkspaceDiagnosticParams { identifier, previous_result_ids }
 }
 
-/// Parameters as the bytes they are sent as. Serialising fails for none of the types here or in `documents`: they hold
-/// strings, numbers and lists only.
+/// Parameters as the bytes that are sent. Serialising can't fail for the types in this module and in `documents`:
+/// they hold only strings, numbers and lists.
 pub fn to_raw(params: &impl Serialize) -> serde_json::Result<Box<RawValue>> {
     serde_json::value::to_raw_value(params)
 }

@@ -11,16 +11,16 @@ use codeyard_engine::server_context::Program;
 use codeyard_engine::server_state::Unavailable;
 use codeyard_engine::start::{Engine, EngineParts};
 use codeyard_engine::workspace_setup::Shared;
-use codeyard_lsp::frame::FrameBudget;
-use codeyard_lsp::registry::Server;
+use codeyard_lsp::client::frame::FrameBudget;
+use codeyard_lsp::registry::ServerSpec;
 use codeyard_process::spawn::ProcessLauncher;
-use codeyard_state::store::StateDir;
+use codeyard_state::StateDir;
 use codeyard_telemetry::NoMetrics;
 
 struct Nothing;
 
 impl Locate for Nothing {
-    fn locate(&self, kind: &str, _: &Server, _: &Path) -> Result<Program, Unavailable> {
+    fn locate(&self, kind: &str, _: &ServerSpec, _: &Path) -> Result<Program, Unavailable> {
         Err(Unavailable::new(kind, "not_installed", "not installed", ""))
     }
 }
@@ -38,7 +38,7 @@ async fn it_does_not_answer_and_the_others_do() {
             environment: Arc::default(),
             metrics: Arc::new(NoMetrics),
         },
-        epochs: Arc::new(state.roots_epochs()),
+        store: state.store().unwrap(),
         state: state.path().to_path_buf(),
         cache: dir.path().join("cache"),
         chosen: vec![],

@@ -16,12 +16,12 @@ use codeyard_engine::workspace::{Warm, WorkspaceHealth};
 use codeyard_engine::workspace_setup::Shared;
 use codeyard_files::watch::Watcher;
 use codeyard_gateway::router::Gateway;
-use codeyard_gateway::service::{Endpoint, Principal, Reply, Service, ToolCall, TraceContext, TransportKind};
-use codeyard_lsp::frame::FrameBudget;
-use codeyard_lsp::registry::Server;
+use codeyard_gateway::service::{Endpoint, Principal, ToolReply, Service, ToolCall, TraceContext, TransportKind};
+use codeyard_lsp::client::frame::FrameBudget;
+use codeyard_lsp::registry::ServerSpec;
 use codeyard_model::uri::encode_path;
-use codeyard_process::launch::{Connection, LaunchError, LaunchSpec, Launcher};
-use codeyard_state::store::StateDir;
+use codeyard_process::launch::{LaunchedServer, LaunchError, LaunchSpec, Launcher};
+use codeyard_state::StateDir;
 use codeyard_telemetry::{Counts, Metrics, Observers, Telemetry};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -294,7 +294,7 @@ struct Kinds {
 }
 
 impl Locate for Kinds {
-    fn locate(&self, kind: &str, _: &Server, _: &Path) -> Result<Program, Unavailable> {
+    fn locate(&self, kind: &str, _: &ServerSpec, _: &Path) -> Result<Program, Unavailable> {
         if !self.kinds.iter().any(|known| known.name == kind && known.installed) {
             return Err(Unavailable::new(
                 kind,
@@ -315,7 +315,7 @@ impl Locate for Kinds {
 }
 
 impl Launcher for Kinds {
-    fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<Connection, LaunchError>> {
+    fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<LaunchedServer, LaunchError>> {
         let name = spec.program.file_name().unwrap().to_string_lossy().into_owned();
         self.kinds.iter().find(|kind| kind.name == name).expect("a known kind").launcher.launch(spec)
     }
@@ -359,7 +359,7 @@ impl Yard {
         };
         let parts = EngineParts {
             shared,
-            epochs: Arc::new(state.roots_epochs()),
+            store: state.store().unwrap(),
             state: state.path().to_path_buf(),
             cache: sites[0].base().join("cache"),
             chosen: vec![],
@@ -459,7 +459,7 @@ impl Yard {
             tool: tool.to_owned(),
             arguments: Some(RawValue::from_string(arguments.to_string()).unwrap()),
             progress: None,
-            line: None,
+            prompts: None,
             trace: TraceContext::default(),
             request_id_text: "1".into(),
             session: None,
@@ -478,7 +478,7 @@ impl Yard {
 /// What came of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Called {
-    pub reply: Reply,
+    pub reply: ToolReply,
     pub took: Duration,
 }
 
@@ -502,8 +502,8 @@ impl Called {
     #[track_caller]
     pub(crate) fn bytes(&self) -> &[u8] {
         match &self.reply {
-            Reply::Result(bytes) | Reply::Refusal { result: bytes, .. } => bytes,
-            Reply::Error { data, .. } => panic!("the call failed: {data:?}"),
+            ToolReply::Result(bytes) | ToolReply::Refusal { result: bytes, .. } => bytes,
+            ToolReply::Error { data, .. } => panic!("the call failed: {data:?}"),
         }
     }
 
@@ -516,7 +516,7 @@ impl Called {
     #[track_caller]
     pub(crate) fn error(&self) -> (String, Value) {
         match &self.reply {
-            Reply::Error { data: Some(data), .. } => {
+            ToolReply::Error { data: Some(data), .. } => {
                 let data: Value = serde_json::from_slice(data).unwrap();
                 let code = data["code"].as_str().unwrap().strip_prefix("MCP_LSP_GATEWAY/").unwrap().to_owned();
                 (code, data["details"].clone())
@@ -580,9 +580,9 @@ pub(crate) struct LaunchBy<F>(pub F);
 
 impl<F> Launcher for LaunchBy<F>
 where
-    F: Fn(&LaunchSpec) -> BoxFuture<'static, Result<Connection, LaunchError>> + Send + Sync,
+    F: Fn(&LaunchSpec) -> BoxFuture<'static, Result<LaunchedServer, LaunchError>> + Send + Sync,
 {
-    fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<Connection, LaunchError>> {
+    fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<LaunchedServer, LaunchError>> {
         (self.0)(spec)
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use codeyard_lsp::capabilities::{SyncKind, WatchPattern};
-use codeyard_lsp::events::{CloseReason, Event};
+use codeyard_lsp::client::capabilities::{SyncKind, WatchPattern};
+use codeyard_lsp::client::events::{CloseReason, ServerEvent};
 use codeyard_lsp::limits;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -107,7 +107,7 @@ async fn registrations_come_replace_and_go() {
     };
     let expected =
         [pattern(None, "**/*.py", 3), pattern(Some("file:///lib"), "**", 7), pattern(Some("file:///w"), "*.toml", 7)];
-    assert_eq!(capabilities.watched(), expected);
+    assert_eq!(capabilities.watch_patterns(), expected);
 
     fake.push([register("d", "textDocument/diagnostic", json!({"workspaceDiagnostics": true}))]);
     fake.record().wait_for_answers("client/registerCapability", 3).await;
@@ -119,8 +119,8 @@ async fn registrations_come_replace_and_go() {
     let mut told = Vec::new();
     while let Some(event) = connected.events.try_recv() {
         told.push(match event {
-            Event::Registered { methods } => format!("+{}", methods.join(",")),
-            Event::Unregistered { methods } => format!("-{}", methods.join(",")),
+            ServerEvent::Registered { methods } => format!("+{}", methods.join(",")),
+            ServerEvent::Unregistered { methods } => format!("-{}", methods.join(",")),
             other => panic!("{other:?}"),
         });
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codeyard_lsp::events::{CloseReason, Event};
+use codeyard_lsp::client::events::{CloseReason, ServerEvent};
 use codeyard_lsp::limits;
 use serde_json::{Value, json};
 
@@ -28,12 +28,12 @@ async fn wanted_notifications_come_in_order_and_unknown_ones_do_not() {
     let mut methods = Vec::new();
     while let Some(event) = connected.events.recv().await {
         methods.push(match event {
-            Event::Notification { method, params } => {
+            ServerEvent::Notification { method, params } => {
                 assert!(params.is_some(), "{method}");
                 method
             }
-            Event::Refresh { method } => method,
-            Event::Closed(reason) => {
+            ServerEvent::Refresh { method } => method,
+            ServerEvent::Closed(reason) => {
                 assert_eq!(reason, CloseReason::EndOfOutput);
                 "closed".into()
             }
@@ -63,12 +63,12 @@ async fn a_consumer_that_stands_still_never_stops_the_reader() {
     let mut connected = connect(&fake).await;
     let began = tokio::time::Instant::now();
     connected.client.request("go", &json!({})).unwrap().await.unwrap();
-    assert_eq!(began.elapsed(), Duration::from_millis(limits::EVENT_PATIENCE_MS), "it waits once, then no more");
+    assert_eq!(began.elapsed(), Duration::from_millis(limits::EVENT_WAIT_MS), "it waits once, then no more");
     assert_eq!(connected.client.counters().lost_events, 500);
 
     // One that came before the gap, the gap, and what comes after it, in this order.
     let first = connected.events.recv().await.unwrap();
-    assert!(matches!(&first, Event::Notification { params: Some(params), .. } if params.get().contains("\"0\"")));
+    assert!(matches!(&first, ServerEvent::Notification { params: Some(params), .. } if params.get().contains("\"0\"")));
     fake.push([progress_end("after")]);
     settle().await;
     let mut events = Vec::new();
@@ -77,8 +77,8 @@ async fn a_consumer_that_stands_still_never_stops_the_reader() {
     }
     assert_eq!(events.len(), limits::MAX_EVENT_QUEUE + 1);
     let [.., lost, after] = events.as_slice() else { panic!() };
-    assert!(matches!(lost, Event::Lost { count: 500 }), "{lost:?}");
-    assert!(matches!(after, Event::Notification { params: Some(params), .. } if params.get().contains("after")));
+    assert!(matches!(lost, ServerEvent::Lost { count: 500 }), "{lost:?}");
+    assert!(matches!(after, ServerEvent::Notification { params: Some(params), .. } if params.get().contains("after")));
 }
 
 #[tokio::test(start_paused = true)]
@@ -88,10 +88,10 @@ async fn a_slow_consumer_loses_nothing() {
     let mut connected = connect(&fake).await;
     fake.push([flood(total, "$/progress", json!({"token": "{n}"})), exit(0)]);
     let mut got = 0;
-    while let Some(Event::Notification { .. }) = connected.events.recv().await {
+    while let Some(ServerEvent::Notification { .. }) = connected.events.recv().await {
         got += 1;
         if got < 100 {
-            tokio::time::sleep(Duration::from_millis(limits::EVENT_PATIENCE_MS / 2)).await;
+            tokio::time::sleep(Duration::from_millis(limits::EVENT_WAIT_MS / 2)).await;
         }
     }
     assert_eq!((got, connected.client.counters().lost_events), (total, 0));
@@ -110,7 +110,7 @@ async fn log_messages_are_dropped_first_and_without_waiting() {
     assert_eq!(connected.client.counters().lost_events, 20);
     let mut lost = 0;
     while let Some(event) = connected.events.try_recv() {
-        lost += u64::from(matches!(event, Event::Lost { .. }));
+        lost += u64::from(matches!(event, ServerEvent::Lost { .. }));
     }
     assert_eq!(lost, 0, "nothing is derived from logs");
 }
@@ -125,8 +125,8 @@ async fn the_queue_is_bounded_in_bytes_and_takes_one_large_event() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(connected.client.counters().lost_events, 1);
     let first = connected.events.recv().await;
-    assert!(matches!(first, Some(Event::Notification { params: Some(params), .. }) if params.get().len() > fat.len()));
-    assert!(matches!(connected.events.recv().await, Some(Event::Lost { count: 1 })));
+    assert!(matches!(first, Some(ServerEvent::Notification { params: Some(params), .. }) if params.get().len() > fat.len()));
+    assert!(matches!(connected.events.recv().await, Some(ServerEvent::Lost { count: 1 })));
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_lsp::events::{CloseReason, Event};
-use codeyard_lsp::frame::{FrameBudget, FrameError};
+use codeyard_lsp::client::events::{CloseReason, ServerEvent};
+use codeyard_lsp::client::frame::{FrameBudget, FrameError};
 use codeyard_lsp::limits;
-use codeyard_lsp::pending::RequestError;
+use codeyard_lsp::client::pending_requests::RequestError;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 
@@ -21,7 +21,7 @@ async fn fate(bytes: &[u8]) -> CloseReason {
     let _ = server.shutdown().await;
     let reason = client.closed().await;
     assert_eq!(reply.await.unwrap_err(), RequestError::Closed(reason), "what waits is told");
-    assert!(matches!(events.recv().await, Some(Event::Closed(told)) if told == reason));
+    assert!(matches!(events.recv().await, Some(ServerEvent::Closed(told)) if told == reason));
     assert!(events.recv().await.is_none(), "nothing follows");
     assert_eq!(client.request("x", &Value::Null).err(), Some(RequestError::Closed(reason)));
     assert_eq!(client.notify("x", &Value::Null).err(), Some(RequestError::Closed(reason)));

@@ -8,7 +8,7 @@ use async_lsp::router::Router;
 use async_lsp::server::LifecycleLayer;
 use async_lsp::{ClientSocket, MainLoop, ResponseError};
 use codeyard_lsp::client::Client;
-use codeyard_lsp::lifecycle::{InitializeSpec, initialize};
+use codeyard_lsp::client::lifecycle::{InitializeSpec, initialize};
 use codeyard_lsp::{convert, methods};
 use codeyard_model::hover::MarkupKind;
 use codeyard_model::position::Position;

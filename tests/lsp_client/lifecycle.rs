@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use codeyard_lsp::lifecycle::{InitializeError, InitializeSpec, Rung, initialize, stop};
-use codeyard_process::launch::Exit;
+use codeyard_lsp::client::lifecycle::{InitializeError, InitializeSpec, StopStage, initialize, stop};
+use codeyard_process::launch::ProcessExit;
 use serde_json::{Value, json};
 
 use crate::fake_server::*;
@@ -104,30 +104,30 @@ async fn failed_handshakes() {
 
 #[tokio::test(start_paused = true)]
 async fn each_rung_of_the_ladder() {
-    let code = |code| Some(Exit { code: Some(code), signal: None });
-    let signal = |signal| Some(Exit { code: None, signal: Some(signal) });
+    let code = |code| Some(ProcessExit { code: Some(code), signal: None });
+    let signal = |signal| Some(ProcessExit { code: None, signal: Some(signal) });
     let stubborn = || FakeServer::new().ignores_closed_input().on("exit", []);
-    type Case = (&'static str, FakeServer, Rung, Option<Exit>, bool, u64);
+    type Case = (&'static str, FakeServer, StopStage, Option<ProcessExit>, bool, u64);
     let table: [Case; 8] = [
-        ("polite", FakeServer::new(), Rung::Exit, code(0), true, 0),
-        ("slow", FakeServer::new().on("exit", [wait_ms(500), exit(1)]), Rung::Exit, code(1), true, 500),
-        ("no answer", FakeServer::new().never("shutdown"), Rung::Exit, code(0), false, 2_000),
-        ("refuses shutdown", FakeServer::new().on("shutdown", [fail(-32600, "x")]), Rung::Exit, code(0), true, 0),
-        ("dies of shutdown", FakeServer::new().on("shutdown", [wait_ms(30), exit(7)]), Rung::Exit, code(7), false, 30),
-        ("stays", stubborn(), Rung::Term, signal(15), true, 1_000),
-        ("hangs", stubborn().never("shutdown").ignores_terminate(), Rung::Kill, signal(9), false, 5_000),
-        ("leaves an orphan", FakeServer::new().leaves_an_orphan(), Rung::Kill, code(0), true, 0),
+        ("polite", FakeServer::new(), StopStage::Exit, code(0), true, 0),
+        ("slow", FakeServer::new().on("exit", [wait_ms(500), exit(1)]), StopStage::Exit, code(1), true, 500),
+        ("no answer", FakeServer::new().never("shutdown"), StopStage::Exit, code(0), false, 2_000),
+        ("refuses shutdown", FakeServer::new().on("shutdown", [fail(-32600, "x")]), StopStage::Exit, code(0), true, 0),
+        ("dies of shutdown", FakeServer::new().on("shutdown", [wait_ms(30), exit(7)]), StopStage::Exit, code(7), false, 30),
+        ("stays", stubborn(), StopStage::Term, signal(15), true, 1_000),
+        ("hangs", stubborn().never("shutdown").ignores_terminate(), StopStage::Kill, signal(9), false, 5_000),
+        ("leaves an orphan", FakeServer::new().leaves_an_orphan(), StopStage::Kill, code(0), true, 0),
     ];
     for (name, script, rung, exit, answered, took) in table {
         let fake = script.launcher();
         let connected = connect(&fake).await;
         let report = stop(&connected.client, connected.process.as_ref()).await;
-        assert_eq!((report.rung, report.exit, report.answered_shutdown), (rung, exit, answered), "{name}");
+        assert_eq!((report.stage, report.exit, report.answered_shutdown), (rung, exit, answered), "{name}");
         assert!(report.group_empty, "{name}");
         assert_eq!(report.took, Duration::from_millis(took), "{name}");
         assert_eq!(fake.alive(), 0, "{name}");
         assert!(connected.client.is_closed(), "{name}");
         let again = stop(&connected.client, connected.process.as_ref()).await;
-        assert_eq!((again.rung, again.took), (Rung::Gone, Duration::ZERO), "{name}");
+        assert_eq!((again.stage, again.took), (StopStage::Gone, Duration::ZERO), "{name}");
     }
 }

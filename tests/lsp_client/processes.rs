@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use codeyard_base::clock::Instant;
 use codeyard_process::environment::allowed_environment;
-use codeyard_process::launch::{Connection, Exit, LaunchError, LaunchSpec, Launcher, Process};
-use codeyard_process::ledger::{Ledger, Swept, sweep};
+use codeyard_process::launch::{LaunchedServer, ProcessExit, LaunchError, LaunchSpec, Launcher, Process};
+use codeyard_process::ledger::{Ledger, SweepReport, sweep};
 use codeyard_process::limits;
 use codeyard_process::spawn::ProcessLauncher;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -73,11 +73,11 @@ const START: Duration = Duration::from_secs(20);
 /// The promise is 2 s; the rest is for a busy machine.
 const GONE: Duration = Duration::from_secs(5);
 
-async fn launch(spec: &LaunchSpec) -> Connection {
+async fn launch(spec: &LaunchSpec) -> LaunchedServer {
     launcher().launch(spec).await.unwrap()
 }
 
-async fn line(connection: &mut Connection) -> String {
+async fn line(connection: &mut LaunchedServer) -> String {
     let mut text = Vec::new();
     let mut byte = [0];
     while connection.reader.read(&mut byte).await.unwrap() == 1 && byte[0] != b'\n' {
@@ -94,7 +94,7 @@ async fn bytes_go_through_and_the_exit_code_comes_back() {
     connection.writer.write_all(b"hello\n").await.unwrap();
     assert_eq!(line(&mut connection).await, "got hello");
     let exit = connection.process.exited().await;
-    assert_eq!(exit, Exit { code: Some(7), signal: None });
+    assert_eq!(exit, ProcessExit { code: Some(7), signal: None });
     assert_eq!(connection.process.exited().await, exit, "any number may wait, also afterwards");
     assert!(connection.process.group_is_empty());
     let process = connection.process.clone();
@@ -105,7 +105,7 @@ async fn bytes_go_through_and_the_exit_code_comes_back() {
 #[tokio::test]
 async fn a_signal_is_reported_as_a_signal() {
     let connection = launch(&shell("kill -SEGV $$", &mark())).await;
-    assert_eq!(connection.process.exited().await, Exit { code: None, signal: Some(libc::SIGSEGV) });
+    assert_eq!(connection.process.exited().await, ProcessExit { code: None, signal: Some(libc::SIGSEGV) });
 }
 
 #[tokio::test]
@@ -198,7 +198,7 @@ async fn whatever_a_server_leaves_goes_with_it_and_its_code_is_kept() {
 
 #[tokio::test]
 async fn terminate_kill_drop_and_a_killed_guard_leave_nothing() {
-    type Way = fn(Connection) -> Option<Arc<dyn Process>>;
+    type Way = fn(LaunchedServer) -> Option<Arc<dyn Process>>;
     let ways: [(&str, Way); 4] = [
         ("terminate", |connection| {
             connection.process.terminate();
@@ -357,7 +357,7 @@ async fn the_ledger_knows_the_children_and_sweeps_what_is_left() {
     let file = only_file(&state.path().join("children"));
     let page = std::fs::read_to_string(&file).unwrap();
     assert!(page.contains(&connection.process.id().unwrap().to_string()), "{page}");
-    assert_eq!(sweep(state.path()), Swept::default(), "the owner lives");
+    assert_eq!(sweep(state.path()), SweepReport::default(), "the owner lives");
 
     // As if the owner were dead: the same page under an owner that can't be.
     let own = format!("\"owner\":{{\"pid\":{}", std::process::id());

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use codeyard_lsp::events::CloseReason;
-use codeyard_lsp::frame::FrameError;
+use codeyard_lsp::client::events::CloseReason;
+use codeyard_lsp::client::frame::FrameError;
 use codeyard_lsp::limits;
-use codeyard_lsp::pending::RequestError;
+use codeyard_lsp::client::pending_requests::RequestError;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use codeyard_lsp::client::{Client, ClientOptions};
-use codeyard_lsp::events::Events;
-use codeyard_lsp::frame::FrameBudget;
-use codeyard_lsp::inbound::StaticHost;
+use codeyard_lsp::client::events::ServerEvents;
+use codeyard_lsp::client::frame::FrameBudget;
+use codeyard_lsp::client::server_requests::StaticClientHost;
 use codeyard_process::launch::{LaunchSpec, Launcher, Process};
 use serde_json::json;
 use tokio::io::{DuplexStream, duplex};
@@ -13,7 +13,7 @@ use tokio::io::{DuplexStream, duplex};
 use crate::fake_server::FakeLauncher;
 
 pub(crate) fn options() -> ClientOptions {
-    let host = StaticHost {
+    let host = StaticClientHost {
         settings: json!({"python": {"analysis": {"level": 3}}, "a.b": "dotted"}),
         folders: vec![("file:///w".into(), "w".into())],
         wanted: vec!["custom/wanted".into(), "window/logMessage".into()],
@@ -41,7 +41,7 @@ pub(crate) fn spec() -> LaunchSpec {
 /// A client of a launched fake.
 pub(crate) struct Connected {
     pub client: Client,
-    pub events: Events,
+    pub events: ServerEvents,
     pub process: Arc<dyn Process>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) async fn connect_with(fake: &FakeLauncher, options: ClientOptions) ->
 }
 
 /// A client whose server's end is in the test's hands.
-pub(crate) fn bare(pipe_bytes: usize, options: ClientOptions) -> (Client, Events, DuplexStream) {
+pub(crate) fn bare(pipe_bytes: usize, options: ClientOptions) -> (Client, ServerEvents, DuplexStream) {
     let (ours, theirs) = duplex(pipe_bytes);
     let (reader, writer) = tokio::io::split(ours);
     let (client, events) = Client::start(reader, writer, options);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use codeyard_lsp::registry::{Disk, ProjectRoot, Registry, project_root};
+use codeyard_lsp::registry::{DiskFiles, ProjectRoot, Registry, project_root};
 use serde_json::{Value, json};
 
 use crate::bare::uri_of;
@@ -330,7 +330,7 @@ fn cargo_itself_finds_the_same_workspaces() {
     let rule = &Registry::builtin().servers["rust-analyzer"].root;
     for (path, text) in PACKAGES.iter().filter(|(_, text)| text.contains("{package}")) {
         let ProjectRoot::At { root: ours, .. } =
-            project_root(&root.join(path).with_file_name("src/lib.rs"), &root, rule, &Disk)
+            project_root(&root.join(path).with_file_name("src/lib.rs"), &root, rule, &DiskFiles)
         else {
             panic!("{path} has no project root");
         };

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use codeyard_engine::programs::Locate;
 use codeyard_engine::server_context::Program;
 use codeyard_engine::server_state::Unavailable;
-use codeyard_lsp::registry::Server as Entry;
-use codeyard_process::launch::{Connection, Exit, LaunchError, LaunchSpec, Launcher, Process};
+use codeyard_lsp::registry::ServerSpec as Entry;
+use codeyard_process::launch::{LaunchedServer, ProcessExit, LaunchError, LaunchSpec, Launcher, Process};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -68,7 +68,7 @@ impl Fleet {
         number
     }
 
-    fn start(&self, spec: &LaunchSpec, number: usize, fault: StartFault) -> Connection {
+    fn start(&self, spec: &LaunchSpec, number: usize, fault: StartFault) -> LaunchedServer {
         let (workspace, kind) = (number_of(&spec.label), spec.label.rsplit('/').next().unwrap_or_default());
         let project = {
             let mut stage = self.stage.lock();
@@ -85,7 +85,7 @@ impl Fleet {
         let mut servers = self.servers.lock();
         servers.resize_with(number, || None);
         servers.push(Some(server.clone()));
-        Connection { reader: Box::new(reader), writer: Box::new(writer), process: Arc::new(FakeProcess(server)) }
+        LaunchedServer { reader: Box::new(reader), writer: Box::new(writer), process: Arc::new(FakeProcess(server)) }
     }
 }
 
@@ -106,7 +106,7 @@ impl Locate for Fleet {
 }
 
 impl Launcher for Fleet {
-    fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<Connection, LaunchError>> {
+    fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<LaunchedServer, LaunchError>> {
         let fault = {
             let mut stage = self.stage.lock();
             let percent = if stage.healthy { 0 } else { stage.profile.bad_starts };
@@ -136,7 +136,7 @@ impl Process for FakeProcess {
         None
     }
 
-    fn exited(&self) -> BoxFuture<'static, Exit> {
+    fn exited(&self) -> BoxFuture<'static, ProcessExit> {
         let server = self.0.clone();
         async move {
             server.stopped.cancelled().await;
@@ -148,12 +148,12 @@ impl Process for FakeProcess {
     fn terminate(&self) {
         let is_silent = self.0.silent.is_cancelled();
         if !is_silent {
-            self.0.finish(Exit { code: None, signal: Some(15) });
+            self.0.finish(ProcessExit { code: None, signal: Some(15) });
         }
     }
 
     fn kill(&self) {
-        self.0.finish(Exit { code: None, signal: Some(9) });
+        self.0.finish(ProcessExit { code: None, signal: Some(9) });
     }
 
     fn group_is_empty(&self) -> bool {

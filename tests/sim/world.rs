@@ -16,9 +16,9 @@ use codeyard_engine::workspace_setup::Shared as EngineShared;
 use codeyard_files::watch::Watcher;
 use codeyard_gateway::router::Gateway;
 use codeyard_gateway::service::Service;
-use codeyard_lsp::frame::FrameBudget;
+use codeyard_lsp::client::frame::FrameBudget;
 use codeyard_lsp::limits;
-use codeyard_state::store::StateDir;
+use codeyard_state::StateDir;
 use codeyard_telemetry::Telemetry;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
@@ -90,7 +90,7 @@ impl World {
         };
         let engine = Engine::start_here(EngineParts {
             shared,
-            epochs: Arc::new(state.roots_epochs()),
+            store: state.store().unwrap(),
             state: state.path().to_path_buf(),
             cache: folder.join("cache"),
             chosen: vec![],

@@ -13,8 +13,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use codeyard_engine::conceal::conceal;
-use codeyard_lsp::install::{Installer, Located};
-use codeyard_lsp::registry::{Launch, Places, Registry};
+use codeyard_lsp::install::{Installer, ProgramStatus};
+use codeyard_lsp::registry::{LaunchSpec, LaunchPaths, Registry};
 use codeyard_model::roots::RootSet;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
@@ -53,16 +53,16 @@ impl Bare {
         let registry = Registry::builtin();
         let server = &registry.servers[kind];
         let located = Installer::with_servers_dir(servers_dir()).locate(kind, server, None);
-        let Located::Ready(program) = located else { panic!("{kind}: {located:?}") };
+        let ProgramStatus::Ready(program) = located else { panic!("{kind}: {located:?}") };
         let cache = tempfile::tempdir().expect("a folder");
-        let places = Places {
+        let places = LaunchPaths {
             state: cache.path().into(),
             root: root.into(),
             cache: cache.path().join("cache"),
             install: program.install.clone(),
             bin: program.bin.clone(),
         };
-        let launch = Launch::prepare(server, &program.program, &program.args, &program.env, &places).expect("a cache");
+        let launch = LaunchSpec::prepare(server, &program.program, &program.args, &program.env, &places).expect("a cache");
         #[expect(clippy::disallowed_methods, reason = "the bare server is started without the product")]
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).envs(&launch.env).current_dir(root).process_group(0);

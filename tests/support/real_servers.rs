@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use codeyard_lsp::install::{Installer, Progress, Step};
+use codeyard_lsp::install::{Installer, InstallProgress, InstallStep};
 use codeyard_lsp::registry::Registry;
 
 /// What the tests of real servers need.
@@ -27,8 +27,8 @@ pub(crate) fn servers_dir() -> &'static Path {
     })
 }
 
-fn tell(progress: Progress) {
-    if !matches!(progress.step, Step::AlreadyThere { .. }) {
+fn tell(progress: InstallProgress) {
+    if !matches!(progress.step, InstallStep::AlreadyThere { .. }) {
         eprintln!("{}: {:?} after {} s", progress.kind, progress.step, progress.elapsed.as_secs());
     }
 }

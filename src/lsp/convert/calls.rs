@@ -1,31 +1,31 @@
-//! Functions of a call hierarchy, their callers and their callees.
+//! Items of a call hierarchy, their callers and their callees.
 //!
-//! A function goes back to the server as it came, so its JSON is kept beside what is read of it.
+//! An item is sent back to the server unchanged, so its JSON is kept beside the decoded fields.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::ConvertError;
+use super::error::ConvertError;
+use super::fields::{ObjectOnly, OrderedRange, TextField, UriInterner};
 use super::list;
-use super::object::{Object, Ordered, Text, Uris};
 use codeyard_model::position::Range;
 
-/// A function as a language server gave it.
+/// A call hierarchy item from a language server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawCallItem {
     /// Its name.
     pub name: String,
     /// LSP `SymbolKind`.
     pub kind: u32,
-    /// The file it is in, untrusted.
+    /// The URI of its file. Untrusted.
     pub uri: Arc<str>,
-    /// The whole range.
+    /// The range of the whole function.
     pub range: Range,
-    /// The name's range.
+    /// The range of its name.
     pub selection_range: Range,
-    /// The server's own JSON, whose columns stay as the server counts them.
+    /// The server's JSON. Its columns stay in the server's encoding.
     pub json: Arc<str>,
 }
 
@@ -34,9 +34,9 @@ pub struct RawCallItem {
 pub struct RawCall {
     /// The caller or the callee.
     pub item: RawCallItem,
-    /// The file the calls are in: the caller's.
+    /// The URI of the file that holds the calls: the caller's.
     pub calls_in: Arc<str>,
-    /// Where they are.
+    /// The ranges of the calls.
     pub from_ranges: Vec<Range>,
 }
 
@@ -44,12 +44,12 @@ pub struct RawCall {
 #[serde(rename_all = "camelCase")]
 struct ItemFields<'a> {
     #[serde(borrow)]
-    name: Text<'a>,
+    name: TextField<'a>,
     kind: u32,
     #[serde(borrow)]
-    uri: Text<'a>,
-    range: Ordered,
-    selection_range: Ordered,
+    uri: TextField<'a>,
+    range: OrderedRange,
+    selection_range: OrderedRange,
 }
 
 #[derive(Debug, Deserialize)]
@@ -59,47 +59,47 @@ struct CallFields<'a> {
     from: Option<&'a RawValue>,
     #[serde(borrow)]
     to: Option<&'a RawValue>,
-    from_ranges: Vec<Ordered>,
+    from_ranges: Vec<OrderedRange>,
 }
 
-/// The answer to `textDocument/prepareCallHierarchy`: `null` or an array.
+/// Decodes the answer to `textDocument/prepareCallHierarchy`: `null` or an array.
 pub fn call_items(raw: &RawValue) -> Result<Vec<RawCallItem>, ConvertError> {
-    let mut uris = Uris::default();
+    let mut uris = UriInterner::default();
     list::read("call hierarchy", raw, false, |entry: &RawValue| item(entry, &mut uris).map(Some))
 }
 
-/// The answer to `callHierarchy/incomingCalls`: `null` or an array.
+/// Decodes the answer to `callHierarchy/incomingCalls`: `null` or an array.
 pub fn incoming_calls(raw: &RawValue) -> Result<Vec<RawCall>, ConvertError> {
-    let mut uris = Uris::default();
-    list::read("incoming calls", raw, false, |Object(call): Object<CallFields<'_>>| {
+    let mut uris = UriInterner::default();
+    list::read("incoming calls", raw, false, |ObjectOnly(call): ObjectOnly<CallFields<'_>>| {
         let item = item(call.from.ok_or("a caller is missing")?, &mut uris)?;
         Ok(Some(RawCall { calls_in: item.uri.clone(), item, from_ranges: ranges(call.from_ranges) }))
     })
 }
 
-/// The answer to `callHierarchy/outgoingCalls` of a function in the file `caller`: `null` or an array.
+/// Decodes the answer to `callHierarchy/outgoingCalls` for a function in the file `caller`: `null` or an array.
 pub fn outgoing_calls(raw: &RawValue, caller: &Arc<str>) -> Result<Vec<RawCall>, ConvertError> {
-    let mut uris = Uris::default();
-    list::read("outgoing calls", raw, false, |Object(call): Object<CallFields<'_>>| {
+    let mut uris = UriInterner::default();
+    list::read("outgoing calls", raw, false, |ObjectOnly(call): ObjectOnly<CallFields<'_>>| {
         let item = item(call.to.ok_or("a callee is missing")?, &mut uris)?;
         Ok(Some(RawCall { item, calls_in: caller.clone(), from_ranges: ranges(call.from_ranges) }))
     })
 }
 
-fn item(entry: &RawValue, uris: &mut Uris) -> Result<RawCallItem, &'static str> {
-    let Object(fields): Object<ItemFields<'_>> =
+fn item(entry: &RawValue, uris: &mut UriInterner) -> Result<RawCallItem, &'static str> {
+    let ObjectOnly(fields): ObjectOnly<ItemFields<'_>> =
         serde_json::from_str(entry.get()).map_err(|_| "not a function of a call hierarchy")?;
     Ok(RawCallItem {
         name: fields.name.0.into_owned(),
         kind: fields.kind,
-        uri: uris.share(&fields.uri.0),
+        uri: uris.intern(&fields.uri.0),
         range: fields.range.0,
         selection_range: fields.selection_range.0,
         json: entry.get().into(),
     })
 }
 
-fn ranges(ranges: Vec<Ordered>) -> Vec<Range> {
+fn ranges(ranges: Vec<OrderedRange>) -> Vec<Range> {
     ranges.into_iter().map(|range| range.0).collect()
 }
 

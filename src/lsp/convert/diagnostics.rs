@@ -1,4 +1,4 @@
-//! Diagnostics, pushed and pulled (contract §7.6, §7.7).
+//! Diagnostics, pushed and pulled.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,12 +9,12 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::ConvertError;
+use super::error::ConvertError;
+use super::fields::{ObjectOnly, OrderedRange, TextField, UriInterner};
 use super::list;
-use super::object::{Object, Ordered, Text, Uris};
 use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
 
-/// What a pull says of one file.
+/// The report of a pull on one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileReport {
     /// All diagnostics of the file.
@@ -24,30 +24,30 @@ pub enum FileReport {
         /// The diagnostics.
         items: Vec<RawDiagnostic>,
     },
-    /// What was reported under the previous result id still holds.
+    /// The diagnostics of the previous result id are still current.
     Unchanged {
         /// To be sent with the next pull.
         result_id: String,
     },
 }
 
-/// The answer to `textDocument/diagnostic`.
+/// The decoded answer to `textDocument/diagnostic`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Report {
+pub enum DocumentReport {
     /// All diagnostics of the document.
     Full {
         /// To be sent with the next pull.
         result_id: Option<String>,
         /// The diagnostics.
         items: Vec<RawDiagnostic>,
-        /// Other files the server looked at on the way, ordered by URI.
+        /// Reports on other files, ordered by URI.
         related: Vec<(Arc<str>, FileReport)>,
     },
-    /// What was reported under the previous result id still holds.
+    /// The diagnostics of the previous result id are still current.
     Unchanged {
         /// To be sent with the next pull.
         result_id: String,
-        /// Other files the server looked at on the way, ordered by URI.
+        /// Reports on other files, ordered by URI.
         related: Vec<(Arc<str>, FileReport)>,
     },
 }
@@ -55,32 +55,33 @@ pub enum Report {
 /// One file of the answer to `workspace/diagnostic`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceReport {
-    /// The file, untrusted text.
+    /// The URI of the file. Untrusted.
     pub uri: Arc<str>,
-    /// The version of the open document it is about; `None` for a file that isn't open.
+    /// The version of the open document that was checked; `None` for a file that isn't open.
     pub version: Option<i32>,
-    /// What is said of it.
+    /// The report.
     pub report: FileReport,
 }
 
-/// A `textDocument/publishDiagnostics` notification: the file's diagnostics and the document's version, if it says one.
+/// Decodes a `textDocument/publishDiagnostics` notification: the file's diagnostics, and the document's version if
+/// there is one.
 pub fn publish_diagnostics(params: &RawValue) -> Result<(RawFileDiagnostics, Option<i32>), ConvertError> {
-    let Object(fields) = list::read_one::<Object<PublishFields<'_>>>("published diagnostics", params)?;
+    let ObjectOnly(fields) = list::read_one::<ObjectOnly<PublishFields<'_>>>("published diagnostics", params)?;
     let file = RawFileDiagnostics { uri: (*fields.uri.0).into(), diagnostics: fields.diagnostics.0 };
     Ok((file, fields.version))
 }
 
-/// The answer to `textDocument/diagnostic`.
-pub fn document_diagnostic_report(raw: &RawValue) -> Result<Report, ConvertError> {
-    list::read_one::<ReadReport>("diagnostic report", raw).map(|read| read.0)
+/// Decodes the answer to `textDocument/diagnostic`.
+pub fn document_diagnostic_report(raw: &RawValue) -> Result<DocumentReport, ConvertError> {
+    list::read_one::<DecodedReport>("diagnostic report", raw).map(|read| read.0)
 }
 
-/// The answer to `workspace/diagnostic`, or one part of it.
+/// Decodes the answer to `workspace/diagnostic`, or one part of it.
 pub fn workspace_diagnostic_report(raw: &RawValue) -> Result<Vec<WorkspaceReport>, ConvertError> {
-    let mut uris = Uris::default();
-    let Object(fields) = list::read_one::<Object<WorkspaceFields<'_>>>("workspace diagnostic report", raw)?;
+    let mut uris = UriInterner::default();
+    let ObjectOnly(fields) = list::read_one::<ObjectOnly<WorkspaceFields<'_>>>("workspace diagnostic report", raw)?;
     let reports = fields.items.into_iter().map(|item| WorkspaceReport {
-        uri: uris.share(&item.uri.0),
+        uri: uris.intern(&item.uri.0),
         version: item.version,
         report: item.report,
     });
@@ -90,7 +91,7 @@ pub fn workspace_diagnostic_report(raw: &RawValue) -> Result<Vec<WorkspaceReport
 #[derive(Debug, Deserialize)]
 struct PublishFields<'a> {
     #[serde(borrow)]
-    uri: Text<'a>,
+    uri: TextField<'a>,
     version: Option<i32>,
     diagnostics: Diagnostics,
 }
@@ -101,23 +102,23 @@ struct WorkspaceFields<'a> {
     items: Vec<WorkspaceItem<'a>>,
 }
 
-/// A report of a document, of a related one, or of one in a workspace: they differ in the fields beside these.
+/// The report on a document, on a related document, or on a document of a workspace. Each uses other optional fields.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ReportFields<'a> {
-    kind: Kind,
+    kind: ReportKind,
     #[serde(borrow)]
-    result_id: Option<Text<'a>>,
+    result_id: Option<TextField<'a>>,
     items: Option<Diagnostics>,
     #[serde(borrow)]
-    uri: Option<Text<'a>>,
+    uri: Option<TextField<'a>>,
     version: Option<i32>,
-    related_documents: Option<Related>,
+    related_documents: Option<RelatedReports>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum ReportKind {
     Full,
     Unchanged,
 }
@@ -126,48 +127,48 @@ impl ReportFields<'_> {
     fn into_report(self) -> Result<FileReport, &'static str> {
         let result_id = self.result_id.map(|id| id.0.into_owned());
         match (self.kind, self.items, result_id) {
-            (Kind::Full, Some(items), result_id) => Ok(FileReport::Full { result_id, items: items.0 }),
-            (Kind::Unchanged, _, Some(result_id)) => Ok(FileReport::Unchanged { result_id }),
-            (Kind::Full, None, _) => Err("a full report without items"),
-            (Kind::Unchanged, _, None) => Err("an unchanged report without a result id"),
+            (ReportKind::Full, Some(items), result_id) => Ok(FileReport::Full { result_id, items: items.0 }),
+            (ReportKind::Unchanged, _, Some(result_id)) => Ok(FileReport::Unchanged { result_id }),
+            (ReportKind::Full, None, _) => Err("a full report without items"),
+            (ReportKind::Unchanged, _, None) => Err("an unchanged report without a result id"),
         }
     }
 }
 
-struct ReadReport(Report);
+struct DecodedReport(DocumentReport);
 
-impl<'de> Deserialize<'de> for ReadReport {
+impl<'de> Deserialize<'de> for DecodedReport {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Object(mut fields) = Object::<ReportFields<'de>>::deserialize(deserializer)?;
+        let ObjectOnly(mut fields) = ObjectOnly::<ReportFields<'de>>::deserialize(deserializer)?;
         let related = fields.related_documents.take().map(|related| related.0).unwrap_or_default();
         Ok(Self(match fields.into_report().map_err(D::Error::custom)? {
-            FileReport::Full { result_id, items } => Report::Full { result_id, items, related },
-            FileReport::Unchanged { result_id } => Report::Unchanged { result_id, related },
+            FileReport::Full { result_id, items } => DocumentReport::Full { result_id, items, related },
+            FileReport::Unchanged { result_id } => DocumentReport::Unchanged { result_id, related },
         }))
     }
 }
 
 #[derive(Debug)]
 struct WorkspaceItem<'a> {
-    uri: Text<'a>,
+    uri: TextField<'a>,
     version: Option<i32>,
     report: FileReport,
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for WorkspaceItem<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Object(mut fields) = Object::<ReportFields<'a>>::deserialize(deserializer)?;
+        let ObjectOnly(mut fields) = ObjectOnly::<ReportFields<'a>>::deserialize(deserializer)?;
         let uri = fields.uri.take().ok_or_else(|| D::Error::missing_field("uri"))?;
         let version = fields.version;
         Ok(Self { uri, version, report: fields.into_report().map_err(D::Error::custom)? })
     }
 }
 
-/// Reports by URI, in the order of the URIs; a URI named twice is refused.
+/// Reports keyed by URI, in the order of the URIs. A repeated URI is refused.
 #[derive(Debug)]
-struct Related(Vec<(Arc<str>, FileReport)>);
+struct RelatedReports(Vec<(Arc<str>, FileReport)>);
 
-impl<'de> Deserialize<'de> for Related {
+impl<'de> Deserialize<'de> for RelatedReports {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(RelatedVisitor)
     }
@@ -176,21 +177,21 @@ impl<'de> Deserialize<'de> for Related {
 struct RelatedVisitor;
 
 impl<'de> Visitor<'de> for RelatedVisitor {
-    type Value = Related;
+    type Value = RelatedReports;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("reports by URI")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Related, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RelatedReports, A::Error> {
         let mut reports = BTreeMap::new();
-        while let Some((uri, Object(fields))) = map.next_entry::<Text<'de>, Object<ReportFields<'de>>>()? {
+        while let Some((uri, ObjectOnly(fields))) = map.next_entry::<TextField<'de>, ObjectOnly<ReportFields<'de>>>()? {
             let report = fields.into_report().map_err(A::Error::custom)?;
             if reports.insert(Arc::from(&*uri.0), report).is_some() {
-                return Err(A::Error::custom("a document reported twice"));
+                return Err(A::Error::custom("two reports on one document"));
             }
         }
-        Ok(Related(reports.into_iter().collect()))
+        Ok(RelatedReports(reports.into_iter().collect()))
     }
 }
 
@@ -200,84 +201,86 @@ struct Diagnostics(Vec<RawDiagnostic>);
 
 impl<'de> Deserialize<'de> for Diagnostics {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let list = Vec::<ReadDiagnostic>::deserialize(deserializer)?;
+        let list = Vec::<DecodedDiagnostic>::deserialize(deserializer)?;
         Ok(Self(list.into_iter().map(|read| read.0).collect()))
     }
 }
 
-struct ReadDiagnostic(RawDiagnostic);
+struct DecodedDiagnostic(RawDiagnostic);
 
 #[derive(Deserialize)]
 struct DiagnosticFields<'a> {
-    range: Ordered,
-    severity: Option<Severity>,
-    code: Option<Code>,
+    range: OrderedRange,
+    severity: Option<SeverityField>,
+    code: Option<CodeField>,
     #[serde(borrow)]
-    source: Option<Text<'a>>,
-    message: Message,
+    source: Option<TextField<'a>>,
+    message: MessageField,
 }
 
-impl<'de> Deserialize<'de> for ReadDiagnostic {
+impl<'de> Deserialize<'de> for DecodedDiagnostic {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Object(fields) = Object::<DiagnosticFields<'de>>::deserialize(deserializer)?;
+        let ObjectOnly(fields) = ObjectOnly::<DiagnosticFields<'de>>::deserialize(deserializer)?;
         Ok(Self(RawDiagnostic {
             range: fields.range.0,
             severity: fields.severity.and_then(|severity| severity.0),
             code: fields.code.and_then(|code| code.0),
-            source: fields.source.and_then(Text::into_non_empty),
+            source: fields.source.and_then(TextField::into_non_empty),
             message: fields.message.0,
         }))
     }
 }
 
-/// A number; only 1 to 4 mean something.
-struct Severity(Option<u32>);
+/// A number; only 1 to 4 are valid.
+struct SeverityField(Option<u32>);
 
-impl<'de> Deserialize<'de> for Severity {
+impl<'de> Deserialize<'de> for SeverityField {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Scalar::Number(text) = Scalar::deserialize(deserializer)? else {
-            return Err(D::Error::custom("a severity is a number"));
+            return Err(D::Error::custom("a severity must be a number"));
         };
         Ok(Self(text.parse().ok().filter(|severity| (1..=4).contains(severity))))
     }
 }
 
 /// A string, a number in decimal, or the value of `{value, target}`.
-struct Code(Option<String>);
+struct CodeField(Option<String>);
 
-impl<'de> Deserialize<'de> for Code {
+impl<'de> Deserialize<'de> for CodeField {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self(match Scalar::deserialize(deserializer)? {
             Scalar::Text(text) | Scalar::Number(text) => Some(text),
             Scalar::Fields(fields) => match fields.value.map(|inner| *inner) {
                 Some(Scalar::Text(text) | Scalar::Number(text)) => Some(text),
-                Some(Scalar::Fields(_)) => return Err(D::Error::custom("a code inside a code")),
+                Some(Scalar::Fields(_)) => {
+                    return Err(D::Error::custom("the value of a code must be a string or a number"));
+                }
                 None => None,
             },
         }))
     }
 }
 
-/// A string, or marked-up text whose value is taken.
-struct Message(String);
+/// A string, or the value of marked-up text.
+struct MessageField(String);
 
-impl<'de> Deserialize<'de> for Message {
+impl<'de> Deserialize<'de> for MessageField {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Scalar::deserialize(deserializer)? {
             Scalar::Text(text) => Ok(Self(text)),
             Scalar::Fields(ValueFields { value: Some(value) }) => match *value {
                 Scalar::Text(text) => Ok(Self(text)),
-                _ => Err(D::Error::custom("a message is text")),
+                _ => Err(D::Error::custom("a message must be text")),
             },
-            _ => Err(D::Error::custom("a message is text")),
+            _ => Err(D::Error::custom("a message must be text")),
         }
     }
 }
 
-/// What codes, severities and messages are made of.
+/// The value of a code, a severity or a message.
 enum Scalar {
     Text(String),
-    /// In decimal, as short as it goes.
+    /// In decimal, in the shortest form.
     Number(String),
     Fields(ValueFields),
 }

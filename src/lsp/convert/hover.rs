@@ -1,4 +1,4 @@
-//! Hovers: `MarkupContent`, `MarkedString`, or an array of them, as fragments (contract §7.3).
+//! Hovers: `MarkupContent`, `MarkedString`, or an array of them, decoded into fragments.
 
 use std::fmt;
 
@@ -7,38 +7,40 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::ConvertError;
+use super::error::ConvertError;
+use super::fields::{ObjectOnly, OrderedRange, TextField};
 use super::list;
-use super::object::{Object, Ordered, Text};
 use codeyard_model::hover::{Hover, HoverFragment, MarkupKind};
 use codeyard_model::limits::MAX_RAW_ITEMS;
 
 #[derive(Debug, Deserialize)]
 struct HoverFields {
     contents: Fragments,
-    range: Option<Ordered>,
+    range: Option<OrderedRange>,
 }
 
 /// `MarkupContent` (it has a kind) or a `MarkedString` with a language.
 #[derive(Debug, Deserialize)]
 struct MarkupFields<'a> {
-    kind: Option<Kind>,
+    kind: Option<MarkupKindField>,
     #[serde(borrow)]
-    language: Option<Text<'a>>,
+    language: Option<TextField<'a>>,
     #[serde(borrow)]
-    value: Text<'a>,
+    value: TextField<'a>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum MarkupKindField {
     Markdown,
     Plaintext,
 }
 
-/// The answer to `textDocument/hover`; `None` when the server has nothing to say.
+/// Decodes the answer to `textDocument/hover`; `None` when the hover is empty.
 pub fn hover(raw: &RawValue) -> Result<Option<Hover>, ConvertError> {
-    let Some(Object(fields)) = list::read_one::<Option<Object<HoverFields>>>("hover", raw)? else { return Ok(None) };
+    let Some(ObjectOnly(fields)) = list::read_one::<Option<ObjectOnly<HoverFields>>>("hover", raw)? else {
+        return Ok(None);
+    };
     let Fragments(contents) = fields.contents;
     if contents.len() > MAX_RAW_ITEMS {
         return Err(ConvertError::TooMany { what: "hover" });
@@ -49,7 +51,7 @@ pub fn hover(raw: &RawValue) -> Result<Option<Hover>, ConvertError> {
     Ok(Some(Hover { contents, range: fields.range.map(|range| range.0) }))
 }
 
-/// The fragments that aren't blank, at most one more than `MAX_RAW_ITEMS`.
+/// The fragments that aren't blank; at most one more than `MAX_RAW_ITEMS`.
 #[derive(Debug)]
 struct Fragments(Vec<HoverFragment>);
 
@@ -89,7 +91,7 @@ impl<'de> Visitor<'de> for FragmentsVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Fragments, A::Error> {
         let mut list = Vec::new();
         while let Some(Fragment(fragment)) = seq.next_element()? {
-            // Further ones are read but not kept: the length already says that there are too many.
+            // Further fragments are read but not kept: the length already shows that there are too many.
             list.extend(fragment.filter(|_| list.len() <= MAX_RAW_ITEMS));
         }
         Ok(Fragments(list))
@@ -113,8 +115,8 @@ impl<'de> Visitor<'de> for FragmentVisitor {
         let fields = MarkupFields::deserialize(MapAccessDeserializer::new(map))?;
         let value = &*fields.value.0;
         Ok(Fragment(match (fields.kind, fields.language) {
-            (Some(Kind::Markdown), _) => markdown(value),
-            (Some(Kind::Plaintext), _) => fragment(MarkupKind::Plaintext, value.to_owned()),
+            (Some(MarkupKindField::Markdown), _) => markdown(value),
+            (Some(MarkupKindField::Plaintext), _) => fragment(MarkupKind::Plaintext, value.to_owned()),
             (None, Some(language)) if !value.trim().is_empty() => {
                 fragment(MarkupKind::Markdown, fenced(&language.0, value))
             }
@@ -128,13 +130,13 @@ fn markdown(value: &str) -> Option<HoverFragment> {
     fragment(MarkupKind::Markdown, value.to_owned())
 }
 
-/// Blank text says nothing and is left out.
+/// The fragment, or `None` for blank text.
 fn fragment(kind: MarkupKind, value: String) -> Option<HoverFragment> {
     (!value.trim().is_empty()).then_some(HoverFragment { kind, value })
 }
 
-/// `value` as a fenced block, its fence longer than any run of backticks in it. Of the language only what can stand in
-/// an info string without ending it is kept.
+/// `value` as a fenced block, with a fence longer than any run of backticks in it. Characters of the language that
+/// would end the info string are left out.
 fn fenced(language: &str, value: &str) -> String {
     let fence = "`".repeat(longest_backtick_run(value).max(2) + 1);
     let language: String =

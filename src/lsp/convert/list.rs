@@ -1,4 +1,4 @@
-//! Reads a list entry by entry, so that a bad entry stops the reading and entries are never held twice.
+//! Reads a list entry by entry: a bad entry stops the reading, and no entry is held twice in memory.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,18 +7,18 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::ConvertError;
+use super::error::ConvertError;
 
-/// What a list's entry is after reading: kept, dropped, or wrong.
-pub(super) type Taken<O> = Result<Option<O>, &'static str>;
+/// The result for one entry: kept, dropped, or wrong.
+pub(super) type ItemResult<O> = Result<Option<O>, &'static str>;
 
-/// Reads `null` (nothing), one object, or an array of objects, each as `E`, and keeps what `take` makes of them.
-/// A single object is refused unless `single`.
+/// Reads `null` (an empty list), one object, or an array of objects. Decodes each as `E` and keeps the results of
+/// `take`. A single object is refused unless `single`.
 pub(super) fn read<'a, E, O>(
     what: &'static str,
     raw: &'a RawValue,
     single: bool,
-    take: impl FnMut(E) -> Taken<O>,
+    take: impl FnMut(E) -> ItemResult<O>,
 ) -> Result<Vec<O>, ConvertError>
 where
     E: Deserialize<'a>,
@@ -39,7 +39,7 @@ struct List<F, E> {
 impl<'de, E, O, F> Visitor<'de> for List<F, E>
 where
     E: Deserialize<'de>,
-    F: FnMut(E) -> Taken<O>,
+    F: FnMut(E) -> ItemResult<O>,
 {
     type Value = Vec<O>;
 
@@ -61,7 +61,7 @@ where
 
     fn visit_map<A: MapAccess<'de>>(mut self, map: A) -> Result<Vec<O>, A::Error> {
         if !self.single {
-            return Err(A::Error::custom("a list is expected"));
+            return Err(A::Error::custom("expected a list"));
         }
         let entry = E::deserialize(MapAccessDeserializer::new(map))?;
         Ok((self.take)(entry).map_err(A::Error::custom)?.into_iter().collect())

@@ -3,9 +3,10 @@
 use serde_json::value::RawValue;
 
 use super::*;
-use codeyard_model::diagnostic::RawDiagnostic;
-use codeyard_model::hover::{HoverFragment, MarkupKind};
-use codeyard_model::position::Range;
+use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
+use codeyard_model::hover::{Hover, HoverFragment, MarkupKind};
+use codeyard_model::position::{Range, RawLocation};
+use codeyard_model::symbol::RawDocumentSymbol;
 
 const RANGE: &str = r#"{"start":{"line":1,"character":2},"end":{"line":3,"character":4}}"#;
 
@@ -361,7 +362,8 @@ fn pushes_with_and_without_version() {
 fn document_reports() {
     let full = r#"{"kind":"full","resultId":"r1","items":[{"range":<R>,"message":"m"}],"relatedDocuments":{
         "file:///z":{"kind":"unchanged","resultId":"r2"},"file:///b":{"kind":"full","items":[]}}}"#;
-    let Report::Full { result_id, items, related } = document_diagnostic_report(&with_range(full)).unwrap() else {
+    let DocumentReport::Full { result_id, items, related } = document_diagnostic_report(&with_range(full)).unwrap()
+    else {
         panic!("a full report")
     };
     assert_eq!((result_id.as_deref(), items.len()), (Some("r1"), 1));
@@ -369,7 +371,7 @@ fn document_reports() {
     let empty = FileReport::Full { result_id: None, items: vec![] };
     assert_eq!(related, [("file:///b".into(), empty), ("file:///z".into(), unchanged)]);
     let same = document_diagnostic_report(&raw(r#"{"resultId":"r","kind":"unchanged"}"#)).unwrap();
-    assert_eq!(same, Report::Unchanged { result_id: "r".into(), related: vec![] });
+    assert_eq!(same, DocumentReport::Unchanged { result_id: "r".into(), related: vec![] });
     for bad in [
         "null",
         "[]",

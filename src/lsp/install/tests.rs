@@ -8,14 +8,14 @@ use tempfile::TempDir;
 use super::*;
 
 /// A tempdir with a `bin` folder on the `PATH` and an installer that sees nothing else but the system's folders.
-struct Bench {
+struct Fixture {
     folder: TempDir,
     installer: Installer,
     registry: Registry,
-    told: Mutex<Vec<Step>>,
+    told: Mutex<Vec<InstallStep>>,
 }
 
-impl Bench {
+impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("bin")).unwrap();
@@ -53,12 +53,12 @@ impl Bench {
         path
     }
 
-    fn locate(&self, kind: &str) -> Located {
+    fn locate(&self, kind: &str) -> ProgramStatus {
         self.installer.locate(kind, &self.registry.servers[kind], None)
     }
 
-    fn install(&self, kind: &str) -> Result<Installed, Error> {
-        let tell = |progress: Progress| self.told.lock().push(progress.step);
+    fn install(&self, kind: &str) -> Result<InstalledServer, InstallError> {
+        let tell = |progress: InstallProgress| self.told.lock().push(progress.step);
         let done = self.installer.install(&self.registry, &[kind.to_string()], &tell);
         done.map(|mut all| all.remove(0))
     }
@@ -79,34 +79,34 @@ impl Bench {
     }
 }
 
-fn ready(located: Located) -> Program {
+fn ready(located: ProgramStatus) -> ServerProgram {
     match located {
-        Located::Ready(program) => program,
+        ProgramStatus::Ready(program) => program,
         other => panic!("{other:?}"),
     }
 }
 
-fn broken(located: Located) -> String {
+fn broken(located: ProgramStatus) -> String {
     match located {
-        Located::Broken { why } => why,
+        ProgramStatus::Broken { why } => why,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn a_program_of_the_path_counts_if_its_probe_exits_with_0() {
-    let bench = Bench::new();
+    let bench = Fixture::new();
     let command = "codeyard servers install fake".to_string();
-    assert_eq!(bench.locate("fake"), Located::NotInstalled { command });
+    assert_eq!(bench.locate("fake"), ProgramStatus::NotInstalled { command });
     let path = bench.script("bin/codeyard-fake-ls", "echo 'fake ls (version v1.4.0-rc.1)'");
     let found = ready(bench.locate("fake"));
-    assert_eq!((found.program, found.source), (path, Source::Path));
+    assert_eq!((found.program, found.source), (path, ProgramSource::Path));
     assert_eq!((found.args, found.version), (vec!["--stdio".to_string()], Some("1.4.0-rc.1".to_string())));
 }
 
 #[test]
 fn a_failing_probe_is_said_with_its_words() {
-    let bench = Bench::new();
+    let bench = Fixture::new();
     bench.script("bin/codeyard-fake-ls", "echo; echo \"error: Unknown binary 'fake'\" >&2; exit 1");
     let why = broken(bench.locate("fake"));
     assert!(why.contains("exit status: 1") && why.contains("Unknown binary"), "{why}");
@@ -114,7 +114,7 @@ fn a_failing_probe_is_said_with_its_words() {
 
 #[test]
 fn a_hanging_probe_is_bounded_and_its_children_die() {
-    let mut bench = Bench::new();
+    let mut bench = Fixture::new();
     bench.installer.limits.0 = Duration::from_millis(300);
     let pid = bench.folder.path().join("pid");
     let body = format!("sleep 1000 & echo $! > '{}'; wait", pid.display());
@@ -134,7 +134,7 @@ fn a_hanging_probe_is_bounded_and_its_children_die() {
 
 #[test]
 fn a_grandchild_that_keeps_the_output_open_delays_nothing() {
-    let bench = Bench::new();
+    let bench = Fixture::new();
     bench.script("bin/codeyard-fake-ls", "sleep 1000 & echo 2.0.1");
     let started = Instant::now();
     assert_eq!(ready(bench.locate("fake")).version.as_deref(), Some("2.0.1"));
@@ -143,7 +143,7 @@ fn a_grandchild_that_keeps_the_output_open_delays_nothing() {
 
 #[test]
 fn a_probe_is_remembered_until_the_program_changes() {
-    let bench = Bench::new();
+    let bench = Fixture::new();
     let count = bench.folder.path().join("count");
     let body = |version: &str| format!("echo x >> '{}'; echo {version}", count.display());
     let path = bench.script("bin/codeyard-fake-ls", &body("1.0"));
@@ -160,22 +160,22 @@ fn a_probe_is_remembered_until_the_program_changes() {
 
 #[test]
 fn a_workspace_does_not_bring_its_own_servers() {
-    let bench = Bench::new();
+    let bench = Fixture::new();
     bench.script("bin/codeyard-fake-ls", "echo 1.0");
     let server = &bench.registry.servers["fake"];
     let inside = bench.installer.locate("fake", server, Some(bench.folder.path()));
-    assert!(matches!(inside, Located::NotInstalled { .. }), "{inside:?}");
+    assert!(matches!(inside, ProgramStatus::NotInstalled { .. }), "{inside:?}");
     ready(bench.installer.locate("fake", server, Some(Path::new("/elsewhere"))));
 }
 
 #[test]
 fn a_configured_path_is_taken_as_it_is() {
-    let bench = Bench::new();
+    let bench = Fixture::new();
     let path = bench.script("opt/my-ls", "echo 3.0");
     let mut server = bench.registry.servers["fake"].clone();
     server.command[0] = path.to_str().unwrap().into();
     let found = ready(bench.installer.locate("fake", &server, None));
-    assert_eq!((found.program, found.source, found.version.as_deref()), (path, Source::Configured, Some("3.0")));
+    assert_eq!((found.program, found.source, found.version.as_deref()), (path, ProgramSource::Configured, Some("3.0")));
     for (command, wanted) in
         [("./my-ls", "absolute"), ("/nonexistent/my-ls", "not a program"), ("/etc", "not a program")]
     {
@@ -187,36 +187,36 @@ fn a_configured_path_is_taken_as_it_is() {
 
 #[test]
 fn npm_installs_once_and_ours_comes_before_the_path() {
-    let bench = Bench::new();
+    let bench = Fixture::new();
     bench.script("bin/codeyard-fake-ls", "echo 0.1");
     bench.fake_npm("echo 1.2.4");
     let done = bench.install("fake").unwrap();
     assert_eq!((done.version.as_str(), done.packages.len()), ("1.2.4", 2));
-    let (calls, steps) = (bench.npm_calls(), std::mem::take(&mut *bench.told.lock()));
+    let (calls, package_tools) = (bench.npm_calls(), std::mem::take(&mut *bench.told.lock()));
     assert!(calls.contains("--ignore-scripts") && calls.contains("-- fake@1.2.3 dep@4.5.6"), "{calls}");
-    assert!(matches!(steps.first(), Some(Step::Fetching { tool: "npm", .. })), "{steps:?}");
-    assert!(matches!(steps.last(), Some(Step::Done { .. })), "{steps:?}");
+    assert!(matches!(package_tools.first(), Some(InstallStep::Fetching { tool: "npm", .. })), "{package_tools:?}");
+    assert!(matches!(package_tools.last(), Some(InstallStep::Done { .. })), "{package_tools:?}");
     let found = ready(bench.locate("fake"));
-    assert_eq!((found.source, found.version.as_deref()), (Source::Installed, Some("1.2.4")));
+    assert_eq!((found.source, found.version.as_deref()), (ProgramSource::Installed, Some("1.2.4")));
     assert!(found.program.starts_with(found.bin.as_ref().unwrap()) && found.bin.unwrap().starts_with(&done.folder));
     assert_eq!(bench.install("fake").unwrap(), done);
     assert_eq!(bench.npm_calls(), calls);
-    assert!(matches!(bench.told.lock().last(), Some(Step::AlreadyThere { .. })));
+    assert!(matches!(bench.told.lock().last(), Some(InstallStep::AlreadyThere { .. })));
     assert_eq!(bench.installer.list(), [done]);
     assert!(bench.installer.uninstall("fake").unwrap());
     assert!(!bench.installer.uninstall("fake").unwrap());
     assert!(bench.installer.uninstall("../bin").is_err());
-    assert_eq!(ready(bench.locate("fake")).source, Source::Path);
+    assert_eq!(ready(bench.locate("fake")).source, ProgramSource::Path);
 }
 
 #[test]
 fn another_specification_is_another_folder() {
-    let bench = Bench::new();
+    let bench = Fixture::new();
     bench.fake_npm("echo 1.2.3");
     bench.install("fake").unwrap();
     let mut server = bench.registry.servers["fake"].clone();
-    server.install = Some(Install::Npm { packages: vec!["fake@1.2.3".into(), "dep@4.5.7".into()] });
-    assert!(matches!(bench.installer.locate("fake", &server, None), Located::NotInstalled { .. }));
+    server.install = Some(InstallSource::Npm { packages: vec!["fake@1.2.3".into(), "dep@4.5.7".into()] });
+    assert!(matches!(bench.installer.locate("fake", &server, None), ProgramStatus::NotInstalled { .. }));
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn failures_say_what_to_do_and_leave_nothing() {
         ("npm error: something odd", "something odd"),
     ];
     for (says, wanted) in cases {
-        let bench = Bench::new();
+        let bench = Fixture::new();
         bench.script("bin/npm", &format!("mkdir \"$3/half\"; echo '{says}' >&2; exit 7"));
         let error = bench.install("fake").unwrap_err().to_string();
         assert!(error.contains(wanted) && error.contains("exit status: 7") && error.contains(says), "{error}");
@@ -241,24 +241,26 @@ fn failures_say_what_to_do_and_leave_nothing() {
 
 #[test]
 fn a_missing_tool_a_broken_program_and_a_hanging_tool_are_named() {
-    let mut bench = Bench::new();
+    let mut bench = Fixture::new();
     bench.installer = bench.installer.with_path(bench.folder.path().join("bin"));
-    assert!(matches!(bench.install("fake"), Err(Error::MissingTool { tool, .. }) if tool == "npm"));
-    assert!(matches!(bench.install("fake-pip"), Err(Error::MissingTool { tool, .. }) if tool == "python3"));
-    assert!(matches!(bench.install("gopls"), Err(Error::Manual { .. })));
-    assert!(matches!(bench.install("nothing"), Err(Error::UnknownKind(_))));
+    assert!(matches!(bench.install("fake"), Err(InstallError::MissingTool { tool, .. }) if tool == "npm"));
+    assert!(matches!(bench.install("fake-pip"), Err(InstallError::MissingTool { tool, .. }) if tool == "python3"));
+    assert!(matches!(bench.install("gopls"), Err(InstallError::Manual { .. })));
+    assert!(matches!(bench.install("nothing"), Err(InstallError::UnknownKind(_))));
     bench.installer = bench.installer.with_path(format!("{}:/usr/bin:/bin", bench.folder.path().join("bin").display()));
     bench.fake_npm("echo broken; exit 3");
-    assert!(matches!(bench.install("fake"), Err(Error::Unusable { why, .. }) if why.contains("broken")));
+    assert!(matches!(bench.install("fake"), Err(InstallError::Unusable { why, .. }) if why.contains("broken")));
     bench.script("bin/npm", "exit 0");
-    assert!(matches!(bench.install("fake"), Err(Error::Unusable { why, .. }) if why.contains("codeyard-fake-ls")));
+    assert!(
+        matches!(bench.install("fake"), Err(InstallError::Unusable { why, .. }) if why.contains("codeyard-fake-ls"))
+    );
     bench.script("bin/npm", "sleep 1000");
     bench.installer.limits.1 = Duration::from_millis(100);
-    assert!(matches!(bench.install("fake"), Err(Error::Failed { why, .. }) if why.contains("too long")));
+    assert!(matches!(bench.install("fake"), Err(InstallError::Failed { why, .. }) if why.contains("too long")));
 }
 
 /// A python3 whose pip is there or not; a venv of it has one. Installs a wrapper in `bin` and a native program.
-fn fake_python(bench: &Bench, has_pip: bool) {
+fn fake_python(bench: &Fixture, has_pip: bool) {
     let pip = "pip() { shift 2; case \"$1\" in --version) exit 0;; esac\n\
          while [ \"$1\" != --target ]; do shift; done; mkdir -p \"$2/bin\" \"$2/lib-9\"\n\
          printf '#!%s\\necho wrapper\\n' \"$0\" > \"$2/bin/codeyard-fake-ls\"; chmod 755 \"$2/bin/codeyard-fake-ls\"\n\
@@ -274,7 +276,7 @@ fn fake_python(bench: &Bench, has_pip: bool) {
 
 #[test]
 fn pip_installs_into_a_folder_and_the_native_program_is_preferred() {
-    let bench = Bench::new();
+    let bench = Fixture::new();
     fake_python(&bench, true);
     let done = bench.install("fake-pip").unwrap();
     let found = ready(bench.locate("fake-pip"));
@@ -289,7 +291,7 @@ fn pip_installs_into_a_folder_and_the_native_program_is_preferred() {
 
 #[test]
 fn without_pip_a_virtual_environment_lends_its_own() {
-    let bench = Bench::new();
+    let bench = Fixture::new();
     fake_python(&bench, false);
     let done = bench.install("fake-pip").unwrap();
     let script = fs::read_to_string(done.folder.join("bin/codeyard-fake-ls")).unwrap();
@@ -303,7 +305,7 @@ fn without_pip_a_virtual_environment_lends_its_own() {
 
 #[test]
 fn two_installers_at_once_install_once() {
-    let bench = Bench::new();
+    let bench = Fixture::new();
     bench.fake_npm("echo 1.2.3");
     std::thread::scope(|scope| {
         let both = [0, 1].map(|_| scope.spawn(|| bench.install("fake").unwrap()));

@@ -3,18 +3,18 @@
 use super::*;
 
 /// A server with a clock that starts at 0 ms.
-struct Server {
+struct SimulatedServer {
     start: Instant,
-    state: ReadinessState,
+    state: ReadinessTracker,
 }
 
-impl Server {
-    fn new(rule: Readiness) -> Self {
+impl SimulatedServer {
+    fn new(rule: ReadinessRule) -> Self {
         let start = Instant::now();
-        Self { start, state: ReadinessState::new(&rule, start) }
+        Self { start, state: ReadinessTracker::new(&rule, start) }
     }
 
-    fn initialized(rule: Readiness) -> Self {
+    fn initialized(rule: ReadinessRule) -> Self {
         let mut server = Self::new(rule);
         server.state.on_initialized(server.start);
         server
@@ -25,21 +25,21 @@ impl Server {
     }
 
     fn begin(&mut self, token: &str, title: &str, ms: u64) {
-        let begin = Progress::Begin { title: title.into(), message: None, percentage: None };
+        let begin = WorkDoneProgress::Begin { title: title.into(), message: None, percentage: None };
         self.state.on_progress(token, &begin, self.at(ms));
     }
 
     fn report(&mut self, token: &str, message: &str, percentage: u32, ms: u64) {
-        let report = Progress::Report { message: Some(message.into()), percentage: Some(percentage) };
+        let report = WorkDoneProgress::Report { message: Some(message.into()), percentage: Some(percentage) };
         self.state.on_progress(token, &report, self.at(ms));
     }
 
     fn end(&mut self, token: &str, ms: u64) {
-        self.state.on_progress(token, &Progress::End, self.at(ms));
+        self.state.on_progress(token, &WorkDoneProgress::End, self.at(ms));
     }
 
     fn ready(&self, ms: u64) -> bool {
-        self.state.state(self.at(ms)) == State::Ready
+        self.state.state(self.at(ms)) == ReadinessState::Ready
     }
 
     fn assumed(&self, ms: u64) -> bool {
@@ -57,7 +57,7 @@ impl Server {
 
     fn progress(&self, ms: u64) -> Option<String> {
         match self.state.state(self.at(ms)) {
-            State::Indexing { progress } => progress,
+            ReadinessState::Indexing { progress } => progress,
             other => panic!("{other:?}"),
         }
     }
@@ -67,31 +67,31 @@ fn prefixes(list: &[&str]) -> Vec<String> {
     list.iter().map(|&text| text.to_owned()).collect()
 }
 
-fn clangd() -> Readiness {
-    Readiness {
+fn clangd() -> ReadinessRule {
+    ReadinessRule {
         progress: prefixes(&["backgroundIndexProgress"]),
         expect_within_ms: 2_000,
         after_open: true,
         settle_ms: 300,
-        ..Readiness::default()
+        ..ReadinessRule::default()
     }
 }
 
-fn ts_language_server() -> Readiness {
-    Readiness {
+fn ts_language_server() -> ReadinessRule {
+    ReadinessRule {
         progress: prefixes(&["Initializing JS/TS language features"]),
         expect_within_ms: 1_500,
         after_open: true,
         settle_ms: 1_000,
-        ..Readiness::default()
+        ..ReadinessRule::default()
     }
 }
 
 #[test]
 fn without_conditions_a_server_is_ready_once_initialized() {
-    let mut ty = Server::new(Readiness::default());
-    assert_eq!(ty.state.state(ty.at(0)), State::Starting);
-    assert_eq!(ty.state.state(ty.at(999_999)), State::Starting, "starting is never assumed to be over");
+    let mut ty = SimulatedServer::new(ReadinessRule::default());
+    assert_eq!(ty.state.state(ty.at(0)), ReadinessState::Starting);
+    assert_eq!(ty.state.state(ty.at(999_999)), ReadinessState::Starting, "starting is never assumed to be over");
     assert_eq!(ty.state.next_check(ty.at(0)), None);
     ty.state.on_initialized(ty.at(200));
     assert!(ty.ready(200) && !ty.assumed(200) && !ty.assumed(999_999));
@@ -101,12 +101,12 @@ fn without_conditions_a_server_is_ready_once_initialized() {
 
 #[test]
 fn rust_analyzer_is_ready_when_its_progress_is_over_and_it_is_quiescent() {
-    let mut ra = Server::initialized(Readiness {
+    let mut ra = SimulatedServer::initialized(ReadinessRule {
         progress: prefixes(&["rustAnalyzer/"]),
         expect_within_ms: 1_000,
         settle_ms: 200,
         server_status: true,
-        ..Readiness::default()
+        ..ReadinessRule::default()
     });
     ra.state.on_server_status(false, "ok", ra.at(20));
     ra.begin("rustAnalyzer/Fetching", "Fetching", 50);
@@ -117,13 +117,13 @@ fn rust_analyzer_is_ready_when_its_progress_is_over_and_it_is_quiescent() {
     ra.end("rustAnalyzer/cachePriming", 6_000);
     assert!(!ra.ready(60_000), "it hasn't said that it is quiescent");
     ra.state.on_server_status(true, "warning", ra.at(6_100));
-    assert_eq!(ra.state.health(), Health::Warning);
+    assert_eq!(ra.state.health(), ServerHealth::Warning);
     ra.becomes_ready_at(6_100, 6_200);
     ra.begin("rust-analyzer/flycheck/0", "cargo check", 7_000);
     assert!(ra.ready(7_000), "checking isn't indexing");
     ra.state.on_server_status(false, "error", ra.at(8_000));
     assert!(!ra.ready(8_000));
-    assert_eq!(ra.state.health(), Health::Error);
+    assert_eq!(ra.state.health(), ServerHealth::Error);
     ra.state.on_server_status(true, "ok", ra.at(9_000));
     assert!(ra.ready(9_000) && !ra.assumed(9_000));
     ra.begin("rustAnalyzer/Building CrateGraph", "Building CrateGraph", 10_000);
@@ -134,7 +134,7 @@ fn rust_analyzer_is_ready_when_its_progress_is_over_and_it_is_quiescent() {
 
 #[test]
 fn clangd_waits_for_its_index_after_the_first_opened_file() {
-    let mut clangd = Server::initialized(clangd());
+    let mut clangd = SimulatedServer::initialized(clangd());
     assert!(clangd.state.waits_for_open() && !clangd.ready(10_000));
     clangd.state.on_opened(clangd.at(10_000));
     assert!(!clangd.state.waits_for_open());
@@ -152,7 +152,7 @@ fn clangd_waits_for_its_index_after_the_first_opened_file() {
 
 #[test]
 fn clangd_with_an_index_on_disk_has_nothing_to_report() {
-    let mut clangd = Server::initialized(clangd());
+    let mut clangd = SimulatedServer::initialized(clangd());
     clangd.state.on_opened(clangd.at(500));
     clangd.state.on_opened(clangd.at(1_500));
     clangd.becomes_ready_at(1_500, 2_500);
@@ -161,14 +161,14 @@ fn clangd_with_an_index_on_disk_has_nothing_to_report() {
 
 #[test]
 fn a_server_that_loads_after_opening_and_never_has_one_is_assumed_ready() {
-    let clangd = Server::initialized(clangd());
+    let clangd = SimulatedServer::initialized(clangd());
     clangd.becomes_ready_at(0, 120_000);
     assert!(clangd.assumed(120_000) && !clangd.assumed(119_999));
 }
 
 #[test]
 fn ts_language_server_begins_and_ends_several_times() {
-    let mut ts = Server::initialized(ts_language_server());
+    let mut ts = SimulatedServer::initialized(ts_language_server());
     ts.state.on_opened(ts.at(100));
     let title = "Initializing JS/TS language features…";
     for (token, begin, end) in [("a", 400, 2_000), ("b", 2_300, 2_400), ("c", 3_399, 9_000)] {
@@ -186,7 +186,7 @@ fn ts_language_server_begins_and_ends_several_times() {
 
 #[test]
 fn titles_are_matched_at_the_beginning_and_reports_follow_the_token() {
-    let mut ts = Server::initialized(ts_language_server());
+    let mut ts = SimulatedServer::initialized(ts_language_server());
     ts.state.on_opened(ts.at(0));
     ts.begin("x", "Not Initializing JS/TS language features", 100);
     ts.becomes_ready_at(100, 1_500);
@@ -199,13 +199,13 @@ fn titles_are_matched_at_the_beginning_and_reports_follow_the_token() {
 
 #[test]
 fn a_token_of_ts7_that_never_ends_ends_by_its_limit() {
-    let rule = Readiness {
+    let rule = ReadinessRule {
         progress: prefixes(&["tsgo-loading-"]),
         token_limit_ms: 5_000,
         settle_ms: 100,
-        ..Readiness::default()
+        ..ReadinessRule::default()
     };
-    let mut ts7 = Server::initialized(rule);
+    let mut ts7 = SimulatedServer::initialized(rule);
     assert!(ts7.ready(0), "no progress is expected");
     ts7.begin("tsgo-loading-1", "Loading", 50);
     ts7.begin("tsgo-loading-2", "Loading", 60);
@@ -221,8 +221,8 @@ fn a_token_of_ts7_that_never_ends_ends_by_its_limit() {
 
 #[test]
 fn pyright_says_it_in_its_log() {
-    let rule = Readiness { log_message: Some("source files".into()), ..Readiness::default() };
-    let mut pyright = Server::initialized(rule);
+    let rule = ReadinessRule { log_message: Some("source files".into()), ..ReadinessRule::default() };
+    let mut pyright = SimulatedServer::initialized(rule);
     pyright.state.on_log_message("Pyright language server 1.1 starting", pyright.at(100));
     assert!(!pyright.ready(1_000));
     assert_eq!(pyright.progress(1_000), None);
@@ -233,8 +233,8 @@ fn pyright_says_it_in_its_log() {
 
 #[test]
 fn a_log_without_end_doesnt_move_the_limit() {
-    let rule = Readiness { log_message: Some("source files".into()), limit_ms: 10_000, ..Readiness::default() };
-    let mut pyright = Server::initialized(rule);
+    let rule = ReadinessRule { log_message: Some("source files".into()), limit_ms: 10_000, ..ReadinessRule::default() };
+    let mut pyright = SimulatedServer::initialized(rule);
     for step in 1..20 {
         pyright.state.on_log_message("still here", pyright.at(step * 500));
     }
@@ -248,14 +248,14 @@ fn a_log_without_end_doesnt_move_the_limit() {
 
 #[test]
 fn all_conditions_must_hold() {
-    let rule = Readiness {
+    let rule = ReadinessRule {
         progress: prefixes(&["load"]),
         expect_within_ms: 1_000,
         log_message: Some("done".into()),
         method: Some("workspace/diagnostic/refresh".into()),
-        ..Readiness::default()
+        ..ReadinessRule::default()
     };
-    let mut server = Server::initialized(rule);
+    let mut server = SimulatedServer::initialized(rule);
     server.state.on_method("workspace/configuration", server.at(5));
     server.state.on_log_message("all done", server.at(10));
     assert!(!server.ready(5_000));
@@ -269,15 +269,15 @@ fn all_conditions_must_hold() {
 
 #[test]
 fn what_was_assumed_stays_unless_new_work_begins() {
-    let rule = Readiness {
+    let rule = ReadinessRule {
         progress: prefixes(&["load"]),
         server_status: true,
         limit_ms: 1_000,
         settle_ms: 50,
         token_limit_ms: 100_000,
-        ..Readiness::default()
+        ..ReadinessRule::default()
     };
-    let mut server = Server::initialized(rule);
+    let mut server = SimulatedServer::initialized(rule);
     server.state.on_server_status(false, "ok", server.at(100));
     server.begin("load/1", "Loading", 200);
     server.becomes_ready_at(200, 1_200);
@@ -295,7 +295,7 @@ fn what_was_assumed_stays_unless_new_work_begins() {
 
 #[test]
 fn events_before_initialized_and_ends_without_beginning_are_harmless() {
-    let mut server = Server::new(Readiness { settle_ms: 100, ..clangd() });
+    let mut server = SimulatedServer::new(ReadinessRule { settle_ms: 100, ..clangd() });
     server.end("backgroundIndexProgress", 1);
     server.state.on_opened(server.at(2));
     server.begin("backgroundIndexProgress", "indexing", 3);
@@ -309,7 +309,8 @@ fn events_before_initialized_and_ends_without_beginning_are_harmless() {
 
 #[test]
 fn tokens_are_bounded_and_the_most_silent_is_forgotten_first() {
-    let mut server = Server::initialized(Readiness { progress: prefixes(&["t"]), ..Readiness::default() });
+    let mut server =
+        SimulatedServer::initialized(ReadinessRule { progress: prefixes(&["t"]), ..ReadinessRule::default() });
     for count in 0..MAX_PROGRESS_TOKENS as u64 + 10 {
         server.begin(&format!("t{count}"), "", count);
     }
@@ -319,15 +320,15 @@ fn tokens_are_bounded_and_the_most_silent_is_forgotten_first() {
 
 #[test]
 fn no_configured_number_overflows_an_instant() {
-    let rule = Readiness {
+    let rule = ReadinessRule {
         progress: prefixes(&["t"]),
         expect_within_ms: u64::MAX,
         settle_ms: u64::MAX,
         token_limit_ms: u64::MAX,
         limit_ms: u64::MAX,
-        ..Readiness::default()
+        ..ReadinessRule::default()
     };
-    let mut server = Server::initialized(rule);
+    let mut server = SimulatedServer::initialized(rule);
     server.begin("t", "", 1);
     server.becomes_ready_at(1, MAX_MS + 1);
 }

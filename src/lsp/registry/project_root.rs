@@ -3,18 +3,14 @@
 //! It walks upwards from the file's folder. Invariant: the answer lies in the workspace root, nothing above the workspace root is
 //! looked at, and no text is read that a link leads out of it.
 
-use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
-use std::fs;
-use std::io::Read;
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
-use std::rc::Rc;
 
 use globset::Glob;
 
-use super::manifests::Ground;
-use super::{RootPick, RootRule};
-use crate::limits::{MAX_MARKER_BYTES, MAX_MARKER_ENTRIES};
+use super::manifests::ManifestContext;
+use super::marker_files::MarkerFiles;
+use super::schema::{RootPick, RootRule};
 
 /// Folders of installed dependencies: they belong to the project that they were installed for, and nothing in them marks one.
 const DEPENDENCIES: [&str; 2] = ["node_modules", "site-packages"];
@@ -27,7 +23,7 @@ pub enum ProjectRoot {
         /// The folder.
         root: PathBuf,
         /// What says so.
-        by: Marked,
+        by: RootReason,
     },
     /// This marker says that another server is meant.
     Excluded {
@@ -40,67 +36,40 @@ pub enum ProjectRoot {
 
 /// What makes a folder the project root.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Marked {
+pub enum RootReason {
     /// A manifest in it names the file's project among its own.
-    ByManifest(PathBuf),
+    Manifest(PathBuf),
     /// A marker in it.
-    By(PathBuf),
+    Marker(PathBuf),
     /// It is the workspace root, and nothing below it is marked.
-    ByNothing,
+    Unmarked,
     /// It is the workspace root, where servers of this kind always run.
     Always,
 }
 
-/// What the rule must see of a file system.
-pub trait Look {
-    /// Whether there is a file or folder.
-    fn exists(&self, path: &Path) -> bool;
-    /// Names in a folder; empty if it can't be read.
-    fn names(&self, folder: &Path) -> Vec<String>;
-    /// Text of a file; empty if it can't be read, or if a link leads out of `top`.
-    fn text(&self, file: &Path, top: &Path) -> String;
-    /// Where a configuration leads, as `follow` finds it. It may be remembered.
-    fn kept(&self, _config: &Path, follow: &dyn Fn() -> Rc<[PathBuf]>) -> Rc<[PathBuf]> {
-        follow()
-    }
-}
-
-/// The real file system. Folders and files are read up to a limit.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Disk;
-
-/// The real file system, looked at once for each path: for many files in a row. What it has seen it sees for good.
-#[derive(Debug, Default)]
-pub struct Glance {
-    exists: RefCell<HashMap<PathBuf, bool>>,
-    names: RefCell<HashMap<PathBuf, Vec<String>>>,
-    texts: RefCell<HashMap<PathBuf, String>>,
-    led_to: RefCell<HashMap<PathBuf, Rc<[PathBuf]>>>,
-}
-
 /// How a workspace root is seen.
 #[derive(Clone, Copy)]
-struct Sight<'a> {
-    look: &'a dyn Look,
+struct MarkerSearch<'a> {
+    files: &'a dyn MarkerFiles,
     top: &'a Path,
 }
 
 /// The project root of a file, or of the workspace root itself when that is passed as the file.
-pub fn project_root(file: &Path, workspace_root: &Path, rule: &RootRule, look: &dyn Look) -> ProjectRoot {
+pub fn project_root(file: &Path, workspace_root: &Path, rule: &RootRule, files: &dyn MarkerFiles) -> ProjectRoot {
     let start = if file == workspace_root { file } else { file.parent().unwrap_or(file) };
     let Ok(below) = start.strip_prefix(workspace_root) else { return ProjectRoot::NoMarker };
     let start = start_above_dependencies(workspace_root, below);
-    let sight = Sight { look, top: workspace_root };
+    let sight = MarkerSearch { files, top: workspace_root };
     let folders: Vec<&Path> = start.ancestors().take_while(|folder| folder.starts_with(workspace_root)).collect();
     if let Some(by) = folders.iter().find_map(|folder| sight.found(folder, &rule.excluded_by)) {
         return ProjectRoot::Excluded { by };
     }
-    let at = |root: &Path, by: Marked| ProjectRoot::At { root: root.into(), by };
+    let at = |root: &Path, by: RootReason| ProjectRoot::At { root: root.into(), by };
     let marked = sight.whole(&folders, rule).or_else(|| sight.pick(&folders, &rule.markers, rule.pick));
     match (marked, rule.pick) {
         (None, _) if rule.required => ProjectRoot::NoMarker,
-        (_, RootPick::Workspace) => at(workspace_root, Marked::Always),
-        (None, _) => at(workspace_root, Marked::ByNothing),
+        (_, RootPick::Workspace) => at(workspace_root, RootReason::Always),
+        (None, _) => at(workspace_root, RootReason::Unmarked),
         (Some((folder, by)), _) => at(&folder, by),
     }
 }
@@ -121,15 +90,15 @@ fn start_above_dependencies(root: &Path, below: &Path) -> PathBuf {
     root.components().chain(below.components().take_while(is_own)).collect()
 }
 
-impl Sight<'_> {
+impl MarkerSearch<'_> {
     /// The whole that the file's project is a part of: of those that manifests and markers tell of, the outermost.
-    fn whole(self, folders: &[&Path], rule: &RootRule) -> Option<(PathBuf, Marked)> {
+    fn whole(self, folders: &[&Path], rule: &RootRule) -> Option<(PathBuf, RootReason)> {
         let marked = folders.iter().find(|folder| self.found(folder, &rule.markers).is_some()).copied();
-        let ground = Ground { folders, marked, look: self.look };
+        let context = ManifestContext { folders, marked, files: self.files };
         let (mut wholes, mut without) = (Vec::new(), BTreeSet::new());
         for manifest in &rule.manifests {
-            let word = manifest.word(&ground);
-            wholes.extend(word.whole.map(|(folder, by)| (folder, Marked::ByManifest(by))));
+            let word = manifest.membership(&context);
+            wholes.extend(word.whole.map(|(folder, by)| (folder, RootReason::Manifest(by))));
             without.extend(word.without);
         }
         let of_it: Vec<&Path> = folders.iter().filter(|folder| !without.contains(**folder)).copied().collect();
@@ -139,13 +108,13 @@ impl Sight<'_> {
     }
 
     /// The nearest or outermost of `folders` (nearest first) that holds one of the markers, with the marker.
-    fn pick(self, folders: &[&Path], markers: &[String], pick: RootPick) -> Option<(PathBuf, Marked)> {
+    fn pick(self, folders: &[&Path], markers: &[String], pick: RootPick) -> Option<(PathBuf, RootReason)> {
         let mut marked = folders.iter().filter_map(|folder| Some((folder, self.found(folder, markers)?)));
         let (folder, by) = match pick {
             RootPick::Nearest | RootPick::Workspace => marked.next(),
             RootPick::Outermost => marked.next_back(),
         }?;
-        Some((folder.to_path_buf(), Marked::By(by)))
+        Some((folder.to_path_buf(), RootReason::Marker(by)))
     }
 
     /// The first of the markers that this folder holds.
@@ -154,12 +123,12 @@ impl Sight<'_> {
             let (path, text) =
                 marker.split_once(" ~ ").map_or((marker.as_str(), None), |(path, text)| (path, Some(text)));
             let is_glob = path.contains(['*', '?', '[', '{']);
-            let at = if is_glob { globbed(folder, path, self.look)? } else { folder.join(path) };
+            let at = if is_glob { globbed(folder, path, self.files)? } else { folder.join(path) };
             let there = match text {
-                None => self.look.exists(&at),
+                None => self.files.exists(&at),
                 Some(text) => {
-                    self.look.exists(&at)
-                        && self.look.text(&at, self.top).lines().any(|line| line.trim_start().starts_with(text))
+                    self.files.exists(&at)
+                        && self.files.read_text(&at, self.top).lines().any(|line| line.trim_start().starts_with(text))
                 }
             };
             there.then_some(at)
@@ -167,65 +136,12 @@ impl Sight<'_> {
     }
 }
 
-impl Look for Glance {
-    fn exists(&self, path: &Path) -> bool {
-        once(&self.exists, path, || Disk.exists(path))
-    }
-
-    fn names(&self, folder: &Path) -> Vec<String> {
-        once(&self.names, folder, || Disk.names(folder))
-    }
-
-    fn text(&self, file: &Path, top: &Path) -> String {
-        once(&self.texts, file, || Disk.text(file, top))
-    }
-
-    fn kept(&self, config: &Path, follow: &dyn Fn() -> Rc<[PathBuf]>) -> Rc<[PathBuf]> {
-        once(&self.led_to, config, follow)
-    }
-}
-
-fn once<T: Clone>(seen: &RefCell<HashMap<PathBuf, T>>, path: &Path, look: impl FnOnce() -> T) -> T {
-    if let Some(known) = seen.borrow().get(path) {
-        return known.clone();
-    }
-    let now = look();
-    seen.borrow_mut().insert(path.to_path_buf(), now.clone());
-    now
-}
-
-impl Look for Disk {
-    fn exists(&self, path: &Path) -> bool {
-        path.exists()
-    }
-
-    fn names(&self, folder: &Path) -> Vec<String> {
-        let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-        let entries = entries.take(MAX_MARKER_ENTRIES).filter_map(Result::ok);
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
-    }
-
-    fn text(&self, file: &Path, top: &Path) -> String {
-        let mut bytes = Vec::new();
-        if !file.canonicalize().is_ok_and(|file| file.starts_with(top)) {
-            return String::new();
-        }
-        // Opening a pipe would wait for a writer, so only plain files are read.
-        if fs::metadata(file).is_ok_and(|meta| meta.is_file())
-            && let Ok(open) = fs::File::open(file)
-        {
-            let _ = open.take(MAX_MARKER_BYTES).read_to_end(&mut bytes);
-        }
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-}
-
 /// The first name by order that a glob in the last part of a path matches.
-fn globbed(folder: &Path, path: &str, look: &dyn Look) -> Option<PathBuf> {
+fn globbed(folder: &Path, path: &str, files: &dyn MarkerFiles) -> Option<PathBuf> {
     let path = Path::new(path);
     let folder = folder.join(path.parent()?);
     let matcher = Glob::new(path.file_name()?.to_str()?).ok()?.compile_matcher();
-    let name = look.names(&folder).into_iter().filter(|name| matcher.is_match(name)).min()?;
+    let name = files.names(&folder).into_iter().filter(|name| matcher.is_match(name)).min()?;
     Some(folder.join(name))
 }
 

@@ -7,7 +7,7 @@ use codeyard_base::ids::{PrincipalId, ServerKind, WorkspaceName};
 use codeyard_engine::census::{ServerCell, ServerPhase, WorkspaceCell};
 use codeyard_engine::directory::Directory;
 use codeyard_engine::observed;
-use codeyard_lsp::frame::FrameBudget;
+use codeyard_lsp::client::frame::FrameBudget;
 use codeyard_model::error::ErrorCode;
 use codeyard_telemetry::settings::Settings;
 use codeyard_telemetry::{

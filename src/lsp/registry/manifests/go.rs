@@ -1,15 +1,15 @@
 //! Go's workspaces: the nearest `go.work` upwards, if it uses the file's module. A module that it doesn't use is built without it.
 
-use super::{Ground, Word};
+use super::context::{ManifestContext, Membership};
 
 const NAME: &str = "go.work";
 
-pub(super) fn word(ground: &Ground<'_>) -> Word {
-    let Some(folder) = ground.nearest(NAME) else { return Word::default() };
-    let Some(module) = ground.nearest("go.mod") else { return Word::whole(folder, NAME) };
-    let text = ground.text(&folder.join(NAME)).unwrap_or_default();
-    let is_used = used(&text).iter().filter_map(|path| ground.within(folder, path)).any(|used| used == module);
-    if is_used { Word::whole(folder, NAME) } else { Word::default() }
+pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
+    let Some(folder) = context.nearest(NAME) else { return Membership::default() };
+    let Some(module) = context.nearest("go.mod") else { return Membership::whole(folder, NAME) };
+    let text = context.text(&folder.join(NAME)).unwrap_or_default();
+    let is_used = used(&text).iter().filter_map(|path| context.within(folder, path)).any(|used| used == module);
+    if is_used { Membership::whole(folder, NAME) } else { Membership::default() }
 }
 
 /// The folders behind `use`, alone or in parentheses.

@@ -7,30 +7,31 @@ use std::path::Path;
 use globset::GlobBuilder;
 use serde_json::Value;
 
-use super::{Ground, Word, jsonc};
+use super::context::{ManifestContext, Membership};
+use super::jsonc;
 
 const NPM: &str = "package.json";
 const PNPM: &str = "pnpm-workspace.yaml";
 
-pub(super) fn word(ground: &Ground<'_>) -> Word {
-    let Some(own) = ground.nearest(NPM) else { return Word::default() };
+pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
+    let Some(own) = context.nearest(NPM) else { return Membership::default() };
     let mut without = Vec::new();
-    for folder in ground.from(own) {
-        let Some((name, globs)) = list(ground, folder) else { continue };
+    for folder in context.from(own) {
+        let Some((name, globs)) = list(context, folder) else { continue };
         if folder == own || names(&globs, folder, own) {
-            return Word { without, ..Word::whole(folder, name) };
+            return Membership { without, ..Membership::whole(folder, name) };
         }
         without.push(folder.to_path_buf());
     }
-    Word { whole: None, without }
+    Membership { whole: None, without }
 }
 
 /// The list in `folder`, with the name of its file.
-fn list(ground: &Ground<'_>, folder: &Path) -> Option<(&'static str, Vec<String>)> {
-    if let Some(text) = ground.text(&folder.join(PNPM)) {
+fn list(context: &ManifestContext<'_>, folder: &Path) -> Option<(&'static str, Vec<String>)> {
+    if let Some(text) = context.text(&folder.join(PNPM)) {
         return Some((PNPM, pnpm_packages(&text).unwrap_or_else(|| vec!["**".into()])));
     }
-    let manifest = jsonc::parse(&ground.text(&folder.join(NPM))?)?;
+    let manifest = jsonc::parse(&context.text(&folder.join(NPM))?)?;
     let workspaces = manifest.get("workspaces")?;
     let globs = workspaces.as_array().or_else(|| workspaces.get("packages")?.as_array())?;
     Some((NPM, globs.iter().filter_map(Value::as_str).map(str::to_owned).collect()))

@@ -2,11 +2,12 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::*;
 use crate::limits::MAX_PROJECT_REFERENCES;
-use crate::registry::{Manifest, Registry};
+use crate::registry::{CachedFiles, DiskFiles, Manifest, Registry};
 
 /// Files with texts, and a record of all that was looked at.
 struct Tree {
@@ -15,7 +16,7 @@ struct Tree {
     follows: RefCell<usize>,
 }
 
-impl Look for Tree {
+impl MarkerFiles for Tree {
     fn exists(&self, path: &Path) -> bool {
         self.seen.borrow_mut().insert(path.into());
         self.files.keys().any(|file| file.starts_with(path))
@@ -25,7 +26,7 @@ impl Look for Tree {
         let below = self.files.keys().filter_map(|file| file.strip_prefix(folder).ok());
         below.filter_map(|rest| Some(rest.components().next()?.as_os_str().to_str()?.into())).collect()
     }
-    fn text(&self, file: &Path, top: &Path) -> String {
+    fn read_text(&self, file: &Path, top: &Path) -> String {
         assert_eq!(top, Path::new("/w"));
         *self.follows.borrow_mut() += 1;
         self.seen.borrow_mut().insert(file.into());
@@ -65,10 +66,10 @@ fn found(kind: &str, file: &str, files: &[(&str, &str)]) -> (String, String) {
     assert!(above.is_empty(), "looked above the root: {above:?}");
     let short = |path: &Path| path.strip_prefix("/w").unwrap().to_str().unwrap().to_string();
     match found {
-        ProjectRoot::At { root, by: Marked::By(by) } => (short(&root), short(&by)),
-        ProjectRoot::At { root, by: Marked::ByManifest(by) } => (short(&root), format!("manifest {}", short(&by))),
-        ProjectRoot::At { root, by: Marked::ByNothing } => (short(&root), "nothing".into()),
-        ProjectRoot::At { root, by: Marked::Always } => (short(&root), "always".into()),
+        ProjectRoot::At { root, by: RootReason::Marker(by) } => (short(&root), short(&by)),
+        ProjectRoot::At { root, by: RootReason::Manifest(by) } => (short(&root), format!("manifest {}", short(&by))),
+        ProjectRoot::At { root, by: RootReason::Unmarked } => (short(&root), "nothing".into()),
+        ProjectRoot::At { root, by: RootReason::Always } => (short(&root), "always".into()),
         ProjectRoot::Excluded { by } => ("!".into(), short(&by)),
         ProjectRoot::NoMarker => ("-".into(), String::new()),
     }
@@ -424,13 +425,13 @@ fn the_outermost_marker_and_the_root_itself_and_files_outside() {
     let root = Path::new("/w");
     let of = |file: &str, rule: &RootRule| project_root(Path::new(file), root, rule, &tree);
     let at = |root: &str, by| ProjectRoot::At { root: root.into(), by };
-    assert_eq!(of("/w/a/b/c/X.java", &rule), at("/w/a", Marked::By("/w/a/pom.xml".into())));
-    assert_eq!(of("/w", &rule), at("/w", Marked::ByNothing));
+    assert_eq!(of("/w/a/b/c/X.java", &rule), at("/w/a", RootReason::Marker("/w/a/pom.xml".into())));
+    assert_eq!(of("/w", &rule), at("/w", RootReason::Unmarked));
     assert_eq!(of("/w", &RootRule { required: true, ..rule.clone() }), ProjectRoot::NoMarker);
     assert_eq!(of("/elsewhere/a", &rule), ProjectRoot::NoMarker);
     assert_eq!(of("/www/a", &rule), ProjectRoot::NoMarker);
     let whole = RootRule { pick: RootPick::Workspace, required: true, ..rule };
-    assert_eq!(of("/w/a/X.java", &whole), at("/w", Marked::Always));
+    assert_eq!(of("/w/a/X.java", &whole), at("/w", RootReason::Always));
     assert_eq!(of("/w/b/X.java", &whole), ProjectRoot::NoMarker);
 }
 
@@ -444,13 +445,13 @@ fn the_disk_answers_like_the_tree_and_so_does_a_glance() {
     fs::write(root.join("tsconfig.json"), r#"{"references": [{"path": "a"}]}"#).unwrap();
     fs::write(root.join("Cargo.toml"), "[package]\n  [workspace]\n").unwrap();
     let servers = Registry::builtin().servers;
-    let glance = Glance::default();
-    for look in [&Disk as &dyn Look, &glance, &glance] {
-        let of = |kind: &str| project_root(&root.join("a/src/x"), &root, &servers[kind].root, look);
+    let glance = CachedFiles::default();
+    for files in [&DiskFiles as &dyn MarkerFiles, &glance, &glance] {
+        let of = |kind: &str| project_root(&root.join("a/src/x"), &root, &servers[kind].root, files);
         let at = |root: &Path, by| ProjectRoot::At { root: root.into(), by };
-        assert_eq!(of("csharp"), at(&root.join("a"), Marked::By(root.join("a/A.sln"))));
-        assert_eq!(of("rust-analyzer"), at(&root, Marked::ByManifest(root.join("Cargo.toml"))));
-        assert_eq!(of("typescript"), at(&root, Marked::ByManifest(root.join("tsconfig.json"))));
+        assert_eq!(of("csharp"), at(&root.join("a"), RootReason::Marker(root.join("a/A.sln"))));
+        assert_eq!(of("rust-analyzer"), at(&root, RootReason::Manifest(root.join("Cargo.toml"))));
+        assert_eq!(of("typescript"), at(&root, RootReason::Manifest(root.join("tsconfig.json"))));
         assert_eq!(of("deno"), ProjectRoot::NoMarker);
     }
 }
@@ -467,14 +468,14 @@ fn nothing_is_read_that_a_link_leads_out_to() {
     fs::write(outside.join("Cargo.toml"), "[workspace]\n").unwrap();
     symlink(outside.join("Cargo.toml"), root.join("Cargo.toml")).unwrap();
     let rule = RootRule { manifests: vec![Manifest::Cargo], pick: RootPick::Nearest, ..RootRule::default() };
-    let of = || project_root(&root.join("a/x.rs"), &root, &rule, &Disk);
-    assert_eq!(of(), ProjectRoot::At { root: root.clone(), by: Marked::ByNothing }, "the link leads out");
+    let of = || project_root(&root.join("a/x.rs"), &root, &rule, &DiskFiles);
+    assert_eq!(of(), ProjectRoot::At { root: root.clone(), by: RootReason::Unmarked }, "the link leads out");
     let marked = RootRule { markers: vec!["Cargo.toml ~ [workspace]".into()], required: true, ..rule.clone() };
-    assert_eq!(project_root(&root.join("a/x.rs"), &root, &marked, &Disk), ProjectRoot::NoMarker);
+    assert_eq!(project_root(&root.join("a/x.rs"), &root, &marked, &DiskFiles), ProjectRoot::NoMarker);
     fs::remove_file(root.join("Cargo.toml")).unwrap();
     fs::rename(outside.join("Cargo.toml"), root.join("real/Cargo.toml")).unwrap();
     symlink("real/Cargo.toml", root.join("Cargo.toml")).unwrap();
-    let by = Marked::ByManifest(root.join("Cargo.toml"));
+    let by = RootReason::Manifest(root.join("Cargo.toml"));
     assert_eq!(of(), ProjectRoot::At { root: root.clone(), by }, "the link stays inside");
 }
 

@@ -1,0 +1,321 @@
+//! A server's capabilities: what `initialize` returned, what the server registered and unregistered later, and which
+//! methods it turned out not to implement.
+//!
+//! [`Capabilities`] is a cheap shared handle. The connection updates it before it answers the server's registration.
+//! Invariants: registrations are bounded in number and bytes; a method that was answered with -32601 stays
+//! unsupported until the server registers it again; every change raises [`Capabilities::revision`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+
+use crate::limits;
+
+/// How a server wants changes of documents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SyncKind {
+    /// Not at all.
+    #[default]
+    None,
+    /// The whole text each time.
+    OutgoingQueueFull,
+    /// Changed ranges.
+    Incremental,
+}
+
+/// How documents are synchronised.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TextSync {
+    /// The server wants `didOpen` and `didClose`.
+    pub open_close: bool,
+    /// How the server wants `didChange`.
+    pub change: SyncKind,
+    /// The server wants `didSave`.
+    pub save: bool,
+}
+
+/// How diagnostics are pulled.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PullDiagnostics {
+    /// To be sent with each request.
+    pub identifier: Option<String>,
+    /// A change in one file can change diagnostics in other files.
+    pub inter_file: bool,
+    /// The server answers `workspace/diagnostic`.
+    pub workspace: bool,
+}
+
+/// A glob of files whose changes a server wants to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchPattern {
+    /// The folder URI of a relative pattern.
+    pub base: Option<String>,
+    /// The glob. Without a base it may be absolute.
+    pub pattern: String,
+    /// A sum of 1 (created), 2 (changed) and 4 (deleted).
+    pub kind: u8,
+}
+
+/// One `client/registerCapability` item.
+#[derive(Debug, Deserialize)]
+pub(super) struct Registration<'a> {
+    id: String,
+    method: String,
+    #[serde(borrow, default, rename = "registerOptions")]
+    options: Option<&'a RawValue>,
+}
+
+/// One `client/unregisterCapability` item.
+#[derive(Debug, Deserialize)]
+pub(super) struct Unregistration {
+    id: String,
+    method: String,
+}
+
+/// The limit on registrations is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooManyRegistrations;
+
+/// A shared, live view of a server's capabilities.
+#[derive(Debug, Clone, Default)]
+pub struct Capabilities(Arc<RwLock<CapabilityState>>);
+
+#[derive(Debug, Default)]
+struct CapabilityState {
+    static_capabilities: Value,
+    registered: BTreeMap<String, DynamicRegistration>,
+    registered_bytes: usize,
+    unsupported: BTreeSet<String>,
+    revision: u64,
+}
+
+#[derive(Debug)]
+struct DynamicRegistration {
+    method: String,
+    options: Value,
+    bytes: usize,
+}
+
+impl Capabilities {
+    /// Sets the `capabilities` object that `initialize` returned.
+    pub fn set_static(&self, static_capabilities: Value) {
+        let mut state = self.0.write();
+        state.static_capabilities = static_capabilities;
+        state.revision += 1;
+    }
+
+    /// The raw `capabilities` object that `initialize` returned.
+    pub fn static_capabilities(&self) -> Value {
+        self.0.read().static_capabilities.clone()
+    }
+
+    /// Rises with every change.
+    pub fn revision(&self) -> u64 {
+        self.0.read().revision
+    }
+
+    /// Whether `method` may be requested. A method that no capability describes counts as supported.
+    pub fn supports(&self, method: &str) -> bool {
+        let state = self.0.read();
+        if state.unsupported.contains(method) {
+            return false;
+        }
+        let Some((path, registered_as)) = capability_location(method) else { return true };
+        let dynamic = state.registrations_of(registered_as).any(|registration| {
+            let option = path
+                .split_once('.')
+                .map_or(Some(&registration.options), |(_, rest)| value_at(&registration.options, rest));
+            // A registration without options covers the feature, but not its optional part.
+            path == registered_path(path) || option.is_some_and(is_on)
+        });
+        dynamic || value_at(&state.static_capabilities, path).is_some_and(is_on)
+    }
+
+    /// Records that the server doesn't implement `method`, whatever it advertises.
+    pub fn mark_unsupported(&self, method: &str) {
+        let mut state = self.0.write();
+        if state.unsupported.len() < limits::MAX_REGISTRATIONS && state.unsupported.insert(method.to_owned()) {
+            state.revision += 1;
+        }
+    }
+
+    /// How documents are synchronised.
+    pub fn text_sync(&self) -> TextSync {
+        let state = self.0.read();
+        let mut sync = match state.static_capabilities.get("textDocumentSync") {
+            Some(Value::Number(kind)) => TextSync { open_close: true, change: sync_kind(kind.as_u64()), save: true },
+            Some(Value::Object(options)) => TextSync {
+                open_close: options.get("openClose").is_some_and(is_on),
+                change: sync_kind(options.get("change").and_then(Value::as_u64)),
+                save: options.get("save").is_some_and(is_on),
+            },
+            _ => TextSync::default(),
+        };
+        sync.open_close |= state.registrations_of("textDocument/didOpen").next().is_some();
+        sync.save |= state.registrations_of("textDocument/didSave").next().is_some();
+        if let Some(registration) = state.registrations_of("textDocument/didChange").last() {
+            sync.change = sync_kind(registration.options.get("syncKind").and_then(Value::as_u64));
+        }
+        sync
+    }
+
+    /// How diagnostics are pulled, one entry per provider: the one from `initialize` and each registered one. Empty:
+    /// the server only pushes diagnostics, or has none.
+    pub fn pull_diagnostics(&self) -> Vec<PullDiagnostics> {
+        let state = self.0.read();
+        if state.unsupported.contains("textDocument/diagnostic") {
+            return Vec::new();
+        }
+        let static_capabilities = state.static_capabilities.get("diagnosticProvider").filter(|value| is_on(value));
+        static_capabilities
+            .into_iter()
+            .chain(state.registrations_of("textDocument/diagnostic").map(|registration| &registration.options))
+            .map(pull_diagnostics_of)
+            .collect()
+    }
+
+    /// Whether the server answers `workspace/diagnostic`.
+    pub fn workspace_diagnostics(&self) -> bool {
+        self.supports("workspace/diagnostic")
+    }
+
+    /// All globs of files whose changes the server wants to know, at most `MAX_WATCH_PATTERNS`.
+    pub fn watch_patterns(&self) -> Vec<WatchPattern> {
+        let state = self.0.read();
+        let watchers = state
+            .registrations_of("workspace/didChangeWatchedFiles")
+            .filter_map(|registration| registration.options.get("watchers").and_then(Value::as_array))
+            .flatten();
+        watchers.filter_map(watch_pattern).take(limits::MAX_WATCH_PATTERNS).collect()
+    }
+
+    /// Adds dynamic registrations and returns their methods. One with a known id replaces the earlier one.
+    pub(super) fn register(&self, items: &[Registration<'_>]) -> Result<Vec<String>, TooManyRegistrations> {
+        let mut state = self.0.write();
+        let incoming: usize = items.iter().map(|item| item.options.map_or(0, |raw| raw.get().len())).sum();
+        if state.registered.len() + items.len() > limits::MAX_REGISTRATIONS
+            || state.registered_bytes + incoming > limits::MAX_REGISTRATION_BYTES
+        {
+            return Err(TooManyRegistrations);
+        }
+        for item in items {
+            let bytes = item.options.map_or(0, |raw| raw.get().len());
+            let options = item.options.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or(Value::Null);
+            state.unsupported.remove(&item.method);
+            state.registered_bytes += bytes;
+            let dynamic = DynamicRegistration { method: item.method.clone(), options, bytes };
+            if let Some(old) = state.registered.insert(item.id.clone(), dynamic) {
+                state.registered_bytes -= old.bytes;
+            }
+        }
+        state.revision += 1;
+        Ok(items.iter().map(|item| item.method.clone()).collect())
+    }
+
+    /// Removes registrations and returns their methods. Unknown ids are ignored.
+    pub(super) fn unregister(&self, items: &[Unregistration]) -> Vec<String> {
+        let mut state = self.0.write();
+        let mut methods = Vec::new();
+        for item in items {
+            if state.registered.get(&item.id).is_some_and(|registration| registration.method == item.method)
+                && let Some(old) = state.registered.remove(&item.id)
+            {
+                state.registered_bytes -= old.bytes;
+                methods.push(old.method);
+            }
+        }
+        state.revision += 1;
+        methods
+    }
+}
+
+impl CapabilityState {
+    fn registrations_of<'a>(&'a self, method: &'a str) -> impl Iterator<Item = &'a DynamicRegistration> {
+        self.registered.values().filter(move |registration| registration.method == method)
+    }
+}
+
+/// Where `initialize` advertises `method` (a dotted path), and the method under which it is registered dynamically.
+fn capability_location(method: &str) -> Option<(&'static str, &'static str)> {
+    Some(match method {
+        "textDocument/definition" => ("definitionProvider", "textDocument/definition"),
+        "textDocument/declaration" => ("declarationProvider", "textDocument/declaration"),
+        "textDocument/typeDefinition" => ("typeDefinitionProvider", "textDocument/typeDefinition"),
+        "textDocument/implementation" => ("implementationProvider", "textDocument/implementation"),
+        "textDocument/references" => ("referencesProvider", "textDocument/references"),
+        "textDocument/hover" => ("hoverProvider", "textDocument/hover"),
+        "textDocument/signatureHelp" => ("signatureHelpProvider", "textDocument/signatureHelp"),
+        "textDocument/completion" => ("completionProvider", "textDocument/completion"),
+        "textDocument/documentSymbol" => ("documentSymbolProvider", "textDocument/documentSymbol"),
+        "textDocument/documentHighlight" => ("documentHighlightProvider", "textDocument/documentHighlight"),
+        "textDocument/codeAction" => ("codeActionProvider", "textDocument/codeAction"),
+        "codeAction/resolve" => ("codeActionProvider.resolveProvider", "textDocument/codeAction"),
+        "textDocument/formatting" => ("documentFormattingProvider", "textDocument/formatting"),
+        "textDocument/rename" => ("renameProvider", "textDocument/rename"),
+        "textDocument/prepareRename" => ("renameProvider.prepareProvider", "textDocument/rename"),
+        "textDocument/foldingRange" => ("foldingRangeProvider", "textDocument/foldingRange"),
+        "textDocument/inlayHint" => ("inlayHintProvider", "textDocument/inlayHint"),
+        "textDocument/diagnostic" => ("diagnosticProvider", "textDocument/diagnostic"),
+        "workspace/diagnostic" => ("diagnosticProvider.workspaceDiagnostics", "textDocument/diagnostic"),
+        "textDocument/semanticTokens/full" => ("semanticTokensProvider.full", "textDocument/semanticTokens"),
+        "textDocument/prepareCallHierarchy" | "callHierarchy/incomingCalls" | "callHierarchy/outgoingCalls" => {
+            ("callHierarchyProvider", "textDocument/prepareCallHierarchy")
+        }
+        "textDocument/prepareTypeHierarchy" | "typeHierarchy/supertypes" | "typeHierarchy/subtypes" => {
+            ("typeHierarchyProvider", "textDocument/prepareTypeHierarchy")
+        }
+        "workspace/symbol" => ("workspaceSymbolProvider", "workspace/symbol"),
+        "workspaceSymbol/resolve" => ("workspaceSymbolProvider.resolveProvider", "workspace/symbol"),
+        "workspace/executeCommand" => ("executeCommandProvider", "workspace/executeCommand"),
+        _ => return None,
+    })
+}
+
+fn registered_path(path: &str) -> &str {
+    path.split_once('.').map_or(path, |(provider, _)| provider)
+}
+
+fn value_at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    path.split('.').try_fold(value, |value, key| value.get(key))
+}
+
+/// A capability is on when it is `true` or has options.
+fn is_on(value: &Value) -> bool {
+    !matches!(value, Value::Null | Value::Bool(false))
+}
+
+fn sync_kind(number: Option<u64>) -> SyncKind {
+    match number {
+        Some(1) => SyncKind::OutgoingQueueFull,
+        Some(2) => SyncKind::Incremental,
+        _ => SyncKind::None,
+    }
+}
+
+fn pull_diagnostics_of(options: &Value) -> PullDiagnostics {
+    PullDiagnostics {
+        identifier: options.get("identifier").and_then(Value::as_str).map(str::to_owned),
+        inter_file: options.get("interFileDependencies").is_some_and(is_on),
+        workspace: options.get("workspaceDiagnostics").is_some_and(is_on),
+    }
+}
+
+fn watch_pattern(watcher: &Value) -> Option<WatchPattern> {
+    let kind = watcher.get("kind").and_then(Value::as_u64).unwrap_or(7);
+    let kind = u8::try_from(kind & 7).unwrap_or(7);
+    let glob = watcher.get("globPattern")?;
+    let (base, pattern) = match glob {
+        Value::String(pattern) => (None, pattern.clone()),
+        Value::Object(relative) => {
+            let base = relative.get("baseUri")?;
+            // The base is a URI or a workspace folder.
+            let uri = base.as_str().or_else(|| base.get("uri").and_then(Value::as_str))?;
+            (Some(uri.to_owned()), relative.get("pattern")?.as_str()?.to_owned())
+        }
+        _ => return None,
+    };
+    Some(WatchPattern { base, pattern, kind })
+}

@@ -1,0 +1,329 @@
+//! The queue of events that a server causes: bounded, with a fixed overflow policy.
+//!
+//! The queue doesn't interpret events. It is full by messages or by bytes. When it is full, log messages are dropped.
+//! For any other event the reader waits once, `EVENT_WAIT_MS` at most. If there is still no room, it drops and counts
+//! events until there is, and then puts [`ServerEvent::Lost`] in their place. Invariants: the reader never waits
+//! longer than that for a consumer; dynamic registrations are never lost (the capabilities hold them);
+//! [`ServerEvent::Closed`] always comes, once, as the last event.
+
+use std::collections::VecDeque;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use tokio::sync::Notify;
+
+use super::frame::FrameError;
+use crate::limits;
+
+/// Something that a server did on its own.
+#[derive(Debug)]
+pub enum ServerEvent {
+    /// A notification: diagnostics, progress, status, or a method that
+    /// [`ClientHost::wants`](super::server_requests::ClientHost::wants).
+    Notification {
+        /// Its method.
+        method: String,
+        /// Its params, not decoded.
+        params: Option<Box<RawValue>>,
+    },
+    /// The server wants its answers requested again, such as with `workspace/diagnostic/refresh`.
+    Refresh {
+        /// The method of that request, which has been answered.
+        method: String,
+    },
+    /// The server registered capabilities; [`Client::capabilities`](super::connection::Client::capabilities) already
+    /// has them.
+    Registered {
+        /// The methods.
+        methods: Vec<String>,
+    },
+    /// The server unregistered capabilities; [`Client::capabilities`](super::connection::Client::capabilities)
+    /// already dropped them.
+    Unregistered {
+        /// The methods.
+        methods: Vec<String>,
+    },
+    /// Events were dropped at this point, not counting log messages: what was derived from events may be stale.
+    Lost {
+        /// How many were dropped.
+        increment: u64,
+    },
+    /// The connection is closed. Nothing follows.
+    Closed(CloseReason),
+}
+
+/// Why a connection closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum CloseReason {
+    /// The server closed its output, so it exited.
+    #[error("the server closed its output")]
+    EndOfOutput,
+    /// The stream of frames is invalid.
+    #[error("{0}")]
+    Frame(FrameError),
+    /// Too many frames were not JSON-RPC messages.
+    #[error("too many malformed messages")]
+    Malformed,
+    /// The server sends requests and doesn't read the answers.
+    #[error("the server does not read its input")]
+    NotReading,
+    /// Writing to the server failed.
+    #[error("writing failed: {0}")]
+    Write(std::io::ErrorKind),
+    /// This side closed it.
+    #[error("closed by the client")]
+    Ours,
+    /// The reader task stopped because of a bug on this side.
+    #[error("internal error")]
+    Internal,
+}
+
+#[derive(Default)]
+struct EventQueue {
+    events: VecDeque<(ServerEvent, usize)>,
+    bytes: usize,
+    lost: u64,
+    closed: Option<CloseReason>,
+    finished: bool,
+    receiver_gone: bool,
+    /// Events ever put in, ever taken out, and the part of the taken ones that the consumer has finished with.
+    pushed: u64,
+    taken: u64,
+    handled: u64,
+}
+
+#[derive(Default)]
+struct EventChannel {
+    queue: Mutex<EventQueue>,
+    readable: Notify,
+    writable: Notify,
+    handled: Notify,
+}
+
+impl std::fmt::Debug for EventPosition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EventPosition").field("after", &self.after).finish_non_exhaustive()
+    }
+}
+
+/// A point in the stream of events: after everything that arrived before something else, such as a reply.
+#[derive(Clone)]
+pub(super) struct EventPosition {
+    inner: Arc<EventChannel>,
+    after: u64,
+}
+
+impl EventPosition {
+    /// Waits until the consumer has finished with all events before this point, or takes no more events.
+    pub(super) async fn reached(&self) {
+        loop {
+            let mut handled = pin!(self.inner.handled.notified());
+            handled.as_mut().enable();
+            {
+                let queue = self.inner.queue.lock();
+                if queue.handled >= self.after || queue.finished || queue.receiver_gone {
+                    return;
+                }
+            }
+            handled.await;
+        }
+    }
+}
+
+/// The reader's end of the queue.
+pub(super) struct EventSender {
+    inner: Arc<EventChannel>,
+    /// A full wait brought no room: until there is room again, the reader doesn't wait.
+    lagging: bool,
+}
+
+/// Closes the queue from anywhere.
+#[derive(Clone)]
+pub(super) struct EventCloser(Arc<EventChannel>);
+
+/// The consumer's end of the queue.
+pub struct ServerEvents {
+    inner: Arc<EventChannel>,
+}
+
+/// A new queue.
+pub(super) fn channel() -> (EventSender, EventCloser, ServerEvents) {
+    let inner = Arc::new(EventChannel::default());
+    (EventSender { inner: inner.clone(), lagging: false }, EventCloser(inner.clone()), ServerEvents { inner })
+}
+
+impl EventQueue {
+    fn has_room(&self, size: usize) -> bool {
+        self.events.is_empty()
+            || self.events.len() < limits::MAX_EVENT_QUEUE && self.bytes + size <= limits::MAX_EVENT_QUEUE_BYTES
+    }
+
+    fn push(&mut self, event: ServerEvent, size: usize) {
+        if self.lost > 0 {
+            self.events.push_back((ServerEvent::Lost { increment: std::mem::take(&mut self.lost) }, 0));
+            self.pushed += 1;
+        }
+        self.bytes += size;
+        self.pushed += 1;
+        self.events.push_back((event, size));
+    }
+}
+
+impl EventChannel {
+    /// Puts the event in, or gives it back if there is no room.
+    fn offer(&self, event: ServerEvent, size: usize) -> Result<(), ServerEvent> {
+        let mut queue = self.queue.lock();
+        if queue.receiver_gone {
+            return Ok(());
+        }
+        if !queue.has_room(size) {
+            return Err(event);
+        }
+        queue.push(event, size);
+        drop(queue);
+        self.readable.notify_one();
+        Ok(())
+    }
+}
+
+impl EventSender {
+    /// Puts in an event of about `size` bytes; `false` if it was dropped.
+    pub(super) async fn send(&mut self, event: ServerEvent, size: usize, droppable: bool) -> bool {
+        let Err(mut event) = self.inner.offer(event, size) else {
+            self.lagging = false;
+            return true;
+        };
+        if !droppable && !self.lagging {
+            let wait = tokio::time::sleep(Duration::from_millis(limits::EVENT_WAIT_MS));
+            let mut wait = pin!(wait);
+            loop {
+                let room = self.inner.writable.notified();
+                event = match self.inner.offer(event, size) {
+                    Ok(()) => return true,
+                    Err(event) => event,
+                };
+                tokio::select! {
+                    biased;
+                    () = room => {}
+                    () = &mut wait => break,
+                }
+            }
+            self.lagging = true;
+        }
+        if !droppable {
+            self.inner.queue.lock().lost += 1;
+        }
+        false
+    }
+}
+
+impl EventCloser {
+    /// The point after everything that arrived so far.
+    pub(super) fn position(&self) -> EventPosition {
+        EventPosition { after: self.0.queue.lock().pushed, inner: self.0.clone() }
+    }
+
+    pub(super) fn close(&self, reason: CloseReason) {
+        self.0.queue.lock().closed.get_or_insert(reason);
+        self.0.readable.notify_one();
+    }
+}
+
+impl ServerEvents {
+    /// The next event; `None` after [`ServerEvent::Closed`]. Safe to cancel.
+    pub async fn recv(&mut self) -> Option<ServerEvent> {
+        self.finish_taken();
+        loop {
+            if let Some(taken) = self.take() {
+                return taken;
+            }
+            // The notifier keeps a wake-up that falls between these two lines.
+            self.inner.readable.notified().await;
+        }
+    }
+
+    /// The next event if there is one now; `None` when there is none, or after the end.
+    pub fn try_recv(&mut self) -> Option<ServerEvent> {
+        self.finish_taken();
+        self.take().flatten()
+    }
+
+    /// A consumer that asks for another event has finished with those before.
+    fn finish_taken(&mut self) {
+        let mut queue = self.inner.queue.lock();
+        if queue.handled != queue.taken {
+            queue.handled = queue.taken;
+            drop(queue);
+            self.inner.handled.notify_waiters();
+        }
+    }
+
+    /// `None`: nothing now. `Some(None)`: the end.
+    fn take(&mut self) -> Option<Option<ServerEvent>> {
+        let mut queue = self.inner.queue.lock();
+        if let Some((event, size)) = queue.events.pop_front() {
+            queue.bytes -= size;
+            queue.taken += 1;
+            drop(queue);
+            self.inner.writable.notify_one();
+            return Some(Some(event));
+        }
+        if queue.lost > 0 {
+            return Some(Some(ServerEvent::Lost { increment: std::mem::take(&mut queue.lost) }));
+        }
+        match queue.closed {
+            Some(_) if queue.finished => Some(None),
+            Some(reason) => {
+                queue.finished = true;
+                self.inner.handled.notify_waiters();
+                Some(Some(ServerEvent::Closed(reason)))
+            }
+            None => None,
+        }
+    }
+}
+
+impl Drop for ServerEvents {
+    fn drop(&mut self) {
+        let mut queue = self.inner.queue.lock();
+        queue.receiver_gone = true;
+        queue.events.clear();
+        queue.bytes = 0;
+        drop(queue);
+        self.inner.writable.notify_one();
+        self.inner.handled.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    fn event(method: &str) -> ServerEvent {
+        ServerEvent::Refresh { method: method.into() }
+    }
+
+    #[test]
+    fn a_position_is_reached_when_earlier_events_are_handled() {
+        let (mut sender, closer, mut events) = channel();
+        let mut send = |method: &str| sender.send(event(method), 1, false).now_or_never();
+        assert!(closer.position().reached().now_or_never().is_some(), "nothing came before");
+        assert_eq!(send("one"), Some(true));
+        let position = closer.position();
+        assert_eq!(send("two"), Some(true));
+        assert!(position.reached().now_or_never().is_none(), "not taken");
+        assert!(events.recv().now_or_never().is_some());
+        assert!(position.reached().now_or_never().is_none(), "taken, but perhaps not handled");
+        assert!(events.recv().now_or_never().is_some());
+        assert!(position.reached().now_or_never().is_some(), "taking the next event finishes the first");
+        let last = closer.position();
+        assert!(last.reached().now_or_never().is_none());
+        drop(events);
+        assert!(last.reached().now_or_never().is_some(), "the consumer is gone");
+    }
+}

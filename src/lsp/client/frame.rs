@@ -1,0 +1,378 @@
+//! Frames of the LSP base protocol: a header block with `Content-Length`, then that many bytes.
+//!
+//! This module knows nothing of JSON. The reader treats its input as hostile: every fault is a typed [`FrameError`],
+//! and after one the stream is not read again. Invariants: a header block is at most 8 KiB; a body is at most
+//! `MAX_FRAME_BYTES`; the memory of a body grows with the bytes that arrived, not with the announced length; a body
+//! larger than the read buffer is charged to the [`FrameBudget`], which all connections share, by its capacity and
+//! before it is allocated.
+
+use std::io;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use bytes::BufMut;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::counters::{LiveCounters, increment};
+use crate::limits;
+
+/// Why reading a stream of frames failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum FrameError {
+    /// Bytes that are not a header stand where a header must start, such as text printed to standard output.
+    #[error("found bytes that are not a header where a header was expected")]
+    Garbage,
+    /// The header block is longer than 8 KiB.
+    #[error("the header block is too long")]
+    HeaderTooLong,
+    /// The header block has no `Content-Length`.
+    #[error("the header block has no content-length")]
+    LengthMissing,
+    /// The header block has two `Content-Length` headers.
+    #[error("the header block has two content-lengths")]
+    LengthRepeated,
+    /// The length is not a decimal number.
+    #[error("content-length is not a number")]
+    LengthInvalid,
+    /// The length exceeds the largest frame.
+    #[error("the frame is larger than the limit")]
+    TooLarge,
+    /// The stream ended inside a frame.
+    #[error("the output ended inside a frame")]
+    Truncated,
+    /// The budget of all frames in flight had no room for this one in time.
+    #[error("the memory budget for frames in flight is exhausted")]
+    NoRoom,
+    /// A large frame was not complete in time.
+    #[error("the frame was not complete in time")]
+    Stalled,
+    /// Reading failed.
+    #[error("reading failed: {0}")]
+    Io(io::ErrorKind),
+}
+
+/// The byte budget of large frames in flight, shared by all connections, and the counts of rejected frames.
+#[derive(Debug, Clone)]
+pub struct FrameBudget {
+    room: Arc<Semaphore>,
+    total: usize,
+    rejected: Arc<[AtomicU64; REJECTIONS.len()]>,
+}
+
+/// The reasons for rejecting a frame, as [`FrameBudget::rejected`] names them.
+const REJECTIONS: [&str; 11] = [
+    "garbage",
+    "header_too_long",
+    "length_missing",
+    "length_repeated",
+    "length_invalid",
+    "too_large",
+    "truncated",
+    "no_room",
+    "stalled",
+    "io",
+    "malformed",
+];
+
+/// A part of the budget; released on drop.
+#[derive(Debug)]
+pub(super) struct FramePermit(OwnedSemaphorePermit);
+
+impl Default for FrameBudget {
+    fn default() -> Self {
+        Self::new(limits::MAX_FRAMES_IN_FLIGHT_BYTES)
+    }
+}
+
+impl FrameBudget {
+    /// A budget of `bytes`, at most `MAX_FRAMES_IN_FLIGHT_BYTES`.
+    pub fn new(bytes: usize) -> Self {
+        let total = bytes.min(limits::MAX_FRAMES_IN_FLIGHT_BYTES);
+        Self { room: Arc::new(Semaphore::new(total)), total, rejected: Arc::default() }
+    }
+
+    /// How many frames were rejected so far, by reason: a [`FrameError`], or `malformed` for a body that is not a
+    /// message.
+    pub fn rejected(&self) -> Vec<(&'static str, u64)> {
+        REJECTIONS.iter().zip(&*self.rejected).map(|(reason, increment)| (*reason, increment.load(Relaxed))).collect()
+    }
+
+    /// Counts a frame that ended its connection, or with `None` one that is not a message.
+    pub(super) fn count_rejected(&self, error: Option<FrameError>) {
+        increment(&self.rejected[error.map_or(REJECTIONS.len() - 1, FrameError::index)]);
+    }
+
+    /// Bytes in flight now.
+    pub fn in_flight(&self) -> usize {
+        self.total - self.room.available_permits()
+    }
+
+    /// Adds `bytes` to `permit`; waits at most `FRAME_BUDGET_WAIT_MS` for room.
+    async fn extend(&self, permit: &mut Option<FramePermit>, bytes: usize) -> Result<(), FrameError> {
+        let amount = u32::try_from(bytes).map_err(|_| FrameError::TooLarge)?;
+        if bytes > self.total {
+            return Err(FrameError::NoRoom);
+        }
+        let wait = Duration::from_millis(limits::FRAME_BUDGET_WAIT_MS);
+        let acquired = match self.room.clone().try_acquire_many_owned(amount) {
+            Ok(acquired) => acquired,
+            Err(_) => match tokio::time::timeout(wait, self.room.clone().acquire_many_owned(amount)).await {
+                Ok(Ok(acquired)) => acquired,
+                _ => return Err(FrameError::NoRoom),
+            },
+        };
+        match permit {
+            Some(held) => held.0.merge(acquired),
+            None => *permit = Some(FramePermit(acquired)),
+        }
+        Ok(())
+    }
+}
+
+impl FrameError {
+    /// Its index in [`REJECTIONS`].
+    fn index(self) -> usize {
+        match self {
+            Self::Garbage => 0,
+            Self::HeaderTooLong => 1,
+            Self::LengthMissing => 2,
+            Self::LengthRepeated => 3,
+            Self::LengthInvalid => 4,
+            Self::TooLarge => 5,
+            Self::Truncated => 6,
+            Self::NoRoom => 7,
+            Self::Stalled => 8,
+            Self::Io(_) => 9,
+        }
+    }
+}
+
+/// One complete body.
+#[derive(Debug)]
+pub(super) enum Frame<'a> {
+    /// Still in the read buffer.
+    Small(&'a [u8]),
+    /// In its own memory, with its part of the budget.
+    Large(Vec<u8>, Option<FramePermit>),
+}
+
+impl Deref for Frame<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Frame::Small(body) => body,
+            Frame::Large(body, _) => body,
+        }
+    }
+}
+
+impl Frame<'_> {
+    /// Takes the part of the budget out, so that it can live as long as what was parsed from the frame.
+    pub(super) fn take_permit(&mut self) -> Option<FramePermit> {
+        match self {
+            Frame::Small(_) => None,
+            Frame::Large(_, permit) => permit.take(),
+        }
+    }
+}
+
+/// Splits a byte stream into frames.
+pub(super) struct FrameReader<R> {
+    reader: R,
+    buffer: Box<[u8]>,
+    start: usize,
+    end: usize,
+    budget: Arc<FrameBudget>,
+    counters: Arc<LiveCounters>,
+}
+
+impl<R: AsyncRead + Unpin> FrameReader<R> {
+    pub(super) fn new(reader: R, budget: Arc<FrameBudget>, counters: Arc<LiveCounters>) -> Self {
+        let buffer = vec![0; limits::FRAME_BUFFER_BYTES].into_boxed_slice();
+        Self { reader, buffer, start: 0, end: 0, budget, counters }
+    }
+
+    /// The next frame, or `None` when the stream ended between two frames.
+    pub(super) async fn next(&mut self) -> Result<Option<Frame<'_>>, FrameError> {
+        let Some(length) = self.read_header().await? else { return Ok(None) };
+        if length > limits::MAX_FRAME_BYTES {
+            return Err(FrameError::TooLarge);
+        }
+        if length > self.buffer.len() {
+            let limit = Duration::from_millis(limits::FRAME_TIME_LIMIT_MS);
+            let (body, permit) =
+                tokio::time::timeout(limit, self.read_large_body(length)).await.map_err(|_| FrameError::Stalled)??;
+            increment(&self.counters.frames_read);
+            return Ok(Some(Frame::Large(body, permit)));
+        }
+        self.make_room(length);
+        while self.end - self.start < length {
+            if self.fill().await? == 0 {
+                return Err(FrameError::Truncated);
+            }
+        }
+        increment(&self.counters.frames_read);
+        let body = self.start..self.start + length;
+        self.start = body.end;
+        Ok(Some(Frame::Small(&self.buffer[body])))
+    }
+
+    /// Reads a header block. Returns the announced length, or `None` at the end of the stream.
+    async fn read_header(&mut self) -> Result<Option<usize>, FrameError> {
+        let (mut line, mut seen, mut length) = (0, 0, None);
+        self.make_room(limits::MAX_FRAME_HEADER_BYTES);
+        loop {
+            let fresh = &self.buffer[self.start + seen..self.end];
+            let Some(at) = fresh.iter().position(|&byte| byte == b'\n') else {
+                seen = self.end - self.start;
+                check_header_start(&self.buffer[self.start + line..self.end])?;
+                if seen >= limits::MAX_FRAME_HEADER_BYTES {
+                    return Err(FrameError::HeaderTooLong);
+                }
+                if self.fill().await? == 0 {
+                    return if seen == 0 { Ok(None) } else { Err(FrameError::Truncated) };
+                }
+                continue;
+            };
+            let end = seen + at;
+            if end >= limits::MAX_FRAME_HEADER_BYTES {
+                return Err(FrameError::HeaderTooLong);
+            }
+            let text = &self.buffer[self.start + line..self.start + end];
+            let text = text.strip_suffix(b"\r").unwrap_or(text);
+            (line, seen) = (end + 1, end + 1);
+            if text.is_empty() {
+                self.start += line;
+                return length.ok_or(FrameError::LengthMissing).map(Some);
+            }
+            if let Some(found) = header_line(text)? {
+                match length {
+                    Some(_) => return Err(FrameError::LengthRepeated),
+                    None => length = Some(found),
+                }
+            }
+        }
+    }
+
+    /// Reads a body that doesn't fit into the buffer. Its memory doubles as bytes arrive.
+    async fn read_large_body(&mut self, length: usize) -> Result<(Vec<u8>, Option<FramePermit>), FrameError> {
+        let mut permit = None;
+        let mut body = Vec::new();
+        let have = self.end - self.start;
+        let first = limits::FRAME_BUFFER_BYTES.min(length);
+        self.budget.extend(&mut permit, first).await?;
+        reserve(&mut body, first)?;
+        body.extend_from_slice(&self.buffer[self.start..self.end][..have.min(length)]);
+        (self.start, self.end) = (0, 0);
+        while body.len() < length {
+            if body.len() == body.capacity() {
+                let more = body.len().min(length - body.len());
+                self.budget.extend(&mut permit, more).await?;
+                reserve(&mut body, more)?;
+            }
+            let room = (body.capacity() - body.len()).min(length - body.len());
+            let got = self.reader.read_buf(&mut (&mut body).limit(room)).await.map_err(io_error)?;
+            if got == 0 {
+                return Err(FrameError::Truncated);
+            }
+            self.counters.received(got);
+        }
+        Ok((body, permit))
+    }
+
+    /// Reads once into the buffer. The caller has made room.
+    async fn fill(&mut self) -> Result<usize, FrameError> {
+        let got = self.reader.read(&mut self.buffer[self.end..]).await.map_err(io_error)?;
+        if got > 0 {
+            self.end += got;
+            self.counters.received(got);
+        }
+        Ok(got)
+    }
+
+    /// Moves the buffered bytes to the front if `length` bytes would not fit after them.
+    fn make_room(&mut self, length: usize) {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        } else if self.start + length > self.buffer.len() {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+    }
+}
+
+/// The length if `line` is a `Content-Length` header; `None` for any other well-formed header.
+fn header_line(line: &[u8]) -> Result<Option<usize>, FrameError> {
+    let colon = line.iter().position(|&byte| byte == b':').ok_or(FrameError::Garbage)?;
+    let (name, value) = (&line[..colon], &line[colon + 1..]);
+    if name.is_empty() || !name.iter().all(|&byte| is_name_byte(byte)) {
+        return Err(FrameError::Garbage);
+    }
+    if !name.eq_ignore_ascii_case(b"content-length") {
+        return Ok(None);
+    }
+    let digits = value.trim_ascii();
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(FrameError::LengthInvalid);
+    }
+    // A number with too many digits means that the frame is too large, not that the header is malformed.
+    let parsed = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok());
+    Ok(Some(parsed.unwrap_or(usize::MAX)))
+}
+
+/// Refuses an unfinished line that can't become a header any more, so that printed text is reported at once.
+fn check_header_start(line: &[u8]) -> Result<(), FrameError> {
+    let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
+    let fits = name.iter().enumerate().all(|(at, &byte)| is_name_byte(byte) || (byte == b'\r' && at + 1 == line.len()));
+    if fits { Ok(()) } else { Err(FrameError::Garbage) }
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
+}
+
+fn reserve(body: &mut Vec<u8>, more: usize) -> Result<(), FrameError> {
+    body.try_reserve_exact(more).map_err(|_| FrameError::NoRoom)
+}
+
+fn io_error(error: io::Error) -> FrameError {
+    FrameError::Io(error.kind())
+}
+
+/// A frame to send: its bytes with the header in front.
+#[derive(Debug)]
+pub(super) struct EncodedFrame {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+/// Space reserved before a body for the longest header.
+const HEADER_ROOM: usize = "Content-Length: 18446744073709551615\r\n\r\n".len();
+
+impl EncodedFrame {
+    /// Builds a frame from the bytes that `write` appends.
+    pub(super) fn build<E>(write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<Self, E> {
+        let mut bytes = Vec::with_capacity(512);
+        bytes.resize(HEADER_ROOM, 0);
+        write(&mut bytes)?;
+        let header = format!("Content-Length: {}\r\n\r\n", bytes.len() - HEADER_ROOM);
+        let start = HEADER_ROOM - header.len();
+        bytes[start..HEADER_ROOM].copy_from_slice(header.as_bytes());
+        Ok(Self { bytes, start })
+    }
+
+    /// Header and body.
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+}
+
+/// Counts a written batch.
+pub(super) fn count_written(counters: &LiveCounters, bytes: usize, frames: u64) {
+    counters.bytes_written.fetch_add(bytes as u64, Relaxed);
+    counters.frames_written.fetch_add(frames, Relaxed);
+}

@@ -1,0 +1,262 @@
+//! The start and the stop of a server: the `initialize` handshake with the client's capabilities, and the stop
+//! sequence.
+//!
+//! The handshake has no time limit of its own: the caller sets one, because servers differ. Invariants: the result of
+//! `initialize` is in the client's capabilities before `initialized` is sent; the stop sequence ends within the sum
+//! of its time limits, and sends SIGKILL to every process of the group that is still there.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::capabilities::Capabilities;
+use super::connection::Client;
+use super::pending_requests::RequestError;
+use crate::limits;
+use codeyard_base::clock::Instant;
+use codeyard_model::uri::encode_path;
+use codeyard_process::launch::{Process, ProcessExit};
+
+/// The parameters of the handshake.
+#[derive(Debug, Clone)]
+pub struct InitializeSpec {
+    /// The project root, an absolute path.
+    pub root: PathBuf,
+    /// The name of its workspace folder.
+    pub root_name: String,
+    /// Our process id; `None` sends `null`. Some servers watch the id and exit when that process is gone.
+    pub process_id: Option<u32>,
+    /// `initializationOptions` of the server's registry entry.
+    pub initialization_options: Option<Value>,
+    /// Position encodings to offer, such as `utf-8`. Empty: `utf-16`.
+    pub encodings: Vec<String>,
+    /// Settings sent by `workspace/didChangeConfiguration` after the handshake.
+    pub settings: Option<Value>,
+}
+
+/// The server's answer to the handshake.
+#[derive(Debug, Clone)]
+pub struct Initialized {
+    /// Its capabilities; the same live view as [`Client::capabilities`].
+    pub capabilities: Capabilities,
+    /// The position encoding it chose: `utf-8`, `utf-16` or `utf-32`.
+    pub encoding: String,
+    /// Its name and version, if it sent them.
+    pub server_info: Option<ServerInfo>,
+}
+
+/// Name and version of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ServerInfo {
+    /// The name.
+    pub name: String,
+    /// The version.
+    #[serde(default)]
+    pub version: Option<String>,
+}
+
+/// Why a handshake failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InitializeError {
+    /// The request failed.
+    #[error("initialize failed: {0}")]
+    Request(#[from] RequestError),
+    /// The result doesn't follow the protocol.
+    #[error("the result of initialize is malformed")]
+    Malformed,
+    /// The server chose an unknown position encoding.
+    #[error("the server chose an unknown position encoding")]
+    Encoding,
+}
+
+/// The stage of the stop sequence at which a server exited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StopStage {
+    /// It had exited before.
+    Gone,
+    /// After `exit`.
+    Exit,
+    /// After SIGTERM.
+    Term,
+    /// After SIGKILL.
+    Kill,
+}
+
+/// How a server was stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StopReport {
+    /// The stage at which its process ended, or at which the group became empty.
+    pub stage: StopStage,
+    /// How the process ended; `None` if its end was not seen.
+    pub exit: Option<ProcessExit>,
+    /// No process of the group is left.
+    pub group_empty: bool,
+    /// The server answered `shutdown`.
+    pub answered_shutdown: bool,
+    /// How long the stop took.
+    pub took: Duration,
+}
+
+/// The handshake: sends `initialize`, `initialized` and the settings.
+pub async fn initialize(client: &Client, spec: &InitializeSpec) -> Result<Initialized, InitializeError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct InitializeResult {
+        capabilities: Value,
+        #[serde(default)]
+        server_info: Option<Value>,
+    }
+    let reply = client.request("initialize", &initialize_params(spec))?.await?;
+    let answer: InitializeResult = reply.decode().map_err(|_| InitializeError::Malformed)?;
+    if !answer.capabilities.is_object() {
+        return Err(InitializeError::Malformed);
+    }
+    let encoding = match answer.capabilities.get("positionEncoding").and_then(Value::as_str).unwrap_or("utf-16") {
+        known @ ("utf-8" | "utf-16" | "utf-32") => known.to_owned(),
+        _ => return Err(InitializeError::Encoding),
+    };
+    client.capabilities().set_static(answer.capabilities);
+    client.notify("initialized", &json!({}))?;
+    if let Some(settings) = &spec.settings {
+        client.notify("workspace/didChangeConfiguration", &json!({ "settings": settings }))?;
+    }
+    let server_info = answer.server_info.and_then(|info| serde_json::from_value(info).ok());
+    Ok(Initialized { capabilities: client.capabilities().clone(), encoding, server_info })
+}
+
+/// The stop sequence: `shutdown`, `exit`, SIGTERM, SIGKILL, each with its time limit. It ends as soon as no process
+/// is left.
+pub async fn stop(client: &Client, process: &dyn Process) -> StopReport {
+    let began = Instant::now();
+    let mut answered_shutdown = false;
+    let mut stage = StopStage::Gone;
+    let mut exit = within(0, process).await;
+    if exit.is_none() && !client.is_closed() {
+        stage = StopStage::Exit;
+        answered_shutdown = shutdown(client, process).await;
+        // `exit` is sent also to a server that didn't answer: it costs nothing and may still help.
+        let _ = client.notify("exit", &Value::Null);
+        exit = within(limits::STOP_EXIT_MS, process).await;
+    }
+    client.close();
+    if exit.is_none() || !process.group_is_empty() {
+        stage = StopStage::Term;
+        process.terminate();
+        exit = within(limits::STOP_TERM_MS, process).await.or(exit);
+    }
+    if exit.is_none() || !process.group_is_empty() {
+        stage = StopStage::Kill;
+        process.kill();
+        exit = within(limits::STOP_KILL_MS, process).await.or(exit);
+    }
+    let group_empty = until_empty(process).await;
+    StopReport { stage, exit, group_empty, answered_shutdown, took: began.elapsed() }
+}
+
+/// Sends `shutdown`; returns whether it was answered. Stops waiting when the server exits.
+async fn shutdown(client: &Client, process: &dyn Process) -> bool {
+    let Ok(reply) = client.request("shutdown", &Value::Null) else { return false };
+    let limit = Duration::from_millis(limits::STOP_SHUTDOWN_MS);
+    tokio::select! {
+        biased;
+        answered = timeout(limit, reply) => matches!(answered, Ok(Ok(_) | Err(RequestError::Server { .. }))),
+        _ = process.exited() => false,
+    }
+}
+
+async fn within(ms: u64, process: &dyn Process) -> Option<ProcessExit> {
+    timeout(Duration::from_millis(ms), process.exited()).await.ok()
+}
+
+/// Polls until the group is empty, for `STOP_KILL_MS` at most.
+async fn until_empty(process: &dyn Process) -> bool {
+    const STEP_MS: u64 = 10;
+    for _ in 0..limits::STOP_KILL_MS / STEP_MS {
+        if process.group_is_empty() {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(STEP_MS)).await;
+    }
+    process.group_is_empty()
+}
+
+fn initialize_params(spec: &InitializeSpec) -> Value {
+    let uri = encode_path(&spec.root);
+    let mut params = json!({
+        "processId": spec.process_id,
+        "clientInfo": {"name": "codeyard", "version": env!("CARGO_PKG_VERSION")},
+        "locale": "en",
+        "rootPath": spec.root.to_string_lossy(),
+        "rootUri": uri,
+        "workspaceFolders": [{"uri": uri, "name": spec.root_name}],
+        "capabilities": client_capabilities(&spec.encodings),
+        "trace": "off",
+    });
+    if let (Some(options), Some(object)) = (&spec.initialization_options, params.as_object_mut()) {
+        object.insert("initializationOptions".to_owned(), options.clone());
+    }
+    params
+}
+
+/// The capabilities of this client. Each entry is there because some server behaves better with it. What would only
+/// make answers larger (snippets, markup, related information) is left out or turned off.
+fn client_capabilities(encodings: &[String]) -> Value {
+    let utf16 = ["utf-16".to_owned()];
+    let encodings = if encodings.is_empty() { &utf16[..] } else { encodings };
+    json!({
+        "general": {
+            "positionEncodings": encodings,
+            "staleRequestSupport": {"cancel": true, "retryOnContentModified": []},
+            "markdown": {"parser": "marked", "version": "1.1.0"},
+        },
+        "workspace": {
+            "applyEdit": false,
+            "configuration": true,
+            "workspaceFolders": true,
+            "didChangeConfiguration": {"dynamicRegistration": true},
+            "didChangeWatchedFiles": {"dynamicRegistration": true, "relativePatternSupport": true},
+            "symbol": {"dynamicRegistration": true, "symbolKind": {"valueSet": (1..=26).collect::<Vec<u8>>()}},
+            "diagnostics": {"refreshSupport": true},
+        },
+        "textDocument": text_document_capabilities(),
+        "window": {
+            "workDoneProgress": true,
+            "showMessage": {"messageActionItem": {"additionalPropertiesSupport": false}},
+            "showDocument": {"support": false},
+        },
+        "experimental": {"serverStatusNotification": true},
+    })
+}
+
+fn text_document_capabilities() -> Value {
+    let dynamic = json!({"dynamicRegistration": true});
+    let link = json!({"dynamicRegistration": true, "linkSupport": true});
+    json!({
+        "synchronization": {"dynamicRegistration": true, "didSave": true, "willSave": false, "willSaveWaitUntil": false},
+        "definition": link,
+        "declaration": link,
+        "typeDefinition": link,
+        "implementation": link,
+        "references": dynamic,
+        "callHierarchy": dynamic,
+        "typeHierarchy": dynamic,
+        "hover": {"dynamicRegistration": true, "contentFormat": ["markdown", "plaintext"]},
+        "documentSymbol": {
+            "dynamicRegistration": true,
+            "hierarchicalDocumentSymbolSupport": true,
+            "symbolKind": {"valueSet": (1..=26).collect::<Vec<u8>>()},
+            "tagSupport": {"valueSet": [1]},
+        },
+        "publishDiagnostics": {
+            "relatedInformation": true,
+            "versionSupport": true,
+            "codeDescriptionSupport": false,
+            "dataSupport": false,
+            "tagSupport": {"valueSet": [1, 2]},
+        },
+        "diagnostic": {"dynamicRegistration": true, "relatedDocumentSupport": true},
+    })
+}

@@ -1,0 +1,18 @@
+//! One connection to a language server: frames, JSON-RPC messages, requests, events, capabilities, start and stop.
+//!
+//! The connection knows neither documents nor readiness nor processes. [`Client`] is its handle; [`lifecycle`] holds the
+//! handshake and the stop sequence.
+
+pub mod capabilities;
+mod connection;
+mod counters;
+pub mod events;
+pub mod frame;
+pub mod lifecycle;
+mod message;
+mod outgoing_queue;
+pub mod pending_requests;
+pub mod server_requests;
+
+pub use connection::{Client, ClientOptions};
+pub use counters::ConnectionCounters;

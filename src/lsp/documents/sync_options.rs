@@ -1,0 +1,141 @@
+//! How a server wants document notifications: its `textDocumentSync` capability.
+//!
+//! Invariant: whatever a server sends, the options are usable; an unreadable capability counts as a missing one.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::text::encoding::PositionEncoding;
+
+/// The notifications that a server wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SyncOptions {
+    /// Opening and closing. Without it nothing is sent.
+    pub open_close: bool,
+    /// Changes, and their form. `None`: a changed document is closed and opened again.
+    pub change: ChangeKind,
+    /// Saves.
+    pub save: Option<SaveOptions>,
+    /// The encoding of the ranges in changes.
+    pub encoding: PositionEncoding,
+}
+
+/// The form of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// No changes.
+    None,
+    /// Whole texts.
+    Full,
+    /// Ranges with their new text, or whole texts.
+    Incremental,
+}
+
+/// The form of saves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SaveOptions {
+    /// Whether the text is included.
+    pub include_text: bool,
+}
+
+impl Default for SyncOptions {
+    /// The options of a server without the capability: documents are opened, and changed as whole texts. A server
+    /// that doesn't want them ignores the notifications.
+    fn default() -> Self {
+        Self { open_close: true, change: ChangeKind::Full, save: None, encoding: PositionEncoding::Utf16 }
+    }
+}
+
+impl SyncOptions {
+    /// Reads `capabilities.textDocumentSync`, which is a number or an object.
+    pub fn from_capability(capability: Option<&RawValue>, encoding: PositionEncoding) -> Self {
+        let read = capability.and_then(|raw| serde_json::from_str::<Capability>(raw.get()).ok());
+        match read {
+            Some(Capability::Kind(kind)) => Self { change: change_kind(Some(kind)), encoding, ..Self::default() },
+            Some(Capability::Options(options)) => Self {
+                open_close: options.open_close.unwrap_or(false),
+                change: change_kind(options.change),
+                save: options.save.and_then(Save::options),
+                encoding,
+            },
+            None => Self { encoding, ..Self::default() },
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Capability {
+    Kind(u64),
+    Options(Options),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Options {
+    open_close: Option<bool>,
+    change: Option<u64>,
+    save: Option<Save>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Save {
+    Wanted(bool),
+    #[serde(rename_all = "camelCase")]
+    Options {
+        include_text: Option<bool>,
+    },
+}
+
+impl Save {
+    fn options(self) -> Option<SaveOptions> {
+        match self {
+            Self::Wanted(wanted) => wanted.then_some(SaveOptions { include_text: false }),
+            Self::Options { include_text } => Some(SaveOptions { include_text: include_text.unwrap_or(false) }),
+        }
+    }
+}
+
+fn change_kind(kind: Option<u64>) -> ChangeKind {
+    match kind {
+        Some(1) => ChangeKind::Full,
+        Some(2) => ChangeKind::Incremental,
+        _ => ChangeKind::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> SyncOptions {
+        let raw: &RawValue = serde_json::from_str(json).unwrap();
+        SyncOptions::from_capability(Some(raw), PositionEncoding::Utf8)
+    }
+
+    #[test]
+    fn numbers_and_objects() {
+        let utf8 = SyncOptions { encoding: PositionEncoding::Utf8, ..SyncOptions::default() };
+        assert_eq!(read("1"), utf8);
+        assert_eq!(read("2"), SyncOptions { change: ChangeKind::Incremental, ..utf8 });
+        assert_eq!(read("0"), SyncOptions { change: ChangeKind::None, ..utf8 });
+        let told =
+            SyncOptions { change: ChangeKind::Incremental, save: Some(SaveOptions { include_text: false }), ..utf8 };
+        assert_eq!(read(r#"{"openClose":true,"change":2,"save":{}}"#), told);
+        assert_eq!(read(r#"{"openClose":true,"change":2,"save":true,"willSave":true}"#), told);
+        assert_eq!(read(r#"{"openClose":true,"change":2,"save":false}"#), SyncOptions { save: None, ..told });
+        let with_text = SyncOptions { save: Some(SaveOptions { include_text: true }), ..told };
+        assert_eq!(read(r#"{"openClose":true,"change":2,"save":{"includeText":true}}"#), with_text);
+        assert_eq!(read(r#"{"change":1}"#), SyncOptions { open_close: false, ..utf8 });
+    }
+
+    #[test]
+    fn what_cannot_be_read_counts_as_not_said() {
+        let utf8 = SyncOptions { encoding: PositionEncoding::Utf8, ..SyncOptions::default() };
+        for json in ["null", "\"full\"", "-1", "1.5", r#"{"openClose":1}"#, "[1]"] {
+            assert_eq!(read(json), utf8, "{json}");
+        }
+        assert_eq!(SyncOptions::from_capability(None, PositionEncoding::Utf8), utf8);
+    }
+}

@@ -1,0 +1,271 @@
+//! What must be done before a server is started: placeholders filled, cache folders made, compile databases copied.
+//!
+//! It starts nothing. Invariant: it writes below [`LaunchPaths::cache`] only. [`refresh_copies`] may be called again at any time.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::schema::ServerSpec;
+use crate::limits::MAX_COPIED_BYTES;
+use codeyard_model::uri::encode_path;
+
+/// The folders that placeholders stand for.
+#[derive(Debug, Clone)]
+pub struct LaunchPaths {
+    /// `{state}`: the state directory.
+    pub state: PathBuf,
+    /// `{root}`: the project root; `{rooturi}` is its file URI.
+    pub root: PathBuf,
+    /// `{cache}`: a folder of this server, version and project root alone; two versions must not share one.
+    pub cache: PathBuf,
+    /// `{install}`: the installation's folder, where the server is installed by us.
+    pub install: Option<PathBuf>,
+    /// `{bin}`: the folder of the installation's programs.
+    pub bin: Option<PathBuf>,
+}
+
+/// How to start a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LaunchSpec {
+    /// The program, absolute.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Environment to add.
+    pub env: BTreeMap<String, String>,
+    /// A folder to put in front of the `PATH`.
+    pub path_front: Option<PathBuf>,
+    /// `initializationOptions`.
+    pub initialization_options: Option<Value>,
+    /// Settings for `workspace/configuration` and `didChangeConfiguration`.
+    pub settings: Option<Value>,
+}
+
+impl LaunchSpec {
+    /// Makes the cache folders, copies what must be copied, and fills the placeholders. `args` are those of the located
+    /// program, `env` what it needs besides the registry's. An argument or value with a placeholder that stands for nothing
+    /// here (`{install}` of a server found on the PATH) is left out.
+    ///
+    /// # Errors
+    /// Of the file system, when the cache folder can't be written.
+    pub fn prepare(
+        server: &ServerSpec,
+        program: &Path,
+        args: &[String],
+        env: &BTreeMap<String, String>,
+        places: &LaunchPaths,
+    ) -> io::Result<Self> {
+        for folder in server.quirks.cache_dirs.iter().map(String::as_str).chain([""]) {
+            fs::create_dir_all(places.cache.join(folder))?;
+        }
+        let copied = refresh_copies(server, places)?;
+        let added: &[String] = if copied { &server.quirks.copy_args } else { &[] };
+        let fill = |text: &String| places.fill(text);
+        let all_env = server.env.iter().chain(env);
+        Ok(Self {
+            program: program.into(),
+            args: args.iter().chain(added).filter_map(fill).collect(),
+            path_front: shims(server, places)?,
+            env: all_env.filter_map(|(name, value)| Some((name.clone(), places.fill(value)?))).collect(),
+            initialization_options: server.initialization_options.as_ref().and_then(|value| places.fill_value(value)),
+            settings: server.settings.as_ref().and_then(|value| places.fill_value(value)),
+        })
+    }
+}
+
+/// Copies the first existing file of `copy_to_cache` into the cache folder, if its content changed; removes the copy when
+/// there is none any more. Says whether there is a copy. Relative folders of a compile database are made absolute, because
+/// they are meant relative to where it lay.
+///
+/// # Errors
+/// Of the file system, when the cache folder can't be written or the file can't be read.
+pub fn refresh_copies(server: &ServerSpec, places: &LaunchPaths) -> io::Result<bool> {
+    let wanted = &server.quirks.copy_to_cache;
+    let found = wanted.iter().map(|path| places.root.join(path)).find(|path| path.is_file());
+    let Some(source) = found else {
+        for name in wanted.iter().filter_map(|path| Path::new(path).file_name()) {
+            remove(&places.cache.join(name))?;
+        }
+        return Ok(false);
+    };
+    let mut bytes = Vec::new();
+    fs::File::open(&source)?.take(MAX_COPIED_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_COPIED_BYTES {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the compile database is too large to copy"));
+    }
+    let folder = source.parent().unwrap_or(&places.root);
+    let bytes = absolute_directories(bytes, folder);
+    let target = places.cache.join(source.file_name().unwrap_or_default());
+    if fs::read(&target).is_ok_and(|old| old == bytes) {
+        return Ok(true);
+    }
+    let fresh = target.with_extension("new");
+    fs::write(&fresh, bytes)?;
+    fs::rename(fresh, target)?;
+    Ok(true)
+}
+
+/// Makes the failing stand-ins of programs that the server must not find, and names their folder.
+fn shims(server: &ServerSpec, places: &LaunchPaths) -> io::Result<Option<PathBuf>> {
+    if server.quirks.shims.is_empty() {
+        return Ok(None);
+    }
+    let folder = places.cache.join("shims");
+    fs::create_dir_all(&folder)?;
+    for name in &server.quirks.shims {
+        let shim = folder.join(name);
+        fs::write(&shim, "#!/bin/sh\nexit 1\n")?;
+        fs::set_permissions(&shim, fs::Permissions::from_mode(0o755))?;
+    }
+    Ok(Some(folder))
+}
+
+fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// The same compile database with every relative `directory` made absolute; what isn't one stays as it is.
+fn absolute_directories(bytes: Vec<u8>, folder: &Path) -> Vec<u8> {
+    let Ok(mut entries) = serde_json::from_slice::<Vec<serde_json::Map<String, Value>>>(&bytes) else { return bytes };
+    let mut changed = false;
+    for entry in &mut entries {
+        let directory = entry.get("directory").and_then(Value::as_str).unwrap_or(".");
+        if !Path::new(directory).is_absolute() {
+            let whole: PathBuf = folder.join(directory).components().collect();
+            entry.insert("directory".into(), whole.to_string_lossy().into());
+            changed = true;
+        }
+    }
+    if changed { serde_json::to_vec(&entries).unwrap_or(bytes) } else { bytes }
+}
+
+impl LaunchPaths {
+    /// The text with its placeholders filled, in one pass; nothing if one of them stands for nothing here.
+    pub fn fill(&self, text: &str) -> Option<String> {
+        let uri = encode_path(&self.root);
+        let known: [(&str, Option<&Path>); 6] = [
+            ("{rooturi}", Some(Path::new(&uri))),
+            ("{state}", Some(&self.state)),
+            ("{root}", Some(&self.root)),
+            ("{cache}", Some(&self.cache)),
+            ("{install}", self.install.as_deref()),
+            ("{bin}", self.bin.as_deref()),
+        ];
+        let mut filled = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(open) = rest.find('{') {
+            filled.push_str(&rest[..open]);
+            rest = &rest[open..];
+            match known.iter().find(|(mark, _)| rest.starts_with(mark)) {
+                Some((mark, place)) => {
+                    filled.push_str(&(*place)?.to_string_lossy());
+                    rest = &rest[mark.len()..];
+                }
+                None => {
+                    filled.push('{');
+                    rest = &rest[1..];
+                }
+            }
+        }
+        filled.push_str(rest);
+        Some(filled)
+    }
+
+    /// The value with all its texts filled; members and items that stand for nothing are left out.
+    pub fn fill_value(&self, value: &Value) -> Option<Value> {
+        Some(match value {
+            Value::String(text) => Value::String(self.fill(text)?),
+            Value::Array(items) => items.iter().filter_map(|item| self.fill_value(item)).collect(),
+            Value::Object(members) => {
+                members.iter().filter_map(|(key, member)| Some((key.clone(), self.fill_value(member)?))).collect()
+            }
+            other => other.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::registry::schema::Registry;
+
+    fn places(base: &Path) -> LaunchPaths {
+        let (root, cache) = (base.join("root"), base.join("state/cache/k"));
+        fs::create_dir_all(root.join("build")).unwrap();
+        LaunchPaths { state: base.join("state"), root, cache, install: Some("/i".into()), bin: Some("/i/bin".into()) }
+    }
+
+    #[test]
+    fn placeholders_are_filled_once_and_missing_ones_leave_things_out() {
+        let mut places = places(tempfile::tempdir().unwrap().path());
+        places.root = "/a{cache}".into();
+        places.cache = "/c".into();
+        assert_eq!(places.fill("x={root}/{cache}{}{other}").unwrap(), "x=/a{cache}//c{}{other}");
+        let value = json!({"a": ["{bin}/x", 1], "b": {"c": "{install}", "d": true}});
+        assert_eq!(places.fill_value(&value).unwrap(), json!({"a": ["/i/bin/x", 1], "b": {"c": "/i", "d": true}}));
+        (places.install, places.bin) = (None, None);
+        assert_eq!(places.fill_value(&value).unwrap(), json!({"a": [1], "b": {"d": true}}));
+        assert_eq!(places.fill("{bin}"), None);
+        places.root = "/a b/ü#%".into();
+        assert_eq!(places.fill("{rooturi}").unwrap(), "file:///a%20b/%C3%BC%23%25");
+    }
+
+    #[test]
+    fn a_compile_database_is_copied_and_kept_true() {
+        let base = tempfile::tempdir().unwrap();
+        let places = places(base.path());
+        let server = &Registry::builtin().servers["clangd"];
+        let start = || {
+            let args = ["--background-index".to_string()];
+            LaunchSpec::prepare(server, Path::new("/p/clangd"), &args, &BTreeMap::new(), &places).unwrap()
+        };
+        let directory = || {
+            let text = fs::read_to_string(places.cache.join("compile_commands.json")).unwrap();
+            serde_json::from_str::<Value>(&text).unwrap()[0]["directory"].as_str().unwrap().to_string()
+        };
+        let flag = format!("--compile-commands-dir={}", places.cache.display());
+        assert_eq!(start().args, ["--background-index"]);
+        let in_build = places.root.join("build/compile_commands.json");
+        fs::write(&in_build, r#"[{"directory": "./", "file": "../a.c", "command": "cc a.c"}]"#).unwrap();
+        assert_eq!(start().args, ["--background-index", &flag]);
+        assert_eq!(directory(), places.root.join("build").to_str().unwrap());
+        let in_root = places.root.join("compile_commands.json");
+        fs::write(&in_root, r#"[{"directory": "/abs", "file": "a.c", "command": "cc a.c"}]"#).unwrap();
+        assert!(refresh_copies(server, &places).unwrap());
+        assert_eq!(directory(), "/abs");
+        fs::remove_file(in_root).unwrap();
+        fs::remove_file(in_build).unwrap();
+        assert_eq!(start().args, ["--background-index"]);
+        assert!(!places.cache.join("compile_commands.json").exists());
+        assert_eq!(fs::read_dir(&places.root).unwrap().count(), 1, "nothing but build is in the root");
+    }
+
+    #[test]
+    fn stand_ins_fail_and_stand_in_the_cache() {
+        let base = tempfile::tempdir().unwrap();
+        let places = places(base.path());
+        let server = &Registry::builtin().servers["rust-analyzer"];
+        let launch = LaunchSpec::prepare(server, Path::new("/p/ra"), &[], &BTreeMap::new(), &places).unwrap();
+        let shims = launch.path_front.unwrap();
+        assert!(shims.starts_with(&places.cache));
+        assert_ne!(fs::metadata(shims.join("rustup")).unwrap().permissions().mode() & 0o111, 0);
+        let target = places.cache.join("target").to_str().unwrap().to_string();
+        assert_eq!(launch.initialization_options.unwrap()["cargo"]["targetDir"], target);
+    }
+
+    #[test]
+    fn what_is_no_compile_database_is_copied_as_it_is() {
+        let text = b"{ not json".to_vec();
+        assert_eq!(absolute_directories(text.clone(), Path::new("/x")), text);
+    }
+}

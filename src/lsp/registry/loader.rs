@@ -1,0 +1,163 @@
+//! Loading: the registry that is built in, and the user's entries laid over it.
+//!
+//! A user's entry overrides field by field: tables merge, everything else is replaced. So the merge happens on TOML values,
+//! before they become types, and the result is validated as a whole.
+
+use std::sync::OnceLock;
+
+use toml::{Table, Value};
+
+use super::schema::Registry;
+use super::validation;
+
+const BUILTIN: &str = include_str!("../../../config/languages.toml");
+
+/// Why a registry is refused. Messages name the key at fault.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryError {
+    /// Not TOML, or not of the registry's shape.
+    #[error("language server registry: {0}")]
+    Shape(String),
+    /// An entry contradicts itself or another one.
+    #[error("{key}: {why}")]
+    Entry {
+        /// The key at fault, such as `servers.ty.command`.
+        key: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl Registry {
+    /// The registry that ships with the program.
+    pub fn builtin() -> Self {
+        static PARSED: OnceLock<Registry> = OnceLock::new();
+        PARSED.get_or_init(|| Self::laid_over(&Table::new()).expect("a test loads the built-in registry")).clone()
+    }
+
+    /// The built-in registry with the user's `languages` and `servers` tables laid over it.
+    ///
+    /// # Errors
+    /// [`RegistryError::Shape`] for unknown fields and wrong types, [`RegistryError::Entry`] for what doesn't fit together.
+    pub fn merged(user: &Table) -> Result<Self, RegistryError> {
+        let is_empty = |value: &Value| value.as_table().is_some_and(Table::is_empty);
+        if user.values().all(is_empty) {
+            return Ok(Self::builtin());
+        }
+        Self::laid_over(user)
+    }
+
+    fn laid_over(user: &Table) -> Result<Self, RegistryError> {
+        let mut whole: Table = BUILTIN.parse().map_err(|e: toml::de::Error| shape(&e))?;
+        lay_over(&mut whole, user);
+        let registry: Self = Value::Table(whole).try_into().map_err(|e| shape(&e))?;
+        validation::validate(&registry)?;
+        Ok(registry)
+    }
+}
+
+fn shape(error: &toml::de::Error) -> RegistryError {
+    RegistryError::Shape(error.to_string().trim_end().replace('\n', "; "))
+}
+
+/// Lays `over` on `base`: tables merge, other values replace. An `install` of another origin replaces the whole table,
+/// because its fields differ.
+fn lay_over(base: &mut Table, over: &Table) {
+    for (key, value) in over {
+        match (base.get_mut(key), value) {
+            (Some(Value::Table(old)), Value::Table(new)) if !other_origin(key, old, new) => lay_over(old, new),
+            _ => {
+                base.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+fn other_origin(key: &str, old: &Table, new: &Table) -> bool {
+    key == "install" && new.get("from").is_some_and(|from| old.get("from") != Some(from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::schema::{InstallSource, ServerRole};
+
+    fn merged(text: &str) -> Result<Registry, RegistryError> {
+        Registry::merged(&text.parse().unwrap())
+    }
+
+    #[test]
+    fn the_built_in_registry_is_valid() {
+        let registry = Registry::builtin();
+        assert!(registry.servers.len() > 40, "{} servers", registry.servers.len());
+        assert_eq!(registry.servers["ruff"].role, ServerRole::Linter);
+    }
+
+    #[test]
+    fn a_user_entry_overrides_field_by_field() {
+        let builtin = Registry::builtin();
+        let user = merged(
+            "[servers.ty]\ndisabled = true\n[servers.ty.env]\nA = \"1\"\n[servers.ty.settings]\nx = 3\n\
+             [servers.ty.root]\nrequired = true\n",
+        )
+        .unwrap();
+        let (old, new) = (&builtin.servers["ty"], &user.servers["ty"]);
+        assert!(new.disabled && new.root.required && !old.disabled);
+        assert_eq!(new.env["A"], "1");
+        assert_eq!(new.settings.as_ref().unwrap()["x"], 3);
+        assert_eq!((&new.command, &new.install, &new.quirks), (&old.command, &old.install, &old.quirks));
+        assert_eq!(new.root.markers, old.root.markers);
+        assert_eq!(builtin.servers["pyright"], user.servers["pyright"]);
+    }
+
+    #[test]
+    fn a_user_entry_adds_languages_and_servers_and_changes_where_one_comes_from() {
+        let user = merged(
+            "[languages.foo]\nextensions = [\"foo\"]\n[servers.foo-ls]\nlanguages = [\"foo\"]\ngroup = \"foo\"\n\
+             command = [\"/opt/foo\"]\n[servers.ty.install]\nfrom = \"manual\"\nhint = \"ask\"\n",
+        )
+        .unwrap();
+        assert_eq!(user.servers["foo-ls"].command, ["/opt/foo"]);
+        assert_eq!(user.servers["ty"].install, Some(InstallSource::Manual { hint: "ask".into() }));
+    }
+
+    #[test]
+    fn refusals_name_the_key() {
+        let server = "[servers.x]\ngroup = \"x\"\ncommand = [\"x\"]\n";
+        let cases = [
+            ("[servers.ty]\ncolour = 1\n", "colour"),
+            ("[servers.ty]\nlanguages = [\"klingon\"]\n", "servers.ty.languages: unknown language `klingon`"),
+            ("[servers.ty]\ncommand = []\n", "servers.ty.command: "),
+            ("[servers.ty]\ncommand = [\"\"]\n", "servers.ty.command: "),
+            ("[servers.ty]\ncommand = [\"ty\", \"{home}\"]\n", "servers.ty.command: unknown placeholder `{home}`"),
+            ("[servers.ty]\ngroup = \"\"\n", "servers.ty.group: "),
+            ("[servers.ty]\ngroup = \"other\"\n", "servers.ty.group: "),
+            ("[servers.ty]\npriority = 1\n[servers.pyright]\npriority = 1\n", ".priority: "),
+            ("[servers.ty.install]\npackages = [\"ty\"]\n", "servers.ty.install.packages: `ty` is not pinned"),
+            ("[servers.ty.install]\nfrom = \"npm\"\npackages = [\"@a/b\"]\n", "`@a/b` is not pinned"),
+            ("[servers.ty.install]\nfrom = \"npm\"\npackages = [\"b@^1.2\"]\n", "`b@^1.2` is not pinned"),
+            ("[servers.ty.install]\nfrom = \"npm\"\npackages = [\"b@latest\"]\n", "`b@latest` is not pinned"),
+            ("[servers.ty.install]\nfrom = \"pypi\"\npackages = [\"--index-url=x\"]\n", "is not pinned"),
+            ("[servers.ty.install]\nfrom = \"npm\"\npackages = []\n", "servers.ty.install.packages: "),
+            ("[servers.ty.root]\nmarkers = [\"a[\"]\n", "servers.ty.root.markers: "),
+            ("[servers.ty.root]\nmarkers = [\"../x\"]\n", "servers.ty.root.markers: "),
+            (
+                "[servers.ty.root]\nmarkers = []\nworkspace_markers = []\nrequired = true\n",
+                "servers.ty.root.required: ",
+            ),
+            ("[servers.ty.quirks]\ncache_dirs = [\"../x\"]\n", "servers.ty.quirks.cache_dirs: "),
+            ("[servers.ty.quirks]\ncopy_to_cache = [\"/x\"]\n", "servers.ty.quirks.copy_to_cache: "),
+            ("[servers.ty.quirks]\nencodings = [\"latin-1\"]\n", "servers.ty.quirks.encodings: "),
+            ("[languages.foo]\nextensions = [\"py\"]\n", "languages.python.extensions: `py` is an ending of `foo` too"),
+            ("[languages.foo]\nextensions = [\"Foo\"]\n", "languages.foo.extensions: "),
+            ("[languages.foo]\nextensions = [\".foo\"]\n", "languages.foo.extensions: "),
+            ("[languages.foo]\nfile_names = [\"a/b\"]\n", "languages.foo.file_names: "),
+            (server, "servers.x.languages: "),
+            ("[servers.\"a b\"]\n", "servers.a b: "),
+        ];
+        for (text, wanted) in cases {
+            let error = merged(text).expect_err(text).to_string();
+            assert!(error.contains(wanted), "{text:?} gave {error:?}, wanted {wanted:?}");
+        }
+    }
+}

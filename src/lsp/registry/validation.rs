@@ -1,0 +1,205 @@
+//! What must hold of a registry as a whole. Each refusal names the key at fault.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+use globset::Glob;
+
+use super::loader::RegistryError;
+use super::schema::{InstallSource, LanguageSpec, Registry, ServerRole, ServerSpec};
+
+const PLACEHOLDERS: [&str; 6] = ["{state}", "{root}", "{rooturi}", "{cache}", "{bin}", "{install}"];
+const ENCODINGS: [&str; 3] = ["utf-8", "utf-16", "utf-32"];
+
+/// Checks everything that types alone don't say.
+pub(super) fn validate(registry: &Registry) -> Result<(), RegistryError> {
+    languages(&registry.languages)?;
+    for (kind, server) in &registry.servers {
+        let at =
+            |field: &str| if field.is_empty() { format!("servers.{kind}") } else { format!("servers.{kind}.{field}") };
+        name(kind).map_err(|why| refused(&at(""), why))?;
+        refers(registry, server).map_err(|why| refused(&at("languages"), why))?;
+        command(server).map_err(|why| refused(&at("command"), why))?;
+        if server.group.is_empty() {
+            return Err(refused(&at("group"), "a group is needed".into()));
+        }
+        packages(server).map_err(|why| refused(&at("install.packages"), why))?;
+        root(server).map_err(|(field, why)| refused(&at(&format!("root.{field}")), why))?;
+        quirks(server).map_err(|(field, why)| refused(&at(&format!("quirks.{field}")), why))?;
+    }
+    groups(registry)
+}
+
+fn refused(key: &str, why: String) -> RegistryError {
+    RegistryError::Entry { key: key.into(), why }
+}
+
+/// A kind is a folder name and a word of the command line.
+fn name(kind: &str) -> Result<(), String> {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    match kind.chars().next() {
+        Some(first) if first.is_ascii_lowercase() && kind.len() <= 64 && kind.chars().all(fits) => Ok(()),
+        _ => Err("a server's name has lower case letters, digits and `-` only".into()),
+    }
+}
+
+fn languages(languages: &BTreeMap<String, LanguageSpec>) -> Result<(), RegistryError> {
+    let mut endings: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut names: BTreeMap<&str, &str> = BTreeMap::new();
+    for (id, language) in languages {
+        for ending in &language.extensions {
+            let key = format!("languages.{id}.extensions");
+            if ending.is_empty() || ending.starts_with('.') || ending.contains('/') || *ending != ending.to_lowercase()
+            {
+                return Err(refused(&key, format!("`{ending}` must be lower case, without the leading dot")));
+            }
+            if let Some(other) = endings.insert(ending, id) {
+                return Err(refused(&key, format!("`{ending}` is an ending of `{other}` too")));
+            }
+        }
+        for file_name in &language.file_names {
+            let key = format!("languages.{id}.file_names");
+            if file_name.is_empty() || file_name.contains('/') {
+                return Err(refused(&key, format!("`{file_name}` is not a file name")));
+            }
+            if let Some(other) = names.insert(file_name, id) {
+                return Err(refused(&key, format!("`{file_name}` is a name of `{other}` too")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn refers(registry: &Registry, server: &ServerSpec) -> Result<(), String> {
+    if server.languages.is_empty() {
+        return Err("at least one language is needed".into());
+    }
+    match server.languages.iter().find(|id| !registry.languages.contains_key(*id)) {
+        Some(unknown) => Err(format!("unknown language `{unknown}`")),
+        None => Ok(()),
+    }
+}
+
+fn command(server: &ServerSpec) -> Result<(), String> {
+    if server.command.first().is_none_or(String::is_empty) {
+        return Err("a program is needed".into());
+    }
+    for word in server.command.iter().chain(&server.quirks.copy_args).chain(server.env.values()) {
+        if let Some(unknown) = unknown_placeholder(word) {
+            return Err(format!("unknown placeholder `{unknown}`"));
+        }
+    }
+    Ok(())
+}
+
+/// The first `{word}` that nothing replaces.
+fn unknown_placeholder(text: &str) -> Option<&str> {
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        let close = rest[open..].find('}')? + open + 1;
+        let found = &rest[open..close];
+        let word = &found[1..found.len() - 1];
+        let is_word = !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
+        if is_word && !PLACEHOLDERS.contains(&found) {
+            return Some(found);
+        }
+        rest = &rest[close..];
+    }
+    None
+}
+
+fn packages(server: &ServerSpec) -> Result<(), String> {
+    let (packages, mark) = match &server.install {
+        None | Some(InstallSource::Manual { .. } | InstallSource::Builtin {}) => return Ok(()),
+        Some(InstallSource::Pypi { packages }) => (packages, "=="),
+        Some(InstallSource::Npm { packages } | InstallSource::Cargo { packages }) => (packages, "@"),
+    };
+    if packages.is_empty() {
+        return Err("at least one package is needed".into());
+    }
+    match packages.iter().find(|package| !pinned(package, mark)) {
+        Some(loose) => Err(format!("`{loose}` is not pinned: write name{mark}version")),
+        None => Ok(()),
+    }
+}
+
+/// `name<mark>version` with a whole version; the name can't be an option of the installing tool.
+fn pinned(package: &str, mark: &str) -> bool {
+    let Some((name, version)) = package.rsplit_once(mark) else { return false };
+    let name_fits = |c: char| c.is_ascii_alphanumeric() || "@/._-[]".contains(c);
+    let version_fits = |c: char| c.is_ascii_alphanumeric() || ".+-".contains(c);
+    !name.is_empty()
+        && !name.starts_with('-')
+        && name.chars().all(name_fits)
+        && version.starts_with(|c: char| c.is_ascii_digit())
+        && version.contains('.')
+        && version.chars().all(version_fits)
+}
+
+fn root(server: &ServerSpec) -> Result<(), (&'static str, String)> {
+    let rule = &server.root;
+    let fields = [
+        ("markers", &rule.markers),
+        ("workspace_markers", &rule.workspace_markers),
+        ("excluded_by", &rule.excluded_by),
+    ];
+    for (field, markers) in fields {
+        for marker in markers {
+            let path = marker.split_once(" ~ ").map_or(marker.as_str(), |(path, _)| path);
+            if !inside(path) {
+                return Err((field, format!("`{marker}` must be a path inside the folder")));
+            }
+            Glob::new(path).map_err(|e| (field, format!("`{marker}` is not a glob: {}", e.kind())))?;
+        }
+    }
+    if rule.required && rule.markers.is_empty() && rule.workspace_markers.is_empty() && rule.manifests.is_empty() {
+        return Err(("required", "there are no markers".into()));
+    }
+    Ok(())
+}
+
+fn quirks(server: &ServerSpec) -> Result<(), (&'static str, String)> {
+    let quirks = &server.quirks;
+    for (field, paths) in [("cache_dirs", &quirks.cache_dirs), ("copy_to_cache", &quirks.copy_to_cache)] {
+        if let Some(bad) = paths.iter().find(|path| !inside(path)) {
+            return Err((field, format!("`{bad}` must be a path inside the folder")));
+        }
+    }
+    match quirks.encodings.iter().find(|name| !ENCODINGS.contains(&name.as_str())) {
+        Some(bad) => Err(("encodings", format!("`{bad}` is none of utf-8, utf-16, utf-32"))),
+        None => Ok(()),
+    }
+}
+
+/// A relative path without `..`.
+fn inside(path: &str) -> bool {
+    !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// The primary servers of one language are of one group, and no two of them tie.
+fn groups(registry: &Registry) -> Result<(), RegistryError> {
+    for id in registry.languages.keys() {
+        let mut places: BTreeMap<u32, &str> = BTreeMap::new();
+        let mut group: Option<(&str, &str)> = None;
+        for (kind, server) in &registry.servers {
+            if server.role != ServerRole::Primary || !server.languages.contains(id) {
+                continue;
+            }
+            match group {
+                Some((name, first)) if name != server.group => {
+                    let why = format!(
+                        "`{}` differs from the group `{name}` of `{first}`, which serves `{id}` too",
+                        server.group
+                    );
+                    return Err(refused(&format!("servers.{kind}.group"), why));
+                }
+                _ => group = Some((&server.group, kind)),
+            }
+            if let Some(other) = places.insert(server.priority, kind) {
+                let why = format!("{} is that of `{other}` too, which serves `{id}`", server.priority);
+                return Err(refused(&format!("servers.{kind}.priority"), why));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! Position encodings. Clients always use UTF-16; a server may have negotiated another encoding.
+//!
+//! Conversion uses the given text, which must be the one that the server has. Nothing is read here. Invariants: with
+//! UTF-16 positions stay unchanged; a position converted for a server and back is the same; a converted position of a
+//! server lies inside its document. See `docs/decisions/positions.md`.
+
+use super::{ColumnUnit, Document};
+use codeyard_model::position::Position;
+
+/// The unit in which a server counts columns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PositionEncoding {
+    /// Bytes.
+    Utf8,
+    /// UTF-16 code units, the default of the protocol.
+    #[default]
+    Utf16,
+    /// Code points.
+    Utf32,
+}
+
+impl PositionEncoding {
+    /// The encoding with this name in `initialize`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "utf-8" => Some(Self::Utf8),
+            "utf-16" => Some(Self::Utf16),
+            "utf-32" => Some(Self::Utf32),
+            _ => None,
+        }
+    }
+
+    /// Its name in `initialize`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Utf8 => "utf-8",
+            Self::Utf16 => "utf-16",
+            Self::Utf32 => "utf-32",
+        }
+    }
+
+    pub(crate) fn unit(self) -> ColumnUnit {
+        match self {
+            Self::Utf8 => ColumnUnit::Byte,
+            Self::Utf16 => ColumnUnit::Utf16,
+            Self::Utf32 => ColumnUnit::Char,
+        }
+    }
+}
+
+/// A client's position in the server's encoding; `None` if it isn't inside the document (see [`Document::check`]).
+pub fn to_server(document: &Document, position: Position, encoding: PositionEncoding) -> Option<Position> {
+    let found = document.find(position, ColumnUnit::Utf16).filter(|found| found.exact)?;
+    if encoding == PositionEncoding::Utf16 {
+        return Some(position);
+    }
+    Some(document.position_of(found.offset, encoding.unit()))
+}
+
+/// A server's position in UTF-16. A column after the end of a line becomes that end, a line after the last one the
+/// end of the document, a column inside a character the start of that character.
+pub fn from_server(document: &Document, position: Position, encoding: PositionEncoding) -> Position {
+    match document.find(position, encoding.unit()) {
+        Some(found) => document.position_of(found.offset, ColumnUnit::Utf16),
+        None => document.position_of(document.text().len(), ColumnUnit::Utf16),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ENCODINGS: [PositionEncoding; 3] = [PositionEncoding::Utf8, PositionEncoding::Utf16, PositionEncoding::Utf32];
+
+    fn at(line: u32, character: u32) -> Position {
+        Position { line, character }
+    }
+
+    #[test]
+    fn names_go_both_ways() {
+        for encoding in ENCODINGS {
+            assert_eq!(PositionEncoding::from_name(encoding.name()), Some(encoding));
+        }
+        assert_eq!(PositionEncoding::from_name("UTF-8"), None);
+    }
+
+    #[test]
+    fn columns_of_every_width() {
+        // a: 1/1/1, é: 2/1/1, 漢: 3/1/1, 😀: 4/2/1 units of UTF-8, UTF-16 and UTF-32.
+        let document = Document::new("aé漢😀e\u{301}\tz\r\n\tq\r😀");
+        for (utf16, utf8, utf32) in [
+            (at(0, 0), at(0, 0), at(0, 0)),
+            (at(0, 1), at(0, 1), at(0, 1)),
+            (at(0, 2), at(0, 3), at(0, 2)),
+            (at(0, 3), at(0, 6), at(0, 3)),
+            (at(0, 5), at(0, 10), at(0, 4)),
+            (at(0, 6), at(0, 11), at(0, 5)),
+            (at(0, 7), at(0, 13), at(0, 6)),
+            (at(0, 8), at(0, 14), at(0, 7)),
+            (at(0, 9), at(0, 15), at(0, 8)),
+            (at(1, 2), at(1, 2), at(1, 2)),
+            (at(2, 2), at(2, 4), at(2, 1)),
+        ] {
+            for (encoding, there) in ENCODINGS.into_iter().zip([utf8, utf16, utf32]) {
+                assert_eq!(to_server(&document, utf16, encoding), Some(there), "{utf16:?} {encoding:?}");
+                assert_eq!(from_server(&document, there, encoding), utf16, "{there:?} {encoding:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn clients_positions_outside_are_refused_and_servers_are_clamped() {
+        let document = Document::new("é😀\r\nab\n");
+        for encoding in ENCODINGS {
+            for outside in [at(0, 2), at(0, 4), at(1, 3), at(2, 1), at(3, 0)] {
+                assert_eq!(to_server(&document, outside, encoding), None, "{outside:?} {encoding:?}");
+            }
+            assert_eq!(from_server(&document, at(1, 99), encoding), at(1, 2));
+            assert_eq!(from_server(&document, at(0, u32::MAX), encoding), at(0, 3));
+            assert_eq!(from_server(&document, at(7, 0), encoding), at(2, 0));
+            assert_eq!(from_server(&document, at(u32::MAX, u32::MAX), encoding), at(2, 0));
+        }
+        assert_eq!(from_server(&document, at(0, 1), PositionEncoding::Utf8), at(0, 0));
+        assert_eq!(from_server(&document, at(0, 5), PositionEncoding::Utf8), at(0, 1));
+        assert_eq!(from_server(&document, at(0, 2), PositionEncoding::Utf16), at(0, 1));
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let chars = prop_oneof![
+            4 => any::<char>(),
+            2 => prop::sample::select(vec!['\n', '\r', '\t', 'a', '\u{301}', '😀', '\u{2028}']),
+        ];
+        prop::collection::vec(chars, 0..60).prop_map(|chars| chars.into_iter().collect())
+    }
+
+    proptest! {
+        #[test]
+        fn there_and_back_is_the_same(text in text(), pad in 0usize..3, line in 0u32..8, character in 0u32..80) {
+            let document = Document::new(format!("{}{text}", "é".repeat(pad * 600)));
+            let position = at(line, character);
+            for encoding in ENCODINGS {
+                let there = to_server(&document, position, encoding);
+                prop_assert_eq!(there.is_some(), document.check(position).is_some());
+                if let Some(there) = there {
+                    prop_assert_eq!(from_server(&document, there, encoding), position);
+                }
+            }
+        }
+
+        #[test]
+        fn every_boundary_goes_there_and_back(text in text()) {
+            let document = Document::new(text.as_str());
+            for line in 0..document.line_count() as u32 {
+                let mut position = at(line, 0);
+                for char in document.line(line).unwrap().chars().map(Some).chain([None]) {
+                    for encoding in ENCODINGS {
+                        let there = to_server(&document, position, encoding);
+                        prop_assert!(there.is_some(), "{position:?}");
+                        prop_assert_eq!(from_server(&document, there.unwrap(), encoding), position);
+                    }
+                    position.character += char.map_or(0, char::len_utf16) as u32;
+                }
+            }
+        }
+
+        #[test]
+        fn what_a_server_says_ends_up_inside(text in text(), line in any::<u32>(), character in any::<u32>(), small in 0u32..70) {
+            let document = Document::new(text.as_str());
+            for encoding in ENCODINGS {
+                for position in [at(line, character), at(line % 5, small), at(line % 5, character)] {
+                    let here = from_server(&document, position, encoding);
+                    prop_assert_eq!(document.check(here), Some(()));
+                    prop_assert_eq!(from_server(&document, here, PositionEncoding::Utf16), here);
+                }
+            }
+        }
+
+        #[test]
+        fn order_is_kept(text in text(), one in (0u32..6, 0u32..60), two in (0u32..6, 0u32..60)) {
+            let document = Document::new(text.as_str());
+            let (first, second) = (one.min(two), one.max(two));
+            for encoding in ENCODINGS {
+                let convert = |(line, character)| from_server(&document, at(line, character), encoding);
+                prop_assert!(convert(first) <= convert(second));
+            }
+        }
+    }
+}
