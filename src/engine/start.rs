@@ -14,14 +14,14 @@ use crate::supervisor::{Configure, ConfigureError, Configured, DrainAll, Supervi
 use crate::workspace::WorkspaceHealth;
 use crate::workspace_setup::Shared;
 use codeyard_config::Config;
-use codeyard_state::store::RootsEpochs;
+use codeyard_state::{RootsEpochs, StoreHandle};
 
 /// What an engine is made from.
 pub struct EngineParts {
     /// What all workspaces share.
     pub shared: Shared,
-    /// Floors of `rootsEpoch`.
-    pub epochs: Arc<RootsEpochs>,
+    /// The store of the state directory.
+    pub store: StoreHandle,
     /// The state directory.
     pub state: PathBuf,
     /// Where language servers may write.
@@ -78,7 +78,8 @@ impl Engine {
             shared: parts.shared,
             directory: directory.clone(),
             arbiters,
-            epochs: parts.epochs,
+            epochs: RootsEpochs::new(parts.store.clone()),
+            store: parts.store,
             state: parts.state,
             cache: parts.cache,
             chosen: parts.chosen,

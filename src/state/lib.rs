@@ -1,5 +1,27 @@
-//! The state directory: where it is, who may serve from it, and what outlives a restart.
+//! The state that outlives a process: the state directory, its database and what codeyard keeps in it.
+//!
+//! [`StateDir`] locates the directory and opens its [`StateStore`]. Tokens, permissions, epochs and the warm set keep their records
+//! in that store. The code index and the installed language servers lie in the same directory and belong to other crates.
+//! Invariants: only the owner can read the directory and its files; two serving processes never share one directory.
 
-pub mod auth;
+mod cached_records;
 pub mod limits;
-pub mod store;
+mod permission_store;
+mod roots_epochs;
+mod serve_lock;
+mod sqlite;
+mod state_dir;
+mod state_store;
+mod token;
+mod token_store;
+mod warmset;
+
+pub use permission_store::{Grant, PermissionStore};
+pub use roots_epochs::RootsEpochs;
+pub use serve_lock::{LockHolder, ServeLock, ServeLockError};
+pub use sqlite::{STATE_FILE, SqliteStore};
+pub use state_dir::{INDEX_FOLDER, StateDir, StateDirError};
+pub use state_store::{ChangeStamp, Namespace, Record, Snapshot, StateError, StateStore, StoreHandle, Write};
+pub use token::Token;
+pub use token_store::{TokenAudience, TokenError, TokenStore};
+pub use warmset::Warmset;

@@ -1,16 +1,24 @@
-//! The limits of this crate: sizes, counts and times that bound what callers, language servers and files can cost.
+//! The limits of this crate: sizes, counts and times that bound what callers, files and other processes can cost.
 
-/// Bearer tokens in one token file.
+use std::time::Duration;
+
+/// Bearer tokens of one audience.
 pub const MAX_TOKENS: usize = 1_024;
 
-/// Size of a token file, in bytes.
-pub const MAX_TOKEN_FILE_BYTES: u64 = 1024 * 1024;
-
-/// A changed token file is noticed within this time, in milliseconds.
+/// A running server notices a removed token within this time, in milliseconds.
 pub const TOKEN_RELOAD_MS: u64 = 1_000;
 
-/// Remembered permissions in one state directory; the oldest is forgotten first.
+/// Permissions in one state directory. The oldest is dropped first.
 pub const MAX_PERMISSIONS: usize = 1_024;
 
-/// Size of the file of remembered permissions, in bytes.
-pub const MAX_PERMISSION_FILE_BYTES: u64 = 1024 * 1024;
+/// Size of a file of an earlier version that is imported, in bytes.
+pub(crate) const MAX_IMPORTED_FILE_BYTES: u64 = 1024 * 1024;
+
+/// Names that are tried when a file is moved beside itself.
+pub(crate) const MAX_BACKUP_NAMES: u32 = 1_000;
+
+/// A writer waits this long for another process that writes the state database.
+pub(crate) const WRITE_WAIT: Duration = Duration::from_secs(5);
+
+/// A reader waits this long. It never waits for a writer, only for the recovery of the database after a crash.
+pub(crate) const READ_WAIT: Duration = Duration::from_millis(500);

@@ -15,8 +15,8 @@ fn over_tcp_only_operators_tokens_count_and_only_there() {
     let serving = place.serve(&["--config", &place.configure(rest)]);
     let log = serving.log();
     let after = |mark: &str| log.lines().find_map(|line| line.strip_prefix(mark)).unwrap_or_else(|| panic!("{log}"));
-    let first = after("operators' token ").split(' ').next().unwrap().to_owned();
-    let way = Way::Tcp(after("operators at http://").split('/').next().unwrap().to_owned());
+    let first = after("admin token ").split(' ').next().unwrap().to_owned();
+    let way = Way::Tcp(after("admin API at http://").split('/').next().unwrap().to_owned());
     let added = place.run(&["token", "add", "--admin", "ops"]).code(0).stdout.trim().to_owned();
     assert_eq!(place.run(&["token", "list", "--admin"]).code(0).stdout, "local\nops\n");
     let with = |token: &str| format!("Authorization: Bearer {token}");
@@ -47,7 +47,7 @@ fn who_has_no_token_and_says_nothing_does_not_keep_operators_out() {
     let rest = "[admin]\nlisten = \"127.0.0.1:0\"\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n";
     let serving = place.serve(&["--config", &place.configure(rest)]);
     let log = serving.log();
-    let address = log.lines().find_map(|line| line.strip_prefix("operators at http://")).unwrap();
+    let address = log.lines().find_map(|line| line.strip_prefix("admin API at http://")).unwrap();
     let address = address.split('/').next().unwrap().to_owned();
     // Twice as many as there are places: with the patience that callers of /mcp get, the request would outlast its reader.
     let silent: Vec<_> = (0..128).map(|_| std::net::TcpStream::connect(&address).unwrap()).collect();
@@ -63,7 +63,8 @@ fn the_local_socket_is_there_for_its_user_and_needs_no_token() {
     let socket = place.path("state/run/admin.sock");
     assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(!place.path("state/run/status.sock").exists());
-    assert!(!place.path("state/admin-tokens").exists(), "no token where nobody needs one");
+    let admin_tokens = place.run(&["token", "list", "--admin", "--json"]).code(0).json();
+    assert_eq!(admin_tokens, serde_json::json!([]), "no token where nobody needs one");
     let way = Way::local(&place);
     let service = way.get("/admin/v1/service").is(200).json();
     assert_eq!(service["pid"], serving.pid());

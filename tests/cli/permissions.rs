@@ -90,7 +90,7 @@ fn always_is_remembered_listed_and_revoked() {
     assert!(place.run(&["permissions", "list"]).code(0).stdout.contains("no permissions are remembered"));
     assert!(declares(&attached.answered("always"), "repo"));
     assert!(declares(&attached.symbols(), "repo"), "not asked again");
-    let file = std::fs::metadata(place.path("state/permissions")).unwrap();
+    let file = std::fs::metadata(place.path("state/state.db")).unwrap();
     assert_eq!(file.permissions().mode() & 0o777, 0o600);
     let listed = place.run(&["permissions", "list", "--json"]).code(0).json();
     let entry = &listed[0];
@@ -122,20 +122,29 @@ fn always_is_remembered_listed_and_revoked() {
 }
 
 #[test]
-fn a_damaged_memory_is_said_and_put_aside_when_it_is_written_anew() {
+fn a_damaged_state_database_stops_every_command_until_it_is_moved_away() {
     let place = Place::new();
     let config = place.configure(ASK);
     place.run(&["permissions", "list"]).code(0);
-    let file = place.path("state/permissions");
-    std::fs::write(&file, "{\"grants\": [{\"principal\": \"local\", \"workspace\": \"repo\"}").unwrap();
-    place.run(&["permissions", "list"]).code(1).says(&["state/permissions", "take it away"]);
+    let file = place.path("state/state.db");
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, "{\"grants\": [").unwrap();
+    for words in [&["permissions", "list"][..], &["token", "list"], &["serve", "--config", &config]] {
+        place.run(words).code(1).says(&["state/state.db is damaged", "codeyard token add NAME"]);
+    }
+    assert_eq!(std::fs::read(&file).unwrap(), b"{\"grants\": [", "it is kept as it is");
+    std::fs::write(&file, whole).unwrap();
+    place.run(&["permissions", "list"]).code(0);
+
+    // Files of the version before the database.
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(place.path("state/permissions"), "{\"grants\": [{\"principal\": \"local\"}").unwrap();
     let serving = place.serve(&["--config", &config]);
-    serving.wait_for("the file of remembered permissions can't be read");
+    serving.wait_for("a damaged file of an earlier version is not imported");
     let mut agent = Agent::start(&place, &config, &[]);
     assert!(declares(&agent.answered("always"), "repo"), "nothing in it holds");
     assert_eq!(place.run(&["permissions", "list", "--json"]).code(0).json().as_array().unwrap().len(), 1);
-    assert!(place.path("state/permissions.damaged-1").exists());
-    serving.wait_for("put aside");
+    assert!(place.path("state/permissions.damaged").exists());
     drop(agent);
     assert_eq!(serving.stop(Signal::TERM), 0);
 }

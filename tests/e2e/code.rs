@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use codeyard_state::{StateDir, Warmset};
 use serde_json::{Value, json};
 
 use crate::e2e::Yard;
@@ -53,8 +54,13 @@ fn an_index_is_built_by_the_first_question_and_read_at_the_next_start() {
         asked(&mut client, "locate_symbol", &json!({"name": "moor_at_quay"}), |told| told["total_candidates"] == 1);
         let health = asked(&mut client, "health_check", &json!({}), |told| told["status"] == "ready");
         assert_eq!(health["prewarm_status"], "skipped");
-        let file = yard.state.path().join("warmset");
-        assert!(until(PATIENCE_MS, || file.exists()));
+        let store = StateDir::open(yard.state.path()).expect("a state directory").store().expect("a store");
+        let is_stored = || {
+            let stored = Warmset::open(store.clone());
+            stored.configure(true, 1);
+            stored.contains(std::slice::from_ref(&root))
+        };
+        assert!(until(PATIENCE_MS, is_stored));
         client.end();
         let kept = (yard.state.clone(), yard.token.clone());
         yard.stop();

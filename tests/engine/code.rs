@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_gateway::service::{Reply, ToolCall};
-use codeyard_state::store::{INDEX, StateDir};
+use codeyard_gateway::service::{ToolReply, ToolCall};
+use codeyard_state::{INDEX_FOLDER, StateDir, Warmset};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -82,7 +82,7 @@ fn site() -> Site {
 }
 
 fn indexes(yard: &Yard) -> PathBuf {
-    StateDir::open(&yard.site().base().join("state")).unwrap().path().join(INDEX)
+    StateDir::open(&yard.site().base().join("state")).unwrap().path().join(INDEX_FOLDER)
 }
 
 /// Keeps every job of the first workspace's index waiting until it is dropped.
@@ -363,7 +363,7 @@ fn a_drain_ends_the_job_and_nothing_is_written_after_it() {
         let folder = indexes(&yard);
         let yard = yard.reopen().await;
         let told = asked.await.unwrap();
-        assert!(matches!(told.reply, Reply::Result(_) | Reply::Refusal { .. }), "answered before the end: {told:?}");
+        assert!(matches!(told.reply, ToolReply::Result(_) | ToolReply::Refusal { .. }), "answered before the end: {told:?}");
         assert!(folder.is_dir());
         let status = ask(&yard, "index_status", json!({})).await;
         let last = &status["recent_jobs"][0];
@@ -385,8 +385,13 @@ fn workspaces_used_last_are_read_at_the_start_unless_nobody_wants_it() {
         let is_member = |health: &Value| health["workspace_warmset"]["members"] == json!([root]);
         let health = until(&yard, "health_check", json!({}), is_member).await;
         assert_eq!(health["prewarm_status"], "skipped", "it was new: {health}");
-        let file = yard.site().base().join("state/warmset");
-        while !file.exists() {
+        let state = StateDir::open(&yard.site().base().join("state")).unwrap();
+        let is_stored = || {
+            let stored = Warmset::open(state.store().unwrap());
+            stored.configure(true, 1);
+            stored.contains(std::slice::from_ref(&root))
+        };
+        while !is_stored() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let mut yard = yard.reopen().await;
@@ -489,7 +494,7 @@ fn a_question_that_finds_no_place_to_work_is_late_and_one_too_many_is_refused() 
         let places = handle.indexes.places.clone();
         let all = places.acquire_many(u32::try_from(places.available_permits()).unwrap()).await.unwrap();
         let late = start(&yard, "w0", "search_code", text("alpha")).await;
-        assert!(matches!(late.reply, Reply::Refusal { .. }), "{late:?}");
+        assert!(matches!(late.reply, ToolReply::Refusal { .. }), "{late:?}");
         assert_eq!(late.ok()["error"]["code"], "timeout");
         let waiting = tokio::spawn(start(&yard, "w0", "search_code", text("alpha")));
         drop(all);
@@ -498,7 +503,7 @@ fn a_question_that_finds_no_place_to_work_is_late_and_one_too_many_is_refused() 
         let all = calls.acquire_many(u32::try_from(calls.available_permits()).unwrap()).await.unwrap();
         let refused = start(&yard, "w0", "search_code", text("alpha")).await;
         assert!(
-            matches!(refused.reply, Reply::Refusal { overloaded: true, retry_after_ms: Some(_), .. }),
+            matches!(refused.reply, ToolReply::Refusal { overloaded: true, retry_after_ms: Some(_), .. }),
             "{refused:?}"
         );
         drop(all);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codeyard_gateway::service::{ToolCall, progress_channel};
-use codeyard_state::store::{INDEX, StateDir};
+use codeyard_state::{INDEX_FOLDER, StateDir};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -351,7 +351,7 @@ fn what_another_ref_holds_is_beyond_language_servers() {
 
 /// Keeps every job of the index waiting until it is dropped.
 fn hold_writers(yard: &Yard) -> Vec<File> {
-    let indexes = StateDir::open(&yard.site().base().join("state")).unwrap().path().join(INDEX);
+    let indexes = StateDir::open(&yard.site().base().join("state")).unwrap().path().join(INDEX_FOLDER);
     let hold = |folder: std::fs::DirEntry| {
         let lock = File::options().write(true).create(true).truncate(false).open(folder.path().join("writer.lock"));
         let lock = lock.unwrap();

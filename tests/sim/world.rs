@@ -79,7 +79,7 @@ impl World {
         let stage = Arc::new(Mutex::new(stage));
         let (fleet, trap) = (Fleet::new(stage.clone()), Arc::new(Trap::default()));
         let state = StateDir::open(&folder.join("state")).unwrap();
-        let watcher = Watcher::unattended(state.path()).unwrap();
+        let watcher = Watcher::without_thread(state.path()).unwrap();
         let shared = EngineShared {
             programs: Programs::new(fleet.clone()),
             launcher: fleet.clone(),

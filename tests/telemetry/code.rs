@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_state::store::{INDEX, StateDir};
+use codeyard_state::{INDEX_FOLDER, StateDir};
 use codeyard_telemetry::settings::Settings;
 use codeyard_telemetry::{LineFormat, LogQueue, names};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ async fn settled(yard: &Yard) {
 /// Keeps every job of the index waiting until it is dropped.
 fn hold_writers(yard: &Yard) -> Vec<std::fs::File> {
     let state = StateDir::open(&yard.site().base().join("state")).unwrap();
-    let folders = std::fs::read_dir(state.path().join(INDEX)).unwrap();
+    let folders = std::fs::read_dir(state.path().join(INDEX_FOLDER)).unwrap();
     let hold = |folder: std::io::Result<std::fs::DirEntry>| {
         let path = folder.unwrap().path().join("writer.lock");
         let lock = std::fs::File::options().write(true).create(true).truncate(false).open(path).unwrap();

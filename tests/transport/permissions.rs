@@ -7,7 +7,7 @@ use std::time::Duration;
 use codeyard_config::PermissionRule;
 use codeyard_gateway::limits::{MAX_QUESTIONS, PERMISSION_WAIT_MS};
 use codeyard_gateway::permission::Permissions;
-use codeyard_state::auth::PermissionStore;
+use codeyard_state::{PermissionStore, StateDir};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
@@ -150,11 +150,11 @@ async fn the_question_rides_on_the_calls_stream_and_every_answer_counts() {
 #[tokio::test]
 async fn always_is_remembered_over_restarts_until_it_is_revoked() {
     let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("permissions");
+    let store = || PermissionStore::new(StateDir::open(dir.path()).unwrap().store().unwrap());
     let started = async || {
         let server = server().await;
         ask_first(&server.fake);
-        *server.fake.permissions.lock() = Permissions::remembered_in(Arc::new(PermissionStore::open(&file)));
+        *server.fake.permissions.lock() = Permissions::remembered_in(Arc::new(store()));
         server
     };
     let server = started().await;
@@ -179,7 +179,7 @@ async fn always_is_remembered_over_restarts_until_it_is_revoked() {
     *again.fake.rule.lock() = PermissionRule::Deny;
     assert_eq!(again.send(&again.guarded(5, &session)).await.reason(), "permission_denied", "the configuration wins");
     ask_first(&again.fake);
-    assert_eq!(PermissionStore::open(&file).revoke(|grant| grant.principal == "local").unwrap(), 1);
+    assert_eq!(store().revoke(|grant| grant.principal == "local").unwrap(), 1);
     assert_eq!(again.send(&again.guarded(6, &session)).await.reason(), "permission_not_asked");
 }
 
@@ -290,8 +290,8 @@ async fn a_late_answer_is_taken_and_only_always_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     let server = server().await;
     ask_first(&server.fake);
-    let store = Arc::new(PermissionStore::open(&dir.path().join("permissions")));
-    *server.fake.permissions.lock() = Permissions::remembered_in(store.clone()).with_patience(Duration::ZERO);
+    let store = Arc::new(PermissionStore::new(StateDir::open(dir.path()).unwrap().store().unwrap()));
+    *server.fake.permissions.lock() = Permissions::remembered_in(store.clone()).with_wait(Duration::ZERO);
     let session = server.session_with_forms().await;
     for word in ["once", "deny", "always"] {
         let mut stream = Stream::open(&server, &server.guarded(1, &session)).await;
@@ -300,10 +300,10 @@ async fn a_late_answer_is_taken_and_only_always_is_kept() {
         assert_eq!(reason(&stream.next().await), "permission_unanswered");
         server.tell(&session, &accept(&question["id"], word)).await;
         if word != "always" {
-            assert!(store.list().is_empty());
+            assert!(store.list().unwrap().is_empty());
         }
     }
-    until(|| !store.list().is_empty()).await;
+    until(|| !store.list().unwrap().is_empty()).await;
     assert!(is_in(&server.send(&server.guarded(2, &session)).await.json()));
     assert_eq!(server.told(), ["unanswered", "unanswered", "unanswered", "remembered"]);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use codeyard_gateway::service::Service;
 use codeyard_server::transport::http::{self, HttpOptions};
-use codeyard_state::auth::TokenStore;
+use codeyard_state::{StateDir, TokenAudience, TokenStore};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -38,7 +38,8 @@ pub(crate) async fn server() -> Server {
 
 pub(crate) async fn server_with(change: impl FnOnce(&mut HttpOptions)) -> Server {
     let dir = tempfile::tempdir().unwrap();
-    let (tokens, first) = TokenStore::open_or_create(&dir.path().join("tokens.json")).unwrap();
+    let state = StateDir::open(&dir.path().join("state")).unwrap();
+    let (tokens, first) = TokenStore::open_or_create(state.store().unwrap(), TokenAudience::Mcp).unwrap();
     let bob = tokens.add("bob").unwrap().reveal().to_owned();
     let mut options = HttpOptions::new(Some(Arc::new(tokens)));
     change(&mut options);

@@ -10,7 +10,7 @@ use crate::limits::LARGE_SYNC_FILES;
 use codeyard_index::Project;
 use codeyard_index::project::grammars;
 use codeyard_model::code::{
-    ActiveJob, Health, HealthStatus, Indexing, JobMode, Prewarm, ProjectHealth, Schema, Warmset,
+    ActiveJob, HealthReport, HealthStatus, IndexingStatus, JobMode, PrewarmStatus, ProjectHealth, SchemaStatus, WarmsetStatus,
 };
 use codeyard_protocol::names::SERVER_VERSION;
 
@@ -38,12 +38,12 @@ pub struct IndexHealth {
 /// How large the index of a project is, for who counts.
 pub fn size(project: &Project) -> IndexSize {
     let health = project.health(None);
-    let (folder, bytes) = project.on_disk();
+    let (folder, bytes) = project.disk_usage();
     IndexSize { files: health.file_count, symbols: health.symbol_count, folder, bytes }
 }
 
 /// `health_check`, of all projects or of the one at `only`.
-pub fn health(indexed: &Indexed, indexes: &Indexes, only: Option<usize>) -> Option<Health> {
+pub fn health(indexed: &Indexed, indexes: &Indexes, only: Option<usize>) -> Option<HealthReport> {
     let asked: Vec<&Arc<Project>> = match only {
         Some(at) => indexed.projects.get(at).into_iter().collect(),
         None => indexed.projects.iter().collect(),
@@ -52,16 +52,16 @@ pub fn health(indexed: &Indexed, indexes: &Indexes, only: Option<usize>) -> Opti
     let (tantivy_ok, sqlite_ok) =
         checks.fold((true, true), |(symbols, database), (one, other)| (symbols && one, database && other));
     let startups: Vec<_> = asked.iter().map(|project| project.startup()).collect();
-    let first_wrong = startups.iter().find(|check| check.status != Schema::Compatible);
+    let first_wrong = startups.iter().find(|check| check.status != SchemaStatus::Compatible);
     let startup = first_wrong.or(startups.first())?.clone();
     let active_job = asked.iter().find_map(|project| project.active_job());
     let projects: Vec<ProjectHealth> = asked.iter().map(|project| project.health(None)).collect();
     let roots: Vec<_> = indexed.projects.iter().map(|project| project.root().to_owned()).collect();
     let (enabled, capacity) = indexes.warmset.settings();
-    let is_member = indexes.warmset.holds(&roots);
+    let is_member = indexes.warmset.contains(&roots);
     let members = roots.iter().filter(|_| is_member).map(|root| root.to_string_lossy().into_owned()).collect();
     let prewarm = indexed.state.prewarm();
-    Some(Health {
+    Some(HealthReport {
         status: status(&projects, active_job.as_ref(), prewarm, tantivy_ok && sqlite_ok),
         version: SERVER_VERSION,
         uptime_seconds: indexes.uptime_s(),
@@ -70,7 +70,7 @@ pub fn health(indexed: &Indexed, indexes: &Indexes, only: Option<usize>) -> Opti
         grammars: grammars(),
         active_job,
         interrupted: asked.iter().flat_map(|project| project.interrupted()).collect(),
-        warmset: Warmset { enabled, capacity, members },
+        warmset: WarmsetStatus { enabled, capacity, members },
         prewarm,
         startup,
         projects,
@@ -78,17 +78,17 @@ pub fn health(indexed: &Indexed, indexes: &Indexes, only: Option<usize>) -> Opti
 }
 
 /// The first that applies: error, warming, indexing, ready (decisions §5).
-fn status(projects: &[ProjectHealth], job: Option<&ActiveJob>, prewarm: Prewarm, is_well: bool) -> HealthStatus {
+fn status(projects: &[ProjectHealth], job: Option<&ActiveJob>, prewarm: PrewarmStatus, is_well: bool) -> HealthStatus {
     let is_lost = |project: &ProjectHealth| {
-        project.index_status == Indexing::Failed
-            || matches!(project.schema_status, Schema::ReindexRequired | Schema::CorruptManifest)
+        project.index_status == IndexingStatus::Failed
+            || matches!(project.schema_status, SchemaStatus::ReindexRequired | SchemaStatus::CorruptManifest)
     };
     let is_large = |job: &ActiveJob| job.mode == JobMode::Full || job.changed_files >= LARGE_SYNC_FILES;
     if !is_well || projects.iter().any(is_lost) {
         HealthStatus::Error
-    } else if prewarm == Prewarm::Warming {
+    } else if prewarm == PrewarmStatus::Warming {
         HealthStatus::Warming
-    } else if job.is_some_and(is_large) || projects.iter().any(|project| project.index_status != Indexing::Ready) {
+    } else if job.is_some_and(is_large) || projects.iter().any(|project| project.index_status != IndexingStatus::Ready) {
         HealthStatus::Indexing
     } else {
         HealthStatus::Ready
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use codeyard_model::code::{Freshness, JobStatus};
 
-    fn project(index_status: Indexing, schema_status: Schema) -> ProjectHealth {
+    fn project(index_status: IndexingStatus, schema_status: SchemaStatus) -> ProjectHealth {
         ProjectHealth {
             project_id: String::new(),
             repo_root: String::new(),
@@ -150,20 +150,20 @@ mod tests {
 
     #[test]
     fn the_status_is_the_worst_that_applies() {
-        use HealthStatus::{Error, Indexing as Busy, Ready, Warming};
-        let ready = || vec![project(Indexing::Ready, Schema::Compatible)];
+        use HealthStatus::{Error, IndexingStatus as Busy, Ready, Warming};
+        let ready = || vec![project(IndexingStatus::Ready, SchemaStatus::Compatible)];
         let (full, small) = (job(JobMode::Full, 0), job(JobMode::Incremental, 3));
         let large = job(JobMode::Incremental, LARGE_SYNC_FILES);
         for (projects, job, prewarm, is_well, expected) in [
-            (ready(), None, Prewarm::Complete, true, Ready),
-            (ready(), Some(&small), Prewarm::Skipped, true, Ready),
-            (ready(), Some(&large), Prewarm::Skipped, true, Busy),
-            (ready(), Some(&full), Prewarm::Pending, true, Busy),
-            (ready(), Some(&full), Prewarm::Warming, true, Warming),
-            (ready(), Some(&full), Prewarm::Warming, false, Error),
-            (vec![project(Indexing::NotIndexed, Schema::NotIndexed)], None, Prewarm::Skipped, true, Busy),
-            (vec![project(Indexing::Failed, Schema::Compatible)], None, Prewarm::Warming, true, Error),
-            (vec![project(Indexing::Ready, Schema::CorruptManifest)], None, Prewarm::Complete, true, Error),
+            (ready(), None, PrewarmStatus::Complete, true, Ready),
+            (ready(), Some(&small), PrewarmStatus::Skipped, true, Ready),
+            (ready(), Some(&large), PrewarmStatus::Skipped, true, Busy),
+            (ready(), Some(&full), PrewarmStatus::Pending, true, Busy),
+            (ready(), Some(&full), PrewarmStatus::Warming, true, Warming),
+            (ready(), Some(&full), PrewarmStatus::Warming, false, Error),
+            (vec![project(IndexingStatus::NotIndexed, SchemaStatus::NotIndexed)], None, PrewarmStatus::Skipped, true, Busy),
+            (vec![project(IndexingStatus::Failed, SchemaStatus::Compatible)], None, PrewarmStatus::Warming, true, Error),
+            (vec![project(IndexingStatus::Ready, SchemaStatus::CorruptManifest)], None, PrewarmStatus::Complete, true, Error),
         ] {
             assert_eq!(status(&projects, job, prewarm, is_well), expected);
         }

@@ -8,7 +8,7 @@ use crate::census::IndexSize;
 use codeyard_base::{blocking, priority};
 use codeyard_index::JobError;
 use codeyard_index::project::JobTicket;
-use codeyard_model::code::Schema;
+use codeyard_model::code::SchemaStatus;
 
 /// How a job ended.
 struct Ended {
@@ -114,7 +114,7 @@ impl Indexer {
         let is_live = reference.as_deref().is_none_or(|reference| reference == "live");
         let prepared = blocking::spawn(move || {
             // An index that can't be read is made anew only when somebody asks for it.
-            let is_lost = matches!(project.schema().0, Schema::ReindexRequired | Schema::CorruptManifest);
+            let is_lost = matches!(project.schema().0, SchemaStatus::ReindexRequired | SchemaStatus::CorruptManifest);
             (is_forced || !is_lost).then(|| project.prepare(reference.as_deref(), is_forced))
         });
         let prepared = prepared.into_actor(self).map(move |prepared, indexer, ctx| match prepared {
@@ -219,7 +219,7 @@ impl Indexer {
                     outcome = Prewarm::Failed;
                 }
             }
-            if indexes.warmset.used(&roots) {
+            if indexes.warmset.record_use(&roots) {
                 indexes.write_warmset();
             }
             outcome

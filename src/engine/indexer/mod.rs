@@ -26,8 +26,8 @@ use crate::limits;
 use crate::workspace_setup::IndexPolicy;
 use codeyard_base::clock::Instant;
 use codeyard_index::Project;
-use codeyard_model::code::{ActiveJob, JobMode, JobStatus, Prewarm};
-use codeyard_state::store::{INDEX, Warmset};
+use codeyard_model::code::{ActiveJob, JobMode, JobStatus, PrewarmStatus};
+use codeyard_state::{INDEX_FOLDER, StoreHandle, Warmset};
 use codeyard_telemetry::Metrics;
 
 /// What the indexes of all workspaces of a process share.
@@ -53,10 +53,10 @@ impl Drop for Waits<'_> {
 
 impl Indexes {
     /// Those in the state directory at `state`.
-    pub fn in_state(state: &Path) -> Self {
+    pub fn in_state(state: &Path, store: StoreHandle) -> Self {
         Self {
-            folder: state.join(INDEX),
-            warmset: Warmset::open(state),
+            folder: state.join(INDEX_FOLDER),
+            warmset: Warmset::open(store),
             places: Arc::new(Semaphore::new(limits::MAX_CODE_QUESTIONS)),
             waiting: AtomicUsize::new(0),
             began: Instant::now(),
@@ -81,7 +81,7 @@ impl Indexes {
 
     /// Writes down which workspaces used theirs last. Blocks.
     pub fn write_warmset(&self) {
-        if let Err(error) = self.warmset.write() {
+        if let Err(error) = self.warmset.save() {
             tracing::warn!(%error, "which workspaces used their code index last can't be written down");
         }
     }
@@ -129,7 +129,7 @@ pub struct IndexState {
     /// Whether the working tree of each root was ever indexed.
     indexed: Box<[AtomicBool]>,
     is_watched: AtomicBool,
-    prewarm: Mutex<Prewarm>,
+    prewarm: Mutex<PrewarmStatus>,
     jobs: watch::Sender<u64>,
 }
 
@@ -140,7 +140,7 @@ impl IndexState {
     }
 
     /// How reading it into memory went.
-    pub fn prewarm(&self) -> Prewarm {
+    pub fn prewarm(&self) -> PrewarmStatus {
         *self.prewarm.lock()
     }
 
@@ -255,7 +255,7 @@ impl Indexer {
         told: Told,
         is_wanted_warm: bool,
     ) -> Indexed {
-        let prewarm = if is_wanted_warm { Prewarm::Pending } else { Prewarm::Skipped };
+        let prewarm = if is_wanted_warm { PrewarmStatus::Pending } else { PrewarmStatus::Skipped };
         let state = Arc::new(IndexState {
             indexed: opened.indexed.into_iter().map(AtomicBool::new).collect(),
             is_watched: AtomicBool::new(false),
@@ -377,7 +377,7 @@ impl Handler<RetuneIndex> for Indexer {
 
     fn handle(&mut self, message: RetuneIndex, _: &mut Self::Context) {
         self.policy = message.0;
-        self.units.iter().for_each(|unit| unit.project.retune(self.policy.settings.clone()));
+        self.units.iter().for_each(|unit| unit.project.set_settings(self.policy.settings.clone()));
     }
 }
 

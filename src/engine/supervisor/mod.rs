@@ -31,7 +31,7 @@ use codeyard_config::limits;
 use codeyard_config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig};
 use codeyard_files::gate::Gate;
 use codeyard_lsp::registry::Registry;
-use codeyard_state::store::RootsEpochs;
+use codeyard_state::{RootsEpochs, StoreHandle};
 
 /// How often memory is compared with the budget.
 const MEMORY_INTERVAL: Duration = Duration::from_secs(10);
@@ -50,7 +50,9 @@ pub struct SupervisorParts {
     /// Threads for workspaces.
     pub arbiters: Vec<ArbiterHandle>,
     /// Floors of `rootsEpoch`.
-    pub epochs: Arc<RootsEpochs>,
+    pub epochs: RootsEpochs,
+    /// The store of the state directory.
+    pub store: StoreHandle,
     /// The state directory.
     pub state: PathBuf,
     /// Where language servers may write.
@@ -131,7 +133,7 @@ impl Supervisor {
     /// A supervisor without workspaces; send it [`Configure`].
     pub fn new(parts: SupervisorParts) -> Self {
         Self {
-            indexes: Arc::new(Indexes::in_state(&parts.state)),
+            indexes: Arc::new(Indexes::in_state(&parts.state, parts.store.clone())),
             parts,
             config: Config::default(),
             servers: None,
@@ -261,7 +263,7 @@ impl Supervisor {
         if warms {
             drop(actor.try_send(Warm));
         }
-        if self.indexes.warmset.holds(gate.root_set().roots()) {
+        if self.indexes.warmset.contains(gate.root_set().roots()) {
             drop(actor.try_send(WarmIndex));
         }
         let handle = WorkspaceHandle {

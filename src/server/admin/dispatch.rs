@@ -22,7 +22,7 @@ use crate::limits::{ADMIN_REQUEST_TIMEOUT_MS, HTTP_BODY_TIMEOUT_MS};
 use crate::transport::http::refusal::Refusal;
 use crate::transport::http::{AllowedHosts, AllowedOrigins, body, media};
 use codeyard_model::limits::MAX_REQUEST_BYTES;
-use codeyard_state::auth::TokenStore;
+use codeyard_state::TokenStore;
 
 /// Who may come in.
 #[derive(Clone)]

@@ -35,7 +35,7 @@ use codeyard_protocol::limits::{MAX_TRACEPARENT_BYTES, MAX_TRACESTATE_BYTES};
 use codeyard_protocol::message::{self, Message, Notification, Request as RpcRequest};
 use codeyard_protocol::names::{Method, Notice, REVISION};
 use codeyard_protocol::{cancelled, write};
-use codeyard_state::auth::TokenStore;
+use codeyard_state::TokenStore;
 
 /// The header that names the session.
 pub const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");

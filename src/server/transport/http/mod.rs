@@ -37,7 +37,7 @@ use crate::limits::{
 };
 use codeyard_gateway::service::Service;
 use codeyard_model::limits::Limits;
-use codeyard_state::auth::TokenStore;
+use codeyard_state::TokenStore;
 
 /// Why the server can't serve.
 #[derive(Debug, thiserror::Error)]

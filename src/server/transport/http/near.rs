@@ -75,8 +75,8 @@ mod tests {
     use super::*;
     use crate::transport::http::{HttpOptions, door};
     use codeyard_base::ids::WorkspaceName;
-    use codeyard_gateway::service::{Endpoint, Reply, Service, ToolCall};
-    use codeyard_state::auth::TokenStore;
+    use codeyard_gateway::service::{Endpoint, ToolReply, Service, ToolCall};
+    use codeyard_state::{StateDir, TokenAudience, TokenStore};
 
     /// Notes what is looked up.
     #[derive(Default)]
@@ -96,7 +96,7 @@ mod tests {
             Arc::from(RawValue::NULL.to_owned())
         }
 
-        fn call(&self, _: ToolCall) -> BoxFuture<'static, Reply> {
+        fn call(&self, _: ToolCall) -> BoxFuture<'static, ToolReply> {
             Box::pin(std::future::pending())
         }
 
@@ -131,7 +131,11 @@ mod tests {
     #[tokio::test]
     async fn nothing_is_looked_up_for_who_has_no_token() {
         let dir = tempfile::tempdir().unwrap();
-        let (store, made) = TokenStore::open_or_create(&dir.path().join("tokens.json")).unwrap();
+        let (store, made) = TokenStore::open_or_create(
+            StateDir::open(dir.path()).unwrap().store().unwrap(),
+            TokenAudience::Mcp,
+        )
+        .unwrap();
         let (store, token) = (Arc::new(store), made.unwrap());
         let head = |field: &str| format!("POST /mcp/linux HTTP/1.1\r\nHost: localhost\r\n{field}\r\n\r\n{{}}");
         let right = format!("authorization:  Bearer {}", token.reveal());

@@ -1,7 +1,7 @@
-//! A bearer token: 256 random bits in a text form that tells where it belongs.
+//! A bearer token: 256 random bits as text with a prefix that identifies codeyard.
 //!
-//! Not a session and not a name. Invariants: made from the operating system's randomness; `Debug` shows nothing of it;
-//! hashes are compared in constant time.
+//! A token is neither a session nor a name. Invariants: its bits come from the operating system's randomness; `Debug` shows nothing
+//! of it; hashes are compared in constant time.
 
 use std::fmt;
 
@@ -12,35 +12,35 @@ use subtle::ConstantTimeEq;
 use codeyard_base::base64url;
 use codeyard_base::digest::{hex, sha256};
 
-/// What every token begins with, so that a leaked one is recognised.
-pub const PREFIX: &str = "cyd_";
+/// The prefix of every token, by which secret scanners recognise a leaked one.
+const PREFIX: &str = "cyd_";
 
-/// The text of a token. Shown once, to who made it.
+/// The text of a token. It is shown once, when it is made.
 #[derive(Clone)]
 pub struct Token(String);
 
 /// The SHA-256 of a token's text.
 #[derive(Clone, Copy)]
-pub struct TokenHash([u8; 32]);
+pub(crate) struct TokenHash([u8; 32]);
 
 impl Token {
     /// A new token.
     ///
     /// # Errors
-    /// If the operating system gives no randomness.
+    /// If the operating system provides no randomness.
     pub fn generate() -> Result<Self, std::io::Error> {
         let mut bits = [0_u8; 32];
         SysRng.try_fill_bytes(&mut bits).map_err(std::io::Error::other)?;
         Ok(Self(format!("{PREFIX}{}", base64url::encode(bits))))
     }
 
-    /// The text itself, to be shown once or sent.
+    /// The text, to be shown once or sent.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// What is kept of it.
-    pub fn hash(&self) -> TokenHash {
+    /// The hash, which is all that is stored.
+    pub(crate) fn hash(&self) -> TokenHash {
         TokenHash::of(&self.0)
     }
 }
@@ -53,12 +53,12 @@ impl fmt::Debug for Token {
 
 impl TokenHash {
     /// The hash of a token's text.
-    pub fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         Self(sha256(text))
     }
 
     /// Reads 64 hexadecimal characters.
-    pub fn from_hex(text: &str) -> Option<Self> {
+    pub(crate) fn from_hex(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
         let mut bytes = [0_u8; 32];
         if digits.len() != 64 {
@@ -73,12 +73,12 @@ impl TokenHash {
     }
 
     /// 64 hexadecimal characters.
-    pub fn to_hex(self) -> String {
+    pub(crate) fn to_hex(self) -> String {
         hex(&self.0)
     }
 
-    /// Whether the two are the same, in time that doesn't depend on where they differ.
-    pub fn matches(&self, other: &Self) -> bool {
+    /// Whether the two are equal, in a time that doesn't depend on where they differ.
+    pub(crate) fn matches(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 }
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_differ_hold_256_bits_and_stay_hidden() {
+    fn tokens_differ_have_256_bits_and_debug_redacts_them() {
         let (one, two) = (Token::generate().unwrap(), Token::generate().unwrap());
         assert_ne!(one.reveal(), two.reveal());
         let bits = base64url::decode(one.reveal().strip_prefix(PREFIX).unwrap()).unwrap();
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_survive_their_text_form() {
+    fn a_hash_equals_itself_after_hex() {
         let hash = TokenHash::of("x");
         assert!(TokenHash::from_hex(&hash.to_hex()).unwrap().matches(&hash));
         assert!(!TokenHash::of("y").matches(&hash));

@@ -1,48 +1,45 @@
-//! The lock that makes a state directory belong to one serving process (decisions §1).
+//! The lock that gives a state directory to one serving process.
 //!
-//! The kernel's `flock`: it is gone with the process, however that ends. The file's text, the holder's process id, is
-//! only for telling people. Invariant: the descriptor isn't inherited by children.
+//! It is the kernel's `flock`: it ends with the process, however that ends. The file's text, the holder's process id, only serves
+//! error messages. Invariant: children don't inherit the descriptor.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::FlockOperation;
-use rustix::io::Errno;
-
-/// Held by the serving process; dropping it frees the state directory.
+/// Held by the serving process. Dropping it releases the state directory.
 #[derive(Debug)]
 pub struct ServeLock {
     _file: File,
 }
 
-/// Who holds the lock.
+/// The process that holds the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LockedBy {
-    /// Its process id; `None` in the moment before it has written it.
+pub struct LockHolder {
+    /// Its process id; `None` until it has written it.
     pub pid: Option<u32>,
 }
 
-/// Why the lock wasn't taken.
+/// Why the lock can't be taken.
 #[derive(Debug, thiserror::Error)]
-pub enum LockError {
+pub enum ServeLockError {
     /// Another process serves from this state directory.
     #[error("another process serves from this state directory{}", pid_text(.0))]
-    Held(LockedBy),
-    /// The lock's file can't be used.
-    #[error("the lock of the state directory can't be used")]
+    Held(LockHolder),
+    /// The lock file can't be opened or written.
+    #[error("the lock file of the state directory can't be used")]
     Io(#[from] io::Error),
 }
 
 impl ServeLock {
-    pub(super) fn take(path: &Path) -> Result<Self, LockError> {
+    pub(crate) fn take(path: &Path) -> Result<Self, ServeLockError> {
         let mut options = OpenOptions::new();
         let mut file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        match file.try_lock() {
             Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => return Err(LockError::Held(LockedBy { pid: read_pid(&mut file) })),
-            Err(errno) => return Err(LockError::Io(errno.into())),
+            Err(TryLockError::WouldBlock) => return Err(ServeLockError::Held(LockHolder { pid: read_pid(&mut file) })),
+            Err(TryLockError::Error(error)) => return Err(ServeLockError::Io(error)),
         }
         file.set_len(0)?;
         file.rewind()?;
@@ -57,7 +54,7 @@ fn read_pid(file: &mut File) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-fn pid_text(held: &LockedBy) -> String {
+fn pid_text(held: &LockHolder) -> String {
     held.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
 }
 
@@ -66,12 +63,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_is_told_who_holds_it() {
+    fn the_second_process_learns_the_holder() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
         let first = ServeLock::take(&path).unwrap();
         match ServeLock::take(&path) {
-            Err(LockError::Held(held)) => assert_eq!(held.pid, Some(std::process::id())),
+            Err(ServeLockError::Held(held)) => assert_eq!(held.pid, Some(std::process::id())),
             other => panic!("{other:?}"),
         }
         drop(first);
@@ -79,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_text_is_no_lock() {
+    fn the_text_of_a_dead_holder_is_ignored() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
         std::fs::write(&path, "999999999999 rubbish").unwrap();

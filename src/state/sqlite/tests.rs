@@ -1,0 +1,369 @@
+//! The database as the operator meets it: imports, crashes, damage, other processes and other versions.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::*;
+use crate::permission_store::PERMISSIONS;
+use crate::roots_epochs::ROOTS_EPOCHS;
+use crate::token_store::{ADMIN_TOKENS, TOKENS};
+use crate::warmset::{RECENT, WARMSET};
+
+const NAMES: Namespace = Namespace::new("names");
+
+fn open(folder: &Path) -> SqliteStore {
+    SqliteStore::open(folder).unwrap()
+}
+
+fn put(store: &dyn StateStore, key: &str, value: &str) {
+    let write = Write::Put { key: key.into(), value: value.into() };
+    store.update(NAMES, &mut |_| vec![write.clone()]).unwrap();
+}
+
+fn keys(store: &dyn StateStore, namespace: Namespace) -> Vec<String> {
+    store.list(namespace).unwrap().records.into_iter().map(|record| record.key).collect()
+}
+
+fn hash(digit: char) -> String {
+    digit.to_string().repeat(64)
+}
+
+fn token_file(entries: &[(&str, char)]) -> String {
+    let entry = |(principal, digit): &(&str, char)| serde_json::json!({"principal": principal, "sha256": hash(*digit)});
+    serde_json::json!({"tokens": entries.iter().map(entry).collect::<Vec<_>>()}).to_string()
+}
+
+fn grant(principal: &str) -> serde_json::Value {
+    serde_json::json!({"principal": principal, "workspace": "shop", "permission": "lsp", "roots": "r", "since": 7})
+}
+
+/// A state directory of the version before the database.
+fn old_state(folder: &Path) {
+    fs::write(folder.join("tokens"), token_file(&[("local", 'a'), ("ci", 'b')])).unwrap();
+    fs::write(folder.join("tokens.lock"), "").unwrap();
+    fs::write(folder.join("admin-tokens"), token_file(&[])).unwrap();
+    let grants = serde_json::json!({"grants": [grant("ann"), grant("bob")]});
+    fs::write(folder.join("permissions"), grants.to_string()).unwrap();
+    fs::create_dir(folder.join("epochs")).unwrap();
+    fs::write(folder.join("epochs/shop"), "41\n").unwrap();
+    fs::write(folder.join("epochs/damaged"), "4x\n").unwrap();
+    fs::write(folder.join("warmset"), "[[\"/shop\"],[\"/blog\",\"/docs\"]]").unwrap();
+}
+
+fn assert_imported(store: &dyn StateStore) {
+    assert_eq!(keys(store, TOKENS), [hash('a'), hash('b')]);
+    assert_eq!(store.get(TOKENS, &hash('b')).unwrap().unwrap().value, "{\"principal\":\"ci\"}");
+    let admin = store.list(ADMIN_TOKENS).unwrap();
+    assert!(admin.records.is_empty() && admin.version > 0, "a file without tokens makes no first token either");
+    let grants: Vec<serde_json::Value> =
+        store.list(PERMISSIONS).unwrap().records.iter().map(|record| record.decode().unwrap()).collect();
+    assert_eq!(grants, [grant("ann"), grant("bob")]);
+    assert_eq!(store.get(WARMSET, RECENT).unwrap().unwrap().value, "[[\"/shop\"],[\"/blog\",\"/docs\"]]");
+}
+
+fn assert_renamed(folder: &Path) {
+    for legacy in legacy::LegacyFile::ALL {
+        assert!(!folder.join(legacy.name()).exists(), "{legacy:?}");
+        assert!(folder.join(format!("{}.imported", legacy.name())).exists(), "{legacy:?}");
+    }
+    assert!(!folder.join("tokens.lock").exists());
+}
+
+#[test]
+fn records_are_ordered_by_their_last_write_and_changes_are_seen_by_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) = (open(dir.path()), open(dir.path()));
+    assert_eq!(one.list(NAMES).unwrap(), Snapshot::default());
+    let stamps = [one.stamp().unwrap(), two.stamp().unwrap()];
+    assert_eq!([one.stamp().unwrap(), two.stamp().unwrap()], stamps, "nothing has changed");
+    for key in ["a", "b", "c", "a"] {
+        put(&one, key, "1");
+    }
+    assert_ne!(one.stamp().unwrap(), stamps[0], "of its own change");
+    assert_ne!(two.stamp().unwrap(), stamps[1], "of another's");
+    assert_eq!(keys(&two, NAMES), ["b", "c", "a"]);
+    assert_eq!(two.get(NAMES, "a").unwrap().unwrap().version, 4);
+    two.update(NAMES, &mut |_| vec![Write::Remove { key: "b".into() }, Write::Remove { key: "none".into() }]).unwrap();
+    assert_eq!(keys(&one, NAMES), ["c", "a"]);
+    assert_eq!(keys(&one, TOKENS), [""; 0]);
+}
+
+#[test]
+fn compare_and_set_succeeds_only_with_the_present_version() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let first = store.compare_and_set(NAMES, "k", None, "1").unwrap().unwrap();
+    assert_eq!(store.compare_and_set(NAMES, "k", None, "2").unwrap(), None);
+    let second = store.compare_and_set(NAMES, "k", Some(first), "2").unwrap().unwrap();
+    assert!(second > first);
+    assert_eq!(store.compare_and_set(NAMES, "k", Some(first), "3").unwrap(), None);
+    assert_eq!(store.get(NAMES, "k").unwrap().unwrap().value, "2");
+}
+
+#[test]
+fn concurrent_writers_lose_no_change_and_get_different_numbers() {
+    let dir = tempfile::tempdir().unwrap();
+    let shared = Arc::new(open(dir.path()));
+    let numbers: Vec<u64> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..4)
+            .map(|worker| {
+                // Two handles: threads of one process, and processes beside it.
+                let store = if worker % 2 == 0 { shared.clone() } else { Arc::new(open(dir.path())) };
+                scope.spawn(move || {
+                    (0..10)
+                        .map(|n| {
+                            put(&*store, &format!("{worker}-{n}"), "1");
+                            store.next(NAMES, "counter", 100).unwrap()
+                        })
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    assert_eq!(keys(&*shared, NAMES).len(), 40);
+    let sorted: std::collections::BTreeSet<u64> = numbers.into_iter().collect();
+    assert!(sorted.into_iter().eq(100..140));
+}
+
+/// The folder for the child of the test below.
+const CHILD_FOLDER: &str = "CODEYARD_TEST_STATE_CHILD";
+
+/// Does nothing unless the test below started it: then it writes until it is killed.
+#[test]
+fn child_that_writes_until_it_is_killed() {
+    let Some(folder) = std::env::var_os(CHILD_FOLDER) else { return };
+    let store = open(Path::new(&folder));
+    loop {
+        let number = store.next(NAMES, "counter", 1).unwrap();
+        put(&store, &number.to_string(), "1");
+        println!("committed {number}");
+    }
+}
+
+#[test]
+fn a_killed_process_loses_nothing_that_it_had_committed() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    for _ in 0..3 {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "sqlite::tests::child_that_writes_until_it_is_killed", "--nocapture"]);
+        let mut child = command.env(CHILD_FOLDER, dir.path()).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let numbers = lines.filter_map(|line| line.split("committed ").nth(1)?.parse::<u64>().ok());
+        let committed: Vec<u64> = numbers.take(20).collect();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let known = keys(&store, NAMES);
+        assert_eq!(committed.len(), 20);
+        assert!(committed.iter().all(|number| known.contains(&number.to_string())), "{committed:?}: {known:?}");
+        assert!(Some(store.next(NAMES, "counter", 1).unwrap()) > committed.last().copied());
+    }
+}
+
+#[test]
+fn concurrent_creation_makes_one_database() {
+    let dir = tempfile::tempdir().unwrap();
+    old_state(dir.path());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| assert_imported(&open(dir.path())));
+        }
+    });
+    assert_renamed(dir.path());
+    let left = fs::read_dir(dir.path()).unwrap().filter_map(|entry| entry.unwrap().file_name().into_string().ok());
+    assert_eq!(left.filter(|name| name.ends_with(".new")).count(), 0);
+}
+
+#[test]
+fn files_of_the_earlier_version_are_imported_once_and_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    old_state(dir.path());
+    let store = open(dir.path());
+    assert_imported(&store);
+    assert_renamed(dir.path());
+    assert_eq!(store.next(ROOTS_EPOCHS, "shop", 7).unwrap(), 42);
+    assert_eq!(store.next(ROOTS_EPOCHS, "damaged", 7).unwrap(), 7, "a number that can't be read starts again");
+    store.update(TOKENS, &mut |_| vec![Write::Remove { key: hash('a') }]).unwrap();
+    drop(store);
+    let again = open(dir.path());
+    assert_eq!(keys(&again, TOKENS), [hash('b')]);
+    assert_eq!(again.next(ROOTS_EPOCHS, "shop", 7).unwrap(), 43);
+}
+
+#[test]
+fn a_crash_before_the_commit_imports_again_and_after_it_only_renames() {
+    let dir = tempfile::tempdir().unwrap();
+    // Before: the database exists, and no file was taken in.
+    drop(open(dir.path()));
+    old_state(dir.path());
+    let store = open(dir.path());
+    assert_imported(&store);
+    store.update(TOKENS, &mut |_| vec![Write::Remove { key: hash('a') }]).unwrap();
+    assert_eq!(store.next(ROOTS_EPOCHS, "shop", 7).unwrap(), 42);
+    drop(store);
+    // After: the files have their old names still.
+    for legacy in legacy::LegacyFile::ALL {
+        fs::rename(dir.path().join(format!("{}.imported", legacy.name())), dir.path().join(legacy.name())).unwrap();
+    }
+    let store = open(dir.path());
+    assert_eq!(keys(&store, TOKENS), [hash('b')], "a removed token doesn't come back");
+    assert_eq!(store.next(ROOTS_EPOCHS, "shop", 7).unwrap(), 43);
+    assert_renamed(dir.path());
+}
+
+#[test]
+fn files_that_the_earlier_version_wrote_again_are_added() {
+    let dir = tempfile::tempdir().unwrap();
+    old_state(dir.path());
+    let store = open(dir.path());
+    drop(store);
+    fs::write(dir.path().join("tokens"), token_file(&[("other", 'b'), ("new", 'c')])).unwrap();
+    fs::create_dir(dir.path().join("epochs")).unwrap();
+    fs::write(dir.path().join("epochs/shop"), "9\n").unwrap();
+    let store = open(dir.path());
+    assert_eq!(keys(&store, TOKENS), [hash('a'), hash('b'), hash('c')]);
+    assert_eq!(store.get(TOKENS, &hash('b')).unwrap().unwrap().value, "{\"principal\":\"ci\"}");
+    assert_eq!(store.next(ROOTS_EPOCHS, "shop", 7).unwrap(), 42, "a counter never gets lower");
+    assert!(dir.path().join("tokens.imported").exists() && dir.path().join("tokens.imported-2").exists());
+}
+
+#[test]
+fn a_damaged_token_file_stops_the_import_and_a_damaged_permission_file_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    old_state(dir.path());
+    fs::write(dir.path().join("tokens"), "{\"tokens\":[").unwrap();
+    for _ in 0..2 {
+        let error = SqliteStore::open(dir.path()).unwrap_err();
+        let text = error.to_string();
+        assert!(matches!(error, StateError::Import { .. }) && text.contains("/tokens can't be imported"), "{text}");
+    }
+    assert!(dir.path().join("permissions").exists(), "all or nothing");
+    fs::write(dir.path().join("tokens"), token_file(&[("local", 'a')])).unwrap();
+    fs::write(dir.path().join("permissions"), "{\"grants\":[{\"principal\":\"ann\"}]}").unwrap();
+    let store = open(dir.path());
+    assert_eq!(keys(&store, TOKENS), [hash('a')]);
+    assert_eq!(keys(&store, PERMISSIONS), [""; 0]);
+    assert!(dir.path().join("permissions.damaged").exists());
+    drop(store);
+    std::os::unix::fs::symlink("/dev/null", dir.path().join("tokens")).unwrap();
+    assert!(matches!(SqliteStore::open(dir.path()), Err(StateError::Import { .. })), "a link is no file of ours");
+}
+
+#[test]
+fn a_damaged_database_is_an_error_that_names_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    for n in 0..200 {
+        put(&store, &format!("{n:03}"), &"x".repeat(100));
+    }
+    drop(store);
+    let file = dir.path().join(STATE_FILE);
+    let whole = fs::read(&file).unwrap();
+    let mut torn = whole.clone();
+    torn[8192..12_288].fill(0xff);
+    for damage in [&b""[..], b"no database", &whole[..whole.len() - 4096], &torn] {
+        fs::write(&file, damage).unwrap();
+        let error = SqliteStore::open(dir.path()).unwrap_err();
+        let text = error.to_string();
+        assert!(matches!(error, StateError::Damaged { .. }), "{error:?}");
+        assert!(text.contains("state.db") && text.contains("codeyard token add"), "{text}");
+        assert_eq!(fs::read(&file).unwrap(), damage, "the file is left as it was");
+    }
+    fs::write(&file, whole).unwrap();
+    assert_eq!(keys(&open(dir.path()), NAMES).len(), 200);
+}
+
+#[test]
+fn a_newer_database_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    put(&store, "a", "1");
+    drop(store);
+    let file = dir.path().join(STATE_FILE);
+    let set = |version: u32| Connection::open(&file).unwrap().pragma_update(None, "user_version", version).unwrap();
+    set(schema::SCHEMA + 1);
+    let error = SqliteStore::open(dir.path()).unwrap_err();
+    assert!(matches!(error, StateError::Newer { .. }) && error.to_string().contains("newer version"), "{error}");
+    set(schema::SCHEMA);
+    assert_eq!(keys(&open(dir.path()), NAMES), ["a"]);
+}
+
+#[test]
+fn the_database_is_private_durable_and_a_regular_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    put(&store, "a", "1");
+    let mode = |name: &str| fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!([mode("state.db"), mode("state.db-wal"), mode("state.db-shm")], [0o600; 3]);
+    let pragma = |name: &str| {
+        let writer = store.writer.lock();
+        let connection = &writer.as_ref().unwrap().connection;
+        connection.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0)).unwrap()
+    };
+    assert_eq!(pragma("journal_mode"), rusqlite::types::Value::Text("wal".into()));
+    assert_eq!(pragma("synchronous"), rusqlite::types::Value::Integer(2));
+    drop(store);
+    let file = dir.path().join(STATE_FILE);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    drop(open(dir.path()));
+    assert_eq!(mode("state.db"), 0o600);
+    let moved = dir.path().join("moved");
+    fs::rename(&file, &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, &file).unwrap();
+    assert!(matches!(SqliteStore::open(dir.path()), Err(StateError::NotPrivate { .. })));
+}
+
+#[test]
+fn a_folder_that_can_not_be_written_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let missing = SqliteStore::open(&dir.path().join("missing")).unwrap_err();
+    assert!(matches!(missing, StateError::Io { .. }) && missing.to_string().contains("missing/state.db"), "{missing}");
+    drop(open(dir.path()));
+    // Where the log should be, nothing can be written: that holds for root, too.
+    fs::create_dir(dir.path().join("state.db-wal")).unwrap();
+    let error = SqliteStore::open(dir.path()).unwrap_err();
+    assert!(matches!(error, StateError::Io { .. }), "{error:?}");
+    fs::remove_dir(dir.path().join("state.db-wal")).unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o500)).unwrap();
+    let opened = SqliteStore::open(dir.path());
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(opened.is_err(), !rustix::process::geteuid().is_root(), "{opened:?}");
+}
+
+#[test]
+fn a_replaced_database_is_followed_and_a_missing_one_is_made_by_the_next_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    put(&store, "a", "1");
+    let before = store.stamp().unwrap();
+    for file in ["state.db", "state.db-wal", "state.db-shm"] {
+        fs::remove_file(dir.path().join(file)).unwrap();
+    }
+    assert!(matches!(store.stamp(), Err(StateError::Missing { .. })));
+    assert!(matches!(store.list(NAMES), Err(StateError::Missing { .. })));
+    put(&store, "b", "1");
+    assert_ne!(store.stamp().unwrap(), before);
+    assert_eq!(keys(&store, NAMES), ["b"]);
+}
+
+#[test]
+fn a_writer_that_is_locked_out_gives_up_and_readers_go_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) = (open(dir.path()), open(dir.path()));
+    put(&one, "a", "1");
+    two.writer.lock().as_ref().unwrap().connection.busy_timeout(std::time::Duration::from_millis(20)).unwrap();
+    one.update(NAMES, &mut |_| {
+        assert!(matches!(two.next(NAMES, "n", 1), Err(StateError::Busy { .. })));
+        assert_eq!(keys(&two, NAMES), ["a"]);
+        assert_eq!(keys(&one, NAMES), ["a"]);
+        vec![Write::Put { key: "b".into(), value: "1".into() }]
+    })
+    .unwrap();
+    assert_eq!(keys(&two, NAMES), ["a", "b"]);
+}
