@@ -1,12 +1,14 @@
-//! Rank 0: the ground everything stands on. Digests, encodings, limits, budgets, the clock, and what threads are asked to do.
+//! What every other crate may use: digests, encodings, byte budgets, identifiers, the clock, threads, file replacement and locks.
 //!
-//! Nothing here knows what a tool, a language server or a workspace is, and nothing here does I/O.
+//! Nothing here knows what a tool, a language server or a workspace is. Only [`atomic_file`] and [`file_lock`] open files.
 
+pub mod atomic_file;
 pub mod base64url;
 pub mod blocking;
 pub mod budget;
 pub mod clock;
 pub mod digest;
+pub mod file_lock;
 pub mod ids;
 pub mod priority;
 pub mod stable_json;

@@ -1,30 +1,20 @@
-//! Who may write an index: one job at a time, of whichever process.
-//!
-//! The kernel's lock on a file of the index's folder: it is gone with the process, however that ends. Readers don't ask for it.
+//! The lock of an index's folder: one job at a time writes the index, of whichever process. Readers don't take it.
 
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::FlockOperation;
-use rustix::io::Errno;
+use codeyard_base::file_lock::FileLock;
 
-/// Held while the index is written; dropping it lets the next one in.
+/// Held while the index is written.
 #[derive(Debug)]
-pub(super) struct WriterLock(#[expect(dead_code, reason = "open as long as the lock is held")] File);
+pub(super) struct WriterLock {
+    _lock: FileLock,
+}
 
 impl WriterLock {
-    /// Takes the lock in `folder`; `None` while somebody else holds it. Two openings exclude each other in one process too.
+    /// Takes the lock in `folder`; `None` if another opening, of this process or another one, holds it.
     pub(crate) fn take(folder: &Path) -> io::Result<Option<Self>> {
-        let mut options = OpenOptions::new();
-        let file =
-            options.read(true).write(true).create(true).truncate(false).mode(0o600).open(folder.join("writer.lock"))?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Self(file))),
-            Err(Errno::WOULDBLOCK) => Ok(None),
-            Err(errno) => Err(errno.into()),
-        }
+        Ok(FileLock::try_acquire(&folder.join("writer.lock"))?.map(|lock| Self { _lock: lock }))
     }
 }
 

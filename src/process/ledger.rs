@@ -14,21 +14,22 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
-use super::proc_tree::{self, Identity};
+use super::proc_tree::{self, ProcessIdentity};
 use super::signal;
 use crate::limits;
+use codeyard_base::atomic_file::{self, Durability};
 
 /// The open ledger of this process.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
-    owner: Identity,
+    owner: ProcessIdentity,
     children: Mutex<BTreeMap<u32, Child>>,
 }
 
 /// What a sweep did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepReport {
     /// Ledgers of dead owners.
     pub ledgers: usize,
     /// Processes that were killed.
@@ -38,15 +39,15 @@ pub struct Swept {
 /// A guard and what was seen below it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Child {
-    guard: Identity,
+    guard: ProcessIdentity,
     label: String,
-    members: Vec<Identity>,
+    members: Vec<ProcessIdentity>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Page {
     place: String,
-    owner: Identity,
+    owner: ProcessIdentity,
     children: Vec<Child>,
 }
 
@@ -59,7 +60,7 @@ impl Ledger {
         let folder = folder(state);
         fs::create_dir_all(&folder)?;
         let pid = std::process::id();
-        let owner = proc_tree::identity(pid).unwrap_or(Identity { pid, start: 0 });
+        let owner = proc_tree::identity(pid).unwrap_or(ProcessIdentity { pid, start: 0 });
         let path = folder.join(format!("{}-{}.json", owner.pid, owner.start));
         Ok(Self { path, owner, children: Mutex::default() })
     }
@@ -75,7 +76,7 @@ impl Ledger {
     }
 
     /// Notes what runs below a child now.
-    pub fn note_members(&self, guard: u32, members: Vec<Identity>) {
+    pub fn note_members(&self, guard: u32, members: Vec<ProcessIdentity>) {
         let mut children = self.children.lock();
         if let Some(child) = children.get_mut(&guard)
             && child.members != members
@@ -111,8 +112,8 @@ impl Drop for Ledger {
 }
 
 /// Kills what dead owners left behind and removes their ledgers. To be called once, before anything is started.
-pub fn sweep(state: &Path) -> Swept {
-    let mut swept = Swept::default();
+pub fn sweep(state: &Path) -> SweepReport {
+    let mut swept = SweepReport::default();
     for entry in fs::read_dir(folder(state)).into_iter().flatten().flatten().take(limits::MAX_LEDGER_ENTRIES) {
         let path = entry.path();
         if path.extension().is_none_or(|extension| extension != "json") {
@@ -151,7 +152,7 @@ fn kill_child(child: &Child) -> usize {
 
 /// Kills this process and no other: a handle is taken first, then the start time is looked at.
 #[cfg(target_os = "linux")]
-fn kill_exactly(process: Identity) -> bool {
+fn kill_exactly(process: ProcessIdentity) -> bool {
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
     let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) else { return false };
     match pidfd_open(pid, PidfdFlags::empty()) {
@@ -164,7 +165,7 @@ fn kill_exactly(process: Identity) -> bool {
 
 /// Without `/proc` no process can be identified, so none is killed.
 #[cfg(not(target_os = "linux"))]
-fn kill_exactly(process: Identity) -> bool {
+fn kill_exactly(process: ProcessIdentity) -> bool {
     proc_tree::is_alive(process) && signal::to_process(process.pid, libc::SIGKILL)
 }
 
@@ -194,9 +195,7 @@ fn save(path: &Path, page: &Page) -> io::Result<()> {
     if page.children.is_empty() {
         return fs::remove_file(path);
     }
-    let draft = path.with_extension("draft");
-    fs::write(&draft, serde_json::to_vec(page)?)?;
-    fs::rename(&draft, path)
+    atomic_file::replace_with(path, Durability::Process, &serde_json::to_vec(page)?)
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -214,7 +213,7 @@ mod tests {
     }
 
     /// An owner that can't be alive.
-    const DEAD: Identity = Identity { pid: 4_194_303, start: 1 };
+    const DEAD: ProcessIdentity = ProcessIdentity { pid: 4_194_303, start: 1 };
 
     #[test]
     fn only_exact_processes_of_dead_owners_are_killed() {
@@ -222,18 +221,18 @@ mod tests {
         let (mut doomed, mut reused) = (sleeper(), sleeper());
         let exact = proc_tree::identity(doomed.id()).unwrap();
         let mistaken =
-            proc_tree::identity(reused.id()).map(|found| Identity { start: found.start - 1, ..found }).unwrap();
+            proc_tree::identity(reused.id()).map(|found| ProcessIdentity { start: found.start - 1, ..found }).unwrap();
         let child = |guard| Child { guard, label: "test".into(), members: Vec::new() };
         let children = vec![child(exact), child(mistaken)];
 
         let me = proc_tree::identity(std::process::id()).unwrap();
         write(state.path(), &Page { place: place(), owner: me, children: children.clone() });
-        assert_eq!(sweep(state.path()), Swept::default(), "its owner lives");
+        assert_eq!(sweep(state.path()), SweepReport::default(), "its owner lives");
         write(state.path(), &Page { place: "other-boot/x".into(), owner: DEAD, children: children.clone() });
-        assert_eq!(sweep(state.path()), Swept::default(), "ids of another boot mean nothing");
+        assert_eq!(sweep(state.path()), SweepReport::default(), "ids of another boot mean nothing");
 
         write(state.path(), &Page { place: place(), owner: DEAD, children });
-        assert_eq!(sweep(state.path()), Swept { ledgers: 1, killed: 1 });
+        assert_eq!(sweep(state.path()), SweepReport { ledgers: 1, killed: 1 });
         let ended = std::os::unix::process::ExitStatusExt::signal(&doomed.wait().unwrap());
         assert_eq!(ended, Some(libc::SIGKILL));
         assert_eq!(reused.try_wait().unwrap(), None, "the id was reused: it must live");
@@ -261,7 +260,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder(state.path())).unwrap();
         fs::write(folder(state.path()).join("x.json"), b"{\"children\": 7").unwrap();
-        assert_eq!(sweep(state.path()), Swept::default());
+        assert_eq!(sweep(state.path()), SweepReport::default());
         assert_eq!(fs::read_dir(folder(state.path())).unwrap().count(), 0);
     }
 }

@@ -1,17 +1,17 @@
 //! The lock that gives a state directory to one serving process.
 //!
-//! It is the kernel's `flock`: it ends with the process, however that ends. The file's text, the holder's process id, only serves
-//! error messages. Invariant: children don't inherit the descriptor.
+//! It ends with the process, however that ends. The file's text, the holder's process id, only serves error messages.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use codeyard_base::file_lock::FileLock;
 
 /// Held by the serving process. Dropping it releases the state directory.
 #[derive(Debug)]
 pub struct ServeLock {
-    _file: File,
+    _lock: FileLock,
 }
 
 /// The process that holds the lock.
@@ -34,23 +34,20 @@ pub enum ServeLockError {
 
 impl ServeLock {
     pub(crate) fn take(path: &Path) -> Result<Self, ServeLockError> {
-        let mut options = OpenOptions::new();
-        let mut file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(ServeLockError::Held(LockHolder { pid: read_pid(&mut file) })),
-            Err(TryLockError::Error(error)) => return Err(ServeLockError::Io(error)),
-        }
+        let Some(mut lock) = FileLock::try_acquire(path)? else {
+            return Err(ServeLockError::Held(LockHolder { pid: read_pid(path) }));
+        };
+        let file = lock.file();
         file.set_len(0)?;
         file.rewind()?;
         writeln!(file, "{}", std::process::id())?;
-        Ok(Self { _file: file })
+        Ok(Self { _lock: lock })
     }
 }
 
-fn read_pid(file: &mut File) -> Option<u32> {
+fn read_pid(path: &Path) -> Option<u32> {
     let mut text = String::new();
-    file.take(16).read_to_string(&mut text).ok()?;
+    File::open(path).ok()?.take(16).read_to_string(&mut text).ok()?;
     text.trim().parse().ok()
 }
 

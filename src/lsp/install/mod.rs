@@ -1,16 +1,16 @@
-//! Finding and installing the programs of language servers.
+//! Finds and installs the programs of language servers.
 //!
-//! One folder per kind and specification below the servers directory: `<kind>/<version>-<hash>/`. Nothing global is changed.
-//! An installation is built in a folder beside it and put in place by one rename, under a lock file, so a folder that is there
-//! is whole, and two processes don't clash. It runs package tools and version probes only; servers are started by `spawn`.
-//! Everything here blocks: call it where blocking is allowed.
+//! Each kind and specification has one folder below the servers directory: `<kind>/<version>-<hash>/`. Nothing global
+//! is changed. An installation is built in a folder beside its final place and then renamed, under a lock file. So an
+//! existing folder is complete, and two processes don't collide. This module runs package tools and version probes,
+//! never servers. Everything here blocks: call it where blocking is allowed.
 
 mod package_tools;
 mod program_lookup;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -22,41 +22,42 @@ use super::registry::{InstallSource, Registry, ServerSpec};
 use crate::limits::INSTALL_TIMEOUT_MS;
 use codeyard_base::clock::Instant;
 use codeyard_base::digest::sha256hex;
+use codeyard_base::file_lock::FileLock;
 
 pub use program_lookup::{ProgramSource, ProgramStatus, ServerProgram};
 
-/// The variable that names a servers directory to share, such as a build folder's.
+/// The environment variable that names a shared servers directory.
 pub const SERVERS_DIR_VARIABLE: &str = "CODEYARD_SERVERS_DIR";
-/// Written last into an installation.
+/// The file that is written last into an installation.
 const RECORD: &str = "codeyard-install.json";
 
 /// Finds, installs and removes servers.
 #[derive(Debug)]
 pub struct Installer {
     servers: PathBuf,
-    /// `PATH`, in which programs and package tools are looked for.
+    /// The `PATH` that is searched for programs and package tools.
     path: OsString,
-    /// Longest time of a version probe and of one server's installation.
+    /// The time limits of a version probe and of one server's installation.
     limits: (Duration, Duration),
-    /// What probes said, by program and its modification time.
+    /// Results of version probes, by program and its modification time.
     probes: Mutex<HashMap<(PathBuf, SystemTime), program_lookup::ProbeResult>>,
 }
 
-/// Why a server can't be installed or removed. Messages say what to do.
+/// Why a server can't be installed or removed. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// No such kind.
-    #[error("no language server is called `{0}`; `codeyard servers list` shows them")]
+    /// The kind is unknown.
+    #[error("no language server is called `{0}`; `codeyard servers list` shows the known kinds")]
     UnknownKind(String),
-    /// We don't install this one.
-    #[error("{kind} is not installed by codeyard: {hint}")]
+    /// codeyard doesn't install this kind.
+    #[error("codeyard does not install {kind}: {hint}")]
     Manual {
         /// The kind.
         kind: String,
-        /// What the user can do.
+        /// What to do instead.
         hint: String,
     },
-    /// The tool that would install it isn't there.
+    /// The tool that installs it is missing.
     #[error("{kind} needs {tool}, which is not on the PATH: {advice}")]
     MissingTool {
         /// The kind.
@@ -71,14 +72,14 @@ pub enum InstallError {
     Failed {
         /// The kind.
         kind: String,
-        /// Its exit, or that it took too long.
+        /// Its exit status, or that it took too long.
         why: String,
         /// What to do.
         advice: String,
-        /// The end of its output.
+        /// The last lines of its output.
         tail: String,
     },
-    /// InstalledServer, but the program isn't there or doesn't run.
+    /// The installed program is missing or doesn't run.
     #[error("{kind} was installed but does not run: {why}")]
     Unusable {
         /// The kind.
@@ -86,26 +87,26 @@ pub enum InstallError {
         /// What happened.
         why: String,
     },
-    /// The servers directory can't be used.
+    /// The servers directory is unusable.
     #[error("{action} {path}: {source}")]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         action: &'static str,
-        /// Where.
+        /// Its path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// What an installation is doing.
+/// The progress of an installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstallProgress {
     /// The kind.
     pub kind: String,
-    /// What goes on.
+    /// The current step.
     pub step: InstallStep,
-    /// Since this kind's installation began.
+    /// The time since this kind's installation began.
     pub elapsed: Duration,
 }
 
@@ -114,7 +115,7 @@ pub struct InstallProgress {
 pub enum InstallStep {
     /// Another process installs the same kind.
     Waiting,
-    /// The package tool runs; told again every second.
+    /// The package tool runs. Reported again every second.
     Fetching {
         /// The packages.
         packages: String,
@@ -125,26 +126,26 @@ pub enum InstallStep {
     Checking,
     /// It is in place.
     Done {
-        /// What it says its version is, or what was asked for.
+        /// The version that the program prints, or else the pinned one.
         version: String,
     },
-    /// It was in place already.
+    /// It was already in place.
     AlreadyThere {
         /// Its version.
         version: String,
     },
 }
 
-/// An installation, as its record tells.
+/// The record of an installation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstalledServer {
     /// The kind.
     pub kind: String,
-    /// What it says its version is, or the version that was asked for.
+    /// The version that the program prints, or else the pinned one.
     pub version: String,
-    /// The packages asked for.
+    /// The pinned packages.
     pub packages: Vec<String>,
-    /// Where it lies; not in the record.
+    /// The folder of the installation; not in the record.
     #[serde(skip)]
     pub folder: PathBuf,
 }
@@ -168,21 +169,21 @@ impl Installer {
         }
     }
 
-    /// The same with another `PATH`.
+    /// Replaces the `PATH` that is searched.
     pub fn with_path(mut self, path: impl Into<OsString>) -> Self {
         self.path = path.into();
         self
     }
 
-    /// Where servers are installed.
+    /// The directory that servers are installed into.
     pub fn servers_dir(&self) -> &Path {
         &self.servers
     }
 
-    /// Installs kinds one after the other; those in place are left alone. Returns them in order.
+    /// Installs kinds one after the other and returns them in order. Those that are in place are left alone.
     ///
     /// # Errors
-    /// The first that fails; those before it stay, and a later call goes on from there.
+    /// The first failure. The kinds before it stay installed, and a later call continues from there.
     pub fn install(
         &self,
         registry: &Registry,
@@ -194,7 +195,7 @@ impl Installer {
         servers.into_iter().map(|(kind, server)| self.install_one(kind, server, progress)).collect()
     }
 
-    /// What is installed, by kind and version.
+    /// All installations, by kind and version.
     pub fn list(&self) -> Vec<InstalledServer> {
         let folders = |path: &Path| -> Vec<PathBuf> {
             let entries = fs::read_dir(path).into_iter().flatten().flatten();
@@ -206,10 +207,10 @@ impl Installer {
         found
     }
 
-    /// Removes all versions of a kind. Says whether there was one.
+    /// Removes all versions of a kind. Returns whether there was one.
     ///
     /// # Errors
-    /// [`InstallError::UnknownKind`] for a word that can't be a kind, [`InstallError::Io`].
+    /// [`InstallError::UnknownKind`] for a name that can't be a kind, [`InstallError::Io`].
     pub fn uninstall(&self, kind: &str) -> Result<bool, InstallError> {
         if kind.is_empty() || !kind.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
             return Err(InstallError::UnknownKind(kind.into()));
@@ -223,7 +224,8 @@ impl Installer {
         Ok(true)
     }
 
-    /// The folder of a kind's present specification, whether it is there or not. Nothing for what we don't install.
+    /// The folder of a kind's current specification, whether it exists or not. `None` for a kind that codeyard
+    /// doesn't install.
     pub fn folder(&self, kind: &str, server: &ServerSpec) -> Option<PathBuf> {
         let (tool, packages) = package_tools::packages(server.install.as_ref()?)?;
         let spec = format!("{tool} {}", packages.join(" "));
@@ -238,7 +240,7 @@ impl Installer {
         progress: &dyn Fn(InstallProgress),
     ) -> Result<InstalledServer, InstallError> {
         let started = Instant::now();
-        let tell =
+        let report =
             |step: InstallStep| progress(InstallProgress { kind: kind.into(), step, elapsed: started.elapsed() });
         let Some(folder) = self.folder(kind, server) else {
             let hint = match &server.install {
@@ -248,50 +250,50 @@ impl Installer {
             };
             return Err(InstallError::Manual { kind: kind.into(), hint });
         };
-        let _lock = self.lock(kind, &tell)?;
-        if let Some(there) = record(&folder) {
-            tell(InstallStep::AlreadyThere { version: there.version.clone() });
-            return Ok(there);
+        let _lock = self.lock(kind, &report)?;
+        if let Some(existing) = record(&folder) {
+            report(InstallStep::AlreadyThere { version: existing.version.clone() });
+            return Ok(existing);
         }
         let fresh = folder.with_file_name(".new");
         remove_folder(&fresh)?;
-        fs::create_dir_all(&fresh).map_err(io_error("cannot make", &fresh))?;
-        let built = self.build(kind, server, &fresh, &tell).and_then(|done| {
+        fs::create_dir_all(&fresh).map_err(io_error("cannot create", &fresh))?;
+        let built = self.build(kind, server, &fresh, &report).and_then(|done| {
             remove_folder(&folder)?;
-            fs::rename(&fresh, &folder).map_err(io_error("cannot put in place", &folder))?;
+            fs::rename(&fresh, &folder).map_err(io_error("cannot create", &folder))?;
             Ok(InstalledServer { folder: folder.clone(), ..done })
         });
         match built {
             Ok(done) => {
-                tell(InstallStep::Done { version: done.version.clone() });
+                report(InstallStep::Done { version: done.version.clone() });
                 Ok(done)
             }
             Err(error) => {
-                // A half-made folder is of no use; the next attempt would remove it anyway.
+                // An incomplete folder is useless, and the next attempt would remove it anyway.
                 let _ = fs::remove_dir_all(&fresh);
                 Err(error)
             }
         }
     }
 
-    /// Fetches into `fresh`, checks that the program runs, and writes the record.
+    /// Downloads into `fresh`, checks that the program runs, and writes the record.
     fn build(
         &self,
         kind: &str,
         server: &ServerSpec,
         fresh: &Path,
-        tell: &dyn Fn(InstallStep),
+        report: &dyn Fn(InstallStep),
     ) -> Result<InstalledServer, InstallError> {
         let unusable = |why: String| InstallError::Unusable { kind: kind.into(), why };
-        let Some(install) = &server.install else { return Err(unusable("it names no package".into())) };
-        package_tools::PackageFetch { kind, fresh, path: &self.path, limit: self.limits.1, tell }.fetch(install)?;
-        tell(InstallStep::Checking);
+        let Some(install) = &server.install else { return Err(unusable("its entry names no package".into())) };
+        package_tools::PackageFetch { kind, fresh, path: &self.path, limit: self.limits.1, report }.fetch(install)?;
+        report(InstallStep::Checking);
         let program = program_lookup::in_folder(fresh, server)
-            .ok_or_else(|| unusable(format!("its packages hold no `{}`", server.command[0])))?;
-        let said = self.probe(&program, server).map_err(unusable)?;
+            .ok_or_else(|| unusable(format!("its packages contain no program `{}`", server.command[0])))?;
+        let printed = self.probe(&program, server).map_err(unusable)?;
         let packages = package_tools::packages(install).map(|(_, packages)| packages.to_vec()).unwrap_or_default();
-        let asked = packages.first().map(|package| package_tools::version_of(package)).unwrap_or_default();
-        let version = said.unwrap_or(asked);
+        let pinned = packages.first().map(|package| package_tools::version_of(package)).unwrap_or_default();
+        let version = printed.unwrap_or(pinned);
         let done = InstalledServer { kind: kind.into(), version, packages, folder: PathBuf::new() };
         let text = serde_json::to_vec_pretty(&done).unwrap_or_default();
         let at = fresh.join(RECORD);
@@ -299,23 +301,19 @@ impl Installer {
         Ok(done)
     }
 
-    /// Holds the lock of one kind, across processes, until dropped. It lies beside the kind's folder.
-    fn lock(&self, kind: &str, tell: &dyn Fn(InstallStep)) -> Result<File, InstallError> {
-        fs::create_dir_all(&self.servers).map_err(io_error("cannot make", &self.servers))?;
+    /// Holds the lock of one kind across processes until dropped. The lock file lies beside the kind's folder.
+    fn lock(&self, kind: &str, report: &dyn Fn(InstallStep)) -> Result<FileLock, InstallError> {
+        fs::create_dir_all(&self.servers).map_err(io_error("cannot create", &self.servers))?;
         let at = self.servers.join(format!(".{kind}.lock"));
-        let file = File::options().create(true).truncate(false).write(true).open(&at);
-        let file = file.map_err(io_error("cannot open", &at))?;
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => tell(InstallStep::Waiting),
-            Err(TryLockError::Error(e)) => return Err(io_error("cannot lock", &at)(e)),
+        if let Some(lock) = FileLock::try_acquire(&at).map_err(io_error("cannot lock", &at))? {
+            return Ok(lock);
         }
-        file.lock().map_err(io_error("cannot lock", &at))?;
-        Ok(file)
+        report(InstallStep::Waiting);
+        FileLock::acquire(&at).map_err(io_error("cannot lock", &at))
     }
 }
 
-/// The record of a whole installation.
+/// The record of a complete installation.
 fn record(folder: &Path) -> Option<InstalledServer> {
     let bytes = fs::read(folder.join(RECORD)).ok()?;
     if folder.file_name()?.to_str()?.starts_with('.') {
@@ -337,7 +335,7 @@ fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Inst
     move |source| InstallError::Io { action, path, source }
 }
 
-/// The environment a program of an installation needs, besides the registry's.
+/// The environment that a program of an installation needs, besides the one in the registry.
 fn environment(folder: &Path, server: &ServerSpec) -> BTreeMap<String, String> {
     match &server.install {
         Some(InstallSource::Pypi { .. }) => {

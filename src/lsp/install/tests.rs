@@ -153,7 +153,7 @@ fn a_probe_is_remembered_until_the_program_changes() {
     assert_eq!(asked(), 1);
     bench.script("bin/codeyard-fake-ls", &body("1.1"));
     let later = SystemTime::now() + Duration::from_secs(60);
-    File::options().write(true).open(path).unwrap().set_modified(later).unwrap();
+    fs::File::options().write(true).open(path).unwrap().set_modified(later).unwrap();
     assert_eq!(ready(bench.locate("fake")).version.as_deref(), Some("1.1"));
     assert_eq!(asked(), 2);
 }

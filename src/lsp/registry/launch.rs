@@ -1,6 +1,7 @@
-//! What must be done before a server is started: placeholders filled, cache folders made, compile databases copied.
+//! Prepares the start of a server: fills placeholders, creates cache folders, copies compile databases.
 //!
-//! It starts nothing. Invariant: it writes below [`LaunchPaths::cache`] only. [`refresh_copies`] may be called again at any time.
+//! It starts nothing. Invariant: it writes only below [`LaunchPaths::cache`]. [`refresh_copies`] may be called again
+//! at any time.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,33 +13,34 @@ use serde_json::Value;
 
 use super::schema::ServerSpec;
 use crate::limits::MAX_COPIED_BYTES;
+use codeyard_base::atomic_file::{self, Durability};
 use codeyard_model::uri::encode_path;
 
-/// The folders that placeholders stand for.
+/// The folders that replace the placeholders.
 #[derive(Debug, Clone)]
 pub struct LaunchPaths {
     /// `{state}`: the state directory.
     pub state: PathBuf,
     /// `{root}`: the project root; `{rooturi}` is its file URI.
     pub root: PathBuf,
-    /// `{cache}`: a folder of this server, version and project root alone; two versions must not share one.
+    /// `{cache}`: a folder for this server, version and project root alone. Two versions must not share one.
     pub cache: PathBuf,
-    /// `{install}`: the installation's folder, where the server is installed by us.
+    /// `{install}`: the folder of the installation, if codeyard installed the server.
     pub install: Option<PathBuf>,
-    /// `{bin}`: the folder of the installation's programs.
+    /// `{bin}`: the folder with the installation's programs.
     pub bin: Option<PathBuf>,
 }
 
 /// How to start a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaunchSpec {
-    /// The program, absolute.
+    /// The absolute path of the program.
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Environment to add.
+    /// The environment to add.
     pub env: BTreeMap<String, String>,
-    /// A folder to put in front of the `PATH`.
+    /// A folder to put at the front of the `PATH`.
     pub path_front: Option<PathBuf>,
     /// `initializationOptions`.
     pub initialization_options: Option<Value>,
@@ -47,12 +49,12 @@ pub struct LaunchSpec {
 }
 
 impl LaunchSpec {
-    /// Makes the cache folders, copies what must be copied, and fills the placeholders. `args` are those of the located
-    /// program, `env` what it needs besides the registry's. An argument or value with a placeholder that stands for nothing
-    /// here (`{install}` of a server found on the PATH) is left out.
+    /// Creates the cache folders, makes the copies, and fills the placeholders. `args` and `env` come from the
+    /// located program. An argument or value is left out when one of its placeholders has no value (`{install}` of a
+    /// server found on the PATH).
     ///
     /// # Errors
-    /// Of the file system, when the cache folder can't be written.
+    /// Errors of the file system, when the cache folder can't be written.
     pub fn prepare(
         server: &ServerSpec,
         program: &Path,
@@ -64,13 +66,13 @@ impl LaunchSpec {
             fs::create_dir_all(places.cache.join(folder))?;
         }
         let copied = refresh_copies(server, places)?;
-        let added: &[String] = if copied { &server.quirks.copy_args } else { &[] };
+        let copy_args: &[String] = if copied { &server.quirks.copy_args } else { &[] };
         let fill = |text: &String| places.fill(text);
         let all_env = server.env.iter().chain(env);
         Ok(Self {
             program: program.into(),
-            args: args.iter().chain(added).filter_map(fill).collect(),
-            path_front: shims(server, places)?,
+            args: args.iter().chain(copy_args).filter_map(fill).collect(),
+            path_front: create_shims(server, places)?,
             env: all_env.filter_map(|(name, value)| Some((name.clone(), places.fill(value)?))).collect(),
             initialization_options: server.initialization_options.as_ref().and_then(|value| places.fill_value(value)),
             settings: server.settings.as_ref().and_then(|value| places.fill_value(value)),
@@ -78,12 +80,12 @@ impl LaunchSpec {
     }
 }
 
-/// Copies the first existing file of `copy_to_cache` into the cache folder, if its content changed; removes the copy when
-/// there is none any more. Says whether there is a copy. Relative folders of a compile database are made absolute, because
-/// they are meant relative to where it lay.
+/// Copies the first existing file of `copy_to_cache` into the cache folder if its content changed, and removes the
+/// copy when there is no such file any more. Returns whether there is a copy. Relative folders in a compile database
+/// are made absolute, because they are relative to the original's folder.
 ///
 /// # Errors
-/// Of the file system, when the cache folder can't be written or the file can't be read.
+/// Errors of the file system, when the cache folder can't be written or the file can't be read.
 pub fn refresh_copies(server: &ServerSpec, places: &LaunchPaths) -> io::Result<bool> {
     let wanted = &server.quirks.copy_to_cache;
     let found = wanted.iter().map(|path| places.root.join(path)).find(|path| path.is_file());
@@ -104,14 +106,12 @@ pub fn refresh_copies(server: &ServerSpec, places: &LaunchPaths) -> io::Result<b
     if fs::read(&target).is_ok_and(|old| old == bytes) {
         return Ok(true);
     }
-    let fresh = target.with_extension("new");
-    fs::write(&fresh, bytes)?;
-    fs::rename(fresh, target)?;
+    atomic_file::replace_with(&target, Durability::Process, &bytes)?;
     Ok(true)
 }
 
-/// Makes the failing stand-ins of programs that the server must not find, and names their folder.
-fn shims(server: &ServerSpec, places: &LaunchPaths) -> io::Result<Option<PathBuf>> {
+/// Creates failing replacements of programs that the server must not find, and returns their folder.
+fn create_shims(server: &ServerSpec, places: &LaunchPaths) -> io::Result<Option<PathBuf>> {
     if server.quirks.shims.is_empty() {
         return Ok(None);
     }
@@ -132,7 +132,7 @@ fn remove(file: &Path) -> io::Result<()> {
     }
 }
 
-/// The same compile database with every relative `directory` made absolute; what isn't one stays as it is.
+/// The same compile database with every relative `directory` made absolute. Other content stays unchanged.
 fn absolute_directories(bytes: Vec<u8>, folder: &Path) -> Vec<u8> {
     let Ok(mut entries) = serde_json::from_slice::<Vec<serde_json::Map<String, Value>>>(&bytes) else { return bytes };
     let mut changed = false;
@@ -148,10 +148,10 @@ fn absolute_directories(bytes: Vec<u8>, folder: &Path) -> Vec<u8> {
 }
 
 impl LaunchPaths {
-    /// The text with its placeholders filled, in one pass; nothing if one of them stands for nothing here.
+    /// The text with its placeholders filled, in one pass; `None` if one of them has no value.
     pub fn fill(&self, text: &str) -> Option<String> {
         let uri = encode_path(&self.root);
-        let known: [(&str, Option<&Path>); 6] = [
+        let placeholders: [(&str, Option<&Path>); 6] = [
             ("{rooturi}", Some(Path::new(&uri))),
             ("{state}", Some(&self.state)),
             ("{root}", Some(&self.root)),
@@ -164,10 +164,10 @@ impl LaunchPaths {
         while let Some(open) = rest.find('{') {
             filled.push_str(&rest[..open]);
             rest = &rest[open..];
-            match known.iter().find(|(mark, _)| rest.starts_with(mark)) {
-                Some((mark, place)) => {
-                    filled.push_str(&(*place)?.to_string_lossy());
-                    rest = &rest[mark.len()..];
+            match placeholders.iter().find(|(name, _)| rest.starts_with(name)) {
+                Some((name, path)) => {
+                    filled.push_str(&(*path)?.to_string_lossy());
+                    rest = &rest[name.len()..];
                 }
                 None => {
                     filled.push('{');
@@ -179,7 +179,7 @@ impl LaunchPaths {
         Some(filled)
     }
 
-    /// The value with all its texts filled; members and items that stand for nothing are left out.
+    /// The value with the placeholders of all its strings filled. Members and items without a value are left out.
     pub fn fill_value(&self, value: &Value) -> Option<Value> {
         Some(match value {
             Value::String(text) => Value::String(self.fill(text)?),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_are_filled_once_and_missing_ones_leave_things_out() {
+    fn placeholders_are_filled_once_and_values_without_one_are_left_out() {
         let mut places = places(tempfile::tempdir().unwrap().path());
         places.root = "/a{cache}".into();
         places.cache = "/c".into();
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compile_database_is_copied_and_kept_true() {
+    fn a_compile_database_is_copied_and_kept_up_to_date() {
         let base = tempfile::tempdir().unwrap();
         let places = places(base.path());
         let server = &Registry::builtin().servers["clangd"];
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn stand_ins_fail_and_stand_in_the_cache() {
+    fn shims_fail_and_lie_in_the_cache() {
         let base = tempfile::tempdir().unwrap();
         let places = places(base.path());
         let server = &Registry::builtin().servers["rust-analyzer"];
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_compile_database_is_copied_as_it_is() {
+    fn another_file_is_copied_unchanged() {
         let text = b"{ not json".to_vec();
         assert_eq!(absolute_directories(text.clone(), Path::new("/x")), text);
     }

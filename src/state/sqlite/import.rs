@@ -5,7 +5,7 @@
 //! Invariants: nothing is taken in twice; a record that is in the database wins over one of a file; a counter never gets lower; no
 //! file is deleted or overwritten.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,7 @@ use crate::limits::{MAX_BACKUP_NAMES, MAX_PERMISSIONS, MAX_TOKENS};
 use crate::permission_store::{self, Grant};
 use crate::state_store::{Namespace, StateError};
 use crate::{roots_epochs, token_store, warmset};
+use codeyard_base::file_lock::FileLock;
 
 /// The digests of the files that were imported.
 const IMPORTS: Namespace = Namespace::new("imports");
@@ -31,7 +32,7 @@ pub(super) fn run(connection: &mut Connection, file: &Path) -> Result<(), StateE
         return Ok(());
     }
     let locks = present.iter().filter_map(|legacy| legacy.lock_name()).map(|name| lock(folder.join(name)));
-    let locks: Vec<(PathBuf, File)> = locks.collect::<Result<_, _>>()?;
+    let locks: Vec<(PathBuf, FileLock)> = locks.collect::<Result<_, _>>()?;
     let imported = store(connection, file, folder, &present)?;
     for (legacy, suffix) in imported {
         move_beside(folder, legacy, suffix)?;
@@ -140,10 +141,11 @@ fn put_new(transaction: &Transaction<'_>, namespace: Namespace, key: &str, value
 }
 
 /// Waits for an earlier version that is changing the file.
-fn lock(path: PathBuf) -> Result<(PathBuf, File), StateError> {
-    let open = File::options().write(true).create(true).truncate(false).open(&path);
-    let file = open.and_then(|file| file.lock().map(|()| file));
-    file.map(|file| (path.clone(), file)).map_err(|source| StateError::Io { file: path, source })
+fn lock(path: PathBuf) -> Result<(PathBuf, FileLock), StateError> {
+    match FileLock::acquire(&path) {
+        Ok(lock) => Ok((path, lock)),
+        Err(source) => Err(StateError::Io { file: path, source }),
+    }
 }
 
 /// Renames a file to `NAME.SUFFIX`, or `NAME.SUFFIX-2` and so on where that exists.

@@ -1,0 +1,68 @@
+//! An exclusive lock on a file, between processes and between openings in one process.
+//!
+//! It is the kernel's `flock`: it ends with the process, however that ends. The file is created with mode 0600 and stays when the lock is
+//! released. Invariant: children don't inherit the descriptor.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// A held lock. Dropping it releases it.
+#[derive(Debug)]
+pub struct FileLock(File);
+
+impl FileLock {
+    /// Takes the lock, waiting as long as another opening holds it.
+    ///
+    /// # Errors
+    /// If the file can't be opened or locked.
+    pub fn acquire(path: &Path) -> io::Result<Self> {
+        let file = open(path)?;
+        file.lock()?;
+        Ok(Self(file))
+    }
+
+    /// Takes the lock; `None` if another opening holds it.
+    ///
+    /// # Errors
+    /// If the file can't be opened or locked.
+    pub fn try_acquire(path: &Path) -> io::Result<Option<Self>> {
+        let file = open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// The locked file, open for reading and writing.
+    pub fn file(&mut self) -> &mut File {
+        &mut self.0
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_opening_holds_the_lock_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let held = FileLock::try_acquire(&path).unwrap().unwrap();
+        assert!(FileLock::try_acquire(&path).unwrap().is_none());
+        let waiter = std::thread::spawn({
+            let path = path.clone();
+            move || FileLock::acquire(&path).is_ok()
+        });
+        drop(held);
+        assert!(waiter.join().unwrap());
+        assert!(FileLock::try_acquire(&path).unwrap().is_some());
+        assert!(FileLock::try_acquire(&dir.path().join("missing/lock")).is_err());
+    }
+}
