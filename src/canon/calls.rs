@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use codeyard_model::error::ToolError;
-use codeyard_model::found::CallItem;
+use codeyard_model::lsp_items::CallItem;
 use codeyard_model::position::Range;
 use codeyard_model::uri::CanonicalUri;
 
@@ -17,7 +17,7 @@ use super::{Canonical, UriGate};
 
 /// A function as a language server gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RawItem {
+pub struct RawCallItem {
     /// The file it is in, untrusted.
     pub uri: Arc<str>,
     /// Its name.
@@ -40,14 +40,14 @@ struct Entry {
 }
 
 /// The canonical list of functions. CAP_EXCEEDED for more than `max` distinct ones.
-pub fn call_items(raw: Vec<RawItem>, gate: &mut dyn UriGate, max: usize) -> Result<Canonical<CallItem>, ToolError> {
+pub fn call_items(raw: Vec<RawCallItem>, gate: &mut dyn UriGate, max: usize) -> Result<Canonical<CallItem>, ToolError> {
     let (entries, outside) = gated(raw.into_iter().map(entry), gate, max, max)?;
     Ok(Canonical { items: entries.into_iter().map(item).collect(), outside })
 }
 
 /// The canonical list of callers or callees with the places of the calls. CAP_EXCEEDED for more than `max` distinct ones.
 pub fn calls(
-    raw: Vec<(RawItem, Vec<Range>)>,
+    raw: Vec<(RawCallItem, Vec<Range>)>,
     gate: &mut dyn UriGate,
     max: usize,
 ) -> Result<Canonical<(CallItem, Vec<Range>)>, ToolError> {
@@ -71,8 +71,8 @@ pub fn calls(
     Ok(Canonical { items, outside })
 }
 
-fn entry(raw: RawItem) -> (Arc<str>, Entry) {
-    let RawItem { uri, name, kind, range, selection_range } = raw;
+fn entry(raw: RawCallItem) -> (Arc<str>, Entry) {
+    let RawCallItem { uri, name, kind, range, selection_range } = raw;
     (uri, Entry { range, selection_range, name, kind })
 }
 
@@ -88,9 +88,9 @@ mod tests {
     use super::*;
     use crate::testing::{FakeGate, shuffled, some_range, some_uri};
 
-    fn raw(uri: &str, line: u32) -> RawItem {
+    fn raw(uri: &str, line: u32) -> RawCallItem {
         let range = Range::new(line, 0, line, 9);
-        RawItem { uri: uri.into(), name: "f".into(), kind: 12, range, selection_range: range }
+        RawCallItem { uri: uri.into(), name: "f".into(), kind: 12, range, selection_range: range }
     }
 
     fn place(line: u32) -> Range {
@@ -129,8 +129,8 @@ mod tests {
             parts in prop::collection::vec((some_uri(), some_range(), prop::collection::vec(some_range(), 0..4)), 0..16),
             seed in any::<u64>(),
         ) {
-            let raw: Vec<(RawItem, Vec<Range>)> = parts.into_iter().map(|(uri, range, ranges)| {
-                (RawItem { uri, name: "f".into(), kind: 12, range, selection_range: range }, ranges)
+            let raw: Vec<(RawCallItem, Vec<Range>)> = parts.into_iter().map(|(uri, range, ranges)| {
+                (RawCallItem { uri, name: "f".into(), kind: 12, range, selection_range: range }, ranges)
             }).collect();
             let canonical = |raw| calls(raw, &mut FakeGate::default(), 1_000).unwrap();
             let once = canonical(raw.clone());

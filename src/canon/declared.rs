@@ -4,11 +4,11 @@
 //! a constructor doesn't confirm its class. What a server puts around a name (a receiver, parameters, what it stands in) isn't
 //! part of it.
 
-use codeyard_model::code::{Row, SymbolKind};
-use codeyard_model::found::OutlineEntry;
+use codeyard_model::code::{ResultRow, SymbolKind};
+use codeyard_model::lsp_items::OutlineEntry;
 
 /// Whether one of `symbols` is that of `row`.
-pub fn declares(symbols: &[OutlineEntry], row: &Row) -> bool {
+pub fn declares(symbols: &[OutlineEntry], row: &ResultRow) -> bool {
     let Some(line) = row.name_line else { return false };
     let at = Place { first: row.line_start, name: line };
     symbols.iter().any(|symbol| at.is_of(symbol) && is_called(&symbol.name, row))
@@ -31,7 +31,7 @@ impl Place {
 }
 
 /// Whether the server means the row's name with `listed`.
-fn is_called(listed: &str, row: &Row) -> bool {
+fn is_called(listed: &str, row: &ResultRow) -> bool {
     let name = unquoted(&row.name);
     let of_impl = (row.kind == Some(SymbolKind::Impl)).then(|| implementor(listed)).flatten();
     let listed = of_impl.unwrap_or(listed);
@@ -89,9 +89,9 @@ mod tests {
     use super::*;
     use codeyard_model::position::Range;
 
-    fn row(name: &str, lines: (u32, u32), name_line: u32) -> Row {
+    fn row(name: &str, lines: (u32, u32), name_line: u32) -> ResultRow {
         let (line_start, line_end) = lines;
-        Row { name: name.into(), line_start, line_end, name_line: Some(name_line), ..Row::default() }
+        ResultRow { name: name.into(), line_start, line_end, name_line: Some(name_line), ..ResultRow::default() }
     }
 
     /// A symbol whose lines and whose name's line count from 1.
@@ -122,7 +122,10 @@ mod tests {
             assert!(!declares(&[other], &decorated), "{what}");
         }
         assert!(!declares(&[], &decorated));
-        assert!(!declares(&[symbol("a.py", (1, 9), 1)], &Row { name: "a.py".into(), ..Row::default() }), "no symbol");
+        assert!(
+            !declares(&[symbol("a.py", (1, 9), 1)], &ResultRow { name: "a.py".into(), ..ResultRow::default() }),
+            "no symbol"
+        );
     }
 
     #[test]
@@ -172,11 +175,11 @@ mod tests {
     #[test]
     fn an_implementation_is_called_after_its_type() {
         for listed in ["impl Berth", "impl<T> Mooring<T> for &Berth<A, B>", "impl<T: Into<U>, U> bay::Berth<T, U>"] {
-            let of = Row { kind: Some(SymbolKind::Impl), ..row("Berth", (2, 5), 2) };
+            let of = ResultRow { kind: Some(SymbolKind::Impl), ..row("Berth", (2, 5), 2) };
             assert!(declares(&[symbol(listed, (2, 5), 2)], &of), "{listed}");
-            assert!(!declares(&[symbol(listed, (2, 5), 2)], &Row { name: "Mooring".into(), ..of }), "{listed}");
+            assert!(!declares(&[symbol(listed, (2, 5), 2)], &ResultRow { name: "Mooring".into(), ..of }), "{listed}");
         }
-        let other = Row { kind: Some(SymbolKind::Struct), ..row("Berth", (2, 5), 2) };
+        let other = ResultRow { kind: Some(SymbolKind::Struct), ..row("Berth", (2, 5), 2) };
         assert!(!declares(&[symbol("impl Berth", (2, 5), 2)], &other));
     }
 }

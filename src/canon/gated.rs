@@ -11,7 +11,7 @@ use codeyard_model::error::ToolError;
 use codeyard_model::uri::CanonicalUri;
 
 use super::order::sort_dedup;
-use super::{Admission, UriGate, reasons};
+use super::{UriAdmission, UriGate, reasons};
 
 /// Entries with their canonical URI, in order of URI, then the entry; and the number left out as outside.
 pub(super) type Gated<K> = (Vec<(CanonicalUri, K)>, usize);
@@ -90,11 +90,11 @@ impl Texts {
         // In the order of their texts: a gate that looks at one folder after the other has less to do.
         let mut sorted: Vec<(usize, Arc<str>)> = self.texts.into_iter().enumerate().collect();
         sorted.sort_unstable_by(|(_, one), (_, other)| one.cmp(other));
-        let mut admissions: Vec<(usize, Admission)> =
+        let mut admissions: Vec<(usize, UriAdmission)> =
             sorted.into_iter().map(|(number, text)| (number, gate.admit(&text))).collect();
         admissions.sort_unstable_by_key(|(number, _)| *number);
         let inside = admissions.iter().filter_map(|(_, admission)| match admission {
-            Admission::Inside(uri) => Some(uri.clone()),
+            UriAdmission::Inside(uri) => Some(uri.clone()),
             _ => None,
         });
         let mut uris: Vec<CanonicalUri> = inside.collect();
@@ -104,11 +104,11 @@ impl Texts {
     }
 }
 
-fn verdict(admission: &Admission, uris: &[CanonicalUri]) -> Verdict {
+fn verdict(admission: &UriAdmission, uris: &[CanonicalUri]) -> Verdict {
     match admission {
         // Each inside URI was put into `uris`, so the search finds it.
-        Admission::Inside(uri) => uris.binary_search(uri).map_or(Verdict::Missing, Verdict::Inside),
-        Admission::Outside => Verdict::Outside,
-        Admission::Missing => Verdict::Missing,
+        UriAdmission::Inside(uri) => uris.binary_search(uri).map_or(Verdict::Missing, Verdict::Inside),
+        UriAdmission::Outside => Verdict::Outside,
+        UriAdmission::Missing => Verdict::Missing,
     }
 }

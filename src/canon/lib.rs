@@ -20,9 +20,9 @@ mod ranked;
 pub mod testing;
 mod workspace_symbols;
 
-use codeyard_model::uri::CanonicalUri;
+pub use codeyard_model::uri::UriAdmission;
 
-pub use calls::{RawItem, call_items, calls};
+pub use calls::{RawCallItem, call_items, calls};
 pub use declared::declares;
 pub use diagnostics::{diagnostics, workspace_diagnostics};
 pub use document_symbols::document_symbols;
@@ -33,21 +33,10 @@ pub use outline::outline;
 pub use ranked::ranked;
 pub use workspace_symbols::workspace_symbols;
 
-/// What the gate says of a URI that a language server named.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Admission {
-    /// A file inside the allowed roots.
-    Inside(CanonicalUri),
-    /// Not inside, or not a file URI at all: left out and counted.
-    Outside,
-    /// It would lie inside a root but isn't there: left out, not counted.
-    Missing,
-}
-
 /// The path gate, as far as canonicalisation needs it. Equal texts must get equal admissions during one call.
 pub trait UriGate {
     /// Decides about one URI text.
-    fn admit(&mut self, uri: &str) -> Admission;
+    fn admit(&mut self, uri: &str) -> UriAdmission;
 }
 
 /// A canonical list. Only this module can make one.

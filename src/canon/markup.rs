@@ -4,9 +4,9 @@
 //! on fragments and their lengths are the gateway's (`hover`); the range is the first one given.
 
 use crate::limits::{MAX_HOVER_FRAGMENT_CHARS, MAX_HOVER_FRAGMENTS};
-use codeyard_model::found::{Markup, MarkupHover};
 use codeyard_model::hover::{Hover, MarkupKind};
 use codeyard_model::limits::MAX_OUTPUT_CHARS;
+use codeyard_model::lsp_items::{Markup, MarkupHover};
 
 /// More than the code points that stand around the text on its page: members' names, brackets, and a range.
 const AROUND_CHARS: usize = 512;

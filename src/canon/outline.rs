@@ -5,7 +5,7 @@
 
 use crate::limits::MAX_CANONICAL_TEXT_BYTES;
 use codeyard_model::error::ToolError;
-use codeyard_model::found::OutlineEntry;
+use codeyard_model::lsp_items::OutlineEntry;
 use codeyard_model::position::Range;
 use codeyard_model::symbol::RawDocumentSymbol;
 

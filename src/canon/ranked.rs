@@ -5,7 +5,7 @@
 //! case; some other way that the server knows. Of a qualified name (`Shop.open`, `shop::open`) the last part counts.
 //! Invariant: the order is total, so nothing is left to chance.
 
-use codeyard_model::found::NamedSymbol;
+use codeyard_model::lsp_items::NamedSymbol;
 use codeyard_model::symbol::WorkspaceSymbol;
 
 /// The best `max` of `symbols`, and whether any were left out.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Admission, UriGate};
+use super::{UriAdmission, UriGate};
 use codeyard_model::position::Range;
 use codeyard_model::symbol::RawDocumentSymbol;
 use codeyard_model::uri::{CanonicalUri, percent_decode};
@@ -18,14 +18,14 @@ pub struct FakeGate {
 }
 
 impl UriGate for FakeGate {
-    fn admit(&mut self, uri: &str) -> Admission {
+    fn admit(&mut self, uri: &str) -> UriAdmission {
         self.asked.push(uri.into());
         let path = uri.strip_prefix("file://").unwrap_or("");
         let path = String::from_utf8(percent_decode(path.as_bytes())).unwrap_or_default();
         match path {
-            path if !path.starts_with("/w/") => Admission::Outside,
-            path if path.ends_with("gone") => Admission::Missing,
-            path => Admission::Inside(file(&path)),
+            path if !path.starts_with("/w/") => UriAdmission::Outside,
+            path if path.ends_with("gone") => UriAdmission::Missing,
+            path => UriAdmission::Inside(file(&path)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The files of a workspace: which names lie inside its roots, and what changes on disk.
+//! Access to the files of a workspace: the path gate ([`gate`]) and the file watcher ([`watch`]).
 //!
 //! Invariant: nothing here writes inside a root.
 

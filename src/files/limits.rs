@@ -1,40 +1,40 @@
-//! The limits of this crate: sizes, counts and times that bound what callers, language servers and files can cost.
+//! Limits of the path gate and the file watcher.
 
-/// Files one workspace's watcher follows.
+/// Files that the watcher of one workspace follows.
 pub const MAX_WATCHED_FILES: usize = 500_000;
 
-/// Ignored directories one workspace's watcher follows for the sources and configuration in them.
+/// Ignored directories that the watcher of one workspace follows for the sources and configuration files in them.
 pub const MAX_WATCHED_IGNORED_DIRS: usize = 2_000;
 
-/// Directories one workspace's watcher follows because the code index lists what language servers ignore.
+/// Directories that the watcher of one workspace follows only because the code index lists them.
 pub const MAX_WATCHED_INDEXED_DIRS: usize = 20_000;
 
-/// Changes kept between two looks at the watcher; beyond it they count as one bulk change.
+/// Changes kept between two calls of `Subscription::take`. Beyond it they become one bulk change.
 pub const MAX_PENDING_CHANGES: usize = 8_192;
 
-/// Events kept for one subscription until it looks; beyond it everything is compared with disk anew.
+/// Events kept for one subscription between two barriers. Beyond it the next barrier compares everything with the disk.
 pub const MAX_WATCH_INBOX: usize = 65_536;
 
-/// How long a look at the watcher may take, in milliseconds; beyond it the changes count as one bulk change.
+/// Longest time of one barrier, in milliseconds. Beyond it the changes become one bulk change.
 pub const WATCH_BARRIER_MS: u64 = 250;
 
-/// Largest ignore file that is heeded, in bytes.
+/// Largest ignore file that is read, in bytes.
 pub const MAX_IGNORE_FILE_BYTES: u64 = 1024 * 1024;
 
-/// Largest file of git that is read to know where `HEAD` is, in bytes.
+/// Largest file in a `.git` directory that is read to resolve `HEAD`, in bytes.
 pub const MAX_GIT_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
-/// Longest path the gate looks at, in bytes.
+/// Longest path that the gate accepts, in bytes.
 pub const MAX_PATH_BYTES: usize = 4_096;
 
-/// Longest URI the gate looks at, in bytes: the longest path with every byte escaped, and the scheme and host.
+/// Longest URI that the gate accepts, in bytes: the longest path with every byte escaped, the scheme and the host.
 pub const MAX_URI_BYTES: usize = 3 * MAX_PATH_BYTES + 64;
 
-/// Links followed on the way to one file, as many as Linux does.
+/// Symbolic links followed to resolve one path, as many as Linux follows.
 pub const MAX_LINKS_FOLLOWED: usize = 40;
 
-/// Times the gate starts anew when a path changes under its hands.
+/// Times that the gate retries when a path changes while it is checked.
 pub const MAX_GATE_RETRIES: usize = 16;
 
-/// A file changed less than this many milliseconds ago may change again behind the same stamp.
+/// A file that changed less than this many milliseconds ago may change again without a new stamp.
 pub const FRESH_STAMP_MS: u32 = 2_000;

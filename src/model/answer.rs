@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::code::CodeAnswer;
 use super::diagnostic::{Diagnostic, FileDiagnostics};
-use super::found::{LspAnswer, OutlineEntry};
 use super::hover::Hover;
+use super::lsp_items::{LspAnswer, OutlineEntry};
 use super::position::Location;
 use super::symbol::{DocumentSymbol, WorkspaceSymbol};
 use super::uri::CanonicalUri;
@@ -16,7 +16,7 @@ use codeyard_base::ids::ServerKind;
 
 /// What a reader of the summary should know besides the count. Part of the canonical result, so deterministic.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Notes {
+pub struct AnswerNotes {
     /// Entries left out because they lie outside the allowed roots.
     pub outside: usize,
     /// Providers that were passed over, each as `kind: reason`, sorted.
@@ -26,14 +26,14 @@ pub struct Notes {
     /// Files whose diagnostics were cut to the cap.
     pub truncated_files: usize,
     /// Files covered by the diagnostics sweep, of how many.
-    pub coverage: Option<Coverage>,
+    pub coverage: Option<DiagnosticsCoverage>,
     /// Somebody who might have known more had not answered when the time was up.
     pub is_partial: bool,
     /// Languages whose part of the answer was found by name, without a language server; sorted.
     pub by_name: Vec<String>,
 }
 
-impl Notes {
+impl AnswerNotes {
     /// Code points below a list for that, with an empty line.
     pub fn chars_below(&self) -> usize {
         self.by_name_sentence().map_or(0, |sentence| sentence.chars().count() + 2)
@@ -52,7 +52,7 @@ impl Notes {
 
 /// How many of the source files the workspace's diagnostics cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Coverage {
+pub struct DiagnosticsCoverage {
     /// Files that were looked at.
     pub covered: usize,
     /// Source files there are.
@@ -61,18 +61,18 @@ pub struct Coverage {
 
 /// A list that is not paged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct List<T> {
+pub struct CappedList<T> {
     /// At most 200 entries.
     pub items: Vec<T>,
     /// How many there were before the cap.
     pub total: usize,
     /// For the summary.
-    pub notes: Notes,
+    pub notes: AnswerNotes,
 }
 
 /// All that a document declares in the words of one language server, none of whom stands in for another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Declared {
+pub struct DeclaredSymbols {
     /// Whose words.
     pub by: ServerKind,
     /// In the order of a walk from above, whatever number there is.
@@ -89,28 +89,28 @@ pub struct Page<T> {
     /// Entries of the whole list.
     pub total: usize,
     /// For the summary.
-    pub notes: Notes,
+    pub notes: AnswerNotes,
 }
 
 /// An answer, one variant a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// To `Definition`.
-    Definition(List<Location>),
+    Definition(CappedList<Location>),
     /// To `References`.
     References(Page<Location>),
     /// To `Hover`.
-    Hover(Hover, Notes),
+    Hover(Hover, AnswerNotes),
     /// To `DocumentSymbols`.
-    DocumentSymbols(List<DocumentSymbol>),
+    DocumentSymbols(CappedList<DocumentSymbol>),
     /// To `WorkspaceSymbols`.
     WorkspaceSymbols(Page<WorkspaceSymbol>),
     /// To `DocumentDiagnostics`.
-    DocumentDiagnostics(CanonicalUri, List<Diagnostic>),
+    DocumentDiagnostics(CanonicalUri, CappedList<Diagnostic>),
     /// To `WorkspaceDiagnostics`.
     WorkspaceDiagnostics(Page<FileDiagnostics>),
     /// To `Declarations`.
-    Declarations(Declared),
+    Declarations(DeclaredSymbols),
     /// To a question of the tool `lsp`.
     Lsp(LspAnswer),
     /// To a question of the catalog `code`.

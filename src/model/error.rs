@@ -80,7 +80,7 @@ pub struct ToolError {
 
 /// Where a call was when its time ran out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum CallPhase {
     /// Waiting for a free place.
     Queued,
     /// Waiting for the language server to start.
@@ -91,7 +91,7 @@ pub enum Phase {
     Answering,
 }
 
-impl Phase {
+impl CallPhase {
     /// The word in `details.phase`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -116,12 +116,12 @@ impl ToolError {
     }
 
     /// The deadline passed (decisions §3). `progress` is the server's own word on how far it is.
-    pub fn timeout(phase: Phase, progress: Option<String>, retry_after_ms: u64) -> Self {
+    pub fn timeout(phase: CallPhase, progress: Option<String>, retry_after_ms: u64) -> Self {
         let message = match phase {
-            Phase::Queued => "the call waited for a free place until its deadline; try again",
-            Phase::Starting => "the language server is still starting; try again after the hinted time",
-            Phase::Indexing => "the language server is still indexing; try again after the hinted time",
-            Phase::Answering => "the language server did not answer before the deadline; try again or ask for less",
+            CallPhase::Queued => "the call waited for a free place until its deadline; try again",
+            CallPhase::Starting => "the language server is still starting; try again after the hinted time",
+            CallPhase::Indexing => "the language server is still indexing; try again after the hinted time",
+            CallPhase::Answering => "the language server did not answer before the deadline; try again or ask for less",
         };
         let error = Self::new(ErrorCode::CapExceeded, message)
             .with("reason", "timeout")

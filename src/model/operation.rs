@@ -31,7 +31,7 @@ pub enum Operation {
 
 /// What an operation needs to be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Needs {
+pub enum OperationInput {
     /// A file and a position in it.
     Position,
     /// A file.
@@ -42,7 +42,7 @@ pub enum Needs {
 
 /// What a question is about. `U` as in [`super::query::Query`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject<U> {
+pub enum QuerySubject<U> {
     /// A position in a file, 0-based.
     At(U, Position),
     /// A file.
@@ -51,13 +51,13 @@ pub enum Subject<U> {
     Name(String),
 }
 
-/// A question of the tool `lsp`. Its subject is of the kind that the operation [`Needs`].
+/// A question of the tool `lsp`. Its subject is of the kind that the operation [`OperationInput`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LspQuery<U> {
     /// What is asked.
     pub operation: Operation,
     /// About what.
-    pub subject: Subject<U>,
+    pub subject: QuerySubject<U>,
     /// Which page; its size is the most entries a page may have.
     pub page: PageRequest,
 }
@@ -97,16 +97,16 @@ impl Operation {
     }
 
     /// What it needs to be told.
-    pub fn needs(self) -> Needs {
+    pub fn needs(self) -> OperationInput {
         match self {
-            Self::DocumentSymbol => Needs::File,
-            Self::WorkspaceSymbol => Needs::Name,
-            _ => Needs::Position,
+            Self::DocumentSymbol => OperationInput::File,
+            Self::WorkspaceSymbol => OperationInput::Name,
+            _ => OperationInput::Position,
         }
     }
 }
 
-impl<U> Subject<U> {
+impl<U> QuerySubject<U> {
     /// The file.
     pub fn uri(&self) -> Option<&U> {
         match self {
@@ -124,11 +124,11 @@ impl<U> Subject<U> {
     }
 
     /// The same about the file that `gate` makes of its name.
-    pub fn try_map_uri<V, E>(self, gate: impl FnOnce(U) -> Result<V, E>) -> Result<Subject<V>, E> {
+    pub fn try_map_uri<V, E>(self, gate: impl FnOnce(U) -> Result<V, E>) -> Result<QuerySubject<V>, E> {
         Ok(match self {
-            Self::At(uri, position) => Subject::At(gate(uri)?, position),
-            Self::File(uri) => Subject::File(gate(uri)?),
-            Self::Name(name) => Subject::Name(name),
+            Self::At(uri, position) => QuerySubject::At(gate(uri)?, position),
+            Self::File(uri) => QuerySubject::File(gate(uri)?),
+            Self::Name(name) => QuerySubject::Name(name),
         })
     }
 }

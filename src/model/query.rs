@@ -3,7 +3,7 @@
 
 use super::code::CodeQuery;
 use super::epoch::EpochMask;
-use super::operation::{self, LspQuery, Subject};
+use super::operation::{self, LspQuery, QuerySubject};
 use super::position::Position;
 use super::uri::CanonicalUri;
 
@@ -193,7 +193,7 @@ impl GatedQuery {
             text.push_str(asked.operation.as_str());
         }
         match self {
-            Query::Lsp(LspQuery { subject: Subject::Name(name), .. }) => {
+            Query::Lsp(LspQuery { subject: QuerySubject::Name(name), .. }) => {
                 text.push('|');
                 text.push_str(name);
             }
@@ -241,11 +241,11 @@ mod tests {
         let lsp = |operation, subject| {
             Query::Lsp(LspQuery { operation, subject, page: PageRequest { size: 7, cursor: None } })
         };
-        let callers = lsp(Operation::IncomingCalls, Subject::At(uri.clone(), position));
+        let callers = lsp(Operation::IncomingCalls, QuerySubject::At(uri.clone(), position));
         assert_eq!(callers.request_key_text(), "v1|lsp|incomingCalls|file:///w/a%20b.ts|10|4");
-        let outline = lsp(Operation::DocumentSymbol, Subject::File(uri.clone()));
+        let outline = lsp(Operation::DocumentSymbol, QuerySubject::File(uri.clone()));
         assert_eq!(outline.request_key_text(), "v1|lsp|documentSymbol|file:///w/a%20b.ts");
-        let named: GatedQuery = lsp(Operation::WorkspaceSymbol, Subject::Name("a|b".into()));
+        let named: GatedQuery = lsp(Operation::WorkspaceSymbol, QuerySubject::Name("a|b".into()));
         assert_eq!(named.request_key_text(), "v1|lsp|workspaceSymbol|a|b");
         assert_eq!(Query::Hover { uri, position }.request_key_text(), "v1|vscode.lsp.hover|file:///w/a%20b.ts|10|4");
     }

@@ -39,6 +39,17 @@ impl CanonicalUri {
     }
 }
 
+/// The path gate's decision on a URI that a language server sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UriAdmission {
+    /// A regular file inside the allowed roots.
+    Inside(CanonicalUri),
+    /// Not inside the roots, or not a file URI. The entry is left out and counted.
+    Outside,
+    /// Inside a root, but the file doesn't exist or is not a regular file. The entry is left out and not counted.
+    Missing,
+}
+
 impl std::borrow::Borrow<str> for CanonicalUri {
     fn borrow(&self) -> &str {
         &self.0

@@ -15,6 +15,6 @@ mod store;
 
 pub use cursor::{CursorToken, decode, mint, request_key, snapshot_key};
 pub use page::page;
-pub use result::{CanonicalResult, Full, LspResult};
+pub use result::{CanonicalResult, FullList, LspResult};
 pub use snapshot::Snapshot;
 pub use store::{SnapshotStats, SnapshotStore};

@@ -8,8 +8,8 @@ use std::io;
 
 use serde::Serialize;
 
-use codeyard_model::found::{Found, OutlineEntry};
 use codeyard_model::limits::MAX_OUTPUT_CHARS;
+use codeyard_model::lsp_items::{LspItems, OutlineEntry};
 
 /// Around a list: brackets and line ends.
 const FRAME: usize = 4;
@@ -24,7 +24,7 @@ const CHILDREN_FRAME: usize = 16;
 const INDENT: usize = 2;
 
 /// How many entries the page from `offset` has, at most `max`, with room for so many code points below the list.
-pub(super) fn page_length(found: &Found, offset: usize, max: usize, below: usize) -> usize {
+pub(super) fn page_length(found: &LspItems, offset: usize, max: usize, below: usize) -> usize {
     let left = found.len().saturating_sub(offset);
     let above = repeated(found, offset);
     let mut base = above.first().or(Some(&offset)).map_or(0, |first| depth(found, *first));
@@ -42,27 +42,27 @@ pub(super) fn page_length(found: &Found, offset: usize, max: usize, below: usize
 }
 
 /// The page of `length` entries from `offset`.
-pub(super) fn part(found: &Found, offset: usize, length: usize) -> Found {
+pub(super) fn part(found: &LspItems, offset: usize, length: usize) -> LspItems {
     let to = offset.saturating_add(length).min(found.len());
     let from = offset.min(to);
     match found {
-        Found::Locations(list) => Found::Locations(list[from..to].to_vec()),
-        Found::Hover(hover) => Found::Hover(hover.clone().filter(|_| from < to)),
-        Found::Symbols(list) => Found::Symbols(list[from..to].to_vec()),
-        Found::Items(list) => Found::Items(list[from..to].to_vec()),
-        Found::Incoming(list) => Found::Incoming(list[from..to].to_vec()),
-        Found::Outgoing(list) => Found::Outgoing(list[from..to].to_vec()),
-        Found::Outline(list) => {
+        LspItems::Locations(list) => LspItems::Locations(list[from..to].to_vec()),
+        LspItems::Hover(hover) => LspItems::Hover(hover.clone().filter(|_| from < to)),
+        LspItems::Symbols(list) => LspItems::Symbols(list[from..to].to_vec()),
+        LspItems::Items(list) => LspItems::Items(list[from..to].to_vec()),
+        LspItems::Incoming(list) => LspItems::Incoming(list[from..to].to_vec()),
+        LspItems::Outgoing(list) => LspItems::Outgoing(list[from..to].to_vec()),
+        LspItems::Outline(list) => {
             let above = repeated(found, offset).into_iter().map(|at| list[at].clone());
-            Found::Outline(above.chain(list[from..to].iter().cloned()).collect())
+            LspItems::Outline(above.chain(list[from..to].iter().cloned()).collect())
         }
     }
 }
 
 /// The symbols that the one at `offset` lies in, the outermost first: all, or as many of the innermost as leave half of the page.
-fn repeated(found: &Found, offset: usize) -> Vec<usize> {
+fn repeated(found: &LspItems, offset: usize) -> Vec<usize> {
     let mut above = Vec::new();
-    if let Found::Outline(list) = found
+    if let LspItems::Outline(list) = found
         && let Some(first) = list.get(offset)
     {
         let mut depth = first.depth;
@@ -84,30 +84,30 @@ fn repeated(found: &Found, offset: usize) -> Vec<usize> {
     above
 }
 
-fn depth(found: &Found, at: usize) -> usize {
+fn depth(found: &LspItems, at: usize) -> usize {
     match found {
-        Found::Outline(list) => list.get(at).map_or(0, |entry| entry.depth as usize),
+        LspItems::Outline(list) => list.get(at).map_or(0, |entry| entry.depth as usize),
         _ => 0,
     }
 }
 
 /// Code points of one entry and the separator after it, on a page whose outermost symbols have the depth `base`.
-fn chars(found: &Found, at: usize, base: usize) -> usize {
+fn chars(found: &LspItems, at: usize, base: usize) -> usize {
     SEPARATOR
         + match found {
-            Found::Locations(list) => indented(&list[at]),
-            Found::Hover(hover) => indented(hover),
-            Found::Symbols(list) => indented(&list[at]),
-            Found::Items(list) => indented(&list[at]),
-            Found::Incoming(list) => indented(&list[at]),
-            Found::Outgoing(list) => indented(&list[at]),
-            Found::Outline(list) => outline_chars(&list[at], list.get(at + 1), base),
+            LspItems::Locations(list) => indented(&list[at]),
+            LspItems::Hover(hover) => indented(hover),
+            LspItems::Symbols(list) => indented(&list[at]),
+            LspItems::Items(list) => indented(&list[at]),
+            LspItems::Incoming(list) => indented(&list[at]),
+            LspItems::Outgoing(list) => indented(&list[at]),
+            LspItems::Outline(list) => outline_chars(&list[at], list.get(at + 1), base),
         }
 }
 
 fn outline_chars(entry: &OutlineEntry, next: Option<&OutlineEntry>, base: usize) -> usize {
     let depth = (entry.depth as usize).saturating_sub(base);
-    let alone = Found::Outline(vec![entry.clone()]);
+    let alone = LspItems::Outline(vec![entry.clone()]);
     // Each level lies in a list and an object.
     let own = pretty_chars(&alone) - FRAME + SYMBOL_LINES * 2 * INDENT * depth;
     let has_children = next.is_some_and(|next| next.depth > entry.depth);
@@ -148,11 +148,11 @@ mod tests {
     use codeyard_canon::testing::file;
     use codeyard_model::position::{Location, Range};
 
-    fn text(found: &Found) -> usize {
+    fn text(found: &LspItems) -> usize {
         serde_json::to_string_pretty(found).unwrap().chars().count()
     }
 
-    fn outline(depths: &[u32]) -> Found {
+    fn outline(depths: &[u32]) -> LspItems {
         let entries = depths.iter().enumerate().map(|(at, depth)| OutlineEntry {
             depth: *depth,
             name: "é\"𝒳".repeat(at % 7),
@@ -160,7 +160,7 @@ mod tests {
             range: Range::new(at as u32, 0, 1_000_000, 9),
             selection_range: Range::new(at as u32, 1, 3, 2),
         });
-        Found::Outline(entries.collect())
+        LspItems::Outline(entries.collect())
     }
 
     /// Depths of a walk: each is at most one more than the one before.
@@ -173,16 +173,16 @@ mod tests {
         steps.iter().scan(None, next).collect()
     }
 
-    fn sum(found: &Found) -> usize {
+    fn sum(found: &LspItems) -> usize {
         FRAME - SEPARATOR + (0..found.len()).map(|at| chars(found, at, 0)).sum::<usize>()
     }
 
     #[test]
     fn a_list_is_counted_exactly_and_cut_where_it_is_full() {
         let location = |line: u32| Location { uri: file("/w/é"), range: Range::new(line, 0, line, 1) };
-        let few = Found::Locations((0..3).map(location).collect());
+        let few = LspItems::Locations((0..3).map(location).collect());
         assert_eq!(sum(&few), text(&few));
-        let many = Found::Locations((0..2_000).map(location).collect());
+        let many = LspItems::Locations((0..2_000).map(location).collect());
         let mut offset = 0;
         while offset < many.len() {
             let length = page_length(&many, offset, 10_000, 0);
@@ -205,14 +205,14 @@ mod tests {
             range: Range::new(0, 0, 0, 0),
             selection_range: Range::new(0, 0, 0, 0),
         };
-        let found = Found::Outline(vec![entry("n".repeat(MAX_OUTPUT_CHARS)), entry("m".into())]);
+        let found = LspItems::Outline(vec![entry("n".repeat(MAX_OUTPUT_CHARS)), entry("m".into())]);
         assert_eq!((page_length(&found, 0, 9, 0), page_length(&found, 1, 9, 0)), (1, 1));
     }
 
     #[test]
     fn a_page_inside_a_tree_says_what_it_lies_in() {
         let found = outline(&[0, 1, 2, 2, 1, 0]);
-        let Found::Outline(page) = part(&found, 3, 2) else { unreachable!() };
+        let LspItems::Outline(page) = part(&found, 3, 2) else { unreachable!() };
         let lines: Vec<(u32, u32)> = page.iter().map(|entry| (entry.depth, entry.range.start.line)).collect();
         assert_eq!(lines, [(0, 0), (1, 1), (2, 3), (1, 4)]);
     }

@@ -3,12 +3,12 @@
 //! Invariant: the next cursor starts where this page ends, and there is none exactly when nothing is left.
 
 use codeyard_model::answer::{Answer, Page};
-use codeyard_model::found::LspAnswer;
 use codeyard_model::limits::DEFAULT_PAGE_SIZE;
+use codeyard_model::lsp_items::LspAnswer;
 
 use super::cursor::mint;
 use super::output;
-use super::result::{CanonicalResult, Full, LspResult, slice};
+use super::result::{CanonicalResult, FullList, LspResult, slice};
 use super::snapshot::Snapshot;
 
 /// The answer from `snapshot`: for paged results `request` = offset and size (at least 1; `None` is the first page of the
@@ -28,7 +28,7 @@ pub fn page(snapshot: &Snapshot, request: Option<(u64, usize)>, k: &str, s: &str
     }
 }
 
-fn cut<T: Clone>(full: &Full<T>, offset: u64, size: usize, k: &str, s: &str) -> Page<T> {
+fn cut<T: Clone>(full: &FullList<T>, offset: u64, size: usize, k: &str, s: &str) -> Page<T> {
     let end = offset.saturating_add(size as u64);
     let next_cursor = (end < full.items.len() as u64).then(|| mint(end, k, s));
     let items = slice(&full.items, offset, size).to_vec();
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
     use crate::cursor::decode;
     use codeyard_canon::testing::{FakeGate, file};
-    use codeyard_model::answer::Notes;
+    use codeyard_model::answer::AnswerNotes;
     use codeyard_model::position::{Location, Range, RawLocation};
 
     fn snapshot(n: u32) -> Snapshot {
@@ -66,7 +66,7 @@ mod tests {
             RawLocation { uri: uri.into(), range: Range::new(line, 0, line, 1) }
         });
         let found = codeyard_canon::locations(raw.collect(), &mut FakeGate::default(), 1_000, 1_000).unwrap();
-        Snapshot::new(CanonicalResult::references(found, Notes::default()))
+        Snapshot::new(CanonicalResult::references(found, AnswerNotes::default()))
     }
 
     fn references(snapshot: &Snapshot, offset: u64, size: usize) -> Page<Location> {

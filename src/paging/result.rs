@@ -4,10 +4,10 @@
 //! lists that aren't paged are cut here, once, and remember how long they were.
 
 use codeyard_canon::Canonical;
-use codeyard_model::answer::{Declared, List, Notes};
+use codeyard_model::answer::{AnswerNotes, CappedList, DeclaredSymbols};
 use codeyard_model::diagnostic::{Diagnostic, FileDiagnostics};
-use codeyard_model::found::Found;
 use codeyard_model::hover::Hover;
+use codeyard_model::lsp_items::LspItems;
 use codeyard_model::operation::{self, Operation};
 use codeyard_model::position::Location;
 use codeyard_model::query::tools;
@@ -18,11 +18,11 @@ use super::output;
 
 /// A full list that pages are cut from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Full<T> {
+pub struct FullList<T> {
     /// All entries.
     pub items: Vec<T>,
     /// For every page's summary.
-    pub notes: Notes,
+    pub notes: AnswerNotes,
 }
 
 /// All that the tool `lsp` found.
@@ -33,58 +33,58 @@ pub struct LspResult {
     /// The title of every page.
     pub title: String,
     /// What was found.
-    pub found: Found,
+    pub found: LspItems,
     /// For every page.
-    pub notes: Notes,
+    pub notes: AnswerNotes,
 }
 
 /// A canonical result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CanonicalResult {
     /// Of `Definition`.
-    Definition(List<Location>),
+    Definition(CappedList<Location>),
     /// Of `References`.
-    References(Full<Location>),
+    References(FullList<Location>),
     /// Of `Hover`.
-    Hover(Hover, Notes),
+    Hover(Hover, AnswerNotes),
     /// Of `DocumentSymbols`.
-    DocumentSymbols(List<DocumentSymbol>),
+    DocumentSymbols(CappedList<DocumentSymbol>),
     /// Of `WorkspaceSymbols`.
-    WorkspaceSymbols(Full<WorkspaceSymbol>),
+    WorkspaceSymbols(FullList<WorkspaceSymbol>),
     /// Of `DocumentDiagnostics`.
-    DocumentDiagnostics(CanonicalUri, List<Diagnostic>),
+    DocumentDiagnostics(CanonicalUri, CappedList<Diagnostic>),
     /// Of `WorkspaceDiagnostics`.
-    WorkspaceDiagnostics(Full<FileDiagnostics>),
+    WorkspaceDiagnostics(FullList<FileDiagnostics>),
     /// Of `Declarations`.
-    Declarations(Declared, Notes),
+    Declarations(DeclaredSymbols, AnswerNotes),
     /// Of the tool `lsp`.
     Lsp(LspResult),
 }
 
 impl CanonicalResult {
     /// Definitions, cut to `max_items`. `notes.outside` is filled in from the list, here and below.
-    pub fn definition(found: Canonical<Location>, notes: Notes, max_items: usize) -> Self {
+    pub fn definition(found: Canonical<Location>, notes: AnswerNotes, max_items: usize) -> Self {
         Self::Definition(cut(found, notes, max_items))
     }
 
     /// References, all of them.
-    pub fn references(found: Canonical<Location>, notes: Notes) -> Self {
+    pub fn references(found: Canonical<Location>, notes: AnswerNotes) -> Self {
         Self::References(full(found, notes))
     }
 
     /// A hover as [`codeyard_canon::hover`] gives it, with its word on truncation.
-    pub fn hover((mut hover, truncated): (Hover, bool), notes: Notes) -> Self {
+    pub fn hover((mut hover, truncated): (Hover, bool), notes: AnswerNotes) -> Self {
         hover.contents.shrink_to_fit();
-        Self::Hover(hover, Notes { truncated, ..notes })
+        Self::Hover(hover, AnswerNotes { truncated, ..notes })
     }
 
     /// A document's symbols, cut to `max_items`.
-    pub fn document_symbols(found: Canonical<DocumentSymbol>, notes: Notes, max_items: usize) -> Self {
+    pub fn document_symbols(found: Canonical<DocumentSymbol>, notes: AnswerNotes, max_items: usize) -> Self {
         Self::DocumentSymbols(cut(found, notes, max_items))
     }
 
     /// The workspace's symbols, all of them.
-    pub fn workspace_symbols(found: Canonical<WorkspaceSymbol>, notes: Notes) -> Self {
+    pub fn workspace_symbols(found: Canonical<WorkspaceSymbol>, notes: AnswerNotes) -> Self {
         Self::WorkspaceSymbols(full(found, notes))
     }
 
@@ -92,15 +92,15 @@ impl CanonicalResult {
     pub fn document_diagnostics(
         uri: CanonicalUri,
         found: Canonical<Diagnostic>,
-        notes: Notes,
+        notes: AnswerNotes,
         max_items: usize,
     ) -> Self {
         Self::DocumentDiagnostics(uri, cut(found, notes, max_items))
     }
 
     /// The workspace's diagnostics as [`codeyard_canon::workspace_diagnostics`] gives them, with the number of files cut.
-    pub fn workspace_diagnostics((found, cut): (Canonical<FileDiagnostics>, usize), notes: Notes) -> Self {
-        Self::WorkspaceDiagnostics(full(found, Notes { truncated_files: cut, ..notes }))
+    pub fn workspace_diagnostics((found, cut): (Canonical<FileDiagnostics>, usize), notes: AnswerNotes) -> Self {
+        Self::WorkspaceDiagnostics(full(found, AnswerNotes { truncated_files: cut, ..notes }))
     }
 
     /// The canonical name of the tool whose result it is.
@@ -124,7 +124,7 @@ impl CanonicalResult {
     }
 
     /// The notes that summaries are made of.
-    pub fn notes(&self) -> &Notes {
+    pub fn notes(&self) -> &AnswerNotes {
         match self {
             Self::Definition(list) => &list.notes,
             Self::References(full) => &full.notes,
@@ -158,32 +158,32 @@ pub(super) fn slice<T>(items: &[T], offset: u64, size: usize) -> &[T] {
     &items[start..start.saturating_add(size).min(items.len())]
 }
 
-fn full<T>(found: Canonical<T>, notes: Notes) -> Full<T> {
-    let notes = Notes { outside: found.outside(), ..notes };
+fn full<T>(found: Canonical<T>, notes: AnswerNotes) -> FullList<T> {
+    let notes = AnswerNotes { outside: found.outside(), ..notes };
     let mut items = found.into_items();
     items.shrink_to_fit();
-    Full { items, notes }
+    FullList { items, notes }
 }
 
-fn cut<T>(found: Canonical<T>, notes: Notes, max_items: usize) -> List<T> {
-    let Full { mut items, notes } = full(found, notes);
+fn cut<T>(found: Canonical<T>, notes: AnswerNotes, max_items: usize) -> CappedList<T> {
+    let FullList { mut items, notes } = full(found, notes);
     let total = items.len();
     items.truncate(max_items);
     items.shrink_to_fit();
-    List { items, total, notes }
+    CappedList { items, total, notes }
 }
 
-fn files_found(found: &Found, offset: u64, size: usize, below: usize) -> Vec<CanonicalUri> {
+fn files_found(found: &LspItems, offset: u64, size: usize, below: usize) -> Vec<CanonicalUri> {
     let offset = usize::try_from(offset).unwrap_or(usize::MAX);
     let size = output::page_length(found, offset, size, below);
     let offset = offset as u64;
     let mut uris: Vec<CanonicalUri> = match found {
-        Found::Locations(list) => return files(slice(list, offset, size)),
-        Found::Hover(_) | Found::Outline(_) => return Vec::new(),
-        Found::Symbols(list) => slice(list, offset, size).iter().map(|symbol| symbol.location.uri.clone()).collect(),
-        Found::Items(list) => slice(list, offset, size).iter().map(|item| item.uri.clone()).collect(),
-        Found::Incoming(list) => slice(list, offset, size).iter().map(|call| call.from.uri.clone()).collect(),
-        Found::Outgoing(list) => slice(list, offset, size).iter().map(|call| call.to.uri.clone()).collect(),
+        LspItems::Locations(list) => return files(slice(list, offset, size)),
+        LspItems::Hover(_) | LspItems::Outline(_) => return Vec::new(),
+        LspItems::Symbols(list) => slice(list, offset, size).iter().map(|symbol| symbol.location.uri.clone()).collect(),
+        LspItems::Items(list) => slice(list, offset, size).iter().map(|item| item.uri.clone()).collect(),
+        LspItems::Incoming(list) => slice(list, offset, size).iter().map(|call| call.from.uri.clone()).collect(),
+        LspItems::Outgoing(list) => slice(list, offset, size).iter().map(|call| call.to.uri.clone()).collect(),
     };
     uris.sort_unstable();
     uris.dedup();

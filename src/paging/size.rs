@@ -5,9 +5,9 @@
 
 use std::mem::size_of;
 
-use codeyard_model::answer::Notes;
+use codeyard_model::answer::AnswerNotes;
 use codeyard_model::diagnostic::{Diagnostic, FileDiagnostics};
-use codeyard_model::found::{CallItem, Found, IncomingCall, NamedSymbol, OutgoingCall, OutlineEntry};
+use codeyard_model::lsp_items::{CallItem, IncomingCall, LspItems, NamedSymbol, OutgoingCall, OutlineEntry};
 use codeyard_model::position::Location;
 use codeyard_model::symbol::{DocumentSymbol, WorkspaceSymbol};
 use codeyard_model::uri::CanonicalUri;
@@ -47,15 +47,15 @@ pub(super) fn heap_bytes(result: &CanonicalResult) -> usize {
     contents + notes_bytes(result.notes())
 }
 
-fn found_bytes(found: &Found) -> usize {
+fn found_bytes(found: &LspItems) -> usize {
     match found {
-        Found::Locations(list) => list_bytes(list),
-        Found::Hover(hover) => hover.as_ref().map_or(0, |hover| hover.contents.value.len()),
-        Found::Outline(list) => list_bytes(list),
-        Found::Symbols(list) => list_bytes(list),
-        Found::Items(list) => list_bytes(list),
-        Found::Incoming(list) => list_bytes(list),
-        Found::Outgoing(list) => list_bytes(list),
+        LspItems::Locations(list) => list_bytes(list),
+        LspItems::Hover(hover) => hover.as_ref().map_or(0, |hover| hover.contents.value.len()),
+        LspItems::Outline(list) => list_bytes(list),
+        LspItems::Symbols(list) => list_bytes(list),
+        LspItems::Items(list) => list_bytes(list),
+        LspItems::Incoming(list) => list_bytes(list),
+        LspItems::Outgoing(list) => list_bytes(list),
     }
 }
 
@@ -74,7 +74,7 @@ fn list_bytes<T: Heap>(items: &[T]) -> usize {
     bytes
 }
 
-fn notes_bytes(notes: &Notes) -> usize {
+fn notes_bytes(notes: &AnswerNotes) -> usize {
     notes.passed_over.iter().map(|text| size_of_val(text) + text.len()).sum()
 }
 

@@ -36,12 +36,12 @@ impl Snapshot {
 mod tests {
     use super::*;
     use codeyard_canon::testing::FakeGate;
-    use codeyard_model::answer::Notes;
+    use codeyard_model::answer::AnswerNotes;
     use codeyard_model::position::{Location, Range, RawLocation};
 
     fn references(raw: Vec<RawLocation>) -> Snapshot {
         let found = codeyard_canon::locations(raw, &mut FakeGate::default(), 1_000, 1_000).unwrap();
-        Snapshot::new(CanonicalResult::references(found, Notes::default()))
+        Snapshot::new(CanonicalResult::references(found, AnswerNotes::default()))
     }
 
     fn raw(uri: &str, line: u32) -> RawLocation {

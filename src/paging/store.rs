@@ -195,7 +195,7 @@ fn too_large(bytes: usize, limit: usize) -> ToolError {
 mod tests {
     use super::*;
     use codeyard_canon::testing::FakeGate;
-    use codeyard_model::answer::Notes;
+    use codeyard_model::answer::AnswerNotes;
     use codeyard_model::position::{Range, RawLocation};
 
     const TTL: Duration = Duration::from_secs(600);
@@ -204,8 +204,8 @@ mod tests {
         let raw = (0..n).map(|line| RawLocation { uri: "file:///w/a".into(), range: Range::new(line, 0, line, 1) });
         let found = codeyard_canon::locations(raw.collect(), &mut FakeGate::default(), 10_000, 10_000).unwrap();
         match paged {
-            true => CanonicalResult::references(found, Notes::default()),
-            false => CanonicalResult::definition(found, Notes::default(), 10_000),
+            true => CanonicalResult::references(found, AnswerNotes::default()),
+            false => CanonicalResult::definition(found, AnswerNotes::default(), 10_000),
         }
     }
 

@@ -30,9 +30,9 @@ pub const SUBCOMMAND: &str = "__guard";
 pub(super) const KILL_NOW: c_int = libc::SIGUSR2;
 /// The death signal of our parent.
 const PARENT_DIED: c_int = libc::SIGUSR1;
-/// Exit code when the server could not be started.
+/// ProcessExit code when the server could not be started.
 const NOT_STARTED: u8 = 127;
-/// Exit code when the server could not even be killed.
+/// ProcessExit code when the server could not even be killed.
 const NOT_ENDED: u8 = 125;
 /// Pause between two rounds of killing.
 const ROUND: Duration = Duration::from_millis(10);

@@ -26,7 +26,7 @@ pub struct LaunchSpec {
 }
 
 /// A started server.
-pub struct Connection {
+pub struct LaunchedServer {
     /// What the server writes.
     pub reader: Box<dyn AsyncRead + Send + Unpin>,
     /// What the server reads.
@@ -37,7 +37,7 @@ pub struct Connection {
 
 /// How a process ended. Both are `None` when it is not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Exit {
+pub struct ProcessExit {
     /// The exit code, if it ended by itself.
     pub code: Option<i32>,
     /// The signal that ended it.
@@ -49,7 +49,7 @@ pub trait Process: Send + Sync {
     /// The id of the group's leader, if it is a real process.
     fn id(&self) -> Option<u32>;
     /// Waits for the end. Any number may wait, also after it.
-    fn exited(&self) -> BoxFuture<'static, Exit>;
+    fn exited(&self) -> BoxFuture<'static, ProcessExit>;
     /// Asks all its processes to leave (SIGTERM). Those that stay are killed by the guard.
     fn terminate(&self);
     /// Kills all its processes.
@@ -89,5 +89,5 @@ impl From<std::io::Error> for LaunchError {
 /// Starts servers.
 pub trait Launcher: Send + Sync {
     /// Starts one. Dropping the future may leave nothing running.
-    fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<Connection, LaunchError>>;
+    fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<LaunchedServer, LaunchError>>;
 }

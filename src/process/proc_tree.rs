@@ -12,7 +12,7 @@ use crate::limits;
 
 /// A process that can't be mistaken for a later one with the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Identity {
+pub struct ProcessIdentity {
     /// The process id.
     pub pid: u32,
     /// Its start in clock ticks since boot.
@@ -29,13 +29,13 @@ struct Stat {
 }
 
 /// Who runs under `pid` now; a process that has ended and isn't reaped yet doesn't count.
-pub fn identity(pid: u32) -> Option<Identity> {
+pub fn identity(pid: u32) -> Option<ProcessIdentity> {
     let stat = stat(pid).filter(|stat| !stat.zombie)?;
-    Some(Identity { pid, start: stat.start })
+    Some(ProcessIdentity { pid, start: stat.start })
 }
 
 /// Whether exactly this process still runs.
-pub fn is_alive(process: Identity) -> bool {
+pub fn is_alive(process: ProcessIdentity) -> bool {
     identity(process.pid) == Some(process)
 }
 
@@ -48,7 +48,7 @@ pub fn group_has_members(group: u32) -> bool {
 }
 
 /// All living descendants of `root`, without itself, parents before children.
-pub fn descendants(root: u32) -> Vec<Identity> {
+pub fn descendants(root: u32) -> Vec<ProcessIdentity> {
     let Some(all) = all() else { return Vec::new() };
     let all: Vec<(u32, Stat)> = all.collect();
     let mut found: Vec<(u32, Stat)> = Vec::new();
@@ -62,7 +62,11 @@ pub fn descendants(root: u32) -> Vec<Identity> {
             parents.push(*pid);
         }
     }
-    found.iter().filter(|(_, stat)| !stat.zombie).map(|(pid, stat)| Identity { pid: *pid, start: stat.start }).collect()
+    found
+        .iter()
+        .filter(|(_, stat)| !stat.zombie)
+        .map(|(pid, stat)| ProcessIdentity { pid: *pid, start: stat.start })
+        .collect()
 }
 
 /// Memory of `root` and all its descendants in bytes: the proportional share of what they hold, or what is resident where
@@ -127,7 +131,7 @@ mod tests {
         let own = std::process::id();
         let me = identity(own).unwrap();
         assert!(is_alive(me));
-        assert!(!is_alive(Identity { start: me.start + 1, ..me }), "another start is another process");
+        assert!(!is_alive(ProcessIdentity { start: me.start + 1, ..me }), "another start is another process");
         assert!(memory_bytes(own).unwrap() > 100_000);
         assert!(descendants(1).iter().any(|process| process.pid == own) || own == 1);
     }

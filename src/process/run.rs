@@ -24,14 +24,14 @@ const DRAIN: Duration = Duration::from_millis(200);
 
 /// How a program ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ToolOutcome {
     /// Its exit; nothing when its time was up.
     pub status: Option<ExitStatus>,
     /// The end of what it wrote, standard output and error together.
     pub output: String,
 }
 
-impl Ended {
+impl ToolOutcome {
     /// Whether it exited with 0.
     pub fn success(&self) -> bool {
         self.status.is_some_and(|status| status.success())
@@ -47,7 +47,7 @@ impl Ended {
 ///
 /// # Errors
 /// When it can't be started.
-pub fn run(mut command: Command, limit: Duration, tick: &dyn Fn()) -> io::Result<Ended> {
+pub fn run(mut command: Command, limit: Duration, tick: &dyn Fn()) -> io::Result<ToolOutcome> {
     let (mut reader, writer) = io::pipe()?;
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).process_group(0);
     let mut child = spawn_patiently(&mut command)?;
@@ -70,7 +70,7 @@ pub fn run(mut command: Command, limit: Duration, tick: &dyn Fn()) -> io::Result
         let _ = kill_process_group(group, Signal::KILL);
     }
     let output = String::from_utf8_lossy(&kept.lock()).into_owned();
-    Ok(Ended { status, output })
+    Ok(ToolOutcome { status, output })
 }
 
 /// Waits for the exit (`Some`) and, after it, for a moment for the end of the output (`None`).

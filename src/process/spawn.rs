@@ -21,9 +21,9 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
-use super::launch::{Connection, Exit, LaunchError, LaunchSpec, Launcher, Process};
+use super::launch::{LaunchError, LaunchSpec, LaunchedServer, Launcher, Process, ProcessExit};
 use super::ledger::Ledger;
-use super::proc_tree::{self, Identity};
+use super::proc_tree::{self, ProcessIdentity};
 use super::{guard, signal};
 use crate::limits;
 
@@ -50,7 +50,7 @@ impl ProcessLauncher {
         Self { guard: program, ledger }
     }
 
-    fn start(&self, spec: &LaunchSpec) -> Result<Connection, LaunchError> {
+    fn start(&self, spec: &LaunchSpec) -> Result<LaunchedServer, LaunchError> {
         if !spec.cwd.is_dir() {
             return Err(LaunchError::DirectoryNotFound(spec.cwd.clone()));
         }
@@ -66,7 +66,7 @@ impl ProcessLauncher {
         let stderr = child.stderr.take().ok_or_else(lost)?;
         let process = Arc::new(RealProcess::watch(child, death_write, self.ledger.clone(), &spec.label)?);
         tokio::spawn(drain(stderr, process.tail.clone()));
-        Ok(Connection { reader: Box::new(reader), writer: Box::new(writer), process })
+        Ok(LaunchedServer { reader: Box::new(reader), writer: Box::new(writer), process })
     }
 
     fn command(&self, spec: &LaunchSpec, program: &Path, death_pipe: i32) -> Command {
@@ -90,7 +90,7 @@ impl ProcessLauncher {
 }
 
 impl Launcher for ProcessLauncher {
-    fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<Connection, LaunchError>> {
+    fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<LaunchedServer, LaunchError>> {
         let (launcher, spec) = (self.clone(), spec.clone());
         async move { launcher.start(&spec) }.boxed()
     }
@@ -133,8 +133,8 @@ async fn drain<R: AsyncRead + Unpin>(mut stderr: R, tail: Arc<Tail>) {
 }
 
 struct RealProcess {
-    guard: Identity,
-    exit: watch::Receiver<Option<Exit>>,
+    guard: ProcessIdentity,
+    exit: watch::Receiver<Option<ProcessExit>>,
     tail: Arc<Tail>,
     ledger: Option<Arc<Ledger>>,
     runtime: tokio::runtime::Handle,
@@ -145,7 +145,7 @@ struct RealProcess {
 impl RealProcess {
     fn watch(mut child: Child, death: PipeWriter, ledger: Option<Arc<Ledger>>, label: &str) -> std::io::Result<Self> {
         let pid = child.id().ok_or_else(|| std::io::Error::other("the process has no id"))?;
-        let guard = proc_tree::identity(pid).unwrap_or(Identity { pid, start: 0 });
+        let guard = proc_tree::identity(pid).unwrap_or(ProcessIdentity { pid, start: 0 });
         if let Some(ledger) = &ledger {
             ledger.add(pid, label);
         }
@@ -153,8 +153,8 @@ impl RealProcess {
         let book = ledger.clone();
         tokio::spawn(async move {
             let exit = match child.wait().await {
-                Ok(status) => Exit { code: status.code(), signal: status.signal() },
-                Err(_) => Exit::default(),
+                Ok(status) => ProcessExit { code: status.code(), signal: status.signal() },
+                Err(_) => ProcessExit::default(),
             };
             if let Some(ledger) = book {
                 ledger.remove(pid);
@@ -176,7 +176,7 @@ impl Process for RealProcess {
         Some(self.guard.pid)
     }
 
-    fn exited(&self) -> BoxFuture<'static, Exit> {
+    fn exited(&self) -> BoxFuture<'static, ProcessExit> {
         let mut exit = self.exit.clone();
         async move { exit.wait_for(Option::is_some).await.ok().and_then(|exit| *exit).unwrap_or_default() }.boxed()
     }
@@ -220,12 +220,12 @@ impl Process for RealProcess {
 
 /// Whether processes are left in the group of an ended guard. An id that another process has by now can't be the id of
 /// a group of ours with members in it.
-fn owns_group(guard: Identity) -> bool {
+fn owns_group(guard: ProcessIdentity) -> bool {
     let reused = proc_tree::identity(guard.pid).is_some_and(|found| found != guard);
     !reused && proc_tree::group_has_members(guard.pid)
 }
 
-fn signal_guard(guard: Identity, exit: &watch::Receiver<Option<Exit>>, number: i32) {
+fn signal_guard(guard: ProcessIdentity, exit: &watch::Receiver<Option<ProcessExit>>, number: i32) {
     if exit.borrow().is_none() {
         signal::to_process(guard.pid, number);
     } else if owns_group(guard) {
@@ -234,7 +234,7 @@ fn signal_guard(guard: Identity, exit: &watch::Receiver<Option<Exit>>, number: i
     }
 }
 
-fn kill_tree(guard: Identity, exit: &watch::Receiver<Option<Exit>>) {
+fn kill_tree(guard: ProcessIdentity, exit: &watch::Receiver<Option<ProcessExit>>) {
     if exit.borrow().is_none() {
         for process in proc_tree::descendants(guard.pid) {
             signal::to_process(process.pid, libc::SIGKILL);

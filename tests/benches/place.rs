@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use codeyard_canon::{Admission, UriGate};
-use codeyard_files::gate::{Admitted, Gate};
+use codeyard_canon::{UriAdmission, UriGate};
+use codeyard_files::gate::Gate;
 use codeyard_model::uri::CanonicalUri;
 use tempfile::TempDir;
 
@@ -26,7 +26,7 @@ impl Place {
         let gate = Gate::open(std::slice::from_ref(&root), &[]).unwrap();
         let uris: Vec<CanonicalUri> = names
             .map(|path| match gate.admit(&format!("file://{}", path.display())) {
-                Admitted::Inside(uri) => uri,
+                UriAdmission::Inside(uri) => uri,
                 _ => panic!("not inside"),
             })
             .collect();
@@ -49,7 +49,7 @@ impl Place {
 pub(crate) struct Remembered<'a>(&'a HashMap<String, CanonicalUri>);
 
 impl UriGate for Remembered<'_> {
-    fn admit(&mut self, uri: &str) -> Admission {
-        self.0.get(uri).map_or(Admission::Outside, |uri| Admission::Inside(uri.clone()))
+    fn admit(&mut self, uri: &str) -> UriAdmission {
+        self.0.get(uri).map_or(UriAdmission::Outside, |uri| UriAdmission::Inside(uri.clone()))
     }
 }

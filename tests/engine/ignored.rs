@@ -210,13 +210,13 @@ async fn whatever_the_index_lists_is_watched_in_every_layout() {
             fs::write(path, "another text").unwrap();
         }
         let changes = looked(&subscription).await;
-        assert!(!changes.aside_bulk && !changes.bulk, "seed {seed}: {said}");
-        let aside: BTreeSet<PathBuf> = changes.aside.iter().cloned().collect();
+        assert!(!changes.index_only_rescan && !changes.bulk, "seed {seed}: {said}");
+        let index_only: BTreeSet<PathBuf> = changes.index_only.iter().cloned().collect();
         let told: BTreeSet<PathBuf> =
-            changes.files.iter().map(|change| change.path.clone()).chain(aside.clone()).collect();
+            changes.files.iter().map(|change| change.path.clone()).chain(index_only.clone()).collect();
         let unseen: Vec<_> = listed.iter().filter(|path| !is_rule(path) && !told.contains(*path)).collect();
         assert!(unseen.is_empty(), "seed {seed}: {unseen:?} are listed and not watched\n{said}");
-        let needless: Vec<_> = aside.difference(&listed).collect();
+        let needless: Vec<_> = index_only.difference(&listed).collect();
         assert!(
             needless.is_empty(),
             "seed {seed}: {needless:?} are watched for the index, which doesn't list them\n{said}"
@@ -227,7 +227,7 @@ async fn whatever_the_index_lists_is_watched_in_every_layout() {
             fs::remove_file(path).unwrap();
         }
         let changes = looked(&subscription).await;
-        let told: BTreeSet<_> = changes.files.iter().map(|change| &change.path).chain(&changes.aside).collect();
+        let told: BTreeSet<_> = changes.files.iter().map(|change| &change.path).chain(&changes.index_only).collect();
         assert!(changes.bulk || gone.iter().all(|path| told.contains(*path)), "seed {seed}: {said}");
     }
 }
@@ -251,14 +251,14 @@ async fn a_change_of_the_rules_is_told_to_the_index() {
     ] {
         write(&rules, "*.log\n");
         let changes = looked(&subscription).await;
-        assert!(changes.bulk || changes.aside_bulk, "{rules:?}");
+        assert!(changes.bulk || changes.index_only_rescan, "{rules:?}");
         assert!(looked(&subscription).await.is_empty(), "told twice");
     }
     git(&root, &["init", "-q", "inner"]);
     let changes = looked(&subscription).await;
-    assert!(changes.aside_bulk && !changes.bulk, "a repository in the repository is the index's business alone");
+    assert!(changes.index_only_rescan && !changes.bulk, "a repository in the repository is the index's business alone");
     fs::remove_dir_all(root.join("inner/.git")).unwrap();
-    assert!(looked(&subscription).await.aside_bulk);
+    assert!(looked(&subscription).await.index_only_rescan);
 }
 
 #[tokio::test]
@@ -284,7 +284,7 @@ async fn language_servers_hear_nothing_of_what_only_the_index_lists() {
     ] {
         write(&root.join(path), "another");
         let changes = looked(&subscription).await;
-        assert_eq!((changes.files.len(), changes.aside.len()), (usize::from(is_told), usize::from(!is_told)), "{path}");
+        assert_eq!((changes.files.len(), changes.index_only.len()), (usize::from(is_told), usize::from(!is_told)), "{path}");
         assert!(!changes.bulk, "{path}");
     }
     // Where git would ignore it the index lists none of it, and nothing is told at all.

@@ -1,39 +1,38 @@
-//! Rank 3: the path gate, the one place that says "this file's real path lies inside the allowed roots".
+//! The path gate: the one place that decides that a file's real path lies inside the allowed roots.
 //!
-//! Everything that names a file passes here twice: on the way in (a caller's URI, [`Gate::document`]) and on the way out
-//! (a language server's URI, [`Gate::admit`]). It is not a cache: every answer is what the file system says now.
+//! Every file name passes through it twice: a caller's URI on the way in ([`Gate::document`]), a language server's URI on
+//! the way out ([`Gate::admit`]). It is not a cache: every decision reflects the file system at that moment.
 //!
 //! How it decides:
-//! - The text is checked first ([`text`]): what can't name a file is `URI_INVALID` before the disk is touched. Dot
-//!   segments are removed as URIs' rules ask (RFC 3986 §5.2.4), on the text: `a/link/../b` is `a/b`.
-//! - A path that spells an allowed root is opened by the kernel: the root without following any link, then the rest
-//!   beneath it (`openat2` with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS`). When that works, the
-//!   path *is* its real path, and no string was trusted for it.
-//! - When a link is in the way, [`walk`] reads the links to find the real path, and the result is opened in the same
-//!   strict way. A link that is swapped in between makes the second opening fail, never succeed on another file.
-//! - Many files of one answer are looked at in folders that are opened strictly, once each, for as long as that takes
-//!   ([`Visit`]).
-//! - Roots are opened anew each time: a root that was deleted and cloned again is found, and an idle workspace holds no
-//!   descriptor.
+//! - [`file_uri`] checks the text first. A text that can't name a file is `URI_INVALID`, without access to the disk. Dot
+//!   segments are removed from the text as RFC 3986 §5.2.4 defines: `a/link/../b` is `a/b`.
+//! - If the path spells an allowed root, the kernel opens it: the root without following any link, then the rest beneath
+//!   it (`openat2` with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS`). If that succeeds, the path *is*
+//!   its real path.
+//! - If a link is in the path, [`resolve_links`] reads the links to find the real path. The result is opened in the same
+//!   strict way. If a link changes in between, the second open fails. It never succeeds on another file.
+//! - [`BatchLookup`] looks up the many files of one answer. It opens each directory strictly, once.
+//! - Roots are opened again for each decision. A root that was deleted and cloned again is found, and an idle workspace
+//!   holds no descriptor.
 //!
-//! Invariants: a [`CanonicalUri`] is made here only (a tidy test says so) and comes back unchanged from
-//! [`Gate::document`]; outside the roots nothing tells what exists from what doesn't; no message or detail holds a path;
-//! nothing blocks on a FIFO or a device.
+//! Invariants: a [`CanonicalUri`] is made only here (a tidy test checks it) and passes [`Gate::document`] unchanged;
+//! outside the roots, no result reveals whether a file exists; no message or detail contains a path; no call blocks on a
+//! FIFO or a device.
 //!
 //! [`CanonicalUri`]: codeyard_model::uri::CanonicalUri
 
-mod beneath;
-mod door;
+mod batch_lookup;
+mod file_uri;
 mod open;
+mod path_gate;
+mod resolve_links;
+mod root_reader;
 mod stamp;
-mod text;
-mod visit;
-mod walk;
 
 #[cfg(test)]
 mod tests;
 
-pub use beneath::{Beneath, Nearby, Unread};
-pub use door::{Admitted, Gate, GateError};
+pub use batch_lookup::{BatchLookup, StampedAdmission};
+pub use path_gate::{Gate, GateError};
+pub use root_reader::{DirHandleCache, ReadFailure, RootReader};
 pub use stamp::FileStamp;
-pub use visit::{Seen, Visit};

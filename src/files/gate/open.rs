@@ -1,9 +1,9 @@
-//! Opening a file by its real path so that no link is followed on the way, whatever others do to the tree meanwhile.
+//! Opens a file by its real path without following a link, even if other processes change the tree at the same time.
 //!
-//! Linux: one `openat2` of the whole path that follows no link; a rest that isn't plain names takes two, the root, then the
-//! rest beneath it. Elsewhere, and where `openat2` is missing or forbidden: one `openat` with `O_NOFOLLOW` for each
-//! segment, each relative to the directory just opened.
-//! Both never block: a FIFO, socket or device is recognised before it is opened for reading.
+//! Linux: one `openat2` of the whole path that follows no link. If the rest of the path has anything but plain names, two
+//! calls: the root, then the rest beneath it. On other systems, and where `openat2` is missing or forbidden: one `openat`
+//! with `O_NOFOLLOW` for each segment, relative to the directory opened before.
+//! Neither blocks: a FIFO, socket or device is recognised before it is opened for reading, or opened with `O_NONBLOCK`.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,146 +13,147 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-/// Why a strict opening failed.
+/// Why a strict open failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
-    /// A link may be in the way.
+pub(super) enum OpenError {
+    /// The path may contain a link.
     Link,
-    /// Nothing there, or not a regular file.
+    /// The file doesn't exist or is not a regular file.
     NoFile,
-    /// Not ours to see.
+    /// This process lacks the permission.
     Denied,
-    /// The kernel asks to try again.
+    /// The kernel asks the caller to try again.
     Again,
     /// Descriptors or memory ran out.
     Exhausted,
 }
 
-/// How the kernel is asked.
+/// How files are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
+pub(super) enum OpenMethod {
     /// `openat2`, Linux 5.6 and later.
     #[cfg(target_os = "linux")]
-    Beneath,
-    /// One `openat` a segment.
-    Stepwise,
+    Openat2,
+    /// One `openat` for each segment.
+    PerSegment,
 }
 
-impl Method {
+impl OpenMethod {
     /// The best method that works here.
     pub(super) fn detect() -> Self {
         #[cfg(target_os = "linux")]
-        if beneath(Path::new("/"), Path::new(""), DIRECTORY).is_ok() {
-            return Self::Beneath;
+        if open_beneath(Path::new("/"), Path::new(""), DIRECTORY).is_ok() {
+            return Self::Openat2;
         }
-        Self::Stepwise
+        Self::PerSegment
     }
 
-    /// Whether [`Self::read_at`] works.
-    pub(super) fn holds_folders(self) -> bool {
-        self != Self::Stepwise
+    /// Whether [`Self::read_at`] and [`Self::open_dir_at`] work.
+    pub(super) fn supports_dir_handles(self) -> bool {
+        self != Self::PerSegment
     }
 
-    /// What `root/rest` is, if it is a regular file and no link leads to it.
-    pub(super) fn stat(self, root: &Path, rest: &Path) -> Result<Stat, Refused> {
-        let file = self.open(root, rest, LOOK)?;
-        regular(&file)
+    /// The `stat` of `root/rest`, if it is a regular file and the path contains no link.
+    pub(super) fn stat(self, root: &Path, rest: &Path) -> Result<Stat, OpenError> {
+        let file = self.open(root, rest, PATH_ONLY)?;
+        require_regular(&file)
     }
 
-    /// `root/rest` opened for reading, if it is a regular file and no link leads to it.
-    pub(super) fn read(self, root: &Path, rest: &Path) -> Result<(File, Stat), Refused> {
+    /// Opens `root/rest` for reading, if it is a regular file and the path contains no link.
+    pub(super) fn read(self, root: &Path, rest: &Path) -> Result<(File, Stat), OpenError> {
         self.stat(root, rest)?;
         let file = self.open(root, rest, READ)?;
-        let stat = regular(&file)?;
+        let stat = require_regular(&file)?;
         Ok((File::from(file), stat))
     }
 
-    /// `rest` beneath an open folder, opened for reading, if it is a regular file and no link leads to it. One call less than
-    /// [`Self::read`]: what isn't a regular file is opened before it is recognised, which neither blocks nor takes a terminal.
+    /// Opens `rest` beneath an open directory for reading, if it is a regular file and the path contains no link. Needs one
+    /// system call less than [`Self::read`]: a file of another kind is opened before it is recognised, with flags that
+    /// prevent blocking and a controlling terminal.
     #[cfg(target_os = "linux")]
-    pub(super) fn read_at(self, folder: &OwnedFd, rest: &Path) -> Result<(File, Stat), Refused> {
-        let file = self.strictly(folder, rest, READ)?;
-        let stat = regular(&file)?;
+    pub(super) fn read_at(self, dir: &OwnedFd, rest: &Path) -> Result<(File, Stat), OpenError> {
+        let file = self.open_strict(dir, rest, READ)?;
+        let stat = require_regular(&file)?;
         Ok((File::from(file), stat))
     }
 
-    /// The folder `rest` beneath an open folder, if no link leads to it.
+    /// Opens the directory `rest` beneath an open directory, if the path contains no link.
     #[cfg(target_os = "linux")]
-    pub(super) fn folder_at(self, folder: &OwnedFd, rest: &Path) -> Result<OwnedFd, Refused> {
-        self.strictly(folder, rest, DIRECTORY)
+    pub(super) fn open_dir_at(self, dir: &OwnedFd, rest: &Path) -> Result<OwnedFd, OpenError> {
+        self.open_strict(dir, rest, DIRECTORY)
     }
 
-    /// `rest` beneath an open folder, opened for reading, if no link leads to it. What it is isn't asked.
+    /// Opens `rest` beneath an open directory for reading, if the path contains no link. The file's kind isn't checked.
     #[cfg(target_os = "linux")]
-    pub(super) fn plain_at(self, folder: &OwnedFd, rest: &Path) -> Result<OwnedFd, Refused> {
-        self.strictly(folder, rest, READ)
+    pub(super) fn open_file_at(self, dir: &OwnedFd, rest: &Path) -> Result<OwnedFd, OpenError> {
+        self.open_strict(dir, rest, READ)
     }
 
     #[cfg(target_os = "linux")]
-    fn strictly(self, folder: &OwnedFd, rest: &Path, flags: OFlags) -> Result<OwnedFd, Refused> {
+    fn open_strict(self, dir: &OwnedFd, rest: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
         use rustix::fs::{ResolveFlags, openat2};
         let strict = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         match self {
-            Self::Beneath => openat2(folder, rest, flags, Mode::empty(), strict).map_err(refusal),
-            Self::Stepwise => Err(Refused::NoFile),
+            Self::Openat2 => openat2(dir, rest, flags, Mode::empty(), strict).map_err(open_error),
+            Self::PerSegment => Err(OpenError::NoFile),
         }
     }
 
-    /// Nowhere else is a folder opened by itself.
+    /// Not supported on this system.
     #[cfg(not(target_os = "linux"))]
-    pub fn plain_at(self, _: &OwnedFd, _: &Path) -> Result<OwnedFd, Refused> {
-        Err(Refused::NoFile)
+    pub(super) fn open_file_at(self, _: &OwnedFd, _: &Path) -> Result<OwnedFd, OpenError> {
+        Err(OpenError::NoFile)
     }
 
-    /// Nowhere else is a folder opened by itself.
+    /// Not supported on this system.
     #[cfg(not(target_os = "linux"))]
-    pub fn folder_at(self, _: &OwnedFd, _: &Path) -> Result<OwnedFd, Refused> {
-        Err(Refused::NoFile)
+    pub(super) fn open_dir_at(self, _: &OwnedFd, _: &Path) -> Result<OwnedFd, OpenError> {
+        Err(OpenError::NoFile)
     }
 
-    /// Nowhere else is a folder opened by itself.
+    /// Not supported on this system.
     #[cfg(not(target_os = "linux"))]
-    pub fn read_at(self, _: &OwnedFd, _: &Path) -> Result<(File, Stat), Refused> {
-        Err(Refused::NoFile)
+    pub(super) fn read_at(self, _: &OwnedFd, _: &Path) -> Result<(File, Stat), OpenError> {
+        Err(OpenError::NoFile)
     }
 
-    /// The folder `root/rest`, if no link leads to it.
+    /// Opens the directory `root/rest`, if the path contains no link.
     #[cfg(target_os = "linux")]
-    pub(super) fn folder(self, root: &Path, rest: &Path) -> Result<OwnedFd, Refused> {
+    pub(super) fn open_dir(self, root: &Path, rest: &Path) -> Result<OwnedFd, OpenError> {
         self.open(root, rest, DIRECTORY)
     }
 
-    /// Nowhere else can a file be looked at without opening it for reading, and what can't be read isn't let through.
+    /// Not supported on this system: without `O_PATH` an unreadable file can't be checked, so it isn't admitted.
     #[cfg(not(target_os = "linux"))]
-    pub fn folder(self, _: &Path, _: &Path) -> Result<OwnedFd, Refused> {
-        Err(Refused::NoFile)
+    pub(super) fn open_dir(self, _: &Path, _: &Path) -> Result<OwnedFd, OpenError> {
+        Err(OpenError::NoFile)
     }
 
-    fn open(self, root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, Refused> {
+    fn open(self, root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
         let opened = match self {
             #[cfg(target_os = "linux")]
-            Self::Beneath => beneath(root, rest, flags),
-            Self::Stepwise => stepwise(root, rest, flags),
+            Self::Openat2 => open_beneath(root, rest, flags),
+            Self::PerSegment => open_per_segment(root, rest, flags),
         };
-        opened.map_err(refusal)
+        opened.map_err(open_error)
     }
 }
 
 #[cfg(target_os = "linux")]
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(target_os = "linux")]
-const LOOK: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+const PATH_ONLY: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 #[cfg(not(target_os = "linux"))]
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 #[cfg(not(target_os = "linux"))]
-const LOOK: OFlags = READ;
+const PATH_ONLY: OFlags = READ;
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 #[cfg(target_os = "linux")]
-fn beneath(root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+fn open_beneath(root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::{ResolveFlags, openat2};
     let no_links = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    // Without links and without `..` there is no way up: one call says the same.
+    // Without links and without `..` the path can't leave the root, so one call is enough.
     if !rest.as_os_str().is_empty() && rest.components().all(|part| matches!(part, Component::Normal(_))) {
         return openat2(CWD, root.join(rest), flags, Mode::empty(), no_links);
     }
@@ -163,46 +164,46 @@ fn beneath(root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     openat2(&root, rest, flags, Mode::empty(), no_links | ResolveFlags::BENEATH)
 }
 
-fn stepwise(root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let mut place = rustix::fs::openat(CWD, "/", DIRECTORY, Mode::empty())?;
+fn open_per_segment(root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let mut current = rustix::fs::openat(CWD, "/", DIRECTORY, Mode::empty())?;
     let rest_count = rest.iter().count();
     let segments = root.iter().skip(1).chain(rest);
     let last = root.iter().count() - 1 + rest_count;
     for (index, segment) in segments.enumerate() {
         let is_file = rest_count > 0 && index + 1 == last;
-        let how = if is_file { flags } else { DIRECTORY };
-        place = rustix::fs::openat(&place, segment, how | OFlags::NOFOLLOW, Mode::empty())?;
+        let segment_flags = if is_file { flags } else { DIRECTORY };
+        current = rustix::fs::openat(&current, segment, segment_flags | OFlags::NOFOLLOW, Mode::empty())?;
     }
-    Ok(place)
+    Ok(current)
 }
 
-/// What `name` in a folder is, if it is a regular file and no link.
-pub(super) fn glance(folder: &OwnedFd, name: &OsStr) -> Option<Stat> {
-    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+/// The `stat` of `name` in an open directory, if it is a regular file and not a link.
+pub(super) fn stat_regular(dir: &OwnedFd, name: &OsStr) -> Option<Stat> {
+    let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some(stat)
 }
 
-/// `name` in an open folder, opened for reading, if it is no link. What it is isn't asked.
-pub(super) fn plain(folder: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Refused> {
-    rustix::fs::openat(folder, name, READ | OFlags::NOFOLLOW, Mode::empty()).map_err(refusal)
+/// Opens `name` in an open directory for reading, if it is not a link. The file's kind isn't checked.
+pub(super) fn open_entry(dir: &OwnedFd, name: &OsStr) -> Result<OwnedFd, OpenError> {
+    rustix::fs::openat(dir, name, READ | OFlags::NOFOLLOW, Mode::empty()).map_err(open_error)
 }
 
-fn regular(file: &OwnedFd) -> Result<Stat, Refused> {
-    let stat = rustix::fs::fstat(file).map_err(refusal)?;
+fn require_regular(file: &OwnedFd) -> Result<Stat, OpenError> {
+    let stat = rustix::fs::fstat(file).map_err(open_error)?;
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(stat),
-        FileType::Symlink => Err(Refused::Link),
-        _ => Err(Refused::NoFile),
+        FileType::Symlink => Err(OpenError::Link),
+        _ => Err(OpenError::NoFile),
     }
 }
 
-fn refusal(errno: Errno) -> Refused {
+fn open_error(errno: Errno) -> OpenError {
     match errno {
-        // Step by step, a link where a directory should be is "not a directory".
-        Errno::LOOP | Errno::NOTDIR | Errno::XDEV => Refused::Link,
-        Errno::AGAIN | Errno::INTR | Errno::STALE => Refused::Again,
-        Errno::MFILE | Errno::NFILE | Errno::NOMEM => Refused::Exhausted,
-        Errno::ACCESS | Errno::PERM => Refused::Denied,
-        _ => Refused::NoFile,
+        // With one `openat` per segment, a link in place of a directory is `ENOTDIR`.
+        Errno::LOOP | Errno::NOTDIR | Errno::XDEV => OpenError::Link,
+        Errno::AGAIN | Errno::INTR | Errno::STALE => OpenError::Again,
+        Errno::MFILE | Errno::NFILE | Errno::NOMEM => OpenError::Exhausted,
+        Errno::ACCESS | Errno::PERM => OpenError::Denied,
+        _ => OpenError::NoFile,
     }
 }

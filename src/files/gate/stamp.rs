@@ -1,6 +1,6 @@
-//! What a file looks like from outside: enough to tell that it may have changed, without reading it.
+//! Size, times and identity of a file: enough to detect that it may have changed, without reading it.
 //!
-//! Not a content hash. Invariant: a stamp comes from one `fstat` of the descriptor that is (or would be) read.
+//! Not a content hash. Invariant: a stamp comes from one `stat` call.
 
 use rustix::fs::Stat;
 
@@ -13,22 +13,22 @@ pub struct FileStamp {
     pub size: u64,
     /// Last change of the content, in nanoseconds since 1970.
     pub mtime_ns: i128,
-    /// Last change of content or attributes, in nanoseconds since 1970; can't be set back by a program.
+    /// Last change of content or attributes, in nanoseconds since 1970. A program can't set it back.
     pub ctime_ns: i128,
-    /// The inode's number.
+    /// Inode number.
     pub inode: u64,
-    /// The device's number.
+    /// Device number.
     pub device: u64,
 }
 
 impl FileStamp {
-    /// Whether the file changed so shortly before `wall_ns` (or after it) that another change may hide behind the same
-    /// stamp: then the content's hash must be compared too.
+    /// Whether the file changed less than `FRESH_STAMP_MS` before `wall_ns`, or after it. Another change may then have the
+    /// same stamp, so the caller must compare content hashes too.
     pub fn is_fresh(&self, wall_ns: i128) -> bool {
         self.mtime_ns.max(self.ctime_ns) + i128::from(FRESH_STAMP_MS) * 1_000_000 > wall_ns
     }
 
-    #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+    #[expect(clippy::unnecessary_cast, reason = "the types of these fields differ between systems")]
     pub(super) fn of(stat: &Stat) -> Self {
         let ns = |seconds: i128, nanos: i128| seconds * 1_000_000_000 + nanos;
         Self {
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fresh_for_two_seconds() {
+    fn a_stamp_is_fresh_for_two_seconds() {
         let stamp = FileStamp { size: 0, mtime_ns: 10_000_000_000, ctime_ns: 0, inode: 0, device: 0 };
         for (now_ns, fresh) in [(9_000_000_000, true), (11_999_999_999, true), (12_000_000_000, false)] {
             assert_eq!(stamp.is_fresh(now_ns), fresh, "{now_ns}");

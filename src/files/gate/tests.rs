@@ -1,4 +1,4 @@
-//! The gate on a real tree: tricks, links, swaps, and that nothing outside shows.
+//! The gate on a real tree: hostile spellings, links, concurrent changes, and no access outside the roots.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use codeyard_model::error::ErrorCode;
-use codeyard_model::uri::encode_path;
+use codeyard_model::uri::{UriAdmission, encode_path};
 
 const INSIDE: &[u8] = b"inside";
 const OUTSIDE: &[u8] = b"OUTSIDE SECRET";
@@ -52,20 +52,21 @@ impl Tree {
         Gate::open(&[self.path("w/a")], &[self.path("w/lib")]).unwrap()
     }
 
-    /// With both ways of opening.
+    /// One gate for each open method.
     fn gates(&self) -> [Gate; 2] {
-        [self.gate(), self.gate().stepwise()]
+        [self.gate(), self.gate().per_segment()]
     }
 }
 
-fn verdict(gate: &Gate, uri: &str) -> Result<String, &'static str> {
+/// The decision of `document`, checked against that of `admit`.
+fn decision(gate: &Gate, uri: &str) -> Result<String, &'static str> {
     let answer = gate.document(uri);
     let admitted = gate.admit(uri);
     match (&answer, &admitted) {
-        (Ok(uri), Admitted::Inside(same)) => assert_eq!(uri, same),
-        (Err(error), Admitted::Missing) => assert_eq!(error.code, ErrorCode::NotFound),
-        (Err(error), Admitted::Outside) => assert_ne!(error.code, ErrorCode::NotFound),
-        other => panic!("the two doors differ: {other:?}"),
+        (Ok(uri), UriAdmission::Inside(same)) => assert_eq!(uri, same),
+        (Err(error), UriAdmission::Missing) => assert_eq!(error.code, ErrorCode::NotFound),
+        (Err(error), UriAdmission::Outside) => assert_ne!(error.code, ErrorCode::NotFound),
+        other => panic!("document and admit differ: {other:?}"),
     }
     if let Err(error) = &answer {
         let text = format!("{error} {}", error.details_value());
@@ -75,7 +76,7 @@ fn verdict(gate: &Gate, uri: &str) -> Result<String, &'static str> {
 }
 
 #[test]
-fn the_order_of_refusals() {
+fn errors_follow_the_order_of_checks() {
     let tree = Tree::new();
     tree.link("w/a/escape", tree.path("w/out/x.py"));
     for gate in tree.gates() {
@@ -107,22 +108,22 @@ fn the_order_of_refusals() {
             (format!("{}%2F..", tree.uri("w/a/src/x.py")), Err("URI_INVALID")),
             (tree.uri("w/a/src/x.py").replace("file:", "http:"), Err("URI_INVALID")),
         ] {
-            assert_eq!(verdict(&gate, &uri), expected, "{uri}");
+            assert_eq!(decision(&gate, &uri), expected, "{uri}");
         }
     }
 }
 
 #[test]
-fn no_root_denies_all_but_what_is_no_uri() {
+fn without_a_root_every_valid_uri_is_denied() {
     let tree = Tree::new();
     let gate = Gate::open(&[], &[]).unwrap();
-    assert_eq!(verdict(&gate, &tree.uri("w/a/src/x.py")), Err("WORKSPACE_DENIED"));
-    assert_eq!(verdict(&gate, "file:///"), Err("WORKSPACE_DENIED"));
-    assert_eq!(verdict(&gate, "nonsense"), Err("URI_INVALID"));
+    assert_eq!(decision(&gate, &tree.uri("w/a/src/x.py")), Err("WORKSPACE_DENIED"));
+    assert_eq!(decision(&gate, "file:///"), Err("WORKSPACE_DENIED"));
+    assert_eq!(decision(&gate, "nonsense"), Err("URI_INVALID"));
 }
 
 #[test]
-fn hard_names_come_back_as_they_were() {
+fn names_with_special_characters_round_trip() {
     let tree = Tree::new();
     let names = ["[slug].ts", "a#b?.py", "%3A", "x:y@z", "ü ñ 𝒳.py", "a b", "(deleted)", "..x", "...", "%2F", "'\"`$&"];
     for gate in tree.gates() {
@@ -132,16 +133,16 @@ fn hard_names_come_back_as_they_were() {
             let canonical = gate.document(&uri).unwrap();
             assert_eq!(canonical.as_str(), uri);
             assert_eq!(gate.read(&canonical, 100).unwrap().0, INSIDE);
-            assert_eq!(gate.of_path(&canonical.to_path()).unwrap(), canonical);
+            assert_eq!(gate.path(&canonical.to_path()).unwrap(), canonical);
         }
         let spelt = tree.uri("w/a/x:y@z").replace("x:y@z", "%78%3ay%40z").replace("file://", "FILE://localhost");
-        assert_eq!(verdict(&gate, &spelt), Ok(tree.uri("w/a/x:y@z")));
-        assert_eq!(verdict(&gate, &tree.uri("w/a/").replace("/a/", "/a/[slug].ts")), Ok(tree.uri("w/a/[slug].ts")));
+        assert_eq!(decision(&gate, &spelt), Ok(tree.uri("w/a/x:y@z")));
+        assert_eq!(decision(&gate, &tree.uri("w/a/").replace("/a/", "/a/[slug].ts")), Ok(tree.uri("w/a/[slug].ts")));
     }
 }
 
 #[test]
-fn links() {
+fn links_are_admitted_by_their_real_path() {
     let tree = Tree::new();
     for (at, target) in [
         ("w/a/inner.py", "src/x.py".to_owned()),
@@ -197,46 +198,46 @@ fn links() {
             ("w/a/odd-name", Err("URI_INVALID")),
             ("w/a/to-dir", Err("NOT_FOUND")),
         ] {
-            assert_eq!(verdict_of_door(&gate, &tree.uri(path)), expected, "{path}");
+            assert_eq!(document_decision(&gate, &tree.uri(path)), expected, "{path}");
         }
     }
 }
 
-/// Only the door for inputs: for results, a real path that can't be named counts as outside.
-fn verdict_of_door(gate: &Gate, uri: &str) -> Result<String, &'static str> {
+/// Of `document` only: `admit` counts a real path without a canonical URI as outside.
+fn document_decision(gate: &Gate, uri: &str) -> Result<String, &'static str> {
     gate.document(uri).map(|uri| uri.as_str().to_owned()).map_err(|error| error.code.as_str())
 }
 
 #[test]
-fn roots_that_are_links_nested_and_doubled() {
+fn roots_that_are_links_nested_or_duplicate() {
     let tree = Tree::new();
     tree.link("root", "w/a");
     let roots = [tree.path("root"), tree.path("w/a"), tree.path("w/a/src"), tree.path("w/../w/a/.")];
     let gate = Gate::open(&roots, &[tree.path("w/lib"), tree.path("w/a")]).unwrap();
     assert_eq!(gate.root_set().roots(), [tree.path("w/a"), tree.path("w/a/src")]);
     assert_eq!(gate.root_set().allowed().count(), 3);
-    assert_eq!(verdict(&gate, &tree.uri("root/src/x.py")), Ok(tree.uri("w/a/src/x.py")));
-    assert_eq!(verdict(&gate, &tree.uri("root/none.py")), Err("NOT_FOUND"));
-    // The link is led elsewhere: the root set doesn't move with it.
+    assert_eq!(decision(&gate, &tree.uri("root/src/x.py")), Ok(tree.uri("w/a/src/x.py")));
+    assert_eq!(decision(&gate, &tree.uri("root/none.py")), Err("NOT_FOUND"));
+    // The link's target changes. The root set doesn't follow it.
     std::fs::remove_file(tree.path("root")).unwrap();
     tree.link("root", "w/out");
-    assert_eq!(verdict(&gate, &tree.uri("root/x.py")), Err("WORKSPACE_DENIED"));
+    assert_eq!(decision(&gate, &tree.uri("root/x.py")), Err("WORKSPACE_DENIED"));
 }
 
 #[test]
-fn a_root_that_is_cloned_anew_is_found_and_one_that_became_a_link_is_not() {
+fn a_recreated_root_is_found_and_one_that_became_a_link_is_not() {
     let tree = Tree::new();
     for gate in tree.gates() {
         std::fs::remove_dir_all(tree.path("w/a")).unwrap();
-        assert_eq!(verdict(&gate, &tree.uri("w/a/src/x.py")), Err("NOT_FOUND"));
+        assert_eq!(decision(&gate, &tree.uri("w/a/src/x.py")), Err("NOT_FOUND"));
         std::fs::create_dir_all(tree.path("w/a/src")).unwrap();
         std::fs::write(tree.path("w/a/src/x.py"), b"new").unwrap();
-        let (uri, seen) = gate.document_seen(&tree.uri("w/a/src/x.py")).unwrap();
-        assert_eq!(seen, Some(gate.stat(&uri).unwrap()));
+        let (uri, stamp) = gate.document_stamped(&tree.uri("w/a/src/x.py")).unwrap();
+        assert_eq!(stamp, Some(gate.stat(&uri).unwrap()));
         assert_eq!(gate.read(&uri, 9).unwrap().0, b"new");
         std::fs::rename(tree.path("w/a"), tree.path("w/moved")).unwrap();
         tree.link("w/a", "out");
-        assert_eq!(verdict(&gate, &tree.uri("w/a/x.py")), Err("WORKSPACE_DENIED"));
+        assert_eq!(decision(&gate, &tree.uri("w/a/x.py")), Err("WORKSPACE_DENIED"));
         assert_eq!(gate.read(&uri, 9).unwrap_err().code, ErrorCode::NotFound);
         std::fs::remove_file(tree.path("w/a")).unwrap();
         std::fs::rename(tree.path("w/moved"), tree.path("w/a")).unwrap();
@@ -244,7 +245,7 @@ fn a_root_that_is_cloned_anew_is_found_and_one_that_became_a_link_is_not() {
 }
 
 #[test]
-fn roots_that_cannot_be() {
+fn invalid_roots_are_errors() {
     let tree = Tree::new();
     let open = |path: &str| Gate::open(&[tree.path(path)], &[]);
     assert!(matches!(open("w/none"), Err(GateError::Unreachable { .. })));
@@ -266,10 +267,10 @@ fn pipes_sockets_and_devices_never_block() {
     for gate in tree.gates() {
         let file = gate.document(&tree.uri("w/a/src/x.py")).unwrap();
         for name in ["fifo", "socket"] {
-            assert_eq!(verdict(&gate, &tree.uri(&format!("w/a/{name}"))), Err("NOT_FOUND"), "{name}");
+            assert_eq!(decision(&gate, &tree.uri(&format!("w/a/{name}"))), Err("NOT_FOUND"), "{name}");
         }
-        assert_eq!(verdict(&gate, &tree.uri("w/a/device")), Err("WORKSPACE_DENIED"));
-        // The file becomes a pipe after it was named.
+        assert_eq!(decision(&gate, &tree.uri("w/a/device")), Err("WORKSPACE_DENIED"));
+        // The file becomes a pipe after it was admitted.
         std::fs::rename(tree.path("w/a/src/x.py"), tree.path("w/a/src/kept")).unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, tree.path("w/a/src/x.py"), fifo, mode, 0).unwrap();
         assert_eq!(gate.read(&file, 100).unwrap_err().code, ErrorCode::NotFound);
@@ -289,7 +290,7 @@ fn reading_is_capped_and_stamped() {
         assert!(stamp.is_fresh(codeyard_base::clock::wall_ns()));
         let error = gate.read(&uri, INSIDE.len() - 1).unwrap_err();
         assert_eq!((error.code, &error.details["reason"]), (ErrorCode::CapExceeded, &"document_too_large".into()));
-        // Saved the way editors do: same size, another file.
+        // Editors write a new file and rename it over the old one: same size, another inode.
         std::fs::write(tree.path("w/a/src/new"), b"INSIDE").unwrap();
         std::fs::rename(tree.path("w/a/src/new"), tree.path("w/a/src/x.py")).unwrap();
         assert_ne!(gate.stat(&uri).unwrap(), stamp);
@@ -301,7 +302,7 @@ fn reading_is_capped_and_stamped() {
     assert_eq!(other.stat(&foreign).unwrap_err().code, ErrorCode::WorkspaceDenied);
 }
 
-/// A thread swaps a file and a folder between inside and outside as fast as it can.
+/// A thread swaps a file and a directory between inside and outside as fast as it can.
 #[test]
 fn a_swapped_link_never_shows_a_byte_from_outside() {
     let tree = Tree::new();
@@ -344,7 +345,7 @@ fn a_swapped_link_never_shows_a_byte_from_outside() {
     }
 }
 
-fn piece() -> impl Strategy<Value = String> {
+fn segment() -> impl Strategy<Value = String> {
     let words =
         ["..", ".", "", "%2e%2e", "src", "x.py", "esc", "in", "lib", "%2F", "%", "%41", "ü", "\\", "#", "?", "a b"];
     prop_oneof![
@@ -355,35 +356,35 @@ fn piece() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn whatever_comes_out_lies_inside() {
+fn every_admitted_file_is_inside_the_roots() {
     let tree = Tree::new();
     tree.link("w/a/esc", "../out");
     tree.link("w/a/src/esc", "../..");
     tree.link("w/a/in", "src");
     let gates = tree.gates();
     let prefixes = [tree.uri("w/a"), tree.uri("w/a/src"), tree.uri("w"), "file://".into(), String::new()];
-    let strategy = (proptest::sample::select(prefixes.to_vec()), proptest::collection::vec(piece(), 0..8));
-    proptest!(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) }, |((prefix, pieces) in strategy)| {
-        let uri = format!("{prefix}/{}", pieces.join("/"));
-        let verdicts = gates.each_ref().map(|gate| gate.document(&uri));
-        if let Ok(canonical) = &verdicts[0] {
+    let strategy = (proptest::sample::select(prefixes.to_vec()), proptest::collection::vec(segment(), 0..8));
+    proptest!(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) }, |((prefix, segments) in strategy)| {
+        let uri = format!("{prefix}/{}", segments.join("/"));
+        let decisions = gates.each_ref().map(|gate| gate.document(&uri));
+        if let Ok(canonical) = &decisions[0] {
             let path = canonical.to_path();
             prop_assert!(gates[0].root_set().allows(&path));
             prop_assert_eq!(path.canonicalize().unwrap(), path);
             prop_assert_eq!(gates[0].document(canonical.as_str()).unwrap(), canonical.clone());
         }
-        prop_assert_eq!(&verdicts[0], &verdicts[1]);
+        prop_assert_eq!(&decisions[0], &decisions[1]);
     });
 }
 
 #[test]
-fn a_path_as_agents_give_it_is_absolute_relative_or_a_uri() {
+fn an_agent_path_is_absolute_relative_or_a_uri() {
     let tree = Tree::new();
     tree.link("w/a/link.py", tree.path("w/a/src/x.py"));
     tree.link("w/a/away.py", tree.path("w/out/x.py"));
     std::fs::write(tree.path("w/lib/both.py"), INSIDE).unwrap();
     for gate in tree.gates() {
-        let named = |text: &str| gate.named_seen(text).map(|(uri, _)| uri.to_path());
+        let admitted = |text: &str| gate.agent_path_stamped(text).map(|(uri, _)| uri.to_path());
         let inside = [
             ("src/x.py".to_owned(), "w/a/src/x.py"),
             ("./src/../src/x.py".to_owned(), "w/a/src/x.py"),
@@ -394,20 +395,20 @@ fn a_path_as_agents_give_it_is_absolute_relative_or_a_uri() {
             (tree.uri("w/a/pkg/y.py"), "w/a/pkg/y.py"),
         ];
         for (text, path) in inside {
-            assert_eq!(named(&text).unwrap(), tree.path(path), "{text}");
+            assert_eq!(admitted(&text).unwrap(), tree.path(path), "{text}");
         }
         for text in ["none.py", "src", "src/", ".", "src/x.py/y"] {
-            let error = named(text).unwrap_err();
+            let error = admitted(text).unwrap_err();
             assert_eq!((error.code, &error.details["path"]), (ErrorCode::NotFound, &text.into()), "{text}");
         }
         let outside = tree.path("w/out/x.py").display().to_string();
         let nowhere = tree.path("w/out/none.py").display().to_string();
         for text in [&outside, &nowhere, "../out/x.py", "../out/none.py", "away.py", "/", "../../../../etc/passwd"] {
-            let error = named(text).unwrap_err();
+            let error = admitted(text).unwrap_err();
             assert_eq!((error.code, error.details.len()), (ErrorCode::WorkspaceDenied, 0), "{text}");
         }
         for text in ["a\0b", "a\\b", &"x/".repeat(9_000), "file:///a?b", "FILE://host/a"] {
-            assert_eq!(named(text).unwrap_err().code, ErrorCode::UriInvalid);
+            assert_eq!(admitted(text).unwrap_err().code, ErrorCode::UriInvalid);
         }
     }
 }

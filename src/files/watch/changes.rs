@@ -1,30 +1,30 @@
-//! What has changed between two looks, each path once.
+//! The changes between two calls of `Subscription::take`, each path once.
 //!
-//! Invariant: a path's kind is the difference between the last look and this one: a file that came and went in between is
-//! `Deleted`, because a language server may have read it, one that was deleted and made again is `Changed`.
+//! Invariant: a change's kind is the difference between the two calls. A file that was created and deleted in between is
+//! `Deleted`, because a language server may have read it. A file that was deleted and created again is `Changed`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::limits::MAX_PENDING_CHANGES;
 
-/// Everything that changed since the last look.
+/// Everything that changed since the last call of `Subscription::take`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
     /// The files, ordered by path.
     pub files: Vec<FileChange>,
-    /// More may have changed than `files` tells, whatever it tells: events were lost, too many came, `HEAD` moved,
-    /// dependencies or ignore files changed, or the look took too long.
+    /// More files than those in `files` may have changed: events were lost, there were too many changes, `HEAD` moved,
+    /// dependencies or ignore files changed, or the barrier timed out.
     pub bulk: bool,
-    /// `HEAD` names another branch or commit; implies `bulk`.
+    /// `HEAD` names another branch or commit. Implies `bulk`.
     pub head_changed: bool,
-    /// `files` leaves out changes that no later look will tell: too many came, or dependencies changed, which aren't
-    /// followed file by file; implies `bulk`.
+    /// `files` lacks changes that are never reported: there were too many, or dependencies changed, which aren't followed
+    /// file by file. Implies `bulk`.
     pub incomplete: bool,
-    /// Changed files that only the code index has to hear of, ordered by path.
-    pub aside: Vec<PathBuf>,
-    /// More of those may have changed than `aside` tells.
-    pub aside_bulk: bool,
+    /// Changed files that concern only the code index, ordered by path.
+    pub index_only: Vec<PathBuf>,
+    /// More files of that kind than those in `index_only` may have changed.
+    pub index_only_rescan: bool,
 }
 
 /// One changed file.
@@ -36,29 +36,29 @@ pub struct FileChange {
     pub kind: ChangeKind,
 }
 
-/// What happened to a file between two looks.
+/// How a file differs between two calls of `Subscription::take`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It wasn't there.
+    /// It didn't exist before.
     Created,
-    /// It was there, and is another one or has another stamp.
+    /// It existed, and its inode or stamp differs.
     Changed,
-    /// It isn't there any more.
+    /// It doesn't exist any more.
     Deleted,
 }
 
 impl Changes {
     /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty() && !self.bulk && self.aside.is_empty() && !self.aside_bulk
+        self.files.is_empty() && !self.bulk && self.index_only.is_empty() && !self.index_only_rescan
     }
 
-    /// Takes out what only the code index has to hear of.
-    pub fn split_aside(&mut self) -> (Vec<PathBuf>, bool) {
-        (std::mem::take(&mut self.aside), std::mem::take(&mut self.aside_bulk))
+    /// Removes and returns `index_only` and `index_only_rescan`.
+    pub fn take_index_only(&mut self) -> (Vec<PathBuf>, bool) {
+        (std::mem::take(&mut self.index_only), std::mem::take(&mut self.index_only_rescan))
     }
 
-    /// Adds what changed after it: each path once, and beyond `MAX_PENDING_CHANGES` of them `incomplete`.
+    /// Adds later changes. Each path stays once. Beyond `MAX_PENDING_CHANGES` files, sets `incomplete`.
     pub fn merge(&mut self, later: &Self) {
         for change in &later.files {
             match self.files.binary_search_by(|known| known.path.cmp(&change.path)) {
@@ -86,100 +86,100 @@ impl ChangeKind {
     }
 }
 
-/// What to tell of a file that was or wasn't there at the last look, and is or isn't there now.
+/// The kind of change of a file that existed or not `before`, and exists or not `now`.
 fn difference(before: bool, now: bool) -> ChangeKind {
     match (before, now) {
         (false, true) => ChangeKind::Created,
         (true, true) => ChangeKind::Changed,
-        // What came and went is told as gone: who reads the disk himself may have seen it in between.
+        // A file that was created and deleted counts as deleted: a language server may have read it in between.
         (_, false) => ChangeKind::Deleted,
     }
 }
 
-/// Changes being gathered.
+/// Changes that nobody has taken yet.
 #[derive(Debug, Default)]
-pub(super) struct Pending {
-    /// Path → (was there at the last look, is there now).
+pub(super) struct PendingChanges {
+    /// Path → (existed at the last `take`, exists now).
     files: BTreeMap<PathBuf, (bool, bool)>,
     bulk: bool,
     head_changed: bool,
     incomplete: bool,
-    aside: BTreeSet<PathBuf>,
-    aside_bulk: bool,
+    index_only: BTreeSet<PathBuf>,
+    index_only_rescan: bool,
 }
 
-impl Pending {
-    /// A file was there or not before, and is or isn't now.
-    pub(super) fn note(&mut self, path: PathBuf, before: bool, now: bool) {
+impl PendingChanges {
+    /// Records that a file existed or not `before`, and exists or not `now`.
+    pub(super) fn record(&mut self, path: PathBuf, before: bool, now: bool) {
         self.files.entry(path).or_insert((before, now)).1 = now;
         if self.files.len() > MAX_PENDING_CHANGES {
             self.files.clear();
-            self.note_incomplete();
+            self.record_incomplete();
         }
     }
 
-    /// A file changed that only the code index has to hear of.
-    pub(super) fn note_aside(&mut self, path: PathBuf) {
-        self.aside.insert(path);
-        if self.aside.len() > MAX_PENDING_CHANGES {
-            self.note_aside_bulk();
+    /// Records a changed file that concerns only the code index.
+    pub(super) fn record_index_only(&mut self, path: PathBuf) {
+        self.index_only.insert(path);
+        if self.index_only.len() > MAX_PENDING_CHANGES {
+            self.record_index_only_rescan();
         }
     }
 
-    /// Everything may have changed that only the code index has to hear of.
-    pub(super) fn note_aside_bulk(&mut self) {
-        self.aside.clear();
-        self.aside_bulk = true;
+    /// Records that any file that concerns only the code index may have changed.
+    pub(super) fn record_index_only_rescan(&mut self) {
+        self.index_only.clear();
+        self.index_only_rescan = true;
     }
 
-    /// Everything may have changed.
-    pub(super) fn note_bulk(&mut self) {
+    /// Records that any file may have changed.
+    pub(super) fn record_bulk(&mut self) {
         self.bulk = true;
     }
 
-    /// Something changed that is never told file by file.
-    pub(super) fn note_incomplete(&mut self) {
+    /// Records a change that is never reported file by file.
+    pub(super) fn record_incomplete(&mut self) {
         self.bulk = true;
         self.incomplete = true;
     }
 
-    /// `HEAD` moved.
-    pub(super) fn note_head(&mut self) {
+    /// Records that `HEAD` moved.
+    pub(super) fn record_head_change(&mut self) {
         self.bulk = true;
         self.head_changed = true;
     }
 
-    /// Adds what a later look found.
+    /// Adds later changes.
     pub(super) fn merge(&mut self, later: Self) {
         for (path, (before, now)) in later.files {
-            self.note(path, before, now);
+            self.record(path, before, now);
         }
         self.bulk |= later.bulk;
         self.head_changed |= later.head_changed;
         self.incomplete |= later.incomplete;
-        later.aside.into_iter().for_each(|path| self.note_aside(path));
-        if later.aside_bulk {
-            self.note_aside_bulk();
+        later.index_only.into_iter().for_each(|path| self.record_index_only(path));
+        if later.index_only_rescan {
+            self.record_index_only_rescan();
         }
     }
 
-    /// Whether there is nothing to tell.
+    /// Whether nothing is recorded.
     pub(super) fn is_empty(&self) -> bool {
-        self.files.is_empty() && !self.bulk && self.aside.is_empty() && !self.aside_bulk
+        self.files.is_empty() && !self.bulk && self.index_only.is_empty() && !self.index_only_rescan
     }
 
-    /// What was gathered; begins anew.
+    /// Returns and removes everything recorded.
     pub(super) fn take(&mut self) -> Changes {
-        let gathered = std::mem::take(self);
-        let files = gathered.files.into_iter();
+        let recorded = std::mem::take(self);
+        let files = recorded.files.into_iter();
         let files = files.map(|(path, (before, now))| FileChange { path, kind: difference(before, now) });
         Changes {
             files: files.collect(),
-            bulk: gathered.bulk,
-            head_changed: gathered.head_changed,
-            incomplete: gathered.incomplete,
-            aside: gathered.aside.into_iter().collect(),
-            aside_bulk: gathered.aside_bulk,
+            bulk: recorded.bulk,
+            head_changed: recorded.head_changed,
+            incomplete: recorded.incomplete,
+            index_only: recorded.index_only.into_iter().collect(),
+            index_only_rescan: recorded.index_only_rescan,
         }
     }
 }
@@ -189,34 +189,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_differences_between_looks() {
-        let mut pending = Pending::default();
+    fn kinds_are_differences_between_two_takes() {
+        let mut pending = PendingChanges::default();
         for (path, before, now) in [
-            ("came-and-went", false, true),
-            ("came-and-went", true, false),
-            ("remade", true, false),
-            ("remade", false, true),
-            ("made", false, true),
-            ("made", true, true),
-            ("gone", true, true),
-            ("gone", true, false),
+            ("created-and-deleted", false, true),
+            ("created-and-deleted", true, false),
+            ("recreated", true, false),
+            ("recreated", false, true),
+            ("created", false, true),
+            ("created", true, true),
+            ("deleted", true, true),
+            ("deleted", true, false),
         ] {
-            pending.note(path.into(), before, now);
+            pending.record(path.into(), before, now);
         }
         let changes = pending.take();
-        let told: Vec<_> = changes.files.iter().map(|change| (change.path.to_str().unwrap(), change.kind)).collect();
+        let reported: Vec<_> =
+            changes.files.iter().map(|change| (change.path.to_str().unwrap(), change.kind)).collect();
         let expected = [
-            ("came-and-went", ChangeKind::Deleted),
-            ("gone", ChangeKind::Deleted),
-            ("made", ChangeKind::Created),
-            ("remade", ChangeKind::Changed),
+            ("created-and-deleted", ChangeKind::Deleted),
+            ("deleted", ChangeKind::Deleted),
+            ("created", ChangeKind::Created),
+            ("recreated", ChangeKind::Changed),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
         assert!(!changes.bulk && pending.is_empty() && pending.take().is_empty());
     }
 
     #[test]
-    fn what_is_merged_is_the_difference_over_both() {
+    fn merged_changes_are_the_difference_over_both() {
         let changes = |files: &[(&str, ChangeKind)]| Changes {
             files: files.iter().map(|(path, kind)| FileChange { path: path.into(), kind: *kind }).collect(),
             ..Changes::default()
@@ -233,10 +234,10 @@ mod tests {
     }
 
     #[test]
-    fn too_many_are_bulk_and_memory_stays_bounded() {
-        let mut pending = Pending::default();
+    fn too_many_changes_become_bulk_and_memory_stays_bounded() {
+        let mut pending = PendingChanges::default();
         for index in 0..=MAX_PENDING_CHANGES {
-            pending.note(index.to_string().into(), true, true);
+            pending.record(index.to_string().into(), true, true);
         }
         assert!(pending.files.is_empty());
         assert!(pending.take().bulk);

@@ -1,7 +1,7 @@
-//! What `HEAD` of a repository is, and which directories to watch to notice that it moves.
+//! Reads `HEAD` of a repository, and which directories to watch to notice its changes.
 //!
-//! Git itself is never run and nothing is parsed beyond `HEAD`, one branch's file and `packed-refs`. Invariant: two
-//! equal fingerprints mean the same branch at the same commit.
+//! It doesn't run git, and parses only `HEAD`, one branch's file and `packed-refs`. Invariant: equal fingerprints mean the
+//! same branch at the same commit.
 
 use std::path::{Path, PathBuf};
 
@@ -9,12 +9,12 @@ use super::ignores::{IGNORE_FILES, INDEX_IGNORE_FILE};
 use crate::limits::MAX_GIT_FILE_BYTES;
 use codeyard_base::digest::sha256;
 
-/// `HEAD` as seen at one moment.
+/// `HEAD` at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Head {
-    /// Changes exactly when `HEAD` names another branch or its commit is another.
+pub(super) struct GitHead {
+    /// Changes exactly when `HEAD` names another branch or another commit.
     pub fingerprint: [u8; 32],
-    /// The directories whose events may mean a new fingerprint.
+    /// The directories where an event may mean a new fingerprint.
     pub dirs: Vec<PathBuf>,
 }
 
@@ -24,8 +24,8 @@ pub(super) fn concerns_head(dir: &Path, name: &str) -> bool {
     !name.ends_with(".lock") && (in_refs || matches!(name, "HEAD" | "packed-refs" | "tables.list" | "refs"))
 }
 
-/// `HEAD` of the repository whose working tree is `root`; `None` without one.
-pub(super) fn head(root: &Path) -> Option<Head> {
+/// `HEAD` of the repository with the working tree `root`. `None` if there is no repository.
+pub(super) fn head(root: &Path) -> Option<GitHead> {
     let git_dir = git_dir(root)?;
     let common = common_dir(&git_dir);
     let head = read(&git_dir.join("HEAD")).unwrap_or_default();
@@ -46,10 +46,10 @@ pub(super) fn head(root: &Path) -> Option<Head> {
     dirs.extend(Some(common.join("info")).filter(|info| info.is_dir()));
     dirs.sort();
     dirs.dedup();
-    Some(Head { fingerprint: sha256(seen), dirs })
+    Some(GitHead { fingerprint: sha256(seen), dirs })
 }
 
-/// Whether an event on `name` in one of these directories may mean other rules of what is ignored.
+/// Whether an event on `name` in one of these directories may change the ignore rules.
 pub(super) fn concerns_rules(dir: &Path, name: &str) -> bool {
     name == "exclude" && dir.ends_with("info")
         || name == "info"
@@ -57,18 +57,18 @@ pub(super) fn concerns_rules(dir: &Path, name: &str) -> bool {
         || name == INDEX_IGNORE_FILE
 }
 
-/// The folders above `root`, up to the top of the repository it lies in: their rules hold in it.
-pub(super) fn above(root: &Path) -> Vec<PathBuf> {
+/// The parent directories of `root` up to the top of its repository, whose ignore rules apply to `root`, and its `.git/info`.
+pub(super) fn rule_dirs_above(root: &Path) -> Vec<PathBuf> {
     let is_top = |dir: &&Path| dir.join(".git").exists();
     let Some(top) = root.ancestors().find(is_top) else { return Vec::new() };
-    let mut above: Vec<PathBuf> =
+    let mut dirs: Vec<PathBuf> =
         root.ancestors().skip(1).take_while(|dir| dir.starts_with(top)).map(Path::to_owned).collect();
-    above.extend(Some(top.join(".git/info")).filter(|info| *top != *root && info.is_dir()));
-    above
+    dirs.extend(Some(top.join(".git/info")).filter(|info| *top != *root && info.is_dir()));
+    dirs
 }
 
-/// The repository's own file of rules, as those find it that list files for the code index: of a linked worktree the one that all
-/// worktrees share, of a submodule none.
+/// The repository's `info/exclude`, found as the file walk of the code index finds it: for a linked worktree the file that
+/// all worktrees share, for a submodule none.
 pub(super) fn exclude_file(top: &Path) -> Option<PathBuf> {
     let dot_git = top.join(".git");
     if !dot_git.is_file() {
@@ -80,7 +80,7 @@ pub(super) fn exclude_file(top: &Path) -> Option<PathBuf> {
     Some(dir.join(common.lines().next()?).join("info/exclude"))
 }
 
-/// A worktree's or submodule's `.git` is a file that names the directory.
+/// The `.git` directory. In a linked worktree or a submodule, `.git` is a file that contains its path.
 fn git_dir(root: &Path) -> Option<PathBuf> {
     let dot_git = root.join(".git");
     if dot_git.is_dir() {
@@ -101,7 +101,7 @@ fn common_dir(git_dir: &Path) -> PathBuf {
 fn packed(common: &Path, name: &str) -> Option<String> {
     let text = read(&common.join("packed-refs"))?;
     let line = text.lines().find(|line| line.split_once(' ').is_some_and(|(_, packed)| packed == name))?;
-    // The same text as the loose file has, so that packing refs isn't a move.
+    // The same text as in the loose file, so that packing refs doesn't change the fingerprint.
     line.split_once(' ').map(|(commit, _)| format!("{commit}\n"))
 }
 
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packing_is_no_move_and_a_commit_is() {
+    fn a_commit_changes_the_fingerprint_and_packing_does_not() {
         let dir = tempfile::tempdir().unwrap();
         let git = dir.path().join(".git");
         std::fs::create_dir_all(git.join("refs/heads/feature")).unwrap();
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_concerns_head() {
+    fn only_events_on_head_and_refs_concern_head() {
         let dir = Path::new("/r/.git");
         for (name, concerned) in [("HEAD", true), ("HEAD.lock", false), ("index", false), ("packed-refs", true)] {
             assert_eq!(concerns_head(dir, name), concerned, "{name}");

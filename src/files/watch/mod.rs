@@ -1,41 +1,44 @@
-//! Rank 3: seeing what changes on disk, for the workspaces in use. One kernel queue for the whole process.
+//! The file watcher: reports which files changed on disk. One inotify queue for the whole process.
 //!
-//! It tells paths, nothing about their meaning; and it never writes inside a root. [`Watcher::subscribe`] walks the
-//! roots once (ignore files respected), sets one watch a directory, and remembers a stamp a file. Events only name
-//! places to look at: what is reported comes from comparing the place with its stamp, so lost, doubled, merged and
+//! It reports paths and gives them no meaning, and it never writes inside a root. [`Watcher::subscribe`] walks the roots
+//! once and respects ignore files, sets one watch per directory, and stores one stamp per file. Events are hints: they name
+//! paths to check. A change is reported only if the path differs from its stored stamp, so lost, duplicate, merged and
 //! reordered events do no harm.
 //!
-//! Why the kernel's queue is read by ourselves on Linux: it is filled by the very system call that changes the file, so
-//! reading it empty *is* the barrier, without a cookie file and without waiting for a thread. And the usual wrapper also
-//! asks for an event each time any file is opened, which a language server's indexing turns into an overflow.
+//! Why this module reads inotify itself: the system call that changes a file also fills the queue. Emptying the queue is
+//! therefore a complete barrier, without a cookie file and without waiting for a thread. The usual wrapper also subscribes
+//! to each opening of a file, so a language server that indexes a repository overflows the queue.
 //!
-//! What is watched: every directory below the roots; ignored ones too, for the sources and the configuration in them
-//! (language servers read generated code), except by a fixed list of names and up to a budget of directories, beyond
-//! which [`Subscription::degraded`] says so; of git the places that say what `HEAD` is, also of a linked worktree;
-//! directories that hold dependencies (`node_modules`, `site-packages`, an ignored `vendor`) one level deep, where a
-//! change makes everything uncertain ([`Changes::bulk`]). Ignore files decide what [`Subscription::source_files`]
-//! lists. Symbolic links are entries of their own and never followed.
+//! What is watched:
+//! - every directory below the roots;
+//! - ignored directories, for the sources and configuration files in them (language servers read generated code), except a
+//!   fixed list of names, and up to a limit; beyond it [`Subscription::degraded`] returns the reason;
+//! - the files of git that determine `HEAD`, also those of a linked worktree;
+//! - directories of dependencies (`node_modules`, `site-packages`, an ignored `vendor`), one level deep. A change there is
+//!   [`Changes::bulk`].
 //!
-//! Invariants: what happened on disk before [`Subscription::barrier`] is in [`Subscription::take`] after it, or `bulk`
-//! says that everything may have changed; a subscription that is dropped leaves no watch; every queue is bounded.
+//! Ignore files decide what [`Subscription::source_files`] lists. Symbolic links are entries and are never followed.
+//!
+//! Invariants: [`Subscription::take`] after [`Subscription::barrier`] returns every change made before the barrier, or sets
+//! `bulk`, which means that any file may have changed; a dropped subscription leaves no watch; every queue is bounded.
 
 mod changes;
-mod contents;
+mod context;
+mod counters;
+mod dir_listing;
 mod git;
-mod ground;
 mod ignores;
 mod queue;
 mod routes;
 mod stamp;
 mod subscription;
 mod table;
-mod traffic;
 mod watcher;
 
 #[cfg(test)]
 mod tests;
 
 pub use changes::{ChangeKind, Changes, FileChange};
+pub use counters::WatchCounters;
 pub use subscription::Subscription;
-pub use traffic::Traffic;
 pub use watcher::{WatchError, WatchSpec, Watcher};

@@ -1,15 +1,15 @@
 //! The kernel's queue of file events: inotify, one instance for the process.
 //!
-//! Not a translation of events: it says which watch and which name, and whether the entry itself was replaced. On other
-//! systems opening it fails, and workspaces are then served without a watcher.
+//! It reports the watch, the name and whether the entry was replaced or written, nothing else. On other systems opening it
+//! fails, and workspaces have no watcher.
 
-/// A watch's number; never reused in the life of a queue.
+/// A watch's number. A queue never reuses one.
 pub(super) type WatchId = i32;
 
-/// What one event tells.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Happened {
-    /// The named file was made, deleted, or moved here or away.
+pub(super) enum EventKind {
+    /// The named file was created, deleted, or moved here or away.
     Replaced,
     /// The same of a directory.
     FolderReplaced,
@@ -28,14 +28,14 @@ pub(super) enum Happened {
 pub(super) enum AddError {
     /// The user's limit of watches is reached.
     Full,
-    /// It isn't there, or isn't a directory, or can't be read.
+    /// It doesn't exist, isn't a directory, or can't be read.
     Gone,
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::Queue;
+pub(super) use linux::EventQueue;
 #[cfg(not(target_os = "linux"))]
-pub(super) use other::Queue;
+pub(super) use other::EventQueue;
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -50,7 +50,7 @@ mod linux {
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
     use rustix::io::Errno;
 
-    use super::{AddError, Happened, WatchId};
+    use super::{AddError, EventKind, WatchId};
 
     const READ_BYTES: usize = 64 * 1024;
     const INTEREST: WatchFlags = WatchFlags::CREATE
@@ -65,14 +65,14 @@ mod linux {
         .union(WatchFlags::ONLYDIR)
         .union(WatchFlags::DONT_FOLLOW);
 
-    /// An inotify instance, and an event that ends the waiting on it.
+    /// An inotify instance, and an eventfd that ends [`EventQueue::wait`].
     #[derive(Debug)]
-    pub(crate) struct Queue {
+    pub(crate) struct EventQueue {
         inotify: OwnedFd,
         end: OwnedFd,
     }
 
-    impl Queue {
+    impl EventQueue {
         /// A new, empty queue.
         pub(crate) fn open() -> io::Result<Self> {
             let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
@@ -80,7 +80,7 @@ mod linux {
             Ok(Self { inotify, end })
         }
 
-        /// Watches one directory; the same one gives the same number.
+        /// Watches a directory. The same directory has the same number.
         pub(crate) fn add(&self, dir: &Path) -> Result<WatchId, AddError> {
             inotify::add_watch(&self.inotify, dir, INTEREST).map_err(|errno| match errno {
                 Errno::NOSPC | Errno::NOMEM => AddError::Full,
@@ -88,18 +88,18 @@ mod linux {
             })
         }
 
-        /// Watches it no longer. It may be gone already.
+        /// Removes a watch. The directory may be gone already.
         pub(crate) fn remove(&self, id: WatchId) {
             let _ = inotify::remove_watch(&self.inotify, id);
         }
 
-        /// Bytes of events that wait.
+        /// Bytes of events in the queue.
         pub(crate) fn waiting_bytes(&self) -> u64 {
             rustix::io::ioctl_fionread(&self.inotify).unwrap_or(0)
         }
 
-        /// Hands out everything that waited when it was called, and perhaps more.
-        pub(crate) fn drain(&self, mut each: impl FnMut(WatchId, Option<&OsStr>, Happened)) {
+        /// Calls `each` for every event that was in the queue at the call, and perhaps for later ones.
+        pub(crate) fn drain(&self, mut each: impl FnMut(WatchId, Option<&OsStr>, EventKind)) {
             let mut buffer = [MaybeUninit::<u8>::uninit(); READ_BYTES];
             let mut left = self.waiting_bytes();
             while left > 0 {
@@ -108,8 +108,8 @@ mod linux {
                 loop {
                     let Ok(event) = reader.next() else { return };
                     read += 16 + event.file_name().map_or(0, |name| name.to_bytes().len() as u64 + 1);
-                    if let Some(happened) = meaning(event.events()) {
-                        each(event.wd(), event.file_name().map(|name| OsStr::from_bytes(name.to_bytes())), happened);
+                    if let Some(kind) = event_kind(event.events()) {
+                        each(event.wd(), event.file_name().map(|name| OsStr::from_bytes(name.to_bytes())), kind);
                     }
                     if reader.is_buffer_empty() {
                         break;
@@ -119,7 +119,7 @@ mod linux {
             }
         }
 
-        /// Waits until there is something to drain; `false` when it was told to end.
+        /// Waits until the queue has events. Returns `false` after [`EventQueue::end`].
         pub(crate) fn wait(&self) -> bool {
             loop {
                 let mut ends = [PollFd::new(&self.inotify, PollFlags::IN), PollFd::new(&self.end, PollFlags::IN)];
@@ -132,27 +132,27 @@ mod linux {
             }
         }
 
-        /// Ends the waiting.
+        /// Ends [`EventQueue::wait`].
         pub(crate) fn end(&self) {
             let _ = rustix::io::write(&self.end, &1_u64.to_ne_bytes());
         }
     }
 
-    fn meaning(flags: ReadFlags) -> Option<Happened> {
+    fn event_kind(flags: ReadFlags) -> Option<EventKind> {
         let replaced = ReadFlags::CREATE | ReadFlags::DELETE | ReadFlags::MOVED_FROM | ReadFlags::MOVED_TO;
         let written = ReadFlags::MODIFY | ReadFlags::CLOSE_WRITE | ReadFlags::ATTRIB;
         if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
-            Some(Happened::Overflow)
+            Some(EventKind::Overflow)
         } else if flags.contains(ReadFlags::IGNORED) {
-            Some(Happened::Unwatched)
+            Some(EventKind::Unwatched)
         } else if flags.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::UNMOUNT) {
-            Some(Happened::SelfLost)
+            Some(EventKind::SelfLost)
         } else if flags.intersects(replaced) && flags.contains(ReadFlags::ISDIR) {
-            Some(Happened::FolderReplaced)
+            Some(EventKind::FolderReplaced)
         } else if flags.intersects(replaced) {
-            Some(Happened::Replaced)
+            Some(EventKind::Replaced)
         } else if flags.intersects(written) {
-            Some(Happened::Written)
+            Some(EventKind::Written)
         } else {
             None
         }
@@ -165,13 +165,13 @@ mod other {
     use std::io;
     use std::path::Path;
 
-    use super::{AddError, Happened, WatchId};
+    use super::{AddError, EventKind, WatchId};
 
-    /// There is none here.
+    /// This system has no queue.
     #[derive(Debug)]
-    pub enum Queue {}
+    pub enum EventQueue {}
 
-    impl Queue {
+    impl EventQueue {
         /// Always fails.
         pub fn open() -> io::Result<Self> {
             Err(io::ErrorKind::Unsupported.into())
@@ -193,7 +193,7 @@ mod other {
         }
 
         /// Never called.
-        pub fn drain(&self, _: impl FnMut(WatchId, Option<&OsStr>, Happened)) {
+        pub fn drain(&self, _: impl FnMut(WatchId, Option<&OsStr>, EventKind)) {
             match *self {}
         }
 

@@ -1,6 +1,6 @@
-//! What is remembered of one file, to see that it is another or has another content.
+//! The stored stamp of a followed file: size, times and inode.
 //!
-//! Not a digest: a file is never read. Invariant: two equal stamps of a file that isn't fresh mean the same content.
+//! Not a digest: the file isn't read. Invariant: if a stamp isn't fresh, an equal stamp means equal content.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +10,7 @@ use rustix::fs::{FileType, Stat};
 use crate::limits::FRESH_STAMP_MS;
 use codeyard_base::clock::wall_ns;
 
-/// A file as it was at one moment.
+/// Size, times and inode of a file at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     size: u64,
@@ -20,35 +20,35 @@ pub(super) struct Stamp {
     link: bool,
 }
 
-/// Who hears of a file.
+/// Which consumers a file's changes are reported to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// It isn't ignored: all do.
+pub(super) enum FileAudience {
+    /// All consumers: the file isn't ignored and is in `source_files` if it is a source.
     Listed,
-    /// It is ignored, but may bear on answers: it is told of and not listed.
-    Told,
-    /// The code index alone.
-    Aside,
+    /// All consumers, though the file is ignored: it may change answers. It isn't in `source_files`.
+    Reported,
+    /// The code index only.
+    IndexOnly,
 }
 
 /// A followed file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
-    /// What it was at the last look.
+pub(super) struct KnownFile {
+    /// The stamp at the last comparison.
     pub stamp: Stamp,
-    /// Who hears of it.
-    pub standing: Standing,
-    /// The stamp was taken so shortly after a change that another one may hide behind it.
-    young: bool,
+    /// Whom its changes are reported to.
+    pub audience: FileAudience,
+    /// The stamp was taken so soon after a change that another change may have the same stamp.
+    is_recent: bool,
 }
 
 impl Stamp {
-    /// Whether a table has entries of this kind: files, and links as themselves.
+    /// Whether a table stores entries of this kind: files and symbolic links.
     pub(super) fn is_file(metadata: &Metadata) -> bool {
         metadata.is_file() || metadata.is_symlink()
     }
 
-    /// The stamp that `metadata` shows.
+    /// The stamp from `metadata`.
     pub(super) fn of(metadata: &Metadata) -> Self {
         let ns = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
         Self {
@@ -60,7 +60,7 @@ impl Stamp {
         }
     }
 
-    /// The same of what an open directory says of an entry; `None` if a table has no entries of its kind.
+    /// The stamp from `stat`. `None` if a table stores no entries of this kind.
     pub(super) fn of_stat(stat: &Stat) -> Option<Self> {
         let kind = FileType::from_raw_mode(stat.st_mode);
         let [mtime_ns, ctime_ns] = times_ns(stat);
@@ -69,48 +69,48 @@ impl Stamp {
         of_kind.then(|| Self { size, mtime_ns, ctime_ns, inode: stat.st_ino, link: kind.is_symlink() })
     }
 
-    /// Whether the file changed, or was put there, after this moment by the clock of file stamps.
+    /// Whether the file changed or was moved there after `moment_ns`.
     pub(super) fn is_later_than(&self, moment_ns: i128) -> bool {
         self.ctime_ns > moment_ns
     }
 
-    /// Whether the file may change again behind this stamp.
+    /// Whether the file may change again without a new stamp.
     fn is_fresh(&self) -> bool {
         self.ctime_ns + i128::from(FRESH_STAMP_MS) * 1_000_000 > wall_ns()
     }
 }
 
-/// When the content and when the entry changed, in nanoseconds since 1970.
+/// `mtime` and `ctime` in nanoseconds since 1970.
 pub(super) fn times_ns(stat: &Stat) -> [i128; 2] {
     let ns = |seconds: i128, nanos: i128| seconds * 1_000_000_000 + nanos;
     [(stat.st_mtime as i128, stat.st_mtime_nsec as i128), (stat.st_ctime as i128, stat.st_ctime_nsec as i128)]
         .map(|(seconds, nanos)| ns(seconds, nanos))
 }
 
-impl Known {
-    /// What `metadata` shows of a file now.
-    pub(super) fn of(metadata: &Metadata, standing: Standing) -> Self {
-        Self::new(Stamp::of(metadata), standing)
+impl KnownFile {
+    /// A file with the stamp from `metadata`.
+    pub(super) fn of(metadata: &Metadata, audience: FileAudience) -> Self {
+        Self::new(Stamp::of(metadata), audience)
     }
 
-    /// A file whose stamp was taken just now.
-    pub(super) fn new(stamp: Stamp, standing: Standing) -> Self {
-        Self { stamp, standing, young: stamp.is_fresh() }
+    /// A file whose stamp was taken now.
+    pub(super) fn new(stamp: Stamp, audience: FileAudience) -> Self {
+        Self { stamp, audience, is_recent: stamp.is_fresh() }
     }
 
-    /// Whether a write that was heard of may have left the same stamp, however long ago it was.
+    /// Whether a reported write may have left the same stamp.
     pub(super) fn may_hide(&self, written: bool) -> bool {
-        written && self.young
+        written && self.is_recent
     }
 
-    /// Whether it belongs into the list, if it is a source.
+    /// Whether it is in `source_files` if it is a source.
     pub(super) fn is_listed(&self) -> bool {
-        self.standing == Standing::Listed && !self.stamp.link
+        self.audience == FileAudience::Listed && !self.stamp.link
     }
 
-    /// Whether language servers hear of it.
-    pub(super) fn is_told(&self) -> bool {
-        self.standing != Standing::Aside
+    /// Whether its changes are reported to language servers.
+    pub(super) fn is_reported(&self) -> bool {
+        self.audience != FileAudience::IndexOnly
     }
 }
 
@@ -119,11 +119,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_write_behind_a_young_stamp_is_believed_also_when_the_stamp_has_aged() {
+    fn a_write_counts_if_the_stamp_was_fresh_when_it_was_taken() {
         let old = Stamp { size: 1, mtime_ns: 0, ctime_ns: 0, inode: 1, link: false };
-        assert!(!old.is_fresh(), "by now it is old");
-        let known = |young| Known { stamp: old, standing: Standing::Listed, young };
-        assert!(known(true).may_hide(true), "but it was taken while it was young");
+        assert!(!old.is_fresh(), "the stamp is old now");
+        let known = |is_recent| KnownFile { stamp: old, audience: FileAudience::Listed, is_recent };
+        assert!(known(true).may_hide(true), "but it was fresh when it was taken");
         assert!(!known(true).may_hide(false), "nothing was written");
         assert!(!known(false).may_hide(true), "an old stamp shows every change");
     }

@@ -1,8 +1,8 @@
-//! One workspace's view of the watcher.
+//! A workspace's subscription to the watcher.
 //!
-//! Events wait in an inbox until somebody looks ([`Subscription::barrier`]): then each named place is compared with disk
-//! on a blocking thread. An idle workspace's inbox is bounded and costs nothing else. Invariant: two workspaces share
-//! only the kernel's queue and the routes; one that walks a huge tree delays no other.
+//! Events wait in an inbox until [`Subscription::barrier`], which compares each named path with the disk on a blocking
+//! thread. The inbox of an idle workspace is bounded and costs nothing else. Invariant: two workspaces share only the
+//! kernel's queue and the routes, so a workspace that walks a huge tree delays no other.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -13,114 +13,114 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::changes::{Changes, Pending};
-use super::git::{self, Head};
-use super::ground::Ground;
+use super::changes::{Changes, PendingChanges};
+use super::context::WatchContext;
+use super::git::{self, GitHead};
 use super::ignores::{IGNORE_FILES, INDEX_IGNORE_FILE, REPOSITORY_MARKS};
-use super::queue::{Happened, WatchId};
-use super::routes::{Role, Route};
-use super::table::{Seen, Table};
-use super::watcher::{Shared, WatchSpec, Watcher};
+use super::queue::{EventKind, WatchId};
+use super::routes::{Route, WatchRole};
+use super::table::{EventFlags, Table};
+use super::watcher::{WatchSpec, Watcher, WatcherShared};
 use crate::limits::{MAX_WATCH_INBOX, WATCH_BARRIER_MS};
 use codeyard_base::blocking;
 
-const NOT_FOLLOWED_YET: &str = "what only the code index lists is not followed yet";
+const NOT_FOLLOWED_YET: &str = "index-only files are not watched yet";
 
-/// A workspace being watched. Dropping it removes its watches, in the dropping thread.
+/// The subscription of one workspace. Dropping it removes its watches, in the dropping thread.
 #[derive(Debug)]
 pub struct Subscription {
     pub(super) subscriber: Arc<Subscriber>,
-    /// Keeps the waking thread alive.
+    /// Keeps the watcher's thread alive.
     pub(super) watcher: Watcher,
 }
 
-/// What the watcher and the blocking threads share of a subscription.
+/// The state of a subscription that the watcher and the blocking threads share.
 pub(super) struct Subscriber {
     pub id: u64,
-    pub shared: Arc<Shared>,
+    pub shared: Arc<WatcherShared>,
     spec: WatchSpec,
     inbox: Mutex<Inbox>,
-    /// Whoever holds it may compare with disk.
-    turn: Arc<tokio::sync::Mutex<()>>,
-    disk: Mutex<Disk>,
-    pending: Mutex<Pending>,
+    /// Held during a comparison with the disk.
+    comparison_lock: Arc<tokio::sync::Mutex<()>>,
+    disk: Mutex<DiskState>,
+    pending: Mutex<PendingChanges>,
     sources: Mutex<Arc<[PathBuf]>>,
     degraded: Mutex<Option<&'static str>>,
-    /// Of what the code index lists.
+    /// Why some files that the code index lists aren't watched.
     index_degraded: Mutex<Option<&'static str>>,
     is_indexed: AtomicBool,
     root_missing: AtomicBool,
-    /// The wake-up was called and nothing was taken since.
+    /// The wake-up was called since the last `take`.
     woken: AtomicBool,
-    /// A look took too long: when it ends, its caller has gone on.
-    late: AtomicBool,
+    /// A barrier timed out while its comparison was running.
+    timed_out: AtomicBool,
     pub closed: AtomicBool,
 }
 
 #[derive(Default)]
 struct Inbox {
-    places: BTreeMap<PathBuf, Seen>,
+    paths: BTreeMap<PathBuf, EventFlags>,
     git: bool,
     dependencies: bool,
-    /// Compare everything: events were lost, or a root was.
-    everything: bool,
-    /// The same because other rules may hold. What language servers follow may be other files: `bulk`.
+    /// Compare compare_all, because events or a root were lost.
+    compare_all: bool,
+    /// Compare compare_all, because ignore rules may have changed. The set of followed files may change: `bulk`.
     rules: bool,
-    /// The same, where that is of interest to the code index alone.
+    /// Compare compare_all, because rules that concern only the code index may have changed.
     index_rules: bool,
 }
 
-struct Disk {
+struct DiskState {
     table: Table,
-    heads: BTreeMap<PathBuf, (Head, BTreeMap<PathBuf, WatchId>)>,
+    heads: BTreeMap<PathBuf, (GitHead, BTreeMap<PathBuf, WatchId>)>,
 }
 
 impl Subscription {
-    /// After it, everything that happened on disk before it is in [`Subscription::take`]. Takes a few microseconds when
-    /// nothing happened. Bounded by [`WATCH_BARRIER_MS`]; when that isn't enough, the next `take` says `bulk`, and the
-    /// rest is told by a later one. Needs a tokio runtime.
+    /// Afterwards [`Subscription::take`] returns every change made on disk before the call. Takes a few microseconds if
+    /// nothing changed, and at most [`WATCH_BARRIER_MS`]. If that isn't enough, the next `take` has `bulk`, and a later one
+    /// returns the rest. Needs a tokio runtime.
     pub async fn barrier(&self) {
         let subscriber = &self.subscriber;
-        let look = async {
-            let turn = subscriber.turn.clone().lock_owned().await;
+        let comparison = async {
+            let comparison_lock = subscriber.comparison_lock.clone().lock_owned().await;
             subscriber.shared.pump(Some(subscriber.id));
             if !subscriber.has_work() {
                 return;
             }
             let subscriber = subscriber.clone();
             let work = move || {
-                subscriber.look();
-                drop(turn);
+                subscriber.compare_with_disk();
+                drop(comparison_lock);
             };
             if blocking::spawn(work).await.is_err() {
-                self.subscriber.lose();
+                self.subscriber.mark_lost();
             }
         };
-        if tokio::time::timeout(Duration::from_millis(WATCH_BARRIER_MS), look).await.is_err() {
-            subscriber.late.store(true, Ordering::SeqCst);
-            subscriber.pending.lock().note_bulk();
+        if tokio::time::timeout(Duration::from_millis(WATCH_BARRIER_MS), comparison).await.is_err() {
+            subscriber.timed_out.store(true, Ordering::SeqCst);
+            subscriber.pending.lock().record_bulk();
         }
     }
 
-    /// What changed since the last call, as far as the last barrier looked. Re-arms the wake-up.
+    /// The changes since the last call, as of the last barrier. Re-arms the wake-up.
     pub fn take(&self) -> Changes {
         self.subscriber.woken.store(false, Ordering::SeqCst);
         self.subscriber.pending.lock().take()
     }
 
-    /// The regular, not ignored files that the specification's `is_source` picks, ordered by their paths' bytes; as of
-    /// the last barrier.
+    /// The regular files that aren't ignored and that `WatchSpec::is_source` selects, ordered by the bytes of their paths, as
+    /// of the last barrier.
     pub fn source_files(&self) -> Arc<[PathBuf]> {
         self.subscriber.sources.lock().clone()
     }
 
-    /// Why some directories are not watched: a sentence for a person. What is watched is still told as promised; of the
-    /// rest nothing is, so files there must be compared with disk by whoever cares.
+    /// Why some directories aren't watched: a sentence for the operator. Changes in watched directories are still reported.
+    /// Files in the others must be compared with the disk by the consumer.
     pub fn degraded(&self) -> Option<String> {
         self.subscriber.degraded.lock().map(str::to_owned)
     }
 
-    /// Has what the code index lists followed from now on, also where that is nobody else's business: [`Changes::aside`].
+    /// Starts to follow the files that only the code index lists. Their changes are in [`Changes::index_only`].
     pub fn follow_index(&self) {
         if !self.subscriber.is_indexed.swap(true, Ordering::SeqCst) {
             self.subscriber.inbox.lock().index_rules = true;
@@ -128,7 +128,7 @@ impl Subscription {
         }
     }
 
-    /// Why some of what the code index lists is not watched, likewise; also before a look has followed
+    /// Why some files that the code index lists aren't watched; also set until the first barrier after
     /// [`Subscription::follow_index`].
     pub fn index_degraded(&self) -> Option<String> {
         self.subscriber.index_degraded.lock().map(str::to_owned)
@@ -143,15 +143,15 @@ impl Drop for Subscription {
 }
 
 impl Subscriber {
-    pub(super) fn new(id: u64, shared: Arc<Shared>, spec: WatchSpec) -> Self {
+    pub(super) fn new(id: u64, shared: Arc<WatcherShared>, spec: WatchSpec) -> Self {
         let table = Table::new(spec.roots.clone());
         Self {
             id,
             shared,
             spec,
             inbox: Mutex::default(),
-            turn: Arc::default(),
-            disk: Mutex::new(Disk { table, heads: BTreeMap::new() }),
+            comparison_lock: Arc::default(),
+            disk: Mutex::new(DiskState { table, heads: BTreeMap::new() }),
             pending: Mutex::default(),
             sources: Mutex::new(Arc::from([])),
             degraded: Mutex::new(None),
@@ -159,84 +159,84 @@ impl Subscriber {
             is_indexed: AtomicBool::new(false),
             root_missing: AtomicBool::new(false),
             woken: AtomicBool::new(false),
-            late: AtomicBool::new(false),
+            timed_out: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         }
     }
 
-    /// The first walk; what changed on disk while it was under way is pending after it. Blocks.
+    /// The first walk. Changes made during the walk are pending afterwards. Blocks.
     pub(super) fn walk(&self) {
         let mut disk = self.disk.lock();
-        let meanwhile = disk.table.walk(self.spec.since_ns, &self.ground());
-        self.compare_heads(&mut disk, &mut Pending::default());
+        let changes = disk.table.walk(self.spec.since_ns, &self.context());
+        self.compare_heads(&mut disk, &mut PendingChanges::default());
         self.publish(&mut disk);
-        self.pending.lock().merge(meanwhile);
+        self.pending.lock().merge(changes);
     }
 
-    /// Puts an event into the inbox. Blocks for no longer than a map insertion.
-    pub(super) fn deliver(&self, route: &Route, name: Option<&Path>, happened: Happened) {
+    /// Puts an event into the inbox. Blocks no longer than a map insertion.
+    pub(super) fn deliver(&self, route: &Route, name: Option<&Path>, kind: EventKind) {
         let mut inbox = self.inbox.lock();
-        match (happened, route.role, name) {
-            (Happened::SelfLost | Happened::Unwatched, Role::Files, _) => {
-                inbox.everything |= self.spec.roots.iter().any(|root| **root == *route.dir);
+        match (kind, route.role, name) {
+            (EventKind::SelfLost | EventKind::Unwatched, WatchRole::Files, _) => {
+                inbox.compare_all |= self.spec.roots.iter().any(|root| **root == *route.dir);
             }
-            (Happened::SelfLost | Happened::Unwatched, ..) => inbox.git |= route.role == Role::Git,
-            (_, Role::Git, Some(name)) => {
+            (EventKind::SelfLost | EventKind::Unwatched, ..) => inbox.git |= route.role == WatchRole::Git,
+            (_, WatchRole::Git, Some(name)) => {
                 let name = name.to_string_lossy();
                 inbox.git |= git::concerns_head(&route.dir, &name) || name == "info";
                 inbox.rules |= git::concerns_rules(&route.dir, &name);
             }
-            (Happened::Replaced | Happened::FolderReplaced, Role::Dependencies, _) => inbox.dependencies = true,
-            (_, Role::Ignored, Some(name)) if !self.concerns_ignored(&route.dir.join(name), happened) => {}
-            (_, Role::Files | Role::Ignored | Role::Listed | Role::Indexed, Some(name)) => {
-                inbox.git |= name == Path::new(".git") && route.role == Role::Files;
-                let seen = inbox.places.entry(route.dir.join(name)).or_default();
-                seen.replaced |= matches!(happened, Happened::Replaced | Happened::FolderReplaced);
-                seen.written |= happened == Happened::Written;
-                if inbox.places.len() > MAX_WATCH_INBOX {
-                    inbox.lose();
+            (EventKind::Replaced | EventKind::FolderReplaced, WatchRole::Dependencies, _) => inbox.dependencies = true,
+            (_, WatchRole::Ignored, Some(name)) if !self.concerns_ignored(&route.dir.join(name), kind) => {}
+            (_, WatchRole::Files | WatchRole::Ignored | WatchRole::Listed | WatchRole::Indexed, Some(name)) => {
+                inbox.git |= name == Path::new(".git") && route.role == WatchRole::Files;
+                let flags = inbox.paths.entry(route.dir.join(name)).or_default();
+                flags.replaced |= matches!(kind, EventKind::Replaced | EventKind::FolderReplaced);
+                flags.written |= kind == EventKind::Written;
+                if inbox.paths.len() > MAX_WATCH_INBOX {
+                    inbox.mark_lost();
                 }
             }
             _ => {}
         }
     }
 
-    /// Whether an event in an ignored directory matters. What a build writes there is noise, and costs no more than this.
-    fn concerns_ignored(&self, path: &Path, happened: Happened) -> bool {
-        match happened {
-            Happened::FolderReplaced => true,
-            _ => self.ground().follows_ignored(path),
+    /// Whether an event in an ignored directory matters. Other files that a build writes there cost only this check.
+    fn concerns_ignored(&self, path: &Path, kind: EventKind) -> bool {
+        match kind {
+            EventKind::FolderReplaced => true,
+            _ => self.context().follows_ignored(path),
         }
     }
 
-    /// Whether there is anything for a look.
-    pub(super) fn has_mail(&self) -> bool {
+    /// Whether the inbox has events.
+    pub(super) fn has_events(&self) -> bool {
         !self.inbox.lock().is_empty()
     }
 
-    /// Calls the wake-up, once until the next `take`.
+    /// Calls the wake-up, at most once until the next `take`.
     pub(super) fn wake(&self) {
         if !self.woken.swap(true, Ordering::SeqCst) {
             (self.spec.on_change)();
         }
     }
 
-    /// Events were lost: everything must be compared.
-    pub(super) fn lose_events(&self) {
-        self.inbox.lock().lose();
+    /// Records that events were lost, so that the next barrier compares compare_all.
+    pub(super) fn mark_events_lost(&self) {
+        self.inbox.lock().mark_lost();
     }
 
-    fn lose(&self) {
-        self.inbox.lock().lose();
-        self.pending.lock().note_bulk();
+    fn mark_lost(&self) {
+        self.inbox.lock().mark_lost();
+        self.pending.lock().record_bulk();
     }
 
     fn has_work(&self) -> bool {
-        self.has_mail() || self.root_missing.load(Ordering::SeqCst)
+        self.has_events() || self.root_missing.load(Ordering::SeqCst)
     }
 
-    fn ground(&self) -> Ground<'_> {
-        Ground {
+    fn context(&self) -> WatchContext<'_> {
+        WatchContext {
             queue: &self.shared.queue,
             routes: &self.shared.routes,
             subscription: self.id,
@@ -246,84 +246,84 @@ impl Subscriber {
         }
     }
 
-    /// Compares what the inbox names with disk. Blocks.
-    fn look(&self) {
+    /// Compares the paths in the inbox with the disk. Blocks.
+    fn compare_with_disk(&self) {
         let mut disk = self.disk.lock();
         let inbox = std::mem::take(&mut *self.inbox.lock());
-        let mut found = Pending::default();
-        let rules_changed = inbox.rules || inbox.places.keys().any(|path| is_ignore_file(path));
+        let mut found = PendingChanges::default();
+        let rules_changed = inbox.rules || inbox.paths.keys().any(|path| is_ignore_file(path));
         let index_rules_changed =
-            inbox.index_rules || inbox.places.iter().any(|(path, seen)| is_index_rule(path, *seen));
-        if inbox.everything || rules_changed || index_rules_changed || disk.table.misses_a_root() {
-            if inbox.everything || rules_changed {
-                found.note_bulk();
+            inbox.index_rules || inbox.paths.iter().any(|(path, flags)| is_index_rule(path, *flags));
+        if inbox.compare_all || rules_changed || index_rules_changed || disk.table.has_missing_root() {
+            if inbox.compare_all || rules_changed {
+                found.record_bulk();
             }
             if index_rules_changed {
-                found.note_aside_bulk();
+                found.record_index_only_rescan();
             }
-            disk.table.sync_all(&self.ground(), &mut found);
+            disk.table.sync_all(&self.context(), &mut found);
         }
-        for (path, seen) in &inbox.places {
+        for (path, flags) in &inbox.paths {
             if self.closed.load(Ordering::SeqCst) {
                 return;
             }
-            disk.table.look(path, *seen, &self.ground(), &mut found);
+            disk.table.compare_path(path, *flags, &self.context(), &mut found);
         }
-        if disk.table.has_room_again() {
-            found.note_bulk();
-            disk.table.sync_all(&self.ground(), &mut found);
+        if disk.table.can_follow_more() {
+            found.record_bulk();
+            disk.table.sync_all(&self.context(), &mut found);
         }
         if inbox.dependencies {
-            found.note_incomplete();
+            found.record_incomplete();
         }
-        if (inbox.git || inbox.everything) && self.compare_heads(&mut disk, &mut found) {
+        if (inbox.git || inbox.compare_all) && self.compare_heads(&mut disk, &mut found) {
             tracing::debug!("head moved");
         }
         self.publish(&mut disk);
         drop(disk);
-        let told = !found.is_empty();
+        let reported = !found.is_empty();
         self.pending.lock().merge(found);
-        if self.late.swap(false, Ordering::SeqCst) && told {
+        if self.timed_out.swap(false, Ordering::SeqCst) && reported {
             self.wake();
         }
     }
 
-    fn publish(&self, disk: &mut Disk) {
+    fn publish(&self, disk: &mut DiskState) {
         if let Some(sources) = disk.table.sources(|path| (self.spec.is_source)(path)) {
             *self.sources.lock() = sources;
         }
         *self.degraded.lock() = disk.table.degraded();
         let is_indexed = self.is_indexed.load(Ordering::SeqCst) && !self.inbox.lock().index_rules;
         *self.index_degraded.lock() = if is_indexed { disk.table.index_degraded() } else { Some(NOT_FOLLOWED_YET) };
-        self.root_missing.store(disk.table.misses_a_root(), Ordering::SeqCst);
+        self.root_missing.store(disk.table.has_missing_root(), Ordering::SeqCst);
     }
 
-    /// Reads each root's `HEAD` and watches the places that say what it is.
-    fn compare_heads(&self, disk: &mut Disk, found: &mut Pending) -> bool {
-        let ground = self.ground();
+    /// Reads `HEAD` of each root and watches the files that determine it. Returns whether one changed.
+    fn compare_heads(&self, disk: &mut DiskState, found: &mut PendingChanges) -> bool {
+        let context = self.context();
         let mut moved = false;
         for root in &self.spec.roots {
             let (old, mut watches) = disk.heads.remove(root).unwrap_or_default();
-            let mut seen = git::head(root).unwrap_or_default();
-            seen.dirs.extend(git::above(root));
+            let mut watched = git::head(root).unwrap_or_default();
+            watched.dirs.extend(git::rule_dirs_above(root));
             watches.retain(|dir, id| {
-                let kept = seen.dirs.contains(dir);
+                let kept = watched.dirs.contains(dir);
                 if !kept {
-                    ground.unwatch(*id, dir, Role::Git);
+                    context.unwatch(*id, dir, WatchRole::Git);
                 }
                 kept
             });
-            for dir in &seen.dirs {
-                if let Ok(id) = ground.watch_git(dir)
+            for dir in &watched.dirs {
+                if let Ok(id) = context.watch_git(dir)
                     && let Some(stale) = watches.insert(dir.clone(), id).filter(|stale| *stale != id)
                 {
-                    ground.unwatch(stale, dir, Role::Git);
+                    context.unwatch(stale, dir, WatchRole::Git);
                 }
             }
-            // Read again now that it is watched: it may have moved in between.
+            // Read it again now that it is watched: it may have changed in between.
             let head = git::head(root).unwrap_or_default();
             if head.fingerprint != old.fingerprint {
-                found.note_head();
+                found.record_head_change();
                 moved = true;
             }
             disk.heads.insert(root.clone(), (head, watches));
@@ -340,13 +340,13 @@ impl std::fmt::Debug for Subscriber {
 
 impl Inbox {
     fn is_empty(&self) -> bool {
-        let is_quiet = !self.git && !self.dependencies && !self.everything && !self.rules && !self.index_rules;
-        self.places.is_empty() && is_quiet
+        let has_no_flag = !self.git && !self.dependencies && !self.compare_all && !self.rules && !self.index_rules;
+        self.paths.is_empty() && has_no_flag
     }
 
-    fn lose(&mut self) {
-        self.places.clear();
-        self.everything = true;
+    fn mark_lost(&mut self) {
+        self.paths.clear();
+        self.compare_all = true;
     }
 }
 
@@ -354,8 +354,8 @@ fn is_ignore_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| IGNORE_FILES.iter().any(|known| name == *known))
 }
 
-/// Whether a place says that the code index's rules are others: its own ignore file, or a repository that came or went.
-fn is_index_rule(path: &Path, seen: Seen) -> bool {
-    let is_mark = |name: &OsStr| seen.replaced && REPOSITORY_MARKS.iter().any(|mark| name == *mark);
+/// Whether a path may change the code index's rules: its own ignore file, or a repository that was created or deleted.
+fn is_index_rule(path: &Path, flags: EventFlags) -> bool {
+    let is_mark = |name: &OsStr| flags.replaced && REPOSITORY_MARKS.iter().any(|mark| name == *mark);
     path.file_name().is_some_and(|name| name == INDEX_IGNORE_FILE || is_mark(name))
 }

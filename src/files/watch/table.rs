@@ -1,11 +1,11 @@
-//! What a subscription knows of the disk: its directories, their watches, and a stamp a file.
+//! The followed directories of a subscription, their watches, and one stamp per file.
 //!
-//! Compares and remembers; when to look is the subscription's business. Invariants: a directory is watched before it is
-//! listed, so nothing can slip in between; a directory in the table has exactly one route; nothing is reported that a
-//! comparison with the disk didn't show.
+//! It compares the disk with the stored state; the subscription decides when. Invariants: a directory is watched before it
+//! is listed, so no change in between is lost; a directory in the table has exactly one route; every reported change comes
+//! from a comparison with the disk.
 
-mod listing;
-mod noting;
+mod change_detection;
+mod classification;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
@@ -13,35 +13,33 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use self::listing::{Judged, Listing, Way};
-use self::noting::{counts, note};
-use super::changes::Pending;
-use super::ground::Ground;
+use self::change_detection::{counts, record};
+use self::classification::{DirDecision, FollowMode, FollowedEntries};
+use super::changes::PendingChanges;
+use super::context::WatchContext;
 use super::ignores::{Rules, site_packages};
 use super::queue::{AddError, WatchId};
-use super::routes::Role;
-use super::stamp::{Known, Stamp};
+use super::routes::WatchRole;
+use super::stamp::{KnownFile, Stamp};
 use crate::limits::{MAX_WATCHED_FILES, MAX_WATCHED_IGNORED_DIRS, MAX_WATCHED_INDEXED_DIRS};
 
-const TOO_MANY_FILES: &str = "more files than the watcher follows; exclude generated folders with an ignore file";
+const TOO_MANY_FILES: &str = "too many files to watch; exclude generated directories with an ignore file";
 const TOO_MANY_IGNORED: &str =
-    "more ignored folders than the watcher follows; changes of sources in the rest of them are not seen";
-const TOO_MANY_INDEXED: &str =
-    "more folders that only the code index lists than the watcher follows; name them in .codeyardignore";
-const TOO_MANY_INDEXED_FILES: &str =
-    "more files that only the code index lists than the watcher follows; name them in .codeyardignore";
+    "too many ignored directories to watch; changes of sources in the other ones are not detected";
+const TOO_MANY_INDEXED: &str = "too many index-only directories to watch; exclude some in .codeyardignore";
+const TOO_MANY_INDEXED_FILES: &str = "too many index-only files to watch; exclude some in .codeyardignore";
 const NO_WATCHES_LEFT: &str = "the limit of inotify watches is reached; raise fs.inotify.max_user_watches";
 
-/// What events said of one path.
+/// The events reported for one path.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Seen {
-    /// The entry was made, deleted or moved.
+pub(super) struct EventFlags {
+    /// The entry was created, deleted or moved.
     pub replaced: bool,
     /// Its content or attributes changed.
     pub written: bool,
 }
 
-/// The known files below the roots.
+/// The followed files below the roots.
 #[derive(Debug)]
 pub(super) struct Table {
     roots: Vec<PathBuf>,
@@ -51,44 +49,44 @@ pub(super) struct Table {
     files_max: usize,
     ignored_count: usize,
     ignored_max: usize,
-    aside_count: usize,
+    index_only_count: usize,
     indexed_count: usize,
     indexed_max: usize,
     degraded: Option<&'static str>,
-    /// Why not everything is watched that the code index alone wants.
-    aside_degraded: Option<&'static str>,
+    /// Why some directories or files that only the code index uses aren't watched.
+    index_only_degraded: Option<&'static str>,
     sources_changed: bool,
-    /// Set during the first walk.
-    since: Option<Since>,
+    /// Set only during the first walk.
+    walk_changes: Option<WalkChanges>,
 }
 
 #[derive(Debug)]
 struct Dir {
     watch: WatchId,
     rules: Arc<Rules>,
-    way: Way,
-    files: BTreeMap<OsString, Known>,
+    mode: FollowMode,
+    files: BTreeMap<OsString, KnownFile>,
     children: BTreeSet<OsString>,
 }
 
-/// A directory as it is now.
-struct Sight {
+/// The state of a directory on disk.
+struct DirState {
     watch: WatchId,
     rules: Arc<Rules>,
-    way: Way,
-    listing: Listing,
+    mode: FollowMode,
+    classification: FollowedEntries,
 }
 
-/// What changed on disk while the first walk was under way, for those who read the disk meanwhile.
+/// Changes during the first walk, for consumers that read the disk at the same time.
 #[derive(Debug)]
-struct Since {
-    /// From when on, in nanoseconds since 1970.
+struct WalkChanges {
+    /// Start of the interval, in nanoseconds walk_changes 1970.
     began_ns: i128,
-    changes: Pending,
+    changes: PendingChanges,
 }
 
 impl Table {
-    /// An empty table over real paths; a root inside another that is walked anyway costs nothing.
+    /// An empty table for `roots`, which are real paths. A root inside another one isn't walked twice.
     pub(super) fn new(mut roots: Vec<PathBuf>) -> Self {
         roots.sort();
         roots.dedup();
@@ -100,153 +98,160 @@ impl Table {
             files_max: MAX_WATCHED_FILES,
             ignored_count: 0,
             ignored_max: MAX_WATCHED_IGNORED_DIRS,
-            aside_count: 0,
+            index_only_count: 0,
             indexed_count: 0,
             indexed_max: MAX_WATCHED_INDEXED_DIRS,
             degraded: None,
-            aside_degraded: None,
+            index_only_degraded: None,
             sources_changed: false,
-            since: None,
+            walk_changes: None,
         }
     }
 
-    /// The first walk. Tells what has changed on disk since `since_ns` and before it came there: for whoever has read the
-    /// disk meanwhile that is news, though the table never knew it otherwise.
-    pub(super) fn walk(&mut self, since_ns: i128, ground: &Ground<'_>) -> Pending {
-        self.since = Some(Since { began_ns: since_ns, changes: Pending::default() });
-        self.sync_all(ground, &mut Pending::default());
-        self.since.take().map(|since| since.changes).unwrap_or_default()
+    /// The first walk. Returns the changes since `since_ns` that happened before the walk reached them: a consumer may have
+    /// read the disk earlier, though the table has no earlier state.
+    pub(super) fn walk(&mut self, since_ns: i128, context: &WatchContext<'_>) -> PendingChanges {
+        self.walk_changes = Some(WalkChanges { began_ns: since_ns, changes: PendingChanges::default() });
+        self.sync_all(context, &mut PendingChanges::default());
+        self.walk_changes.take().map(|walk_changes| walk_changes.changes).unwrap_or_default()
     }
 
-    /// Compares everything with disk: after events were lost, or rules changed.
-    pub(super) fn sync_all(&mut self, ground: &Ground<'_>, pending: &mut Pending) {
-        (self.degraded, self.aside_degraded) = (None, None);
+    /// Compares everything with the disk, after events were lost or rules changed.
+    pub(super) fn sync_all(&mut self, context: &WatchContext<'_>, pending: &mut PendingChanges) {
+        (self.degraded, self.index_only_degraded) = (None, None);
         for root in self.roots.clone() {
             let covered = root.ancestors().skip(1).any(|above| self.roots.iter().any(|other| other == above));
             if covered && self.dirs.contains_key(&root) {
                 continue;
             }
-            self.sync(root, Way::of_root(ground), ground, pending);
+            self.sync(root, FollowMode::of_root(context), context, pending);
         }
     }
 
-    /// Compares one directory and all below with disk. Ignored ones come last and the higher ones first, so that they
-    /// take no room from others, and that the deep ones are those left out.
-    fn sync(&mut self, start: PathBuf, way: Way, ground: &Ground<'_>, pending: &mut Pending) {
-        let mut todo = VecDeque::from([(start, way)]);
-        while let Some((dir, way)) = todo.pop_front() {
-            let Some(way) = self.with_room(&dir, way) else {
-                self.forget(&dir, ground, pending, false);
+    /// Compares a directory and everything below it with the disk. Ignored directories come last, the higher ones first:
+    /// they don't use up the limits of the others, and the deep ones are left out first.
+    fn sync(&mut self, start: PathBuf, mode: FollowMode, context: &WatchContext<'_>, pending: &mut PendingChanges) {
+        let mut todo = VecDeque::from([(start, mode)]);
+        while let Some((dir, mode)) = todo.pop_front() {
+            let Some(mode) = self.limit_mode(&dir, mode) else {
+                self.forget(&dir, context, pending, false);
                 continue;
             };
-            let watch = match ground.watch(&dir, way.role) {
+            let watch = match context.watch(&dir, mode.role) {
                 Ok(watch) => watch,
                 Err(error) => {
-                    self.unwatchable(&dir, way, error, ground, pending);
+                    self.handle_watch_error(&dir, mode, error, context, pending);
                     continue;
                 }
             };
-            let Some((rules, listing)) = self.look_into(&dir, way, ground) else {
-                ground.unwatch(watch, &dir, way.role);
-                self.forget(&dir, ground, pending, true);
+            let Some((rules, classification)) = self.read_followed_dir(&dir, mode, context) else {
+                context.unwatch(watch, &dir, mode.role);
+                self.forget(&dir, context, pending, true);
                 continue;
             };
-            let Some(listing) = listing else {
-                // A Python environment: only the coming and going of its packages counts.
-                ground.unwatch(watch, &dir, way.role);
-                match way.is_hidden {
-                    true => self.forget(&dir, ground, pending, false),
-                    false => todo.push_back((dir.clone(), Way { role: Role::Indexed, ..way })),
+            let Some(classification) = classification else {
+                // A Python environment: only the addition and removal of packages matters.
+                context.unwatch(watch, &dir, mode.role);
+                match mode.is_hidden {
+                    true => self.forget(&dir, context, pending, false),
+                    false => todo.push_back((dir.clone(), FollowMode { role: WatchRole::Indexed, ..mode })),
                 }
-                site_packages(&dir).iter().for_each(|path| self.watch_dependencies(path, ground));
+                site_packages(&dir).iter().for_each(|path| self.watch_dependencies(path, context));
                 continue;
             };
-            for (name, way) in &listing.children {
-                match way.role {
-                    Role::Files => todo.push_front((dir.join(name), *way)),
-                    _ => todo.push_back((dir.join(name), *way)),
+            for (name, mode) in &classification.children {
+                match mode.role {
+                    WatchRole::Files => todo.push_front((dir.join(name), *mode)),
+                    _ => todo.push_back((dir.join(name), *mode)),
                 }
             }
-            for path in &listing.dependencies {
-                self.watch_dependencies(path, ground);
+            for path in &classification.dependencies {
+                self.watch_dependencies(path, context);
             }
-            self.replace(dir, Sight { watch, rules, way, listing }, ground, pending);
+            self.replace(dir, DirState { watch, rules, mode, classification }, context, pending);
         }
     }
 
-    /// How a directory can be followed that is to be followed this way; `None`: there is no room for it.
-    fn with_room(&mut self, dir: &Path, way: Way) -> Option<Way> {
-        let known = self.dirs.get(dir).map(|known| known.way);
-        let mut way = way;
-        if way.is_for_index() && self.indexed_count >= self.indexed_max && !known.is_some_and(Way::is_for_index) {
-            self.aside_degraded = Some(TOO_MANY_INDEXED);
-            // What language servers read of it is followed all the same.
-            way = Some(Way { role: Role::Ignored, ..way }).filter(|_| way.role == Role::Listed)?;
+    /// The mode in which a directory is followed within the limits. `None` if the limits leave no room.
+    fn limit_mode(&mut self, dir: &Path, mode: FollowMode) -> Option<FollowMode> {
+        let known = self.dirs.get(dir).map(|known| known.mode);
+        let mut mode = mode;
+        if mode.is_for_index() && self.indexed_count >= self.indexed_max && !known.is_some_and(FollowMode::is_for_index)
+        {
+            self.index_only_degraded = Some(TOO_MANY_INDEXED);
+            // Files that language servers read are still followed.
+            mode = Some(FollowMode { role: WatchRole::Ignored, ..mode }).filter(|_| mode.role == WatchRole::Listed)?;
         }
-        let is_known = known.is_some_and(|known| known.role == Role::Ignored);
-        if way.role == Role::Ignored && self.ignored_count >= self.ignored_max && !is_known {
+        let is_known = known.is_some_and(|known| known.role == WatchRole::Ignored);
+        if mode.role == WatchRole::Ignored && self.ignored_count >= self.ignored_max && !is_known {
             self.degraded = Some(TOO_MANY_IGNORED);
             return None;
         }
-        Some(way)
+        Some(mode)
     }
 
-    /// Compares one path with disk, about which events said `seen`.
-    pub(super) fn look(&mut self, path: &Path, seen: Seen, ground: &Ground<'_>, pending: &mut Pending) {
+    /// Compares one path with the disk, for which events reported `flags`.
+    pub(super) fn compare_path(
+        &mut self,
+        path: &Path,
+        flags: EventFlags,
+        context: &WatchContext<'_>,
+        pending: &mut PendingChanges,
+    ) {
         let Some((dir, name)) = path.parent().zip(path.file_name()) else { return };
         let Some(parent) = self.dirs.get(dir) else { return };
-        let (rules, inside) = (parent.rules.clone(), parent.way);
+        let (rules, inside) = (parent.rules.clone(), parent.mode);
         match path.symlink_metadata().ok() {
             Some(found) if found.is_dir() => {
-                self.look_at_file(dir, name.to_owned(), None, seen, ground, pending);
-                let Judged { way, dependencies } = self.judge(path, &rules, inside, true, ground);
-                match way {
-                    None => self.forget(path, ground, pending, false),
-                    Some(way) if seen.replaced || !self.dirs.contains_key(path) => {
-                        self.adopt(dir, name.to_owned());
-                        self.sync(path.to_owned(), way, ground, pending);
+                self.compare_file(dir, name.to_owned(), None, flags, context, pending);
+                let DirDecision { mode, dependencies } = self.classify(path, &rules, inside, true, context);
+                match mode {
+                    None => self.forget(path, context, pending, false),
+                    Some(mode) if flags.replaced || !self.dirs.contains_key(path) => {
+                        self.add_child(dir, name.to_owned());
+                        self.sync(path.to_owned(), mode, context, pending);
                     }
                     Some(_) => {}
                 }
                 if let Some(dirs) = dependencies {
-                    dirs.iter().for_each(|dir| self.watch_dependencies(dir, ground));
-                    pending.note_incomplete();
+                    dirs.iter().for_each(|dir| self.watch_dependencies(dir, context));
+                    pending.record_incomplete();
                 }
             }
             found => {
-                self.forget(path, ground, pending, true);
+                self.forget(path, context, pending, true);
                 let file = found.filter(Stamp::is_file);
-                let standing = file.as_ref().and_then(|_| Self::standing(path, &rules, inside, ground));
-                let known = file.zip(standing).map(|(found, standing)| Known::of(&found, standing));
-                self.look_at_file(dir, name.to_owned(), known, seen, ground, pending);
+                let audience = file.as_ref().and_then(|_| Self::audience(path, &rules, inside, context));
+                let known = file.zip(audience).map(|(found, audience)| KnownFile::of(&found, audience));
+                self.compare_file(dir, name.to_owned(), known, flags, context, pending);
             }
         }
     }
 
-    /// Whether one of the roots isn't there.
-    pub(super) fn misses_a_root(&self) -> bool {
+    /// Whether a root doesn't exist.
+    pub(super) fn has_missing_root(&self) -> bool {
         self.roots.iter().any(|root| !self.dirs.contains_key(root))
     }
 
-    /// Why not everything is watched.
+    /// Why some files aren't watched.
     pub(super) fn degraded(&self) -> Option<&'static str> {
         self.degraded
     }
 
-    /// Why not everything is watched that the code index lists.
+    /// Why some files that the code index lists aren't watched.
     pub(super) fn index_degraded(&self) -> Option<&'static str> {
-        // What is ignored isn't listed, or it is followed for the index.
-        self.degraded.filter(|why| *why != TOO_MANY_IGNORED).or(self.aside_degraded)
+        // The index doesn't list ignored files, except those followed for the index.
+        self.degraded.filter(|why| *why != TOO_MANY_IGNORED).or(self.index_only_degraded)
     }
 
-    /// Whether ignored directories were left out for want of room, and there is plenty now.
-    pub(super) fn has_room_again(&self) -> bool {
+    /// Whether directories were left out because of a limit, and half of that limit is free now.
+    pub(super) fn can_follow_more(&self) -> bool {
         self.degraded == Some(TOO_MANY_IGNORED) && self.ignored_count <= self.ignored_max / 2
-            || self.aside_degraded == Some(TOO_MANY_INDEXED) && self.indexed_count <= self.indexed_max / 2
+            || self.index_only_degraded == Some(TOO_MANY_INDEXED) && self.indexed_count <= self.indexed_max / 2
     }
 
-    /// The regular, not ignored files that `is_source` picks, ordered by their paths' bytes; `None` if they are the same as at the
-    /// last call.
+    /// The regular files that aren't ignored and that `is_source` selects, ordered by the bytes of their paths. `None` if
+    /// they are the same as at the last call.
     pub(super) fn sources(&mut self, is_source: impl Fn(&Path) -> bool) -> Option<Arc<[PathBuf]>> {
         if !std::mem::take(&mut self.sources_changed) {
             return None;
@@ -264,71 +269,71 @@ impl Table {
         self.roots.iter().any(|root| root.as_os_str() == dir.as_os_str())
     }
 
-    /// Puts what is seen of `dir` in the place of what was known, and reports the difference.
-    fn replace(&mut self, dir: PathBuf, now: Sight, ground: &Ground<'_>, pending: &mut Pending) {
-        let Sight { watch, rules, way, listing } = now;
-        let (old_files, old_children) = self.remove(&dir, Some((watch, way.role)), ground).unwrap_or_default();
-        for (name, now) in &listing.files {
+    /// Replaces the stored state of `dir` by `now` and records the differences.
+    fn replace(&mut self, dir: PathBuf, now: DirState, context: &WatchContext<'_>, pending: &mut PendingChanges) {
+        let DirState { watch, rules, mode, classification } = now;
+        let (old_files, old_children) = self.remove(&dir, Some((watch, mode.role)), context).unwrap_or_default();
+        for (name, now) in &classification.files {
             let before = old_files.get(name);
-            note(pending, &dir, name, before, Some(now), false);
+            record(pending, &dir, name, before, Some(now), false);
             self.sources_changed |= before.is_none_or(|before| before.is_listed() != now.is_listed());
         }
-        for (name, before) in old_files.iter().filter(|(name, _)| !listing.files.contains_key(*name)) {
+        for (name, before) in old_files.iter().filter(|(name, _)| !classification.files.contains_key(*name)) {
             self.sources_changed = true;
-            if !listing.left_out.contains(name) {
-                note(pending, &dir, name, Some(before), None, false);
+            if !classification.left_out.contains(name) {
+                record(pending, &dir, name, Some(before), None, false);
             }
         }
-        for name in old_children.iter().filter(|name| !listing.children.contains_key(*name)) {
-            self.forget(&dir.join(name), ground, pending, !listing.left_out.contains(name));
+        for name in old_children.iter().filter(|name| !classification.children.contains_key(*name)) {
+            self.forget(&dir.join(name), context, pending, !classification.left_out.contains(name));
         }
-        if listing.full {
+        if classification.full {
             self.degraded = Some(TOO_MANY_FILES);
         }
-        if listing.aside_full {
-            self.aside_degraded = Some(TOO_MANY_INDEXED_FILES);
+        if classification.index_only_full {
+            self.index_only_degraded = Some(TOO_MANY_INDEXED_FILES);
         }
-        let (told, aside) = counts(&listing.files);
-        self.file_count += told;
-        self.aside_count += aside;
-        self.ignored_count += usize::from(way.role == Role::Ignored);
-        self.indexed_count += usize::from(way.is_for_index());
-        let children = listing.children.into_keys().collect();
-        self.dirs.insert(dir, Dir { watch, rules, way, files: listing.files, children });
+        let (reported, index_only) = counts(&classification.files);
+        self.file_count += reported;
+        self.index_only_count += index_only;
+        self.ignored_count += usize::from(mode.role == WatchRole::Ignored);
+        self.indexed_count += usize::from(mode.is_for_index());
+        let children = classification.children.into_keys().collect();
+        self.dirs.insert(dir, Dir { watch, rules, mode, files: classification.files, children });
     }
 
-    /// Takes a directory out of the table, its files and children; its watch ends, unless it is the one to be `kept`.
+    /// Removes a directory from the table and returns its files and children. Removes its watch unless it is `kept`.
     fn remove(
         &mut self,
         dir: &Path,
-        kept: Option<(WatchId, Role)>,
-        ground: &Ground<'_>,
-    ) -> Option<(BTreeMap<OsString, Known>, BTreeSet<OsString>)> {
+        kept: Option<(WatchId, WatchRole)>,
+        context: &WatchContext<'_>,
+    ) -> Option<(BTreeMap<OsString, KnownFile>, BTreeSet<OsString>)> {
         let old = self.dirs.remove(dir)?;
-        if kept != Some((old.watch, old.way.role)) {
-            ground.unwatch(old.watch, dir, old.way.role);
+        if kept != Some((old.watch, old.mode.role)) {
+            context.unwatch(old.watch, dir, old.mode.role);
         }
-        let (told, aside) = counts(&old.files);
-        self.file_count -= told;
-        self.aside_count -= aside;
-        self.ignored_count -= usize::from(old.way.role == Role::Ignored);
-        self.indexed_count -= usize::from(old.way.is_for_index());
+        let (reported, index_only) = counts(&old.files);
+        self.file_count -= reported;
+        self.index_only_count -= index_only;
+        self.ignored_count -= usize::from(old.mode.role == WatchRole::Ignored);
+        self.indexed_count -= usize::from(old.mode.is_for_index());
         Some((old.files, old.children))
     }
 
-    /// Drops a directory with everything below, reported as deleted if `gone`.
-    fn forget(&mut self, path: &Path, ground: &Ground<'_>, pending: &mut Pending, gone: bool) {
+    /// Removes a directory and everything below it. If `gone`, records its files as deleted.
+    fn forget(&mut self, path: &Path, context: &WatchContext<'_>, pending: &mut PendingChanges, gone: bool) {
         for dir in keys_below(&self.dependencies, path) {
             if let Some(watch) = self.dependencies.remove(&dir).filter(|_| gone) {
-                ground.unwatch(watch, &dir, Role::Dependencies);
-                pending.note_incomplete();
+                context.unwatch(watch, &dir, WatchRole::Dependencies);
+                pending.record_incomplete();
             }
         }
         for dir in keys_below(&self.dirs, path) {
-            let Some((files, _)) = self.remove(&dir, None, ground) else { continue };
+            let Some((files, _)) = self.remove(&dir, None, context) else { continue };
             self.sources_changed = true;
             for (name, before) in files.iter().filter(|_| gone) {
-                note(pending, &dir, name, Some(before), None, false);
+                record(pending, &dir, name, Some(before), None, false);
             }
         }
         if let Some((parent, name)) = path.parent().zip(path.file_name())
@@ -338,26 +343,33 @@ impl Table {
         }
     }
 
-    fn adopt(&mut self, dir: &Path, name: OsString) {
+    fn add_child(&mut self, dir: &Path, name: OsString) {
         if let Some(parent) = self.dirs.get_mut(dir) {
             parent.children.insert(name);
         }
     }
 
-    fn unwatchable(&mut self, dir: &Path, way: Way, error: AddError, ground: &Ground<'_>, pending: &mut Pending) {
+    fn handle_watch_error(
+        &mut self,
+        dir: &Path,
+        mode: FollowMode,
+        error: AddError,
+        context: &WatchContext<'_>,
+        pending: &mut PendingChanges,
+    ) {
         match error {
-            AddError::Full if way.role == Role::Indexed => {
-                self.aside_degraded = Some(NO_WATCHES_LEFT);
+            AddError::Full if mode.role == WatchRole::Indexed => {
+                self.index_only_degraded = Some(NO_WATCHES_LEFT);
             }
             AddError::Full => {
                 self.degraded = Some(NO_WATCHES_LEFT);
             }
-            AddError::Gone => self.forget(dir, ground, pending, !dir.is_dir()),
+            AddError::Gone => self.forget(dir, context, pending, !dir.is_dir()),
         }
     }
 
-    fn watch_dependencies(&mut self, dir: &Path, ground: &Ground<'_>) {
-        match ground.watch(dir, Role::Dependencies) {
+    fn watch_dependencies(&mut self, dir: &Path, context: &WatchContext<'_>) {
+        match context.watch(dir, WatchRole::Dependencies) {
             Ok(watch) => drop(self.dependencies.insert(dir.to_owned(), watch)),
             Err(AddError::Full) => {
                 self.degraded = Some(NO_WATCHES_LEFT);
@@ -377,40 +389,40 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::watch::queue::Queue;
+    use crate::watch::queue::EventQueue;
     use crate::watch::routes::Routes;
 
-    fn ground<'a>(queue: &'a Queue, routes: &'a Routes, closed: &'a AtomicBool) -> Ground<'a> {
-        Ground { queue, routes, subscription: 1, closed, is_source: &|_| true, is_indexed: false }
+    fn context<'a>(queue: &'a EventQueue, routes: &'a Routes, closed: &'a AtomicBool) -> WatchContext<'a> {
+        WatchContext { queue, routes, subscription: 1, closed, is_source: &|_| true, is_indexed: false }
     }
 
     #[test]
-    fn too_many_files_are_said_and_bounded() {
+    fn too_many_files_are_bounded_and_degraded() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for name in ["a/1", "a/2", "b/3", "c/4"] {
             std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
             std::fs::write(root.join(name), "").unwrap();
         }
-        let (queue, routes, closed) = (Queue::open().unwrap(), Routes::default(), AtomicBool::new(false));
-        let ground = ground(&queue, &routes, &closed);
-        let mut pending = Pending::default();
+        let (queue, routes, closed) = (EventQueue::open().unwrap(), Routes::default(), AtomicBool::new(false));
+        let context = context(&queue, &routes, &closed);
+        let mut pending = PendingChanges::default();
         let mut table = Table { files_max: 3, ..Table::new(vec![root.clone()]) };
-        table.sync_all(&ground, &mut pending);
+        table.sync_all(&context, &mut pending);
         assert_eq!((table.file_count, table.degraded()), (3, Some(TOO_MANY_FILES)));
         pending.take();
         std::fs::write(root.join("5"), "").unwrap();
-        table.look(&root.join("5"), Seen { replaced: true, written: false }, &ground, &mut pending);
+        table.compare_path(&root.join("5"), EventFlags { replaced: true, written: false }, &context, &mut pending);
         assert!(pending.take().bulk && table.file_count == 3);
-        // Room again: the next full comparison finds everything.
+        // With room again, the next full comparison finds everything.
         std::fs::remove_dir_all(root.join("a")).unwrap();
-        table.sync_all(&ground, &mut pending);
-        table.sync_all(&ground, &mut pending);
+        table.sync_all(&context, &mut pending);
+        table.sync_all(&context, &mut pending);
         assert_eq!((table.file_count, table.degraded()), (3, None));
     }
 
     #[test]
-    fn too_many_ignored_directories_are_said_and_the_deep_ones_left_out() {
+    fn too_many_ignored_directories_are_degraded_and_leave_out_the_deep_ones() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for name in ["gen/a/deep/1.py", "gen/b/2.py", "src/x/y/z/3.py", "zen/4.py"] {
@@ -418,24 +430,24 @@ mod tests {
             std::fs::write(root.join(name), "").unwrap();
         }
         std::fs::write(root.join(".gitignore"), "?en/\n").unwrap();
-        let (queue, routes, closed) = (Queue::open().unwrap(), Routes::default(), AtomicBool::new(false));
-        let ground = ground(&queue, &routes, &closed);
-        let mut pending = Pending::default();
+        let (queue, routes, closed) = (EventQueue::open().unwrap(), Routes::default(), AtomicBool::new(false));
+        let context = context(&queue, &routes, &closed);
+        let mut pending = PendingChanges::default();
         let mut table = Table { ignored_max: 4, ..Table::new(vec![root.clone()]) };
-        table.sync_all(&ground, &mut pending);
+        table.sync_all(&context, &mut pending);
         assert_eq!((table.ignored_count, table.degraded()), (4, Some(TOO_MANY_IGNORED)));
         assert!(!table.dirs.contains_key(&root.join("gen/a/deep")) && table.dirs.contains_key(&root.join("src/x/y/z")));
         assert_eq!(routes.len(), 5 + 4);
-        // Again the same: what is followed keeps its place.
-        table.sync_all(&ground, &mut pending);
-        assert_eq!((table.ignored_count, table.has_room_again()), (4, false));
+        // A second comparison keeps the followed directories.
+        table.sync_all(&context, &mut pending);
+        assert_eq!((table.ignored_count, table.can_follow_more()), (4, false));
         std::fs::remove_dir_all(root.join("gen/b")).unwrap();
         std::fs::remove_dir_all(root.join("zen")).unwrap();
         for gone in ["gen/b", "zen"] {
-            table.look(&root.join(gone), Seen { replaced: true, written: false }, &ground, &mut pending);
+            table.compare_path(&root.join(gone), EventFlags { replaced: true, written: false }, &context, &mut pending);
         }
-        assert!(table.has_room_again());
-        table.sync_all(&ground, &mut pending);
+        assert!(table.can_follow_more());
+        table.sync_all(&context, &mut pending);
         assert_eq!((table.ignored_count, table.degraded()), (3, None));
         assert!(table.dirs.contains_key(&root.join("gen/a/deep")));
     }
@@ -443,9 +455,9 @@ mod tests {
     #[test]
     fn a_closed_subscription_sets_no_watch() {
         let dir = tempfile::tempdir().unwrap();
-        let (queue, routes, closed) = (Queue::open().unwrap(), Routes::default(), AtomicBool::new(true));
-        let ground = ground(&queue, &routes, &closed);
-        Table::new(vec![dir.path().to_owned()]).sync_all(&ground, &mut Pending::default());
+        let (queue, routes, closed) = (EventQueue::open().unwrap(), Routes::default(), AtomicBool::new(true));
+        let context = context(&queue, &routes, &closed);
+        Table::new(vec![dir.path().to_owned()]).sync_all(&context, &mut PendingChanges::default());
         assert_eq!(routes.len(), 0);
     }
 }

@@ -1,36 +1,36 @@
 //! What the index answers. Canonical: rows and symbols are in their final order, and nothing here names a path outside the roots.
 
-use super::asked::Asked;
+use super::asked::CallArguments;
 use super::kind::{SymbolKind, Visibility};
-use super::metadata::Metadata;
-use super::query::{Depth, DetailLevel, Intent, words};
-use super::refusal::Refusal;
-use super::state::{Health, JobAnswer, Status};
+use super::metadata::AnswerMetadata;
+use super::query::{DetailLevel, OutlineDepth, QueryIntent, words};
+use super::refusal::CodeRefusal;
+use super::state::{HealthReport, IndexStatus, JobAnswer};
 
 /// An answer, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CodeAnswer {
     /// To `search_code` and `locate_symbol`.
-    Rows(Rows),
+    Rows(ResultRows),
     /// To `get_file_outline`.
     Outline(Outline),
     /// To `health_check`.
-    Health(Box<Health>),
+    Health(Box<HealthReport>),
     /// To `index_repo` and `sync_repo`.
     Job(JobAnswer),
     /// To `index_status`.
-    Status(Box<Status>),
+    Status(Box<IndexStatus>),
     /// There is none.
-    Refused(Box<Refusal>),
+    Refused(Box<CodeRefusal>),
 }
 
-/// Found rows.
+/// Rows that were found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rows {
+pub struct ResultRows {
     /// In order; at most as many as were asked for.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ResultRow>,
     /// What the query looked like; only of `search_code`.
-    pub intent: Option<Intent>,
+    pub intent: Option<QueryIntent>,
     /// How many there are, or at least were looked at.
     pub total: usize,
     /// What to ask next; only of `search_code`.
@@ -40,9 +40,9 @@ pub struct Rows {
     /// Leave the large fields out.
     pub compact: bool,
     /// What was asked, so that a narrower call can be made of it.
-    pub asked: Asked,
+    pub asked: CallArguments,
     /// See there.
-    pub metadata: Metadata,
+    pub metadata: AnswerMetadata,
 }
 
 words! {
@@ -62,7 +62,7 @@ words! {
 
 /// One row. What isn't known or doesn't apply is `None` or empty, and isn't shown.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Row {
+pub struct ResultRow {
     /// What it is.
     pub result_type: ResultType,
     /// Relative to its root, with `/` between.
@@ -90,9 +90,9 @@ pub struct Row {
     /// Its first lines, at most 10.
     pub body_preview: Option<String>,
     /// What it stands in.
-    pub parent: Option<Related>,
+    pub parent: Option<RelatedSymbol>,
     /// What it has to do with, at most 5.
-    pub related: Vec<Related>,
+    pub related: Vec<RelatedSymbol>,
     /// Names this row of this answer.
     pub result_id: String,
     /// Names the symbol in this content of this file.
@@ -111,11 +111,11 @@ pub struct Row {
     pub after: Vec<String>,
 }
 
-impl Eq for Row {}
+impl Eq for ResultRow {}
 
 /// A symbol beside a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Related {
+pub struct RelatedSymbol {
     /// Its kind.
     pub kind: SymbolKind,
     /// Its name.
@@ -147,13 +147,13 @@ pub struct Outline {
     /// `None`: a language that isn't parsed.
     pub language: Option<&'static str>,
     /// How deep it goes.
-    pub depth: Depth,
+    pub depth: OutlineDepth,
     /// What stands at the top, in the file's order.
     pub symbols: Vec<OutlineSymbol>,
     /// What was asked.
-    pub asked: Asked,
+    pub asked: CallArguments,
     /// See there.
-    pub metadata: Metadata,
+    pub metadata: AnswerMetadata,
 }
 
 /// One symbol of an outline.

@@ -6,20 +6,21 @@
 use serde_json::{Map, Value};
 
 use super::query::{
-    CaseRule, CodeQuery, Depth, DetailLevel, LocateBy, LocateQuery, OutlineQuery, SearchMode, SearchQuery, Shape,
+    CaseRule, CodeQuery, DetailLevel, LocateBy, LocateQuery, OutlineDepth, OutlineQuery, RowOptions, SearchMode,
+    SearchQuery,
 };
 use crate::limits::DEFAULT_CODE_ROWS;
 
 /// What was asked, and how large its answer may be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct CallArguments {
     /// The arguments of the call; empty where they aren't known.
     pub arguments: Map<String, Value>,
     /// The largest payload in bytes, if the configuration asks for less than [`crate::limits::MAX_CODE_PAYLOAD_BYTES`].
     pub payload_bytes: Option<usize>,
 }
 
-impl Asked {
+impl CallArguments {
     /// The arguments that ask `query`.
     pub fn of(query: &CodeQuery) -> Self {
         let mut given = Given::default();
@@ -38,13 +39,13 @@ impl Asked {
     }
 }
 
-impl From<Given> for Asked {
+impl From<Given> for CallArguments {
     fn from(given: Given) -> Self {
         Self { arguments: given.0, payload_bytes: None }
     }
 }
 
-impl From<&SearchQuery> for Asked {
+impl From<&SearchQuery> for CallArguments {
     fn from(query: &SearchQuery) -> Self {
         let mut given = Given::default();
         search(&mut given, query);
@@ -52,7 +53,7 @@ impl From<&SearchQuery> for Asked {
     }
 }
 
-impl From<&LocateQuery> for Asked {
+impl From<&LocateQuery> for CallArguments {
     fn from(query: &LocateQuery) -> Self {
         let mut given = Given::default();
         locate(&mut given, query);
@@ -60,7 +61,7 @@ impl From<&LocateQuery> for Asked {
     }
 }
 
-impl From<&OutlineQuery> for Asked {
+impl From<&OutlineQuery> for CallArguments {
     fn from(query: &OutlineQuery) -> Self {
         let mut given = Given::default();
         outline(&mut given, query);
@@ -125,11 +126,11 @@ fn locate(given: &mut Given, query: &LocateQuery) {
 fn outline(given: &mut Given, query: &OutlineQuery) {
     given.text("path", Some(&query.path));
     given.text("ref", query.reference.as_deref());
-    given.word("depth", query.depth, Depth::as_str);
+    given.word("depth", query.depth, OutlineDepth::as_str);
     given.text("freshness_policy", query.freshness.map(|policy| policy.as_str()));
 }
 
-fn shape(given: &mut Given, shape: &Shape) {
+fn shape(given: &mut Given, shape: &RowOptions) {
     given.text("ref", shape.reference.as_deref());
     given.text("language", shape.language.as_deref());
     given.number("limit", shape.limit, DEFAULT_CODE_ROWS);

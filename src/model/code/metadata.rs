@@ -16,7 +16,7 @@ words! {
 }
 words! {
     /// Whether there is an index.
-    Indexing {
+    IndexingStatus {
         /// There is none.
         #[default]
         NotIndexed = "not_indexed",
@@ -42,7 +42,7 @@ words! {
 }
 words! {
     /// Whether this build can read the index.
-    Schema {
+    SchemaStatus {
         /// It can.
         Compatible = "compatible",
         /// There is none.
@@ -57,15 +57,15 @@ words! {
 
 /// What is said beside every answer.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Metadata {
+pub struct AnswerMetadata {
     /// See there.
     pub freshness: Freshness,
     /// See there.
-    pub indexing: Indexing,
+    pub indexing: IndexingStatus,
     /// See there.
     pub completeness: Completeness,
     /// See there.
-    pub schema: Schema,
+    pub schema: SchemaStatus,
     /// The branch, tag or commit that was asked about; the checked-out branch for the working tree; `live` without git.
     pub reference: String,
     /// Sentences for a person; sorted.
@@ -75,12 +75,12 @@ pub struct Metadata {
     /// The limit that cut the work short, by its name.
     pub safety_limit: Option<&'static str>,
     /// Why rows stand where they stand; one for each row that is there.
-    pub reasons: Option<(ExplainLevel, Vec<Reasons>)>,
+    pub reasons: Option<(ExplainLevel, Vec<RankingReasons>)>,
 }
 
 /// Why a row stands where it stands (contract, "Ranking Reasons"). All but `bm25_score` lie between 0 and 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Reasons {
+pub struct RankingReasons {
     /// The name is the query.
     pub exact_match_boost: f64,
     /// The qualified name is, or ends with, the query.
@@ -96,4 +96,4 @@ pub struct Reasons {
     /// What rows are ordered by; follows from the others by the formula in `docs/ranking.md`.
     pub final_score: f64,
 }
-impl Eq for Metadata {}
+impl Eq for AnswerMetadata {}

@@ -11,17 +11,17 @@ mod refusal;
 mod state;
 mod weights;
 
-pub use answer::{CodeAnswer, NextAction, Outline, OutlineSymbol, Related, ResultType, Row, Rows};
-pub use asked::Asked;
+pub use answer::{CodeAnswer, NextAction, Outline, OutlineSymbol, RelatedSymbol, ResultRow, ResultRows, ResultType};
+pub use asked::CallArguments;
 pub use kind::{SymbolKind, Visibility};
-pub use metadata::{Completeness, Freshness, Indexing, Metadata, Reasons, Schema};
+pub use metadata::{AnswerMetadata, Completeness, Freshness, IndexingStatus, RankingReasons, SchemaStatus};
 pub use query::{
-    CaseRule, CodeQuery, Depth, DetailLevel, ExplainLevel, FreshnessPolicy, Intent, LocateBy, LocateQuery,
-    OutlineQuery, SearchMode, SearchQuery, Shape, tools,
+    CaseRule, CodeQuery, DetailLevel, ExplainLevel, FreshnessPolicy, LocateBy, LocateQuery, OutlineDepth, OutlineQuery,
+    QueryIntent, RowOptions, SearchMode, SearchQuery, tools,
 };
-pub use refusal::{CodeError, Refusal};
+pub use refusal::{CodeError, CodeRefusal};
 pub use state::{
-    ActiveJob, Grammars, Health, HealthStatus, InterruptedJob, JobAnswer, JobMode, JobRecord, JobStatus, Prewarm,
-    ProjectHealth, StartupCheck, Status, Warmset,
+    ActiveJob, GrammarStatus, HealthReport, HealthStatus, IndexStatus, InterruptedJob, JobAnswer, JobMode, JobRecord,
+    JobStatus, PrewarmStatus, ProjectHealth, StartupCheck, WarmsetStatus,
 };
 pub use weights::{BadWeight, Weights};

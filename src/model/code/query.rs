@@ -57,7 +57,7 @@ pub enum CodeQuery {
 
 /// What `search_code` and `locate_symbol` both take.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Shape {
+pub struct RowOptions {
     /// `None`: the working tree.
     pub reference: Option<String>,
     /// The language that results must be of, as it was given.
@@ -94,7 +94,7 @@ pub struct SearchQuery {
     /// Rows to leave out at the beginning; of text and regular expressions.
     pub offset: usize,
     /// See there.
-    pub shape: Shape,
+    pub shape: RowOptions,
 }
 
 /// `locate_symbol`.
@@ -105,7 +105,7 @@ pub struct LocateQuery {
     /// Only this kind.
     pub kind: Option<SymbolKind>,
     /// See there.
-    pub shape: Shape,
+    pub shape: RowOptions,
 }
 
 /// What a symbol is located by.
@@ -129,7 +129,7 @@ pub struct OutlineQuery {
     /// `None`: the working tree.
     pub reference: Option<String>,
     /// How deep.
-    pub depth: Depth,
+    pub depth: OutlineDepth,
     /// `None`: as configured.
     pub freshness: Option<FreshnessPolicy>,
 }
@@ -224,7 +224,7 @@ words! {
 }
 words! {
     /// What a query looks like.
-    Intent {
+    QueryIntent {
         /// A name.
         #[default]
         Symbol = "symbol",
@@ -238,7 +238,7 @@ words! {
 }
 words! {
     /// How deep an outline goes.
-    Depth {
+    OutlineDepth {
         /// Only what stands at the top.
         Top = "top",
         /// Everything.
@@ -262,7 +262,7 @@ impl CodeQuery {
     }
 
     /// What rows are asked for; only of `search_code` and `locate_symbol`.
-    pub fn shape(&self) -> Option<&Shape> {
+    pub fn shape(&self) -> Option<&RowOptions> {
         match self {
             Self::Search(query) => Some(&query.shape),
             Self::Locate(query) => Some(&query.shape),

@@ -2,7 +2,7 @@
 
 use crate::error::ErrorCode;
 
-use super::metadata::Metadata;
+use super::metadata::AnswerMetadata;
 use super::query::words;
 
 words! {
@@ -70,7 +70,7 @@ impl CodeError {
 
 /// A question that isn't answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct CodeRefusal {
     /// Which error it is.
     pub code: CodeError,
     /// What is wrong and what to do, in a sentence or two; names no path outside the roots.
@@ -78,13 +78,13 @@ pub struct Refusal {
     /// More for programs, as a JSON object; `Null` for nothing.
     pub data: serde_json::Value,
     /// As beside an answer.
-    pub metadata: Metadata,
+    pub metadata: AnswerMetadata,
 }
 
-impl Refusal {
+impl CodeRefusal {
     /// A refusal without data, in front of the index.
     pub fn new(code: CodeError, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), data: serde_json::Value::Null, metadata: Metadata::default() }
+        Self { code, message: message.into(), data: serde_json::Value::Null, metadata: AnswerMetadata::default() }
     }
 
     /// The same with one more field in `data`.
@@ -101,7 +101,7 @@ impl Refusal {
 
     /// The same with this beside it.
     #[must_use]
-    pub fn beside(mut self, metadata: Metadata) -> Self {
+    pub fn beside(mut self, metadata: AnswerMetadata) -> Self {
         self.metadata = metadata;
         self
     }

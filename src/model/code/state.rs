@@ -1,6 +1,6 @@
 //! How the index is, and what it works on: `health_check`, `index_status` and the jobs.
 
-use super::metadata::{Freshness, Indexing, Metadata, Schema};
+use super::metadata::{AnswerMetadata, Freshness, IndexingStatus, SchemaStatus};
 use super::query::words;
 
 words! {
@@ -19,7 +19,7 @@ words! {
 }
 words! {
     /// Reading the index into memory at the start.
-    Prewarm {
+    PrewarmStatus {
         /// Not begun.
         #[default]
         Pending = "pending",
@@ -64,7 +64,7 @@ words! {
 
 /// `health_check`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Health {
+pub struct HealthReport {
     /// See there.
     pub status: HealthStatus,
     /// codeyard's version.
@@ -76,15 +76,15 @@ pub struct Health {
     /// A real query of the database went well.
     pub sqlite_ok: bool,
     /// See there.
-    pub grammars: Grammars,
+    pub grammars: GrammarStatus,
     /// The job that runs.
     pub active_job: Option<ActiveJob>,
     /// Jobs that an end of the process interrupted, found at the start.
     pub interrupted: Vec<InterruptedJob>,
     /// See there.
-    pub warmset: Warmset,
+    pub warmset: WarmsetStatus,
     /// See there.
-    pub prewarm: Prewarm,
+    pub prewarm: PrewarmStatus,
     /// Of the first project that isn't compatible, else of the first.
     pub startup: StartupCheck,
     /// One a root.
@@ -93,7 +93,7 @@ pub struct Health {
 
 /// Which languages can be parsed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Grammars {
+pub struct GrammarStatus {
     /// Those that can; sorted.
     pub available: Vec<&'static str>,
     /// Those that should and can't; sorted.
@@ -102,7 +102,7 @@ pub struct Grammars {
 
 /// The workspaces that are read into memory at the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Warmset {
+pub struct WarmsetStatus {
     /// Whether that is done.
     pub enabled: bool,
     /// How many at most.
@@ -115,7 +115,7 @@ pub struct Warmset {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartupCheck {
     /// See there.
-    pub status: Schema,
+    pub status: SchemaStatus,
     /// What the index is of.
     pub current_schema_version: Option<u32>,
     /// What this build reads.
@@ -132,9 +132,9 @@ pub struct ProjectHealth {
     /// Absolute.
     pub repo_root: String,
     /// See there.
-    pub index_status: Indexing,
+    pub index_status: IndexingStatus,
     /// See there.
-    pub schema_status: Schema,
+    pub schema_status: SchemaStatus,
     /// What the index is of.
     pub current_schema_version: Option<u32>,
     /// What this build reads.
@@ -218,12 +218,12 @@ pub struct JobAnswer {
     /// See there.
     pub mode: JobMode,
     /// See there.
-    pub metadata: Metadata,
+    pub metadata: AnswerMetadata,
 }
 
 /// `index_status`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
+pub struct IndexStatus {
     /// The project asked about: the first root's.
     pub project: ProjectHealth,
     /// The job that runs.
@@ -235,5 +235,5 @@ pub struct Status {
     /// Files that were left out, by the reason's word; sorted.
     pub left_out: Vec<(&'static str, u64)>,
     /// See there.
-    pub metadata: Metadata,
+    pub metadata: AnswerMetadata,
 }

@@ -1,21 +1,21 @@
-//! What came out of the kernel's queue, in numbers. Invariant: they never decrease.
+//! Counters of the events read from the kernel's queue. Invariant: they never decrease.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counters of one watcher; readable after it has ended.
+/// Counters of one watcher. They stay readable after the watcher has ended.
 #[derive(Debug, Default)]
-pub struct Traffic {
+pub struct WatchCounters {
     events: AtomicU64,
     overflows: AtomicU64,
 }
 
-impl Traffic {
+impl WatchCounters {
     /// Events read so far.
     pub fn events(&self) -> u64 {
         self.events.load(Relaxed)
     }
 
-    /// Times events were lost so far.
+    /// Queue overflows so far; each lost events.
     pub fn overflows(&self) -> u64 {
         self.overflows.load(Relaxed)
     }

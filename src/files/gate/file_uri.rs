@@ -1,9 +1,9 @@
-//! From the text of a `file:` URI, or of a path, to an absolute path without dot segments. Pure: the disk isn't asked.
+//! Parses a `file:` URI or the text of a path into an absolute path without dot segments. Pure: no access to the disk.
 //!
-//! Readings where RFC 8089 leaves room: the scheme is case-insensitive; the host is empty or `localhost`; `file:/a` is
-//! accepted; letters that should have been escaped are taken as they are (`[slug]`, spaces, non-ASCII), except control
+//! Choices where RFC 8089 allows several: the scheme is case-insensitive; the host is empty or `localhost`; `file:/a` is
+//! accepted; unescaped characters that a URI should escape are accepted (`[slug]`, spaces, non-ASCII), except control
 //! characters and the backslash; empty segments are dropped; a last segment that is empty or a dot names a directory.
-//! `%2F`, `%5C` and `%00`, a query and a fragment are refused before anything is decoded (decisions §3).
+//! `%2F`, `%5C` and `%00`, a query and a fragment are refused before anything is decoded.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -12,25 +12,25 @@ use std::path::{Path, PathBuf};
 use crate::limits::{MAX_PATH_BYTES, MAX_URI_BYTES};
 use codeyard_model::uri::percent_decode;
 
-/// A path as it was named: absolute, clean, not yet looked up.
+/// A parsed path. Nothing is known yet about the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct ParsedPath {
     /// Absolute, without `.`, `..` and empty segments.
     pub path: PathBuf,
-    /// Whether the spelling asks for a directory (`a/`, `a/.`).
-    pub directory: bool,
+    /// Whether the text names a directory (`a/`, `a/.`).
+    pub is_directory: bool,
 }
 
-/// Why a text can't name a file; the word goes into `details.reason`.
+/// Why a text can't name a file. The word goes into `details.reason`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Malformed(pub &'static str);
+pub(super) struct MalformedPath(pub &'static str);
 
 /// The path that a URI names.
-pub(super) fn parse_uri(uri: &str) -> Result<Named, Malformed> {
+pub(super) fn parse_uri(uri: &str) -> Result<ParsedPath, MalformedPath> {
     if uri.len() > MAX_URI_BYTES {
-        return Err(Malformed("too_long"));
+        return Err(MalformedPath("too_long"));
     }
-    let rest = strip_scheme(uri).ok_or(Malformed("scheme"))?;
+    let rest = strip_scheme(uri).ok_or(MalformedPath("scheme"))?;
     let path = match rest.strip_prefix("//") {
         Some(after) => strip_host(after)?,
         None => rest,
@@ -39,14 +39,14 @@ pub(super) fn parse_uri(uri: &str) -> Result<Named, Malformed> {
     check_path(&percent_decode(path.as_bytes()))
 }
 
-/// The path that a path's text names; it must be absolute.
-pub(super) fn parse_path(path: &Path) -> Result<Named, Malformed> {
+/// The path that a path's text names. It must be absolute.
+pub(super) fn parse_path(path: &Path) -> Result<ParsedPath, MalformedPath> {
     check_path(path.as_os_str().as_bytes())
 }
 
-/// Whether a real path can be named by a URI that comes back through this door.
-pub(super) fn nameable(path: &Path) -> bool {
-    check_letters(path.as_os_str().as_bytes()).is_ok()
+/// Whether a real path has a canonical URI that [`parse_uri`] accepts.
+pub(super) fn is_representable(path: &Path) -> bool {
+    check_bytes(path.as_os_str().as_bytes()).is_ok()
 }
 
 fn strip_scheme(uri: &str) -> Option<&str> {
@@ -54,18 +54,18 @@ fn strip_scheme(uri: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("file:").then_some(rest)
 }
 
-fn strip_host(after: &str) -> Result<&str, Malformed> {
-    let slash = after.find('/').ok_or(Malformed("no_path"))?;
+fn strip_host(after: &str) -> Result<&str, MalformedPath> {
+    let slash = after.find('/').ok_or(MalformedPath("no_path"))?;
     let (host, path) = after.split_at(slash);
-    let ours = host.is_empty() || host.eq_ignore_ascii_case("localhost");
-    if ours { Ok(path) } else { Err(Malformed("host")) }
+    let is_local = host.is_empty() || host.eq_ignore_ascii_case("localhost");
+    if is_local { Ok(path) } else { Err(MalformedPath("host")) }
 }
 
-fn check_raw(path: &[u8]) -> Result<(), Malformed> {
+fn check_raw(path: &[u8]) -> Result<(), MalformedPath> {
     for (at, &byte) in path.iter().enumerate() {
         match byte {
-            b'?' => return Err(Malformed("query")),
-            b'#' => return Err(Malformed("fragment")),
+            b'?' => return Err(MalformedPath("query")),
+            b'#' => return Err(MalformedPath("fragment")),
             b'%' => check_escape(path.get(at + 1..at + 3))?,
             _ => {}
         }
@@ -73,41 +73,41 @@ fn check_raw(path: &[u8]) -> Result<(), Malformed> {
     Ok(())
 }
 
-fn check_escape(digits: Option<&[u8]>) -> Result<(), Malformed> {
+fn check_escape(digits: Option<&[u8]>) -> Result<(), MalformedPath> {
     match digits {
         Some([high, low]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
             let forbidden = [b"2f", b"5c", b"00"].iter().any(|code| code.eq_ignore_ascii_case(&[*high, *low]));
-            if forbidden { Err(Malformed("forbidden_escape")) } else { Ok(()) }
+            if forbidden { Err(MalformedPath("forbidden_escape")) } else { Ok(()) }
         }
-        _ => Err(Malformed("malformed_escape")),
+        _ => Err(MalformedPath("malformed_escape")),
     }
 }
 
-fn check_path(path: &[u8]) -> Result<Named, Malformed> {
-    check_letters(path).map(|()| clean(path))
+fn check_path(path: &[u8]) -> Result<ParsedPath, MalformedPath> {
+    check_bytes(path).map(|()| remove_dot_segments(path))
 }
 
-fn check_letters(path: &[u8]) -> Result<(), Malformed> {
+fn check_bytes(path: &[u8]) -> Result<(), MalformedPath> {
     if path.first() != Some(&b'/') {
-        return Err(Malformed("not_absolute"));
+        return Err(MalformedPath("not_absolute"));
     }
     if path.len() > MAX_PATH_BYTES {
-        return Err(Malformed("too_long"));
+        return Err(MalformedPath("too_long"));
     }
     if path.iter().any(|byte| byte.is_ascii_control() || *byte == b'\\') {
-        return Err(Malformed("forbidden_character"));
+        return Err(MalformedPath("forbidden_character"));
     }
     if std::str::from_utf8(path).is_err() {
-        return Err(Malformed("not_utf8"));
+        return Err(MalformedPath("not_utf8"));
     }
     Ok(())
 }
 
-fn clean(path: &[u8]) -> Named {
+fn remove_dot_segments(path: &[u8]) -> ParsedPath {
     let mut kept: Vec<&[u8]> = Vec::with_capacity(16);
-    let mut directory = true;
+    let mut is_directory = true;
     for segment in path.split(|byte| *byte == b'/') {
-        directory = matches!(segment, b"" | b"." | b"..");
+        is_directory = matches!(segment, b"" | b"." | b"..");
         match segment {
             b"" | b"." => {}
             b".." => drop(kept.pop()),
@@ -122,7 +122,7 @@ fn clean(path: &[u8]) -> Named {
     if kept.is_empty() {
         bytes.push(b'/');
     }
-    Named { path: PathBuf::from(OsString::from_vec(bytes)), directory }
+    ParsedPath { path: PathBuf::from(OsString::from_vec(bytes)), is_directory }
 }
 
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spellings_of_one_path() {
+    fn all_spellings_of_a_path_parse_to_it() {
         for uri in [
             "file:///w/a.py",
             "FILE:///w/a.py",
@@ -143,13 +143,13 @@ mod tests {
             "file:///w/%2e%2E/w/./a.py",
             "file:///../../w/a.py",
         ] {
-            let named = Named { path: "/w/a.py".into(), directory: false };
-            assert_eq!(parse_uri(uri), Ok(named), "{uri}");
+            let parsed = ParsedPath { path: "/w/a.py".into(), is_directory: false };
+            assert_eq!(parse_uri(uri), Ok(parsed), "{uri}");
         }
     }
 
     #[test]
-    fn hard_names_are_decoded_once() {
+    fn escapes_are_decoded_once() {
         for (uri, path) in [
             ("file:///w/%5Bslug%5D/[id].ts", "/w/[slug]/[id].ts"),
             ("file:///w/%23x%3F%3a%3A", "/w/#x?::"),
@@ -157,21 +157,21 @@ mod tests {
             ("file:///w/a b/%C3%A4ä.py", "/w/a b/ää.py"),
             ("file:///C:/x", "/C:/x"),
         ] {
-            assert_eq!(parse_uri(uri).map(|named| named.path), Ok(PathBuf::from(path)), "{uri}");
+            assert_eq!(parse_uri(uri).map(|parsed| parsed.path), Ok(PathBuf::from(path)), "{uri}");
         }
     }
 
     #[test]
-    fn directories_are_noticed() {
-        for (uri, directory) in
+    fn a_trailing_slash_or_dot_names_a_directory() {
+        for (uri, is_directory) in
             [("file:///w/", true), ("file:///w/.", true), ("file:///w/a/..", true), ("file:///", true)]
         {
-            assert_eq!(parse_uri(uri).map(|named| named.directory), Ok(directory), "{uri}");
+            assert_eq!(parse_uri(uri).map(|parsed| parsed.is_directory), Ok(is_directory), "{uri}");
         }
     }
 
     #[test]
-    fn refusals() {
+    fn invalid_texts_are_refused_with_a_reason() {
         let long = format!("file:///{}", "a".repeat(MAX_PATH_BYTES));
         for (uri, reason) in [
             ("", "scheme"),
@@ -209,9 +209,9 @@ mod tests {
             ("file:///%C3", "not_utf8"),
             (long.as_str(), "too_long"),
         ] {
-            assert_eq!(parse_uri(uri), Err(Malformed(reason)), "{uri}");
+            assert_eq!(parse_uri(uri), Err(MalformedPath(reason)), "{uri}");
         }
-        assert_eq!(parse_uri(&format!("file:///{}", "%41".repeat(MAX_URI_BYTES))), Err(Malformed("too_long")));
+        assert_eq!(parse_uri(&format!("file:///{}", "%41".repeat(MAX_URI_BYTES))), Err(MalformedPath("too_long")));
         assert!(parse_uri(&format!("file:///{}", "a".repeat(MAX_PATH_BYTES - 1))).is_ok());
     }
 }

@@ -5,7 +5,7 @@
 use serde::ser::{SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 
-use super::answer::Notes;
+use super::answer::AnswerNotes;
 use super::hover::MarkupKind;
 use super::operation::Operation;
 use super::position::{Location, Range};
@@ -19,18 +19,18 @@ pub struct LspAnswer {
     /// Operation, path relative to its root, position (decisions §4).
     pub title: String,
     /// The page.
-    pub found: Found,
+    pub found: LspItems,
     /// Entries of the whole list; of a tree, its symbols of all depths.
     pub total: usize,
     /// Where the next page begins.
     pub next_cursor: Option<String>,
     /// What else there is to say.
-    pub notes: Notes,
+    pub notes: AnswerNotes,
 }
 
 /// A list of one kind, or a hover.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum LspItems {
     /// Definitions, references or implementations.
     Locations(Vec<Location>),
     /// What is known of a symbol.
@@ -132,7 +132,7 @@ pub struct OutgoingCall {
     pub from_ranges: Vec<Range>,
 }
 
-impl Found {
+impl LspItems {
     /// Whether nothing was found.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -152,7 +152,7 @@ impl Found {
     }
 }
 
-impl Serialize for Found {
+impl Serialize for LspItems {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Locations(list) => list.serialize(serializer),
@@ -214,7 +214,7 @@ mod tests {
             selection_range: Range::new(0, 0, 0, 0),
         };
         let entries = [entry(0, "a"), entry(1, "b"), entry(2, "c"), entry(1, "d"), entry(0, "e")];
-        let json = serde_json::to_value(Found::Outline(entries.to_vec())).unwrap();
+        let json = serde_json::to_value(LspItems::Outline(entries.to_vec())).unwrap();
         assert_eq!(json[0]["children"][0]["children"][0]["name"], "c");
         assert_eq!((&json[0]["children"][1]["name"], &json[1]["name"]), (&"d".into(), &"e".into()));
         assert_eq!((json.as_array().unwrap().len(), json[1].get("children")), (2, None));

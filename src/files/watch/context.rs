@@ -1,30 +1,30 @@
-//! What a table stands on: the queue and the routes of the process, and what its own subscription wants to know.
+//! The context of a table: the queue and routes of the process, and the options of its subscription.
 //!
-//! Invariant: a closed subscription sets no watch, also when it is closed while one is being set.
+//! Invariant: a closed subscription sets no watch, even if it is closed while a watch is being set.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::ignores::is_configuration;
-use super::queue::{AddError, Queue, WatchId};
-use super::routes::{Role, Routes};
+use super::queue::{AddError, EventQueue, WatchId};
+use super::routes::{Routes, WatchRole};
 
-/// What a table needs to set and drop watches.
-pub(super) struct Ground<'a> {
-    pub queue: &'a Queue,
+/// What a table needs to add and remove watches.
+pub(super) struct WatchContext<'a> {
+    pub queue: &'a EventQueue,
     pub routes: &'a Routes,
     pub subscription: u64,
-    /// Set when the subscription is dropped: nothing may be watched any more.
+    /// Set when the subscription is dropped. Then no watch may be added.
     pub closed: &'a AtomicBool,
-    /// The specification's.
+    /// `WatchSpec::is_source`.
     pub is_source: &'a (dyn Fn(&Path) -> bool + Send + Sync),
-    /// What the code index lists is followed too.
+    /// Files that only the code index lists are followed too.
     pub is_indexed: bool,
 }
 
-impl Ground<'_> {
+impl WatchContext<'_> {
     /// Watches a directory.
-    pub(super) fn watch(&self, dir: &Path, role: Role) -> Result<WatchId, AddError> {
+    pub(super) fn watch(&self, dir: &Path, role: WatchRole) -> Result<WatchId, AddError> {
         if self.closed.load(Ordering::SeqCst) {
             return Err(AddError::Gone);
         }
@@ -38,15 +38,15 @@ impl Ground<'_> {
 
     /// Watches one of git's directories.
     pub(super) fn watch_git(&self, dir: &Path) -> Result<WatchId, AddError> {
-        self.watch(dir, Role::Git)
+        self.watch(dir, WatchRole::Git)
     }
 
-    /// Ends one watch.
-    pub(super) fn unwatch(&self, id: WatchId, dir: &Path, role: Role) {
+    /// Removes one watch.
+    pub(super) fn unwatch(&self, id: WatchId, dir: &Path, role: WatchRole) {
         self.routes.remove(self.queue, id, self.subscription, dir, role);
     }
 
-    /// Whether changes of this file are told though it is ignored.
+    /// Whether changes of this ignored file are reported.
     pub(super) fn follows_ignored(&self, path: &Path) -> bool {
         is_configuration(path) || (self.is_source)(path)
     }

@@ -1,0 +1,89 @@
+//! Compares the stored and the current state of a file, and records the change for its consumers.
+//!
+//! Invariants: language servers get changes only of files followed for them; a file that isn't followed any more but still
+//! exists is not reported as deleted.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::{EventFlags, TOO_MANY_FILES, TOO_MANY_INDEXED_FILES, Table};
+use crate::watch::changes::PendingChanges;
+use crate::watch::context::WatchContext;
+use crate::watch::routes::WatchRole;
+use crate::watch::stamp::KnownFile;
+
+/// The number of files reported to language servers, and the number of files reported to the code index only.
+pub(super) fn counts<'f>(files: impl IntoIterator<Item = (&'f OsString, &'f KnownFile)>) -> (usize, usize) {
+    files.into_iter().fold((0, 0), |(reported, index_only), (_, known)| match known.is_reported() {
+        true => (reported + 1, index_only),
+        false => (reported, index_only + 1),
+    })
+}
+
+/// Records the difference between a file's states `before` and `now`. `is_written`: it was written without a new stamp.
+pub(super) fn record(
+    pending: &mut PendingChanges,
+    dir: &Path,
+    name: &OsString,
+    before: Option<&KnownFile>,
+    now: Option<&KnownFile>,
+    is_written: bool,
+) {
+    let reported = |known: Option<&KnownFile>| known.is_some_and(KnownFile::is_reported);
+    let has_changed = is_written || before.map(|before| before.stamp) != now.map(|now| now.stamp);
+    let is_deleted = now.is_none() && reported(before);
+    if is_deleted || reported(now) && (has_changed || !reported(before)) {
+        pending.record(dir.join(name), reported(before), reported(now));
+    }
+    let is_index_only = |known: Option<&KnownFile>| known.is_some_and(|known| !known.is_reported());
+    if has_changed && (is_index_only(before) || is_index_only(now)) {
+        pending.record_index_only(dir.join(name));
+    }
+}
+
+impl Table {
+    /// Replaces the stored state of a file by `now` and records the difference.
+    pub(super) fn compare_file(
+        &mut self,
+        dir: &Path,
+        name: OsString,
+        now: Option<KnownFile>,
+        flags: EventFlags,
+        context: &WatchContext<'_>,
+        pending: &mut PendingChanges,
+    ) {
+        let Some(parent) = self.dirs.get_mut(dir) else { return };
+        let before = parent.files.get(&name).copied();
+        // A second write within one tick of the clock leaves the same stamp.
+        let hidden = before.is_some_and(|before| before.may_hide(flags.written));
+        if before.is_none() && now.is_none() {
+            // It was created and deleted. A language server may have read it in between and must get the deletion.
+            let is_read = parent.mode.role != WatchRole::Indexed && (context.is_source)(&dir.join(&name));
+            if flags.replaced && is_read {
+                pending.record(dir.join(&name), true, false);
+            }
+            return;
+        }
+        if before.map(|before| before.stamp) == now.map(|now| now.stamp) && !hidden {
+            return;
+        }
+        let (reported, index_only) = counts(now.iter().map(|known| (&name, known)));
+        if before.is_none() && reported > 0 && self.file_count >= self.files_max {
+            self.degraded = Some(TOO_MANY_FILES);
+            return pending.record_bulk();
+        }
+        if before.is_none() && index_only > 0 && self.index_only_count >= self.files_max {
+            self.index_only_degraded = Some(TOO_MANY_INDEXED_FILES);
+            return pending.record_index_only_rescan();
+        }
+        self.sources_changed |= before.map(|before| before.is_listed()) != now.map(|now| now.is_listed());
+        let (told_before, aside_before) = counts(before.iter().map(|known| (&name, known)));
+        self.file_count = self.file_count + reported - told_before;
+        self.index_only_count = self.index_only_count + index_only - aside_before;
+        record(pending, dir, &name, before.as_ref(), now.as_ref(), hidden);
+        match now {
+            Some(known) => drop(parent.files.insert(name, known)),
+            None => drop(parent.files.remove(&name)),
+        }
+    }
+}
