@@ -45,32 +45,24 @@ pub fn wall_ns() -> i128 {
     }
 }
 
-/// Seconds since 1970 as UTC, `2026-11-21T19:33:29Z`.
+/// Seconds since 1970 as a UTC time in RFC 3339, `2026-11-21T19:33:29Z`. Times after the year 9999 are shown as its last second.
 pub fn utc(seconds: u64) -> String {
-    let (year, month, day) = date(seconds / 86_400);
-    let time = seconds % 86_400;
-    let (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_second(seconds).unwrap_or(LAST_SECOND).to_string()
 }
 
-/// The date so many days after 1970-01-01.
-fn date(days: u64) -> (u64, u64, u64) {
-    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    // 400 years have always as many days.
-    let (mut year, mut left) = (1970 + days / 146_097 * 400, days % 146_097);
-    loop {
-        let length = if leap(year) { 366 } else { 365 };
-        if left < length {
-            break;
-        }
-        (year, left) = (year + 1, left - length);
+/// The last whole second that `jiff` can represent, in the year 9999.
+const LAST_SECOND: jiff::Timestamp = jiff::Timestamp::constant(253_402_207_200, 0);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn utc_formats_leap_days_and_clamps() {
+        assert_eq!(utc(0), "1970-01-01T00:00:00Z");
+        assert_eq!(utc(1_709_208_000), "2024-02-29T12:00:00Z");
+        assert_eq!(utc(4_107_542_400), "2100-03-01T00:00:00Z");
+        assert_eq!(utc(u64::MAX), "9999-12-30T22:00:00Z");
     }
-    let february = if leap(year) { 29 } else { 28 };
-    for (month, length) in (1..).zip([31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]) {
-        if left < length {
-            return (year, month, left + 1);
-        }
-        left -= length;
-    }
-    (year, 12, 31)
 }

@@ -82,29 +82,21 @@ fn nearest(name: &str, properties: &Map<String, Value>) -> Option<String> {
     ranked.filter(|(changes, _)| *changes <= slip).min().map(|(_, key)| key)
 }
 
-/// Levenshtein's distance in characters; `-` and `_` count as the same. Names longer than 64 are far from everything.
+/// Levenshtein distance without regard to case; `-` and `_` count as the same. Long names are truncated, to bound the time.
 fn distance(a: &str, b: &str) -> usize {
-    let fold = |text: &str| text.to_lowercase().replace('-', "_").chars().take(65).collect::<Vec<char>>();
-    let (a, b) = (fold(a), fold(b));
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, right) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(left != right);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+    let fold = |text: &str| text.to_lowercase().replace('-', "_").chars().take(MAX_COMPARED_CHARS).collect::<String>();
+    strsim::levenshtein(&fold(a), &fold(b))
 }
+
+/// Characters of a name that are compared. Longer than any key.
+const MAX_COMPARED_CHARS: usize = 65;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn distances() {
+    fn distance_counts_changed_characters() {
         for (a, b, changes) in
             [("", "", 0), ("a", "", 1), ("listne", "listen", 2), ("no-auth", "no_auth", 0), ("kitten", "sitting", 3)]
         {

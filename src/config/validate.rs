@@ -67,18 +67,23 @@ fn check_admin(admin: &AdminSection) -> Checked {
     }
 }
 
-/// A host name, address or bracketed address, with or without a port.
+/// Whether `text` is a host name, an address or a bracketed address, with or without a port.
+///
+/// `Authority` splits off the port. It also accepts user names, empty ports and more characters than a host name has, so these are
+/// checked here.
 fn is_host(text: &str) -> bool {
-    let (name, port) = match text.rsplit_once(':') {
-        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
-        _ => (text, None),
+    let Ok(authority) = text.parse::<http::uri::Authority>() else { return false };
+    let host = authority.host();
+    let is_whole = match authority.port() {
+        Some(port) => text == format!("{host}:{port}"),
+        None => text == host,
     };
-    let bracketed = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    let named = match bracketed {
-        Some(inner) => inner.parse::<std::net::Ipv6Addr>().is_ok(),
-        None => !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_')),
-    };
-    named && port.is_none_or(|port| port.parse::<u16>().is_ok())
+    let is_host_char = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    is_whole
+        && match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            Some(inner) => inner.parse::<std::net::Ipv6Addr>().is_ok(),
+            None => !host.is_empty() && host.bytes().all(is_host_char),
+        }
 }
 
 fn check_supervision(supervision: &SupervisionSection) -> Checked {
