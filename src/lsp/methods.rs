@@ -204,15 +204,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_are_what_lsp_says() {
+    fn parameters_follow_the_protocol() {
         let position = Position { line: 3, character: 7 };
-        let place = r#""textDocument":{"uri":"file:///a"},"position":{"line":3,"character":7}"#;
+        let document_and_position = r#""textDocument":{"uri":"file:///a"},"position":{"line":3,"character":7}"#;
         let previous = [PreviousResultId { uri: "file:///a", value: "r" }];
         for (raw, json) in [
-            (to_raw(&at("file:///a", position)), format!("{{{place}}}")),
+            (to_raw(&at("file:///a", position)), format!("{{{document_and_position}}}")),
             (
                 to_raw(&references("file:///a", position, true)),
-                format!(r#"{{{place},"context":{{"includeDeclaration":true}}}}"#),
+                format!(r#"{{{document_and_position},"context":{{"includeDeclaration":true}}}}"#),
             ),
             (to_raw(&document("file:///a")), r#"{"textDocument":{"uri":"file:///a"}}"#.into()),
             (to_raw(&workspace_symbols("a\"b")), r#"{"query":"a\"b"}"#.into()),

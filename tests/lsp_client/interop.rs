@@ -7,7 +7,7 @@ use async_lsp::concurrency::ConcurrencyLayer;
 use async_lsp::router::Router;
 use async_lsp::server::LifecycleLayer;
 use async_lsp::{ClientSocket, MainLoop, ResponseError};
-use codeyard_lsp::client::Client;
+use codeyard_lsp::client::LspClient;
 use codeyard_lsp::client::lifecycle::{InitializeSpec, initialize};
 use codeyard_lsp::{convert, methods};
 use codeyard_model::hover::MarkupKind;
@@ -67,7 +67,7 @@ async fn it_speaks_with_another_implementation() {
     let serving = tokio::spawn(server.run_buffered(read.compat(), write.compat_write()));
 
     let (read, write) = tokio::io::split(ours);
-    let (client, _events) = Client::start(read, write, options());
+    let (client, _events) = LspClient::start(read, write, options());
     let spec = InitializeSpec {
         root: "/w".into(),
         root_name: "w".into(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use codeyard_lsp::client::{Client, ClientOptions};
+use codeyard_lsp::client::{LspClient, ClientOptions};
 use codeyard_lsp::client::events::ServerEvents;
 use codeyard_lsp::client::frame::FrameBudget;
 use codeyard_lsp::client::server_requests::StaticClientHost;
@@ -40,7 +40,7 @@ pub(crate) fn spec() -> LaunchSpec {
 
 /// A client of a launched fake.
 pub(crate) struct Connected {
-    pub client: Client,
+    pub client: LspClient,
     pub events: ServerEvents,
     pub process: Arc<dyn Process>,
 }
@@ -51,15 +51,15 @@ pub(crate) async fn connect(fake: &FakeLauncher) -> Connected {
 
 pub(crate) async fn connect_with(fake: &FakeLauncher, options: ClientOptions) -> Connected {
     let connection = fake.launch(&spec()).await.unwrap();
-    let (client, events) = Client::start(connection.reader, connection.writer, options);
+    let (client, events) = LspClient::start(connection.reader, connection.writer, options);
     Connected { client, events, process: connection.process }
 }
 
 /// A client whose server's end is in the test's hands.
-pub(crate) fn bare(pipe_bytes: usize, options: ClientOptions) -> (Client, ServerEvents, DuplexStream) {
+pub(crate) fn bare(pipe_bytes: usize, options: ClientOptions) -> (LspClient, ServerEvents, DuplexStream) {
     let (ours, theirs) = duplex(pipe_bytes);
     let (reader, writer) = tokio::io::split(ours);
-    let (client, events) = Client::start(reader, writer, options);
+    let (client, events) = LspClient::start(reader, writer, options);
     (client, events, theirs)
 }
 

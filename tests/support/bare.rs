@@ -12,9 +12,9 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use codeyard_engine::conceal::conceal;
+use codeyard_engine::query::redact::redact;
 use codeyard_lsp::install::{Installer, ProgramStatus};
-use codeyard_lsp::registry::{LaunchSpec, LaunchPaths, Registry};
+use codeyard_lsp::registry::{LaunchPaths, LaunchConfig, Registry};
 use codeyard_model::roots::RootSet;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
@@ -62,7 +62,8 @@ impl Bare {
             install: program.install.clone(),
             bin: program.bin.clone(),
         };
-        let launch = LaunchSpec::prepare(server, &program.program, &program.args, &program.env, &places).expect("a cache");
+        let launch =
+            LaunchConfig::prepare(server, &program.program, &program.args, &program.env, &places).expect("a cache");
         #[expect(clippy::disallowed_methods, reason = "the bare server is started without the product")]
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).envs(&launch.env).current_dir(root).process_group(0);
@@ -474,7 +475,7 @@ pub(crate) fn canonical_diagnostics(root: &Path, path: &Path, raw: Vec<Value>) -
             number => Some(number.to_string()),
         };
         let source = text(&item["source"]);
-        let message = conceal(item["message"].as_str().expect("a message"), &roots).into_owned();
+        let message = redact(item["message"].as_str().expect("a message"), &roots).into_owned();
         let start = [range[0], range[1]];
         let missing = |one: bool| one;
         found.push((

@@ -48,7 +48,7 @@ pub struct ClientOptions {
 
 /// A connection. Clones share it. When the last clone is dropped, the connection closes.
 #[derive(Clone)]
-pub struct Client {
+pub struct LspClient {
     shared: Arc<ConnectionState>,
     _owner: Arc<CloseOnDrop>,
 }
@@ -84,9 +84,9 @@ impl Drop for CloseOnTaskEnd {
     }
 }
 
-impl Client {
+impl LspClient {
     /// Starts the reader and the writer of a connection. Must be called inside a tokio runtime.
-    pub fn start<R, W>(reader: R, writer: W, options: ClientOptions) -> (Client, ServerEvents)
+    pub fn start<R, W>(reader: R, writer: W, options: ClientOptions) -> (LspClient, ServerEvents)
     where
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
@@ -106,7 +106,7 @@ impl Client {
         let frames = FrameReader::new(reader, shared.options.frames.clone(), shared.counters.clone());
         tokio::spawn(read_task(shared.clone(), frames, sender));
         tokio::spawn(write_task(shared.clone(), writer));
-        (Client { _owner: Arc::new(CloseOnDrop(shared.clone())), shared }, events)
+        (LspClient { _owner: Arc::new(CloseOnDrop(shared.clone())), shared }, events)
     }
 
     /// Sends a request. Await the returned [`PendingReply`] for the reply.
@@ -118,7 +118,7 @@ impl Client {
         let reply = PendingReply::new(id, receiver, shared.clone());
         let frame = message::request(id, method, params, shared.options.omit_null_params)
             .map_err(|_| RequestError::Malformed)?;
-        shared.outgoing.push(frame, Some(id), QueueShare::Requests).map_err(|_| RequestError::QueueFull)?;
+        shared.outgoing.push(frame, Some(id), QueueShare::Client).map_err(|_| RequestError::QueueFull)?;
         Ok(reply)
     }
 
@@ -129,7 +129,7 @@ impl Client {
         }
         let frame = message::notification(method, params, self.shared.options.omit_null_params)
             .map_err(|_| RequestError::Malformed)?;
-        self.shared.outgoing.push(frame, None, QueueShare::Requests).map_err(|_| RequestError::QueueFull)
+        self.shared.outgoing.push(frame, None, QueueShare::Client).map_err(|_| RequestError::QueueFull)
     }
 
     /// The name from the options.
@@ -193,7 +193,7 @@ impl ConnectionState {
     /// Frees the slot of a dropped request and cancels it at the server where that is allowed.
     pub(super) fn abandon(&self, id: u64) {
         if self.pending.abandon(id) == CancelAction::Send
-            && self.outgoing.push(message::cancellation(id), None, QueueShare::Requests).is_ok()
+            && self.outgoing.push(message::cancellation(id), None, QueueShare::Client).is_ok()
         {
             increment(&self.counters.cancels);
         }

@@ -34,13 +34,13 @@ pub enum ServerEvent {
         /// The method of that request, which has been answered.
         method: String,
     },
-    /// The server registered capabilities; [`Client::capabilities`](super::connection::Client::capabilities) already
+    /// The server registered capabilities; [`LspClient::capabilities`](super::connection::LspClient::capabilities) already
     /// has them.
     Registered {
         /// The methods.
         methods: Vec<String>,
     },
-    /// The server unregistered capabilities; [`Client::capabilities`](super::connection::Client::capabilities)
+    /// The server unregistered capabilities; [`LspClient::capabilities`](super::connection::LspClient::capabilities)
     /// already dropped them.
     Unregistered {
         /// The methods.
@@ -82,7 +82,7 @@ pub enum CloseReason {
 }
 
 #[derive(Default)]
-struct EventQueue {
+struct QueuedEvents {
     events: VecDeque<(ServerEvent, usize)>,
     bytes: usize,
     lost: u64,
@@ -97,7 +97,7 @@ struct EventQueue {
 
 #[derive(Default)]
 struct EventChannel {
-    queue: Mutex<EventQueue>,
+    queue: Mutex<QueuedEvents>,
     readable: Notify,
     writable: Notify,
     handled: Notify,
@@ -112,7 +112,7 @@ impl std::fmt::Debug for EventPosition {
 /// A point in the stream of events: after everything that arrived before something else, such as a reply.
 #[derive(Clone)]
 pub(super) struct EventPosition {
-    inner: Arc<EventChannel>,
+    channel: Arc<EventChannel>,
     after: u64,
 }
 
@@ -120,10 +120,10 @@ impl EventPosition {
     /// Waits until the consumer has finished with all events before this point, or takes no more events.
     pub(super) async fn reached(&self) {
         loop {
-            let mut handled = pin!(self.inner.handled.notified());
+            let mut handled = pin!(self.channel.handled.notified());
             handled.as_mut().enable();
             {
-                let queue = self.inner.queue.lock();
+                let queue = self.channel.queue.lock();
                 if queue.handled >= self.after || queue.finished || queue.receiver_gone {
                     return;
                 }
@@ -135,7 +135,7 @@ impl EventPosition {
 
 /// The reader's end of the queue.
 pub(super) struct EventSender {
-    inner: Arc<EventChannel>,
+    channel: Arc<EventChannel>,
     /// A full wait brought no room: until there is room again, the reader doesn't wait.
     lagging: bool,
 }
@@ -146,16 +146,16 @@ pub(super) struct EventCloser(Arc<EventChannel>);
 
 /// The consumer's end of the queue.
 pub struct ServerEvents {
-    inner: Arc<EventChannel>,
+    channel: Arc<EventChannel>,
 }
 
 /// A new queue.
 pub(super) fn channel() -> (EventSender, EventCloser, ServerEvents) {
-    let inner = Arc::new(EventChannel::default());
-    (EventSender { inner: inner.clone(), lagging: false }, EventCloser(inner.clone()), ServerEvents { inner })
+    let channel = Arc::new(EventChannel::default());
+    (EventSender { channel: channel.clone(), lagging: false }, EventCloser(channel.clone()), ServerEvents { channel })
 }
 
-impl EventQueue {
+impl QueuedEvents {
     fn has_room(&self, size: usize) -> bool {
         self.events.is_empty()
             || self.events.len() < limits::MAX_EVENT_QUEUE && self.bytes + size <= limits::MAX_EVENT_QUEUE_BYTES
@@ -192,7 +192,7 @@ impl EventChannel {
 impl EventSender {
     /// Puts in an event of about `size` bytes; `false` if it was dropped.
     pub(super) async fn send(&mut self, event: ServerEvent, size: usize, droppable: bool) -> bool {
-        let Err(mut event) = self.inner.offer(event, size) else {
+        let Err(mut event) = self.channel.offer(event, size) else {
             self.lagging = false;
             return true;
         };
@@ -200,8 +200,8 @@ impl EventSender {
             let wait = tokio::time::sleep(Duration::from_millis(limits::EVENT_WAIT_MS));
             let mut wait = pin!(wait);
             loop {
-                let room = self.inner.writable.notified();
-                event = match self.inner.offer(event, size) {
+                let room = self.channel.writable.notified();
+                event = match self.channel.offer(event, size) {
                     Ok(()) => return true,
                     Err(event) => event,
                 };
@@ -214,7 +214,7 @@ impl EventSender {
             self.lagging = true;
         }
         if !droppable {
-            self.inner.queue.lock().lost += 1;
+            self.channel.queue.lock().lost += 1;
         }
         false
     }
@@ -223,7 +223,7 @@ impl EventSender {
 impl EventCloser {
     /// The point after everything that arrived so far.
     pub(super) fn position(&self) -> EventPosition {
-        EventPosition { after: self.0.queue.lock().pushed, inner: self.0.clone() }
+        EventPosition { after: self.0.queue.lock().pushed, channel: self.0.clone() }
     }
 
     pub(super) fn close(&self, reason: CloseReason) {
@@ -241,7 +241,7 @@ impl ServerEvents {
                 return taken;
             }
             // The notifier keeps a wake-up that falls between these two lines.
-            self.inner.readable.notified().await;
+            self.channel.readable.notified().await;
         }
     }
 
@@ -253,22 +253,22 @@ impl ServerEvents {
 
     /// A consumer that asks for another event has finished with those before.
     fn finish_taken(&mut self) {
-        let mut queue = self.inner.queue.lock();
+        let mut queue = self.channel.queue.lock();
         if queue.handled != queue.taken {
             queue.handled = queue.taken;
             drop(queue);
-            self.inner.handled.notify_waiters();
+            self.channel.handled.notify_waiters();
         }
     }
 
     /// `None`: nothing now. `Some(None)`: the end.
     fn take(&mut self) -> Option<Option<ServerEvent>> {
-        let mut queue = self.inner.queue.lock();
+        let mut queue = self.channel.queue.lock();
         if let Some((event, size)) = queue.events.pop_front() {
             queue.bytes -= size;
             queue.taken += 1;
             drop(queue);
-            self.inner.writable.notify_one();
+            self.channel.writable.notify_one();
             return Some(Some(event));
         }
         if queue.lost > 0 {
@@ -278,7 +278,7 @@ impl ServerEvents {
             Some(_) if queue.finished => Some(None),
             Some(reason) => {
                 queue.finished = true;
-                self.inner.handled.notify_waiters();
+                self.channel.handled.notify_waiters();
                 Some(Some(ServerEvent::Closed(reason)))
             }
             None => None,
@@ -288,13 +288,13 @@ impl ServerEvents {
 
 impl Drop for ServerEvents {
     fn drop(&mut self) {
-        let mut queue = self.inner.queue.lock();
+        let mut queue = self.channel.queue.lock();
         queue.receiver_gone = true;
         queue.events.clear();
         queue.bytes = 0;
         drop(queue);
-        self.inner.writable.notify_one();
-        self.inner.handled.notify_waiters();
+        self.channel.writable.notify_one();
+        self.channel.handled.notify_waiters();
     }
 }
 

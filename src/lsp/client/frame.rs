@@ -5,6 +5,9 @@
 //! `MAX_FRAME_BYTES`; the memory of a body grows with the bytes that arrived, not with the announced length; a body
 //! larger than the read buffer is charged to the [`FrameBudget`], which all connections share, by its capacity and
 //! before it is allocated.
+//!
+//! The frame readers of `lsp-server` and `async-lsp` are not used: they allocate the announced length at once, without
+//! a limit, a shared budget or a time limit.
 
 use std::io;
 use std::ops::Deref;

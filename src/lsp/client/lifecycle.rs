@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::capabilities::Capabilities;
-use super::connection::Client;
+use super::connection::LspClient;
 use super::pending_requests::RequestError;
 use crate::limits;
 use codeyard_base::clock::Instant;
@@ -40,17 +40,17 @@ pub struct InitializeSpec {
 /// The server's answer to the handshake.
 #[derive(Debug, Clone)]
 pub struct Initialized {
-    /// Its capabilities; the same live view as [`Client::capabilities`].
+    /// Its capabilities; the same live view as [`LspClient::capabilities`].
     pub capabilities: Capabilities,
     /// The position encoding it chose: `utf-8`, `utf-16` or `utf-32`.
     pub encoding: String,
     /// Its name and version, if it sent them.
-    pub server_info: Option<ServerInfo>,
+    pub server_info: Option<LanguageServerInfo>,
 }
 
 /// Name and version of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct ServerInfo {
+pub struct LanguageServerInfo {
     /// The name.
     pub name: String,
     /// The version.
@@ -101,16 +101,16 @@ pub struct StopReport {
 }
 
 /// The handshake: sends `initialize`, `initialized` and the settings.
-pub async fn initialize(client: &Client, spec: &InitializeSpec) -> Result<Initialized, InitializeError> {
+pub async fn initialize(client: &LspClient, spec: &InitializeSpec) -> Result<Initialized, InitializeError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct InitializeResult {
+    struct HandshakeResult {
         capabilities: Value,
         #[serde(default)]
         server_info: Option<Value>,
     }
     let reply = client.request("initialize", &initialize_params(spec))?.await?;
-    let answer: InitializeResult = reply.decode().map_err(|_| InitializeError::Malformed)?;
+    let answer: HandshakeResult = reply.decode().map_err(|_| InitializeError::Malformed)?;
     if !answer.capabilities.is_object() {
         return Err(InitializeError::Malformed);
     }
@@ -129,7 +129,7 @@ pub async fn initialize(client: &Client, spec: &InitializeSpec) -> Result<Initia
 
 /// The stop sequence: `shutdown`, `exit`, SIGTERM, SIGKILL, each with its time limit. It ends as soon as no process
 /// is left.
-pub async fn stop(client: &Client, process: &dyn Process) -> StopReport {
+pub async fn stop(client: &LspClient, process: &dyn Process) -> StopReport {
     let began = Instant::now();
     let mut answered_shutdown = false;
     let mut stage = StopStage::Gone;
@@ -157,7 +157,7 @@ pub async fn stop(client: &Client, process: &dyn Process) -> StopReport {
 }
 
 /// Sends `shutdown`; returns whether it was answered. Stops waiting when the server exits.
-async fn shutdown(client: &Client, process: &dyn Process) -> bool {
+async fn shutdown(client: &LspClient, process: &dyn Process) -> bool {
     let Ok(reply) = client.request("shutdown", &Value::Null) else { return false };
     let limit = Duration::from_millis(limits::STOP_SHUTDOWN_MS);
     tokio::select! {

@@ -2,6 +2,8 @@
 //!
 //! The parser classifies a message; it doesn't know which methods or ids exist. Invariants: `params` and `result` are
 //! delimited but not built; hostile nesting costs no stack; the server's ids are kept as they were written.
+//!
+//! The message types of JSON-RPC crates are not used: they build a value tree of `params` and `result`.
 
 use std::borrow::Cow;
 

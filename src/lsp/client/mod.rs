@@ -1,6 +1,6 @@
 //! One connection to a language server: frames, JSON-RPC messages, requests, events, capabilities, start and stop.
 //!
-//! The connection knows neither documents nor readiness nor processes. [`Client`] is its handle; [`lifecycle`] holds the
+//! The connection knows neither documents nor readiness nor processes. [`LspClient`] is its handle; [`lifecycle`] holds the
 //! handshake and the stop sequence.
 
 pub mod capabilities;
@@ -14,5 +14,5 @@ mod outgoing_queue;
 pub mod pending_requests;
 pub mod server_requests;
 
-pub use connection::{Client, ClientOptions};
+pub use connection::{ClientOptions, LspClient};
 pub use counters::ConnectionCounters;

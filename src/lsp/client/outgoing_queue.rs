@@ -22,7 +22,7 @@ const BATCH_BYTES: usize = 16 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueueShare {
     /// Our own messages.
-    Requests,
+    Client,
     /// Responses to the server. They may use twice the room, so that a full queue doesn't drop them.
     Responses,
 }

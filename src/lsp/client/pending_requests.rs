@@ -100,7 +100,7 @@ impl ServerReply {
 /// How a request ended.
 pub(super) type ReplyResult = Result<ServerReply, RequestError>;
 
-struct PendingRequest {
+struct RequestSlot {
     sender: oneshot::Sender<ReplyResult>,
     method: &'static str,
     /// Whether it may be cancelled with `$/cancelRequest`.
@@ -126,7 +126,7 @@ pub(super) struct PendingRequests {
 
 #[derive(Default)]
 struct PendingTable {
-    entries: BTreeMap<u64, PendingRequest>,
+    entries: BTreeMap<u64, RequestSlot>,
     last_id: u64,
     closed: Option<CloseReason>,
 }
@@ -148,7 +148,7 @@ impl PendingRequests {
         let (sender, receiver) = oneshot::channel();
         table.last_id += 1;
         let id = table.last_id;
-        table.entries.insert(id, PendingRequest { sender, method, cancellable, written: false });
+        table.entries.insert(id, RequestSlot { sender, method, cancellable, written: false });
         Ok((id, receiver))
     }
 

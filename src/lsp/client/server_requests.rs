@@ -147,11 +147,11 @@ fn folders(host: &dyn ClientHost) -> Value {
 
 fn register(capabilities: &Capabilities, params: &str) -> (RequestResult, Option<ServerEvent>) {
     #[derive(Deserialize)]
-    struct Params<'a> {
+    struct RegistrationParams<'a> {
         #[serde(borrow)]
         registrations: Vec<Registration<'a>>,
     }
-    let Ok(params) = serde_json::from_str::<Params<'_>>(params) else {
+    let Ok(params) = serde_json::from_str::<RegistrationParams<'_>>(params) else {
         return (Err((INVALID_PARAMS, "registrations are missing")), None);
     };
     match capabilities.register(&params.registrations) {
@@ -162,12 +162,12 @@ fn register(capabilities: &Capabilities, params: &str) -> (RequestResult, Option
 
 fn unregister(capabilities: &Capabilities, params: &str) -> (RequestResult, Option<ServerEvent>) {
     #[derive(Deserialize)]
-    struct Params {
+    struct UnregistrationParams {
         // The protocol itself misspells the name; some servers spell it correctly.
         #[serde(alias = "unregistrations")]
         unregisterations: Vec<Unregistration>,
     }
-    match serde_json::from_str::<Params>(params) {
+    match serde_json::from_str::<UnregistrationParams>(params) {
         Ok(params) => {
             let methods = capabilities.unregister(&params.unregisterations);
             (Ok(Value::Null), Some(ServerEvent::Unregistered { methods }))

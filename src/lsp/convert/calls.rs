@@ -117,7 +117,7 @@ mod tests {
     fn items_keep_the_servers_own_json() {
         let items = call_items(&raw(&format!("[{ITEM}]"))).unwrap();
         assert_eq!((&*items[0].json, items[0].name.as_str()), (ITEM, "f"));
-        assert_eq!(items[0].range, Range::new(1, 2, 9, 0), "ends that were mixed up are put right");
+        assert_eq!(items[0].range, Range::new(1, 2, 9, 0), "a reversed range is corrected");
         assert!(call_items(&raw("null")).unwrap().is_empty());
         for wrong in ["{}", "[1]", "[[]]", r#"[{"name":"f"}]"#, ITEM] {
             assert!(call_items(&raw(wrong)).is_err(), "{wrong}");

@@ -1,4 +1,4 @@
-//! Diagnostics, pushed and pulled.
+//! DiagnosticList, pushed and pulled.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
 
 /// The report of a pull on one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FileReport {
+pub enum FileDiagnosticReport {
     /// All diagnostics of the file.
     Full {
         /// To be sent with the next pull.
@@ -33,7 +33,7 @@ pub enum FileReport {
 
 /// The decoded answer to `textDocument/diagnostic`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DocumentReport {
+pub enum DocumentDiagnosticReport {
     /// All diagnostics of the document.
     Full {
         /// To be sent with the next pull.
@@ -41,26 +41,26 @@ pub enum DocumentReport {
         /// The diagnostics.
         items: Vec<RawDiagnostic>,
         /// Reports on other files, ordered by URI.
-        related: Vec<(Arc<str>, FileReport)>,
+        related: Vec<(Arc<str>, FileDiagnosticReport)>,
     },
     /// The diagnostics of the previous result id are still current.
     Unchanged {
         /// To be sent with the next pull.
         result_id: String,
         /// Reports on other files, ordered by URI.
-        related: Vec<(Arc<str>, FileReport)>,
+        related: Vec<(Arc<str>, FileDiagnosticReport)>,
     },
 }
 
 /// One file of the answer to `workspace/diagnostic`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkspaceReport {
+pub struct WorkspaceDiagnosticReport {
     /// The URI of the file. Untrusted.
     pub uri: Arc<str>,
     /// The version of the open document that was checked; `None` for a file that isn't open.
     pub version: Option<i32>,
     /// The report.
-    pub report: FileReport,
+    pub report: FileDiagnosticReport,
 }
 
 /// Decodes a `textDocument/publishDiagnostics` notification: the file's diagnostics, and the document's version if
@@ -72,15 +72,15 @@ pub fn publish_diagnostics(params: &RawValue) -> Result<(RawFileDiagnostics, Opt
 }
 
 /// Decodes the answer to `textDocument/diagnostic`.
-pub fn document_diagnostic_report(raw: &RawValue) -> Result<DocumentReport, ConvertError> {
+pub fn document_diagnostic_report(raw: &RawValue) -> Result<DocumentDiagnosticReport, ConvertError> {
     list::read_one::<DecodedReport>("diagnostic report", raw).map(|read| read.0)
 }
 
 /// Decodes the answer to `workspace/diagnostic`, or one part of it.
-pub fn workspace_diagnostic_report(raw: &RawValue) -> Result<Vec<WorkspaceReport>, ConvertError> {
+pub fn workspace_diagnostic_report(raw: &RawValue) -> Result<Vec<WorkspaceDiagnosticReport>, ConvertError> {
     let mut uris = UriInterner::default();
     let ObjectOnly(fields) = list::read_one::<ObjectOnly<WorkspaceFields<'_>>>("workspace diagnostic report", raw)?;
-    let reports = fields.items.into_iter().map(|item| WorkspaceReport {
+    let reports = fields.items.into_iter().map(|item| WorkspaceDiagnosticReport {
         uri: uris.intern(&item.uri.0),
         version: item.version,
         report: item.report,
@@ -93,7 +93,7 @@ struct PublishFields<'a> {
     #[serde(borrow)]
     uri: TextField<'a>,
     version: Option<i32>,
-    diagnostics: Diagnostics,
+    diagnostics: DiagnosticList,
 }
 
 #[derive(Debug, Deserialize)]
@@ -109,7 +109,7 @@ struct ReportFields<'a> {
     kind: ReportKind,
     #[serde(borrow)]
     result_id: Option<TextField<'a>>,
-    items: Option<Diagnostics>,
+    items: Option<DiagnosticList>,
     #[serde(borrow)]
     uri: Option<TextField<'a>>,
     version: Option<i32>,
@@ -124,26 +124,28 @@ enum ReportKind {
 }
 
 impl ReportFields<'_> {
-    fn into_report(self) -> Result<FileReport, &'static str> {
+    fn into_report(self) -> Result<FileDiagnosticReport, &'static str> {
         let result_id = self.result_id.map(|id| id.0.into_owned());
         match (self.kind, self.items, result_id) {
-            (ReportKind::Full, Some(items), result_id) => Ok(FileReport::Full { result_id, items: items.0 }),
-            (ReportKind::Unchanged, _, Some(result_id)) => Ok(FileReport::Unchanged { result_id }),
+            (ReportKind::Full, Some(items), result_id) => Ok(FileDiagnosticReport::Full { result_id, items: items.0 }),
+            (ReportKind::Unchanged, _, Some(result_id)) => Ok(FileDiagnosticReport::Unchanged { result_id }),
             (ReportKind::Full, None, _) => Err("a full report without items"),
             (ReportKind::Unchanged, _, None) => Err("an unchanged report without a result id"),
         }
     }
 }
 
-struct DecodedReport(DocumentReport);
+struct DecodedReport(DocumentDiagnosticReport);
 
 impl<'de> Deserialize<'de> for DecodedReport {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let ObjectOnly(mut fields) = ObjectOnly::<ReportFields<'de>>::deserialize(deserializer)?;
         let related = fields.related_documents.take().map(|related| related.0).unwrap_or_default();
         Ok(Self(match fields.into_report().map_err(D::Error::custom)? {
-            FileReport::Full { result_id, items } => DocumentReport::Full { result_id, items, related },
-            FileReport::Unchanged { result_id } => DocumentReport::Unchanged { result_id, related },
+            FileDiagnosticReport::Full { result_id, items } => {
+                DocumentDiagnosticReport::Full { result_id, items, related }
+            }
+            FileDiagnosticReport::Unchanged { result_id } => DocumentDiagnosticReport::Unchanged { result_id, related },
         }))
     }
 }
@@ -152,7 +154,7 @@ impl<'de> Deserialize<'de> for DecodedReport {
 struct WorkspaceItem<'a> {
     uri: TextField<'a>,
     version: Option<i32>,
-    report: FileReport,
+    report: FileDiagnosticReport,
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for WorkspaceItem<'a> {
@@ -166,7 +168,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for WorkspaceItem<'a> {
 
 /// Reports keyed by URI, in the order of the URIs. A repeated URI is refused.
 #[derive(Debug)]
-struct RelatedReports(Vec<(Arc<str>, FileReport)>);
+struct RelatedReports(Vec<(Arc<str>, FileDiagnosticReport)>);
 
 impl<'de> Deserialize<'de> for RelatedReports {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -197,9 +199,9 @@ impl<'de> Visitor<'de> for RelatedVisitor {
 
 /// An array of diagnostics.
 #[derive(Debug)]
-struct Diagnostics(Vec<RawDiagnostic>);
+struct DiagnosticList(Vec<RawDiagnostic>);
 
-impl<'de> Deserialize<'de> for Diagnostics {
+impl<'de> Deserialize<'de> for DiagnosticList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let list = Vec::<DecodedDiagnostic>::deserialize(deserializer)?;
         Ok(Self(list.into_iter().map(|read| read.0).collect()))

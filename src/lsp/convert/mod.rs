@@ -24,8 +24,8 @@ mod symbols;
 pub use answer::RawAnswer;
 pub use calls::{RawCall, RawCallItem, call_items, incoming_calls, outgoing_calls};
 pub use diagnostics::{
-    DocumentReport, FileReport, WorkspaceReport, document_diagnostic_report, publish_diagnostics,
-    workspace_diagnostic_report,
+    DocumentDiagnosticReport, FileDiagnosticReport, WorkspaceDiagnosticReport, document_diagnostic_report,
+    publish_diagnostics, workspace_diagnostic_report,
 };
 pub use error::ConvertError;
 pub use hover::hover;

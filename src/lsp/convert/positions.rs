@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn utf16_answers_are_not_touched_and_no_text_is_asked_for() {
+    fn utf16_answers_stay_unchanged_and_no_text_is_requested() {
         let mut texts = texts();
         let far = RawLocation { uri: "file:///gone".into(), range: Range::new(9, 9, 9, 9) };
         let mut answer = RawAnswer::Locations(vec![far]);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn locations_are_converted_dropped_or_left_as_they_are() {
+    fn locations_are_converted_dropped_or_left_unchanged() {
         let mut texts = texts();
         let location = |uri: &str| RawLocation { uri: uri.into(), range: Range::new(0, 2, 0, 6) };
         let list = ["file:///a", "file:///a", "file:///gone", "file:///outside/b", "file:///a"].map(location);

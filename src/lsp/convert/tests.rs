@@ -1,4 +1,4 @@
-//! Answers as servers give them, well and badly formed.
+//! Answers of servers, well-formed and malformed.
 
 use serde_json::value::RawValue;
 
@@ -105,7 +105,7 @@ fn errors_quote_nothing_of_the_answer() {
 }
 
 #[test]
-fn ranges_are_ordered_and_reach_to_the_largest_number() {
+fn ranges_are_ordered_up_to_the_largest_number() {
     let swapped =
         r#"[{"uri":"u","range":{"start":{"line":4294967295,"character":0},"end":{"line":3,"character":4294967295}}}]"#;
     let found = references(&raw(swapped)).unwrap();
@@ -115,7 +115,7 @@ fn ranges_are_ordered_and_reach_to_the_largest_number() {
 }
 
 #[test]
-fn depth_without_end_is_passed_over_or_refused() {
+fn excessive_depth_is_ignored_or_refused() {
     let lists = format!("{}{}", "[".repeat(60_000), "]".repeat(60_000));
     let unknown = format!(r#"[{{"uri":"file:///a","range":<R>,"data":{lists}}}]"#);
     assert_eq!(definition(&with_range(&unknown)), Ok(vec![location("file:///a")]));
@@ -362,16 +362,17 @@ fn pushes_with_and_without_version() {
 fn document_reports() {
     let full = r#"{"kind":"full","resultId":"r1","items":[{"range":<R>,"message":"m"}],"relatedDocuments":{
         "file:///z":{"kind":"unchanged","resultId":"r2"},"file:///b":{"kind":"full","items":[]}}}"#;
-    let DocumentReport::Full { result_id, items, related } = document_diagnostic_report(&with_range(full)).unwrap()
+    let DocumentDiagnosticReport::Full { result_id, items, related } =
+        document_diagnostic_report(&with_range(full)).unwrap()
     else {
         panic!("a full report")
     };
     assert_eq!((result_id.as_deref(), items.len()), (Some("r1"), 1));
-    let unchanged = FileReport::Unchanged { result_id: "r2".into() };
-    let empty = FileReport::Full { result_id: None, items: vec![] };
+    let unchanged = FileDiagnosticReport::Unchanged { result_id: "r2".into() };
+    let empty = FileDiagnosticReport::Full { result_id: None, items: vec![] };
     assert_eq!(related, [("file:///b".into(), empty), ("file:///z".into(), unchanged)]);
     let same = document_diagnostic_report(&raw(r#"{"resultId":"r","kind":"unchanged"}"#)).unwrap();
-    assert_eq!(same, DocumentReport::Unchanged { result_id: "r".into(), related: vec![] });
+    assert_eq!(same, DocumentDiagnosticReport::Unchanged { result_id: "r".into(), related: vec![] });
     for bad in [
         "null",
         "[]",
@@ -398,8 +399,8 @@ fn workspace_reports() {
         {"uri":"file:///a","version":null,"kind":"unchanged","resultId":"r"}]}"#;
     let reports = workspace_diagnostic_report(&with_range(json)).unwrap();
     assert_eq!((&*reports[0].uri, reports[0].version), ("file:///a", Some(3)));
-    assert!(matches!(&reports[0].report, FileReport::Full { items, .. } if items.len() == 1));
-    assert_eq!(reports[1].report, FileReport::Unchanged { result_id: "r".into() });
+    assert!(matches!(&reports[0].report, FileDiagnosticReport::Full { items, .. } if items.len() == 1));
+    assert_eq!(reports[1].report, FileDiagnosticReport::Unchanged { result_id: "r".into() });
     assert_eq!(workspace_diagnostic_report(&raw(r#"{"items":[]}"#)), Ok(vec![]));
     for bad in [
         "null",

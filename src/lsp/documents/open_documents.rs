@@ -13,7 +13,7 @@ use super::notifications::{
     VersionedDocumentIdentifier,
 };
 use super::range_change::range_change;
-use super::sync_options::{ChangeKind, SyncOptions};
+use super::sync_options::{ChangeForm, SyncOptions};
 use crate::limits::MAX_DOCUMENT_TEXTS_BYTES;
 use crate::text::Document;
 
@@ -85,7 +85,7 @@ impl OpenDocuments {
         if &*state.language == language && state.hash == hash {
             return Vec::new();
         }
-        if &*state.language == language && self.options.change != ChangeKind::None {
+        if &*state.language == language && self.options.change != ChangeForm::None {
             return self.change(uri, document, hash);
         }
         let (uri, pinned) = (state.uri.clone(), state.pinned);
@@ -207,7 +207,7 @@ impl OpenDocuments {
 
     fn change(&mut self, uri: &str, document: &Arc<Document>, hash: [u8; 32]) -> Vec<DocumentNotification> {
         let version = self.next_version();
-        let incremental = self.options.change == ChangeKind::Incremental;
+        let incremental = self.options.change == ChangeForm::Incremental;
         let Some(state) = self.documents.get_mut(uri) else { return Vec::new() };
         let old = std::mem::replace(&mut state.document, document.clone());
         (state.hash, state.version) = (hash, version);
@@ -261,7 +261,7 @@ mod tests {
     use codeyard_base::digest::sha256;
 
     const FULL: SyncOptions =
-        SyncOptions { open_close: true, change: ChangeKind::Full, save: None, encoding: PositionEncoding::Utf16 };
+        SyncOptions { open_close: true, change: ChangeForm::Full, save: None, encoding: PositionEncoding::Utf16 };
 
     fn table(limit: usize, options: SyncOptions) -> OpenDocuments {
         let mut table = OpenDocuments::new(limit);
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_what_lsp_says() {
+    fn notifications_follow_the_protocol() {
         let save = Some(SaveOptions { include_text: true });
         let mut table = table(9, SyncOptions { save, ..FULL });
         let text = |text: &str| (Arc::new(Document::new(text)), sha256(text));
@@ -328,9 +328,9 @@ mod tests {
     }
 
     #[test]
-    fn large_texts_change_by_a_splice_where_the_server_takes_it() {
+    fn large_texts_are_sent_as_a_range_change_where_supported() {
         let body = "line é\n".repeat(4_000);
-        let mut table = table(9, SyncOptions { change: ChangeKind::Incremental, ..FULL });
+        let mut table = table(9, SyncOptions { change: ChangeForm::Incremental, ..FULL });
         sync(&mut table, "u", &body);
         let changed = body.replacen("line", "lines", 2);
         let sent = table.sync("u", "rust", &Arc::new(Document::new(changed.as_str())), sha256(&changed));
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn saves_are_told_where_wanted() {
+    fn saves_are_sent_where_wanted() {
         let mut without = table(9, FULL);
         sync(&mut without, "a", "1");
         assert_eq!(without.save("a"), None);
@@ -358,8 +358,8 @@ mod tests {
     }
 
     #[test]
-    fn a_server_without_changes_and_another_language_mean_open_again() {
-        let mut table = table(9, SyncOptions { change: ChangeKind::None, ..FULL });
+    fn without_change_support_or_with_another_language_a_document_is_reopened() {
+        let mut table = table(9, SyncOptions { change: ChangeForm::None, ..FULL });
         sync(&mut table, "a", "1");
         table.pin("a", true);
         assert_eq!(sync(&mut table, "a", "2"), ["close a", "open a 2"]);
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_hears_of_nothing_is_told_nothing() {
+    fn a_server_without_open_close_gets_nothing() {
         let mut table =
             table(1, SyncOptions { open_close: false, save: Some(SaveOptions { include_text: true }), ..FULL });
         for (uri, text) in [("a", "1"), ("a", "2"), ("b", "1")] {
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_files_are_closed_and_a_restart_opens_all() {
+    fn missing_files_are_closed_and_a_restart_reopens_all() {
         let mut table = table(9, FULL);
         for uri in ["c", "b", "a"] {
             sync(&mut table, uri, uri);

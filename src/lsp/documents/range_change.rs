@@ -76,9 +76,9 @@ mod tests {
 
     const ENCODINGS: [PositionEncoding; 3] = [PositionEncoding::Utf8, PositionEncoding::Utf16, PositionEncoding::Utf32];
 
-    /// What a server does with a change, written down naively: lines by `\n` and `\r\n`, columns unit by unit.
+    /// Applies a change as a server does, in the simplest way: lines by `\\n` and `\\r\\n`, columns unit by unit.
     fn apply(old: &str, change: &ContentChange, encoding: PositionEncoding) -> String {
-        let range = change.range.expect("a range_change has a range");
+        let range = change.range.expect("a range change has a range");
         let offset = |line: u32, character: u32| {
             let mut at: usize = old.split_inclusive('\n').take(line as usize).map(str::len).sum();
             let mut left = character as usize;
@@ -101,12 +101,12 @@ mod tests {
 
     fn check(old: &str, new: &str) -> usize {
         let (before, after) = (Document::new(old), Document::new(new));
-        let spliced = ENCODINGS.iter().filter_map(|&encoding| {
+        let applied = ENCODINGS.iter().filter_map(|&encoding| {
             let change = smallest_change(&before, &after, encoding)?;
             assert_eq!(apply(old, &change, encoding), new, "{encoding:?} {change:?} on {old:?}");
             Some(())
         });
-        spliced.count()
+        applied.count()
     }
 
     #[test]
@@ -155,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_splice_makes_the_new_text_of_the_old(head in piece(), old in piece(), new in piece(), tail in piece()) {
+        fn a_range_change_turns_the_old_text_into_the_new_one(head in piece(), old in piece(), new in piece(), tail in piece()) {
             check(&format!("{head}{old}{tail}"), &format!("{head}{new}{tail}"));
             let rest = "rest ".repeat(20);
             prop_assert_eq!(check(&format!("{head}{old}{rest}{tail}"), &format!("{head}{new}{rest}{tail}")), 3);

@@ -13,7 +13,7 @@ pub struct SyncOptions {
     /// Opening and closing. Without it nothing is sent.
     pub open_close: bool,
     /// Changes, and their form. `None`: a changed document is closed and opened again.
-    pub change: ChangeKind,
+    pub change: ChangeForm,
     /// Saves.
     pub save: Option<SaveOptions>,
     /// The encoding of the ranges in changes.
@@ -22,7 +22,7 @@ pub struct SyncOptions {
 
 /// The form of changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeKind {
+pub enum ChangeForm {
     /// No changes.
     None,
     /// Whole texts.
@@ -42,7 +42,7 @@ impl Default for SyncOptions {
     /// The options of a server without the capability: documents are opened, and changed as whole texts. A server
     /// that doesn't want them ignores the notifications.
     fn default() -> Self {
-        Self { open_close: true, change: ChangeKind::Full, save: None, encoding: PositionEncoding::Utf16 }
+        Self { open_close: true, change: ChangeForm::Full, save: None, encoding: PositionEncoding::Utf16 }
     }
 }
 
@@ -81,7 +81,7 @@ struct Options {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Save {
-    Wanted(bool),
+    Enabled(bool),
     #[serde(rename_all = "camelCase")]
     Options {
         include_text: Option<bool>,
@@ -91,17 +91,17 @@ enum Save {
 impl Save {
     fn options(self) -> Option<SaveOptions> {
         match self {
-            Self::Wanted(wanted) => wanted.then_some(SaveOptions { include_text: false }),
+            Self::Enabled(enabled) => enabled.then_some(SaveOptions { include_text: false }),
             Self::Options { include_text } => Some(SaveOptions { include_text: include_text.unwrap_or(false) }),
         }
     }
 }
 
-fn change_kind(kind: Option<u64>) -> ChangeKind {
+fn change_kind(kind: Option<u64>) -> ChangeForm {
     match kind {
-        Some(1) => ChangeKind::Full,
-        Some(2) => ChangeKind::Incremental,
-        _ => ChangeKind::None,
+        Some(1) => ChangeForm::Full,
+        Some(2) => ChangeForm::Incremental,
+        _ => ChangeForm::None,
     }
 }
 
@@ -118,20 +118,20 @@ mod tests {
     fn numbers_and_objects() {
         let utf8 = SyncOptions { encoding: PositionEncoding::Utf8, ..SyncOptions::default() };
         assert_eq!(read("1"), utf8);
-        assert_eq!(read("2"), SyncOptions { change: ChangeKind::Incremental, ..utf8 });
-        assert_eq!(read("0"), SyncOptions { change: ChangeKind::None, ..utf8 });
-        let told =
-            SyncOptions { change: ChangeKind::Incremental, save: Some(SaveOptions { include_text: false }), ..utf8 };
-        assert_eq!(read(r#"{"openClose":true,"change":2,"save":{}}"#), told);
-        assert_eq!(read(r#"{"openClose":true,"change":2,"save":true,"willSave":true}"#), told);
-        assert_eq!(read(r#"{"openClose":true,"change":2,"save":false}"#), SyncOptions { save: None, ..told });
-        let with_text = SyncOptions { save: Some(SaveOptions { include_text: true }), ..told };
+        assert_eq!(read("2"), SyncOptions { change: ChangeForm::Incremental, ..utf8 });
+        assert_eq!(read("0"), SyncOptions { change: ChangeForm::None, ..utf8 });
+        let incremental =
+            SyncOptions { change: ChangeForm::Incremental, save: Some(SaveOptions { include_text: false }), ..utf8 };
+        assert_eq!(read(r#"{"openClose":true,"change":2,"save":{}}"#), incremental);
+        assert_eq!(read(r#"{"openClose":true,"change":2,"save":true,"willSave":true}"#), incremental);
+        assert_eq!(read(r#"{"openClose":true,"change":2,"save":false}"#), SyncOptions { save: None, ..incremental });
+        let with_text = SyncOptions { save: Some(SaveOptions { include_text: true }), ..incremental };
         assert_eq!(read(r#"{"openClose":true,"change":2,"save":{"includeText":true}}"#), with_text);
         assert_eq!(read(r#"{"change":1}"#), SyncOptions { open_close: false, ..utf8 });
     }
 
     #[test]
-    fn what_cannot_be_read_counts_as_not_said() {
+    fn an_unreadable_capability_counts_as_missing() {
         let utf8 = SyncOptions { encoding: PositionEncoding::Utf8, ..SyncOptions::default() };
         for json in ["null", "\"full\"", "-1", "1.5", r#"{"openClose":1}"#, "[1]"] {
             assert_eq!(read(json), utf8, "{json}");

@@ -255,12 +255,12 @@ impl Installer {
             report(InstallStep::AlreadyThere { version: existing.version.clone() });
             return Ok(existing);
         }
-        let fresh = folder.with_file_name(".new");
-        remove_folder(&fresh)?;
-        fs::create_dir_all(&fresh).map_err(io_error("cannot create", &fresh))?;
-        let built = self.build(kind, server, &fresh, &report).and_then(|done| {
+        let staging = folder.with_file_name(".new");
+        remove_folder(&staging)?;
+        fs::create_dir_all(&staging).map_err(io_error("cannot create", &staging))?;
+        let built = self.build(kind, server, &staging, &report).and_then(|done| {
             remove_folder(&folder)?;
-            fs::rename(&fresh, &folder).map_err(io_error("cannot create", &folder))?;
+            fs::rename(&staging, &folder).map_err(io_error("cannot create", &folder))?;
             Ok(InstalledServer { folder: folder.clone(), ..done })
         });
         match built {
@@ -270,25 +270,25 @@ impl Installer {
             }
             Err(error) => {
                 // An incomplete folder is useless, and the next attempt would remove it anyway.
-                let _ = fs::remove_dir_all(&fresh);
+                let _ = fs::remove_dir_all(&staging);
                 Err(error)
             }
         }
     }
 
-    /// Downloads into `fresh`, checks that the program runs, and writes the record.
+    /// Downloads into `staging`, checks that the program runs, and writes the record.
     fn build(
         &self,
         kind: &str,
         server: &ServerSpec,
-        fresh: &Path,
+        staging: &Path,
         report: &dyn Fn(InstallStep),
     ) -> Result<InstalledServer, InstallError> {
         let unusable = |why: String| InstallError::Unusable { kind: kind.into(), why };
         let Some(install) = &server.install else { return Err(unusable("its entry names no package".into())) };
-        package_tools::PackageFetch { kind, fresh, path: &self.path, limit: self.limits.1, report }.fetch(install)?;
+        package_tools::PackageFetch { kind, staging, path: &self.path, limit: self.limits.1, report }.fetch(install)?;
         report(InstallStep::Checking);
-        let program = program_lookup::in_folder(fresh, server)
+        let program = program_lookup::in_folder(staging, server)
             .ok_or_else(|| unusable(format!("its packages contain no program `{}`", server.command[0])))?;
         let printed = self.probe(&program, server).map_err(unusable)?;
         let packages = package_tools::packages(install).map(|(_, packages)| packages.to_vec()).unwrap_or_default();
@@ -296,7 +296,7 @@ impl Installer {
         let version = printed.unwrap_or(pinned);
         let done = InstalledServer { kind: kind.into(), version, packages, folder: PathBuf::new() };
         let text = serde_json::to_vec_pretty(&done).unwrap_or_default();
-        let at = fresh.join(RECORD);
+        let at = staging.join(RECORD);
         fs::write(&at, text).map_err(io_error("cannot write", &at))?;
         Ok(done)
     }

@@ -1,20 +1,20 @@
-//! The package tools: which commands fetch a server's packages into a folder, and what to say when they fail.
+//! The package tools: the commands that download a server's packages into a folder, and the advice when they fail.
 //!
-//! pip installs with `--target`: that needs no virtual environment, the result can be renamed, and native programs run
-//! without Python. Where pip is missing, a virtual environment lends its own. npm runs no scripts of packages.
+//! pip installs with `--target`: this needs no virtual environment, the result can be renamed, and native programs
+//! run without Python. Where pip is missing, the pip of a temporary virtual environment is used. npm runs no package
+//! scripts.
 
 use std::env::split_paths;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use super::{InstallError, InstallStep, io_error};
 use crate::registry::InstallSource;
-use codeyard_process::run::{ToolOutcome, run};
+use codeyard_process::tool::{Tool, ToolOutcome};
 
-/// Words that say that the network is the trouble.
+/// Texts in a tool's output that indicate a network problem.
 const OFFLINE: [&str; 11] = [
     "name resolution",
     "Name or service not known",
@@ -29,19 +29,19 @@ const OFFLINE: [&str; 11] = [
     "could not resolve host",
 ];
 
-/// One server's fetching.
+/// The download of one server's packages.
 pub(super) struct PackageFetch<'a> {
     pub kind: &'a str,
-    pub fresh: &'a Path,
+    pub staging: &'a Path,
     pub path: &'a OsStr,
     pub limit: Duration,
-    pub tell: &'a dyn Fn(InstallStep),
+    pub report: &'a dyn Fn(InstallStep),
 }
 
-/// What to say of a server that is a part of this program.
-pub(super) const BUILTIN: &str = "it is a part of codeyard: there is nothing to install";
+/// The hint for a server that is built into codeyard.
+pub(super) const BUILTIN: &str = "it is built into codeyard, so there is nothing to install";
 
-/// The tool and the packages of an origin that we install from.
+/// The tool and the packages of an install source; `None` if codeyard doesn't install from it.
 pub(super) fn packages(install: &InstallSource) -> Option<(&'static str, &[String])> {
     match install {
         InstallSource::Pypi { packages } => Some(("pip", packages)),
@@ -57,7 +57,7 @@ pub(super) fn version_of(package: &str) -> String {
 }
 
 impl PackageFetch<'_> {
-    /// Fetches the packages into the folder.
+    /// Downloads the packages into the folder.
     pub(super) fn fetch(&self, install: &InstallSource) -> Result<(), InstallError> {
         match install {
             InstallSource::Pypi { packages } => self.pip(packages),
@@ -71,35 +71,35 @@ impl PackageFetch<'_> {
     fn pip(&self, packages: &[String]) -> Result<(), InstallError> {
         let python = self.tool("python3", "install Python 3 with pip (Debian: apt install python3-pip)")?;
         let has_pip = self.try_run(&python, &["-m", "pip", "--version"], "pip", packages)?.success();
-        let lent = self.fresh.join(".venv");
+        let temporary_env = self.staging.join(".venv");
         let mut with_pip = python.clone();
         if !has_pip {
-            let made = self.try_run(&python, &["-m", "venv", &text(&lent)], "venv", packages)?;
+            let made = self.try_run(&python, &["-m", "venv", &text(&temporary_env)], "venv", packages)?;
             if !made.success() {
                 let advice = "Python has neither pip nor venv; install one (Debian: apt install python3-pip)";
                 return Err(self.failed(&made, Some(advice)));
             }
-            with_pip = lent.join("bin/python");
+            with_pip = temporary_env.join("bin/python");
         }
-        let target = text(self.fresh);
+        let target = text(self.staging);
         let options = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-compile", "--target"];
         let mut args: Vec<&str> = options.to_vec();
         args.extend([target.as_str(), "--"]);
         args.extend(packages.iter().map(String::as_str));
         self.must_run(&with_pip, &args, "pip", packages)?;
         if !has_pip {
-            repoint_scripts(&self.fresh.join("bin"));
-            fs::remove_dir_all(&lent).map_err(io_error("cannot remove", &lent))?;
+            repoint_scripts(&self.staging.join("bin"));
+            fs::remove_dir_all(&temporary_env).map_err(io_error("cannot remove", &temporary_env))?;
         }
         Ok(())
     }
 
     fn npm(&self, packages: &[String]) -> Result<(), InstallError> {
         let npm = self.tool("npm", "install Node.js with npm (https://nodejs.org)")?;
-        // Without it npm would look for a project in the folders above.
-        let manifest = self.fresh.join("package.json");
+        // Without a manifest npm would look for a project in the parent folders.
+        let manifest = self.staging.join("package.json");
         fs::write(&manifest, "{\"private\": true}\n").map_err(io_error("cannot write", &manifest))?;
-        let prefix = text(self.fresh);
+        let prefix = text(self.staging);
         let options = ["--no-audit", "--no-fund", "--ignore-scripts", "--no-progress", "--loglevel=error"];
         let mut args = vec!["install", "--prefix", &prefix];
         args.extend(options);
@@ -110,7 +110,7 @@ impl PackageFetch<'_> {
 
     fn cargo(&self, packages: &[String]) -> Result<(), InstallError> {
         let cargo = self.tool("cargo", "install Rust (https://rustup.rs)")?;
-        let root = text(self.fresh);
+        let root = text(self.staging);
         let mut args = vec!["install", "--locked", "--root", &root, "--"];
         args.extend(packages.iter().map(String::as_str));
         self.must_run(&cargo, &args, "cargo", packages)
@@ -143,35 +143,29 @@ impl PackageFetch<'_> {
         tool: &'static str,
         packages: &[String],
     ) -> Result<ToolOutcome, InstallError> {
-        let step = || (self.tell)(InstallStep::Fetching { packages: packages.join(" "), tool });
+        let step = || (self.report)(InstallStep::Fetching { packages: packages.join(" "), tool });
         step();
-        #[expect(clippy::disallowed_methods, reason = "package tools are run here")]
-        let mut command = Command::new(program);
-        // The user's settings for pip must not send the packages elsewhere.
-        let own = [("PIP_USER", "0"), ("PIP_REQUIRE_VIRTUALENV", "0"), ("PIP_TARGET", ""), ("PIP_PREFIX", "")];
-        command.args(args).env("PATH", self.path).current_dir(self.fresh);
-        for (name, value) in own {
-            if value.is_empty() {
-                command.env_remove(name);
-            } else {
-                command.env(name, value);
-            }
+        // The user's pip settings must not redirect the packages.
+        let overrides = [("PIP_USER", "0"), ("PIP_REQUIRE_VIRTUALENV", "0"), ("PIP_TARGET", ""), ("PIP_PREFIX", "")];
+        let mut command = Tool::new(program).args(args).env("PATH", self.path).current_dir(self.staging);
+        for (name, value) in overrides {
+            command = if value.is_empty() { command.env_remove(name) } else { command.env(name, value) };
         }
-        run(command, self.limit, &step).map_err(io_error("cannot start", program))
+        command.run(self.limit, &step).map_err(io_error("cannot start", program))
     }
 
     fn failed(&self, ended: &ToolOutcome, advice: Option<&str>) -> InstallError {
-        let says = |words: &[&str]| words.iter().any(|word| ended.output.contains(word));
-        let advice = advice.unwrap_or(if says(&OFFLINE) {
+        let mentions = |words: &[&str]| words.iter().any(|word| ended.output.contains(word));
+        let advice = advice.unwrap_or(if mentions(&OFFLINE) {
             "the package registry could not be reached; check the network and the proxy settings, then try again"
-        } else if says(&["No matching distribution", "E404", "ETARGET"]) {
-            "the registry has no such package for this machine"
-        } else if says(&["EACCES", "Permission denied"]) {
-            "something could not be written; check who owns the state directory"
-        } else if says(&["No space left", "ENOSPC"]) {
+        } else if mentions(&["No matching distribution", "E404", "ETARGET"]) {
+            "the package registry has no such package for this machine"
+        } else if mentions(&["EACCES", "Permission denied"]) {
+            "a file could not be written; check who owns the state directory"
+        } else if mentions(&["No space left", "ENOSPC"]) {
             "the disk is full"
         } else {
-            "see the end of its output"
+            "see its output below"
         });
         InstallError::Failed {
             kind: self.kind.into(),
@@ -186,7 +180,7 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Scripts that would start the lent environment's Python are made to start the one of the `PATH`.
+/// Changes scripts that start the Python of the temporary environment to start the one on the `PATH`.
 fn repoint_scripts(bin: &Path) {
     for entry in fs::read_dir(bin).into_iter().flatten().flatten() {
         let Ok(script) = fs::read_to_string(entry.path()) else { continue };

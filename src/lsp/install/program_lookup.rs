@@ -1,14 +1,14 @@
-//! Where a server's program is: our own installation first, then the `PATH`.
+//! Finds a server's program: first in codeyard's own installation, then on the `PATH`.
 //!
-//! A program of the `PATH` counts only if its version probe exits with 0 in time (a rustup proxy without the component
-//! doesn't). Folders of the `PATH` inside the workspace are passed over: a repository must not bring its own servers.
+//! A program on the `PATH` counts only if its version probe exits with 0 in time (a rustup proxy without the
+//! component doesn't). Folders of the `PATH` inside the workspace are skipped: a repository must not bring its own
+//! servers.
 
 use std::collections::BTreeMap;
 use std::env::split_paths;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use globset::Glob;
@@ -16,29 +16,29 @@ use globset::Glob;
 use super::{Installer, environment, record};
 use crate::limits::{MAX_MARKER_ENTRIES, MAX_PROBES, PROBE_TIMEOUT_MS};
 use crate::registry::{InstallSource, ServerSpec};
-use codeyard_process::run::run;
+use codeyard_process::tool::Tool;
 
-/// Longest time of a probe.
+/// The time limit of a probe.
 pub(super) const PROBE_LIMIT: Duration = Duration::from_millis(PROBE_TIMEOUT_MS);
-/// Longest version that is kept, in characters.
+/// The longest version that is kept, in characters.
 const MAX_VERSION: usize = 80;
 
-/// A version, or why the program is of no use.
+/// The version, or why the program is unusable.
 pub(super) type ProbeResult = Result<Option<String>, String>;
 
-/// What there is of a server.
+/// Whether a server's program can be started.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ProgramStatus {
     /// It can be started.
     Ready(ServerProgram),
-    /// It isn't there.
+    /// It is missing.
     NotInstalled {
-        /// The one command that would fix it, or what to do.
+        /// The one command that installs it, or what to do.
         command: String,
     },
-    /// It is there and of no use.
+    /// It exists but is unusable.
     Broken {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -48,11 +48,11 @@ pub enum ProgramStatus {
 pub struct ServerProgram {
     /// Its path, absolute.
     pub program: PathBuf,
-    /// Its arguments; placeholders are still in them (see `registry::prepare`).
+    /// Its arguments, with placeholders (see [`LaunchConfig::prepare`](crate::registry::LaunchConfig::prepare)).
     pub args: Vec<String>,
-    /// Environment it needs besides the registry's.
+    /// The environment that it needs besides the one in the registry.
     pub env: BTreeMap<String, String>,
-    /// What it says its version is.
+    /// The version that it prints.
     pub version: Option<String>,
     /// Where it comes from.
     pub source: ProgramSource,
@@ -65,20 +65,22 @@ pub struct ServerProgram {
 /// Where a program comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramSource {
-    /// InstalledServer by us.
+    /// Installed by codeyard.
     Installed,
     /// Found on the `PATH`.
     Path,
-    /// A path of the configuration.
+    /// A path from the configuration.
     Configured,
-    /// This program itself.
+    /// The codeyard program itself.
     Builtin,
 }
 
 impl Installer {
-    /// Where a server's program is. Takes up to 10 s when the probe of a program hangs; what a probe said is remembered.
+    /// Finds a server's program. Takes up to 10 s when the program's probe hangs. Results of probes are cached.
     pub fn locate(&self, kind: &str, server: &ServerSpec, workspace_root: Option<&Path>) -> ProgramStatus {
-        let Some(first) = server.command.first() else { return ProgramStatus::Broken { why: "no command".into() } };
+        let Some(first) = server.command.first() else {
+            return ProgramStatus::Broken { why: "its entry has no command".into() };
+        };
         if server.install == Some(InstallSource::Builtin {}) {
             return builtin(server);
         }
@@ -97,41 +99,43 @@ impl Installer {
         }
     }
 
-    /// Asks a program for its version, if it can be asked.
+    /// Runs the version probe of a program, if it has one.
     pub(super) fn probe(&self, program: &ServerProgram, server: &ServerSpec) -> ProbeResult {
         if server.version_args.is_empty() {
             return Ok(None);
         }
         let modified = fs::metadata(&program.program).and_then(|meta| meta.modified());
         let key = (program.program.clone(), modified.unwrap_or(SystemTime::UNIX_EPOCH));
-        if let Some(said) = self.probes.lock().get(&key) {
-            return said.clone();
+        if let Some(result) = self.probes.lock().get(&key) {
+            return result.clone();
         }
-        let said = self.ask(program, server);
+        let result = self.run_probe(program, server);
         let mut probes = self.probes.lock();
         if probes.len() >= MAX_PROBES {
             probes.clear();
         }
-        probes.insert(key, said.clone());
-        said
+        probes.insert(key, result.clone());
+        result
     }
 
-    fn ask(&self, program: &ServerProgram, server: &ServerSpec) -> ProbeResult {
-        #[expect(clippy::disallowed_methods, reason = "version probes are run here")]
-        let mut command = Command::new(&program.program);
-        // What precedes the server's own arguments (a script for its interpreter) precedes the probe's too.
+    fn run_probe(&self, program: &ServerProgram, server: &ServerSpec) -> ProbeResult {
+        // Arguments before the server's own ones (a script for its interpreter) also precede those of the probe.
         let before = program.args.len().saturating_sub(server.command.len() - 1);
-        command.args(&program.args[..before]).args(&server.version_args);
-        // A configured wrapper may need the entry's own variables. Those with placeholders mean nothing before a start.
-        command.envs(server.env.iter().filter(|(_, value)| !value.contains('{')));
-        // A neutral folder: a version asked for in a repository could be the repository's doing.
-        command.envs(&program.env).env("PATH", &self.path).env("RUSTUP_AUTO_INSTALL", "0").current_dir("/");
-        let ended = run(command, self.limits.0, &|| ()).map_err(|e| format!("it can't be started: {e}"))?;
+        let mut command = Tool::new(&program.program).args(&program.args[..before]).args(&server.version_args);
+        // A configured wrapper may need the entry's variables. Those with placeholders are meaningless before a
+        // start.
+        let fixed = server.env.iter().filter(|(_, value)| !value.contains('{'));
+        for (name, value) in fixed.chain(&program.env) {
+            command = command.env(name, value);
+        }
+        // A neutral folder: in a repository, the project could influence the version that is printed.
+        let command = command.env("PATH", &self.path).env("RUSTUP_AUTO_INSTALL", "0").current_dir("/");
+        let ended = command.run(self.limits.0, &|| ()).map_err(|e| format!("it cannot be started: {e}"))?;
         if !ended.success() {
             let first = ended.output.lines().find(|line| !line.trim().is_empty()).unwrap_or("no output");
-            let told: String = first.trim().chars().take(200).collect();
-            let asked = server.version_args.join(" ");
-            return Err(format!("`{}` with `{asked}`: {} ({told})", server.command[0], ended.why()));
+            let excerpt: String = first.trim().chars().take(200).collect();
+            let probe_args = server.version_args.join(" ");
+            return Err(format!("`{}` with `{probe_args}`: {} ({excerpt})", server.command[0], ended.why()));
         }
         Ok(version_in(&ended.output))
     }
@@ -173,15 +177,15 @@ impl Installer {
     }
 }
 
-/// The program inside an installation: without the package's wrapper if that can be told, else by name.
+/// The program inside an installation: without the package's wrapper where possible, otherwise by name.
 pub(super) fn in_folder(folder: &Path, server: &ServerSpec) -> Option<ServerProgram> {
     let bin = match &server.install {
         Some(InstallSource::Npm { .. }) => folder.join("node_modules/.bin"),
         _ => folder.join("bin"),
     };
     let direct: Option<Vec<PathBuf>> = server.direct.iter().map(|path| globbed(folder, path)).collect();
-    // Only a package's own script needs to find the package. To others the folder would be one more place to look for what
-    // the project imports.
+    // Only a package's own script needs to find the package. Other programs would also search that folder for the
+    // project's imports.
     let (program, before, env) = match direct.as_deref() {
         Some([first, before @ ..]) if executable(first) => (first.clone(), before.to_vec(), BTreeMap::new()),
         _ => (bin.join(server.command.first()?), Vec::new(), environment(folder, server)),
@@ -201,7 +205,7 @@ pub(super) fn in_folder(folder: &Path, server: &ServerSpec) -> Option<ServerProg
     })
 }
 
-/// The file that a path with globs names: for each part the first name by order that leads to one.
+/// The file that a path with globs names. For each part, the first name in order that leads to a file.
 fn globbed(folder: &Path, path: &str) -> Option<PathBuf> {
     let (part, rest) = path.split_once('/').map_or((path, None), |(part, rest)| (part, Some(rest)));
     let names = if part.contains(['*', '?', '[', '{']) {
@@ -219,7 +223,7 @@ fn globbed(folder: &Path, path: &str) -> Option<PathBuf> {
     })
 }
 
-/// This program, as it was started.
+/// The running codeyard program.
 fn builtin(server: &ServerSpec) -> ProgramStatus {
     match std::env::current_exe() {
         Ok(program) => ProgramStatus::Ready(ServerProgram {
@@ -231,7 +235,7 @@ fn builtin(server: &ServerSpec) -> ProgramStatus {
             install: None,
             bin: None,
         }),
-        Err(error) => ProgramStatus::Broken { why: format!("this program's own path can't be found: {error}") },
+        Err(error) => ProgramStatus::Broken { why: format!("the path of the codeyard program is unknown: {error}") },
     }
 }
 
@@ -247,11 +251,13 @@ fn advice(kind: &str, server: &ServerSpec) -> String {
     }
 }
 
-/// The first word of the output that looks like a version, else its first line.
+/// The first word of the output that looks like a version, or else its first line.
 fn version_in(output: &str) -> Option<String> {
-    let looks = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
-    let word =
-        output.split(|c: char| c.is_whitespace() || "(),".contains(c)).map(|w| w.trim_start_matches('v')).find(looks);
+    let is_version = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
+    let word = output
+        .split(|c: char| c.is_whitespace() || "(),".contains(c))
+        .map(|w| w.trim_start_matches('v'))
+        .find(is_version);
     let line = || output.lines().map(str::trim).find(|line| !line.is_empty());
     Some(word.or_else(line)?.chars().take(MAX_VERSION).collect())
 }

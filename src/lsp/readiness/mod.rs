@@ -40,7 +40,7 @@ pub enum ReadinessState {
 
 /// The health that a server reports (`experimental/serverStatus`). A warning isn't a failure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ServerHealth {
+pub enum ReportedHealth {
     /// No problem, or nothing reported.
     #[default]
     Ok,
@@ -64,7 +64,7 @@ pub struct ReadinessTracker {
     /// When the server last showed any sign of work.
     last_activity: Instant,
     quiescent: Option<bool>,
-    health: ServerHealth,
+    health: ReportedHealth,
     log_seen: bool,
     method_seen: bool,
     /// The overall limit has passed once: conditions that were never met are no longer required.
@@ -88,7 +88,7 @@ impl ReadinessTracker {
             last_progress: None,
             last_activity: now,
             quiescent: None,
-            health: ServerHealth::Ok,
+            health: ReportedHealth::Ok,
             log_seen: false,
             method_seen: false,
             limit_reached: false,
@@ -134,9 +134,9 @@ impl ReadinessTracker {
         self.apply_overall_limit(now);
         self.quiescent = Some(quiescent);
         self.health = match health {
-            "error" => ServerHealth::Error,
-            "warning" => ServerHealth::Warning,
-            _ => ServerHealth::Ok,
+            "error" => ReportedHealth::Error,
+            "warning" => ReportedHealth::Warning,
+            _ => ReportedHealth::Ok,
         };
         if !quiescent {
             self.last_activity = now;
@@ -186,7 +186,7 @@ impl ReadinessTracker {
     }
 
     /// The health that the server reports.
-    pub fn health(&self) -> ServerHealth {
+    pub fn health(&self) -> ReportedHealth {
         self.health
     }
 

@@ -106,7 +106,7 @@ enum TokenText {
 
 #[derive(Deserialize)]
 struct ProgressValue {
-    kind: Kind,
+    kind: ProgressKind,
     title: Option<String>,
     message: Option<String>,
     percentage: Option<f64>,
@@ -114,7 +114,7 @@ struct ProgressValue {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum ProgressKind {
     Begin,
     Report,
     End,
@@ -141,11 +141,11 @@ fn progress(params: &RawValue) -> Option<ReadinessEvent> {
     // Casting a float saturates, so no value from a server is out of range.
     let percentage = value.percentage.map(|share| (share as u32).min(100));
     let progress = match value.kind {
-        Kind::Begin => {
+        ProgressKind::Begin => {
             WorkDoneProgress::Begin { title: value.title.unwrap_or_default(), message: value.message, percentage }
         }
-        Kind::Report => WorkDoneProgress::Report { message: value.message, percentage },
-        Kind::End => WorkDoneProgress::End,
+        ProgressKind::Report => WorkDoneProgress::Report { message: value.message, percentage },
+        ProgressKind::End => WorkDoneProgress::End,
     };
     Some(ReadinessEvent::Progress { token, progress })
 }
@@ -171,14 +171,14 @@ impl ProgressLabel {
     pub(super) fn update(&mut self, progress: &WorkDoneProgress) {
         let (message, percentage) = match progress {
             WorkDoneProgress::Begin { title, message, percentage } => {
-                *self = Self { title: showable(title), ..Self::default() };
+                *self = Self { title: presentable(title), ..Self::default() };
                 (message, percentage)
             }
             WorkDoneProgress::Report { message, percentage } => (message, percentage),
             WorkDoneProgress::End => return,
         };
         if let Some(message) = message {
-            self.message = showable(message);
+            self.message = presentable(message);
         }
         self.percentage = percentage.or(self.percentage);
     }
@@ -194,7 +194,7 @@ impl ProgressLabel {
 
 /// The text if it may be shown to a client: short, printable, and without anything that could be an absolute path. A
 /// slash is harmless between two words (`120/324`, `JS/TS`), but not at the start of a word.
-fn showable(text: &str) -> Option<String> {
+fn presentable(text: &str) -> Option<String> {
     let text = text.trim();
     let after_word = |at: usize| text[..at].chars().next_back().is_some_and(char::is_alphanumeric);
     let names_path = text.contains('\\') || text.match_indices('/').any(|(at, _)| !after_word(at));
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn shown_text_names_no_absolute_path() {
+    fn shown_text_contains_no_absolute_path() {
         let shown = |text: &str| label(text, "", None);
         for harmless in ["Indexing", "Initializing JS/TS language features…", "12/300 (core)", "src/lib.rs"] {
             assert_eq!(shown(harmless), Some(harmless.to_owned()));
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn text_has_what_there_is_and_keeps_what_a_report_leaves_out() {
+    fn text_keeps_the_fields_that_a_report_leaves_out() {
         assert_eq!(label("Indexing", "120/324", Some(37)).unwrap(), "Indexing 37% (120/324)");
         assert_eq!(label("Indexing", "/root", Some(37)).unwrap(), "Indexing 37%");
         assert_eq!(label("", "120/324", None).unwrap(), "(120/324)");

@@ -1,4 +1,4 @@
-//! Event sequences as real servers give them, with exact instants in ms.
+//! Event sequences of real servers, with exact instants in ms.
 
 use super::*;
 
@@ -115,15 +115,15 @@ fn rust_analyzer_is_ready_when_its_progress_is_over_and_it_is_quiescent() {
     ra.report("rustAnalyzer/cachePriming", "120/324", 37, 3_000);
     assert_eq!(ra.progress(3_000).as_deref(), Some("Indexing 37% (120/324)"));
     ra.end("rustAnalyzer/cachePriming", 6_000);
-    assert!(!ra.ready(60_000), "it hasn't said that it is quiescent");
+    assert!(!ra.ready(60_000), "it has not reported that it is quiescent");
     ra.state.on_server_status(true, "warning", ra.at(6_100));
-    assert_eq!(ra.state.health(), ServerHealth::Warning);
+    assert_eq!(ra.state.health(), ReportedHealth::Warning);
     ra.becomes_ready_at(6_100, 6_200);
     ra.begin("rust-analyzer/flycheck/0", "cargo check", 7_000);
     assert!(ra.ready(7_000), "checking isn't indexing");
     ra.state.on_server_status(false, "error", ra.at(8_000));
     assert!(!ra.ready(8_000));
-    assert_eq!(ra.state.health(), ServerHealth::Error);
+    assert_eq!(ra.state.health(), ReportedHealth::Error);
     ra.state.on_server_status(true, "ok", ra.at(9_000));
     assert!(ra.ready(9_000) && !ra.assumed(9_000));
     ra.begin("rustAnalyzer/Building CrateGraph", "Building CrateGraph", 10_000);
@@ -142,7 +142,7 @@ fn clangd_waits_for_its_index_after_the_first_opened_file() {
     clangd.begin("backgroundIndexProgress", "indexing", 10_400);
     for step in 1..100 {
         clangd.report("backgroundIndexProgress", &format!("{step}/100"), step as u32, 10_400 + step * 25_000);
-        assert!(!clangd.ready(10_400 + step * 25_000 + 24_999), "a server that goes on is never given up");
+        assert!(!clangd.ready(10_400 + step * 25_000 + 24_999), "progress keeps a server from the limit");
     }
     assert_eq!(clangd.progress(2_485_500).as_deref(), Some("indexing 99% (99/100)"));
     clangd.end("backgroundIndexProgress", 2_486_000);
@@ -151,7 +151,7 @@ fn clangd_waits_for_its_index_after_the_first_opened_file() {
 }
 
 #[test]
-fn clangd_with_an_index_on_disk_has_nothing_to_report() {
+fn clangd_with_an_index_on_disk_reports_nothing() {
     let mut clangd = SimulatedServer::initialized(clangd());
     clangd.state.on_opened(clangd.at(500));
     clangd.state.on_opened(clangd.at(1_500));
@@ -160,7 +160,7 @@ fn clangd_with_an_index_on_disk_has_nothing_to_report() {
 }
 
 #[test]
-fn a_server_that_loads_after_opening_and_never_has_one_is_assumed_ready() {
+fn a_server_that_waits_for_a_document_is_assumed_ready_at_the_limit() {
     let clangd = SimulatedServer::initialized(clangd());
     clangd.becomes_ready_at(0, 120_000);
     assert!(clangd.assumed(120_000) && !clangd.assumed(119_999));
@@ -198,7 +198,7 @@ fn titles_are_matched_at_the_beginning_and_reports_follow_the_token() {
 }
 
 #[test]
-fn a_token_of_ts7_that_never_ends_ends_by_its_limit() {
+fn a_token_that_never_ends_expires_at_its_limit() {
     let rule = ReadinessRule {
         progress: prefixes(&["tsgo-loading-"]),
         token_limit_ms: 5_000,
@@ -220,7 +220,7 @@ fn a_token_of_ts7_that_never_ends_ends_by_its_limit() {
 }
 
 #[test]
-fn pyright_says_it_in_its_log() {
+fn pyright_is_ready_when_its_log_says_so() {
     let rule = ReadinessRule { log_message: Some("source files".into()), ..ReadinessRule::default() };
     let mut pyright = SimulatedServer::initialized(rule);
     pyright.state.on_log_message("Pyright language server 1.1 starting", pyright.at(100));
@@ -232,7 +232,7 @@ fn pyright_says_it_in_its_log() {
 }
 
 #[test]
-fn a_log_without_end_doesnt_move_the_limit() {
+fn endless_logging_does_not_move_the_limit() {
     let rule = ReadinessRule { log_message: Some("source files".into()), limit_ms: 10_000, ..ReadinessRule::default() };
     let mut pyright = SimulatedServer::initialized(rule);
     for step in 1..20 {
@@ -268,7 +268,7 @@ fn all_conditions_must_hold() {
 }
 
 #[test]
-fn what_was_assumed_stays_unless_new_work_begins() {
+fn assumed_readiness_stays_unless_new_work_begins() {
     let rule = ReadinessRule {
         progress: prefixes(&["load"]),
         server_status: true,
@@ -308,7 +308,7 @@ fn events_before_initialized_and_ends_without_beginning_are_harmless() {
 }
 
 #[test]
-fn tokens_are_bounded_and_the_most_silent_is_forgotten_first() {
+fn tokens_are_bounded_and_the_oldest_is_dropped_first() {
     let mut server =
         SimulatedServer::initialized(ReadinessRule { progress: prefixes(&["t"]), ..ReadinessRule::default() });
     for count in 0..MAX_PROGRESS_TOKENS as u64 + 10 {

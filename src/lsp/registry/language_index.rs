@@ -1,6 +1,6 @@
-//! Which language a file has, by its name.
+//! The language of a file, by its name.
 //!
-//! Pure: it reads no file.
+//! Pure: no file is read.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::schema::Registry;
 #[derive(Debug, Clone, Default)]
 pub struct LanguageIndex {
     names: HashMap<String, String>,
-    endings: HashMap<String, String>,
+    extensions: HashMap<String, String>,
 }
 
 impl LanguageIndex {
@@ -22,15 +22,15 @@ impl LanguageIndex {
             for name in &language.file_names {
                 index.names.insert(name.clone(), id.clone());
             }
-            for ending in &language.extensions {
-                index.endings.insert(ending.clone(), id.clone());
+            for extension in &language.extensions {
+                index.extensions.insert(extension.clone(), id.clone());
             }
         }
         index
     }
 
-    /// The language id of a file by its name alone. Whole names come first and are exact; then the longest ending, whose
-    /// case doesn't matter. A name that is only an ending (`.py`) has none.
+    /// The language id of a file, by its name alone. Whole names come first and match exactly; then the longest
+    /// extension, in any case. A name that consists only of an extension (`.py`) has none.
     pub fn language_of(&self, path: &Path) -> Option<&str> {
         let name = path.file_name()?.to_str()?;
         if let Some(id) = self.names.get(name) {
@@ -38,7 +38,7 @@ impl LanguageIndex {
         }
         let lower = name.to_lowercase();
         let dots = lower.match_indices('.').map(|(at, _)| at).filter(|at| *at > 0);
-        dots.filter_map(|at| self.endings.get(&lower[at + 1..])).map(String::as_str).next()
+        dots.filter_map(|at| self.extensions.get(&lower[at + 1..])).map(String::as_str).next()
     }
 }
 
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_have_languages_by_whole_name_then_longest_ending() {
+    fn whole_names_come_before_the_longest_extension() {
         let mut registry = Registry::builtin();
         registry.languages.entry("tpl".into()).or_default().extensions = vec!["html.tpl".into(), "tpl".into()];
         registry.languages.entry("x".into()).or_default().extensions = vec!["x".into(), "x.html.tpl".into()];

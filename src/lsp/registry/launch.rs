@@ -33,7 +33,7 @@ pub struct LaunchPaths {
 
 /// How to start a server.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LaunchSpec {
+pub struct LaunchConfig {
     /// The absolute path of the program.
     pub program: PathBuf,
     /// Its arguments.
@@ -48,7 +48,7 @@ pub struct LaunchSpec {
     pub settings: Option<Value>,
 }
 
-impl LaunchSpec {
+impl LaunchConfig {
     /// Creates the cache folders, makes the copies, and fills the placeholders. `args` and `env` come from the
     /// located program. An argument or value is left out when one of its placeholders has no value (`{install}` of a
     /// server found on the PATH).
@@ -60,22 +60,22 @@ impl LaunchSpec {
         program: &Path,
         args: &[String],
         env: &BTreeMap<String, String>,
-        places: &LaunchPaths,
+        paths: &LaunchPaths,
     ) -> io::Result<Self> {
         for folder in server.quirks.cache_dirs.iter().map(String::as_str).chain([""]) {
-            fs::create_dir_all(places.cache.join(folder))?;
+            fs::create_dir_all(paths.cache.join(folder))?;
         }
-        let copied = refresh_copies(server, places)?;
+        let copied = refresh_copies(server, paths)?;
         let copy_args: &[String] = if copied { &server.quirks.copy_args } else { &[] };
-        let fill = |text: &String| places.fill(text);
+        let fill = |text: &String| paths.fill(text);
         let all_env = server.env.iter().chain(env);
         Ok(Self {
             program: program.into(),
             args: args.iter().chain(copy_args).filter_map(fill).collect(),
-            path_front: create_shims(server, places)?,
-            env: all_env.filter_map(|(name, value)| Some((name.clone(), places.fill(value)?))).collect(),
-            initialization_options: server.initialization_options.as_ref().and_then(|value| places.fill_value(value)),
-            settings: server.settings.as_ref().and_then(|value| places.fill_value(value)),
+            path_front: create_shims(server, paths)?,
+            env: all_env.filter_map(|(name, value)| Some((name.clone(), paths.fill(value)?))).collect(),
+            initialization_options: server.initialization_options.as_ref().and_then(|value| paths.fill_value(value)),
+            settings: server.settings.as_ref().and_then(|value| paths.fill_value(value)),
         })
     }
 }
@@ -86,12 +86,12 @@ impl LaunchSpec {
 ///
 /// # Errors
 /// Errors of the file system, when the cache folder can't be written or the file can't be read.
-pub fn refresh_copies(server: &ServerSpec, places: &LaunchPaths) -> io::Result<bool> {
-    let wanted = &server.quirks.copy_to_cache;
-    let found = wanted.iter().map(|path| places.root.join(path)).find(|path| path.is_file());
+pub fn refresh_copies(server: &ServerSpec, paths: &LaunchPaths) -> io::Result<bool> {
+    let sources = &server.quirks.copy_to_cache;
+    let found = sources.iter().map(|path| paths.root.join(path)).find(|path| path.is_file());
     let Some(source) = found else {
-        for name in wanted.iter().filter_map(|path| Path::new(path).file_name()) {
-            remove(&places.cache.join(name))?;
+        for name in sources.iter().filter_map(|path| Path::new(path).file_name()) {
+            remove(&paths.cache.join(name))?;
         }
         return Ok(false);
     };
@@ -100,9 +100,9 @@ pub fn refresh_copies(server: &ServerSpec, places: &LaunchPaths) -> io::Result<b
     if bytes.len() as u64 > MAX_COPIED_BYTES {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the compile database is too large to copy"));
     }
-    let folder = source.parent().unwrap_or(&places.root);
+    let folder = source.parent().unwrap_or(&paths.root);
     let bytes = absolute_directories(bytes, folder);
-    let target = places.cache.join(source.file_name().unwrap_or_default());
+    let target = paths.cache.join(source.file_name().unwrap_or_default());
     if fs::read(&target).is_ok_and(|old| old == bytes) {
         return Ok(true);
     }
@@ -111,11 +111,11 @@ pub fn refresh_copies(server: &ServerSpec, places: &LaunchPaths) -> io::Result<b
 }
 
 /// Creates failing replacements of programs that the server must not find, and returns their folder.
-fn create_shims(server: &ServerSpec, places: &LaunchPaths) -> io::Result<Option<PathBuf>> {
+fn create_shims(server: &ServerSpec, paths: &LaunchPaths) -> io::Result<Option<PathBuf>> {
     if server.quirks.shims.is_empty() {
         return Ok(None);
     }
-    let folder = places.cache.join("shims");
+    let folder = paths.cache.join("shims");
     fs::create_dir_all(&folder)?;
     for name in &server.quirks.shims {
         let shim = folder.join(name);
@@ -139,8 +139,8 @@ fn absolute_directories(bytes: Vec<u8>, folder: &Path) -> Vec<u8> {
     for entry in &mut entries {
         let directory = entry.get("directory").and_then(Value::as_str).unwrap_or(".");
         if !Path::new(directory).is_absolute() {
-            let whole: PathBuf = folder.join(directory).components().collect();
-            entry.insert("directory".into(), whole.to_string_lossy().into());
+            let absolute: PathBuf = folder.join(directory).components().collect();
+            entry.insert("directory".into(), absolute.to_string_lossy().into());
             changed = true;
         }
     }
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use crate::registry::schema::Registry;
 
-    fn places(base: &Path) -> LaunchPaths {
+    fn paths(base: &Path) -> LaunchPaths {
         let (root, cache) = (base.join("root"), base.join("state/cache/k"));
         fs::create_dir_all(root.join("build")).unwrap();
         LaunchPaths { state: base.join("state"), root, cache, install: Some("/i".into()), bin: Some("/i/bin".into()) }
@@ -207,59 +207,59 @@ mod tests {
 
     #[test]
     fn placeholders_are_filled_once_and_values_without_one_are_left_out() {
-        let mut places = places(tempfile::tempdir().unwrap().path());
-        places.root = "/a{cache}".into();
-        places.cache = "/c".into();
-        assert_eq!(places.fill("x={root}/{cache}{}{other}").unwrap(), "x=/a{cache}//c{}{other}");
+        let mut paths = paths(tempfile::tempdir().unwrap().path());
+        paths.root = "/a{cache}".into();
+        paths.cache = "/c".into();
+        assert_eq!(paths.fill("x={root}/{cache}{}{other}").unwrap(), "x=/a{cache}//c{}{other}");
         let value = json!({"a": ["{bin}/x", 1], "b": {"c": "{install}", "d": true}});
-        assert_eq!(places.fill_value(&value).unwrap(), json!({"a": ["/i/bin/x", 1], "b": {"c": "/i", "d": true}}));
-        (places.install, places.bin) = (None, None);
-        assert_eq!(places.fill_value(&value).unwrap(), json!({"a": [1], "b": {"d": true}}));
-        assert_eq!(places.fill("{bin}"), None);
-        places.root = "/a b/ü#%".into();
-        assert_eq!(places.fill("{rooturi}").unwrap(), "file:///a%20b/%C3%BC%23%25");
+        assert_eq!(paths.fill_value(&value).unwrap(), json!({"a": ["/i/bin/x", 1], "b": {"c": "/i", "d": true}}));
+        (paths.install, paths.bin) = (None, None);
+        assert_eq!(paths.fill_value(&value).unwrap(), json!({"a": [1], "b": {"d": true}}));
+        assert_eq!(paths.fill("{bin}"), None);
+        paths.root = "/a b/ü#%".into();
+        assert_eq!(paths.fill("{rooturi}").unwrap(), "file:///a%20b/%C3%BC%23%25");
     }
 
     #[test]
     fn a_compile_database_is_copied_and_kept_up_to_date() {
         let base = tempfile::tempdir().unwrap();
-        let places = places(base.path());
+        let paths = paths(base.path());
         let server = &Registry::builtin().servers["clangd"];
         let start = || {
             let args = ["--background-index".to_string()];
-            LaunchSpec::prepare(server, Path::new("/p/clangd"), &args, &BTreeMap::new(), &places).unwrap()
+            LaunchConfig::prepare(server, Path::new("/p/clangd"), &args, &BTreeMap::new(), &paths).unwrap()
         };
         let directory = || {
-            let text = fs::read_to_string(places.cache.join("compile_commands.json")).unwrap();
+            let text = fs::read_to_string(paths.cache.join("compile_commands.json")).unwrap();
             serde_json::from_str::<Value>(&text).unwrap()[0]["directory"].as_str().unwrap().to_string()
         };
-        let flag = format!("--compile-commands-dir={}", places.cache.display());
+        let flag = format!("--compile-commands-dir={}", paths.cache.display());
         assert_eq!(start().args, ["--background-index"]);
-        let in_build = places.root.join("build/compile_commands.json");
+        let in_build = paths.root.join("build/compile_commands.json");
         fs::write(&in_build, r#"[{"directory": "./", "file": "../a.c", "command": "cc a.c"}]"#).unwrap();
         assert_eq!(start().args, ["--background-index", &flag]);
-        assert_eq!(directory(), places.root.join("build").to_str().unwrap());
-        let in_root = places.root.join("compile_commands.json");
+        assert_eq!(directory(), paths.root.join("build").to_str().unwrap());
+        let in_root = paths.root.join("compile_commands.json");
         fs::write(&in_root, r#"[{"directory": "/abs", "file": "a.c", "command": "cc a.c"}]"#).unwrap();
-        assert!(refresh_copies(server, &places).unwrap());
+        assert!(refresh_copies(server, &paths).unwrap());
         assert_eq!(directory(), "/abs");
         fs::remove_file(in_root).unwrap();
         fs::remove_file(in_build).unwrap();
         assert_eq!(start().args, ["--background-index"]);
-        assert!(!places.cache.join("compile_commands.json").exists());
-        assert_eq!(fs::read_dir(&places.root).unwrap().count(), 1, "nothing but build is in the root");
+        assert!(!paths.cache.join("compile_commands.json").exists());
+        assert_eq!(fs::read_dir(&paths.root).unwrap().count(), 1, "nothing but build is in the root");
     }
 
     #[test]
     fn shims_fail_and_lie_in_the_cache() {
         let base = tempfile::tempdir().unwrap();
-        let places = places(base.path());
+        let paths = paths(base.path());
         let server = &Registry::builtin().servers["rust-analyzer"];
-        let launch = LaunchSpec::prepare(server, Path::new("/p/ra"), &[], &BTreeMap::new(), &places).unwrap();
+        let launch = LaunchConfig::prepare(server, Path::new("/p/ra"), &[], &BTreeMap::new(), &paths).unwrap();
         let shims = launch.path_front.unwrap();
-        assert!(shims.starts_with(&places.cache));
+        assert!(shims.starts_with(&paths.cache));
         assert_ne!(fs::metadata(shims.join("rustup")).unwrap().permissions().mode() & 0o111, 0);
-        let target = places.cache.join("target").to_str().unwrap().to_string();
+        let target = paths.cache.join("target").to_str().unwrap().to_string();
         assert_eq!(launch.initialization_options.unwrap()["cargo"]["targetDir"], target);
     }
 

@@ -1,7 +1,7 @@
-//! Loading: the registry that is built in, and the user's entries laid over it.
+//! Loads the built-in registry and merges the user's entries into it.
 //!
-//! A user's entry overrides field by field: tables merge, everything else is replaced. So the merge happens on TOML values,
-//! before they become types, and the result is validated as a whole.
+//! A user's entry overrides field by field: tables merge, everything else is replaced. So the merge happens on TOML
+//! values, before they become types, and the result is validated as a whole.
 
 use std::sync::OnceLock;
 
@@ -12,18 +12,18 @@ use super::validation;
 
 const BUILTIN: &str = include_str!("../../../config/languages.toml");
 
-/// Why a registry is refused. Messages name the key at fault.
+/// Why a registry is invalid. Each message names the wrong key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
-    /// Not TOML, or not of the registry's shape.
+    /// The text isn't TOML, or has another structure.
     #[error("language server registry: {0}")]
     Shape(String),
-    /// An entry contradicts itself or another one.
+    /// An entry contradicts itself or another entry.
     #[error("{key}: {why}")]
     Entry {
-        /// The key at fault, such as `servers.ty.command`.
+        /// The wrong key, such as `servers.ty.command`.
         key: String,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
 }
@@ -32,25 +32,27 @@ impl Registry {
     /// The registry that ships with the program.
     pub fn builtin() -> Self {
         static PARSED: OnceLock<Registry> = OnceLock::new();
-        PARSED.get_or_init(|| Self::laid_over(&Table::new()).expect("a test loads the built-in registry")).clone()
+        PARSED
+            .get_or_init(|| Self::merge_user_entries(&Table::new()).expect("a test loads the built-in registry"))
+            .clone()
     }
 
-    /// The built-in registry with the user's `languages` and `servers` tables laid over it.
+    /// The built-in registry, with the user's `languages` and `servers` tables merged into it.
     ///
     /// # Errors
-    /// [`RegistryError::Shape`] for unknown fields and wrong types, [`RegistryError::Entry`] for what doesn't fit together.
+    /// [`RegistryError::Shape`] for unknown fields and wrong types, [`RegistryError::Entry`] for contradictions.
     pub fn merged(user: &Table) -> Result<Self, RegistryError> {
         let is_empty = |value: &Value| value.as_table().is_some_and(Table::is_empty);
         if user.values().all(is_empty) {
             return Ok(Self::builtin());
         }
-        Self::laid_over(user)
+        Self::merge_user_entries(user)
     }
 
-    fn laid_over(user: &Table) -> Result<Self, RegistryError> {
-        let mut whole: Table = BUILTIN.parse().map_err(|e: toml::de::Error| shape(&e))?;
-        lay_over(&mut whole, user);
-        let registry: Self = Value::Table(whole).try_into().map_err(|e| shape(&e))?;
+    fn merge_user_entries(user: &Table) -> Result<Self, RegistryError> {
+        let mut merged: Table = BUILTIN.parse().map_err(|e: toml::de::Error| shape(&e))?;
+        merge_tables(&mut merged, user);
+        let registry: Self = Value::Table(merged).try_into().map_err(|e| shape(&e))?;
         validation::validate(&registry)?;
         Ok(registry)
     }
@@ -60,12 +62,12 @@ fn shape(error: &toml::de::Error) -> RegistryError {
     RegistryError::Shape(error.to_string().trim_end().replace('\n', "; "))
 }
 
-/// Lays `over` on `base`: tables merge, other values replace. An `install` of another origin replaces the whole table,
-/// because its fields differ.
-fn lay_over(base: &mut Table, over: &Table) {
+/// Merges `over` into `base`: tables merge, other values are replaced. An `install` from another source replaces the
+/// whole table, because its fields differ.
+fn merge_tables(base: &mut Table, over: &Table) {
     for (key, value) in over {
         match (base.get_mut(key), value) {
-            (Some(Value::Table(old)), Value::Table(new)) if !other_origin(key, old, new) => lay_over(old, new),
+            (Some(Value::Table(old)), Value::Table(new)) if !has_other_source(key, old, new) => merge_tables(old, new),
             _ => {
                 base.insert(key.clone(), value.clone());
             }
@@ -73,7 +75,7 @@ fn lay_over(base: &mut Table, over: &Table) {
     }
 }
 
-fn other_origin(key: &str, old: &Table, new: &Table) -> bool {
+fn has_other_source(key: &str, old: &Table, new: &Table) -> bool {
     key == "install" && new.get("from").is_some_and(|from| old.get("from") != Some(from))
 }
 
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_entry_adds_languages_and_servers_and_changes_where_one_comes_from() {
+    fn a_user_entry_adds_languages_and_servers_and_replaces_an_install_source() {
         let user = merged(
             "[languages.foo]\nextensions = [\"foo\"]\n[servers.foo-ls]\nlanguages = [\"foo\"]\ngroup = \"foo\"\n\
              command = [\"/opt/foo\"]\n[servers.ty.install]\nfrom = \"manual\"\nhint = \"ask\"\n",
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_name_the_key() {
+    fn errors_name_the_key() {
         let server = "[servers.x]\ngroup = \"x\"\ncommand = [\"x\"]\n";
         let cases = [
             ("[servers.ty]\ncolour = 1\n", "colour"),
@@ -148,7 +150,10 @@ mod tests {
             ("[servers.ty.quirks]\ncache_dirs = [\"../x\"]\n", "servers.ty.quirks.cache_dirs: "),
             ("[servers.ty.quirks]\ncopy_to_cache = [\"/x\"]\n", "servers.ty.quirks.copy_to_cache: "),
             ("[servers.ty.quirks]\nencodings = [\"latin-1\"]\n", "servers.ty.quirks.encodings: "),
-            ("[languages.foo]\nextensions = [\"py\"]\n", "languages.python.extensions: `py` is an ending of `foo` too"),
+            (
+                "[languages.foo]\nextensions = [\"py\"]\n",
+                "languages.python.extensions: `py` is also an extension of `foo`",
+            ),
             ("[languages.foo]\nextensions = [\"Foo\"]\n", "languages.foo.extensions: "),
             ("[languages.foo]\nextensions = [\".foo\"]\n", "languages.foo.extensions: "),
             ("[languages.foo]\nfile_names = [\"a/b\"]\n", "languages.foo.file_names: "),

@@ -1,4 +1,4 @@
-//! The files that project root rules look at, read from the disk or from a cache.
+//! The files that project root rules read, from the disk or from a cache.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -9,58 +9,58 @@ use std::rc::Rc;
 
 use crate::limits::{MAX_MARKER_BYTES, MAX_MARKER_ENTRIES};
 
-/// What the rule must see of a file system.
+/// The view of the file system that the rules need.
 pub trait MarkerFiles {
-    /// Whether there is a file or folder.
+    /// Whether a file or folder exists.
     fn exists(&self, path: &Path) -> bool;
-    /// Names in a folder; empty if it can't be read.
-    fn names(&self, folder: &Path) -> Vec<String>;
-    /// Text of a file; empty if it can't be read, or if a link leads out of `top`.
+    /// The names in a folder; empty if it can't be read.
+    fn entries(&self, folder: &Path) -> Vec<String>;
+    /// The text of a file; empty if it can't be read, or if a link leads outside `top`.
     fn read_text(&self, file: &Path, top: &Path) -> String;
-    /// Where a configuration leads, as `follow` finds it. It may be remembered.
+    /// The folders that a TypeScript configuration references, as `follow` computes them. The result may be cached.
     fn cached_references(&self, _config: &Path, follow: &dyn Fn() -> Rc<[PathBuf]>) -> Rc<[PathBuf]> {
         follow()
     }
 }
 
-/// The real file system. Folders and files are read up to a limit.
+/// The real file system. Reads of folders and files are bounded.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DiskFiles;
 
-/// The real file system, looked at once for each path: for many files in a row. What it has seen it sees for good.
+/// The real file system, read once per path: for many files in a row. Later changes of the disk stay unseen.
 #[derive(Debug, Default)]
 pub struct CachedFiles {
     exists: RefCell<HashMap<PathBuf, bool>>,
-    names: RefCell<HashMap<PathBuf, Vec<String>>>,
+    entries: RefCell<HashMap<PathBuf, Vec<String>>>,
     texts: RefCell<HashMap<PathBuf, String>>,
-    led_to: RefCell<HashMap<PathBuf, Rc<[PathBuf]>>>,
+    references: RefCell<HashMap<PathBuf, Rc<[PathBuf]>>>,
 }
 
 impl MarkerFiles for CachedFiles {
     fn exists(&self, path: &Path) -> bool {
-        once(&self.exists, path, || DiskFiles.exists(path))
+        cached(&self.exists, path, || DiskFiles.exists(path))
     }
 
-    fn names(&self, folder: &Path) -> Vec<String> {
-        once(&self.names, folder, || DiskFiles.names(folder))
+    fn entries(&self, folder: &Path) -> Vec<String> {
+        cached(&self.entries, folder, || DiskFiles.entries(folder))
     }
 
     fn read_text(&self, file: &Path, top: &Path) -> String {
-        once(&self.texts, file, || DiskFiles.read_text(file, top))
+        cached(&self.texts, file, || DiskFiles.read_text(file, top))
     }
 
     fn cached_references(&self, config: &Path, follow: &dyn Fn() -> Rc<[PathBuf]>) -> Rc<[PathBuf]> {
-        once(&self.led_to, config, follow)
+        cached(&self.references, config, follow)
     }
 }
 
-fn once<T: Clone>(seen: &RefCell<HashMap<PathBuf, T>>, path: &Path, read: impl FnOnce() -> T) -> T {
-    if let Some(known) = seen.borrow().get(path) {
+fn cached<T: Clone>(cache: &RefCell<HashMap<PathBuf, T>>, path: &Path, read: impl FnOnce() -> T) -> T {
+    if let Some(known) = cache.borrow().get(path) {
         return known.clone();
     }
-    let now = read();
-    seen.borrow_mut().insert(path.to_path_buf(), now.clone());
-    now
+    let value = read();
+    cache.borrow_mut().insert(path.to_path_buf(), value.clone());
+    value
 }
 
 impl MarkerFiles for DiskFiles {
@@ -68,7 +68,7 @@ impl MarkerFiles for DiskFiles {
         path.exists()
     }
 
-    fn names(&self, folder: &Path) -> Vec<String> {
+    fn entries(&self, folder: &Path) -> Vec<String> {
         let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
         let entries = entries.take(MAX_MARKER_ENTRIES).filter_map(Result::ok);
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
@@ -79,7 +79,7 @@ impl MarkerFiles for DiskFiles {
         if !file.canonicalize().is_ok_and(|file| file.starts_with(top)) {
             return String::new();
         }
-        // Opening a pipe would wait for a writer, so only plain files are read.
+        // Opening a pipe would wait for a writer, so only regular files are read.
         if fs::metadata(file).is_ok_and(|meta| meta.is_file())
             && let Ok(open) = fs::File::open(file)
         {

@@ -1,7 +1,7 @@
 //! The registry of language servers: what `config/languages.toml` and the user's entries say, as types.
 //!
 //! It says which language a file has, which servers serve a language, and how each server is found, installed, started
-//! and waited for. It starts nothing. Only [`DiskFiles`], [`CachedFiles`] and [`LaunchSpec::prepare`] touch the disk.
+//! and waited for. It starts nothing. Only [`DiskFiles`], [`CachedFiles`] and [`LaunchConfig::prepare`] touch the disk.
 //! Invariant of a registry that came from [`Registry::builtin`] or [`Registry::merged`]: every language of a server is in
 //! the registry, no file name extension belongs to two languages, the primary servers of a language are of one group with
 //! distinct priorities, and every package is pinned.
@@ -19,12 +19,13 @@ mod server_choice;
 mod validation;
 
 pub use language_index::LanguageIndex;
-pub use launch::{LaunchPaths, LaunchSpec, refresh_copies};
+pub use launch::{LaunchConfig, LaunchPaths, refresh_copies};
 pub use loader::RegistryError;
 pub use marker_files::{CachedFiles, DiskFiles, MarkerFiles};
 pub use project_root::{ProjectRoot, RootReason, project_root};
 pub use schema::{
-    InstallSource, LanguageSpec, Manifest, Quirks, ReadinessRule, Registry, RootPick, RootRule, ServerRole, ServerSpec,
+    InstallSource, LanguageSpec, ManifestKind, Quirks, ReadinessRule, Registry, RootPick, RootRule, ServerRole,
+    ServerSpec,
 };
 pub use selection::{FallbackMode, LanguageCandidates, ServerSelection};
 pub use server_choice::{ConsideredServer, ProjectPlacement, ServerChooser, ServerVerdict, place_file};

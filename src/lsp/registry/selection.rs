@@ -1,4 +1,4 @@
-//! Which servers may serve a language, under what the user selected.
+//! Which servers may serve a language, given what the user selected.
 //!
 //! Pure. It doesn't know which servers are installed or where a file's project root is; `server_choice` does.
 
@@ -6,43 +6,44 @@ use std::collections::BTreeSet;
 
 use super::schema::{Registry, ServerRole};
 
-/// What the user chose among servers.
+/// The user's selection of servers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerSelection {
-    /// Chosen kinds, the first first. A chosen primary server is the only one of its group; a chosen server counts as not disabled.
+    /// Selected kinds, in order of preference. A selected primary server excludes the others of its group. Selecting
+    /// a server also enables it.
     pub chosen: Vec<String>,
     /// Kinds that never run. Wins over `chosen`.
     pub disabled: BTreeSet<String>,
-    /// When a fallback answers.
+    /// When a fallback server answers.
     pub fallback: FallbackMode,
 }
 
-/// When a fallback answers for a language.
+/// When a fallback server answers for a language.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FallbackMode {
     /// Never.
     Off,
-    /// When none of its primary servers is there.
+    /// When none of the language's primary servers is available.
     #[default]
     IfMissing,
-    /// Also until the one that is there is ready.
+    /// Also while the primary server isn't ready.
     UntilReady,
 }
 
 /// The servers of one language, by kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LanguageCandidates {
-    /// Alternatives in order, of which the first possible one runs.
+    /// Alternatives, in order. The first one that is available runs.
     pub primary: Vec<String>,
-    /// Servers that run beside it.
+    /// Servers that run beside the primary one.
     pub linters: Vec<String>,
-    /// Servers that stand in for it.
+    /// Servers that replace a missing primary one.
     pub fallbacks: Vec<String>,
 }
 
 impl Registry {
-    /// All kinds that serve a language: alternatives by priority, then linters and fallbacks by priority and name. Disabled ones
-    /// too.
+    /// All kinds that serve a language, also disabled ones: alternatives by priority, then linters and fallbacks by
+    /// priority and name.
     pub fn servers_for(&self, language: &str) -> Vec<&str> {
         let mut found: Vec<(ServerRole, u32, &str)> = self
             .servers
@@ -54,7 +55,7 @@ impl Registry {
         found.into_iter().map(|(_, _, kind)| kind).collect()
     }
 
-    /// The servers of a language that may run under the user's choices.
+    /// The servers of a language that may run under the user's selection.
     pub fn candidates(&self, language: &str, selection: &ServerSelection) -> LanguageCandidates {
         let chosen = |kind: &str| selection.chosen.iter().position(|wanted| wanted == kind);
         let allowed = |kind: &&str| {
@@ -75,7 +76,7 @@ impl Registry {
         LanguageCandidates { primary: owned(primary), linters: owned(linters), fallbacks: owned(fallbacks) }
     }
 
-    /// The first of `kinds` that is no kind of this registry.
+    /// The first of `kinds` that this registry doesn't have.
     pub fn unknown_kind<'a>(&self, kinds: impl IntoIterator<Item = &'a String>) -> Option<&'a str> {
         kinds.into_iter().find(|kind| !self.servers.contains_key(*kind)).map(String::as_str)
     }
@@ -86,14 +87,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_of_servers_is_that_of_the_groups_then_linters_then_fallbacks() {
+    fn servers_are_ordered_by_priority_then_linters_then_fallbacks() {
         let registry = Registry::builtin();
         let python = ["ty", "basedpyright", "pyright", "pyrefly", "ruff", "syntactic"];
         assert_eq!(registry.servers_for("python"), python);
         let typescript = registry.servers_for("typescript");
-        let place = |kind: &str| typescript.iter().position(|k| *k == kind).unwrap_or_else(|| panic!("{kind}"));
-        assert!(place("typescript") < place("typescript-language-server"));
-        assert!(place("typescript-language-server") < place("eslint"));
+        let index = |kind: &str| typescript.iter().position(|k| *k == kind).unwrap_or_else(|| panic!("{kind}"));
+        assert!(index("typescript") < index("typescript-language-server"));
+        assert!(index("typescript-language-server") < index("eslint"));
         assert!(registry.servers_for("klingon").is_empty());
     }
 
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn choices_narrow_alternatives_and_enable() {
+    fn a_selection_narrows_alternatives_and_enables_servers() {
         let mut registry = Registry::builtin();
         let of = |registry: &Registry, chosen: &[&str], disabled: &[&str]| {
             let owned = |kinds: &[&str]| kinds.iter().map(|k| k.to_string()).collect::<Vec<_>>();

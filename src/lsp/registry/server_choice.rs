@@ -1,9 +1,8 @@
-//! Choosing: which servers serve a file, from which project root, and why not the others. The one place that decides it, for the
-//! engine, which starts them, and for the doctor, which tells.
+//! Decides which servers serve a file, from which project root, and why the others don't.
 //!
-//! It starts nothing. What is there to be started is asked of the caller, and only where the answer can matter.
-//! Invariant: of the alternatives of a language at most one serves a file: the first that has a project root for it and can be
-//! started.
+//! This is the only place that decides it, for the engine and for the doctor. It starts nothing. The caller says
+//! which programs are available, and is only asked where the answer matters. Invariant: of the alternatives of a
+//! language at most one serves a file: the first that has a project root for the file and can be started.
 
 use std::path::{Path, PathBuf};
 
@@ -13,84 +12,84 @@ use super::schema::{Registry, RootRule, ServerRole, ServerSpec};
 use super::selection::ServerSelection;
 use codeyard_model::roots::RootSet;
 
-/// What choices are made from.
+/// Everything that the decision depends on.
 #[derive(Clone, Copy)]
 pub struct ServerChooser<'a> {
     /// The registry.
     pub registry: &'a Registry,
-    /// What was chosen among its servers.
+    /// The user's selection among its servers.
     pub selection: &'a ServerSelection,
     /// The roots of the workspace.
     pub roots: &'a RootSet,
-    /// How the disk is seen.
+    /// The view of the file system.
     pub files: &'a dyn MarkerFiles,
 }
 
-/// One kind of server that knows the file's language.
+/// A kind of server that supports the file's language, with the decision about it.
 #[derive(Debug)]
 pub struct ConsideredServer<'a, P, W> {
     /// The kind.
     pub kind: &'a str,
     /// Its registry entry.
     pub server: &'a ServerSpec,
-    /// What becomes of it.
+    /// The decision.
     pub verdict: ServerVerdict<P, W>,
 }
 
-/// What becomes of a kind.
+/// The decision about a kind.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ServerVerdict<P, W> {
     /// It serves the file.
     Serves {
         /// Its project root.
         root: PathBuf,
-        /// What made it that.
+        /// Why the root was chosen.
         by: RootReason,
-        /// What the caller knows of its program.
+        /// The caller's value for its program.
         program: P,
     },
     /// It would serve the file, but can't be started.
     Unavailable {
         /// Its project root.
         root: PathBuf,
-        /// What made it that.
+        /// Why the root was chosen.
         by: RootReason,
-        /// Why not.
+        /// Why it can't be started.
         why: W,
     },
-    /// A marker says that another server is meant.
+    /// A marker shows that the file belongs to another server.
     Excluded {
         /// The marker.
         by: PathBuf,
     },
     /// It runs only where one of its markers is, and there is none.
     NoMarker,
-    /// An alternative comes first.
+    /// Another alternative precedes it.
     Later {
-        /// Its kind.
+        /// That alternative's kind.
         first: String,
     },
-    /// The configuration says never to start it.
+    /// The configuration disables it.
     Disabled,
-    /// It is off unless it is chosen.
+    /// It is off unless the user selects it.
     OffByDefault,
-    /// Another alternative was chosen.
+    /// The user selected another alternative.
     NotChosen,
 }
 
-/// Where a rule puts a file.
+/// The project that a rule assigns a file to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectPlacement {
     /// Its project root.
     pub root: ProjectRoot,
-    /// The workspace root it was looked for in.
+    /// The workspace root that was searched.
     pub within: PathBuf,
 }
 
 impl<'a> ServerChooser<'a> {
-    /// All kinds of `language` for a file, in the order of choice: alternatives, fallbacks, linters, then those that are off.
-    /// `available` says whether a kind's program can be started for a workspace with this root. Without linters nothing is said
-    /// of them.
+    /// All kinds of `language` for a file, in order of preference: alternatives, fallbacks, linters, then those that
+    /// are off. `available` returns whether a kind's program can be started for a workspace with the given root.
+    /// Linters are included only if `with_linters`.
     pub fn consider<P, W>(
         &self,
         language: &str,
@@ -105,7 +104,7 @@ impl<'a> ServerChooser<'a> {
         for (kind, server) in candidates.primary.iter().chain(&candidates.fallbacks).filter_map(known) {
             let verdict = match first {
                 Some(first) => ServerVerdict::Later { first: first.to_owned() },
-                None => self.judge(kind, server, file, available),
+                None => self.decide(kind, server, file, available),
             };
             if matches!(verdict, ServerVerdict::Serves { .. }) {
                 first = Some(kind);
@@ -113,31 +112,31 @@ impl<'a> ServerChooser<'a> {
             found.push(ConsideredServer { kind, server, verdict });
         }
         for (kind, server) in candidates.linters.iter().filter(|_| with_linters).filter_map(known) {
-            found.push(ConsideredServer { kind, server, verdict: self.judge(kind, server, file, available) });
+            found.push(ConsideredServer { kind, server, verdict: self.decide(kind, server, file, available) });
         }
         let all = || candidates.primary.iter().chain(&candidates.linters).chain(&candidates.fallbacks);
         let considered = |kind: &str| all().any(|other| other == kind);
         for kind in self.registry.servers_for(language).into_iter().filter(|kind| !considered(kind)) {
             if let Some((kind, server)) = self.registry.servers.get_key_value(kind) {
-                found.push(ConsideredServer { kind, server, verdict: self.off(kind, server) });
+                found.push(ConsideredServer { kind, server, verdict: self.reason_for_off(kind, server) });
             }
         }
         found.retain(|one| with_linters || one.server.role != ServerRole::Linter);
         found
     }
 
-    fn judge<P, W>(
+    fn decide<P, W>(
         &self,
         kind: &str,
         server: &ServerSpec,
         file: &Path,
         available: &mut dyn FnMut(&str, &ServerSpec, &Path) -> Result<P, W>,
     ) -> ServerVerdict<P, W> {
-        let Some(placed) = place_file(self.roots, &server.root, file, self.files) else {
+        let Some(placement) = place_file(self.roots, &server.root, file, self.files) else {
             return ServerVerdict::NoMarker;
         };
-        match placed.root {
-            ProjectRoot::At { root, by } => match available(kind, server, &placed.within) {
+        match placement.root {
+            ProjectRoot::At { root, by } => match available(kind, server, &placement.within) {
                 Ok(program) => ServerVerdict::Serves { root, by, program },
                 Err(why) => ServerVerdict::Unavailable { root, by, why },
             },
@@ -146,7 +145,7 @@ impl<'a> ServerChooser<'a> {
         }
     }
 
-    fn off<P, W>(&self, kind: &str, server: &ServerSpec) -> ServerVerdict<P, W> {
+    fn reason_for_off<P, W>(&self, kind: &str, server: &ServerSpec) -> ServerVerdict<P, W> {
         if self.selection.disabled.contains(kind) || server.role == ServerRole::Fallback {
             ServerVerdict::Disabled
         } else if server.disabled && !self.selection.chosen.iter().any(|chosen| chosen == kind) {
@@ -157,8 +156,8 @@ impl<'a> ServerChooser<'a> {
     }
 }
 
-/// Where `rule` puts a file; nothing if there are no roots. A file in no root (an extra root's) belongs to the first root: no
-/// server is started in extra roots, and no marker there counts.
+/// The project that `rule` assigns a file to; `None` if there are no roots. A file outside all roots (in an extra
+/// root) belongs to the first root: no server starts in an extra root, and its markers don't count.
 pub fn place_file(roots: &RootSet, rule: &RootRule, file: &Path, files: &dyn MarkerFiles) -> Option<ProjectPlacement> {
     let (within, file) = match roots.root_of(file) {
         Some(root) => (root, file),

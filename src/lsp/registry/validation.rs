@@ -1,4 +1,4 @@
-//! What must hold of a registry as a whole. Each refusal names the key at fault.
+//! The rules for a whole registry. Each error names the wrong key.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -11,30 +11,30 @@ use super::schema::{InstallSource, LanguageSpec, Registry, ServerRole, ServerSpe
 const PLACEHOLDERS: [&str; 6] = ["{state}", "{root}", "{rooturi}", "{cache}", "{bin}", "{install}"];
 const ENCODINGS: [&str; 3] = ["utf-8", "utf-16", "utf-32"];
 
-/// Checks everything that types alone don't say.
+/// Checks all rules that the types alone don't enforce.
 pub(super) fn validate(registry: &Registry) -> Result<(), RegistryError> {
     languages(&registry.languages)?;
     for (kind, server) in &registry.servers {
-        let at =
+        let key =
             |field: &str| if field.is_empty() { format!("servers.{kind}") } else { format!("servers.{kind}.{field}") };
-        name(kind).map_err(|why| refused(&at(""), why))?;
-        refers(registry, server).map_err(|why| refused(&at("languages"), why))?;
-        command(server).map_err(|why| refused(&at("command"), why))?;
+        name(kind).map_err(|why| invalid(&key(""), why))?;
+        check_languages(registry, server).map_err(|why| invalid(&key("languages"), why))?;
+        command(server).map_err(|why| invalid(&key("command"), why))?;
         if server.group.is_empty() {
-            return Err(refused(&at("group"), "a group is needed".into()));
+            return Err(invalid(&key("group"), "a group is needed".into()));
         }
-        packages(server).map_err(|why| refused(&at("install.packages"), why))?;
-        root(server).map_err(|(field, why)| refused(&at(&format!("root.{field}")), why))?;
-        quirks(server).map_err(|(field, why)| refused(&at(&format!("quirks.{field}")), why))?;
+        packages(server).map_err(|why| invalid(&key("install.packages"), why))?;
+        root(server).map_err(|(field, why)| invalid(&key(&format!("root.{field}")), why))?;
+        quirks(server).map_err(|(field, why)| invalid(&key(&format!("quirks.{field}")), why))?;
     }
     groups(registry)
 }
 
-fn refused(key: &str, why: String) -> RegistryError {
+fn invalid(key: &str, why: String) -> RegistryError {
     RegistryError::Entry { key: key.into(), why }
 }
 
-/// A kind is a folder name and a word of the command line.
+/// A kind is a folder name and an argument of commands.
 fn name(kind: &str) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     match kind.chars().next() {
@@ -44,33 +44,36 @@ fn name(kind: &str) -> Result<(), String> {
 }
 
 fn languages(languages: &BTreeMap<String, LanguageSpec>) -> Result<(), RegistryError> {
-    let mut endings: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut extensions: BTreeMap<&str, &str> = BTreeMap::new();
     let mut names: BTreeMap<&str, &str> = BTreeMap::new();
     for (id, language) in languages {
-        for ending in &language.extensions {
+        for extension in &language.extensions {
             let key = format!("languages.{id}.extensions");
-            if ending.is_empty() || ending.starts_with('.') || ending.contains('/') || *ending != ending.to_lowercase()
+            if extension.is_empty()
+                || extension.starts_with('.')
+                || extension.contains('/')
+                || *extension != extension.to_lowercase()
             {
-                return Err(refused(&key, format!("`{ending}` must be lower case, without the leading dot")));
+                return Err(invalid(&key, format!("`{extension}` must be lower case, without the leading dot")));
             }
-            if let Some(other) = endings.insert(ending, id) {
-                return Err(refused(&key, format!("`{ending}` is an ending of `{other}` too")));
+            if let Some(other) = extensions.insert(extension, id) {
+                return Err(invalid(&key, format!("`{extension}` is also an extension of `{other}`")));
             }
         }
         for file_name in &language.file_names {
             let key = format!("languages.{id}.file_names");
             if file_name.is_empty() || file_name.contains('/') {
-                return Err(refused(&key, format!("`{file_name}` is not a file name")));
+                return Err(invalid(&key, format!("`{file_name}` is not a file name")));
             }
             if let Some(other) = names.insert(file_name, id) {
-                return Err(refused(&key, format!("`{file_name}` is a name of `{other}` too")));
+                return Err(invalid(&key, format!("`{file_name}` is also a file name of `{other}`")));
             }
         }
     }
     Ok(())
 }
 
-fn refers(registry: &Registry, server: &ServerSpec) -> Result<(), String> {
+fn check_languages(registry: &Registry, server: &ServerSpec) -> Result<(), String> {
     if server.languages.is_empty() {
         return Err("at least one language is needed".into());
     }
@@ -92,7 +95,7 @@ fn command(server: &ServerSpec) -> Result<(), String> {
     Ok(())
 }
 
-/// The first `{word}` that nothing replaces.
+/// The first `{word}` that isn't a placeholder.
 fn unknown_placeholder(text: &str) -> Option<&str> {
     let mut rest = text;
     while let Some(open) = rest.find('{') {
@@ -118,12 +121,12 @@ fn packages(server: &ServerSpec) -> Result<(), String> {
         return Err("at least one package is needed".into());
     }
     match packages.iter().find(|package| !pinned(package, mark)) {
-        Some(loose) => Err(format!("`{loose}` is not pinned: write name{mark}version")),
+        Some(unpinned) => Err(format!("`{unpinned}` is not pinned; write name{mark}version")),
         None => Ok(()),
     }
 }
 
-/// `name<mark>version` with a whole version; the name can't be an option of the installing tool.
+/// `name<mark>version` with a complete version. The name can't be an option of the package tool.
 fn pinned(package: &str, mark: &str) -> bool {
     let Some((name, version)) = package.rsplit_once(mark) else { return false };
     let name_fits = |c: char| c.is_ascii_alphanumeric() || "@/._-[]".contains(c);
@@ -146,8 +149,8 @@ fn root(server: &ServerSpec) -> Result<(), (&'static str, String)> {
     for (field, markers) in fields {
         for marker in markers {
             let path = marker.split_once(" ~ ").map_or(marker.as_str(), |(path, _)| path);
-            if !inside(path) {
-                return Err((field, format!("`{marker}` must be a path inside the folder")));
+            if !is_inside(path) {
+                return Err((field, format!("`{marker}` must be a relative path without `..`")));
             }
             Glob::new(path).map_err(|e| (field, format!("`{marker}` is not a glob: {}", e.kind())))?;
         }
@@ -161,25 +164,25 @@ fn root(server: &ServerSpec) -> Result<(), (&'static str, String)> {
 fn quirks(server: &ServerSpec) -> Result<(), (&'static str, String)> {
     let quirks = &server.quirks;
     for (field, paths) in [("cache_dirs", &quirks.cache_dirs), ("copy_to_cache", &quirks.copy_to_cache)] {
-        if let Some(bad) = paths.iter().find(|path| !inside(path)) {
-            return Err((field, format!("`{bad}` must be a path inside the folder")));
+        if let Some(bad) = paths.iter().find(|path| !is_inside(path)) {
+            return Err((field, format!("`{bad}` must be a relative path without `..`")));
         }
     }
     match quirks.encodings.iter().find(|name| !ENCODINGS.contains(&name.as_str())) {
-        Some(bad) => Err(("encodings", format!("`{bad}` is none of utf-8, utf-16, utf-32"))),
+        Some(bad) => Err(("encodings", format!("`{bad}` is not one of utf-8, utf-16, utf-32"))),
         None => Ok(()),
     }
 }
 
 /// A relative path without `..`.
-fn inside(path: &str) -> bool {
+fn is_inside(path: &str) -> bool {
     !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// The primary servers of one language are of one group, and no two of them tie.
+/// All primary servers of a language must be of one group and have distinct priorities.
 fn groups(registry: &Registry) -> Result<(), RegistryError> {
     for id in registry.languages.keys() {
-        let mut places: BTreeMap<u32, &str> = BTreeMap::new();
+        let mut priorities: BTreeMap<u32, &str> = BTreeMap::new();
         let mut group: Option<(&str, &str)> = None;
         for (kind, server) in &registry.servers {
             if server.role != ServerRole::Primary || !server.languages.contains(id) {
@@ -191,13 +194,13 @@ fn groups(registry: &Registry) -> Result<(), RegistryError> {
                         "`{}` differs from the group `{name}` of `{first}`, which serves `{id}` too",
                         server.group
                     );
-                    return Err(refused(&format!("servers.{kind}.group"), why));
+                    return Err(invalid(&format!("servers.{kind}.group"), why));
                 }
                 _ => group = Some((&server.group, kind)),
             }
-            if let Some(other) = places.insert(server.priority, kind) {
-                let why = format!("{} is that of `{other}` too, which serves `{id}`", server.priority);
-                return Err(refused(&format!("servers.{kind}.priority"), why));
+            if let Some(other) = priorities.insert(server.priority, kind) {
+                let why = format!("{} is also the priority of `{other}`, which serves `{id}` too", server.priority);
+                return Err(invalid(&format!("servers.{kind}.priority"), why));
             }
         }
     }

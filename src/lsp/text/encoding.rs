@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn names_go_both_ways() {
+    fn names_round_trip() {
         for encoding in ENCODINGS {
             assert_eq!(PositionEncoding::from_name(encoding.name()), Some(encoding));
         }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_positions_outside_are_refused_and_servers_are_clamped() {
+    fn client_positions_outside_are_refused_and_server_positions_are_clamped() {
         let document = Document::new("é😀\r\nab\n");
         for encoding in ENCODINGS {
             for outside in [at(0, 2), at(0, 4), at(1, 3), at(2, 1), at(3, 0)] {
@@ -137,7 +137,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_and_back_is_the_same(text in text(), pad in 0usize..3, line in 0u32..8, character in 0u32..80) {
+        fn positions_round_trip(text in text(), pad in 0usize..3, line in 0u32..8, character in 0u32..80) {
             let document = Document::new(format!("{}{text}", "é".repeat(pad * 600)));
             let position = at(line, character);
             for encoding in ENCODINGS {
@@ -150,7 +150,7 @@ mod tests {
         }
 
         #[test]
-        fn every_boundary_goes_there_and_back(text in text()) {
+        fn every_boundary_round_trips(text in text()) {
             let document = Document::new(text.as_str());
             for line in 0..document.line_count() as u32 {
                 let mut position = at(line, 0);
@@ -166,7 +166,7 @@ mod tests {
         }
 
         #[test]
-        fn what_a_server_says_ends_up_inside(text in text(), line in any::<u32>(), character in any::<u32>(), small in 0u32..70) {
+        fn converted_server_positions_lie_inside_the_document(text in text(), line in any::<u32>(), character in any::<u32>(), small in 0u32..70) {
             let document = Document::new(text.as_str());
             for encoding in ENCODINGS {
                 for position in [at(line, character), at(line % 5, small), at(line % 5, character)] {

@@ -103,12 +103,12 @@ impl Document {
     /// The character boundary at `position`, whose column is counted in `unit`; `None` if the line doesn't exist.
     pub(super) fn find(&self, position: Position, unit: ColumnUnit) -> Option<BoundaryMatch> {
         let (start, end) = self.line_bounds(position.line)?;
-        let wanted = position.character as usize;
+        let units = position.character as usize;
         if unit == ColumnUnit::Byte || self.checkpoints.is_empty() {
-            let offset = floor_boundary(&self.text, start.saturating_add(wanted).min(end));
-            return Some(BoundaryMatch { offset, exact: offset - start == wanted });
+            let offset = floor_boundary(&self.text, start.saturating_add(units).min(end));
+            return Some(BoundaryMatch { offset, exact: offset - start == units });
         }
-        Some(self.find_counted(start, end, wanted, unit))
+        Some(self.find_counted(start, end, units, unit))
     }
 
     /// The position of a character boundary, with the column counted in `unit`. An offset inside a line's end gives
@@ -131,12 +131,12 @@ impl Document {
         self.starts.get(line + 1).copied().unwrap_or(self.text.len())
     }
 
-    fn find_counted(&self, start: usize, end: usize, wanted: usize, unit: ColumnUnit) -> BoundaryMatch {
+    fn find_counted(&self, start: usize, end: usize, units: usize, unit: ColumnUnit) -> BoundaryMatch {
         if end - start <= CHECKPOINT_BYTES {
-            return self.advance(start, end, wanted, unit);
+            return self.advance(start, end, units, unit);
         }
         let base = self.count_to(start, unit);
-        let target = base.saturating_add(wanted);
+        let target = base.saturating_add(units);
         let first = start / CHECKPOINT_BYTES + 1;
         let last = end / CHECKPOINT_BYTES + 1;
         let inside = &self.checkpoints[first.min(last)..last];
@@ -149,9 +149,9 @@ impl Document {
         self.advance(offset, end, target - count, unit)
     }
 
-    /// Advances `wanted` units from a character boundary, but not past `end`.
-    fn advance(&self, mut offset: usize, end: usize, wanted: usize, unit: ColumnUnit) -> BoundaryMatch {
-        let mut left = wanted;
+    /// Advances by `units` from a character boundary, but not past `end`.
+    fn advance(&self, mut offset: usize, end: usize, units: usize, unit: ColumnUnit) -> BoundaryMatch {
+        let mut left = units;
         for char in self.text[offset..end].chars() {
             let units = if unit == ColumnUnit::Utf16 { char.len_utf16() } else { 1 };
             if units > left {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn check_refuses_what_is_outside_or_inside_a_pair() {
+    fn check_refuses_positions_outside_or_inside_a_surrogate_pair() {
         let document = Document::new("a😀é\r\n\te\u{301}x\n");
         assert_eq!(document.utf16_len(0), 4);
         for (position, inside) in [

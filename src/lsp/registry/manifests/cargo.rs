@@ -1,5 +1,6 @@
-//! Cargo's workspaces, by Cargo's own search: from the nearest `Cargo.toml` upwards to the first with `[workspace]` that doesn't
-//! exclude it; `package.workspace` points at one directly, also at one that isn't above.
+//! Cargo workspaces, found as Cargo finds them: from the nearest `Cargo.toml` upwards, the first one with
+//! `[workspace]` that doesn't exclude the package. `package.workspace` names the workspace directly, also one that
+//! isn't above.
 
 use std::path::Path;
 
@@ -9,48 +10,48 @@ use super::context::{ManifestContext, Membership};
 
 const NAME: &str = "Cargo.toml";
 
-/// What a `Cargo.toml` says of itself.
+/// The role of a `Cargo.toml`.
 enum PackageRole {
-    /// It is the root of a workspace.
+    /// The root of a workspace.
     Root { members: Vec<String>, exclude: Vec<String> },
-    /// Its workspace's root is there.
-    PartOf(String),
+    /// A member of the workspace at this path.
+    Member(String),
     /// Neither.
     Plain,
 }
 
 pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
     let Some(own) = context.nearest(NAME) else { return Membership::default() };
-    // A nearer marker of another kind (rust-project.json) says that Cargo isn't asked.
+    // A nearer marker of another kind (rust-project.json) means that Cargo isn't used.
     if context.marked.is_some_and(|marked| marked != own && marked.starts_with(own)) {
         return Membership::default();
     }
     for folder in context.from(own) {
-        // What Cargo unpacks to verify a package is on its own.
+        // A package that Cargo unpacks to verify it belongs to no workspace.
         if folder.ends_with("target/package") {
             break;
         }
         match role(context, folder) {
             PackageRole::Root { members, exclude } if folder == own || !excludes(folder, own, &members, &exclude) => {
-                return Membership::whole(folder, NAME);
+                return Membership::of(folder, NAME);
             }
-            PackageRole::PartOf(pointer) => return pointed(context, folder, &pointer),
+            PackageRole::Member(workspace_path) => return named_workspace(context, folder, &workspace_path),
             PackageRole::Root { .. } | PackageRole::Plain => {}
         }
     }
     Membership::default()
 }
 
-/// The workspace that a `package.workspace` in `folder` points at, if one is there.
-fn pointed(context: &ManifestContext<'_>, folder: &Path, pointer: &str) -> Membership {
-    match context.within(folder, pointer) {
-        Some(root) if matches!(role(context, &root), PackageRole::Root { .. }) => Membership::whole(&root, NAME),
+/// The workspace that the `package.workspace` in `folder` names, if it exists.
+fn named_workspace(context: &ManifestContext<'_>, folder: &Path, workspace_path: &str) -> Membership {
+    match context.within(folder, workspace_path) {
+        Some(root) if matches!(role(context, &root), PackageRole::Root { .. }) => Membership::of(&root, NAME),
         _ => Membership::default(),
     }
 }
 
-/// As Cargo has it: by whole names from the workspace's folder, letter by letter; what `members` names without a glob is a member
-/// all the same.
+/// Whether the workspace excludes a package, by Cargo's rule: whole path components relative to the workspace's
+/// folder, without globs. A package that `members` names without a glob is a member anyway.
 fn excludes(folder: &Path, own: &Path, members: &[String], exclude: &[String]) -> bool {
     let names = |list: &[String]| list.iter().any(|path| own.starts_with(folder.join(path)));
     names(exclude) && !names(members)
@@ -58,7 +59,7 @@ fn excludes(folder: &Path, own: &Path, members: &[String], exclude: &[String]) -
 
 fn role(context: &ManifestContext<'_>, folder: &Path) -> PackageRole {
     let Some(text) = context.text(&folder.join(NAME)) else { return PackageRole::Plain };
-    let Ok(manifest) = text.parse::<Table>() else { return by_its_lines(&text) };
+    let Ok(manifest) = text.parse::<Table>() else { return role_by_lines(&text) };
     let names = |value: Option<&Value>| {
         let items = value.and_then(Value::as_array).into_iter().flatten();
         items.filter_map(Value::as_str).map(str::to_owned).collect()
@@ -71,13 +72,13 @@ fn role(context: &ManifestContext<'_>, folder: &Path) -> PackageRole {
     }
     let package = manifest.get("package").or_else(|| manifest.get("project"));
     match package.and_then(|package| package.get("workspace")).and_then(Value::as_str) {
-        Some(pointer) => PackageRole::PartOf(pointer.to_owned()),
+        Some(workspace_path) => PackageRole::Member(workspace_path.to_owned()),
         None => PackageRole::Plain,
     }
 }
 
-/// A manifest that is being edited mustn't tear its workspace apart.
-fn by_its_lines(text: &str) -> PackageRole {
+/// A manifest that is being edited must not split its workspace.
+fn role_by_lines(text: &str) -> PackageRole {
     let heads = |line: &str| line.starts_with("[workspace]") || line.starts_with("[workspace.");
     match text.lines().any(|line| heads(line.trim())) {
         true => PackageRole::Root { members: Vec::new(), exclude: Vec::new() },

@@ -1,32 +1,32 @@
-//! What a manifest reader gets, and what it answers.
+//! The input and the result of a manifest reader.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::registry::marker_files::MarkerFiles;
 
-/// What manifests say of one file.
+/// The build workspace that a file's project belongs to, according to manifests.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Membership {
-    /// The whole that the file's project is a part of: its folder, and the manifest that says so.
-    pub whole: Option<(PathBuf, PathBuf)>,
-    /// Folders with a list in which the file's project is missing: what else marks a whole there doesn't count for it.
-    pub without: Vec<PathBuf>,
+    /// Its folder, and the manifest that lists the project.
+    pub build_workspace: Option<(PathBuf, PathBuf)>,
+    /// Folders with a list that omits the file's project: workspace markers there don't count for the file.
+    pub not_listed_in: Vec<PathBuf>,
 }
 
-/// Where is asked: the file's folder and those above it, the nearest first, the workspace root last.
+/// The folders to search: the file's folder and its parents, the nearest first, the workspace root last.
 pub struct ManifestContext<'a> {
-    /// See above; never empty.
+    /// Never empty.
     pub folders: &'a [&'a Path],
-    /// The nearest of them that the rule's own markers mark.
+    /// The nearest of them that holds one of the rule's markers.
     pub marked: Option<&'a Path>,
-    /// How the disk is seen.
+    /// The view of the file system.
     pub files: &'a dyn MarkerFiles,
 }
 
 impl Membership {
-    /// The whole in `folder`, by its file `name`.
-    pub(super) fn whole(folder: &Path, name: &str) -> Self {
-        Self { whole: Some((folder.into(), folder.join(name))), without: Vec::new() }
+    /// Membership in the build workspace of the manifest `name` in `folder`.
+    pub(super) fn of(folder: &Path, name: &str) -> Self {
+        Self { build_workspace: Some((folder.into(), folder.join(name))), not_listed_in: Vec::new() }
     }
 }
 
@@ -40,34 +40,35 @@ impl<'a> ManifestContext<'a> {
         self.folders.iter().find(|folder| self.files.exists(&folder.join(name))).copied()
     }
 
-    /// `folder` and those above it.
+    /// `folder` and its parents.
     pub(super) fn from(&self, folder: &Path) -> impl Iterator<Item = &'a Path> {
         let folder = folder.to_path_buf();
         self.folders.iter().copied().filter(move |above| folder.starts_with(above))
     }
 
-    /// The text of a file in the workspace root.
+    /// The text of a file inside the workspace root.
     pub(super) fn text(&self, file: &Path) -> Option<String> {
         self.files.exists(file).then(|| self.files.read_text(file, self.top()))
     }
 
-    /// What `path` means in `folder`, if that is in the workspace root. By its letters alone, as the tools read it.
+    /// The path that `path` means in `folder`, if it lies inside the workspace root. Links are not resolved, as in
+    /// the tools.
     pub(super) fn within(&self, folder: &Path, path: &str) -> Option<PathBuf> {
-        let whole = plain(&folder.join(path))?;
-        whole.starts_with(self.top()).then_some(whole)
+        let path = normalized(&folder.join(path))?;
+        path.starts_with(self.top()).then_some(path)
     }
 }
 
-/// An absolute path without `.` and `..`.
-fn plain(path: &Path) -> Option<PathBuf> {
-    let mut plain = PathBuf::new();
+/// The absolute path without `.` and `..`.
+fn normalized(path: &Path) -> Option<PathBuf> {
+    let mut normal = PathBuf::new();
     for part in path.components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir if !plain.pop() => return None,
+            Component::ParentDir if !normal.pop() => return None,
             Component::ParentDir => {}
-            other => plain.push(other),
+            other => normal.push(other),
         }
     }
-    Some(plain)
+    Some(normal)
 }

@@ -1,4 +1,5 @@
-//! Go's workspaces: the nearest `go.work` upwards, if it uses the file's module. A module that it doesn't use is built without it.
+//! Go workspaces: the nearest `go.work` upwards, if it uses the file's module. A module that it doesn't use stands
+//! alone.
 
 use super::context::{ManifestContext, Membership};
 
@@ -6,14 +7,14 @@ const NAME: &str = "go.work";
 
 pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
     let Some(folder) = context.nearest(NAME) else { return Membership::default() };
-    let Some(module) = context.nearest("go.mod") else { return Membership::whole(folder, NAME) };
+    let Some(module) = context.nearest("go.mod") else { return Membership::of(folder, NAME) };
     let text = context.text(&folder.join(NAME)).unwrap_or_default();
-    let is_used = used(&text).iter().filter_map(|path| context.within(folder, path)).any(|used| used == module);
-    if is_used { Membership::whole(folder, NAME) } else { Membership::default() }
+    let is_used = used_folders(&text).iter().filter_map(|path| context.within(folder, path)).any(|used| used == module);
+    if is_used { Membership::of(folder, NAME) } else { Membership::default() }
 }
 
-/// The folders behind `use`, alone or in parentheses.
-fn used(text: &str) -> Vec<String> {
+/// The folders after `use`, single or in parentheses.
+fn used_folders(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut inside = false;
     for line in text.lines() {
@@ -45,10 +46,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_used() {
+    fn use_lines_and_blocks() {
         let text = "go 1.24 // use ./no\n\nuse ./a\nuse `./b b` // why\nuser ./no\nuse (\n\t./c\n\t\"../d\" // d\n\n)\n\
                     replace x => ./no\nuse (./e)\nuse .\n";
-        assert_eq!(used(text), ["./a", "./b b", "./c", "../d", "./e", "."]);
-        assert!(used("").is_empty());
+        assert_eq!(used_folders(text), ["./a", "./b b", "./c", "../d", "./e", "."]);
+        assert!(used_folders("").is_empty());
     }
 }

@@ -1,53 +1,28 @@
-//! JSON as configurations are written: with comments, commas before a closing bracket, and a byte order mark.
+//! Reads JSON with comments, trailing commas and a byte order mark, as `tsconfig.json` is written.
+//!
+//! The caller bounds the size of the text; the parser bounds the nesting.
 
+use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::Value;
 
-/// The value of such a text; nothing if it is none.
-pub(super) fn parse(text: &str) -> Option<Value> {
-    serde_json::from_str(&bare(text.trim_start_matches('\u{feff}'))).ok()
-}
+/// Strict JSON except for comments and trailing commas.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
 
-/// The text without comments and without commas that nothing follows.
-fn bare(text: &str) -> String {
-    let mut bare = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(next) = rest.chars().next() {
-        let length = match next {
-            '"' => string_length(rest),
-            '/' if rest.starts_with("//") => {
-                rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
-                continue;
-            }
-            '/' if rest.starts_with("/*") => {
-                rest = rest[2..].split_once("*/").map_or("", |(_, after)| after);
-                continue;
-            }
-            '}' | ']' => {
-                let kept = bare.trim_end().len();
-                if bare[..kept].ends_with(',') {
-                    bare.truncate(kept - 1);
-                }
-                1
-            }
-            other => other.len_utf8(),
-        };
-        bare.push_str(&rest[..length]);
-        rest = &rest[length..];
-    }
-    bare
-}
-
-/// Bytes of the string that the text begins with, its quotes included.
-fn string_length(text: &str) -> usize {
-    let mut escaped = false;
-    for (at, byte) in text.bytes().enumerate().skip(1) {
-        match byte {
-            b'"' if !escaped => return at + 1,
-            b'\\' => escaped = !escaped,
-            _ => escaped = false,
-        }
-    }
-    text.len()
+/// The object in the text; `None` if the text isn't an object.
+pub(super) fn parse_object(text: &str) -> Option<Value> {
+    let text = text.trim_start_matches('\u{feff}');
+    parse_to_serde_value::<Value>(text, &OPTIONS).ok().filter(Value::is_object)
 }
 
 #[cfg(test)]
@@ -58,25 +33,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_last_commas_are_no_matter() {
+    fn comments_trailing_commas_and_a_byte_order_mark_are_accepted() {
         let text = "\u{feff}// one\n{ /* two, */ \"a\": [1, 2, /* x */ ], // ]\n \"b//\": \"c,]/*\\\"}\", \"d\": {},\n}\n// end";
-        assert_eq!(parse(text), Some(json!({"a": [1, 2], "b//": "c,]/*\"}", "d": {}})));
-        for broken in ["", "{", "\"a", "/*", "{} x", "[,]x", "\"\\"] {
-            assert_eq!(parse(broken), None, "{broken:?}");
+        assert_eq!(parse_object(text), Some(json!({"a": [1, 2], "b//": "c,]/*\"}", "d": {}})));
+    }
+
+    #[test]
+    fn other_extensions_and_other_values_are_refused() {
+        let deep = format!("{}{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
+        for text in [
+            "",
+            "// nothing",
+            "{",
+            "\"a",
+            "/*",
+            "{} x",
+            "[,]x",
+            "\"\\",
+            "[1]",
+            "{a: 1}",
+            "{'a': 1}",
+            "{\"a\" 1}",
+            &deep,
+        ] {
+            assert_eq!(parse_object(text), None, "{:?}", &text[..text.len().min(40)]);
         }
     }
 
     proptest! {
         #[test]
-        fn any_text_is_read_to_its_end(text in "\\PC{0,40}|[\"\\\\/*,\\]}{\n a]{0,40}") {
-            let _ = parse(&text);
+        fn any_text_is_parsed_without_a_panic(text in "\\PC{0,40}|[\"\\\\/*,\\]}{\n a]{0,40}") {
+            let _ = parse_object(&text);
         }
 
         #[test]
-        fn plain_json_stays_what_it_is(texts in proptest::collection::vec("\\PC{0,12}", 0..5)) {
+        fn plain_json_keeps_its_value(texts in proptest::collection::vec("\\PC{0,12}", 0..5)) {
             let value = json!({"all": texts, "n": [1, {}, []]});
-            prop_assert_eq!(parse(&value.to_string()), Some(value.clone()));
-            prop_assert_eq!(parse(&serde_json::to_string_pretty(&value).unwrap()), Some(value));
+            prop_assert_eq!(parse_object(&value.to_string()), Some(value.clone()));
+            prop_assert_eq!(parse_object(&serde_json::to_string_pretty(&value).unwrap()), Some(value));
         }
     }
 }

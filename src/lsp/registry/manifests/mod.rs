@@ -1,9 +1,10 @@
-//! Manifests that say which projects belong together: a Cargo workspace, `go.work`, the workspaces of npm, yarn, bun and pnpm,
-//! the references of TypeScript's solutions. Each is read by the rules of its own tool.
+//! Manifests that list the projects of a build workspace: Cargo workspaces, `go.work`, the workspaces of npm, yarn,
+//! bun and pnpm, and the references between TypeScript configurations.
 //!
-//! It answers one question: of which whole is the project that this file lies in? It knows nothing of language servers.
-//! Invariants: what lies outside the workspace root is never read and never an answer; a manifest that can't be read names
-//! nobody and keeps nobody out; the work for one file is bounded.
+//! A *build workspace* is a set of projects that a build tool treats as one. Each manifest is read by the rules of
+//! its tool. This module answers one question: to which build workspace does the project of this file belong? It
+//! knows nothing of language servers. Invariants: nothing outside the workspace root is read or returned; an
+//! unreadable manifest neither lists nor excludes a project; the work for one file is bounded.
 
 mod cargo;
 mod context;
@@ -14,10 +15,10 @@ mod tsconfig;
 
 pub(super) use context::{ManifestContext, Membership};
 
-use super::schema::Manifest;
+use super::schema::ManifestKind;
 
-impl Manifest {
-    /// Whether a file of this name may be read for it.
+impl ManifestKind {
+    /// Whether a file of this name may be read.
     pub fn reads(self, name: &str) -> bool {
         match self {
             Self::Cargo => name == "Cargo.toml",
@@ -28,7 +29,7 @@ impl Manifest {
         }
     }
 
-    /// What manifests of this kind say of a file on `context`.
+    /// The membership of the file in `context`, according to manifests of this kind.
     pub fn membership(self, context: &ManifestContext<'_>) -> Membership {
         match self {
             Self::Cargo => cargo::membership(context),

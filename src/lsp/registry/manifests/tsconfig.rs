@@ -1,5 +1,5 @@
-//! TypeScript's solutions: the outermost `tsconfig.json` whose `references`, followed from configuration to configuration, lead
-//! to the one that the file lies under. References across projects are only whole from there.
+//! TypeScript solutions: the outermost `tsconfig.json` whose `references`, followed transitively, reach the
+//! configuration of the file. Only from there does a server see all references between the projects.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -18,26 +18,27 @@ pub(super) fn membership(context: &ManifestContext<'_>) -> Membership {
     let configured =
         |folder: &&&Path| [NAME, "jsconfig.json"].iter().any(|name| context.files.exists(&folder.join(name)));
     let Some(own) = context.folders.iter().find(configured).copied() else { return Membership::default() };
-    // What is led to is about the file if it is as near to it as its own configuration, or nearer under another name.
-    let is_about = |led: &Path| here.starts_with(led) && led.starts_with(own);
-    let leads_here = |folder: &&&Path| {
-        let led = led_to(context, folder);
-        led.iter().any(|led| led != **folder && is_about(led))
+    // A reached configuration covers the file if it is as near to the file as the file's own configuration, or nearer
+    // under another name.
+    let covers_file = |reached: &Path| here.starts_with(reached) && reached.starts_with(own);
+    let reaches_file = |folder: &&&Path| {
+        let reached = referenced_folders(context, folder);
+        reached.iter().any(|reached| reached != **folder && covers_file(reached))
     };
     let outermost_first = context.folders.iter().rev().filter(|folder| own.starts_with(folder));
     let mut solutions = outermost_first.filter(|folder| context.files.exists(&folder.join(NAME)));
-    solutions.find(leads_here).map(|folder| Membership::whole(folder, NAME)).unwrap_or_default()
+    solutions.find(reaches_file).map(|folder| Membership::of(folder, NAME)).unwrap_or_default()
 }
 
-/// Folders of the configurations that the one in `folder` leads to.
-fn led_to(context: &ManifestContext<'_>, folder: &Path) -> Rc<[PathBuf]> {
+/// The folders of the configurations that the one in `folder` references, directly or not.
+fn referenced_folders(context: &ManifestContext<'_>, folder: &Path) -> Rc<[PathBuf]> {
     let first = folder.join(NAME);
     context.files.cached_references(&first, &|| {
         let mut seen = BTreeSet::new();
         let mut waiting = VecDeque::from([first.clone()]);
         while let Some(config) = waiting.pop_front() {
             let new: Vec<PathBuf> =
-                referred(context, &config).into_iter().filter(|config| !seen.contains(config)).collect();
+                references_of(context, &config).into_iter().filter(|config| !seen.contains(config)).collect();
             for config in new {
                 if seen.len() < MAX_PROJECT_REFERENCES && seen.insert(config.clone()) {
                     waiting.push_back(config);
@@ -49,9 +50,9 @@ fn led_to(context: &ManifestContext<'_>, folder: &Path) -> Rc<[PathBuf]> {
     })
 }
 
-/// The configurations that this one refers to: a folder means the `tsconfig.json` in it.
-fn referred(context: &ManifestContext<'_>, config: &Path) -> Vec<PathBuf> {
-    let value = context.text(config).and_then(|text| jsonc::parse(&text)).unwrap_or_default();
+/// The configurations that this one references. A folder means the `tsconfig.json` in it.
+fn references_of(context: &ManifestContext<'_>, config: &Path) -> Vec<PathBuf> {
+    let value = context.text(config).and_then(|text| jsonc::parse_object(&text)).unwrap_or_default();
     let references = value.get("references").and_then(Value::as_array).into_iter().flatten();
     let paths = references.filter_map(|reference| reference.get("path")?.as_str());
     let folder = config.parent().unwrap_or(config);

@@ -1,4 +1,4 @@
-//! The rules of project roots, on trees in memory that tell what was looked at, and on the disk.
+//! The rules of project roots, on trees in memory that record every access, and on the disk.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,35 +7,35 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 use crate::limits::MAX_PROJECT_REFERENCES;
-use crate::registry::{CachedFiles, DiskFiles, Manifest, Registry};
+use crate::registry::{CachedFiles, DiskFiles, ManifestKind, Registry};
 
-/// Files with texts, and a record of all that was looked at.
-struct Tree {
+/// Files with texts, and a record of every access.
+struct FakeFiles {
     files: BTreeMap<PathBuf, String>,
     seen: RefCell<BTreeSet<PathBuf>>,
-    follows: RefCell<usize>,
+    reads: RefCell<usize>,
 }
 
-impl MarkerFiles for Tree {
+impl MarkerFiles for FakeFiles {
     fn exists(&self, path: &Path) -> bool {
         self.seen.borrow_mut().insert(path.into());
         self.files.keys().any(|file| file.starts_with(path))
     }
-    fn names(&self, folder: &Path) -> Vec<String> {
+    fn entries(&self, folder: &Path) -> Vec<String> {
         self.seen.borrow_mut().insert(folder.into());
         let below = self.files.keys().filter_map(|file| file.strip_prefix(folder).ok());
         below.filter_map(|rest| Some(rest.components().next()?.as_os_str().to_str()?.into())).collect()
     }
     fn read_text(&self, file: &Path, top: &Path) -> String {
         assert_eq!(top, Path::new("/w"));
-        *self.follows.borrow_mut() += 1;
+        *self.reads.borrow_mut() += 1;
         self.seen.borrow_mut().insert(file.into());
         self.files.get(file).cloned().unwrap_or_default()
     }
 }
 
-/// A tree below `/w`; it always has markers and manifests above, which would win if they counted.
-fn tree(files: &[(&str, &str)]) -> Tree {
+/// A tree below `/w`. Markers and manifests above `/w` would win if they counted.
+fn tree(files: &[(&str, &str)]) -> FakeFiles {
     let above = [
         ("/package.json", r#"{"workspaces": ["**"]}"#),
         ("/pnpm-workspace.yaml", "packages:\n  - '**'\n"),
@@ -53,17 +53,17 @@ fn tree(files: &[(&str, &str)]) -> Tree {
     ];
     let above = above.map(|(path, text)| (path.into(), text.to_string()));
     let mine = files.iter().map(|(path, text)| (Path::new("/w").join(path), text.to_string()));
-    Tree { files: above.into_iter().chain(mine).collect(), seen: RefCell::default(), follows: RefCell::default() }
+    FakeFiles { files: above.into_iter().chain(mine).collect(), seen: RefCell::default(), reads: RefCell::default() }
 }
 
-/// The root below `/w` with what made it that, also below `/w`.
+/// The root and its marker, relative to `/w`.
 #[track_caller]
 fn found(kind: &str, file: &str, files: &[(&str, &str)]) -> (String, String) {
     let registry = Registry::builtin();
     let tree = tree(files);
     let found = project_root(&Path::new("/w").join(file), Path::new("/w"), &registry.servers[kind].root, &tree);
     let above: Vec<_> = tree.seen.borrow().iter().filter(|seen| !seen.starts_with("/w")).cloned().collect();
-    assert!(above.is_empty(), "looked above the root: {above:?}");
+    assert!(above.is_empty(), "accessed files above the root: {above:?}");
     let short = |path: &Path| path.strip_prefix("/w").unwrap().to_str().unwrap().to_string();
     match found {
         ProjectRoot::At { root, by: RootReason::Marker(by) } => (short(&root), short(&by)),
@@ -75,7 +75,7 @@ fn found(kind: &str, file: &str, files: &[(&str, &str)]) -> (String, String) {
     }
 }
 
-/// Cases of a kind: the file, the root, what made it that. All in one tree.
+/// Checks cases of a kind in one tree: the file, the root, the marker.
 #[track_caller]
 fn roots(kind: &str, files: &[(&str, &str)], cases: &[(&str, &str, &str)]) {
     for (file, root, by) in cases {
@@ -86,7 +86,7 @@ fn roots(kind: &str, files: &[(&str, &str)], cases: &[(&str, &str, &str)]) {
 const EMPTY: &str = "";
 
 #[test]
-fn the_nearest_marker_and_none() {
+fn the_nearest_marker_wins() {
     let files = [("pyproject.toml", EMPTY), ("a/pyproject.toml", EMPTY), ("a/b/setup.py", EMPTY)];
     roots(
         "ty",
@@ -106,14 +106,14 @@ fn a_configuration_of_the_checker_above_wins_over_a_nearer_project() {
     let files =
         |top: &'static str| [("pyproject.toml", top), ("a/pyproject.toml", "[project]\n"), ("a/b/ty.toml", EMPTY)];
     let own = ("a/x.py", "a", "a/pyproject.toml");
-    let whole = ("a/x.py", "", "pyproject.toml");
+    let listed = ("a/x.py", "", "pyproject.toml");
     let nearest = ("a/b/x.py", "a/b", "a/b/ty.toml");
     roots("ty", &files("[project]\n"), &[own, nearest]);
     roots("ty", &files("[tool.typos]\n"), &[own, nearest]);
-    roots("ty", &files("[project]\n[tool.ty]\n"), &[whole, nearest]);
-    roots("ty", &files("  [tool.ty.rules]\n"), &[whole, nearest]);
+    roots("ty", &files("[project]\n[tool.ty]\n"), &[listed, nearest]);
+    roots("ty", &files("  [tool.ty.rules]\n"), &[listed, nearest]);
     roots("pyright", &files("[tool.ty]\n"), &[own]);
-    roots("basedpyright", &files("[tool.pyright]\n"), &[whole]);
+    roots("basedpyright", &files("[tool.pyright]\n"), &[listed]);
 }
 
 #[test]
@@ -137,22 +137,22 @@ fn cargo_workspaces() {
         ("target/package/a-1/Cargo.toml", "[package]\n"),
         ("j/rust-project.json", "{}"),
     ];
-    let whole = |file| (file, "", "manifest Cargo.toml");
+    let listed = |file| (file, "", "manifest Cargo.toml");
     roots(
         "rust-analyzer",
         &files,
         &[
-            whole("a/src/x.rs"),
-            whole("a/inner/src/x.rs"),
-            whole("libs/b/x.rs"),
-            whole("build.rs"),
-            whole("docs/x.rs"),
+            listed("a/src/x.rs"),
+            listed("a/inner/src/x.rs"),
+            listed("libs/b/x.rs"),
+            listed("build.rs"),
+            listed("docs/x.rs"),
             // Named in `members` although `exclude` names the folder above.
-            whole("ex/in/x.rs"),
+            listed("ex/in/x.rs"),
             // `ex` is a name, not the beginning of one.
-            whole("exact/x.rs"),
+            listed("exact/x.rs"),
             // Cargo compares names, not what they lead to.
-            whole("near/x.rs"),
+            listed("near/x.rs"),
             ("a/fuzz/x.rs", "a/fuzz", "manifest a/fuzz/Cargo.toml"),
             ("ex/alone/x.rs", "ex/alone", "ex/alone/Cargo.toml"),
             ("out/src/x.rs", "out", "out/Cargo.toml"),
@@ -200,9 +200,9 @@ fn a_package_that_names_its_workspace() {
 #[test]
 fn a_manifest_that_is_being_edited_keeps_its_workspace_together() {
     let files = |text: &'static str| [("Cargo.toml", text), ("a/Cargo.toml", "[package]\n")];
-    let whole = ("a/x.rs", "", "manifest Cargo.toml");
-    roots("rust-analyzer", &files("[workspace]\nmembers = [\"a\"\n"), &[whole]);
-    roots("rust-analyzer", &files("x = \n[workspace.dependencies]\n"), &[whole]);
+    let listed = ("a/x.rs", "", "manifest Cargo.toml");
+    roots("rust-analyzer", &files("[workspace]\nmembers = [\"a\"\n"), &[listed]);
+    roots("rust-analyzer", &files("x = \n[workspace.dependencies]\n"), &[listed]);
     roots("rust-analyzer", &files("text = '''\n[workspace]\n'''\n"), &[("a/x.rs", "a", "a/Cargo.toml")]);
 }
 
@@ -260,19 +260,19 @@ fn workspaces_of_npm_and_pnpm() {
         ("node_modules/dep/tsconfig.json", "{}"),
         ("packages/a/node_modules/dep/tsconfig.json", "{}"),
     ];
-    let whole = |file| (file, "", "manifest package.json");
+    let listed = |file| (file, "", "manifest package.json");
     for kind in ["typescript", "typescript-language-server"] {
         roots(
             kind,
             &npm,
             &[
-                whole("packages/a/src/x.ts"),
-                whole("packages/a/esm/x.ts"),
-                whole("packages/b/x.ts"),
-                whole("scripts/x.ts"),
-                whole("x.ts"),
-                whole("node_modules/dep/lib/x.d.ts"),
-                whole("packages/a/node_modules/dep/x.d.ts"),
+                listed("packages/a/src/x.ts"),
+                listed("packages/a/esm/x.ts"),
+                listed("packages/b/x.ts"),
+                listed("scripts/x.ts"),
+                listed("x.ts"),
+                listed("node_modules/dep/lib/x.d.ts"),
+                listed("packages/a/node_modules/dep/x.d.ts"),
                 ("packages/old/x.ts", "packages/old", "packages/old/package.json"),
                 ("examples/demo/x.ts", "examples/demo", "examples/demo/tsconfig.json"),
                 ("examples/own/src/x.ts", "examples/own", "examples/own/yarn.lock"),
@@ -300,7 +300,7 @@ fn workspaces_of_npm_and_pnpm() {
 }
 
 #[test]
-fn a_lock_file_marks_all_below_it_where_no_list_says_otherwise() {
+fn a_lock_file_counts_for_every_project_below_unless_a_list_omits_it() {
     let files = [("yarn.lock", EMPTY), ("package.json", "{}"), ("p/a/tsconfig.json", "{}"), ("p/a/package.json", "{}")];
     roots("typescript", &files, &[("p/a/x.ts", "", "yarn.lock")]);
     let broken = [("yarn.lock", EMPTY), ("package.json", "{\"workspaces\": ["), ("p/a/package.json", "{}")];
@@ -331,16 +331,16 @@ fn solutions_of_typescript() {
         ("sub/two/package.json", "{}"),
         ("sub/three/jsconfig.json", "{}"),
     ];
-    let whole = |file| (file, "", "manifest tsconfig.json");
+    let listed = |file| (file, "", "manifest tsconfig.json");
     roots(
         "typescript",
         &files,
         &[
-            whole("core/x.ts"),
-            // Only led to by way of another.
-            whole("base/x.ts"),
-            // Under the configuration that is led to, although something else marks a nearer folder.
-            whole("base/src/x/y.ts"),
+            listed("core/x.ts"),
+            // Reached only through another configuration.
+            listed("base/x.ts"),
+            // Covered by the reached configuration, although a nearer folder has a marker.
+            listed("base/src/x/y.ts"),
             ("base/test/x.ts", "base/test", "base/test/tsconfig.json"),
             ("alone/x.ts", "alone", "alone/tsconfig.json"),
             ("sub/one/x.ts", "sub", "manifest sub/tsconfig.json"),
@@ -367,7 +367,7 @@ fn references_are_followed_up_to_a_limit() {
     let rule = &Registry::builtin().servers["typescript"].root;
     let at = |at: usize| {
         let file = Path::new("/w").join(format!("p{at}/x.ts"));
-        *tree.follows.borrow_mut() = 0;
+        *tree.reads.borrow_mut() = 0;
         match project_root(&file, Path::new("/w"), rule, &tree) {
             ProjectRoot::At { root, .. } => root,
             other => panic!("{other:?}"),
@@ -375,16 +375,16 @@ fn references_are_followed_up_to_a_limit() {
     };
     assert_eq!(at(MAX_PROJECT_REFERENCES), Path::new("/w"));
     assert_eq!(at(MAX_PROJECT_REFERENCES + 1), Path::new("/w").join(format!("p{}", MAX_PROJECT_REFERENCES + 1)));
-    assert!(*tree.follows.borrow() <= MAX_PROJECT_REFERENCES + 20, "{}", tree.follows.borrow());
+    assert!(*tree.reads.borrow() <= MAX_PROJECT_REFERENCES + 20, "{}", tree.reads.borrow());
 }
 
 #[test]
-fn strict_markers_and_excludes() {
+fn required_markers_and_excluding_markers() {
     let mixed = [("p/a/deno.json", EMPTY), ("package.json", EMPTY), ("q/tsconfig.json", EMPTY)];
     roots("typescript", &mixed, &[("p/a/x.ts", "!", "p/a/deno.json"), ("p/a/b/x.ts", "!", "p/a/deno.json")]);
     roots("typescript", &mixed, &[("p/x.ts", "", "package.json"), ("q/x.ts", "q", "q/tsconfig.json")]);
     roots("deno", &mixed, &[("p/a/b/x.ts", "p/a", "p/a/deno.json"), ("q/x.ts", "-", "")]);
-    // A deno.json above counts for all below it, as for Deno itself.
+    // A deno.json counts for all folders below it, as in Deno itself.
     let above = [("deno.jsonc", EMPTY), ("q/tsconfig.json", EMPTY)];
     roots("typescript", &above, &[("q/x.ts", "!", "deno.jsonc")]);
     roots("eslint", &[("package.json", EMPTY)], &[("p/a/x.ts", "-", "")]);
@@ -419,7 +419,7 @@ fn compile_databases() {
 }
 
 #[test]
-fn the_outermost_marker_and_the_root_itself_and_files_outside() {
+fn the_outermost_marker_the_workspace_root_and_files_outside() {
     let rule = RootRule { markers: vec!["pom.xml".into()], pick: RootPick::Outermost, ..RootRule::default() };
     let tree = tree(&[("a/pom.xml", ""), ("a/b/pom.xml", "")]);
     let root = Path::new("/w");
@@ -430,13 +430,13 @@ fn the_outermost_marker_and_the_root_itself_and_files_outside() {
     assert_eq!(of("/w", &RootRule { required: true, ..rule.clone() }), ProjectRoot::NoMarker);
     assert_eq!(of("/elsewhere/a", &rule), ProjectRoot::NoMarker);
     assert_eq!(of("/www/a", &rule), ProjectRoot::NoMarker);
-    let whole = RootRule { pick: RootPick::Workspace, required: true, ..rule };
-    assert_eq!(of("/w/a/X.java", &whole), at("/w", RootReason::Always));
-    assert_eq!(of("/w/b/X.java", &whole), ProjectRoot::NoMarker);
+    let listed = RootRule { pick: RootPick::Workspace, required: true, ..rule };
+    assert_eq!(of("/w/a/X.java", &listed), at("/w", RootReason::Always));
+    assert_eq!(of("/w/b/X.java", &listed), ProjectRoot::NoMarker);
 }
 
 #[test]
-fn the_disk_answers_like_the_tree_and_so_does_a_glance() {
+fn the_disk_and_the_cache_give_the_same_roots() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     fs::create_dir_all(root.join("a/src")).unwrap();
@@ -445,8 +445,8 @@ fn the_disk_answers_like_the_tree_and_so_does_a_glance() {
     fs::write(root.join("tsconfig.json"), r#"{"references": [{"path": "a"}]}"#).unwrap();
     fs::write(root.join("Cargo.toml"), "[package]\n  [workspace]\n").unwrap();
     let servers = Registry::builtin().servers;
-    let glance = CachedFiles::default();
-    for files in [&DiskFiles as &dyn MarkerFiles, &glance, &glance] {
+    let cached_files = CachedFiles::default();
+    for files in [&DiskFiles as &dyn MarkerFiles, &cached_files, &cached_files] {
         let of = |kind: &str| project_root(&root.join("a/src/x"), &root, &servers[kind].root, files);
         let at = |root: &Path, by| ProjectRoot::At { root: root.into(), by };
         assert_eq!(of("csharp"), at(&root.join("a"), RootReason::Marker(root.join("a/A.sln"))));
@@ -457,7 +457,7 @@ fn the_disk_answers_like_the_tree_and_so_does_a_glance() {
 }
 
 #[test]
-fn nothing_is_read_that_a_link_leads_out_to() {
+fn no_file_is_read_through_a_link_that_leads_outside_the_root() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path().canonicalize().unwrap();
     let (root, outside) = (top.join("w"), top.join("outside"));
@@ -467,7 +467,7 @@ fn nothing_is_read_that_a_link_leads_out_to() {
     fs::write(root.join("a/Cargo.toml"), "[package]\n").unwrap();
     fs::write(outside.join("Cargo.toml"), "[workspace]\n").unwrap();
     symlink(outside.join("Cargo.toml"), root.join("Cargo.toml")).unwrap();
-    let rule = RootRule { manifests: vec![Manifest::Cargo], pick: RootPick::Nearest, ..RootRule::default() };
+    let rule = RootRule { manifests: vec![ManifestKind::Cargo], pick: RootPick::Nearest, ..RootRule::default() };
     let of = || project_root(&root.join("a/x.rs"), &root, &rule, &DiskFiles);
     assert_eq!(of(), ProjectRoot::At { root: root.clone(), by: RootReason::Unmarked }, "the link leads out");
     let marked = RootRule { markers: vec!["Cargo.toml ~ [workspace]".into()], required: true, ..rule.clone() };
@@ -480,7 +480,7 @@ fn nothing_is_read_that_a_link_leads_out_to() {
 }
 
 #[test]
-fn files_whose_texts_decide() {
+fn files_whose_content_decides() {
     let servers = Registry::builtin().servers;
     let reads = |kind: &str, file: &str| servers[kind].root.reads(Path::new(file));
     assert!(reads("rust-analyzer", "/w/a/Cargo.toml") && !reads("rust-analyzer", "/w/a/Cargo.lock"));

@@ -1,4 +1,4 @@
-//! Who serves a file, from where, and why not the others.
+//! Which server serves a file, from which project root, and why the others do not.
 
 use std::cell::RefCell;
 use std::fs;
@@ -7,13 +7,13 @@ use std::os::unix::fs::symlink;
 use super::*;
 use crate::registry::{DiskFiles, FallbackMode};
 
-/// Folders on disk: a root `w`, another root `v` in which lies a third `v/in`, and an extra root `x`.
-struct Place {
+/// Folders on disk: the roots `w`, `v` and `v/in` inside it, and an extra root `x`.
+struct TestRoots {
     top: PathBuf,
     _folder: tempfile::TempDir,
 }
 
-impl Place {
+impl TestRoots {
     fn new(files: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
@@ -30,14 +30,14 @@ impl Place {
         RootSet::of_real_paths(vec![at("w"), at("v"), at("v/in")], vec![at("x")])
     }
 
-    /// One word a kind in order, and the kinds whose programs were asked for. Without those that stand in.
-    fn told(&self, file: &str, selection: &ServerSelection, missing: &[&str]) -> (Vec<String>, Vec<String>) {
+    /// The decision about each kind, in order, and the kinds whose programs were probed. Without fallbacks.
+    fn decisions(&self, file: &str, selection: &ServerSelection, missing: &[&str]) -> (Vec<String>, Vec<String>) {
         let mut registry = Registry::builtin();
         registry.servers.retain(|_, server| server.role != ServerRole::Fallback);
-        self.told_of(&registry, file, selection, missing)
+        self.decisions_of(&registry, file, selection, missing)
     }
 
-    fn told_of(
+    fn decisions_of(
         &self,
         registry: &Registry,
         file: &str,
@@ -48,34 +48,34 @@ impl Place {
         let chooser = ServerChooser { registry, selection, roots: &roots, files: &DiskFiles };
         let index = crate::registry::LanguageIndex::new(registry);
         let file = self.top.join(file);
-        let asked = RefCell::new(Vec::new());
+        let probed = RefCell::new(Vec::new());
         let mut available = |kind: &str, _: &ServerSpec, root: &Path| {
-            asked.borrow_mut().push(format!("{kind} {}", self.short(root)));
+            probed.borrow_mut().push(format!("{kind} {}", self.relative(root)));
             if missing.contains(&kind) { Err("missing") } else { Ok(()) }
         };
         let all = chooser.consider(index.language_of(&file).unwrap(), &file, true, &mut available);
         let words = all.iter().map(|one| {
-            let what = match &one.verdict {
-                ServerVerdict::Serves { root, .. } => format!("serves {}", self.short(root)),
-                ServerVerdict::Unavailable { root, why, .. } => format!("{why} {}", self.short(root)),
-                ServerVerdict::Excluded { by } => format!("excluded by {}", self.short(by)),
+            let decision = match &one.verdict {
+                ServerVerdict::Serves { root, .. } => format!("serves {}", self.relative(root)),
+                ServerVerdict::Unavailable { root, why, .. } => format!("{why} {}", self.relative(root)),
+                ServerVerdict::Excluded { by } => format!("excluded by {}", self.relative(by)),
                 ServerVerdict::NoMarker => "no marker".into(),
                 ServerVerdict::Later { first } => format!("after {first}"),
                 ServerVerdict::Disabled => "disabled".into(),
                 ServerVerdict::OffByDefault => "off".into(),
                 ServerVerdict::NotChosen => "not chosen".into(),
             };
-            format!("{}: {what}", one.kind)
+            format!("{}: {decision}", one.kind)
         });
-        (words.collect(), asked.take())
+        (words.collect(), probed.take())
     }
 
-    fn short(&self, path: &Path) -> String {
+    fn relative(&self, path: &Path) -> String {
         path.strip_prefix(&self.top).unwrap().display().to_string()
     }
 
     fn serving(&self, file: &str) -> Vec<String> {
-        let (words, _) = self.told(file, &ServerSelection::default(), &[]);
+        let (words, _) = self.decisions(file, &ServerSelection::default(), &[]);
         let serving = words.iter().filter_map(|word| word.split_once(": serves "));
         serving.map(|(kind, root)| format!("{kind} {root}")).collect()
     }
@@ -91,9 +91,9 @@ fn selection(chosen: &[&str], disabled: &[&str]) -> ServerSelection {
 }
 
 #[test]
-fn the_first_that_can_serves_and_the_others_are_told_why_not() {
-    let place = Place::new(&["w/a/pyproject.toml", "w/a/x.py"]);
-    let (words, asked) = place.told("w/a/x.py", &ServerSelection::default(), &["ty"]);
+fn the_first_available_server_serves_and_the_others_have_a_reason() {
+    let tree = TestRoots::new(&["w/a/pyproject.toml", "w/a/x.py"]);
+    let (words, probed) = tree.decisions("w/a/x.py", &ServerSelection::default(), &["ty"]);
     let wanted = [
         "ty: missing w/a",
         "basedpyright: serves w/a",
@@ -102,36 +102,36 @@ fn the_first_that_can_serves_and_the_others_are_told_why_not() {
         "ruff: serves w/a",
     ];
     assert_eq!(words, wanted);
-    assert_eq!(asked, ["ty w", "basedpyright w", "ruff w"], "what comes later isn't looked for");
-    let (words, _) = place.told("w/a/x.py", &selection(&["pyright"], &["ruff"]), &[]);
+    assert_eq!(probed, ["ty w", "basedpyright w", "ruff w"], "programs of later alternatives are not probed");
+    let (words, _) = tree.decisions("w/a/x.py", &selection(&["pyright"], &["ruff"]), &[]);
     let wanted =
         ["pyright: serves w/a", "ty: not chosen", "basedpyright: not chosen", "pyrefly: not chosen", "ruff: disabled"];
     assert_eq!(words, wanted);
-    let (words, asked) =
-        place.told("w/a/x.py", &ServerSelection::default(), &["ty", "basedpyright", "pyright", "pyrefly", "ruff"]);
-    assert!(words.iter().all(|word| word.ends_with(": missing w/a")) && asked.len() == 5, "{words:?}");
+    let (words, probed) =
+        tree.decisions("w/a/x.py", &ServerSelection::default(), &["ty", "basedpyright", "pyright", "pyrefly", "ruff"]);
+    assert!(words.iter().all(|word| word.ends_with(": missing w/a")) && probed.len() == 5, "{words:?}");
 }
 
 #[test]
-fn a_fallback_stands_in_where_no_alternative_is_there() {
-    let place = Place::new(&["w/a/pyproject.toml", "w/a/x.py"]);
-    let told = |fallback: FallbackMode, missing: &[&str]| {
+fn a_fallback_serves_where_no_alternative_is_available() {
+    let tree = TestRoots::new(&["w/a/pyproject.toml", "w/a/x.py"]);
+    let decisions = |fallback: FallbackMode, missing: &[&str]| {
         let selection = ServerSelection { fallback, ..ServerSelection::default() };
-        let (mut words, asked) = place.told_of(&Registry::builtin(), "w/a/x.py", &selection, missing);
+        let (mut words, probed) = tree.decisions_of(&Registry::builtin(), "w/a/x.py", &selection, missing);
         words.retain(|word| word.starts_with("syntactic"));
-        (words.join(""), asked.contains(&"syntactic w".to_owned()))
+        (words.join(""), probed.contains(&"syntactic w".to_owned()))
     };
     let all = ["ty", "basedpyright", "pyright", "pyrefly"];
-    assert_eq!(told(FallbackMode::IfMissing, &all), ("syntactic: serves w".into(), true));
-    assert_eq!(told(FallbackMode::IfMissing, &all[..3]), ("syntactic: after pyrefly".into(), false));
-    assert_eq!(told(FallbackMode::UntilReady, &[]), ("syntactic: after ty".into(), false));
-    assert_eq!(told(FallbackMode::Off, &all), ("syntactic: disabled".into(), false));
+    assert_eq!(decisions(FallbackMode::IfMissing, &all), ("syntactic: serves w".into(), true));
+    assert_eq!(decisions(FallbackMode::IfMissing, &all[..3]), ("syntactic: after pyrefly".into(), false));
+    assert_eq!(decisions(FallbackMode::UntilReady, &[]), ("syntactic: after ty".into(), false));
+    assert_eq!(decisions(FallbackMode::Off, &all), ("syntactic: disabled".into(), false));
 }
 
 #[test]
-fn excludes_strict_markers_and_what_is_off() {
-    let place = Place::new(&["w/d/deno.json", "w/t/package.json", "w/eslint.config.js"]);
-    let (words, _) = place.told("w/d/x.ts", &ServerSelection::default(), &["deno"]);
+fn excluding_markers_required_markers_and_servers_that_are_off() {
+    let tree = TestRoots::new(&["w/d/deno.json", "w/t/package.json", "w/eslint.config.js"]);
+    let (words, _) = tree.decisions("w/d/x.ts", &ServerSelection::default(), &["deno"]);
     assert_eq!(
         words[..3],
         [
@@ -141,52 +141,48 @@ fn excludes_strict_markers_and_what_is_off() {
         ]
     );
     assert!(words.contains(&"eslint: serves w".into()) && words.contains(&"biome: no marker".into()), "{words:?}");
-    let (words, _) = place.told("w/t/x.ts", &ServerSelection::default(), &[]);
+    let (words, _) = tree.decisions("w/t/x.ts", &ServerSelection::default(), &[]);
     assert_eq!(
         words[..3],
         ["deno: no marker", "typescript: serves w/t", "typescript-language-server: after typescript"]
     );
-    let (words, asked) = place.told("w/t/x.vue", &ServerSelection::default(), &[]);
-    assert!(words.contains(&"vue: off".into()) && !asked.iter().any(|kind| kind.starts_with("vue")), "{words:?}");
-    assert!(place.told("w/t/x.vue", &selection(&["vue"], &[]), &[]).0.contains(&"vue: serves w/t".into()));
+    let (words, probed) = tree.decisions("w/t/x.vue", &ServerSelection::default(), &[]);
+    assert!(words.contains(&"vue: off".into()) && !probed.iter().any(|kind| kind.starts_with("vue")), "{words:?}");
+    assert!(tree.decisions("w/t/x.vue", &selection(&["vue"], &[]), &[]).0.contains(&"vue: serves w/t".into()));
 }
 
 #[test]
-fn two_roots_of_a_workspace_and_one_in_the_other() {
-    let place = Place::new(&["w/pyproject.toml", "v/pyproject.toml", "v/in/k.py"]);
-    assert_eq!(place.serving("w/a/x.py"), ["ty w", "ruff w"]);
-    assert_eq!(place.serving("v/a/x.py"), ["ty v", "ruff v"]);
-    assert_eq!(
-        place.serving("v/in/a/x.py"),
-        ["ty v/in", "ruff v/in"],
-        "the marker of the root around it doesn't count"
-    );
+fn two_roots_of_a_workspace_and_a_nested_root() {
+    let tree = TestRoots::new(&["w/pyproject.toml", "v/pyproject.toml", "v/in/k.py"]);
+    assert_eq!(tree.serving("w/a/x.py"), ["ty w", "ruff w"]);
+    assert_eq!(tree.serving("v/a/x.py"), ["ty v", "ruff v"]);
+    assert_eq!(tree.serving("v/in/a/x.py"), ["ty v/in", "ruff v/in"], "the marker of the outer root does not count");
 }
 
 #[test]
 fn two_projects_of_one_kind_are_two_roots() {
-    let place = Place::new(&["w/a/tsconfig.json", "w/b/tsconfig.json"]);
-    assert_eq!(place.serving("w/a/x.ts"), ["typescript w/a"]);
-    assert_eq!(place.serving("w/b/x.ts"), ["typescript w/b"]);
-    assert_eq!(place.serving("w/x.ts"), ["typescript w"]);
+    let tree = TestRoots::new(&["w/a/tsconfig.json", "w/b/tsconfig.json"]);
+    assert_eq!(tree.serving("w/a/x.ts"), ["typescript w/a"]);
+    assert_eq!(tree.serving("w/b/x.ts"), ["typescript w/b"]);
+    assert_eq!(tree.serving("w/x.ts"), ["typescript w"]);
 }
 
 #[test]
 fn a_file_in_an_extra_root_belongs_to_the_first_root() {
-    let place = Place::new(&["x/pyproject.toml", "x/p/tsconfig.json", "x/p/deno.json", "x/p/biome.json"]);
-    assert_eq!(place.serving("x/p/y.py"), ["ty w", "ruff w"], "markers there don't count");
-    let (words, _) = place.told("x/p/y.ts", &ServerSelection::default(), &[]);
+    let tree = TestRoots::new(&["x/pyproject.toml", "x/p/tsconfig.json", "x/p/deno.json", "x/p/biome.json"]);
+    assert_eq!(tree.serving("x/p/y.py"), ["ty w", "ruff w"], "markers there don't count");
+    let (words, _) = tree.decisions("x/p/y.ts", &ServerSelection::default(), &[]);
     assert_eq!(words[..2], ["deno: no marker", "typescript: serves w"]);
     assert!(words.contains(&"biome: no marker".into()), "{words:?}");
-    fs::write(place.top.join("w/deno.json"), "").unwrap();
-    assert_eq!(place.serving("x/p/y.ts"), ["deno w"]);
+    fs::write(tree.top.join("w/deno.json"), "").unwrap();
+    assert_eq!(tree.serving("x/p/y.ts"), ["deno w"]);
 }
 
 #[test]
-fn a_linked_folder_is_what_it_leads_to() {
-    let place = Place::new(&["w/real/pyproject.toml", "w/real/x.py", "w/a/pyproject.toml"]);
-    symlink(place.top.join("w/real"), place.top.join("w/a/linked")).unwrap();
-    // Files come here by their real paths: the gate resolves them, and so does the doctor.
-    let real = place.top.join("w/a/linked/x.py").canonicalize().unwrap();
-    assert_eq!(place.serving(&place.short(&real)), ["ty w/real", "ruff w/real"]);
+fn a_linked_folder_belongs_to_the_project_of_its_target() {
+    let tree = TestRoots::new(&["w/real/pyproject.toml", "w/real/x.py", "w/a/pyproject.toml"]);
+    symlink(tree.top.join("w/real"), tree.top.join("w/a/linked")).unwrap();
+    // Callers pass real paths: the path gate resolves them, and so does the doctor.
+    let real = tree.top.join("w/a/linked/x.py").canonicalize().unwrap();
+    assert_eq!(tree.serving(&tree.relative(&real)), ["ty w/real", "ruff w/real"]);
 }

@@ -1,0 +1,343 @@
+//! A running server process: its connection, capabilities, open documents and reported diagnostics.
+//!
+//! All of it belongs to one incarnation.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::value::RawValue;
+
+use crate::limits;
+use crate::server::context::ServerContext;
+use crate::server::diagnostics::Diagnostics;
+use crate::server::document::DocumentInput;
+use crate::server::expiry::{ExpiryGuard, TRACE_OVER};
+use crate::server::index_lag::PendingIndexing;
+use crate::server::messages::{Asked, PendingAnswer, ProjectReport};
+use crate::server::process_guard::KillOnDrop;
+use crate::server::request::{ServerRequest, method_of};
+use crate::server::watch_globs::WatchGlobs;
+use crate::status::server_state::ServerState;
+use codeyard_base::clock::{Deadline, Instant};
+use codeyard_lsp::client::LspClient;
+use codeyard_lsp::client::capabilities::Capabilities;
+use codeyard_lsp::client::events::ServerEvent;
+use codeyard_lsp::client::lifecycle::Initialized;
+use codeyard_lsp::client::pending_requests::RequestError;
+use codeyard_lsp::documents::sync_options::SyncOptions;
+use codeyard_lsp::documents::{DocumentNotification, OpenDocuments};
+use codeyard_lsp::readiness::{ReadinessState, ReadinessTracker};
+use codeyard_lsp::text::encoding::PositionEncoding;
+use codeyard_lsp::text::{Document, encoding};
+use codeyard_lsp::{convert, methods, readiness};
+use codeyard_model::uri::{CanonicalUri, UriAdmission};
+
+/// Largest number of requests that are remembered to find the document that caused a crash.
+const MAX_SUSPECTS: usize = 256;
+
+/// A running server process.
+pub(super) struct LiveServer {
+    pub(super) client: LspClient,
+    pub(super) child: KillOnDrop,
+    pub(super) capabilities: Capabilities,
+    pub(super) encoding: PositionEncoding,
+    pub(super) readiness: ReadinessTracker,
+    pub(super) documents: OpenDocuments,
+    pub(super) diagnostics: Diagnostics,
+    pub(super) expired: Arc<AtomicU32>,
+    pub(super) started_at: Instant,
+    pub(super) incarnation: u64,
+    pub(super) pending_indexing: PendingIndexing,
+    pub(super) suspects: VecDeque<(CanonicalUri, [u8; 32], Arc<std::sync::atomic::AtomicU8>)>,
+    pub(super) watch_globs: WatchGlobs,
+}
+
+/// The result of bringing a document up to date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SyncOutcome {
+    /// The server had it already.
+    Unchanged,
+    /// It was opened.
+    Opened,
+    /// Its new text was sent.
+    Changed,
+}
+
+/// The effects of an event of the server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct EventEffect {
+    /// A file's canonical diagnostics changed.
+    pub diagnostics_changed: bool,
+    /// The server asked for a refresh.
+    pub refresh: bool,
+    /// A push came in.
+    pub pushed: bool,
+    /// The readiness may have changed.
+    pub readiness: bool,
+}
+
+impl LiveServer {
+    pub(super) fn new(
+        context: &ServerContext,
+        client: LspClient,
+        child: KillOnDrop,
+        initialized: Initialized,
+        incarnation: u64,
+    ) -> Self {
+        let now = Instant::now();
+        let encoding = PositionEncoding::from_name(&initialized.encoding).unwrap_or(PositionEncoding::Utf16);
+        let mut readiness = ReadinessTracker::new(&context.server.readiness, now);
+        readiness.on_initialized(now);
+        let mut documents = OpenDocuments::new(limits::MAX_OPEN_DOCUMENTS);
+        documents.set_options(sync_options(&initialized.capabilities, encoding));
+        for method in &context.server.quirks.unsupported {
+            initialized.capabilities.mark_unsupported(method);
+        }
+        Self {
+            client,
+            child,
+            capabilities: initialized.capabilities,
+            encoding,
+            readiness,
+            documents,
+            diagnostics: Diagnostics::of_server(context.server.quirks.push_versioned),
+            expired: Arc::default(),
+            started_at: now,
+            incarnation,
+            pending_indexing: PendingIndexing::new(context),
+            suspects: VecDeque::new(),
+            watch_globs: WatchGlobs::default(),
+        }
+    }
+
+    pub(super) fn into_parts(self) -> (LspClient, KillOnDrop) {
+        (self.client, self.child)
+    }
+
+    pub(super) fn readiness_state(&self, now: Instant) -> ServerState {
+        match self.readiness.state(now) {
+            ReadinessState::Starting => ServerState::Starting,
+            ReadinessState::Indexing { progress } => ServerState::Indexing { progress },
+            ReadinessState::Ready if self.pending_indexing.until(now).is_some() => {
+                ServerState::Indexing { progress: None }
+            }
+            ReadinessState::Ready => ServerState::Ready,
+        }
+    }
+
+    /// When the readiness may next change without an event.
+    pub(super) fn next_check(&self, now: Instant) -> Option<Instant> {
+        [self.readiness.next_check(now), self.pending_indexing.until(now)].into_iter().flatten().min()
+    }
+
+    /// Sends the current text of a document to the server, if it differs.
+    pub(super) fn sync(&mut self, document: &DocumentInput) -> Result<SyncOutcome, RequestError> {
+        let source = &document.source;
+        self.send_sync(&source.uri, document.language.as_str(), &source.document, source.hash)
+    }
+
+    /// Closes and opens a document, so that the server computes its diagnostics again.
+    pub(super) fn reopen(&mut self, document: &DocumentInput) -> Result<(), RequestError> {
+        let uri = &document.source.uri;
+        let pinned = self.documents.get(uri.as_str()).is_some_and(|state| state.pinned);
+        if let Some(close) = self.documents.close(uri.as_str()) {
+            self.client.notify(close.method(), &close)?;
+            self.diagnostics.closed(uri.as_str());
+        }
+        self.sync(document)?;
+        self.documents.pin(uri.as_str(), pinned);
+        Ok(())
+    }
+
+    pub(super) fn send_sync(
+        &mut self,
+        uri: &CanonicalUri,
+        language: &str,
+        document: &Arc<Document>,
+        hash: [u8; 32],
+    ) -> Result<SyncOutcome, RequestError> {
+        let mut outcome = SyncOutcome::Unchanged;
+        for outgoing in self.documents.sync(uri.as_str(), language, document, hash) {
+            self.client.notify(outgoing.method(), &outgoing)?;
+            match &outgoing {
+                DocumentNotification::DidOpen(_) => outcome = SyncOutcome::Opened,
+                DocumentNotification::DidChange(_) => outcome = SyncOutcome::Changed,
+                DocumentNotification::DidClose(closed) => {
+                    self.diagnostics.closed(&closed.text_document.uri);
+                    let uri: &str = &closed.text_document.uri;
+                    self.pending_indexing.gone(uri);
+                }
+                DocumentNotification::DidSave(_) => {}
+            }
+        }
+        match outcome {
+            SyncOutcome::Unchanged => return Ok(outcome),
+            SyncOutcome::Changed => self.diagnostics.surroundings_changed(),
+            SyncOutcome::Opened => self.readiness.on_opened(Instant::now()),
+        }
+        if let Some(version) = self.documents.version(uri.as_str()) {
+            self.diagnostics.synced(uri, version);
+            self.pending_indexing.sent(uri, version, Instant::now());
+        }
+        Ok(outcome)
+    }
+
+    /// Sends a request.
+    pub(super) fn request(&mut self, request: &ServerRequest, deadline: Deadline) -> Result<Asked, RequestError> {
+        let position = match request {
+            ServerRequest::Definition(document, at)
+            | ServerRequest::References(document, at, _)
+            | ServerRequest::Hover(document, at)
+            | ServerRequest::Implementation(document, at)
+            | ServerRequest::PrepareCalls(document, at) => {
+                Some(encoding::to_server(&document.source.document, *at, self.encoding).unwrap_or(*at))
+            }
+            _ => None,
+        };
+        let uri = request.uri().map(CanonicalUri::as_str).unwrap_or_default();
+        let method = method_of(request);
+        if !self.capabilities.supports(method) {
+            return Ok(Asked::Unsupported);
+        }
+        let reply = match (request, position) {
+            (ServerRequest::References(_, _, declaration), Some(at)) => {
+                self.client.request(method, &methods::references(uri, at, *declaration))?
+            }
+            (_, Some(at)) => self.client.request(method, &methods::at(uri, at))?,
+            (ServerRequest::IncomingCalls(_, of) | ServerRequest::OutgoingCalls(_, of), _) => {
+                let Ok(item) = serde_json::from_str::<&RawValue>(&of.json) else { return Ok(Asked::Unsupported) };
+                self.client.request(method, &methods::calls(item))?
+            }
+            (ServerRequest::WorkspaceSymbols(query), _) => {
+                self.client.request(method, &methods::workspace_symbols(query))?
+            }
+            (ServerRequest::DocumentDiagnostics(_), _) => {
+                let identifier = self.identifier();
+                self.client.request(method, &methods::document_diagnostic(uri, identifier.as_deref(), None))?
+            }
+            _ => self.client.request(method, &methods::document(uri))?,
+        };
+        Ok(Asked::Reply(self.pending(reply, request.document(), deadline)))
+    }
+
+    /// All reported diagnostics, and new pulls where the server supports them.
+    pub(super) fn project_report(&mut self, deadline: Deadline) -> Result<Asked, RequestError> {
+        let mut report = ProjectReport {
+            files: self.diagnostics.reported(),
+            pulls: vec![],
+            workspace: None,
+            encoding: self.encoding,
+        };
+        if self.capabilities.supports(methods::DOCUMENT_DIAGNOSTIC) {
+            let identifier = self.identifier();
+            let open: Vec<Arc<str>> = self.documents.all().map(|state| state.uri.clone()).collect();
+            for text in open {
+                let params = methods::document_diagnostic(&text, identifier.as_deref(), None);
+                let reply = self.client.request(methods::DOCUMENT_DIAGNOSTIC, &params)?;
+                report.pulls.push((text, self.pending(reply, None, deadline)));
+            }
+        }
+        if self.capabilities.workspace_diagnostics() {
+            let identifier = self.identifier();
+            let params = methods::workspace_diagnostic(identifier.as_deref(), &[]);
+            let reply = self.client.request(methods::WORKSPACE_DIAGNOSTIC, &params)?;
+            report.workspace = Some(self.pending(reply, None, deadline));
+        }
+        Ok(Asked::Project(report))
+    }
+
+    fn identifier(&self) -> Option<String> {
+        self.capabilities.pull_diagnostics().into_iter().find_map(|pull| pull.identifier)
+    }
+
+    fn pending(
+        &mut self,
+        reply: codeyard_lsp::client::pending_requests::PendingReply,
+        document: Option<&DocumentInput>,
+        deadline: Deadline,
+    ) -> PendingAnswer {
+        let expiry = self.expiry(document, deadline);
+        PendingAnswer { reply, encoding: self.encoding, incarnation: self.incarnation, expiry }
+    }
+
+    pub(super) fn expiry(&mut self, document: Option<&DocumentInput>, deadline: Deadline) -> ExpiryGuard {
+        let guard = ExpiryGuard::new(deadline, self.expired.clone());
+        if let Some(document) = document {
+            self.suspects.retain(|(_, _, trace)| trace.load(Ordering::Relaxed) != TRACE_OVER);
+            if self.suspects.len() >= MAX_SUSPECTS {
+                self.suspects.pop_front();
+            }
+            self.suspects.push_back((document.source.uri.clone(), document.source.hash, guard.trace()));
+        }
+        guard
+    }
+
+    /// Documents whose requests were in flight when the process ended.
+    pub(super) fn suspect_documents(&self) -> Vec<(CanonicalUri, [u8; 32])> {
+        let open = self.suspects.iter().filter(|(_, _, trace)| trace.load(Ordering::Relaxed) != TRACE_OVER);
+        let mut found: Vec<_> = open.map(|(uri, hash, _)| (uri.clone(), *hash)).collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    pub(super) fn on_event(&mut self, event: ServerEvent, context: &ServerContext) -> EventEffect {
+        let now = Instant::now();
+        let mut effect = EventEffect::default();
+        match event {
+            ServerEvent::Notification { method, params } => {
+                let Some(params) = params else { return effect };
+                if method == methods::PUBLISH_DIAGNOSTICS {
+                    effect.pushed = true;
+                    self.on_push(&params, context, now, &mut effect);
+                } else if let Some(event) = readiness::parse_notification(&method, &params) {
+                    self.readiness.apply(&event, now);
+                    effect.readiness = true;
+                } else {
+                    self.readiness.on_method(&method, now);
+                    effect.readiness = true;
+                }
+            }
+            ServerEvent::Refresh { method } => {
+                self.readiness.on_method(&method, now);
+                self.diagnostics.surroundings_changed();
+                effect.refresh = true;
+                effect.readiness = true;
+            }
+            ServerEvent::Registered { .. } | ServerEvent::Unregistered { .. } => {
+                self.documents.set_options(sync_options(&self.capabilities, self.encoding));
+                effect.readiness = true;
+            }
+            ServerEvent::Lost { .. } => {
+                self.diagnostics.surroundings_changed();
+                effect.refresh = true;
+            }
+            ServerEvent::Closed(_) => {}
+        }
+        effect
+    }
+
+    fn on_push(
+        &mut self,
+        params: &serde_json::value::RawValue,
+        context: &ServerContext,
+        now: Instant,
+        effect: &mut EventEffect,
+    ) {
+        let Ok((mut file, version)) = convert::publish_diagnostics(params) else {
+            tracing::warn!(server = %context.kind, "language server pushed malformed diagnostics");
+            return;
+        };
+        let UriAdmission::Inside(uri) = context.gate.admit(&file.uri) else { return };
+        file.diagnostics.truncate(limits::MAX_DIAGNOSTICS_PER_FILE);
+        effect.readiness = self.pending_indexing.pushed(&uri, version);
+        effect.diagnostics_changed = self.diagnostics.pushed(&uri, version, file.diagnostics, now);
+    }
+}
+
+fn sync_options(capabilities: &Capabilities, encoding: PositionEncoding) -> SyncOptions {
+    let capability = capabilities.static_capabilities().get("textDocumentSync").cloned();
+    let raw = capability.and_then(|value| serde_json::value::to_raw_value(&value).ok());
+    SyncOptions::from_capability(raw.as_deref(), encoding)
+}
