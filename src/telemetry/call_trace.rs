@@ -23,7 +23,7 @@ use super::{Telemetry, names};
 use crate::limits;
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::{PrincipalId, ServerKind, WorkspaceName};
-use codeyard_model::error::{ErrorCode, Phase, ToolError};
+use codeyard_model::error::{CallPhase, ErrorCode, ToolError};
 
 pub use work::{Asker, LspCall, PersonWait, SharedWait, Timed};
 
@@ -114,7 +114,7 @@ pub(super) enum Work {
     /// Waiting for a person's answer.
     Person,
     /// Waiting for a language server in this state.
-    Wait(Phase),
+    Wait(CallPhase),
     /// A request to a language server.
     Lsp { method: &'static str, server: ServerKind, outcome: RpcOutcome },
     /// Making the canonical answer.
@@ -259,7 +259,7 @@ impl CallTrace {
     }
 
     /// Begins to wait for a language server that is in the state of `phase`.
-    pub fn wait(&self, phase: Phase) -> Timed {
+    pub fn wait(&self, phase: CallPhase) -> Timed {
         self.timed(Work::Wait(phase))
     }
 
@@ -350,7 +350,7 @@ fn cap(record: &CallRecord, is_cut: bool) -> Option<&'static str> {
 /// The beginning of a JSON-RPC id as text: a string without its quotes.
 fn told_id(json: &str) -> String {
     let text = if json.starts_with('"') { serde_json::from_str(json).unwrap_or_default() } else { json.to_owned() };
-    let longest = limits::MAX_TOLD_ID_BYTES.min(text.len());
+    let longest = limits::MAX_REQUEST_ID_BYTES.min(text.len());
     let end = (0..=longest).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     text[..end].to_owned()
 }
@@ -369,7 +369,7 @@ pub(super) mod samples {
             workspace: None,
             principal: &PrincipalId::new("p"),
             transport: TransportKind::Pipe,
-            request_id: &format!("\"{}\"", "é".repeat(limits::MAX_TOLD_ID_BYTES)),
+            request_id: &format!("\"{}\"", "é".repeat(limits::MAX_REQUEST_ID_BYTES)),
             session: Some("s".repeat(bytes)),
             protocol_version: "",
             context: &TraceContext::default(),
@@ -384,7 +384,8 @@ pub(super) mod samples {
     fn a_waiting_call_is_weighed_and_small() {
         let (small, large) = (call_of(0).held_bytes(), call_of(10_000).held_bytes());
         assert_eq!(large - small, 10_000);
-        assert!(small <= 1024 + limits::MAX_TOLD_ID_BYTES, "{small}");
-        call_of(0).read(|finished| assert_eq!(finished.record.request_id, "é".repeat(limits::MAX_TOLD_ID_BYTES / 2)));
+        assert!(small <= 1024 + limits::MAX_REQUEST_ID_BYTES, "{small}");
+        call_of(0)
+            .read(|finished| assert_eq!(finished.record.request_id, "é".repeat(limits::MAX_REQUEST_ID_BYTES / 2)));
     }
 }

@@ -5,8 +5,8 @@
 
 mod call_line;
 mod call_trace;
-mod complaint;
 mod export;
+mod export_pump;
 pub mod limits;
 mod log_queue;
 mod metric_pump;
@@ -14,10 +14,11 @@ mod metrics;
 pub mod names;
 mod otlp;
 mod prometheus;
+mod rate_limited_warning;
 mod record;
 mod sampler;
 pub mod settings;
-mod span_data;
+mod span_builder;
 mod span_pump;
 mod span_queue;
 mod trace_context;

@@ -1,7 +1,7 @@
-//! Reads the metrics at intervals and exports them, until it is stopped.
+//! Collects the metrics at intervals and exports them, until it is stopped.
 //!
-//! Invariant: an export that fails or takes too long is given up and counted; the next one tells the sums anew, so nothing
-//! is lost by it.
+//! Invariant: an export that fails or takes too long is dropped and counted. Sums are cumulative, so the next export repeats them and
+//! nothing is lost.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
@@ -16,13 +16,12 @@ use opentelemetry_sdk::metrics::reader::MetricReader;
 use opentelemetry_sdk::metrics::{InstrumentKind, ManualReader, Pipeline as SdkPipeline, Temporality};
 use tokio_util::sync::CancellationToken;
 
-use super::complaint::Complaint;
 use super::export::Losses;
-use super::otlp;
+use super::rate_limited_warning::RateLimitedWarning;
 use super::settings::Destination;
-use crate::limits;
+use super::{export_pump, otlp};
 
-/// What a pump works with.
+/// The parts of the pump.
 pub(super) struct Parts {
     pub(super) to: Destination,
     pub(super) reader: Arc<ManualReader>,
@@ -32,47 +31,36 @@ pub(super) struct Parts {
     pub(super) stop: CancellationToken,
 }
 
-/// A reader that the provider and the pump both hold.
+/// A reader that the meter provider and the pump share.
 #[derive(Debug, Clone)]
 pub(super) struct SharedReader(pub(super) Arc<ManualReader>);
 
-/// The pump of `parts`, if its exporter can be built.
+/// Builds the pump.
+///
+/// # Errors
+/// If its exporter can't be built.
 pub(super) fn start(parts: Parts) -> Result<BoxFuture<'static, ()>, String> {
     let exporter = otlp::metrics(&parts.to).map_err(|why| format!("metrics can't be exported: {why}"))?;
     Ok(run(exporter, parts).boxed())
 }
 
 async fn run(exporter: MetricExporter, parts: Parts) {
-    let flushed = async {
-        parts.stop.cancelled().await;
-        tokio::time::sleep(Duration::from_millis(limits::TELEMETRY_FLUSH_MS)).await;
-    };
-    tokio::select! {
-        () = pump(&exporter, &parts) => {}
-        () = flushed => {}
-    }
+    export_pump::run(&parts.stop, pump(&exporter, &parts)).await;
 }
 
 async fn pump(exporter: &MetricExporter, parts: &Parts) {
-    let mut complaint = Complaint::new("metrics");
+    let mut warning = RateLimitedWarning::new("metrics");
     let mut metrics = ResourceMetrics::default();
     loop {
-        tokio::select! {
-            () = tokio::time::sleep(parts.interval) => {}
-            () = parts.stop.cancelled() => {}
-        }
-        let stopping = parts.stop.is_cancelled();
+        let is_last = export_pump::wait(&parts.stop, parts.interval, std::future::pending()).await;
         if parts.reader.collect(&mut metrics).is_ok() {
-            let exported = match tokio::time::timeout(parts.timeout, exporter.export(&metrics)).await {
-                Ok(done) => done.map_err(|error| error.to_string()),
-                Err(_) => Err("the receiver took too long".to_owned()),
-            };
-            if let Err(why) = exported {
+            let exported = export_pump::export(parts.timeout, exporter.export(&metrics)).await;
+            if let Err(reason) = exported {
                 parts.losses.metric_exports_failed.fetch_add(1, Relaxed);
-                complaint.about(&why, 0);
+                warning.export_failed(&reason, 0);
             }
         }
-        if stopping {
+        if is_last {
             return;
         }
     }

@@ -13,7 +13,7 @@ use opentelemetry::trace::{SpanId, TraceId};
 use codeyard_base::digest;
 use codeyard_base::ids::{LanguageId, PrincipalId, ServerKind, WorkspaceName};
 use codeyard_model::epoch::Epochs;
-use codeyard_model::error::{ErrorCode, Phase};
+use codeyard_model::error::{CallPhase, ErrorCode};
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -128,7 +128,7 @@ pub struct CallRecord {
     /// What became of the cursor; `None` if there was none.
     pub cursor: Option<CursorOutcome>,
     /// The least ready state of a language server that the call had to wait for; `None` if it waited for none.
-    pub waited_for: Option<Phase>,
+    pub waited_for: Option<CallPhase>,
     /// How often the question was begun anew because the workspace had changed meanwhile.
     pub repeats: u32,
     /// What became of its wish for a permission; `None` if its tool needs none.
@@ -320,7 +320,7 @@ impl fmt::Display for PrincipalHash {
 impl CallRecord {
     /// How ready the language servers were: `ready`, or the state that had to be waited for.
     pub fn readiness(&self) -> &'static str {
-        self.waited_for.map_or("ready", Phase::as_str)
+        self.waited_for.map_or("ready", CallPhase::as_str)
     }
 
     /// Whether the result was retained or came from another call's execution.

@@ -1,7 +1,7 @@
-//! Takes waiting calls, makes spans of them and exports them in batches, until it is stopped.
+//! Takes queued calls, builds their spans and exports them in batches, until it is stopped.
 //!
-//! Invariants: an export that fails or takes too long loses its batch, which is counted; every loss, also at the
-//! queue, is said in the log after the next export; once stopped it ends within `TELEMETRY_FLUSH_MS`.
+//! Invariants: an export that fails or takes too long loses its batch, which is counted; every loss, also one at the queue, is
+//! logged after the next export.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,14 +11,14 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SpanExporter;
 use tokio_util::sync::CancellationToken;
 
-use super::complaint::Complaint;
 use super::export::Losses;
+use super::export_pump;
+use super::rate_limited_warning::RateLimitedWarning;
 use super::settings::Batch;
-use super::span_data::Weaver;
-use super::span_queue::{SpanQueue, Waiting};
-use crate::limits;
+use super::span_builder::SpanBuilder;
+use super::span_queue::{QueuedCall, SpanQueue};
 
-/// What a pump works with.
+/// The parts of the pump.
 pub(super) struct Parts {
     pub(super) queue: Arc<SpanQueue>,
     pub(super) batch: Batch,
@@ -27,47 +27,35 @@ pub(super) struct Parts {
     pub(super) resource: Resource,
 }
 
-/// Runs until `parts.stop`, and a little longer for what still waits then.
+/// Runs until `parts.stop`, then exports the rest of the queue.
 pub(super) async fn run<E: SpanExporter>(mut exporter: E, parts: Parts) {
     exporter.set_resource(&parts.resource);
-    let flushed = async {
-        parts.stop.cancelled().await;
-        tokio::time::sleep(Duration::from_millis(limits::TELEMETRY_FLUSH_MS)).await;
-    };
-    tokio::select! {
-        () = pump(&exporter, &parts) => {}
-        () = flushed => {}
-    }
+    export_pump::run(&parts.stop, pump(&exporter, &parts)).await;
     parts.queue.close();
 }
 
 async fn pump<E: SpanExporter>(exporter: &E, parts: &Parts) {
-    let weaver = Weaver::new();
-    let mut complaint = Complaint::new("spans");
+    let builder = SpanBuilder::new();
+    let mut warning = RateLimitedWarning::new("spans");
     loop {
-        tokio::select! {
-            () = tokio::time::sleep(parts.batch.delay) => {}
-            () = parts.queue.filled() => {}
-            () = parts.stop.cancelled() => {}
-        }
-        let stopping = parts.stop.is_cancelled();
+        let is_last = export_pump::wait(&parts.stop, parts.batch.delay, parts.queue.filled()).await;
         loop {
-            let (waiting, spans) = parts.queue.take();
-            if waiting.is_empty() {
+            let (queued, spans) = parts.queue.take();
+            if queued.is_empty() {
                 break;
             }
-            let lost = Lost { losses: &parts.losses, spans: spans as u64 };
-            match export(exporter, &weaver, waiting, parts.batch.timeout).await {
-                Ok(()) => lost.none(),
-                Err(why) => {
+            let pending = PendingSpans { losses: &parts.losses, spans: spans as u64 };
+            match export(exporter, &builder, queued, parts.batch.timeout).await {
+                Ok(()) => pending.arrived(),
+                Err(reason) => {
                     parts.losses.span_exports_failed.fetch_add(1, Relaxed);
-                    drop(lost);
-                    complaint.about(&why, parts.losses.spans_dropped());
+                    drop(pending);
+                    warning.export_failed(&reason, parts.losses.spans_dropped());
                 }
             }
-            complaint.about_lost(parts.losses.spans_dropped());
+            warning.spans_lost(parts.losses.spans_dropped());
         }
-        if stopping {
+        if is_last {
             return;
         }
     }
@@ -75,37 +63,34 @@ async fn pump<E: SpanExporter>(exporter: &E, parts: &Parts) {
 
 async fn export<E: SpanExporter>(
     exporter: &E,
-    weaver: &Weaver,
-    waiting: Vec<Waiting>,
+    builder: &SpanBuilder,
+    queued: Vec<QueuedCall>,
     timeout: Duration,
 ) -> Result<(), String> {
     let mut spans = Vec::new();
-    for item in &waiting {
+    for item in &queued {
         match item {
-            Waiting::Call(call) => weaver.call(call, &mut spans),
-            Waiting::Child(call, child) => weaver.child(call, child, &mut spans),
+            QueuedCall::Ended(call) => builder.call(call, &mut spans),
+            QueuedCall::LateChild(call, child) => builder.child(call, child, &mut spans),
         }
     }
-    drop(waiting);
-    match tokio::time::timeout(timeout, exporter.export(spans)).await {
-        Ok(done) => done.map_err(|error| error.to_string()),
-        Err(_) => Err("the receiver took too long".to_owned()),
-    }
+    drop(queued);
+    export_pump::export(timeout, exporter.export(spans)).await
 }
 
-/// Spans that are under way: lost, unless they arrive.
-struct Lost<'a> {
+/// Spans that are being exported. They count as lost when this is dropped before [`Self::arrived`].
+struct PendingSpans<'a> {
     losses: &'a Losses,
     spans: u64,
 }
 
-impl Lost<'_> {
-    fn none(mut self) {
+impl PendingSpans<'_> {
+    fn arrived(mut self) {
         self.losses.exported.fetch_add(std::mem::take(&mut self.spans), Relaxed);
     }
 }
 
-impl Drop for Lost<'_> {
+impl Drop for PendingSpans<'_> {
     fn drop(&mut self) {
         self.losses.spans.fetch_add(self.spans, Relaxed);
     }

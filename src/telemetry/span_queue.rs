@@ -1,7 +1,7 @@
-//! Calls that wait to become spans.
+//! The queue of calls that become spans.
 //!
-//! Invariants: it never waits; it holds at most so many spans and bytes, and what comes beyond is dropped and counted; its reader is
-//! woken once for a whole batch, not for each call.
+//! Invariants: adding never waits; the queue holds a bounded number of spans and bytes, and what comes beyond is dropped and counted; its
+//! reader is woken once for a whole batch, not for each call.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use super::sampler::Sampler;
 use super::settings::Batch;
 use crate::limits;
 
-/// One thing that becomes spans.
-pub(super) enum Waiting {
-    /// A call with all that is below it.
-    Call(CallTrace),
+/// An item of the queue.
+pub(super) enum QueuedCall {
+    /// A call that has ended, with its children.
+    Ended(CallTrace),
     /// A child that ended after its call.
-    Child(CallTrace, ChildSpan),
+    LateChild(CallTrace, ChildSpan),
 }
 
-/// See the module.
+/// A bounded queue, and the sampler that decides what gets into it.
 pub(super) struct SpanQueue {
     sampler: Sampler,
     batch: Batch,
@@ -35,16 +35,16 @@ pub(super) struct SpanQueue {
     full: Notify,
 }
 
-/// What one item counts for.
+/// The size of one item.
 #[derive(Clone, Copy)]
-struct Weight {
+struct ItemSize {
     spans: usize,
     bytes: usize,
 }
 
 #[derive(Default)]
 struct Inner {
-    items: VecDeque<(Waiting, Weight)>,
+    items: VecDeque<(QueuedCall, ItemSize)>,
     spans: usize,
     bytes: usize,
     closed: bool,
@@ -55,8 +55,8 @@ impl SpanQueue {
         Self { sampler, batch, losses, waiting: Mutex::default(), full: Notify::new() }
     }
 
-    fn push(&self, item: Waiting, weight: Weight) {
-        let Weight { spans, bytes } = weight;
+    fn push(&self, item: QueuedCall, size: ItemSize) {
+        let ItemSize { spans, bytes } = size;
         let mut inner = self.waiting.lock();
         let is_full = inner.spans + spans > self.batch.queue || inner.bytes + bytes > limits::MAX_SPAN_QUEUE_BYTES;
         if inner.closed || is_full {
@@ -67,7 +67,7 @@ impl SpanQueue {
         let before = inner.spans;
         inner.spans += spans;
         inner.bytes += bytes;
-        inner.items.push_back((item, weight));
+        inner.items.push_back((item, size));
         let is_due = before < self.batch.size && inner.spans >= self.batch.size;
         drop(inner);
         if is_due {
@@ -75,29 +75,29 @@ impl SpanQueue {
         }
     }
 
-    /// Until there is a batch.
+    /// Waits until there is a batch.
     pub(super) async fn filled(&self) {
         if self.len() < self.batch.size {
             self.full.notified().await;
         }
     }
 
-    /// Takes about one batch, at least one item if there is any; with the number of its spans.
-    pub(super) fn take(&self) -> (Vec<Waiting>, usize) {
+    /// Takes about one batch, at least one item if there is any, and returns it with the number of its spans.
+    pub(super) fn take(&self) -> (Vec<QueuedCall>, usize) {
         let mut inner = self.waiting.lock();
         let (mut taken, mut spans) = (Vec::new(), 0);
         while spans < self.batch.size
-            && let Some((item, weight)) = inner.items.pop_front()
+            && let Some((item, size)) = inner.items.pop_front()
         {
-            spans += weight.spans;
-            inner.bytes -= weight.bytes;
+            spans += size.spans;
+            inner.bytes -= size.bytes;
             taken.push(item);
         }
         inner.spans -= spans;
         (taken, spans)
     }
 
-    /// Takes nothing more; what is left is counted as dropped.
+    /// Refuses further items. The rest is counted as dropped.
     pub(super) fn close(&self) {
         let mut inner = self.waiting.lock();
         inner.closed = true;
@@ -106,7 +106,7 @@ impl SpanQueue {
         (inner.spans, inner.bytes) = (0, 0);
     }
 
-    /// Spans that wait.
+    /// The number of spans in the queue.
     pub(super) fn len(&self) -> usize {
         self.waiting.lock().spans
     }
@@ -119,7 +119,7 @@ impl Spans for SpanQueue {
 
     fn call(&self, call: &CallTrace) {
         let spans = 1 + call.read(|finished| finished.children.len());
-        self.push(Waiting::Call(call.clone()), Weight { spans, bytes: held_bytes(call) });
+        self.push(QueuedCall::Ended(call.clone()), ItemSize { spans, bytes: held_bytes(call) });
     }
 
     fn child_dropped(&self) {
@@ -127,13 +127,13 @@ impl Spans for SpanQueue {
     }
 
     fn child(&self, call: &CallTrace, child: ChildSpan) {
-        // It may be the last to hold its call.
-        self.push(Waiting::Child(call.clone(), child), Weight { spans: 1, bytes: held_bytes(call) });
+        // The item may be the last owner of its call.
+        self.push(QueuedCall::LateChild(call.clone(), child), ItemSize { spans: 1, bytes: held_bytes(call) });
     }
 }
 
 fn held_bytes(call: &CallTrace) -> usize {
-    size_of::<(Waiting, Weight)>() + call.held_bytes()
+    size_of::<(QueuedCall, ItemSize)>() + call.held_bytes()
 }
 
 #[cfg(test)]
@@ -142,7 +142,7 @@ mod tests {
     use crate::call_trace::samples::call_of;
 
     #[test]
-    fn what_waits_is_bounded_in_bytes_whatever_the_environment_asks_for() {
+    fn the_queue_is_bounded_in_bytes_whatever_the_environment_asks_for() {
         let losses = Arc::new(Losses::default());
         let batch = Batch { queue: limits::MAX_SPAN_QUEUE, ..Batch::default() };
         let queue = SpanQueue::new(Sampler::default(), batch, losses.clone());

@@ -1,16 +1,24 @@
-//! W3C trace context: what a client says of its own trace.
+//! W3C trace context: the client's own trace, to which the span of a call belongs.
 //!
-//! Invariants: what is malformed, or all zero, is as if it hadn't been given; a trace state without a valid parent is
-//! nothing. A trace state stays text until spans are made, as it is many times larger once it is taken apart.
+//! The SDK's propagator reads it. This module refuses what the propagator would accept against the recommendation: white space, short
+//! fields, and more text than the version allows. Invariants: a malformed or all-zero parent counts as absent; a trace state without a
+//! valid parent is ignored. A trace state stays text until spans are built, because the parsed form is many times larger.
 
 use std::str::FromStr;
 use std::sync::Arc;
 
-use opentelemetry::trace::{SpanContext, SpanId, TraceFlags, TraceId, TraceState};
+use opentelemetry::Context;
+use opentelemetry::propagation::{Extractor, TextMapPropagator};
+use opentelemetry::trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState};
+use opentelemetry_sdk::propagation::TraceContextPropagator;
 
 use crate::limits;
 
-/// Trace parents and states as the client gave them, unchecked but for their length.
+const TRACEPARENT: &str = "traceparent";
+/// Length of a parent of the first version.
+const PARENT_BYTES: usize = 55;
+
+/// Trace parents and states as the client sent them. Only their length is checked (128 bytes for a parent, 512 for a state).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TraceContext {
     /// `_meta.traceparent` of the call.
@@ -26,31 +34,31 @@ pub struct TraceContext {
 /// A span's identity, as a call carries it.
 #[derive(Debug, Clone)]
 pub(super) struct SpanIdentity {
-    /// All of it but the trace state.
+    /// Everything but the trace state.
     bare: SpanContext,
     state: Option<Arc<str>>,
 }
 
 impl SpanIdentity {
-    /// A span of ours in this trace; it takes its parent's trace state on.
+    /// A new span of this process in a trace. It inherits its parent's trace state.
     pub(super) fn own(trace: TraceId, span: SpanId, flags: TraceFlags, parent: Option<&Self>) -> Self {
         let bare = SpanContext::new(trace, span, flags, false, TraceState::default());
         Self { bare, state: parent.and_then(|parent| parent.state.clone()) }
     }
 
-    /// All of it but the trace state.
+    /// Everything but the trace state.
     pub(super) fn bare(&self) -> &SpanContext {
         &self.bare
     }
 
-    /// All of it. A trace state that is malformed is left out.
-    pub(super) fn whole(&self) -> SpanContext {
+    /// With the trace state. A malformed one is left out.
+    pub(super) fn full(&self) -> SpanContext {
         let state = self.state.as_deref().map(state).unwrap_or_default();
         let bare = &self.bare;
         SpanContext::new(bare.trace_id(), bare.span_id(), bare.trace_flags(), bare.is_remote(), state)
     }
 
-    /// Bytes that it holds outside of itself.
+    /// Bytes of the trace state.
     pub(super) fn held_bytes(&self) -> usize {
         self.state.as_ref().map_or(0, |state| state.len())
     }
@@ -64,8 +72,8 @@ fn state(text: &str) -> TraceState {
 }
 
 impl TraceContext {
-    /// The parent of the call's span, and a span to link: the message's context is the parent and the HTTP request's is
-    /// linked; without the first the second is the parent.
+    /// The parent of the call's span, and a span to link. The message's context is the parent and the HTTP request's is linked;
+    /// without the first the second is the parent.
     pub(super) fn parent_and_link(&self) -> (Option<SpanIdentity>, Option<SpanIdentity>) {
         let message = parse(self.traceparent.as_deref(), self.tracestate.as_deref());
         let header = parse(self.header_traceparent.as_deref(), self.header_tracestate.as_deref());
@@ -78,42 +86,33 @@ impl TraceContext {
 }
 
 fn parse(parent: Option<&str>, state: Option<&str>) -> Option<SpanIdentity> {
-    let (trace, span, flags) = fields(parent?)?;
-    let bare = SpanContext::new(trace, span, flags, true, TraceState::default());
-    Some(SpanIdentity { bare, state: state.map(Arc::from) })
+    let parent = parent.filter(|text| is_well_formed(text))?;
+    let context = TraceContextPropagator::new().extract_with_context(&Context::new(), &ParentHeader(parent));
+    let bare = context.span().span_context().clone();
+    bare.is_valid().then(|| SpanIdentity { bare, state: state.map(Arc::from) })
 }
 
-/// `version-traceid-parentid-flags`. Later versions may append fields, the first one may not.
-fn fields(text: &str) -> Option<(TraceId, SpanId, TraceFlags)> {
+/// The parent alone, as the propagator reads headers.
+struct ParentHeader<'a>(&'a str);
+
+impl Extractor for ParentHeader<'_> {
+    fn get(&self, key: &str) -> Option<&str> {
+        (key == TRACEPARENT).then_some(self.0)
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        vec![TRACEPARENT]
+    }
+}
+
+/// Whether the text is `version-traceid-parentid-flags`, each of its full length in lower-case hexadecimal. Later versions may append
+/// fields, the first one may not.
+fn is_well_formed(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let dashes = [2, 35, 52];
-    if bytes.len() < 55 || !dashes.iter().all(|at| bytes[*at] == b'-') {
-        return None;
-    }
-    let version = hex(&bytes[..2])?;
-    match version {
-        0xff => return None,
-        0 if bytes.len() != 55 => return None,
-        _ if bytes.len() > 55 && bytes[55] != b'-' => return None,
-        _ => {}
-    }
-    let trace = (u128::from(hex(&bytes[3..19])?) << 64) | u128::from(hex(&bytes[19..35])?);
-    let span = hex(&bytes[36..52])?;
-    let flags = u8::try_from(hex(&bytes[53..55])?).ok()?;
-    let sampled = TraceFlags::new(flags) & TraceFlags::SAMPLED;
-    (trace != 0 && span != 0).then(|| (TraceId::from(trace), SpanId::from(span), sampled))
-}
-
-/// The number behind at most 16 lower-case hexadecimal digits.
-fn hex(digits: &[u8]) -> Option<u64> {
-    digits.iter().try_fold(0u64, |number, digit| {
-        let value = match digit {
-            b'0'..=b'9' => digit - b'0',
-            b'a'..=b'f' => digit - b'a' + 10,
-            _ => return None,
-        };
-        Some(number << 4 | u64::from(value))
-    })
+    let is_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let is_field_byte = |(at, byte): (usize, &u8)| if matches!(at, 2 | 35 | 52) { *byte == b'-' } else { is_hex(byte) };
+    let has_fields = bytes.len() >= PARENT_BYTES && bytes[..PARENT_BYTES].iter().enumerate().all(is_field_byte);
+    has_fields && (bytes.len() == PARENT_BYTES || (!text.starts_with("00") && bytes[PARENT_BYTES] == b'-'))
 }
 
 #[cfg(test)]
@@ -124,11 +123,11 @@ mod tests {
     const SPAN: &str = "00f067aa0ba902b7";
 
     fn read(text: &str) -> Option<SpanContext> {
-        parse(Some(text), None).map(|identity| identity.whole())
+        parse(Some(text), None).map(|identity| identity.full())
     }
 
     #[test]
-    fn a_parent_is_read_as_the_recommendation_says() {
+    fn a_parent_is_read_as_the_recommendation_demands() {
         let sampled = read(&format!("00-{TRACE}-{SPAN}-01")).unwrap();
         assert_eq!((sampled.trace_id().to_string(), sampled.span_id().to_string()), (TRACE.into(), SPAN.into()));
         assert!(sampled.is_sampled() && sampled.is_remote() && sampled.is_valid());
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_counts_as_none() {
+    fn a_malformed_parent_counts_as_absent() {
         let zeros = "0".repeat(32);
         for bad in [
             String::new(),
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_message_comes_before_the_header_which_is_linked() {
+    fn the_context_of_the_message_is_the_parent_and_the_header_is_linked() {
         let (one, two) = (format!("00-{TRACE}-{SPAN}-01"), format!("00-{TRACE}-{}-01", "1".repeat(16)));
         let of = |meta: Option<&str>, header: Option<&str>| {
             let context = TraceContext {
@@ -190,9 +189,9 @@ mod tests {
     }
 
     #[test]
-    fn a_state_needs_a_parent_and_a_bad_one_is_left_out() {
+    fn a_state_needs_a_parent_and_a_malformed_one_is_left_out() {
         let parent = format!("00-{TRACE}-{SPAN}-01");
-        let state = |text: &str| parse(Some(&parent), Some(text)).unwrap().whole().trace_state().header();
+        let state = |text: &str| parse(Some(&parent), Some(text)).unwrap().full().trace_state().header();
         assert_eq!(state("a=1,b=2"), "a=1,b=2");
         assert_eq!(state("no state"), "");
         let members = |count: usize| (0..count).map(|at| format!("k{at}=v")).collect::<Vec<_>>().join(",");

@@ -9,7 +9,7 @@ use crate::Metrics;
 use crate::record::{PermissionOutcome, RpcOutcome, RpcRecord};
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::ServerKind;
-use codeyard_model::error::Phase;
+use codeyard_model::error::CallPhase;
 
 /// Measures a piece of a call's work until it is dropped.
 #[must_use = "dropping it ends the measurement"]
@@ -106,7 +106,7 @@ impl Drop for Timed {
                 }
                 Work::IndexWait => {
                     state.record.wait += to - self.from;
-                    state.record.waited_for.get_or_insert(Phase::Indexing);
+                    state.record.waited_for.get_or_insert(CallPhase::Indexing);
                 }
                 Work::Index => state.record.index += to - self.from,
                 Work::Canonicalise => state.record.canonicalise += to - self.from,

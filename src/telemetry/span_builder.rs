@@ -1,7 +1,7 @@
-//! A finished call as OpenTelemetry's spans: one of kind SERVER, and its children.
+//! Builds the OpenTelemetry spans of a finished call: one of kind SERVER, and its children.
 //!
-//! Runs on the telemetry thread, away from the calls. Invariant: every attribute is one of [`names::SPAN_ATTRIBUTES`], and
-//! is made of the call's record.
+//! It runs on the telemetry thread, not on a call's. Invariant: every attribute is one of [`names::SPAN_ATTRIBUTES`] and comes from the
+//! call's record.
 
 use std::time::SystemTime;
 
@@ -14,22 +14,22 @@ use super::names;
 use super::record::{CallRecord, Outcome};
 use super::trace_context::SpanIdentity;
 
-/// Makes spans of calls.
-pub(super) struct Weaver {
+/// Builds spans.
+pub(super) struct SpanBuilder {
     scope: InstrumentationScope,
     ids: RandomIdGenerator,
 }
 
-impl Weaver {
+impl SpanBuilder {
     pub(super) fn new() -> Self {
         let scope = InstrumentationScope::builder(names::SCOPE).with_version(env!("CARGO_PKG_VERSION")).build();
         Self { scope, ids: RandomIdGenerator::default() }
     }
 
-    /// The spans of a call that has ended, its own first.
+    /// Appends the spans of a call that has ended, its own first.
     pub(super) fn call(&self, call: &CallTrace, into: &mut Vec<SpanData>) {
-        let Some(span) = call.span().map(SpanIdentity::whole) else { return };
-        let (parent, link) = (call.parent().map(SpanIdentity::bare), call.link().map(SpanIdentity::whole));
+        let Some(span) = call.span().map(SpanIdentity::full) else { return };
+        let (parent, link) = (call.parent().map(SpanIdentity::bare), call.link().map(SpanIdentity::full));
         call.read(|finished| {
             let record = finished.record;
             let start = call.wall(call.started());
@@ -44,20 +44,20 @@ impl Weaver {
                 attributes: attributes(record),
                 dropped_attributes_count: 0,
                 events: SpanEvents::default(),
-                links: links([link, finished.shared.map(SpanIdentity::whole)]),
+                links: links([link, finished.shared.map(SpanIdentity::full)]),
                 status: status(record.outcome),
                 instrumentation_scope: self.scope.clone(),
             });
-            into.extend(finished.children.iter().map(|child| self.below(call, &span, child)));
+            into.extend(finished.children.iter().map(|child| self.child_span(call, &span, child)));
         });
     }
 
-    /// One child of a call.
+    /// Appends the span of one child of a call.
     pub(super) fn child(&self, call: &CallTrace, child: &ChildSpan, into: &mut Vec<SpanData>) {
-        into.extend(call.span().map(|span| self.below(call, &span.whole(), child)));
+        into.extend(call.span().map(|span| self.child_span(call, &span.full(), child)));
     }
 
-    fn below(&self, call: &CallTrace, parent: &SpanContext, child: &ChildSpan) -> SpanData {
+    fn child_span(&self, call: &CallTrace, parent: &SpanContext, child: &ChildSpan) -> SpanData {
         let (start_time, end_time): (SystemTime, SystemTime) = (call.wall(child.from), call.wall(child.to));
         let state = parent.trace_state().clone();
         let mut span = SpanData {
@@ -114,7 +114,7 @@ impl Weaver {
 
 fn span_name(record: &CallRecord) -> String {
     let tool = &record.tool;
-    // What no catalog knows is a caller's text; the convention's name without a target stands for it.
+    // The name of an unknown tool is the caller's text. The convention's name without a target is used instead.
     if record.catalog.is_empty() { names::TOOLS_CALL.to_owned() } else { format!("{} {tool}", names::TOOLS_CALL) }
 }
 
