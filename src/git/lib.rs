@@ -1,7 +1,7 @@
 //! Reading git repositories without running `git`: heads, refs, trees and blobs.
 //!
-//! It writes nothing into a repository and follows no remote.
+//! It never writes into a repository and never contacts a remote.
 
-mod objects;
+mod repository;
 
-pub use objects::{Blob, BlobReader, Git, Head};
+pub use repository::{BlobReader, GitHead, GitRepository, TreeFile};

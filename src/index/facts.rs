@@ -1,95 +1,96 @@
-//! What is known of one file's content after it was parsed. It says nothing about where the file lies, so that one content is parsed
-//! once, whatever paths, branches and worktrees show it.
+//! The facts of one content: its symbols and references.
+//!
+//! Facts don't depend on the file's path, so a content is parsed once for all paths, branches and worktrees that have it.
 
 use codeyard_model::code::{SymbolKind, Visibility};
 
-/// Everything that was found in one content.
+/// The symbols and references of one content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Definitions and imports, ordered by where they begin; a parent stands before its children.
+    /// Definitions and imports, sorted by where they begin. A parent precedes its children.
     pub symbols: Vec<Symbol>,
-    /// Places that name something, ordered by where they stand.
+    /// Uses of names, sorted by position.
     pub references: Vec<Reference>,
-    /// The parser found errors, so that something may be missing.
+    /// The source has syntax errors or exceeds a limit, so symbols or references may be missing.
     pub has_errors: bool,
 }
 
-/// One definition.
+/// One definition, declaration or import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symbol {
-    /// See there.
+    /// The kind of the symbol.
     pub kind: SymbolKind,
-    /// As the source spells it.
+    /// The name as the source spells it.
     pub name: String,
-    /// The index in [`Facts::symbols`] of what it stands in.
+    /// The index in [`Facts::symbols`] of the symbol around it.
     pub parent: Option<u32>,
-    /// What it belongs to where no parent says so: the type of a Go method, the class of a C++ member defined outside of it.
+    /// The name of its container where that isn't its parent: the type of a Go method, the class of a C++ member defined outside it.
     pub scope: Option<String>,
-    /// The source's own words: `pub(crate)`, `export`, `protected static`; empty where it says none.
+    /// Its modifiers as in the source: `pub(crate)`, `export`, `protected static`; empty without any.
     pub marker: String,
-    /// See there.
+    /// The visibility by the rules of its language.
     pub visibility: Visibility,
-    /// Its head without its body, on one line, blanks joined; at most [`MAX_SIGNATURE`] bytes, cut at a letter.
+    /// The definition without its body, on one line; at most [`MAX_SIGNATURE`] bytes, cut at a character boundary.
     pub signature: String,
-    /// The comment or docstring that documents it, without the comment's own signs; at most [`MAX_DOC`] bytes.
+    /// Its comment or docstring without comment markers; at most [`MAX_DOC`] bytes.
     pub doc: String,
-    /// First line, from 1; of the definition, not of its comment.
+    /// The first line of the definition, without its comment, from 1.
     pub line_start: u32,
-    /// Last line, from 1.
+    /// The last line, from 1.
     pub line_end: u32,
     /// The line of its name, from 1.
     pub name_line: u32,
     /// The column of its name in UTF-16 units, from 0.
     pub name_column: u32,
-    /// It is written here, not only announced: false for a prototype, a forward declaration, an abstract method, an import.
+    /// It is defined here: false for a prototype, a forward declaration, an abstract method, or an import.
     pub is_definition: bool,
 }
 
-/// One place that names something.
+/// One use of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    /// The name, without what qualifies it.
+    /// The name without qualifiers.
     pub name: String,
-    /// See there.
-    pub role: Role,
-    /// From 1.
+    /// How the name is used.
+    pub role: ReferenceRole,
+    /// The line, from 1.
     pub line: u32,
-    /// In UTF-16 units, from 0.
+    /// The column in UTF-16 units, from 0.
     pub column: u32,
     /// The index in [`Facts::symbols`] of the innermost symbol around it.
     pub within: Option<u32>,
 }
 
-/// What a name does at a place.
+/// How a reference uses a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Role {
-    /// It is called.
+pub enum ReferenceRole {
+    /// A call.
     Call = 0,
-    /// It is used as a type.
+    /// A use as a type.
     Type = 1,
-    /// It is imported.
+    /// An import.
     Import = 2,
-    /// It is extended or implemented.
+    /// A base that is extended or implemented.
     Base = 3,
-    /// It is named in another way.
+    /// Any other use.
     Other = 4,
 }
 
-impl Role {
-    /// The role with this number.
+impl ReferenceRole {
+    /// The role with this number, which the index stores.
     pub fn from_number(number: u8) -> Option<Self> {
         [Self::Call, Self::Type, Self::Import, Self::Base, Self::Other].get(usize::from(number)).copied()
     }
 }
 
-/// Bytes of a signature.
+/// The longest signature in bytes.
 pub const MAX_SIGNATURE: usize = 400;
-/// Bytes of a doc comment.
+/// The longest doc comment in bytes.
 pub const MAX_DOC: usize = 2_000;
 
 impl Facts {
-    /// The names that a symbol stands in, from the outside in, and its own, joined with `::`.
+    /// The names of a symbol's containers and its own name, joined with `::`.
     pub fn qualified_name(&self, index: usize) -> String {
         let mut names = Vec::new();
         let mut at = Some(index);
@@ -98,7 +99,7 @@ impl Facts {
             if let Some(scope) = &symbol.scope {
                 names.push(scope);
             }
-            // A parent stands before its children, so this ends.
+            // A parent precedes its children, so this loop ends.
             at = symbol.parent.map(|parent| parent as usize).filter(|parent| names.len() < 64 && *parent < index);
         }
         names.reverse();

@@ -1,6 +1,6 @@
-//! The folder of one index: its database, its symbols, its segments. Working trees of one repository share it.
+//! The folder of one index: its database, symbol index and text segments. All working trees of a repository share it.
 //!
-//! Invariant: a file of another layout or a damaged one is told as that; it is removed only when somebody asked to begin anew.
+//! Invariant: damaged files and files of another format are reported, and deleted only by a forced job.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,136 +12,138 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 
 use super::lock::WriterLock;
-use super::ranked::{SymbolIndexError, SymbolIndex, SymbolWriter};
+use super::ranked::{SymbolIndex, SymbolIndexError, SymbolWriter};
 use super::store::{FILE, IndexStore, StoreError, is_full};
 use super::text::Segment;
 use codeyard_base::digest::sha256hex;
 use codeyard_git::GitRepository;
 
-/// Connections that are kept for the next question.
+/// Connections kept open for later queries.
 const IDLE_READERS: usize = 8;
 
-/// Where there is no room for so many bytes there is none.
-const ROOM_BYTES: usize = 1 << 20;
+/// If this many bytes can't be written, the disk counts as full.
+const FULL_DISK_PROBE_BYTES: usize = 1 << 20;
 
 /// Why an index can't be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexOpenError {
-    /// The database.
+    /// The database can't be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The symbols.
+    /// The symbol index can't be opened.
     #[error(transparent)]
     Symbols(#[from] SymbolIndexError),
-    /// A segment.
+    /// A text segment can't be opened.
     #[error("the text index is damaged; run `codeyard index --force`")]
     Segment,
 }
 
-/// See the module.
+/// The index of one repository, with its open files.
 pub(super) struct IndexDir {
     folder: PathBuf,
     readers: Mutex<Vec<(u64, IndexStore)>>,
     symbols: Mutex<Option<(u64, Arc<SymbolIndex>)>>,
-    /// By the incarnation and the file's name: an index that was begun anew uses the same names for other segments.
+    /// Open segments by the inode of the database and the file name. After a reset the same names mean other segments.
     segments: Mutex<HashMap<(u64, String), Weak<Segment>>>,
 }
 
 impl IndexDir {
-    /// The index of the repository that `root` lies in, below `folder`. Nothing is read yet.
+    /// The index of the repository that contains `root`, below `folder`. Reads nothing.
     pub(crate) fn of(folder: &Path, root: &Path) -> std::io::Result<Self> {
-        let place = GitRepository::containing(root).map_or_else(|| root.to_owned(), |git| git.common_dir());
-        let name = sha256hex(place.as_os_str().as_encoded_bytes());
+        let identity = GitRepository::containing(root).map_or_else(|| root.to_owned(), |git| git.common_dir());
+        let name = sha256hex(identity.as_os_str().as_encoded_bytes());
         let folder = folder.join(&name[..16]);
         let (readers, symbols, segments) = (Mutex::default(), Mutex::default(), Mutex::default());
-        let repository = Self { folder, readers, symbols, segments };
-        repository.make_folder()?;
-        Ok(repository)
+        let index_dir = Self { folder, readers, symbols, segments };
+        index_dir.create_folder()?;
+        Ok(index_dir)
     }
 
-    /// Makes the folder, also where somebody has removed it since it was there.
-    fn make_folder(&self) -> std::io::Result<()> {
+    /// Creates the folder, also if it was deleted in the meantime.
+    fn create_folder(&self) -> std::io::Result<()> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true).mode(0o700);
         builder.create(self.folder.join(SEGMENTS))
     }
 
-    /// The lock of who writes; `None`: somebody else has it.
+    /// Takes the writer's lock; `None`: another process has it.
     pub(crate) fn lock(&self) -> std::io::Result<Option<WriterLock>> {
-        self.make_folder()?;
+        self.create_folder()?;
         WriterLock::take(&self.folder)
     }
 
-    /// The folder.
+    /// The path of the folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Whether anything was ever written.
+    /// Whether the database exists.
     pub(crate) fn exists(&self) -> bool {
         self.folder.join(FILE).exists()
     }
 
-    /// Another number after the folder was begun anew, by whichever process.
-    fn incarnation(&self) -> u64 {
+    /// A number that changes when any process resets the index.
+    fn database_inode(&self) -> u64 {
         fs::metadata(self.folder.join(FILE)).map_or(0, |found| found.ino())
     }
 
-    /// A connection that writes. Whoever uses it holds the lock, or writes only about jobs.
+    /// A connection for writing. The caller holds the lock, or writes job records only.
     pub(crate) fn writer(&self) -> Result<IndexStore, StoreError> {
-        self.make_folder()?;
+        self.create_folder()?;
         IndexStore::open(&self.folder)
     }
 
-    /// A connection for one question.
-    pub(crate) fn reader(&self) -> Result<Reader<'_>, StoreError> {
-        let incarnation = self.incarnation();
+    /// A connection for one query, from the pool.
+    pub(crate) fn reader(&self) -> Result<PooledStore<'_>, StoreError> {
+        let database_inode = self.database_inode();
         let mut readers = self.readers.lock();
-        readers.retain(|(of, _)| *of == incarnation);
+        readers.retain(|(of, _)| *of == database_inode);
         let store = match readers.pop() {
             Some((_, store)) => store,
             None => {
                 drop(readers);
-                IndexStore::open_to_read(&self.folder)?
+                IndexStore::open_for_queries(&self.folder)?
             }
         };
-        Ok(Reader { repository: self, incarnation, store: Some(store) })
+        Ok(PooledStore { index_dir: self, database_inode, store: Some(store) })
     }
 
-    /// The symbols.
+    /// The symbol index.
     pub(crate) fn symbols(&self) -> Result<Arc<SymbolIndex>, SymbolIndexError> {
-        let incarnation = self.incarnation();
+        let database_inode = self.database_inode();
         let mut symbols = self.symbols.lock();
         if let Some((of, open)) = &*symbols
-            && *of == incarnation
+            && *of == database_inode
         {
             return Ok(open.clone());
         }
         let open = Arc::new(SymbolIndex::open(&self.folder.join(SYMBOLS))?);
-        *symbols = Some((incarnation, open.clone()));
+        *symbols = Some((database_inode, open.clone()));
         Ok(open)
     }
 
-    /// Who writes symbols. Its user holds the lock.
+    /// The writer of the symbol index. The caller holds the lock.
     pub(crate) fn symbol_writer(&self) -> Result<SymbolWriter, IndexOpenError> {
         Ok(self.symbols()?.writer()?)
     }
 
-    /// Where a segment is.
+    /// The path of a segment.
     pub(crate) fn segment_path(&self, file: &str) -> PathBuf {
         self.folder.join(SEGMENTS).join(file)
     }
 
-    /// The segment in this file, opened once for all who use it.
+    /// The segment in this file. All callers share one open segment.
     pub(crate) fn segment(&self, file: &str) -> Result<Arc<Segment>, IndexOpenError> {
-        let key = (self.incarnation(), file.to_owned());
+        let key = (self.database_inode(), file.to_owned());
         let mut segments = self.segments.lock();
         segments.retain(|_, segment| segment.strong_count() > 0);
         if let Some(segment) = segments.get(&key).and_then(Weak::upgrade) {
             return Ok(segment);
         }
         let segment = Segment::open(&self.segment_path(file)).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof | io::ErrorKind::NotFound => IndexOpenError::Segment,
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof | io::ErrorKind::NotFound => {
+                IndexOpenError::Segment
+            }
             _ => IndexOpenError::Store(error.into()),
         })?;
         let segment = Arc::new(segment);
@@ -149,7 +151,7 @@ impl IndexDir {
         Ok(segment)
     }
 
-    /// Removes files of segments that the database doesn't name. Its user holds the lock.
+    /// Deletes segment files that the database doesn't name. The caller holds the lock.
     pub(crate) fn remove_unused_segments(&self, store: &IndexStore) -> Result<(), StoreError> {
         let known: Vec<String> = store.segments()?.into_iter().map(|row| row.file).collect();
         for entry in fs::read_dir(self.folder.join(SEGMENTS))?.flatten() {
@@ -160,7 +162,7 @@ impl IndexDir {
         Ok(())
     }
 
-    /// Removes everything, so that the next job begins anew. Its user holds the lock.
+    /// Deletes the whole index, so that the next job builds it from scratch. The caller holds the lock.
     pub(crate) fn reset(&self) -> Result<(), StoreError> {
         self.readers.lock().clear();
         *self.symbols.lock() = None;
@@ -180,16 +182,16 @@ impl IndexDir {
         Ok(())
     }
 
-    /// Whether nothing more can be written into the folder. Found out by trying: not everybody who fails to write says why.
+    /// Whether the disk is full. Tries a write, because not every failed write says why it failed.
     pub(crate) fn is_full(&self) -> bool {
         let path = self.folder.join("room");
-        let tried = fs::write(&path, vec![0; ROOM_BYTES]);
-        // It may never have been there.
+        let tried = fs::write(&path, vec![0; FULL_DISK_PROBE_BYTES]);
+        // The write may have failed before it created the file.
         drop(fs::remove_file(&path));
         tried.is_err_and(|error| is_full(error.kind()))
     }
 
-    /// Bytes that the folder takes on disk.
+    /// The size of the folder on disk, in bytes.
     pub(crate) fn bytes_on_disk(&self) -> u64 {
         let size = |dir: &Path| -> u64 {
             let entries = fs::read_dir(dir).into_iter().flatten().flatten();
@@ -206,29 +208,29 @@ impl IndexDir {
 const SYMBOLS: &str = "symbols";
 const SEGMENTS: &str = "text";
 
-/// A connection on loan.
-pub(super) struct Reader<'r> {
-    repository: &'r IndexDir,
-    incarnation: u64,
+/// A pooled connection. Dropping it returns it to the pool.
+pub(super) struct PooledStore<'r> {
+    index_dir: &'r IndexDir,
+    database_inode: u64,
     store: Option<IndexStore>,
 }
 
-impl std::ops::Deref for Reader<'_> {
+impl std::ops::Deref for PooledStore<'_> {
     type Target = IndexStore;
 
     fn deref(&self) -> &IndexStore {
-        self.store.as_ref().unwrap_or_else(|| unreachable!("it is given back when this is dropped"))
+        self.store.as_ref().unwrap_or_else(|| unreachable!("only `drop` takes the connection"))
     }
 }
 
-impl Drop for Reader<'_> {
+impl Drop for PooledStore<'_> {
     fn drop(&mut self) {
-        let mut readers = self.repository.readers.lock();
+        let mut readers = self.index_dir.readers.lock();
         if let Some(store) = self.store.take()
             && readers.len() < IDLE_READERS
         {
-            store.release();
-            readers.push((self.incarnation, store));
+            store.end_read();
+            readers.push((self.database_inode, store));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The languages that are parsed: their names, their numbers, and which files are theirs.
+//! The indexed languages: their names, their numbers, and the detection of a file's language.
 //!
-//! It knows no grammar; that is `extract`'s. Invariant: a language's number is its place in the table, and rows are only ever added
-//! at the end, because the index stores numbers.
+//! Grammars are in `codeyard-grammars`. Invariant: a language's number is its position in the table. New rows are added at the end
+//! only, because the index stores numbers.
 
 pub(crate) use super::extract::grammars;
 
@@ -9,23 +9,23 @@ pub(crate) use super::extract::grammars;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Language(u8);
 
-/// What is known of a language.
-struct Row {
+/// The names and files of one language.
+struct LanguageRow {
     name: &'static str,
-    /// What filters may call it besides, in small letters.
+    /// Other names that filters accept, in lower case.
     synonyms: &'static [&'static str],
-    /// Endings of file names, in small letters, without the point.
-    endings: &'static [&'static str],
+    /// Extensions of file names, in lower case, without the dot.
+    extensions: &'static [&'static str],
     /// Whole file names.
     files: &'static [&'static str],
-    /// Programs that a first line may name, without their versions.
-    programs: &'static [&'static str],
+    /// Interpreters that a `#!` line may name, without versions.
+    interpreters: &'static [&'static str],
 }
 
 macro_rules! languages {
-    ($($constant:ident = $name:literal, $synonyms:expr, $endings:expr, $files:expr, $programs:expr;)+) => {
-        const ROWS: &[Row] = &[$(Row {
-            name: $name, synonyms: &$synonyms, endings: &$endings, files: &$files, programs: &$programs,
+    ($($constant:ident = $name:literal, $synonyms:expr, $extensions:expr, $files:expr, $interpreters:expr;)+) => {
+        const ROWS: &[LanguageRow] = &[$(LanguageRow {
+            name: $name, synonyms: &$synonyms, extensions: &$extensions, files: &$files, interpreters: &$interpreters,
         }),+];
         languages!(@numbers 0_u8; $($constant)+);
 
@@ -77,16 +77,16 @@ languages! {
 }
 
 impl Language {
-    fn row(self) -> &'static Row {
+    fn row(self) -> &'static LanguageRow {
         &ROWS[usize::from(self.0)]
     }
 
-    /// The language's name, as rows show it and filters take it.
+    /// The language's name, as results show it and filters accept it.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// Its number, which the index stores. Numbers don't change from one build to the next.
+    /// Its number, which the index stores. It never changes.
     pub fn number(self) -> u8 {
         self.0
     }
@@ -96,7 +96,7 @@ impl Language {
         (usize::from(number) < ROWS.len()).then_some(Self(number))
     }
 
-    /// The language that a filter names: its name, or a usual synonym (`c++`, `ts`), in capital or small letters.
+    /// The language with this name or synonym (`c++`, `ts`), ignoring case.
     pub fn by_name(name: &str) -> Option<Self> {
         let name = name.to_lowercase();
         Self::ALL
@@ -105,32 +105,32 @@ impl Language {
             .find(|language| language.name() == name || language.row().synonyms.contains(&name.as_str()))
     }
 
-    /// The language of a file, by its path and, where that doesn't say, its first line: one that begins with `#!` names a program,
-    /// and one of the kind `-*- c++ -*-` the language of a header. A header that doesn't say is C.
+    /// The language of a file by its name, or else by its first line: a `#!` line names an interpreter, and `-*- c++ -*-` marks a C++
+    /// header. Other `.h` files are C.
     pub fn of_file(path: &str, first_line: &[u8]) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         if let Some(found) = Self::ALL.iter().copied().find(|language| language.row().files.contains(&name)) {
             return Some(found);
         }
-        let Some((stem, ending)) = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()) else {
+        let Some((stem, extension)) = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()) else {
             return Self::of_first_line(first_line);
         };
-        if ending == "C" || ending == "H" {
+        if extension == "C" || extension == "H" {
             return Some(Self::CPP);
         }
-        let ending = ending.to_ascii_lowercase();
-        if ending == "in" {
-            // A template is in the language of what it makes.
+        let extension = extension.to_ascii_lowercase();
+        if extension == "in" {
+            // A template such as `config.h.in` has the language of its output.
             return stem.contains('.').then(|| Self::of_file(stem, first_line)).flatten();
         }
-        let found = Self::ALL.iter().copied().find(|language| language.row().endings.contains(&ending.as_str()));
-        if found == Some(Self::C) && ending == "h" && Self::says_cpp(first_line) {
+        let found = Self::ALL.iter().copied().find(|language| language.row().extensions.contains(&extension.as_str()));
+        if found == Some(Self::C) && extension == "h" && Self::has_cpp_mode_line(first_line) {
             return Some(Self::CPP);
         }
         found.or_else(|| Self::of_first_line(first_line))
     }
 
-    fn says_cpp(first_line: &[u8]) -> bool {
+    fn has_cpp_mode_line(first_line: &[u8]) -> bool {
         let head = &first_line[..first_line.len().min(200)];
         let line = String::from_utf8_lossy(head).to_ascii_lowercase();
         line.split_once("-*-").is_some_and(|(_, mode)| mode.contains("c++"))
@@ -138,11 +138,11 @@ impl Language {
 
     fn of_first_line(line: &[u8]) -> Option<Self> {
         let line = std::str::from_utf8(&line[..line.len().min(200)]).ok()?.strip_prefix("#!")?;
-        // `#!/usr/bin/env -S node --flag`: what is named first and is neither `env` nor a flag nor a variable.
+        // `#!/usr/bin/env -S node --flag`: the first word that is neither `env` nor a flag nor a variable.
         let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
         let program = words.find(|word| *word != "env" && !word.starts_with('-') && !word.contains('='))?;
-        let program = program.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
-        Self::ALL.iter().copied().find(|language| language.row().programs.contains(&program))
+        let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        Self::ALL.iter().copied().find(|language| language.row().interpreters.contains(&program))
     }
 }
 
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_stay_as_they_are() {
+    fn numbers_never_change() {
         let names: Vec<&str> = Language::ALL.iter().copied().map(Language::name).collect();
         let expected = "rust typescript tsx javascript python go c cpp java csharp ruby php kotlin swift scala bash json yaml \
                         toml markdown";
@@ -166,24 +166,24 @@ mod tests {
     }
 
     #[test]
-    fn a_name_or_a_synonym_or_an_ending_belongs_to_one_language() {
+    fn names_and_extensions_belong_to_one_language() {
         let mut seen = std::collections::BTreeSet::new();
         for language in Language::ALL.iter().copied() {
             let row = language.row();
             for word in row.synonyms.iter().chain([&row.name]) {
                 assert!(seen.insert(format!("name {word}")), "{word}");
             }
-            for word in row.endings {
-                assert!(seen.insert(format!("ending {word}")), "{word}");
+            for word in row.extensions {
+                assert!(seen.insert(format!("extension {word}")), "{word}");
             }
-            for word in row.files.iter().chain(row.programs) {
+            for word in row.files.iter().chain(row.interpreters) {
                 assert!(seen.insert(format!("file {word}")), "{word}");
             }
         }
     }
 
     #[test]
-    fn filters_take_synonyms() {
+    fn synonyms_name_languages() {
         for (name, expected) in [
             ("c++", Some(Language::CPP)),
             ("C#", Some(Language::CSHARP)),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_known_by_name_ending_and_first_line() {
+    fn languages_are_detected_by_file_name_and_first_line() {
         let of = |path: &str, line: &str| Language::of_file(path, line.as_bytes()).map(Language::name);
         for (path, line, expected) in [
             ("src/main.rs", "", Some("rust")),

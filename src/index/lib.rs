@@ -1,16 +1,30 @@
-//! Rank 3: the code index. It finds names, lines and outlines in milliseconds, in files that nobody has opened.
+//! The code index: finds names, lines and outlines of a repository in milliseconds, without a language server.
 //!
-//! It doesn't understand code: it knows what a parser sees. What a symbol *is* is said by language servers.
+//! It knows what a parser sees: symbols, references and text. It doesn't resolve names or types; language servers do.
 //!
-//! - [`language`], [`extract`]: a source becomes [`Facts`], by grammars and by query files that are data.
-//! - [`text`]: which contents may hold a text, by their grams; which lines do.
-//! - [`ranked`]: which symbols and files are meant by a name or by words.
-//! - `store`, `scan`, `git`, `job`: contents are numbered, parsed and kept once; a [`Manifest`] says which paths show them.
-//! - `project`: one root, and all questions about it.
+//! A *content* is the bytes of a file, stored and parsed once for all paths, branches and worktrees that have it. A *manifest* maps
+//! the paths of one commit or working tree to contents. A *generation* is one published state of a manifest and its indexes.
 //!
-//! Invariants: a question is answered from one published generation and is the same whatever the number of threads; what was
-//! published stays readable while the next generation is made, and whenever a process ends; nothing is written inside a root; files
-//! are opened strictly beneath their root, never through a link.
+//! | module | holds |
+//! |---|---|
+//! | [`language`] | the indexed languages, and the detection of a file's language |
+//! | [`extract`] | symbols and references of a source ([`Facts`]), by tree-sitter queries |
+//! | [`text`] | the text index: contents that may contain a text, and the search of their lines |
+//! | [`ranked`] | the symbol index: ranked search by name or words |
+//! | [`manifest`] | the paths of a commit or working tree and their contents |
+//! | [`scan`] | the files of a working tree, by ignore rules |
+//! | [`classify`] | files that are excluded: binary, minified, generated |
+//! | [`store`] | the SQLite database: contents, facts, manifests, jobs |
+//! | [`codec`] | the encoding of blobs in that database |
+//! | [`index_dir`] | the index folder of one repository: database, segments, locks |
+//! | [`lock`] | the writer lock of an index folder |
+//! | [`job`] | index jobs: scan, read, parse, publish, garbage collection |
+//! | [`project`] | one root: the questions of the tools, answered from its index |
+//! | [`limits`] | the limits of this crate |
+//!
+//! Invariants: a question is answered from one published generation, and the answer is the same for any number of threads. A published
+//! generation stays readable while the next one is built, and after a crash. Nothing is written inside a root. Files are opened
+//! strictly below their root, never through a symbolic link.
 
 mod classify;
 mod codec;
@@ -28,15 +42,15 @@ mod scan;
 mod store;
 mod text;
 
-pub use facts::{Facts, MAX_DOC, MAX_SIGNATURE, Reference, Role, Symbol};
+pub use facts::{Facts, MAX_DOC, MAX_SIGNATURE, Reference, ReferenceRole, Symbol};
 pub use job::{JobError, ProgressSnapshot, JobPhase, JobProgress, JobSummary, StopSignal, GcReport};
 pub use language::Language;
 pub use manifest::{ContentNo, ManifestEntry, Manifest, PathClass};
 pub use project::Project;
 
-/// The version that answers show: the layout's and the facts' together.
+/// The schema version that answers show: 1,000 times the storage format's version plus the extraction rules' version.
 pub const SCHEMA_VERSION: u32 = schema_version(store::FORMAT, extract::EXTRACTOR_VERSION);
 
-const fn schema_version(format: u32, features: u32) -> u32 {
-    1_000 * format + features
+const fn schema_version(format: u32, extractor: u32) -> u32 {
+    1_000 * format + extractor
 }

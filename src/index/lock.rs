@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_at_a_time() {
+    fn the_lock_is_exclusive() {
         let dir = tempfile::tempdir().unwrap();
         let held = WriterLock::take(dir.path()).unwrap().unwrap();
         assert!(WriterLock::take(dir.path()).unwrap().is_none());

@@ -1,47 +1,47 @@
-//! Which paths show which contents: one commit, or one working tree as it was when the manifest was made.
+//! Manifests: the paths of one commit or working tree, and the content at each path.
 //!
-//! Immutable once made. Invariant: entries are ordered by their paths' bytes, each path once.
+//! A manifest is immutable. Invariant: entries are sorted by the bytes of their paths, and each path occurs once.
 
 use super::language::Language;
 
-/// The number of a content in its index. Numbers are never given twice.
+/// The number of a content in its index. Numbers are never reused.
 pub type ContentNo = u32;
 
-/// One file.
+/// One file of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// Relative to the root, with `/` between.
+pub struct ManifestEntry {
+    /// The path relative to the root, with `/` separators.
     pub path: Box<str>,
-    /// What it holds.
+    /// The number of its content.
     pub content: ContentNo,
-    /// `None`: searched as text only.
+    /// `None` if the file is searched as text only.
     pub language: Option<Language>,
-    /// In bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// How it is ranked.
+    /// The path's class, which ranking uses.
     pub class: PathClass,
 }
 
-/// What kind of place a path is; ranking puts some behind others.
+/// The class of a path. Ranking prefers paths of no class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct PathClass {
     /// A test, a fixture or a benchmark.
     pub is_test: bool,
-    /// Somebody else's code: `vendor`, `third_party`, `node_modules`.
+    /// Third-party code: `vendor`, `third_party`, `node_modules`.
     pub is_vendored: bool,
 }
 
-/// See the module.
+/// The files of one commit or working tree.
 #[derive(Debug, Clone, Default)]
 pub struct Manifest {
-    entries: Box<[Entry]>,
-    /// Content and position, ordered.
+    entries: Box<[ManifestEntry]>,
+    /// Pairs of a content and a position in `entries`, sorted.
     by_content: Box<[(ContentNo, u32)]>,
 }
 
 impl Manifest {
     /// A manifest of these files.
-    pub fn new(mut entries: Vec<Entry>) -> Self {
+    pub fn new(mut entries: Vec<ManifestEntry>) -> Self {
         entries.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         entries.dedup_by(|one, other| one.path == other.path);
         let mut by_content: Vec<_> = (0_u32..).zip(&entries).map(|(at, entry)| (entry.content, at)).collect();
@@ -49,22 +49,22 @@ impl Manifest {
         Self { entries: entries.into(), by_content: by_content.into() }
     }
 
-    /// The files, ordered by path.
-    pub fn entries(&self) -> &[Entry] {
+    /// The files, sorted by path.
+    pub fn entries(&self) -> &[ManifestEntry] {
         &self.entries
     }
 
     /// The file at this path.
-    pub fn find(&self, path: &str) -> Option<&Entry> {
+    pub fn find(&self, path: &str) -> Option<&ManifestEntry> {
         self.entries.binary_search_by(|entry| (*entry.path).cmp(path)).ok().map(|at| &self.entries[at])
     }
 
-    /// The files that show this content, ordered by path.
-    pub fn showing(&self, content: ContentNo) -> impl Iterator<Item = &Entry> {
+    /// The files with this content, sorted by path.
+    pub fn with_content(&self, content: ContentNo) -> impl Iterator<Item = &ManifestEntry> {
         self.positions(content).map(|at| &self.entries[at])
     }
 
-    /// Where the files that show this content are in [`Self::entries`], ascending.
+    /// The positions in [`Self::entries`] of the files with this content, ascending.
     pub fn positions(&self, content: ContentNo) -> impl Iterator<Item = usize> {
         let from = self.by_content.partition_point(|(no, _)| *no < content);
         let found = self.by_content[from..].iter().take_while(move |(no, _)| *no == content);
@@ -73,7 +73,7 @@ impl Manifest {
 }
 
 impl PathClass {
-    /// What `path` looks like.
+    /// The class of `path`.
     pub fn of(path: &str) -> Self {
         let lower = path.to_ascii_lowercase();
         let mut segments = lower.split('/').peekable();
@@ -125,8 +125,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_found_and_so_is_who_shows_a_content() {
-        let entry = |path: &str, content| Entry {
+    fn entries_are_found_by_path_and_by_content() {
+        let entry = |path: &str, content| ManifestEntry {
             path: path.into(),
             content,
             language: None,
@@ -136,13 +136,13 @@ mod tests {
         let manifest = Manifest::new(vec![entry("b", 7), entry("a/x", 7), entry("c", 3)]);
         assert_eq!(manifest.find("b").map(|found| found.content), Some(7));
         assert_eq!(manifest.find("a"), None);
-        let showing: Vec<&str> = manifest.showing(7).map(|found| &*found.path).collect();
-        assert_eq!(showing, ["a/x", "b"]);
-        assert_eq!(manifest.showing(8).count(), 0);
+        let paths: Vec<&str> = manifest.with_content(7).map(|found| &*found.path).collect();
+        assert_eq!(paths, ["a/x", "b"]);
+        assert_eq!(manifest.with_content(8).count(), 0);
     }
 
     #[test]
-    fn tests_and_vendored_code_are_known_by_their_paths() {
+    fn paths_of_tests_and_vendored_code_are_classified() {
         let class = |path| (PathClass::of(path).is_test, PathClass::of(path).is_vendored);
         assert_eq!(class("src/lib.rs"), (false, false));
         assert_eq!(class("src/tests/a.rs"), (true, false));

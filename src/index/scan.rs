@@ -1,8 +1,8 @@
-//! Which files a working tree holds: what git would not ignore, in the order of their paths.
+//! Scans a working tree for the files to index: those that git doesn't ignore, sorted by path.
 //!
-//! Ignored is what `.gitignore`, `.ignore`, `.codeyardignore` and the repository's `info/exclude` say, never a user's global excludes:
-//! what is found must not hang on whose machine it is. As for git and ripgrep, a `.gitignore` counts in a repository only: a package of
-//! sources may bring one that names nearly everything it holds. Hidden files count. Links are never followed, and no link is a file.
+//! `.gitignore`, `.ignore`, `.codeyardignore` and the repository's `info/exclude` apply. A user's global excludes don't, because the
+//! result must not depend on the user. As in git and ripgrep, a `.gitignore` applies in a repository only: a source package may contain
+//! one that ignores nearly all its files. Hidden files are included. Symbolic links are neither followed nor included.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,47 +14,47 @@ use parking_lot::Mutex;
 
 use super::job::StopSignal;
 use crate::limits::MAX_INDEXED_FILES;
-use codeyard_files::gate::{RootReader, FileStamp};
+use codeyard_files::gate::{FileStamp, RootReader};
 
 /// The product's own ignore file.
 pub(super) const IGNORE_FILE: &str = ".codeyardignore";
 
-/// One file found.
+/// One file of the working tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ScannedFile {
-    /// Relative to the root, with `/` between.
+    /// The path relative to the root, with `/` separators.
     pub path: Box<str>,
-    /// What it looks like.
+    /// Its size, times and inode.
     pub stamp: FileStamp,
 }
 
-/// What a walk found.
+/// The result of a scan.
 #[derive(Debug, Default)]
 pub(super) struct ScanResult {
-    /// Ordered by path.
+    /// The files, sorted by path.
     pub files: Vec<ScannedFile>,
-    /// Files beyond the most that are indexed, or whose paths aren't UTF-8, and folders that may not be read.
+    /// The number of files over [`MAX_INDEXED_FILES`], files whose paths aren't UTF-8, and folders that may not be read.
     pub skipped: usize,
-    /// Why not all could be looked at.
+    /// Why the scan is incomplete; `None` if it is complete.
     pub failure: Option<ScanFailure>,
 }
 
-/// Why a walk didn't see everything.
+/// Why a scan is incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScanFailure {
-    /// The root itself can't be read.
+    /// The root can't be read.
     Root,
-    /// The system fails, for all that is known, for the moment.
+    /// Reading below the root failed; the error may be temporary.
     Io(io::ErrorKind),
 }
 
 impl ScanResult {
-    /// Notes what a walk met in place of an entry.
+    /// Records an error of the walk.
     fn record_error(&mut self, error: &ignore::Error) {
         let kind = error.io_error().map(io::Error::kind);
         match kind {
             _ if error.depth() == Some(0) => self.failure = Some(ScanFailure::Root),
-            // It went meanwhile.
+            // The entry was deleted during the scan.
             None | Some(io::ErrorKind::NotFound) => {}
             Some(io::ErrorKind::PermissionDenied) => self.skipped += 1,
             Some(kind) => self.failure = self.failure.or(Some(ScanFailure::Io(kind))),
@@ -62,13 +62,13 @@ impl ScanResult {
     }
 }
 
-/// Walks the tree at `root` with so many threads. `None`: it was stopped.
+/// Scans the tree at `root` with `threads` threads. `None` if it was stopped.
 pub(super) fn scan_tree(root: &Path, threads: usize, stop: &StopSignal) -> Option<ScanResult> {
     let scanned = Mutex::new(ScanResult::default());
     let walker = builder(root).threads(threads).build_parallel();
     walker.run(|| {
         let beneath = RootReader::open(root);
-        let mut batch = ThreadBatch { to: &scanned, own: ScanResult::default() };
+        let mut batch = ThreadBatch { total: &scanned, own: ScanResult::default() };
         Box::new(move |entry| {
             if stop.is_set() {
                 return WalkState::Quit;
@@ -86,7 +86,7 @@ pub(super) fn scan_tree(root: &Path, threads: usize, stop: &StopSignal) -> Optio
             let Ok(below) = entry.path().strip_prefix(root) else { return WalkState::Continue };
             match below.to_str() {
                 Some(path) => {
-                    if let Some(stamp) = beneath.glance(below) {
+                    if let Some(stamp) = beneath.stat_listed(below) {
                         batch.own.files.push(ScannedFile { path: path.into(), stamp });
                     }
                 }
@@ -105,16 +105,15 @@ pub(super) fn scan_tree(root: &Path, threads: usize, stop: &StopSignal) -> Optio
     Some(scanned)
 }
 
-/// Of these paths below `root` those that a walk would find, in order. Only folders on the way to them are read.
+/// Those of `paths` that a scan of the tree would find, sorted. Reads only the folders on their paths. `None` if it was stopped.
 pub(super) fn scan_paths(root: &Path, paths: &BTreeSet<String>, stop: &StopSignal) -> Option<ScanResult> {
     let wanted = Arc::new(paths.clone());
-    let (top, on_the_way) = (root.to_owned(), wanted.clone());
+    let (top, filtered) = (root.to_owned(), wanted.clone());
     let mut builder = builder(root);
     builder.filter_entry(move |entry| {
         let Some(below) = entry.path().strip_prefix(&top).ok().and_then(Path::to_str) else { return false };
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-        below.is_empty()
-            || is_entered(entry) && (on_the_way.contains(below) || is_folder && leads_to(&on_the_way, below))
+        below.is_empty() || is_not_vcs(entry) && (filtered.contains(below) || is_folder && leads_to(&filtered, below))
     });
     let beneath = RootReader::open(root);
     let mut scanned = ScanResult::default();
@@ -145,7 +144,7 @@ fn leads_to(wanted: &BTreeSet<String>, folder: &str) -> bool {
     wanted.range(below.clone()..).next().is_some_and(|path| path.starts_with(&below))
 }
 
-fn is_entered(entry: &DirEntry) -> bool {
+fn is_not_vcs(entry: &DirEntry) -> bool {
     !VCS_FOLDERS.contains(&entry.file_name().to_string_lossy().as_ref())
 }
 
@@ -156,22 +155,22 @@ fn builder(root: &Path) -> WalkBuilder {
         .git_global(false)
         .follow_links(false)
         .add_custom_ignore_filename(IGNORE_FILE)
-        .filter_entry(|entry| entry.depth() == 0 || is_entered(entry));
+        .filter_entry(|entry| entry.depth() == 0 || is_not_vcs(entry));
     builder
 }
 
-/// What belongs to version control itself.
+/// Folders of version control systems. They are never entered.
 const VCS_FOLDERS: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".sl"];
 
-/// What one thread found; handed over when the thread ends.
+/// The results of one thread, added to the whole when the thread ends.
 struct ThreadBatch<'w> {
-    to: &'w Mutex<ScanResult>,
+    total: &'w Mutex<ScanResult>,
     own: ScanResult,
 }
 
 impl Drop for ThreadBatch<'_> {
     fn drop(&mut self) {
-        let mut scanned = self.to.lock();
+        let mut scanned = self.total.lock();
         scanned.files.append(&mut self.own.files);
         scanned.skipped += self.own.skipped;
         scanned.failure = scanned.failure.or(self.own.failure);
@@ -232,17 +231,17 @@ mod tests {
         let stop = StopSignal::default();
         stop.set();
         assert!(scan_tree(&root, 1, &stop).is_none());
-        // Where there is no repository nothing is ignored by git.
+        // Outside a repository `.gitignore` doesn't apply.
         fs::remove_dir_all(root.join(".git")).unwrap();
         let without = scan_tree(&root, 2, &StopSignal::default()).unwrap();
         assert_eq!(without.files.len(), expected.len() + 3, "{without:?}");
     }
 
     #[test]
-    fn a_look_at_some_paths_finds_what_a_walk_finds_of_them() {
+    fn scanning_paths_finds_what_a_full_scan_finds_of_them() {
         let (_dir, root) = tree();
         let whole = scan_tree(&root, 2, &StopSignal::default()).unwrap();
-        let asked = [
+        let requested = [
             "a.rs",
             "build/out.rs",
             "gone.rs",
@@ -253,9 +252,9 @@ mod tests {
             "src/deep/keep.log",
             ".git/config",
         ];
-        let asked: BTreeSet<String> = asked.map(str::to_owned).into();
-        let looked = scan_paths(&root, &asked, &StopSignal::default()).unwrap();
-        assert_eq!(paths(&looked), ["a.rs", "src/b.rs", "src/deep/keep.log"]);
-        assert!(looked.files.iter().all(|found| whole.files.contains(found)));
+        let requested: BTreeSet<String> = requested.map(str::to_owned).into();
+        let found = scan_paths(&root, &requested, &StopSignal::default()).unwrap();
+        assert_eq!(paths(&found), ["a.rs", "src/b.rs", "src/deep/keep.log"]);
+        assert!(found.files.iter().all(|file| whole.files.contains(file)));
     }
 }

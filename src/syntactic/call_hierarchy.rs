@@ -15,7 +15,7 @@ use super::handlers::RequestContext;
 use super::name_resolution::resolve;
 use crate::limits::MAX_CALLED_NAMES;
 use codeyard_index::project::navigator::{FileFacts, SymbolRef};
-use codeyard_index::{Facts, Role};
+use codeyard_index::{Facts, ReferenceRole};
 use codeyard_model::code::SymbolKind;
 use codeyard_model::limits::MAX_RAW_ITEMS;
 
@@ -65,7 +65,7 @@ impl RequestContext<'_> {
         for file in self.related_files(&current, &name)? {
             let mut callers: BTreeMap<Option<usize>, Vec<lsp::Range>> = BTreeMap::new();
             let converter = PositionConverter::for_names(self.source, &file.path, self.encoding);
-            for call in file.facts.references.iter().filter(|one| one.role == Role::Call && one.name == name) {
+            for call in file.facts.references.iter().filter(|one| one.role == ReferenceRole::Call && one.name == name) {
                 let within = call.within.map(|within| within as usize);
                 callers
                     .entry(enclosing_function(&file.facts, within))
@@ -96,7 +96,7 @@ impl RequestContext<'_> {
         let converter = PositionConverter::for_names(self.source, &current.path, self.encoding);
         // Calls of the same form resolve to the same symbols, so each form is resolved once.
         let mut forms: BTreeMap<CallForm, (CursorContext, Vec<lsp::Range>)> = BTreeMap::new();
-        for call in facts.references.iter().filter(|one| one.role == Role::Call) {
+        for call in facts.references.iter().filter(|one| one.role == ReferenceRole::Call) {
             let within = call.within.map(|within| within as usize);
             let is_inside = match at {
                 Some(at) => enclosing_symbols(facts, within).any(|around| around == at),
@@ -157,8 +157,8 @@ impl RequestContext<'_> {
         let foreign = || SyntacticError::InvalidParams("the call hierarchy item is from another server".into());
         let data = item.data.clone().ok_or_else(foreign)?;
         let data: ItemData = serde_json::from_value(data).map_err(|_| foreign())?;
-        let gone = || SyntacticError::Failed("the function no longer exists".into());
-        let file = self.source.file(&data.path)?.ok_or_else(gone)?;
+        let missing = || SyntacticError::Failed("the function no longer exists".into());
+        let file = self.source.file(&data.path)?.ok_or_else(missing)?;
         let Some(position) = data.at else { return Ok((file, None)) };
         let symbols = &file.facts.symbols;
         let is_at_position = |at: &usize| (symbols[*at].name_line, symbols[*at].name_column) == position;
@@ -166,7 +166,7 @@ impl RequestContext<'_> {
         let at = (0..symbols.len())
             .find(|at| is_at_position(at) && has_name(at))
             .or_else(|| (0..symbols.len()).find(has_name));
-        Ok((file.clone(), Some(at.ok_or_else(gone)?)))
+        Ok((file.clone(), Some(at.ok_or_else(missing)?)))
     }
 }
 

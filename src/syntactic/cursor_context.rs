@@ -3,7 +3,7 @@
 //! This module doesn't resolve the word. Lines count from 0 and columns in UTF-16 units, as in positions; facts count lines from 1.
 
 use codeyard_index::project::navigator::FileFacts;
-use codeyard_index::{Facts, Role, Symbol};
+use codeyard_index::{Facts, ReferenceRole, Symbol};
 use codeyard_lsp::text::Document;
 use codeyard_model::code::SymbolKind;
 use codeyard_model::position::Position;
@@ -26,7 +26,7 @@ pub(crate) struct CursorContext {
     /// The index of the symbol that the word declares.
     pub declared: Option<usize>,
     /// The role of the reference at this place, if the facts have one.
-    pub role: Option<Role>,
+    pub role: Option<ReferenceRole>,
 }
 
 /// Qualifiers that refer to the enclosing type.
@@ -145,7 +145,7 @@ mod tests {
     fn at(text: &str, line: u32, character: u32) -> Option<CursorContext> {
         let class = symbol(SymbolKind::Class, "Catalog", None, (1, 3), (1, 6));
         let method = symbol(SymbolKind::Method, "größe", Some(0), (2, 3), (2, 8));
-        let file = file("a.py", vec![class, method], vec![reference("put", Role::Call, (3, 13), Some(1))]);
+        let file = file("a.py", vec![class, method], vec![reference("put", ReferenceRole::Call, (3, 13), Some(1))]);
         cursor_context(&file, &Document::new(text), Position { line, character })
     }
 
@@ -158,7 +158,7 @@ mod tests {
         let declared = at(TEXT, 1, 12).unwrap();
         assert_eq!((declared.word.as_str(), declared.declared, declared.enclosing), ("größe", Some(1), Some(0)));
         let call = at(TEXT, 2, 14).unwrap();
-        assert_eq!((call.word.as_str(), call.enclosing, call.role), ("put", Some(1), Some(Role::Call)));
+        assert_eq!((call.word.as_str(), call.enclosing, call.role), ("put", Some(1), Some(ReferenceRole::Call)));
         assert_eq!((call.qualifier, call.is_member), (None, false), "`self` is no qualifier");
         let plain = at(TEXT, 2, 24).unwrap();
         assert_eq!((plain.word.as_str(), plain.column, plain.role), ("put", 23, None));

@@ -14,7 +14,7 @@ use super::fact_source::{FactSource, SyntacticError, are_related};
 use super::name_resolution::{owning_type, resolve};
 use crate::limits::MAX_HOVERED_DEFINITIONS;
 use codeyard_index::project::navigator::{FileFacts, SymbolRef};
-use codeyard_index::{Facts, Role};
+use codeyard_index::{Facts, ReferenceRole};
 use codeyard_lsp::text::encoding::{PositionEncoding, from_server};
 use codeyard_model::code::SymbolKind;
 use codeyard_model::limits::MAX_RAW_ITEMS_PAGED;
@@ -186,7 +186,7 @@ impl RequestContext<'_> {
 
     fn word_range(&self, file: &FileFacts, cursor: &CursorContext) -> lsp::Range {
         let converter = PositionConverter::for_names(self.source, &file.path, self.encoding);
-        let role = Role::Other;
+        let role = ReferenceRole::Other;
         let (line, column) = (cursor.line + 1, cursor.column);
         converter.reference_range(&codeyard_index::Reference {
             name: cursor.word.clone(),
@@ -230,7 +230,7 @@ impl RequestContext<'_> {
     fn subtypes(&self, current: &FileFacts, base: &str) -> Result<Vec<SymbolRef>, SyntacticError> {
         let mut found = Vec::new();
         for file in self.related_files(current, base)? {
-            let bases = file.facts.references.iter().filter(|one| one.role == Role::Base && one.name == base);
+            let bases = file.facts.references.iter().filter(|one| one.role == ReferenceRole::Base && one.name == base);
             let subtypes: BTreeSet<usize> = bases.filter_map(|one| Some(one.within? as usize)).collect();
             found.extend(subtypes.into_iter().filter(|at| *at < file.facts.symbols.len()).map(|at| (file.clone(), at)));
         }
@@ -296,9 +296,8 @@ impl RequestContext<'_> {
 
 /// Whether a name contains the last part of the query. Ignores case and separators.
 fn name_matches(name: &str, query: &str) -> bool {
-    let plain = |text: &str| -> String {
-        text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
+    let plain =
+        |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
     let last = query.rsplit([':', '.', '/', '#']).next().unwrap_or(query);
     plain(name).contains(&plain(last))
 }

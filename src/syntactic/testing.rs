@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::fact_source::{FactSource, SyntacticError};
 use codeyard_index::project::navigator::{FileFacts, SymbolRef};
-use codeyard_index::{Facts, Language, Reference, Role, Symbol};
+use codeyard_index::{Facts, Language, Reference, ReferenceRole, Symbol};
 use codeyard_lsp::text::Document;
 use codeyard_model::code::{SymbolKind, Visibility};
 
@@ -29,7 +29,7 @@ pub(crate) fn symbol(kind: SymbolKind, name: &str, parent: Option<u32>, lines: (
 }
 
 /// A reference at this line, from 1, and column.
-pub(crate) fn reference(name: &str, role: Role, at: (u32, u32), within: Option<u32>) -> Reference {
+pub(crate) fn reference(name: &str, role: ReferenceRole, at: (u32, u32), within: Option<u32>) -> Reference {
     Reference { name: name.into(), role, line: at.0, column: at.1, within }
 }
 

@@ -1,21 +1,21 @@
-//! Sources that a grammar's scanner could not survive.
+//! Detects sources that are nested too deeply for a grammar's external scanner.
 //!
-//! Scanners of grammars write down what is open (indentation, heredocs) in a kilobyte. Some write more than that when more is open,
-//! and the parser then ends the whole process. No real source comes near; those that do aren't parsed.
+//! A scanner serializes its open constructs (indentation, heredocs) into a buffer of 1,024 bytes. Some scanners write past its end,
+//! and tree-sitter then aborts the process. Real sources stay far below this depth; a source above it is not parsed.
 
 use crate::language::Language;
 
-/// Columns of indentation in YAML: each level of it takes at least one, and 253 levels fit.
+/// Columns of indentation in YAML. Each level takes at least one column, and 253 levels fit.
 const YAML_COLUMNS: usize = 240;
-/// The same in Python, where 383 levels fit.
+/// Columns of indentation in Python, where 383 levels fit.
 const PYTHON_COLUMNS: usize = 360;
-/// Columns that a tab may come to.
+/// The most columns that a tab counts as.
 const TAB: usize = 8;
-/// Bytes of the names of all heredocs that one line of Ruby opens, with four for each.
+/// Bytes of the names of all heredocs that one line of Ruby opens, plus four for each heredoc.
 const RUBY_HEREDOCS: usize = 400;
 
-/// Whether more may be open in `source` than its language's scanner can write down.
-pub(super) fn is_too_deep(language: Language, source: &str) -> bool {
+/// Whether `source` may have more open constructs than its language's scanner can serialize.
+pub(super) fn exceeds_scanner(language: Language, source: &str) -> bool {
     match language {
         Language::YAML => source.lines().any(|line| columns(line, "-?: \t") > YAML_COLUMNS),
         Language::PYTHON => source.lines().any(|line| columns(line, " \t\u{c}") > PYTHON_COLUMNS),
@@ -24,21 +24,18 @@ pub(super) fn is_too_deep(language: Language, source: &str) -> bool {
     }
 }
 
-/// How far a line's first signs reach that may open something.
+/// The width of a line's leading characters that may open a level.
 fn columns(line: &str, opening: &str) -> usize {
-    let first = line.chars().take_while(|letter| opening.contains(*letter));
-    first.map(|letter| if letter == '\t' { TAB } else { 1 }).sum()
+    let first = line.chars().take_while(|c| opening.contains(*c));
+    first.map(|c| if c == '\t' { TAB } else { 1 }).sum()
 }
 
+/// The size of the heredocs that a line opens, in bytes of scanner state.
 fn heredocs(line: &str) -> usize {
     let starts = line.match_indices("<<").map(|(at, _)| &line[at + 2..]);
     let words = starts.map(|rest| {
         let name = rest.trim_start_matches(['-', '~', '"', '\'', '`']);
-        4 + name
-            .chars()
-            .take_while(|letter| letter.is_alphanumeric() || *letter == '_')
-            .map(char::len_utf8)
-            .sum::<usize>()
+        4 + name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').map(char::len_utf8).sum::<usize>()
     });
     words.sum()
 }

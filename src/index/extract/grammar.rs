@@ -1,86 +1,86 @@
-//! The grammars and their queries, compiled once a process.
+//! Grammars with their compiled queries, each compiled once a process.
 //!
-//! A query is a file below `config/queries`; its captures say what a node is. [`Action`] lists the captures there are; any other name
-//! is an error, which the tests see, and which a running process reports as a missing grammar.
+//! A query's source comes from `codeyard_grammars`; its captures say what a node is. [`CaptureKind`] lists the captures. Any other
+//! capture name is an error: a test fails on it, and a running process reports the language as one without a grammar.
 
 use std::num::NonZeroU16;
 use std::sync::OnceLock;
 
 use tree_sitter::{Node, Query, QueryProperty};
 
-use crate::facts::Role;
+use crate::facts::ReferenceRole;
 use crate::language::Language;
 use codeyard_model::code::SymbolKind;
 
-/// What a capture says of its node.
+/// The meaning of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
-    /// `@fn`, `@struct` …: it is a symbol; `@fn.declared`: it only announces one.
+pub(super) enum CaptureKind {
+    /// `@fn`, `@struct` …: a symbol; the flag is `false` for `@fn.declared`, a declaration without a definition.
     Symbol(SymbolKind, bool),
     /// `@name`: the symbol's name.
     Name,
-    /// `@declarator`: the symbol's name lies at the heart of this declarator of C.
+    /// `@declarator`: the C declarator that contains the symbol's name.
     Declarator,
-    /// `@body`: the symbol's signature ends where this begins. Without it that is the field `body`.
+    /// `@body`: the symbol's signature ends where this node begins. Without it the field `body` is used.
     Body,
-    /// `@scope`: what the symbol belongs to, where nothing around it says so.
+    /// `@scope`: the name of the symbol's container, where no enclosing node is its container.
     Scope,
-    /// `@local`: variables, constants and imports in it are of no interest outside of it.
+    /// `@local`: variables, constants and imports inside this node are local and are not kept.
     Local,
-    /// `@whole`: what begins in it first, begins with it: `export` or decorators stand there.
+    /// `@whole`: a wrapper such as `export` or decorators. The first symbol inside it begins where it begins.
     Whole,
-    /// `@comment`: documents what follows it.
+    /// `@comment`: documents the symbol that follows.
     Comment,
-    /// `@attribute`: may stand between a symbol and its comment.
+    /// `@attribute`: may lie between a comment and its symbol.
     Attribute,
-    /// `@doc`: documents what it stands in.
+    /// `@doc`: documents the symbol around it.
     Doc,
-    /// `@access`: the visibility of what follows it in the same type.
+    /// `@access`: the visibility of the members that follow it in the same type.
     Access,
-    /// `@exported`: the name of a symbol at the top that is exported elsewhere.
+    /// `@exported`: the name of a top-level symbol that a separate statement exports.
     Exported,
-    /// `@call`, `@type`, `@import`, `@base`, `@other`: it names something.
-    Reference(Role),
-    /// `@_…`: for the query's own predicates.
-    Nothing,
+    /// `@call`, `@type`, `@import`, `@base`, `@other`: a reference.
+    Reference(ReferenceRole),
+    /// `@_…`: used by the query's own predicates only.
+    Ignored,
 }
 
-/// A language ready for use.
-pub(super) struct Compiled {
+/// A grammar and its compiled query.
+pub(super) struct CompiledGrammar {
     pub(super) grammar: tree_sitter::Language,
     pub(super) query: Query,
-    /// By the capture's number.
-    pub(super) actions: Vec<Action>,
-    /// By the pattern's number: nothing stands in what it finds (`#set! flat`).
+    /// Indexed by the capture's number.
+    pub(super) capture_kinds: Vec<CaptureKind>,
+    /// Indexed by the pattern's number: its symbols have no children (`#set! flat`).
     pub(super) flat: Vec<bool>,
-    /// By the pattern's number: what follows it in the file belongs to it (`#set! rest`).
+    /// Indexed by the pattern's number: its symbols contain the rest of the file (`#set! rest`).
     pub(super) rest: Vec<bool>,
-    /// By the number of a node's kind: what it is in a declarator of C. Kinds are asked about far too often to compare their names.
-    pub(super) hearts: Vec<Heart>,
-    /// The field `body`.
+    /// Indexed by the number of a node's kind: its role in a C declarator. A table, because comparing names is too slow here.
+    pub(super) declarator_nodes: Vec<DeclaratorNode>,
+    /// The number of the field `body`.
     pub(super) body: Option<NonZeroU16>,
-    /// The field `declarator`.
+    /// The number of the field `declarator`.
     pub(super) declarator: Option<NonZeroU16>,
 }
 
-/// What a node is in a declarator of C.
+/// The role of a node in a C declarator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heart {
+pub(super) enum DeclaratorNode {
     /// The name.
     Name,
-    /// The name of a function that converts.
+    /// The name of a conversion operator.
     Cast,
-    /// Around what is a function.
+    /// Encloses the declarator of a function.
     Function,
-    /// Around what is pointed to, referred to or counted.
+    /// Encloses the declarator of a pointer, a reference or an array.
     Pointer,
-    /// Not for us.
+    /// A modifier without a name in it.
     Modifier,
     /// Something else.
     Other,
 }
 
-impl Heart {
+impl DeclaratorNode {
     fn of(kind: &str) -> Self {
         match kind {
             "identifier"
@@ -101,71 +101,78 @@ impl Heart {
     }
 }
 
-impl Compiled {
-    /// What this node is in a declarator of C.
-    pub(super) fn heart(&self, node: Node<'_>) -> Heart {
-        // A node of an error has a number of its own, beyond all kinds.
-        self.hearts.get(usize::from(node.kind_id())).copied().unwrap_or(Heart::Other)
+impl CompiledGrammar {
+    /// The role of this node in a C declarator.
+    pub(super) fn declarator_node(&self, node: Node<'_>) -> DeclaratorNode {
+        // The kind of an error node lies beyond the table.
+        self.declarator_nodes.get(usize::from(node.kind_id())).copied().unwrap_or(DeclaratorNode::Other)
     }
 }
 
-fn action(capture: &str) -> Result<Action, String> {
-    let reference = |role| Ok(Action::Reference(role));
+fn capture_kind(capture: &str) -> Result<CaptureKind, String> {
+    let reference = |role| Ok(CaptureKind::Reference(role));
     match capture {
-        "name" => Ok(Action::Name),
-        "declarator" => Ok(Action::Declarator),
-        "body" => Ok(Action::Body),
-        "scope" => Ok(Action::Scope),
-        "local" => Ok(Action::Local),
-        "whole" => Ok(Action::Whole),
-        "comment" => Ok(Action::Comment),
-        "attribute" => Ok(Action::Attribute),
-        "doc" => Ok(Action::Doc),
-        "access" => Ok(Action::Access),
-        "exported" => Ok(Action::Exported),
-        "call" => reference(Role::Call),
-        // `@type` is a reference, `@alias` is the symbol of kind `type`.
-        "type" => reference(Role::Type),
-        "import" => reference(Role::Import),
-        "base" => reference(Role::Base),
-        "other" => reference(Role::Other),
-        "alias" => Ok(Action::Symbol(SymbolKind::Type, true)),
-        "alias.declared" => Ok(Action::Symbol(SymbolKind::Type, false)),
-        hidden if hidden.starts_with('_') => Ok(Action::Nothing),
+        "name" => Ok(CaptureKind::Name),
+        "declarator" => Ok(CaptureKind::Declarator),
+        "body" => Ok(CaptureKind::Body),
+        "scope" => Ok(CaptureKind::Scope),
+        "local" => Ok(CaptureKind::Local),
+        "whole" => Ok(CaptureKind::Whole),
+        "comment" => Ok(CaptureKind::Comment),
+        "attribute" => Ok(CaptureKind::Attribute),
+        "doc" => Ok(CaptureKind::Doc),
+        "access" => Ok(CaptureKind::Access),
+        "exported" => Ok(CaptureKind::Exported),
+        "call" => reference(ReferenceRole::Call),
+        // `@type` is a reference, so the symbol of kind `type` is `@alias`.
+        "type" => reference(ReferenceRole::Type),
+        "import" => reference(ReferenceRole::Import),
+        "base" => reference(ReferenceRole::Base),
+        "other" => reference(ReferenceRole::Other),
+        "alias" => Ok(CaptureKind::Symbol(SymbolKind::Type, true)),
+        "alias.declared" => Ok(CaptureKind::Symbol(SymbolKind::Type, false)),
+        hidden if hidden.starts_with('_') => Ok(CaptureKind::Ignored),
         symbol => {
             let (word, is_definition) = symbol.strip_suffix(".declared").map_or((symbol, true), |word| (word, false));
             let kind = SymbolKind::ALL.into_iter().find(|kind| kind.as_str() == word && *kind != SymbolKind::Type);
-            kind.map(|kind| Action::Symbol(kind, is_definition)).ok_or_else(|| format!("@{symbol} means nothing"))
+            kind.map(|kind| CaptureKind::Symbol(kind, is_definition))
+                .ok_or_else(|| format!("the capture @{symbol} is unknown"))
         }
     }
 }
 
-/// Compiles a language's query; the error says what is wrong with it.
-pub(super) fn compile(language: Language) -> Result<Compiled, String> {
-    let (grammar, source) = codeyard_grammars::grammar(language.name()).ok_or("there is no grammar")?;
+/// Compiles a language's query.
+///
+/// # Errors
+/// A text: the language has no grammar, the query doesn't compile, or a capture is unknown.
+pub(super) fn compile(language: Language) -> Result<CompiledGrammar, String> {
+    let (grammar, source) =
+        codeyard_grammars::grammar(language.name()).ok_or("this build has no grammar for the language")?;
     let query = Query::new(&grammar, source).map_err(|error| error.to_string())?;
-    let actions = query.capture_names().iter().map(|name| action(name)).collect::<Result<Vec<_>, _>>()?;
-    let that_say = |key: &str| {
-        let says = |property: &QueryProperty| &*property.key == key;
-        (0..query.pattern_count()).map(|at| query.property_settings(at).iter().any(says)).collect()
+    let capture_kinds = query.capture_names().iter().map(|name| capture_kind(name)).collect::<Result<Vec<_>, _>>()?;
+    let patterns_with = |key: &str| {
+        let has_key = |property: &QueryProperty| &*property.key == key;
+        (0..query.pattern_count()).map(|at| query.property_settings(at).iter().any(has_key)).collect()
     };
-    let (flat, rest) = (that_say("flat"), that_say("rest"));
+    let (flat, rest) = (patterns_with("flat"), patterns_with("rest"));
     let kinds = (0..grammar.node_kind_count()).map(|kind| u16::try_from(kind).ok());
-    let hearts = kinds.map(|kind| Heart::of(kind.and_then(|kind| grammar.node_kind_for_id(kind)).unwrap_or_default()));
-    let (hearts, body) = (hearts.collect(), grammar.field_id_for_name("body"));
+    let declarator_nodes =
+        kinds.map(|kind| DeclaratorNode::of(kind.and_then(|kind| grammar.node_kind_for_id(kind)).unwrap_or_default()));
+    let (declarator_nodes, body) = (declarator_nodes.collect(), grammar.field_id_for_name("body"));
     let declarator = grammar.field_id_for_name("declarator");
-    Ok(Compiled { grammar, query, actions, flat, rest, hearts, body, declarator })
+    Ok(CompiledGrammar { grammar, query, capture_kinds, flat, rest, declarator_nodes, body, declarator })
 }
 
-static ALL: [OnceLock<Option<Compiled>>; Language::ALL.len()] = [const { OnceLock::new() }; Language::ALL.len()];
+static ALL: [OnceLock<Option<CompiledGrammar>>; Language::ALL.len()] = [const { OnceLock::new() }; Language::ALL.len()];
 
-/// Whether the language can be used, as far as that is known without compiling its query, which may take a tenth of a second.
+/// Whether the language has a grammar and its query compiles. A query that was not used yet is not compiled for this, because that may
+/// take a tenth of a second: it counts as one that compiles.
 pub(super) fn is_available(language: Language) -> bool {
     let known = ALL.get(usize::from(language.number())).and_then(OnceLock::get);
     known.map_or_else(|| codeyard_grammars::grammar(language.name()).is_some(), Option::is_some)
 }
 
-/// The language ready for use; `None` if its grammar or its query doesn't load.
-pub(super) fn compiled(language: Language) -> Option<&'static Compiled> {
+/// The compiled grammar of a language; `None` if it has no grammar or its query doesn't compile.
+pub(super) fn compiled(language: Language) -> Option<&'static CompiledGrammar> {
     ALL.get(usize::from(language.number()))?.get_or_init(|| compile(language).ok()).as_ref()
 }

@@ -1,23 +1,23 @@
-//! From a source to its [`Facts`]: what it declares, and what it names.
+//! Extracts the [`Facts`] of a source: its symbols and references.
 //!
-//! A grammar makes a tree of the source, the language's query (`config/queries`, data) says which nodes are symbols, names,
-//! references and so on ([`grammar`] lists the captures), and everything else is the same for all languages: nesting, kinds of
-//! members, what is local ([`nest`]), signatures, comments, markers ([`text`]) and visibility ([`visible`]). C and C++ are smoothed
-//! first, because their parser doesn't know what the preprocessor would have done ([`smooth`]).
+//! A grammar turns the source into a tree. The language's query (a data file in `config/queries`) says which nodes are symbols,
+//! names, references and so on; [`grammar`] lists the captures. The rest is the same for all languages: [`symbol_tree`] nests
+//! symbols and drops local ones, [`source_text`] makes signatures, comments and markers, [`visibility`] applies each language's
+//! rules. For C and C++, [`c_macros`] first blanks preprocessor constructs that the parser cannot read.
 //!
-//! It isn't a compiler: names are as they are spelt, and nothing is resolved.
+//! It isn't a compiler: names are spelt as in the source, and nothing is resolved.
 //!
-//! Invariants: it never fails and never panics; the same source gives the same facts on every machine; time and memory are bounded by
-//! the source's size and by `base::limits`, whatever is in it.
+//! Invariants: extraction never fails and never panics. The same source gives the same facts on every machine. Time and memory are
+//! bounded by the source's size and by [`crate::limits`].
 
+mod c_macros;
+mod captures;
 mod depth;
-mod found;
 mod grammar;
 mod names;
-mod nest;
-mod smooth;
-mod text;
-mod visible;
+mod source_text;
+mod symbol_tree;
+mod visibility;
 
 #[cfg(test)]
 mod tests;
@@ -31,16 +31,17 @@ use tree_sitter::{ParseOptions, Parser, QueryCursor, StreamingIterator, Tree};
 use super::facts::Facts;
 use super::language::Language;
 use crate::limits::{MAX_PARSED_BYTES, PARSE_BYTES_PER_STEP, PARSE_STEPS};
-use found::Finds;
-use grammar::Compiled;
+use captures::Captures;
+use grammar::CompiledGrammar;
 
-/// The revision of what is extracted: facts of another revision are made anew.
-pub const FEATURES: u32 = 1;
+/// The version of the extraction rules. Facts of another version are extracted again.
+pub const EXTRACTOR_VERSION: u32 = 1;
 
-/// Matches of a query that may be begun at a time.
-const MATCHES_AT_A_TIME: u32 = 4_096;
+/// Matches of a query that may be in progress at a time.
+const MAX_OPEN_MATCHES: u32 = 4_096;
 
-/// The languages whose grammar and query load, and those whose don't, as far as they were tried; each sorted.
+/// The names of the languages whose grammar and query load, and of those whose don't. Both lists are sorted. A query that was not
+/// used yet counts as one that loads.
 pub fn grammars() -> (Vec<&'static str>, Vec<&'static str>) {
     let (available, missing): (Vec<Language>, Vec<Language>) =
         Language::ALL.iter().partition(|language| grammar::is_available(**language));
@@ -52,49 +53,50 @@ pub fn grammars() -> (Vec<&'static str>, Vec<&'static str>) {
     (names(available), names(missing))
 }
 
-/// What `source` declares and names. Never fails: what can't be parsed gives what could be, and says so.
+/// Extracts the symbols and references of `source`. Where it cannot be parsed completely, the facts are what could be parsed, with
+/// `has_errors` set.
 pub fn extract(language: Language, source: &str) -> Facts {
     thread_local! {
-        static TOOLS: RefCell<(Parser, QueryCursor)> = RefCell::new((Parser::new(), QueryCursor::new()));
+        static PARSER: RefCell<(Parser, QueryCursor)> = RefCell::new((Parser::new(), QueryCursor::new()));
     }
     let nothing = || Facts { has_errors: true, ..Facts::default() };
-    if source.len() > MAX_PARSED_BYTES || depth::is_too_deep(language, source) {
+    if source.len() > MAX_PARSED_BYTES || depth::exceeds_scanner(language, source) {
         return nothing();
     }
-    // A header of C++ looks like one of C by its name.
-    let language = if language == Language::C && smooth::is_cpp(source) { Language::CPP } else { language };
+    // A `.h` file may be a C++ header.
+    let language = if language == Language::C && c_macros::is_cpp(source) { Language::CPP } else { language };
     let Some(compiled) = grammar::compiled(language) else { return nothing() };
-    let smoothed = match language {
-        Language::C | Language::CPP => smooth::smooth(source, language == Language::CPP),
+    let parsed_text = match language {
+        Language::C | Language::CPP => c_macros::blank_macros(source, language == Language::CPP),
         _ => Cow::Borrowed(source),
     };
-    TOOLS.with_borrow_mut(|(parser, cursor)| {
-        let Some(parsed) = parse(parser, compiled, &smoothed) else { return nothing() };
-        cursor.set_match_limit(MATCHES_AT_A_TIME);
-        let mut finds = Finds::default();
+    PARSER.with_borrow_mut(|(parser, cursor)| {
+        let Some(parsed) = parse(parser, compiled, &parsed_text) else { return nothing() };
+        cursor.set_match_limit(MAX_OPEN_MATCHES);
+        let mut captures = Captures::default();
         let root = parsed.tree.root_node();
-        let mut matches = cursor.matches(&compiled.query, root, smoothed.as_bytes());
-        while let Some(found) = matches.next() {
-            finds.take(found, compiled);
+        let mut matches = cursor.matches(&compiled.query, root, parsed_text.as_bytes());
+        while let Some(query_match) = matches.next() {
+            captures.add_match(query_match, compiled);
         }
-        let mut facts = nest::nest(language, source, &smoothed, &mut finds);
-        facts.has_errors = !parsed.is_whole || finds.is_cut || root.has_error();
+        let mut facts = symbol_tree::build(language, source, &parsed_text, &mut captures);
+        facts.has_errors = !parsed.is_whole || captures.is_cut || root.has_error();
         facts
     })
 }
 
-/// A tree of the source, or of as much of its beginning as there were steps for.
+/// The tree of the source, or of its beginning if the parser ran out of steps.
 struct Parsed {
     tree: Tree,
     is_whole: bool,
 }
 
-fn parse(parser: &mut Parser, compiled: &Compiled, source: &str) -> Option<Parsed> {
+fn parse(parser: &mut Parser, compiled: &CompiledGrammar, source: &str) -> Option<Parsed> {
     parser.set_language(&compiled.grammar).ok()?;
     let mut reached = source.len();
-    // Each attempt reads less than half of what the one before came to.
+    // Each attempt parses less than half of what the one before reached.
     for attempt in 0..3 {
-        let end = text::boundary(source, reached);
+        let end = source_text::boundary(source, reached);
         let part = &source.as_bytes()[..end];
         let mut steps = PARSE_STEPS / (1 + attempt) + part.len() / PARSE_BYTES_PER_STEP;
         let mut progress = |state: &tree_sitter::ParseState| {
@@ -104,7 +106,7 @@ fn parse(parser: &mut Parser, compiled: &Compiled, source: &str) -> Option<Parse
         };
         let options = ParseOptions::new().progress_callback(&mut progress);
         let tree = parser.parse_with_options(&mut |at, _| part.get(at..).unwrap_or_default(), None, Some(options));
-        // What was begun is not gone on with.
+        // Discards the state of an interrupted parse.
         parser.reset();
         if let Some(tree) = tree {
             return Some(Parsed { tree, is_whole: attempt == 0 });

@@ -1,39 +1,39 @@
-//! Names as symbols bear them: without quotes, and without what qualifies them.
+//! Names of symbols, without quotes and qualifiers.
 
-use super::found::{Found, Span};
-use super::text;
+use super::captures::{ByteSpan, SymbolCapture};
+use super::source_text;
 use crate::language::Language;
 use codeyard_model::code::SymbolKind;
 
-/// Bytes of a name; longer ones are cut.
+/// The most bytes of a name; longer names are cut.
 pub(super) const MAX_NAME: usize = 300;
 
-/// A part of the source.
-pub(super) fn slice(source: &str, span: Span) -> &str {
+/// The text of a range of the source.
+pub(super) fn slice(source: &str, span: ByteSpan) -> &str {
     source.get(span.start as usize..span.end as usize).unwrap_or_default()
 }
 
-/// The symbol's name, what it says it belongs to, and where the name begins.
-pub(super) fn name(language: Language, source: &str, found: Found) -> (String, Option<String>, u32) {
+/// The symbol's name, its scope if the source names one, and the offset of the name.
+pub(super) fn symbol_name(language: Language, source: &str, found: SymbolCapture) -> (String, Option<String>, u32) {
     let raw = slice(source, found.name);
-    let scope = found.scope.map(|scope| text::one_line(slice(source, scope), MAX_NAME));
+    let scope = found.scope.map(|scope| source_text::one_line(slice(source, scope), MAX_NAME));
     let scope = scope.filter(|scope| !scope.is_empty());
-    let cut = |name: &str| text::one_line(name, MAX_NAME);
+    let cut = |name: &str| source_text::one_line(name, MAX_NAME);
     match language {
-        // `Class::member`: what is after the last `::` outside of `<>` is its name.
+        // `Class::member`: the name follows the last `::` outside of `<>`.
         Language::C | Language::CPP if found.kind != SymbolKind::Use => {
             let name = raw.split('(').next().filter(|name| name.starts_with("operator ")).unwrap_or(raw);
             match last_colons(name) {
                 Some(at) if !name[..at].trim().is_empty() => {
-                    let behind = u32::try_from(at + 2).unwrap_or(0);
-                    (cut(&name[at + 2..]), Some(cut(&without_arguments(&name[..at]))), found.name.start + behind)
+                    let after = u32::try_from(at + 2).unwrap_or(0);
+                    (cut(&name[at + 2..]), Some(cut(&without_arguments(&name[..at]))), found.name.start + after)
                 }
                 _ => (cut(name), scope, found.name.start),
             }
         }
-        // The path of an import is in several nodes.
+        // The path of an import spans several nodes.
         Language::SCALA if found.kind == SymbolKind::Use => {
-            let rest = Span { start: found.name.start, end: found.span.end };
+            let rest = ByteSpan { start: found.name.start, end: found.span.end };
             (cut(slice(source, rest)), scope, found.name.start)
         }
         _ => {
@@ -44,7 +44,7 @@ pub(super) fn name(language: Language, source: &str, found: Found) -> (String, O
     }
 }
 
-/// A name without the signs that only its language puts around it.
+/// A name without its language's quotes or sigils.
 fn unquoted(language: Language, raw: &str) -> &str {
     let bare = match language {
         Language::RUBY => raw.strip_prefix(':').unwrap_or(raw),
@@ -54,15 +54,15 @@ fn unquoted(language: Language, raw: &str) -> &str {
     if bare.is_empty() { raw } else { bare }
 }
 
-/// A qualifier of C++ without the arguments of templates.
+/// A C++ qualifier without template arguments.
 fn without_arguments(scope: &str) -> String {
     let mut depth = 0_usize;
     let mut bare = String::new();
-    for letter in scope.trim_start_matches("::").chars() {
-        match letter {
+    for c in scope.trim_start_matches("::").chars() {
+        match c {
             '<' => depth += 1,
             '>' => depth = depth.saturating_sub(1),
-            _ if depth == 0 => bare.push(letter),
+            _ if depth == 0 => bare.push(c),
             _ => {}
         }
     }

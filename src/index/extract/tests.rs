@@ -1,4 +1,4 @@
-//! Whole outlines of one sample a language, and what must hold for any source whatever.
+//! The complete outline of one sample for each language, and properties of the facts of any source.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::*;
-use crate::facts::{MAX_DOC, MAX_SIGNATURE, Reference, Role};
+use crate::facts::{MAX_DOC, MAX_SIGNATURE, Reference, ReferenceRole};
 use crate::limits::{MAX_FILE_KEYS, MAX_KEY_DEPTH};
 use codeyard_model::code::{SymbolKind, Visibility};
 
@@ -14,8 +14,8 @@ fn samples() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("extract/samples")
 }
 
-/// Facts as the samples' outlines show them.
-fn shown(facts: &Facts) -> String {
+/// Formats facts as in the `.outline` files.
+fn outline(facts: &Facts) -> String {
     let mut text = String::new();
     if facts.has_errors {
         text.push_str("with errors\n");
@@ -52,7 +52,7 @@ fn shown(facts: &Facts) -> String {
 }
 
 #[test]
-fn every_language_has_a_sample_with_its_whole_outline() {
+fn outlines_of_samples_are_as_expected() {
     let rewrite = std::env::var_os("CODEYARD_REWRITE").is_some();
     let mut different = Vec::new();
     for language in Language::ALL {
@@ -61,7 +61,7 @@ fn every_language_has_a_sample_with_its_whole_outline() {
         let facts = extract(*language, &source);
         check(&source, &facts);
         assert!(facts.symbols.len() > 5, "{name}");
-        let (path, ours) = (samples().join(format!("{name}.outline")), shown(&facts));
+        let (path, ours) = (samples().join(format!("{name}.outline")), outline(&facts));
         if rewrite {
             std::fs::write(path, &ours).unwrap();
         } else if std::fs::read_to_string(path).unwrap() != ours {
@@ -72,7 +72,7 @@ fn every_language_has_a_sample_with_its_whole_outline() {
 }
 
 #[test]
-fn every_grammar_and_every_query_loads() {
+fn all_grammars_and_queries_load() {
     for language in Language::ALL {
         assert_eq!(grammar::compile(*language).err(), None, "{}", language.name());
     }
@@ -81,7 +81,7 @@ fn every_grammar_and_every_query_loads() {
     assert!(available.is_sorted());
 }
 
-/// What must hold for the facts of any source.
+/// Checks properties of the facts of any source.
 fn check(source: &str, facts: &Facts) {
     let lines: Vec<&str> = source.split('\n').collect();
     let place = |line: u32, column: u32| {
@@ -119,20 +119,20 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text_is_survived(language in any_language(), bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn arbitrary_text_does_not_panic(language in any_language(), bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let text = String::from_utf8_lossy(&bytes);
         check(&text, &extract(language, &text));
     }
 
     #[test]
-    fn any_signs_are_survived(language in any_language(), text in "([a-z_:;,.(){}<>\\[\\]#*&=\"'`@!|$%/\\\\ \n\t-]|ä|😀|class |fn |#if 0\n|#else\n){0,120}") {
+    fn arbitrary_punctuation_does_not_panic(language in any_language(), text in "([a-z_:;,.(){}<>\\[\\]#*&=\"'`@!|$%/\\\\ \n\t-]|ä|😀|class |fn |#if 0\n|#else\n){0,120}") {
         check(&text, &extract(language, &text));
     }
 
     #[test]
-    fn a_cut_sample_is_survived(language in any_language(), from in 0.0..0.5_f64, to in 0.0..1.0_f64) {
+    fn cut_samples_give_stable_facts(language in any_language(), from in 0.0..0.5_f64, to in 0.0..1.0_f64) {
         let source = std::fs::read_to_string(samples().join(format!("{}.txt", language.name()))).unwrap();
-        let place = |part: f64| text::boundary(&source, (source.len() as f64 * part) as usize);
+        let place = |part: f64| source_text::boundary(&source, (source.len() as f64 * part) as usize);
         let (from, to) = (place(from.min(to)), place(to));
         let text = &source[from..to];
         let facts = extract(language, text);
@@ -142,7 +142,7 @@ proptest! {
 }
 
 #[test]
-fn deep_nesting_neither_fails_nor_takes_long() {
+fn deep_nesting_does_not_panic() {
     for language in Language::ALL {
         for (open, close) in
             [("(", ")"), ("{", "}"), ("[", "]"), ("class A { void f() { ", "} }"), ("- ", ""), ("#if 1\n{", "}")]
@@ -154,9 +154,9 @@ fn deep_nesting_neither_fails_nor_takes_long() {
     }
 }
 
-/// Scanners of some grammars end the process when more than they can write down is open.
+/// Scanners of some grammars abort the process on very deep nesting.
 #[test]
-fn what_a_scanner_can_not_hold_is_not_given_to_it() {
+fn sources_too_deep_for_a_scanner_are_not_parsed() {
     let mut steps = String::new();
     for depth in 0..600 {
         steps.push_str(&format!("{}if a:\n", " ".repeat(depth)));
@@ -176,14 +176,14 @@ fn what_a_scanner_can_not_hold_is_not_given_to_it() {
 }
 
 #[test]
-fn a_source_that_is_too_large_is_said_to_be_so() {
+fn oversized_sources_are_reported_as_erroneous() {
     let facts = extract(Language::RUST, &" ".repeat(MAX_PARSED_BYTES + 1));
     assert!(facts.has_errors && facts.symbols.is_empty());
 }
 
 #[test]
-fn a_long_list_behind_one_comment_is_read_through_once() {
-    // Were each line to look back to the comment, this would be 100 GB to look at.
+fn comment_lookup_is_linear_in_a_long_list() {
+    // If each line were compared up to the comment, this test would read 100 GB.
     let lines: String =
         (0..60_000).map(|at| format!("#define REGISTER_{at}_BASE_INDEX_OF_SOME_LENGTH 0x{at:04x}\n")).collect();
     let facts = extract(Language::C, &format!("/* Registers. */\n{lines}"));
@@ -192,7 +192,7 @@ fn a_long_list_behind_one_comment_is_read_through_once() {
 }
 
 #[test]
-fn keys_are_kept_up_to_a_depth_and_a_number() {
+fn data_file_keys_are_limited_in_depth_and_number() {
     let deep = "{\"k\":".repeat(9) + "1" + &"}".repeat(9);
     assert_eq!(extract(Language::JSON, &deep).symbols.len(), MAX_KEY_DEPTH);
     let keys: Vec<String> = (0..MAX_FILE_KEYS + 10).map(|at| format!("\"k{at}\": 1")).collect();
@@ -200,7 +200,7 @@ fn keys_are_kept_up_to_a_depth_and_a_number() {
 }
 
 #[test]
-fn a_header_that_looks_like_cpp_is_read_as_cpp() {
+fn cpp_headers_are_parsed_as_cpp() {
     let facts = extract(Language::C, "namespace a {\nclass B : public C {\n public:\n  void m();\n};\n}\n");
     assert_eq!(facts.qualified_name(2), "a::B::m");
     assert_eq!(facts.symbols[2].visibility, Visibility::Public);
@@ -210,9 +210,8 @@ fn a_header_that_looks_like_cpp_is_read_as_cpp() {
     assert_eq!(plain.symbols[0].name, "class");
 }
 
-/// What the preprocessor would have made plain.
 #[test]
-fn macros_and_conditions_of_c_lose_no_function() {
+fn c_functions_survive_macros_and_conditionals() {
     for (source, expected) in [
         ("FORCE_INLINE size_t f(int a) { return a; }\nint g(void) { return 1; }", "f g"),
         ("API(int) f(void);\nEXPORT static INLINE thing_t *g(void) { return 0; }", "f g"),
@@ -248,19 +247,19 @@ fn macros_and_conditions_of_c_lose_no_function() {
 }
 
 #[test]
-fn what_has_no_name_is_no_symbol() {
+fn unnamed_nodes_are_not_symbols() {
     let facts = extract(Language::MARKDOWN, "# One\n\n###\n\n## Two\n");
     let names: Vec<&str> = facts.symbols.iter().map(|symbol| symbol.name.as_str()).collect();
     assert_eq!(names, ["One", "Two"]);
 }
 
 #[test]
-fn macros_of_c_take_no_comment_away() {
+fn c_macros_do_not_separate_comments_from_symbols() {
     for (source, expected) in [
-        ("/** Says f. */\nMEM_STATIC int f(void) { return 0; }\n", "Says f."),
-        ("/**\n * Says f.\n */\nWEAK_ATTR\nthing_t f(\n    int a);\n", "Says f."),
+        ("/** Documents f. */\nMEM_STATIC int f(void) { return 0; }\n", "Documents f."),
+        ("/**\n * Documents f.\n */\nWEAK_ATTR\nthing_t f(\n    int a);\n", "Documents f."),
         ("/* Another thing. */\n\nMEM_STATIC int f(void) { return 0; }\n", ""),
-        ("/* Says g. */\nint g;\nMEM_STATIC int f(void) { return 0; }\n", ""),
+        ("/* Documents g. */\nint g;\nMEM_STATIC int f(void) { return 0; }\n", ""),
     ] {
         let facts = extract(Language::C, source);
         let found = facts.symbols.iter().find(|symbol| symbol.name == "f").unwrap();
@@ -269,17 +268,17 @@ fn macros_of_c_take_no_comment_away() {
 }
 
 #[test]
-fn who_uses_what_is_known_by_role_and_place() {
+fn references_have_roles_and_positions() {
     let facts = extract(Language::RUST, "use a::B;\nimpl B for C { fn d(&self) -> E { f(); \"ä\".g() } }");
-    let shown: Vec<_> = facts.references.iter().map(|found| (found.role, &*found.name, found.column)).collect();
+    let references: Vec<_> = facts.references.iter().map(|found| (found.role, &*found.name, found.column)).collect();
     let expected = [
-        (Role::Import, "B", 7),
-        (Role::Base, "B", 5),
-        (Role::Type, "C", 11),
-        (Role::Type, "E", 30),
-        (Role::Call, "f", 34),
-        (Role::Call, "g", 43),
+        (ReferenceRole::Import, "B", 7),
+        (ReferenceRole::Base, "B", 5),
+        (ReferenceRole::Type, "C", 11),
+        (ReferenceRole::Type, "E", 30),
+        (ReferenceRole::Call, "f", 34),
+        (ReferenceRole::Call, "g", 43),
     ];
-    assert_eq!(shown, expected);
+    assert_eq!(references, expected);
     assert!(facts.references[3..].iter().all(|found| facts.symbols[found.within.unwrap() as usize].name == "d"));
 }

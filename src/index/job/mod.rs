@@ -1,71 +1,74 @@
-//! Making the next generation of an index: read what differs, publish its text, parse it, publish its symbols.
+//! Index jobs. A job builds the next generation of an index: it reads changed files, publishes their text, parses them
+//! and publishes their symbols.
 //!
-//! A job runs on the thread that called it and on threads of its own, and holds the index's lock while it writes. It asks nobody: what
-//! it is to index is in its [`JobSpec`]. Invariants: questions are answered from the last published generation while it runs; it may
-//! be stopped, or its process may end, between any two steps, and the next job goes on from what was published; numbers depend on the
-//! files and their order only, not on threads.
+//! A job runs on its caller's thread and on threads of its own, and holds the index's lock while it writes. All of its
+//! input is in its [`JobSpec`].
+//!
+//! Invariants: queries are answered from the last published generation while a job runs; a job can be stopped, or its
+//! process can end, between any two steps, and the next job continues from what was published; content numbers depend
+//! on the files and their spec only, not on threads.
 
+mod gc;
 mod parsing;
 mod progress;
 mod reading;
-mod gc;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use super::index_dir::{IndexDir, IndexOpenError};
 use super::lock::WriterLock;
 use super::project::settings::IndexSettings;
 use super::ranked::SymbolIndexError;
-use super::index_dir::{IndexOpenError, IndexDir};
 use super::scan;
-use super::store::{StoredJob, LIVE, ListedFile, ManifestHead, ManifestKey, FileOrigin, IndexStore, StoreError};
+use super::store::{FileOrigin, IndexStore, LIVE, ListedFile, ManifestHead, ManifestKey, StoreError, StoredJob};
 use codeyard_git::GitRepository;
 use codeyard_model::code::{JobMode, JobStatus};
 
-pub use progress::{ProgressSnapshot, JobPhase, JobProgress, StopSignal};
-use reading::Wanted;
 pub use gc::GcReport;
 pub(super) use gc::{collect_garbage, is_unreachable};
+pub use progress::{JobPhase, JobProgress, ProgressSnapshot, StopSignal};
+use reading::PlannedFile;
 
-/// How often a job that waits for the lock asks for it.
+/// Time between two attempts to take the lock.
 pub(super) const LOCK_POLL: Duration = Duration::from_millis(50);
 
-/// Contents to parse, at most, that a job publishes together with the files that show them.
-const PUBLISHED_AT_ONCE: usize = 64;
+/// If a job parses at most this many contents, it publishes the files and their symbols together.
+const MAX_PUBLISHED_AT_ONCE: usize = 64;
 
-/// What a job is to do.
+/// What a job has to do.
 #[derive(Debug, Clone)]
 pub(super) struct JobSpec {
-    /// Its name.
+    /// The job's id.
     pub id: String,
-    /// The root.
+    /// The root of the working tree.
     pub root: PathBuf,
     /// A branch, a tag or a commit; `None`: the working tree.
     pub reference: Option<String>,
-    /// Read everything, whatever stamps say.
+    /// Read every file, even if its stamp hasn't changed.
     pub is_forced: bool,
-    /// Of the working tree: only these paths have changed since the last job. `None`: anything may have.
+    /// Working tree only: the paths that have changed since the last job. `None`: any path may have changed.
     pub only: Option<BTreeSet<String>>,
 }
 
-/// Why a job gave up.
+/// Why a job failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JobError {
-    /// It was asked to.
-    #[error("the job was stopped; run `codeyard index` to go on")]
+    /// It was stopped.
+    #[error("the index job was stopped; run `codeyard index` to continue")]
     Stopped,
-    /// The branch, tag or commit isn't there.
-    #[error("'{0}' is no branch, tag or commit of this repository; `git branch --all` lists the branches")]
+    /// The branch, tag or commit doesn't exist.
+    #[error("no branch, tag or commit '{0}' in this repository; list the branches with `git branch --all`")]
     NoSuchRef(String),
-    /// A commit was asked for and there is no repository.
-    #[error("this root lies in no git repository that can be read; leave `ref` out to index the working tree")]
+    /// A commit was requested, but the root is in no index_dir.
+    #[error("this root is not in a readable git repository; leave `ref` out to index the working tree")]
     NoGit,
-    /// The root isn't there.
-    #[error("the root isn't there, or isn't readable")]
+    /// The root doesn't exist or can't be read.
+    #[error("the root does not exist or is not readable; check its path and permissions")]
     NoRoot,
-    /// The index can't be used.
+    /// The index can't be read or written.
     #[error("{0}")]
     Index(String),
 }
@@ -103,8 +106,8 @@ pub struct JobSummary {
     pub changed: u64,
     /// Symbols in the manifest's files.
     pub symbols: u64,
-    /// Files beyond the most that are indexed, or whose names aren't UTF-8, and folders that may not be read.
-    pub passed_over: u64,
+    /// Files beyond the limit, files whose names aren't UTF-8, and folders without read permission.
+    pub skipped: u64,
 }
 
 /// Seconds since 1970.
@@ -112,51 +115,51 @@ pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// This process, as jobs are marked with it.
-pub(super) fn holder() -> String {
+/// The id of this process, as stored in its jobs.
+pub(super) fn process_id() -> String {
     std::process::id().to_string()
 }
 
-/// The job that will do what `order` says.
-pub(super) fn planned(order: &JobSpec, mode: JobMode) -> StoredJob {
+/// The stored job for a spec, before it starts.
+pub(super) fn queued_job(spec: &JobSpec, mode: JobMode) -> StoredJob {
     StoredJob {
-        id: order.id.clone(),
-        place: order.root.to_string_lossy().into_owned(),
-        reference: order.reference.clone().unwrap_or_else(|| LIVE.to_owned()),
+        id: spec.id.clone(),
+        place: spec.root.to_string_lossy().into_owned(),
+        reference: spec.reference.clone().unwrap_or_else(|| LIVE.to_owned()),
         mode,
         status: JobStatus::Queued,
         changed: 0,
         started_at: now(),
         ended_at: None,
         message: None,
-        holder: holder(),
+        holder: process_id(),
     }
 }
 
-/// Does what `order` says. The job is written down from its beginning to its end; told of in `progress`; ended by `stop`.
+/// Runs a job. Stores its state at each step, reports its progress in `progress`, and ends early if `stop` is set.
 pub(super) fn run(
-    repository: &Arc<IndexDir>,
+    index_dir: &Arc<IndexDir>,
     settings: &IndexSettings,
-    order: &JobSpec,
+    spec: &JobSpec,
     progress: &JobProgress,
     stop: &StopSignal,
 ) -> Result<JobSummary, JobError> {
-    let mut store = repository.writer()?;
-    let mut job = planned(order, JobMode::Full);
-    let key = ManifestKey::of(&order.root, order.reference.as_deref());
-    if store.manifest(&key)?.is_some_and(|head| head.is_whole) && !order.is_forced {
+    let mut store = index_dir.writer()?;
+    let mut job = queued_job(spec, JobMode::Full);
+    let key = ManifestKey::of(&spec.root, spec.reference.as_deref());
+    if store.manifest(&key)?.is_some_and(|head| head.is_whole) && !spec.is_forced {
         job.mode = JobMode::Incremental;
     }
     progress.begin(&job);
-    forget_unended(&mut store, &job)?;
+    fail_unfinished_jobs(&mut store, &job)?;
     store.write(|transaction| transaction.put_job(&job))?;
-    let done = locked(repository, stop).and_then(|_lock| {
-        let work = JobRun { repository, settings, order, key, progress, stop };
-        work.run(&mut store, &mut job)
+    let done = wait_for_lock(index_dir, stop).and_then(|_lock| {
+        let job_run = JobRun { index_dir, settings, spec, key, progress, stop };
+        job_run.run(&mut store, &mut job)
     });
     let done = done.map_err(|error| match error {
-        // A writer that failed needn't say why.
-        JobError::Index(_) if repository.is_full() => StoreError::Full.into(),
+        // A failed write may not say that the disk is full.
+        JobError::Index(_) if index_dir.is_full() => StoreError::Full.into(),
         error => error,
     });
     job.ended_at = Some(now());
@@ -172,20 +175,21 @@ pub(super) fn run(
     done.and_then(|published| Ok(written.map(|()| published)?))
 }
 
-/// A root has one job at a time: one of this process that isn't written down as ended couldn't write that.
-fn forget_unended(store: &mut IndexStore, begun: &StoredJob) -> Result<(), StoreError> {
-    let is_over = |job: &StoredJob| job.holder == begun.holder && job.place == begun.place && job.id != begun.id;
-    for mut job in store.open_jobs()?.into_iter().filter(is_over) {
+/// Marks unfinished jobs of this process and root as failed. A root has one job at a time, so their end couldn't be
+/// stored.
+fn fail_unfinished_jobs(store: &mut IndexStore, begun: &StoredJob) -> Result<(), StoreError> {
+    let is_unfinished = |job: &StoredJob| job.holder == begun.holder && job.place == begun.place && job.id != begun.id;
+    for mut job in store.unfinished_jobs()?.into_iter().filter(is_unfinished) {
         (job.status, job.ended_at) = (JobStatus::Failed, Some(now()));
-        job.message = Some("how it ended couldn't be written down".to_owned());
+        job.message = Some("the end of the job could not be stored".to_owned());
         store.write(|transaction| transaction.put_job(&job))?;
     }
     Ok(())
 }
 
-fn locked(repository: &IndexDir, stop: &StopSignal) -> Result<WriterLock, JobError> {
+fn wait_for_lock(index_dir: &IndexDir, stop: &StopSignal) -> Result<WriterLock, JobError> {
     loop {
-        if let Some(lock) = repository.lock()? {
+        if let Some(lock) = index_dir.lock()? {
             return Ok(lock);
         }
         if stop.wait(LOCK_POLL) {
@@ -194,22 +198,22 @@ fn locked(repository: &IndexDir, stop: &StopSignal) -> Result<WriterLock, JobErr
     }
 }
 
-/// A walk that didn't see everything must not pass for one that did.
-fn failed(walked: &scan::ScanResult) -> Result<(), JobError> {
+/// Fails if a scan is incomplete, so that missing files don't count as deleted.
+fn check_complete(walked: &scan::ScanResult) -> Result<(), JobError> {
     match walked.failure {
         None => Ok(()),
         Some(scan::ScanFailure::Root) => Err(JobError::NoRoot),
         Some(scan::ScanFailure::Io(kind)) => Err(JobError::Index(format!(
-            "a folder of the working tree can't be read ({kind}); see `codeyard doctor`, then run `codeyard index`"
+            "could not read a folder of the working tree ({kind}); see `codeyard doctor`, then run `codeyard index`"
         ))),
     }
 }
 
-/// One job at work.
+/// A running job.
 struct JobRun<'j> {
-    repository: &'j Arc<IndexDir>,
+    index_dir: &'j Arc<IndexDir>,
     settings: &'j IndexSettings,
-    order: &'j JobSpec,
+    spec: &'j JobSpec,
     key: ManifestKey,
     progress: &'j JobProgress,
     stop: &'j StopSignal,
@@ -225,8 +229,8 @@ impl JobRun<'_> {
             Some(head) => store.listing(head.id)?,
             None => Vec::new(),
         };
-        let (wanted, commit, walked_at) = self.wanted(head.as_ref(), &before)?;
-        let read = reading::read(self, store, &before, wanted)?;
+        let (planned_files, commit, walked_at) = self.planned_files(head.as_ref(), &before)?;
+        let read = reading::read(self, store, &before, planned_files)?;
         job.changed = read.changed;
         self.progress.changed(read.changed);
         store.write(|transaction| transaction.put_job(job))?;
@@ -241,74 +245,76 @@ impl JobRun<'_> {
             symbols: head.map_or(0, |head| head.symbols),
             is_whole: false,
         };
-        let open = parsing::open(self, store, &read.listing)?;
-        // A content whose bytes couldn't be read when it was to be parsed is tried again.
-        if is_same && open.is_empty() {
-            // Nothing is published: whoever has the manifest in memory needn't read it again.
-            store.write(|transaction| transaction.looked(&self.key, walked_at))?;
-            return Ok(self.published(&head, read.changed));
+        let unparsed = parsing::unparsed(self, store, &read.listing)?;
+        // A content that couldn't be read when it was to be parsed is parsed now.
+        if is_same && unparsed.is_empty() {
+            // Publishes nothing, so that processes with the manifest in memory don't reload it.
+            store.write(|transaction| transaction.mark_checked(&self.key, walked_at))?;
+            return Ok(self.summary(&head, read.changed));
         }
-        // A few edits are published once, with their symbols; more of them twice, so that their text needn't wait.
-        let at_once = was_whole && open.len() <= PUBLISHED_AT_ONCE;
+        // Few edits are published once, together with their symbols. Many are published twice, so that their text is
+        // searchable early.
+        let at_once = was_whole && unparsed.len() <= MAX_PUBLISHED_AT_ONCE;
         if is_same {
-            store.write(|transaction| transaction.looked(&self.key, walked_at))?;
+            store.write(|transaction| transaction.mark_checked(&self.key, walked_at))?;
         } else if !at_once {
             store.write(|transaction| transaction.put_manifest(&head, &read.listing))?;
         }
-        parsing::parse(self, store, &open, !at_once)?;
+        parsing::parse(self, store, &unparsed, !at_once)?;
         job.status = JobStatus::Validating;
         self.progress.status(JobStatus::Validating);
-        (head.symbols, head.is_whole) = (parsing::count(store, &read.listing)?, true);
+        (head.symbols, head.is_whole) = (parsing::count_symbols(store, &read.listing)?, true);
         store.write(|transaction| match at_once {
             true => transaction.put_manifest(&head, &read.listing),
-            false => transaction.complete(&self.key, head.symbols),
+            false => transaction.mark_complete(&self.key, head.symbols),
         })?;
         gc::after_job(self, store)?;
-        Ok(self.published(&head, read.changed))
+        Ok(self.summary(&head, read.changed))
     }
 
-    fn published(&self, head: &ManifestHead, changed: u64) -> JobSummary {
-        let passed_over = self.progress.snapshot().passed_over as u64;
-        JobSummary { files: head.files, changed, symbols: head.symbols, passed_over }
+    fn summary(&self, head: &ManifestHead, changed: u64) -> JobSummary {
+        let skipped = self.progress.snapshot().skipped as u64;
+        JobSummary { files: head.files, changed, symbols: head.symbols, skipped }
     }
 
-    /// The files to index, the commit, and the time of the look.
-    fn wanted(
+    /// The files to index, the commit, and the time of the scan in seconds since 1970.
+    fn planned_files(
         &self,
         head: Option<&ManifestHead>,
         before: &[ListedFile],
-    ) -> Result<(Vec<Wanted>, Option<String>, u64), JobError> {
+    ) -> Result<(Vec<PlannedFile>, Option<String>, u64), JobError> {
         self.progress.phase(JobPhase::Listing);
         let at = now();
-        let git = GitRepository::containing(&self.order.root);
-        if let Some(reference) = &self.order.reference {
+        let git = GitRepository::containing(&self.spec.root);
+        if let Some(reference) = &self.spec.reference {
             let git = git.ok_or(JobError::NoGit)?;
             let missing = || JobError::NoSuchRef(reference.clone());
             let commit = git.resolve(reference).ok_or_else(missing)?;
             let files = git.files(&commit).ok_or_else(missing)?;
-            let wanted =
-                files.into_iter().map(|blob| Wanted { path: blob.path.into(), origin: FileOrigin::Blob(blob.oid) });
-            return Ok((wanted.collect(), Some(commit), at));
+            let planned_files = files
+                .into_iter()
+                .map(|blob| PlannedFile { path: blob.path.into(), origin: FileOrigin::Blob(blob.oid) });
+            return Ok((planned_files.collect(), Some(commit), at));
         }
-        if !self.order.root.is_dir() {
+        if !self.spec.root.is_dir() {
             return Err(JobError::NoRoot);
         }
         let commit = git.and_then(|git| git.head().commit);
-        let of = |found: scan::ScannedFile| Wanted { path: found.path, origin: FileOrigin::Disk(found.stamp) };
-        if let (Some(only), Some(_)) = (&self.order.only, head) {
-            let looked = scan::scan_paths(&self.order.root, only, self.stop).ok_or(JobError::Stopped)?;
-            failed(&looked)?;
-            // The others are taken to be as they were.
+        let of = |found: scan::ScannedFile| PlannedFile { path: found.path, origin: FileOrigin::Disk(found.stamp) };
+        if let (Some(only), Some(_)) = (&self.spec.only, head) {
+            let scanned = scan::scan_paths(&self.spec.root, only, self.stop).ok_or(JobError::Stopped)?;
+            check_complete(&scanned)?;
+            // The other files are assumed unchanged.
             let kept = before.iter().filter(|file| !only.contains(&*file.path));
-            let mut wanted: Vec<Wanted> =
-                kept.map(|file| Wanted { path: file.path.clone(), origin: file.origin }).collect();
-            wanted.extend(looked.files.into_iter().map(of));
-            wanted.sort_unstable_by(|one, other| one.path.cmp(&other.path));
-            return Ok((wanted, commit, at));
+            let mut planned_files: Vec<PlannedFile> =
+                kept.map(|file| PlannedFile { path: file.path.clone(), origin: file.origin }).collect();
+            planned_files.extend(scanned.files.into_iter().map(of));
+            planned_files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+            return Ok((planned_files, commit, at));
         }
-        let walked = scan::scan_tree(&self.order.root, self.settings.threads, self.stop).ok_or(JobError::Stopped)?;
-        self.progress.passed_over(walked.skipped);
-        failed(&walked)?;
+        let walked = scan::scan_tree(&self.spec.root, self.settings.threads, self.stop).ok_or(JobError::Stopped)?;
+        self.progress.skipped(walked.skipped);
+        check_complete(&walked)?;
         Ok((walked.files.into_iter().map(of).collect(), commit, at))
     }
 }

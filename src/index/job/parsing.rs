@@ -1,7 +1,7 @@
-//! Parsing what wasn't parsed yet, content by content, in the order of their numbers.
+//! Parses contents that have no facts yet, in the spec of their numbers.
 //!
-//! Workers read and parse; the thread of the job alone writes. What is written is committed in batches: a batch counts only once the
-//! symbol index and the database both have it. Invariant: the order of writing doesn't hang on which worker was first.
+//! Workers read and parse; only the job's thread writes. It commits in batches: a batch counts once both the symbol
+//! index and the database have it. Invariant: the spec of writes doesn't depend on the spec in which workers finish.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,111 +13,123 @@ use crate::extract::{EXTRACTOR_VERSION, extract};
 use crate::facts::Facts;
 use crate::language::Language;
 use crate::manifest::ContentNo;
-use crate::ranked::{Documents, SymbolWriter};
-use crate::store::{FileState, ListedFile, FileOrigin, PackedFacts, IndexStore};
+use crate::ranked::{SymbolDocuments, SymbolWriter};
+use crate::store::{FileOrigin, FileState, IndexStore, ListedFile, PackedFacts};
 use crate::text;
 use codeyard_base::digest::sha256;
 use codeyard_files::gate::RootReader;
 use codeyard_git::{BlobReader, GitRepository};
 
-/// Contents that wait for being written, per worker.
-const QUEUE: usize = 64;
+/// ParseResult contents that may wait for the writer, per worker.
+const QUEUE_PER_WORKER: usize = 64;
 /// Bytes of source after which a batch is committed.
 const BATCH_BYTES: u64 = 96 * 1024 * 1024;
 
-/// A content to parse.
-pub(super) struct Open<'l> {
+/// A content that has to be parsed.
+pub(super) struct UnparsedContent<'l> {
     no: ContentNo,
     language: Language,
     file: &'l ListedFile,
 }
 
-/// What came of it.
-struct Parsed {
+/// The result for one content.
+struct ParseResult {
     nth: usize,
-    /// `None`: its bytes aren't there any more; the next job sees what is there instead.
-    made: Option<Made>,
+    /// `None`: the bytes have changed or are gone; the next job indexes the new ones.
+    symbols: Option<EncodedSymbols>,
     bytes: u64,
 }
 
-/// A content's symbols, as they are written.
-struct Made {
-    symbols: u32,
-    documents: Documents,
+/// A content's symbols in the form in which they are written.
+struct EncodedSymbols {
+    count: u32,
+    documents: SymbolDocuments,
     packed: PackedFacts,
 }
 
-/// How many symbols the files of a listing have.
-pub(super) fn count(store: &IndexStore, listing: &[ListedFile]) -> Result<u64, JobError> {
+/// The number of symbols in the files of a listing.
+pub(super) fn count_symbols(store: &IndexStore, listing: &[ListedFile]) -> Result<u64, JobError> {
     let counts = store.symbol_counts()?;
-    let of = |file: &ListedFile| match file.held {
-        FileState::Content(no, _) => counts.binary_search_by_key(&no, |(no, _)| *no).map_or(0, |at| u64::from(counts[at].1)),
+    let of = |file: &ListedFile| match file.state {
+        FileState::Content(no, _) => {
+            counts.binary_search_by_key(&no, |(no, _)| *no).map_or(0, |at| u64::from(counts[at].1))
+        }
         FileState::Excluded(_) => 0,
     };
     Ok(listing.iter().map(of).sum())
 }
 
-/// What the listing shows and nobody has parsed; all of it, if the job is forced.
-pub(super) fn open<'l>(work: &JobRun<'_>, store: &IndexStore, listing: &'l [ListedFile]) -> Result<Vec<Open<'l>>, JobError> {
+/// The contents of the listing that have no facts; all of them, if the job is forced.
+pub(super) fn unparsed<'l>(
+    run: &JobRun<'_>,
+    store: &IndexStore,
+    listing: &'l [ListedFile],
+) -> Result<Vec<UnparsedContent<'l>>, JobError> {
     let done = store.symbol_counts()?;
-    let is_done = |no: ContentNo| !work.order.is_forced && done.binary_search_by_key(&no, |(no, _)| *no).is_ok();
-    let mut open: BTreeMap<ContentNo, Open<'_>> = BTreeMap::new();
+    let is_done = |no: ContentNo| !run.spec.is_forced && done.binary_search_by_key(&no, |(no, _)| *no).is_ok();
+    let mut open: BTreeMap<ContentNo, UnparsedContent<'_>> = BTreeMap::new();
     for file in listing {
-        if let FileState::Content(no, Some(language)) = file.held
+        if let FileState::Content(no, Some(language)) = file.state
             && !is_done(no)
         {
-            open.entry(no).or_insert(Open { no, language, file });
+            open.entry(no).or_insert(UnparsedContent { no, language, file });
         }
     }
     Ok(open.into_values().collect())
 }
 
-/// Parses these contents. What was known of one is known until its batch is committed; each batch is published, if that is wanted.
-pub(super) fn parse(work: &JobRun<'_>, store: &mut IndexStore, open: &[Open<'_>], publishes: bool) -> Result<(), JobError> {
+/// Parses these contents. The previous facts of a content stay until its batch is committed. With `publishes`, each
+/// batch is published.
+pub(super) fn parse(
+    run: &JobRun<'_>,
+    store: &mut IndexStore,
+    open: &[UnparsedContent<'_>],
+    publishes: bool,
+) -> Result<(), JobError> {
     if open.is_empty() {
         return Ok(());
     }
-    work.progress.start(JobPhase::Parsing, open.len() as u64, open.iter().map(|content| content.file.size).sum());
-    let mut writer = work.repository.symbol_writer()?;
-    // They may be parsed anew, and a job that was cut short may have left symbols of others.
-    let replaces = work.repository.symbols()?.symbol_count() > 0;
+    run.progress.start(JobPhase::Parsing, open.len() as u64, open.iter().map(|content| content.file.size).sum());
+    let mut writer = run.index_dir.symbol_writer()?;
+    // A content may be parsed again, and an interrupted job may have left symbols.
+    let replaces = run.index_dir.symbols()?.symbol_count() > 0;
     let next = AtomicUsize::new(0);
-    let workers = work.settings.threads.min(open.len());
-    let (send, receive) = sync_channel(QUEUE * workers);
+    let workers = run.settings.threads.min(open.len());
+    let (send, receive) = sync_channel(QUEUE_PER_WORKER * workers);
     std::thread::scope(|scope| {
         for _ in 0..workers {
             let (next, send) = (&next, send.clone());
             scope.spawn(move || {
                 codeyard_base::priority::give_way();
-                some(work, open, next, &send)
+                run_worker(run, open, next, &send)
             });
         }
         drop(send);
-        let to = Writing { writer: &mut writer, replaces, publishes };
-        let written = write(work, store, to, open, receive);
+        let to = ResultWriter { writer: &mut writer, replaces, publishes };
+        let written = write(run, store, to, open, receive);
         if written.is_err() {
-            // Workers find no more to do, and their channel is closed.
+            // Tells the workers that no run is left.
             next.store(open.len(), Ordering::Relaxed);
         }
         written
     })
 }
 
-/// How to write.
-struct Writing<'w> {
+/// Where results are written.
+struct ResultWriter<'w> {
     writer: &'w mut SymbolWriter,
-    /// Symbols of the same contents may be there.
+    /// The symbol index may hold symbols of the same contents.
     replaces: bool,
     publishes: bool,
 }
 
-/// Takes what the workers made, in order.
+/// Writes the workers' results in spec.
 fn write(
-    work: &JobRun<'_>,
+    run: &JobRun<'_>,
     store: &mut IndexStore,
-    mut to: Writing<'_>,
-    open: &[Open<'_>],
-    receive: Receiver<Result<Parsed, JobError>>,
+    mut to: ResultWriter<'_>,
+    open: &[UnparsedContent<'_>],
+    receive: Receiver<Result<ParseResult, JobError>>,
 ) -> Result<(), JobError> {
     let (mut waiting, mut nth, mut batch, mut bytes) = (BTreeMap::new(), 0, Batch::new(), 0);
     for parsed in receive {
@@ -125,16 +137,16 @@ fn write(
         waiting.insert(parsed.nth, parsed);
         while let Some(parsed) = waiting.remove(&nth) {
             let content = &open[nth];
-            if let Some(made) = parsed.made {
+            if let Some(symbols) = parsed.symbols {
                 if to.replaces {
                     to.writer.remove(&[content.no]);
                 }
-                to.writer.add(made.documents)?;
-                work.progress.symbols(u64::from(made.symbols));
-                batch.push((content.no, made.symbols, made.packed));
+                to.writer.add(symbols.documents)?;
+                run.progress.symbols(u64::from(symbols.count));
+                batch.push((content.no, symbols.count, symbols.packed));
             }
             bytes += parsed.bytes;
-            work.progress.step(content.file.size);
+            run.progress.step(content.file.size);
             nth += 1;
             if bytes >= BATCH_BYTES {
                 commit(store, &mut to, &mut batch)?;
@@ -142,17 +154,17 @@ fn write(
             }
         }
     }
-    if work.stop.is_set() && nth < open.len() {
+    if run.stop.is_set() && nth < open.len() {
         return Err(JobError::Stopped);
     }
-    work.progress.phase(JobPhase::Publishing);
+    run.progress.phase(JobPhase::Publishing);
     commit(store, &mut to, &mut batch)
 }
 
-/// What waits for being committed: the number of symbols and the facts of each content.
+/// Contents that wait for a commit: the number of symbols and the facts of each.
 type Batch = Vec<(ContentNo, u32, PackedFacts)>;
 
-fn commit(store: &mut IndexStore, to: &mut Writing<'_>, batch: &mut Batch) -> Result<(), JobError> {
+fn commit(store: &mut IndexStore, to: &mut ResultWriter<'_>, batch: &mut Batch) -> Result<(), JobError> {
     to.writer.commit()?;
     let parsed: Vec<(ContentNo, u32)> = batch.iter().map(|(no, symbols, _)| (*no, *symbols)).collect();
     store.write(|transaction| {
@@ -160,36 +172,42 @@ fn commit(store: &mut IndexStore, to: &mut Writing<'_>, batch: &mut Batch) -> Re
             transaction.put_facts(*no, packed)?;
         }
         transaction.set_features(EXTRACTOR_VERSION)?;
-        transaction.parsed(&parsed)?;
+        transaction.mark_parsed(&parsed)?;
         if to.publishes { transaction.publish() } else { Ok(()) }
     })?;
     batch.clear();
     Ok(())
 }
 
-/// What one worker does: whatever comes next.
-fn some(work: &JobRun<'_>, open: &[Open<'_>], next: &AtomicUsize, send: &SyncSender<Result<Parsed, JobError>>) {
-    let opened = work.repository.reader().map_err(JobError::from);
-    let (store, symbols) = match opened.and_then(|store| Ok((store, work.repository.symbols()?))) {
+/// One worker: parses contents until none is left.
+fn run_worker(
+    run: &JobRun<'_>,
+    open: &[UnparsedContent<'_>],
+    next: &AtomicUsize,
+    send: &SyncSender<Result<ParseResult, JobError>>,
+) {
+    let opened = run.index_dir.reader().map_err(JobError::from);
+    let (store, symbols) = match opened.and_then(|store| Ok((store, run.index_dir.symbols()?))) {
         Ok(opened) => opened,
         Err(error) => return drop(send.send(Err(error))),
     };
-    let beneath = RootReader::open(&work.order.root);
-    let blobs = work.order.reference.as_ref().and_then(|_| GitRepository::containing(&work.order.root)).map(|git| git.reader());
+    let root_reader = RootReader::open(&run.spec.root);
+    let blobs =
+        run.spec.reference.as_ref().and_then(|_| GitRepository::containing(&run.spec.root)).map(|git| git.reader());
     let mut bytes = Vec::new();
     loop {
         let nth = next.fetch_add(1, Ordering::Relaxed);
         let Some(content) = open.get(nth) else { return };
-        if work.stop.is_set() {
+        if run.stop.is_set() {
             return;
         }
-        let parsed = one(work, content, &store, &beneath, blobs.as_ref(), &mut bytes).map(|facts| {
-            let make = |facts: Facts| Made {
-                symbols: facts.symbols.len() as u32,
+        let parsed = parse_content(run, content, &store, &root_reader, blobs.as_ref(), &mut bytes).map(|facts| {
+            let encode = |facts: Facts| EncodedSymbols {
+                count: facts.symbols.len() as u32,
                 documents: symbols.documents(content.no, content.language, &facts),
                 packed: PackedFacts::of(&facts),
             };
-            Parsed { nth, bytes: facts.as_ref().map_or(0, |_| content.file.size), made: facts.map(make) }
+            ParseResult { nth, bytes: facts.as_ref().map_or(0, |_| content.file.size), symbols: facts.map(encode) }
         });
         if send.send(parsed).is_err() {
             return;
@@ -197,24 +215,24 @@ fn some(work: &JobRun<'_>, open: &[Open<'_>], next: &AtomicUsize, send: &SyncSen
     }
 }
 
-/// The facts of a content; `None`: its bytes aren't there any more.
-fn one(
-    work: &JobRun<'_>,
-    content: &Open<'_>,
+/// The facts of a content; `None`: its bytes are no longer there.
+fn parse_content(
+    run: &JobRun<'_>,
+    content: &UnparsedContent<'_>,
     store: &IndexStore,
-    beneath: &RootReader,
+    root_reader: &RootReader,
     blobs: Option<&BlobReader>,
     bytes: &mut Vec<u8>,
 ) -> Result<Option<Facts>, JobError> {
-    let sizes = work.settings.sizes;
+    let sizes = run.settings.sizes;
     if content.file.size > sizes.parsed {
         return Ok(Some(Facts::default()));
     }
     let is_read = match &content.file.origin {
-        FileOrigin::Disk(_) => beneath.read(Path::new(&*content.file.path), sizes.parsed, bytes).is_ok(),
+        FileOrigin::Disk(_) => root_reader.read(Path::new(&*content.file.path), sizes.parsed, bytes).is_ok(),
         FileOrigin::Blob(oid) => blobs.is_some_and(|blobs| blobs.read(oid, bytes)),
     };
-    // The file may have changed since it was numbered.
+    // The file may have changed since its content got its number.
     if !is_read || store.hash_of(content.no)? != Some(sha256(&*bytes)) {
         return Ok(None);
     }

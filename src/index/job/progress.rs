@@ -1,4 +1,6 @@
-//! How far a job is, for whoever looks; and how it is stopped.
+//! The progress of a job, and the signal that stops it.
+//!
+//! tokio-util's `CancellationToken` has no blocking wait with a timeout, and jobs run on plain threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,58 +12,58 @@ use crate::store::StoredJob;
 use codeyard_base::clock::utc;
 use codeyard_model::code::{ActiveJob, JobStatus};
 
-/// CancelCheck a job. Cheap to clone.
+/// Stops jobs. Cheap to clone; all clones are the same signal.
 #[derive(Debug, Clone, Default)]
-pub struct StopSignal(Arc<Inner>);
+pub struct StopSignal(Arc<StopState>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct StopState {
     is_set: AtomicBool,
     lock: Mutex<()>,
-    bell: Condvar,
+    condvar: Condvar,
 }
 
 impl StopSignal {
-    /// Asks the job to end.
+    /// Stops the job.
     pub fn set(&self) {
         self.0.is_set.store(true, Ordering::SeqCst);
         let _held = self.0.lock.lock();
-        self.0.bell.notify_all();
+        self.0.condvar.notify_all();
     }
 
-    /// Whether it was asked to.
+    /// Whether the signal is set.
     pub fn is_set(&self) -> bool {
         self.0.is_set.load(Ordering::Relaxed)
     }
 
-    /// Waits so long, or until it is asked to end; says whether it was.
+    /// Waits for this time or until the signal is set. Returns whether it is set.
     pub(crate) fn wait(&self, time: Duration) -> bool {
         let mut held = self.0.lock.lock();
         if !self.is_set() {
-            self.0.bell.wait_for(&mut held, time);
+            self.0.condvar.wait_for(&mut held, time);
         }
         self.is_set()
     }
 }
 
-/// What a job is doing.
+/// The phase of a job.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum JobPhase {
-    /// It waits for another one.
+    /// Waits for another job.
     #[default]
     Waiting,
-    /// It looks which files there are.
+    /// Lists the files.
     Listing,
-    /// It reads them and makes them searchable as text.
+    /// Reads files and indexes their text.
     Reading,
-    /// It looks for symbols.
+    /// Parses files for symbols.
     Parsing,
-    /// It makes what it found durable.
+    /// Makes the results durable.
     Publishing,
 }
 
 impl JobPhase {
-    /// In a word.
+    /// The phase as one word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -73,41 +75,41 @@ impl JobPhase {
     }
 }
 
-/// A job's progress; it outlives the job.
+/// The progress of a job. It outlives the job.
 #[derive(Debug, Default)]
 pub struct JobProgress {
-    state: Mutex<State>,
+    state: Mutex<JobState>,
     files: AtomicU64,
     bytes: AtomicU64,
     symbols: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct JobState {
     job: Option<StoredJob>,
     phase: JobPhase,
-    /// Of the present phase.
+    /// The number of files and bytes of the current phase.
     total: (u64, u64),
-    passed_over: usize,
+    skipped: usize,
 }
 
-/// How far a job is.
+/// The progress of a job at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProgressSnapshot {
-    /// See there.
+    /// The current phase.
     pub phase: JobPhase,
-    /// Files of this phase that are done, and how many there are.
+    /// Files done and all files of this phase.
     pub files: (u64, u64),
-    /// Bytes, likewise.
+    /// Bytes done and all bytes of this phase.
     pub bytes: (u64, u64),
-    /// Symbols found.
+    /// Symbols found so far.
     pub symbols: u64,
-    /// Files that are too many, or whose names aren't UTF-8.
-    pub passed_over: usize,
+    /// Files beyond the limit, or whose names aren't UTF-8.
+    pub skipped: usize,
 }
 
 impl JobProgress {
-    /// How far the job is.
+    /// The progress now.
     pub fn snapshot(&self) -> ProgressSnapshot {
         let state = self.state.lock();
         let done = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -116,11 +118,11 @@ impl JobProgress {
             files: (done(&self.files), state.total.0),
             bytes: (done(&self.bytes), state.total.1),
             symbols: done(&self.symbols),
-            passed_over: state.passed_over,
+            skipped: state.skipped,
         }
     }
 
-    /// The job as answers show it; `None` before it has begun and after it has ended.
+    /// The job as answers show it; `None` before its start and after its end.
     pub fn active(&self, project_id: &str) -> Option<ActiveJob> {
         let state = self.state.lock();
         let job = state.job.as_ref().filter(|job| job.ended_at.is_none())?;
@@ -180,7 +182,7 @@ impl JobProgress {
         self.symbols.fetch_add(found, Ordering::Relaxed);
     }
 
-    pub(crate) fn passed_over(&self, files: usize) {
-        self.state.lock().passed_over = files;
+    pub(crate) fn skipped(&self, files: usize) {
+        self.state.lock().skipped = files;
     }
 }

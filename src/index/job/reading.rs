@@ -1,6 +1,7 @@
-//! Reading what differs: each file's bytes become a content, new ones are made searchable as text.
+//! Reads changed files: each file's bytes become a content, and the text of new contents is indexed.
 //!
-//! Invariant: numbers are given in the order of paths, so that the same tree read from nothing always has the same numbers.
+//! Invariant: contents are numbered in the spec of paths, so that the same tree read into an empty index always gets
+//! the same numbers.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,118 +14,119 @@ use crate::classify;
 use crate::language::Language;
 use crate::limits::MAX_LOOSE_CONTENTS;
 use crate::manifest::ContentNo;
-use crate::store::{KnownBlob, ContentKey, FileState, ExclusionReason, ListedFile, NewContent, FileOrigin, IndexStore};
+use crate::store::{ContentKey, ExclusionReason, FileOrigin, FileState, IndexStore, KnownBlob, ListedFile, NewContent};
 use crate::text::{self, SegmentWriter};
 use codeyard_base::digest::sha256;
-use codeyard_files::gate::{RootReader, ReadFailure};
+use codeyard_files::gate::{ReadFailure, RootReader};
 use codeyard_files::limits::FRESH_STAMP_MS;
 use codeyard_git::{BlobReader, GitRepository};
 
-/// A file that is to be in the manifest.
+/// A file that the manifest will list.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
+pub(super) struct PlannedFile {
     /// Relative to the root.
     pub path: Box<str>,
-    /// Where its bytes are.
+    /// The source of its bytes.
     pub origin: FileOrigin,
 }
 
-/// What reading came to.
-pub(super) struct Read {
-    /// The new manifest's files, ordered by path.
+/// The result of reading.
+pub(super) struct ReadResult {
+    /// The files of the new manifest, ordered by path.
     pub listing: Vec<ListedFile>,
-    /// Files that were read.
+    /// The number of files that were read.
     pub changed: u64,
 }
 
 /// One file that was read.
-struct Seen {
+struct ReadFile {
     size: u64,
     origin: FileOrigin,
-    what: What,
+    outcome: ReadOutcome,
 }
 
-enum What {
-    /// A content that is known already.
+enum ReadOutcome {
+    /// A content that is already in the index.
     Known(ContentNo, Option<Language>),
-    /// A new one.
+    /// A new content.
     New(ContentKey),
-    Left(ExclusionReason),
-    /// It went away meanwhile.
-    Gone,
+    Excluded(ExclusionReason),
+    /// The file was deleted in the meantime.
+    Deleted,
 }
 
-/// Reads those of the wanted files that aren't as they were.
+/// Reads the files that have changed since the last manifest.
 pub(super) fn read(
-    work: &JobRun<'_>,
+    run: &JobRun<'_>,
     store: &mut IndexStore,
     before: &[ListedFile],
-    wanted: Vec<Wanted>,
-) -> Result<Read, JobError> {
+    planned: Vec<PlannedFile>,
+) -> Result<ReadResult, JobError> {
     let trusted_until =
-        store.manifest(&work.key)?.map_or(i128::MIN, |head| i128::from(head.published_at) * 1_000_000_000);
-    let mut listing: Vec<Option<ListedFile>> = Vec::with_capacity(wanted.len());
-    let mut open = Vec::new();
-    for (at, file) in wanted.iter().enumerate() {
+        store.manifest(&run.key)?.map_or(i128::MIN, |head| i128::from(head.published_at) * 1_000_000_000);
+    let mut listing: Vec<Option<ListedFile>> = Vec::with_capacity(planned.len());
+    let mut changed_at = Vec::new();
+    for (at, file) in planned.iter().enumerate() {
         let known = before.binary_search_by(|listed| listed.path.cmp(&file.path)).ok().map(|at| &before[at]);
-        let same = known.filter(|listed| !work.order.is_forced && is_same(listed.origin, file.origin, trusted_until));
+        let same = known.filter(|listed| !run.spec.is_forced && is_same(listed.origin, file.origin, trusted_until));
         if same.is_none() {
-            open.push(at);
+            changed_at.push(at);
         }
         listing.push(same.cloned());
     }
-    let seen = Reader { work, wanted: &wanted, open: &open }.run(store)?;
-    let changed = open.len() as u64;
+    let read = FileReader { run, planned: &planned, changed_at: &changed_at }.run(store)?;
+    let changed = changed_at.len() as u64;
     let mut numbers = HashMap::new();
-    let first = seen.first;
-    for (nth, (at, seen)) in open.iter().zip(seen.files).enumerate() {
-        let held = match seen.what {
-            What::Gone => continue,
-            What::Left(why) => FileState::Excluded(why),
-            What::Known(no, language) => FileState::Content(no, language),
-            What::New(key) => {
+    let first = read.first;
+    for (nth, (at, read)) in changed_at.iter().zip(read.files).enumerate() {
+        let state = match read.outcome {
+            ReadOutcome::Deleted => continue,
+            ReadOutcome::Excluded(why) => FileState::Excluded(why),
+            ReadOutcome::Known(no, language) => FileState::Content(no, language),
+            ReadOutcome::New(key) => {
                 let no = first + nth as ContentNo;
-                let (no, _) = *numbers.entry(key).or_insert((no, seen.size));
+                let (no, _) = *numbers.entry(key).or_insert((no, read.size));
                 FileState::Content(no, key.language)
             }
         };
-        listing[*at] = Some(ListedFile { path: wanted[*at].path.clone(), held, size: seen.size, origin: seen.origin });
+        listing[*at] =
+            Some(ListedFile { path: planned[*at].path.clone(), state, size: read.size, origin: read.origin });
     }
     let listing: Vec<ListedFile> = listing.into_iter().flatten().collect();
     let mut new: Vec<NewContent> = numbers.into_iter().map(|(key, (no, size))| NewContent { no, key, size }).collect();
     new.sort_unstable_by_key(|content| content.no);
-    work.progress.phase(JobPhase::Publishing);
+    run.progress.phase(JobPhase::Publishing);
     store.write(|transaction| {
         transaction.add_contents(&new)?;
-        if let Some((file, info)) = &seen.segment {
+        if let Some((file, info)) = &read.segment {
             let covered: Vec<ContentNo> = new.iter().map(|content| content.no).collect();
             transaction.add_segment(file, info.bytes, &covered)?;
         }
         for file in &listing {
             if let FileOrigin::Blob(oid) = &file.origin {
-                let blob = match file.held {
+                let blob = match file.state {
                     FileState::Content(no, _) => KnownBlob::Content(no, file.size),
                     FileState::Excluded(why) => KnownBlob::Excluded(why, file.size),
                 };
-                transaction.put_blob(oid, language_of(&file.path, file.held), blob)?;
+                transaction.put_blob(oid, language_of(&file.path, file.state), blob)?;
             }
         }
-        // What has no language has no symbols, and needs no parsing.
+        // A content without a language has no symbols and isn't parsed.
         let plain: Vec<(ContentNo, u32)> =
             new.iter().filter(|content| content.key.language.is_none()).map(|content| (content.no, 0)).collect();
-        transaction.parsed(&plain)
+        transaction.mark_parsed(&plain)
     })?;
-    Ok(Read { listing, changed })
+    Ok(ReadResult { listing, changed })
 }
 
-fn language_of(path: &str, held: FileState) -> Option<Language> {
-    match held {
+fn language_of(path: &str, state: FileState) -> Option<Language> {
+    match state {
         FileState::Content(_, language) => language,
         FileState::Excluded(_) => Language::of_file(path, b""),
     }
 }
 
-/// A stamp that was young when the tree was last looked at may hide another change.
+/// A stamp that was recent at the last scan may hide a later change, so it isn't trusted.
 fn is_same(before: FileOrigin, now: FileOrigin, trusted_until: i128) -> bool {
     match now {
         FileOrigin::Blob(_) => before == now,
@@ -135,49 +137,49 @@ fn is_same(before: FileOrigin, now: FileOrigin, trusted_until: i128) -> bool {
     }
 }
 
-struct Reader<'r> {
-    work: &'r JobRun<'r>,
-    wanted: &'r [Wanted],
-    open: &'r [usize],
+struct FileReader<'r> {
+    run: &'r JobRun<'r>,
+    planned: &'r [PlannedFile],
+    changed_at: &'r [usize],
 }
 
-struct AllSeen {
-    files: Vec<Seen>,
-    /// The number that the first of them gets, if it is new.
+struct ReadBatch {
+    files: Vec<ReadFile>,
+    /// The number of the first file's content, if that is new.
     first: ContentNo,
     segment: Option<(String, text::SegmentInfo)>,
 }
 
-impl Reader<'_> {
-    fn run(&self, store: &mut IndexStore) -> Result<AllSeen, JobError> {
-        let work = self.work;
-        if self.open.is_empty() {
-            return Ok(AllSeen { files: Vec::new(), first: 0, segment: None });
+impl FileReader<'_> {
+    fn run(&self, store: &mut IndexStore) -> Result<ReadBatch, JobError> {
+        let run = self.run;
+        if self.changed_at.is_empty() {
+            return Ok(ReadBatch { files: Vec::new(), first: 0, segment: None });
         }
-        let count = u32::try_from(self.open.len()).map_err(|_| JobError::Index("too many files".to_owned()))?;
+        let count = u32::try_from(self.changed_at.len()).map_err(|_| JobError::Index("too many files".to_owned()))?;
         let first = store.write(|transaction| transaction.reserve(count))?;
-        let loose = store.loose()?.len();
-        let is_many = loose + self.open.len() > MAX_LOOSE_CONTENTS;
+        let loose = store.unsegmented()?.len();
+        let is_many = loose + self.changed_at.len() > MAX_LOOSE_CONTENTS;
         let file = format!("{first}.seg");
         let writer = is_many
-            .then(|| SegmentWriter::create(&work.repository.segment_path(&file), work.settings.threads))
+            .then(|| SegmentWriter::create(&run.index_dir.segment_path(&file), run.settings.threads))
             .transpose()?;
-        let sizes = self.open.iter().map(|at| match self.wanted[*at].origin {
+        let sizes = self.changed_at.iter().map(|at| match self.planned[*at].origin {
             FileOrigin::Disk(stamp) => stamp.size,
             FileOrigin::Blob(_) => 0,
         });
-        work.progress.start(JobPhase::Reading, u64::from(count), sizes.sum());
+        run.progress.start(JobPhase::Reading, u64::from(count), sizes.sum());
         let next = AtomicUsize::new(0);
-        let files: Mutex<Vec<(usize, Seen)>> = Mutex::new(Vec::with_capacity(self.open.len()));
+        let files: Mutex<Vec<(usize, ReadFile)>> = Mutex::new(Vec::with_capacity(self.changed_at.len()));
         let failed = Mutex::new(None);
         std::thread::scope(|scope| {
-            for _ in 0..work.settings.threads.min(self.open.len()) {
+            for _ in 0..run.settings.threads.min(self.changed_at.len()) {
                 scope.spawn(|| {
                     codeyard_base::priority::give_way();
-                    match self.some(first, &next, writer.as_ref()) {
-                        Ok(mut seen) => files.lock().append(&mut seen),
+                    match self.run_worker(first, &next, writer.as_ref()) {
+                        Ok(mut read) => files.lock().append(&mut read),
                         Err(error) => {
-                            next.store(self.open.len(), Ordering::Relaxed);
+                            next.store(self.changed_at.len(), Ordering::Relaxed);
                             failed.lock().get_or_insert(error);
                         }
                     }
@@ -189,84 +191,93 @@ impl Reader<'_> {
         }
         let mut files = files.into_inner();
         files.sort_unstable_by_key(|(nth, _)| *nth);
-        let files = files.into_iter().map(|(_, seen)| seen).collect();
+        let files = files.into_iter().map(|(_, read)| read).collect();
         let segment = writer.map(|writer| writer.finish().map(|info| (file, info))).transpose()?;
-        Ok(AllSeen { files, first, segment })
+        Ok(ReadBatch { files, first, segment })
     }
 
-    /// What one thread reads: whatever comes next.
-    fn some(
+    /// One thread: reads files until none is left.
+    fn run_worker(
         &self,
         first: ContentNo,
         next: &AtomicUsize,
         writer: Option<&SegmentWriter>,
-    ) -> Result<Vec<(usize, Seen)>, JobError> {
-        let work = self.work;
-        let store = work.repository.reader()?;
-        let beneath = RootReader::open(&work.order.root);
-        let blobs = work.order.reference.as_ref().and_then(|_| GitRepository::containing(&work.order.root)).map(|git| git.reader());
-        let (mut seen, mut bytes) = (Vec::new(), Vec::new());
+    ) -> Result<Vec<(usize, ReadFile)>, JobError> {
+        let run = self.run;
+        let store = run.index_dir.reader()?;
+        let root_reader = RootReader::open(&run.spec.root);
+        let blobs =
+            run.spec.reference.as_ref().and_then(|_| GitRepository::containing(&run.spec.root)).map(|git| git.reader());
+        let (mut read, mut bytes) = (Vec::new(), Vec::new());
         loop {
             let nth = next.fetch_add(1, Ordering::Relaxed);
-            let Some(at) = self.open.get(nth) else { return Ok(seen) };
-            if work.stop.is_set() {
+            let Some(at) = self.changed_at.get(nth) else { return Ok(read) };
+            if run.stop.is_set() {
                 return Err(JobError::Stopped);
             }
-            let one = self.one(&self.wanted[*at], &store, &beneath, blobs.as_ref(), &mut bytes)?;
-            if let (What::New(_), Some(writer)) = (&one.what, writer) {
+            let one = self.read_file(&self.planned[*at], &store, &root_reader, blobs.as_ref(), &mut bytes)?;
+            if let (ReadOutcome::New(_), Some(writer)) = (&one.outcome, writer) {
                 writer.add(first + nth as ContentNo, &bytes)?;
             }
-            work.progress.step(one.size);
-            seen.push((nth, one));
+            run.progress.step(one.size);
+            read.push((nth, one));
         }
     }
 
-    fn one(
+    fn read_file(
         &self,
-        wanted: &Wanted,
+        planned: &PlannedFile,
         store: &IndexStore,
-        beneath: &RootReader,
+        root_reader: &RootReader,
         blobs: Option<&BlobReader>,
         bytes: &mut Vec<u8>,
-    ) -> Result<Seen, JobError> {
-        let most = self.work.settings.sizes.searched;
-        let left = |why, size, origin| Seen { size, origin, what: What::Left(why) };
-        let (size, origin) = match wanted.origin {
-            FileOrigin::Disk(_) => match beneath.read(Path::new(&*wanted.path), most, bytes) {
+    ) -> Result<ReadFile, JobError> {
+        let most = self.run.settings.sizes.searched;
+        let excluded = |why, size, origin| ReadFile { size, origin, outcome: ReadOutcome::Excluded(why) };
+        let (size, origin) = match planned.origin {
+            FileOrigin::Disk(_) => match root_reader.read(Path::new(&*planned.path), most, bytes) {
                 Ok(stamp) => (bytes.len() as u64, FileOrigin::Disk(stamp)),
-                Err(ReadFailure::TooLarge(stamp)) => return Ok(left(ExclusionReason::TooLarge, stamp.size, FileOrigin::Disk(stamp))),
-                Err(ReadFailure::Missing) => return Ok(Seen { size: 0, origin: wanted.origin, what: What::Gone }),
-                Err(ReadFailure::Failed) => return Ok(left(ExclusionReason::Unreadable, 0, wanted.origin)),
+                Err(ReadFailure::TooLarge(stamp)) => {
+                    return Ok(excluded(ExclusionReason::TooLarge, stamp.size, FileOrigin::Disk(stamp)));
+                }
+                Err(ReadFailure::Missing) => {
+                    return Ok(ReadFile { size: 0, origin: planned.origin, outcome: ReadOutcome::Deleted });
+                }
+                Err(ReadFailure::Failed) => return Ok(excluded(ExclusionReason::Unreadable, 0, planned.origin)),
             },
             FileOrigin::Blob(oid) => {
                 let blobs = blobs.ok_or(JobError::NoGit)?;
-                let language = Language::of_file(&wanted.path, b"");
+                let language = Language::of_file(&planned.path, b"");
                 match store.blob(&oid, language)? {
                     Some(KnownBlob::Content(no, size)) => {
-                        return Ok(Seen { size, origin: wanted.origin, what: What::Known(no, language) });
+                        return Ok(ReadFile {
+                            size,
+                            origin: planned.origin,
+                            outcome: ReadOutcome::Known(no, language),
+                        });
                     }
-                    Some(KnownBlob::Excluded(why, size)) => return Ok(left(why, size, wanted.origin)),
+                    Some(KnownBlob::Excluded(why, size)) => return Ok(excluded(why, size, planned.origin)),
                     None => {}
                 }
                 let size = blobs.size(&oid).unwrap_or(0);
                 if size > most {
-                    return Ok(left(ExclusionReason::TooLarge, size, wanted.origin));
+                    return Ok(excluded(ExclusionReason::TooLarge, size, planned.origin));
                 }
                 if !blobs.read(&oid, bytes) {
-                    return Ok(left(ExclusionReason::Unreadable, size, wanted.origin));
+                    return Ok(excluded(ExclusionReason::Unreadable, size, planned.origin));
                 }
-                (size, wanted.origin)
+                (size, planned.origin)
             }
         };
-        let what = match classify::left_out(&wanted.path, bytes) {
-            Some(why) => What::Left(why),
+        let outcome = match classify::exclusion_reason(&planned.path, bytes) {
+            Some(why) => ReadOutcome::Excluded(why),
             None => {
                 let key =
-                    ContentKey { hash: sha256(&*bytes), language: Language::of_file(&wanted.path, first_line(bytes)) };
-                store.content(&key)?.map_or(What::New(key), |no| What::Known(no, key.language))
+                    ContentKey { hash: sha256(&*bytes), language: Language::of_file(&planned.path, first_line(bytes)) };
+                store.content(&key)?.map_or(ReadOutcome::New(key), |no| ReadOutcome::Known(no, key.language))
             }
         };
-        Ok(Seen { size, origin, what })
+        Ok(ReadFile { size, origin, outcome })
     }
 }
 

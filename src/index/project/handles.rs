@@ -1,34 +1,34 @@
-//! The names by which a client may ask for a symbol again.
+//! Handles: the ids by which a client can request a symbol again.
 //!
-//! A *symbol id* names the symbol in this content of this file: it holds as long as the file has these bytes. A *stable id* names it by
-//! what it is called and where it stands in its language, so it survives moves of the file and of lines; symbols that would share one
-//! are told apart by a number, in the order of their paths. A *result id* names the symbol id and what it was a result of.
+//! A *symbol id* identifies a symbol in one content of one file. It is valid as long as the file has these bytes. A
+//! *stable id* identifies a symbol by its language, kind and names, so it survives moves between files and lines.
+//! Symbols with the same key are numbered in the order of their paths. A *result id* contains the symbol id.
 
 use crate::facts::Facts;
 use crate::language::Language;
 use codeyard_base::digest::{hex, sha256};
 
-/// Bytes of a hash in a handle.
-const SHORT: usize = 10;
+/// The number of hash bytes in a handle.
+const HASH_BYTES: usize = 10;
 
-/// A symbol id's parts.
+/// The parts of a symbol id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SymbolId {
-    /// The beginning of the content's hash.
+    /// The first bytes of the content's hash.
     pub content: Vec<u8>,
-    /// The symbol's index in the content's facts.
+    /// The index of the symbol in the content's facts.
     pub ordinal: u32,
-    /// The beginning of the path's hash, in digits.
+    /// The first bytes of the path's hash, in hexadecimal.
     pub path: String,
 }
 
-fn short(text: &[u8]) -> String {
-    hex(&sha256(text)[..SHORT])
+fn short_hash(text: &[u8]) -> String {
+    hex(&sha256(text)[..HASH_BYTES])
 }
 
-/// The symbol id of a symbol.
+/// The id of a symbol.
 pub(crate) fn symbol_id(content: &[u8; 32], ordinal: u32, path: &str) -> String {
-    format!("sym.{}.{ordinal}.{}", hex(&content[..SHORT]), short(path.as_bytes()))
+    format!("sym.{}.{ordinal}.{}", hex(&content[..HASH_BYTES]), short_hash(path.as_bytes()))
 }
 
 /// The result id of a symbol's row.
@@ -36,35 +36,36 @@ pub(crate) fn result_id(symbol_id: &str) -> String {
     format!("res.{symbol_id}")
 }
 
-/// The result id of a line's or a file's row.
-pub(crate) fn place_id(path: &str, line: u32, text: &str) -> String {
-    format!("res.at.{}", short(format!("{path}\0{line}\0{text}").as_bytes()))
+/// The result id of a line's row or a file's row.
+pub(crate) fn line_result_id(path: &str, line: u32, text: &str) -> String {
+    format!("res.at.{}", short_hash(format!("{path}\0{line}\0{text}").as_bytes()))
 }
 
-/// Undoes [`symbol_id`].
+/// The inverse of [`symbol_id`].
 pub(crate) fn parse_symbol_id(text: &str) -> Option<SymbolId> {
     let mut parts = text.strip_prefix("sym.")?.split('.');
     let (content, ordinal, path) = (parts.next()?, parts.next()?, parts.next()?);
-    let is_hex = |digits: &str| digits.len() == 2 * SHORT && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let is_hex = |digits: &str| digits.len() == 2 * HASH_BYTES && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     if parts.next().is_some() || !is_hex(content) || !is_hex(path) {
         return None;
     }
     let content =
-        (0..SHORT).map(|at| u8::from_str_radix(&content[2 * at..2 * at + 2], 16).ok()).collect::<Option<_>>()?;
+        (0..HASH_BYTES).map(|at| u8::from_str_radix(&content[2 * at..2 * at + 2], 16).ok()).collect::<Option<_>>()?;
     Some(SymbolId { content, ordinal: ordinal.parse().ok()?, path: path.to_owned() })
 }
 
-/// The symbol id in a result id; `None` for a row that is no symbol, or for another text.
+/// The symbol id in a result id; `None`: the row is no symbol, or the text is no result id.
 pub(crate) fn parse_result_id(text: &str) -> Option<SymbolId> {
     parse_symbol_id(text.strip_prefix("res.")?)
 }
 
-/// Whether a symbol id means the file at this path.
-pub(crate) fn is_path(id: &SymbolId, path: &str) -> bool {
-    id.path == short(path.as_bytes())
+/// Whether a symbol id is of the file at this path.
+pub(crate) fn is_of_path(id: &SymbolId, path: &str) -> bool {
+    id.path == short_hash(path.as_bytes())
 }
 
-/// What a stable id is made of: the language, the kind, the names. Not the signature: a parameter more is still the same function.
+/// The key of a stable id: the language, the kind and the names. The signature isn't part of it, so that a function
+/// keeps its id when it gets a parameter.
 pub(crate) fn stable_key(language: Language, facts: &Facts, ordinal: usize) -> u64 {
     let kind = facts.symbols.get(ordinal).map_or("", |symbol| symbol.kind.as_str());
     let text = format!("{}\0{kind}\0{}", language.name(), facts.qualified_name(ordinal));
@@ -78,7 +79,7 @@ pub(crate) fn stable_id(key: u64, nth: usize) -> String {
     if nth == 0 { format!("stable.{key:016x}") } else { format!("stable.{key:016x}.{}", nth + 1) }
 }
 
-/// Undoes [`stable_id`].
+/// The inverse of [`stable_id`].
 pub(crate) fn parse_stable_id(text: &str) -> Option<(u64, usize)> {
     let rest = text.strip_prefix("stable.")?;
     let (key, nth) = match rest.split_once('.') {
@@ -94,17 +95,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn handles_come_back() {
+    fn handles_round_trip() {
         let hash = sha256("text");
         let id = symbol_id(&hash, 7, "src/a.rs");
         let parsed = parse_symbol_id(&id).unwrap();
-        assert_eq!((parsed.content.as_slice(), parsed.ordinal), (&hash[..SHORT], 7));
-        assert!(is_path(&parsed, "src/a.rs") && !is_path(&parsed, "src/b.rs"));
+        assert_eq!((parsed.content.as_slice(), parsed.ordinal), (&hash[..HASH_BYTES], 7));
+        assert!(is_of_path(&parsed, "src/a.rs") && !is_of_path(&parsed, "src/b.rs"));
         assert_eq!(parse_result_id(&result_id(&id)), Some(parsed));
         for bad in ["", "sym.", "sym.0.0.0", "sym.zz.7.00", &id[1..], &format!("{id}.1")] {
             assert_eq!(parse_symbol_id(bad), None, "{bad}");
         }
-        assert_eq!(parse_result_id(&place_id("a", 3, "x")), None);
+        assert_eq!(parse_result_id(&line_result_id("a", 3, "x")), None);
         for nth in [0, 1, 30] {
             assert_eq!(parse_stable_id(&stable_id(u64::MAX - 5, nth)), Some((u64::MAX - 5, nth)));
         }

@@ -1,4 +1,4 @@
-//! Jobs of a project: one at a time in this process, and never two writers of one index.
+//! The jobs of a project. Only one runs at a time in this process, and only one process writes an index.
 
 use std::io;
 use std::sync::Arc;
@@ -6,29 +6,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Project;
 use super::pending_changes::TakenChanges;
-use crate::job::{self, JobError, JobSpec, JobProgress, JobSummary, StopSignal};
-use crate::store::{StoredJob, LIVE, StoreError};
+use crate::job::{self, JobError, JobProgress, JobSpec, JobSummary, StopSignal};
+use crate::store::{LIVE, StoreError, StoredJob};
 use codeyard_base::clock::utc;
 use codeyard_model::code::{ActiveJob, InterruptedJob, JobMode, JobStatus, SchemaStatus};
 
-/// A job that may be run: it is known by its name from now on.
+/// A prepared job. Its id is valid from now on.
 pub struct JobTicket {
     order: JobSpec,
     taken: TakenChanges,
-    /// How far it is.
+    /// The job's progress.
     pub progress: Arc<JobProgress>,
-    /// What it will read.
+    /// Whether it reads all files or the changed ones only.
     pub mode: JobMode,
 }
 
 impl JobTicket {
-    /// Its name.
+    /// The job's id.
     pub fn id(&self) -> &str {
         &self.order.id
     }
 }
 
-/// Numbers the jobs of this process.
+/// The number of the next job of this process.
 static JOBS: AtomicU64 = AtomicU64::new(1);
 
 fn new_id() -> String {
@@ -36,19 +36,19 @@ fn new_id() -> String {
 }
 
 impl Project {
-    /// Prepares a job; `Err` holds the one that runs already. `is_forced` begins anew where the index can't be read.
+    /// Prepares a job. A forced job resets an index that can't be read.
     ///
     /// # Errors
-    /// See there.
+    /// Another job is running; the error is that job.
     pub fn prepare(&self, reference: Option<&str>, is_forced: bool) -> Result<JobTicket, ActiveJob> {
         let mut current = self.progress.lock();
         if let Some(active) = current.as_ref().and_then(|progress| progress.active(&self.id)) {
             return Err(active);
         }
         let reference = reference.filter(|reference| *reference != LIVE);
-        let taken = self.dirty.take();
+        let taken = self.pending_changes.take();
         let only = taken.paths.clone().filter(|_| reference.is_none() && !is_forced);
-        let is_known = self.find(reference, None).ok().flatten().is_some_and(|(_, head)| head.is_whole);
+        let is_known = self.find_manifest(reference, None).ok().flatten().is_some_and(|(_, head)| head.is_whole);
         let mode = if is_known && !is_forced { JobMode::Incremental } else { JobMode::Full };
         let order = JobSpec {
             id: new_id(),
@@ -58,8 +58,8 @@ impl Project {
             only: only.filter(|only| only.iter().all(|path| !path.ends_with(crate::scan::IGNORE_FILE))),
         };
         let progress = Arc::new(JobProgress::default());
-        // It counts as running from here on, so that no second one is prepared.
-        progress.begin(&job::planned(&order, mode));
+        // The job counts as running from now on, so that no second one is prepared.
+        progress.begin(&job::queued_job(&order, mode));
         *current = Some(progress.clone());
         Ok(JobTicket { order, taken, progress, mode })
     }
@@ -67,13 +67,13 @@ impl Project {
     /// Runs a job to its end. Blocks.
     ///
     /// # Errors
-    /// Why it gave up.
+    /// The reason why the job failed.
     pub fn run(&self, ticket: &JobTicket) -> Result<JobSummary, JobError> {
         let done = self.try_run(ticket);
-        // Whatever happened, nobody waits for it any more.
+        // Nobody waits for the job after this point, whatever its result.
         ticket.progress.end(if done.is_ok() { JobStatus::Published } else { JobStatus::Failed });
         if done.is_ok() && ticket.order.reference.is_none() {
-            self.dirty.done(&ticket.taken);
+            self.pending_changes.done(&ticket.taken);
         }
         *self.failure.lock() = done.as_ref().err().filter(|error| **error != JobError::Stopped).cloned();
         done
@@ -83,14 +83,14 @@ impl Project {
         if ticket.order.is_forced && !matches!(self.schema().0, SchemaStatus::Compatible | SchemaStatus::NotIndexed) {
             self.reset()?;
         }
-        job::run(&self.repository, &self.settings(), &ticket.order, &ticket.progress, &self.stop)
+        job::run(&self.index_dir, &self.settings(), &ticket.order, &ticket.progress, &self.stop)
     }
 
     fn reset(&self) -> Result<(), JobError> {
         loop {
-            if self.repository.lock()?.is_some() {
+            if self.index_dir.lock()?.is_some() {
                 self.views.lock().clear();
-                return Ok(self.repository.reset()?);
+                return Ok(self.index_dir.reset()?);
             }
             if self.stop.wait(job::LOCK_POLL) {
                 return Err(JobError::Stopped);
@@ -98,27 +98,28 @@ impl Project {
         }
     }
 
-    /// CancelCheck the job that runs, and every later one. For the end of the process.
+    /// Stops the running job and all later ones. For the end of the process.
     pub fn stop(&self) {
         self.stop.set();
     }
 
-    /// What ends this project's jobs.
+    /// The signal that stops this project's jobs.
     pub fn stop_signal(&self) -> StopSignal {
         self.stop.clone()
     }
 
-    /// The job that runs in this process, else one that another process runs.
+    /// The job that runs in this process, or one that runs in another process.
     pub fn active_job(&self) -> Option<ActiveJob> {
         if let Some(active) = self.progress.lock().as_ref().and_then(|progress| progress.active(&self.id)) {
             return Some(active);
         }
-        if !self.repository.exists() {
+        if !self.index_dir.exists() {
             return None;
         }
         let place = self.root.to_string_lossy();
-        let open = self.repository.reader().and_then(|store| store.open_jobs()).unwrap_or_default();
-        let other = open.into_iter().find(|job| job.place == place && job.holder != job::holder() && is_alive(job))?;
+        let open = self.index_dir.reader().and_then(|store| store.unfinished_jobs()).unwrap_or_default();
+        let other =
+            open.into_iter().find(|job| job.place == place && job.holder != job::process_id() && is_alive(job))?;
         Some(ActiveJob {
             job_id: other.id,
             project_id: self.id.clone(),
@@ -132,26 +133,26 @@ impl Project {
         })
     }
 
-    /// Finds jobs that the end of their process cut short, and writes them down as that. Called once, at the start.
+    /// Marks jobs as interrupted whose process has ended. Called once, at the start.
     ///
     /// # Errors
     /// The index can't be written.
     pub fn reconcile(&self) -> Result<(), StoreError> {
-        if !self.repository.exists() {
+        if !self.index_dir.exists() {
             return Ok(());
         }
         let place = self.root.to_string_lossy();
-        let open: Vec<StoredJob> = self.repository.reader()?.open_jobs()?;
+        let open: Vec<StoredJob> = self.index_dir.reader()?.unfinished_jobs()?;
         let dead: Vec<StoredJob> = open.into_iter().filter(|job| job.place == place && !is_alive(job)).collect();
         if dead.is_empty() {
             return Ok(());
         }
-        let mut store = self.repository.writer()?;
+        let mut store = self.index_dir.writer()?;
         let mut found = Vec::new();
         for mut job in dead {
             job.status = JobStatus::Interrupted;
             job.ended_at = Some(job::now());
-            job.message = Some("the process that ran it ended".to_owned());
+            job.message = Some("the process that ran the job has ended".to_owned());
             store.write(|transaction| transaction.put_job(&job))?;
             found.push(InterruptedJob {
                 job_id: job.id,
@@ -165,11 +166,11 @@ impl Project {
     }
 }
 
-/// Whether the process that a job belongs to is there. One of this process that isn't known here belongs to an earlier one with the
-/// same number.
+/// Whether the process of a job is alive. A job with this process's id that this process doesn't know is of an earlier
+/// process with the same id.
 fn is_alive(job: &StoredJob) -> bool {
     let Some(pid) = job.holder.parse().ok().and_then(rustix::process::Pid::from_raw) else { return false };
-    job.holder != job::holder()
+    job.holder != job::process_id()
         && !matches!(rustix::process::test_kill_process(pid), Err(error) if error == rustix::io::Errno::SRCH)
 }
 

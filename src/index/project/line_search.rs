@@ -1,41 +1,44 @@
-//! Lines: texts and regular expressions.
+//! Search in lines, by text or regular expression.
 //!
-//! Invariant: every line that matches in a file of the manifest is counted, or the answer says what wasn't looked at. Files of the
-//! working tree that are known to have changed are searched as they are now, whatever the index knows of them.
+//! Invariant: every matching line of the manifest's files is counted, or the answer says which files weren't searched.
+//! Files of the working tree that have changed since the last job are searched as they are on disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use parking_lot::Mutex;
 
-use super::path_filter::PathFilter;
-use super::handles::place_id;
-use super::symbol_search::{invalid, store_broken};
+use super::handles::line_result_id;
 use super::manifest_view::ManifestView;
-use super::{CancelCheck, QueryContext, Project};
+use super::path_filter::PathFilter;
+use super::symbol_search::{invalid_argument, refuse_store_error};
+use super::{CancelCheck, Project, QueryContext};
 use crate::language::Language;
 use crate::manifest::{ManifestEntry, PathClass};
 use crate::scan;
-use crate::store::{LIVE, FileOrigin, StoreError};
-use crate::text::{CandidateSet, ContentSource, LineMatch, Pattern, ReadOutcome, SearchOptions, SearchedFile, TextMatches, TextQuery, UnreadReason, search};
-use codeyard_files::gate::{RootReader, DirHandleCache, ReadFailure};
+use crate::store::{FileOrigin, LIVE, StoreError};
+use crate::text::{
+    CandidateSet, ContentSource, LineMatch, Pattern, ReadOutcome, SearchOptions, SearchedFile, TextMatches, TextQuery,
+    UnreadReason, search,
+};
+use codeyard_files::gate::{DirHandleCache, ReadFailure, RootReader};
 use codeyard_git::BlobReader;
 use codeyard_model::code::{
-    CallArguments, CodeQuery, Completeness, DetailLevel, AnswerMetadata, NextAction, CodeRefusal, ResultType, ResultRow, ResultRows, SearchMode,
-    SearchQuery, tools,
+    AnswerMetadata, CallArguments, CodeQuery, CodeRefusal, Completeness, DetailLevel, NextAction, ResultRow,
+    ResultRows, ResultType, SearchMode, SearchQuery, tools,
 };
 use codeyard_model::limits::MAX_SEARCHED_FILE_BYTES;
 
 impl Project {
-    /// The rows of lines that match.
+    /// The rows of the matching lines.
     pub(super) fn lines(
         &self,
         query: &SearchQuery,
-        here: &QueryContext<'_>,
+        context: &QueryContext<'_>,
         view: &ManifestView,
         language: Option<Language>,
         filter: &PathFilter,
-        ends: CancelCheck<'_>,
+        is_cancelled: CancelCheck<'_>,
     ) -> Result<ResultRows, Box<CodeRefusal>> {
         let text_query = TextQuery {
             pattern: query.text.clone(),
@@ -45,12 +48,13 @@ impl Project {
         };
         let pattern = Pattern::new(&text_query).map_err(|why| {
             let allowed = "one line of text; with mode regex, an expression as ripgrep reads it";
-            invalid(&why.to_string(), ("query", "no_pattern", allowed), here)
+            invalid_argument(&why.to_string(), ("query", "no_pattern", allowed), context)
         })?;
         let segments = view.segments.iter().map(|segment| &**segment);
-        let candidates = CandidateSet::from_segments(segments, pattern.plan()).map_err(|_| store_broken(&StoreError::Damaged, here))?;
+        let candidates = CandidateSet::from_segments(segments, pattern.plan())
+            .map_err(|_| refuse_store_error(&StoreError::Damaged, context))?;
         let is_live = view.head.key.reference == LIVE;
-        let changed = if is_live { self.dirty.changed().unwrap_or_default() } else { Default::default() };
+        let changed = if is_live { self.pending_changes.changed().unwrap_or_default() } else { Default::default() };
         let passes = |entry: &ManifestEntry| {
             language.is_none_or(|language| entry.language == Some(language)) && filter.passes(&entry.path)
         };
@@ -73,19 +77,19 @@ impl Project {
             offset: query.offset,
             limit: query.shape.limit,
             threads: self.settings().threads,
-            stop: ends,
+            stop: is_cancelled,
         };
         let found = if is_live {
-            let disk = Disk { view, beneath: RootReader::open(&self.root), idle: Mutex::default() };
+            let disk = DiskSource { view, root_reader: RootReader::open(&self.root), idle: Mutex::default() };
             search(&pattern, &files, &disk, &options)
         } else {
-            let blobs = Blobs { project: self, view, idle: Mutex::default() };
+            let blobs = BlobSource { project: self, view, idle: Mutex::default() };
             search(&pattern, &files, &blobs, &options)
         };
-        Ok(self.shown(query, &files, found, here.metadata.clone(), view))
+        Ok(self.result_rows(query, &files, found, context.metadata.clone(), view))
     }
 
-    /// Files that no job has seen yet, of the paths that changed: without those that are ignored.
+    /// The files among these changed paths that aren't in the manifest and aren't ignored.
     fn new_entries(&self, paths: BTreeSet<String>) -> Vec<ManifestEntry> {
         if paths.is_empty() {
             return Vec::new();
@@ -94,7 +98,7 @@ impl Project {
         found.files.iter().map(|file| new_entry(&file.path)).collect()
     }
 
-    fn shown(
+    fn result_rows(
         &self,
         query: &SearchQuery,
         files: &[SearchedFile<'_>],
@@ -103,32 +107,32 @@ impl Project {
         view: &ManifestView,
     ) -> ResultRows {
         let total = usize::try_from(found.total).unwrap_or(usize::MAX);
-        let row = |line: LineMatch| self.line(files[line.entry].entry, line, query);
+        let row = |line: LineMatch| self.line_row(files[line.entry].entry, line, query);
         let rows: Vec<ResultRow> = found.lines.into_iter().map(row).collect();
         let end = query.offset.saturating_add(rows.len());
         let mut next = Vec::new();
         if total > end {
             metadata.completeness = match metadata.completeness {
                 Completeness::Partial => Completeness::Partial,
-                _ => Completeness::Truncated,
+                Completeness::Complete | Completeness::Truncated => Completeness::Truncated,
             };
             next.push(NextAction {
                 tool: tools::SEARCH,
-                arguments: more(query, end),
+                arguments: next_page_arguments(query, end),
                 reason: format!("{} more lines match.", total - end),
             });
         }
         if !found.is_complete {
             metadata.completeness = Completeness::Partial;
             metadata.safety_limit = Some("time");
-            metadata
-                .warnings
-                .push("The time was up before all files were searched. Narrow it with paths or language.".to_owned());
+            metadata.warnings.push(
+                "The time was up before all files were searched. Narrow the search with paths or language.".to_owned(),
+            );
         }
         let mut unread: BTreeMap<&str, usize> = BTreeMap::new();
         for (_, why) in &found.unread {
             match why {
-                // Whoever deletes a file, or makes it something else, is told of by the freshness.
+                // `freshness_status` tells about deleted and changed files.
                 UnreadReason::Gone | UnreadReason::Changed => {}
                 UnreadReason::Unreadable => *unread.entry("unreadable").or_default() += 1,
                 UnreadReason::TooLarge => *unread.entry("too large").or_default() += 1,
@@ -142,23 +146,23 @@ impl Project {
         if !left.is_empty() {
             metadata
                 .warnings
-                .push(format!("Files that are never searched: {}. index_status counts them.", left.join(", ")));
+                .push(format!("Some files are never searched: {}. index_status counts them.", left.join(", ")));
         }
         metadata.warnings.sort();
         let (detail, compact) = (query.shape.detail, query.shape.compact);
         ResultRows { rows, intent: None, total, next, detail, compact, asked: query.into(), metadata }
     }
 
-    fn line(&self, entry: &ManifestEntry, line: LineMatch, query: &SearchQuery) -> ResultRow {
+    fn line_row(&self, entry: &ManifestEntry, line: LineMatch, query: &SearchQuery) -> ResultRow {
         let number = u32::try_from(line.line).unwrap_or(u32::MAX);
         ResultRow {
             result_type: ResultType::Line,
             path: entry.path.to_string(),
-            root: self.shown_root(),
+            root: self.root_in_rows(),
             line_start: number,
             line_end: number,
             language: entry.language.map(Language::name).filter(|_| query.shape.detail != DetailLevel::Location),
-            result_id: place_id(&entry.path, number, &line.text),
+            result_id: line_result_id(&entry.path, number, &line.text),
             text: Some(line.text),
             before: line.before,
             after: line.after,
@@ -167,31 +171,40 @@ impl Project {
     }
 }
 
-/// The arguments that show what comes next.
-fn more(query: &SearchQuery, offset: usize) -> serde_json::Value {
+/// The arguments of the call that returns the next lines.
+fn next_page_arguments(query: &SearchQuery, offset: usize) -> serde_json::Value {
     let mode = if query.mode == SearchMode::Regex { SearchMode::Regex } else { SearchMode::Text };
     let next = SearchQuery { mode, offset, ..query.clone() };
     CallArguments::of(&CodeQuery::Search(next)).arguments.into()
 }
 
-/// A file that no job has seen yet.
+/// The entry of a file that no job has indexed.
 fn new_entry(path: &str) -> ManifestEntry {
-    ManifestEntry { path: path.into(), content: 0, language: Language::of_file(path, b""), size: 0, class: PathClass::of(path) }
+    ManifestEntry {
+        path: path.into(),
+        content: 0,
+        language: Language::of_file(path, b""),
+        size: 0,
+        class: PathClass::of(path),
+    }
 }
 
-/// Who reads the working tree's files; each thread borrows the folder that one was in last.
-struct Disk<'d> {
+/// Reads files of the working tree. Each thread borrows a handle of the folder that was read last.
+struct DiskSource<'d> {
     view: &'d ManifestView,
-    beneath: RootReader,
+    root_reader: RootReader,
     idle: Mutex<Vec<DirHandleCache>>,
 }
 
-impl Disk<'_> {
-    /// With the folder that some thread was in last. `None`: what was read isn't what was indexed.
-    fn near(&self, read: impl FnOnce(&RootReader, &mut DirHandleCache) -> Result<bool, ReadFailure>) -> Option<ReadOutcome> {
-        let mut nearby = self.idle.lock().pop().unwrap_or_default();
-        let read = read(&self.beneath, &mut nearby);
-        self.idle.lock().push(nearby);
+impl DiskSource<'_> {
+    /// Calls `read` with a borrowed folder handle. `None`: the file differs from the indexed one.
+    fn with_dir_handles(
+        &self,
+        read: impl FnOnce(&RootReader, &mut DirHandleCache) -> Result<bool, ReadFailure>,
+    ) -> Option<ReadOutcome> {
+        let mut dir_handles = self.idle.lock().pop().unwrap_or_default();
+        let read = read(&self.root_reader, &mut dir_handles);
+        self.idle.lock().push(dir_handles);
         Some(match read {
             Ok(true) => ReadOutcome::Done,
             Ok(false) => return None,
@@ -202,37 +215,42 @@ impl Disk<'_> {
     }
 }
 
-impl ContentSource for Disk<'_> {
+impl ContentSource for DiskSource<'_> {
     fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> ReadOutcome {
         let path = Path::new(&*entry.path);
-        let read = self.near(|beneath, nearby| {
-            beneath.read_near(nearby, path, entry.size, MAX_SEARCHED_FILE_BYTES, into).map(|()| true)
+        let read = self.with_dir_handles(|root_reader, dir_handles| {
+            root_reader.read_cached(dir_handles, path, entry.size, MAX_SEARCHED_FILE_BYTES, into).map(|()| true)
         });
         read.unwrap_or(ReadOutcome::Failed(UnreadReason::Changed))
     }
 
     fn read_piece(&self, entry: &ManifestEntry, from: u64, length: u64, into: &mut Vec<u8>) -> Option<ReadOutcome> {
-        // A longer one is read with its file, and found to be too long.
+        // A longer part is read with its whole file, which is then reported as too large.
         let length = usize::try_from(length).ok().filter(|_| length <= MAX_SEARCHED_FILE_BYTES)?;
-        let Some(FileOrigin::Disk(stamp)) = self.view.origin(&entry.path).filter(|_| self.beneath.holds_folder()) else {
+        let Some(FileOrigin::Disk(stamp)) = self.view.origin(&entry.path).filter(|_| self.root_reader.has_dir_handle())
+        else {
             return None;
         };
-        // Where parts lie is known of the file that was indexed only: one that has changed is read whole.
+        // The index knows the place of a part in the indexed bytes only, so a changed file is read as a whole.
         let place = (Path::new(&*entry.path), stamp);
-        self.near(|beneath, nearby| beneath.read_piece_near(nearby, place, from, length, into))
+        self.with_dir_handles(|root_reader, dir_handles| {
+            root_reader.read_range_cached(dir_handles, place, from, length, into)
+        })
     }
 }
 
-/// Who reads a commit's files; each thread borrows a reader.
-struct Blobs<'b> {
+/// Reads files of a commit. Each thread borrows a blob reader.
+struct BlobSource<'b> {
     project: &'b Project,
     view: &'b ManifestView,
     idle: Mutex<Vec<BlobReader>>,
 }
 
-impl ContentSource for Blobs<'_> {
+impl ContentSource for BlobSource<'_> {
     fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> ReadOutcome {
-        let Some(FileOrigin::Blob(oid)) = self.view.origin(&entry.path) else { return ReadOutcome::Failed(UnreadReason::Changed) };
+        let Some(FileOrigin::Blob(oid)) = self.view.origin(&entry.path) else {
+            return ReadOutcome::Failed(UnreadReason::Changed);
+        };
         let idle = self.idle.lock().pop();
         let Some(reader) = idle.or_else(|| self.project.git().map(|git| git.reader())) else {
             return ReadOutcome::Failed(UnreadReason::Unreadable);

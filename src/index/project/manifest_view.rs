@@ -1,35 +1,35 @@
-//! One published manifest with everything that questions about it need. Made once for each generation, shared by all questions.
+//! A published manifest with everything that queries need. Made once per generation and shared by all queries.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::index_dir::{IndexDir, IndexOpenError};
 use crate::manifest::Manifest;
 use crate::ranked;
-use crate::index_dir::{IndexOpenError, IndexDir};
 use crate::store::listing;
-use crate::store::{FileState, ExclusionReason, ManifestHead, FileOrigin, IndexStore};
+use crate::store::{ExclusionReason, FileOrigin, FileState, IndexStore, ManifestHead};
 use crate::text::Segment;
 
-/// See the module.
+/// A published manifest and the indexes of its contents.
 pub(crate) struct ManifestView {
-    /// The generation and the incarnation of the index that it is of.
+    /// The generation, and the database's random id.
     pub stamp: (u64, u64),
-    /// See there.
+    /// The manifest's key, commit, time and counts.
     pub head: ManifestHead,
-    /// See there.
+    /// The searched files.
     pub manifest: Arc<Manifest>,
-    /// Where the bytes of each of its entries are.
+    /// The source of the bytes of each entry.
     pub origins: Box<[FileOrigin]>,
-    /// Files that aren't searched.
+    /// The number of files that aren't searched, by reason.
     pub left_out: BTreeMap<ExclusionReason, u64>,
-    /// See there.
+    /// The text segments.
     pub segments: Vec<Arc<Segment>>,
-    /// See there.
+    /// The symbol index, restricted to this manifest.
     pub ranked: ranked::SymbolIndexView,
 }
 
 impl ManifestView {
-    /// The view of a manifest that is published.
+    /// Loads the view of a published manifest.
     pub(super) fn load(
         repository: &IndexDir,
         store: &IndexStore,
@@ -40,7 +40,7 @@ impl ManifestView {
         let manifest = Arc::new(listing::manifest(&listing));
         let (mut origins, mut left_out) = (Vec::with_capacity(listing.len()), BTreeMap::new());
         for file in &listing {
-            match file.held {
+            match file.state {
                 FileState::Content(..) => origins.push(file.origin),
                 FileState::Excluded(why) => *left_out.entry(why).or_insert(0) += 1,
             }
@@ -52,7 +52,7 @@ impl ManifestView {
         Ok(Self { stamp, head, manifest, origins: origins.into(), left_out, segments, ranked })
     }
 
-    /// Where the bytes of the file at this path are.
+    /// The source of the bytes of the file at this path.
     pub(super) fn origin(&self, path: &str) -> Option<FileOrigin> {
         let at = self.manifest.entries().binary_search_by(|entry| (*entry.path).cmp(path)).ok()?;
         self.origins.get(at).copied()

@@ -1,22 +1,22 @@
-//! One root and all questions about it: search, location, outlines, state, jobs.
+//! The index of one root, and all queries about it: search, symbols, outlines, status, jobs.
 //!
-//! Everything here blocks, so it is called on threads that may. Invariants: a question sees one published manifest from beginning to
-//! end; what it says of its own freshness was true when it began; one question reads the files of its own answer only, strictly beneath
-//! the root.
+//! All functions block, so call them on threads that may block. Invariants: a query sees one published manifest from
+//! start to end; the freshness in its answer was true when it started; a query reads only the files of its own answer,
+//! strictly below the root.
 
-mod pending_changes;
-mod path_filter;
 pub(super) mod handles;
 mod jobs;
 mod line_search;
+mod manifest_view;
 pub mod navigator;
 mod outline;
+mod path_filter;
+mod pending_changes;
 mod row_builder;
 pub mod settings;
 mod source_reader;
 mod status;
 mod symbol_search;
-mod manifest_view;
 
 #[cfg(test)]
 mod tests;
@@ -29,62 +29,63 @@ use std::sync::Arc;
 use lru::LruCache;
 use parking_lot::Mutex;
 
+use self::manifest_view::ManifestView;
 use self::pending_changes::PendingChanges;
 use self::settings::IndexSettings;
-use self::manifest_view::ManifestView;
 use super::extract::EXTRACTOR_VERSION;
+use super::index_dir::{IndexDir, IndexOpenError, PooledStore};
 use super::job::{JobError, JobProgress, StopSignal};
 use super::ranked::SymbolIndexError;
-use super::index_dir::{IndexOpenError, Reader, IndexDir};
 use super::store::{LIVE, ManifestHead, ManifestKey, StoreError};
 use crate::limits::MAX_CACHED_VIEWS;
 use codeyard_base::digest::sha256hex;
-use codeyard_git::{GitRepository, GitHead};
+use codeyard_git::{GitHead, GitRepository};
 use codeyard_model::code::{
-    CodeError, Completeness, Freshness, FreshnessPolicy, IndexingStatus, InterruptedJob, AnswerMetadata, CodeRefusal, SchemaStatus,
+    AnswerMetadata, CodeError, CodeRefusal, Completeness, Freshness, FreshnessPolicy, IndexingStatus, InterruptedJob,
+    SchemaStatus,
 };
 
 pub use jobs::JobTicket;
-pub use status::{IndexedFile, IndexStats, grammars};
+pub use status::{IndexStats, IndexedFile, grammars};
 
-/// Says whether a question is to end early.
+/// Whether a query should end early.
 pub type CancelCheck<'q> = &'q (dyn Fn() -> bool + Sync);
 
-/// See the module. Shared by all who ask about the root.
+/// The index of one root. Shared by all users of the root.
 pub struct Project {
     id: String,
     root: PathBuf,
-    /// Whether the root has company, so that rows say which root they are of.
+    /// Whether the workspace has several roots, so that rows name theirs.
     names_root: bool,
     settings: Mutex<Arc<IndexSettings>>,
-    repository: Arc<IndexDir>,
-    dirty: PendingChanges,
+    index_dir: Arc<IndexDir>,
+    pending_changes: PendingChanges,
     git: Mutex<Option<GitRepository>>,
     views: Mutex<LruCache<ManifestKey, Arc<ManifestView>>>,
     facts: row_builder::FactsCache,
-    /// The job that runs in this process, or ran last.
+    /// The running job of this process, or the last one.
     progress: Mutex<Option<Arc<JobProgress>>>,
     stop: StopSignal,
-    /// Jobs that the end of another process cut short, found at the start.
+    /// Jobs that ended with another process, found at the start.
     interrupted: Mutex<Vec<InterruptedJob>>,
     /// Why the last job of this process failed.
     failure: Mutex<Option<JobError>>,
 }
 
-/// What a question is answered from.
+/// The inputs of one query.
 struct QueryContext<'p> {
-    /// `None`: nothing was published yet.
+    /// `None`: nothing is published yet.
     view: Option<Arc<ManifestView>>,
-    /// `None`, likewise.
-    store: Option<Reader<'p>>,
+    /// `None`: nothing is published yet.
+    store: Option<PooledStore<'p>>,
     metadata: AnswerMetadata,
 }
 
 impl Project {
-    /// The project of `root`, a real path, in the folder of all indexes. Nothing is read yet.
+    /// The project of `root`, a canonical path, in the folder of all indexes. Reads nothing.
     ///
     /// # Errors
-    /// The folder can't be made.
+    /// The folder can't be created.
     pub fn new(indexes: &Path, root: &Path, names_root: bool, settings: IndexSettings) -> io::Result<Self> {
         let id = sha256hex(root.as_os_str().as_encoded_bytes())[..16].to_owned();
         let views = NonZeroUsize::new(MAX_CACHED_VIEWS).unwrap_or(NonZeroUsize::MIN);
@@ -93,8 +94,8 @@ impl Project {
             root: root.to_owned(),
             names_root,
             settings: Mutex::new(Arc::new(settings)),
-            repository: Arc::new(IndexDir::of(indexes, root)?),
-            dirty: PendingChanges::default(),
+            index_dir: Arc::new(IndexDir::of(indexes, root)?),
+            pending_changes: PendingChanges::default(),
             git: Mutex::default(),
             views: Mutex::new(LruCache::new(views)),
             facts: row_builder::FactsCache::default(),
@@ -105,67 +106,71 @@ impl Project {
         })
     }
 
-    /// 16 hexadecimal digits that name the root.
+    /// The id of the project: 16 hexadecimal digits.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The root.
+    /// The root's path.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// From now on with these settings.
+    /// Replaces the settings for later jobs and queries.
     pub fn set_settings(&self, settings: IndexSettings) {
         *self.settings.lock() = Arc::new(settings);
     }
 
-    /// The settings.
+    /// The current settings.
     pub fn settings(&self) -> Arc<IndexSettings> {
         self.settings.lock().clone()
     }
 
-    /// Somebody tells from now on what changes in the working tree.
+    /// Changes in the working tree will be reported from now on.
     pub fn watch(&self) {
-        self.dirty.watch();
+        self.pending_changes.watch();
     }
 
-    /// Nobody tells any more.
+    /// Changes in the working tree are no longer reported.
     pub fn unwatch(&self) {
-        self.dirty.unwatch();
+        self.pending_changes.unwatch();
     }
 
-    /// These files of the working tree have changed, each by its path below the root.
+    /// Reports that these files of the working tree have changed. Paths are relative to the root.
     pub fn mark_changed(&self, paths: impl IntoIterator<Item = String>) {
-        self.dirty.paths(paths);
+        self.pending_changes.paths(paths);
     }
 
-    /// Anything in the working tree may have changed.
+    /// Reports that any file of the working tree may have changed.
     pub fn mark_all_changed(&self) {
-        self.dirty.everything();
+        self.pending_changes.everything();
     }
 
-    /// Whether the working tree's index is known to be behind, or isn't known not to be.
+    /// Whether the working tree may have changed since the last job.
     pub fn is_stale(&self) -> bool {
-        !self.dirty.is_clean()
+        !self.pending_changes.is_clean()
     }
 
-    /// Whether anything was ever indexed of this repository.
+    /// Whether there is an index of this repository.
     pub fn is_indexed(&self) -> bool {
-        self.repository.exists()
+        self.index_dir.exists()
     }
 
-    /// Whether this build can read the index, and what layout the index has.
+    /// Whether this build can read the index, and the index's schema version.
     pub fn schema(&self) -> (SchemaStatus, Option<u32>) {
-        if !self.repository.exists() {
+        if !self.index_dir.exists() {
             return (SchemaStatus::NotIndexed, None);
         }
-        match self.repository.reader().and_then(|store| store.features()) {
+        match self.index_dir.reader().and_then(|store| store.features()) {
             Ok(None | Some(EXTRACTOR_VERSION)) => (SchemaStatus::Compatible, Some(super::SCHEMA_VERSION)),
-            Ok(Some(found)) => (SchemaStatus::ReindexRequired, Some(super::schema_version(super::store::FORMAT, found))),
-            Err(StoreError::OtherFormat { found }) => (SchemaStatus::ReindexRequired, Some(super::schema_version(found, 0))),
+            Ok(Some(found)) => {
+                (SchemaStatus::ReindexRequired, Some(super::schema_version(super::store::FORMAT, found)))
+            }
+            Err(StoreError::OtherFormat { found }) => {
+                (SchemaStatus::ReindexRequired, Some(super::schema_version(found, 0)))
+            }
             Err(StoreError::Damaged) => (SchemaStatus::CorruptManifest, None),
-            // Whoever asks is told why it can't be reached.
+            // A query reports the error.
             Err(_) => (SchemaStatus::Compatible, None),
         }
     }
@@ -180,7 +185,7 @@ impl Project {
         (git, head)
     }
 
-    /// The repository, opened once.
+    /// The git repository, opened once.
     fn git(&self) -> Option<GitRepository> {
         let mut kept = self.git.lock();
         if !kept.as_ref().is_some_and(|git| git.is_still_at(&self.root)) {
@@ -189,31 +194,43 @@ impl Project {
         kept.clone()
     }
 
-    /// What a question about `reference` is answered from, if its policy lets it be.
-    fn here(&self, reference: Option<&str>, policy: Option<FreshnessPolicy>) -> Result<QueryContext<'_>, Box<CodeRefusal>> {
+    /// The inputs of a query about `reference`, if its freshness policy allows an answer.
+    fn query_context(
+        &self,
+        reference: Option<&str>,
+        policy: Option<FreshnessPolicy>,
+    ) -> Result<QueryContext<'_>, Box<CodeRefusal>> {
         let (git, head) = self.git_head();
         let (schema, _) = self.schema();
-        let shown = match reference {
+        let shown_reference = match reference {
             Some(reference) if reference != LIVE => reference.to_owned(),
             Some(_) => LIVE.to_owned(),
             None => head.branch.clone().or_else(|| head.commit.clone()).unwrap_or_else(|| LIVE.to_owned()),
         };
-        // Until more is known.
+        // Replaced below.
         let (indexing, completeness, freshness) = (IndexingStatus::Failed, Completeness::Partial, Freshness::Stale);
-        let mut metadata =
-            AnswerMetadata { schema, reference: shown, indexing, completeness, freshness, ..AnswerMetadata::default() };
-        if matches!(schema, SchemaStatus::ReindexRequired | SchemaStatus::CorruptManifest) {
-            return Err(Box::new(incompatible(schema).beside(metadata)));
+        let mut metadata = AnswerMetadata {
+            schema,
+            reference: shown_reference,
+            indexing,
+            completeness,
+            freshness,
+            ..AnswerMetadata::default()
+        };
+        match schema {
+            SchemaStatus::ReindexRequired => return Err(Box::new(written_by_other_version().beside(metadata))),
+            SchemaStatus::CorruptManifest => return Err(Box::new(damaged().beside(metadata))),
+            SchemaStatus::Compatible | SchemaStatus::NotIndexed => {}
         }
         let is_busy = self.active_job().is_some();
         let is_live = self.key(reference).reference == LIVE;
         let found = self
-            .found(reference, git.as_ref())
-            .map_err(|error| Box::new(unreadable(&error).beside(metadata.clone())))?;
-        // What it means now; a branch that is gone means nothing, whatever the index holds of it.
-        let asked = reference.filter(|_| !is_live);
-        let current = match asked {
-            Some(asked) => git.as_ref().and_then(|git| git.resolve(asked)),
+            .find_view(reference, git.as_ref())
+            .map_err(|error| Box::new(refusal_of_open_error(&error).beside(metadata.clone())))?;
+        // The commit that the reference names now. A deleted branch names none, even if the index has it.
+        let requested = reference.filter(|_| !is_live);
+        let current = match requested {
+            Some(requested) => git.as_ref().and_then(|git| git.resolve(requested)),
             None => head.commit.clone(),
         };
         let Some((store, manifest, view)) = found.filter(|_| is_live || current.is_some()) else {
@@ -223,42 +240,45 @@ impl Project {
             if !is_live {
                 return Err(Box::new(not_indexed(&metadata.reference.clone(), git.as_ref()).beside(metadata)));
             }
-            let here = QueryContext { view: None, store: None, metadata };
-            return self.allowed(here, (None, current), policy, asked);
+            let context = QueryContext { view: None, store: None, metadata };
+            return self.check_freshness(context, (None, current), policy, requested);
         };
         metadata.indexing = if manifest.is_whole { IndexingStatus::Ready } else { IndexingStatus::Indexing };
         metadata.completeness = if manifest.is_whole { Completeness::Complete } else { Completeness::Partial };
-        let is_fresh = if is_live { self.dirty.is_clean() } else { manifest.commit == current };
+        let is_fresh = if is_live { self.pending_changes.is_clean() } else { manifest.commit == current };
         metadata.freshness = match (is_fresh, is_busy) {
             (true, _) => Freshness::Fresh,
             (false, true) => Freshness::Syncing,
             (false, false) => Freshness::Stale,
         };
-        let here = QueryContext { view: Some(view), store: Some(store), metadata };
-        self.allowed(here, (manifest.commit, current), policy, asked)
+        let context = QueryContext { view: Some(view), store: Some(store), metadata };
+        self.check_freshness(context, (manifest.commit, current), policy, requested)
     }
 
-    /// Refuses what must be fresh and isn't (contract, "Freshness Policy Behavior"). `commits`: the indexed one and the present one.
-    fn allowed<'p>(
+    /// Refuses a stale answer if the policy is `strict` (`docs/contract-code.md#when-the-index-is-behind`). `commits`:
+    /// the indexed one and the present one.
+    fn check_freshness<'p>(
         &self,
-        here: QueryContext<'p>,
+        context: QueryContext<'p>,
         commits: (Option<String>, Option<String>),
         policy: Option<FreshnessPolicy>,
-        asked: Option<&str>,
+        requested: Option<&str>,
     ) -> Result<QueryContext<'p>, Box<CodeRefusal>> {
         let policy = policy.unwrap_or(self.settings().freshness);
-        if policy != FreshnessPolicy::Strict || here.metadata.freshness == Freshness::Fresh {
-            return Ok(here);
+        if policy != FreshnessPolicy::Strict || context.metadata.freshness == Freshness::Fresh {
+            return Ok(context);
         }
-        let (why, sync) = match asked {
-            None => ("files of the working tree have changed since it was made".to_owned(), "sync_repo".to_owned()),
-            Some(asked) => (format!("'{asked}' has moved since it was made"), format!("sync_repo with ref '{asked}'")),
+        let (why, sync) = match requested {
+            None => ("files of the working tree have changed since the last job".to_owned(), "sync_repo".to_owned()),
+            Some(requested) => {
+                (format!("'{requested}' has moved since the last job"), format!("sync_repo with ref '{requested}'"))
+            }
         };
         let message = format!(
-            "The index is stale: {why}. Call {sync}, wait until index_status shows no active job, and ask again."
+            "The index is stale: {why}. Call {sync}, wait until index_status shows no active job, and repeat the call."
         );
         let mut refusal = CodeRefusal::new(CodeError::IndexStale, message)
-            .with("suggestion", "Call sync_repo to bring the index up to date before asking.");
+            .with("suggestion", "Call sync_repo to update the index, then repeat the call.");
         let (indexed, current) = commits;
         if let Some(commit) = indexed {
             refusal = refusal.with("last_indexed_commit", commit);
@@ -266,21 +286,21 @@ impl Project {
         if let Some(commit) = current {
             refusal = refusal.with("current_head", commit);
         }
-        Err(Box::new(refusal.beside(here.metadata)))
+        Err(Box::new(refusal.beside(context.metadata)))
     }
 
     /// The published manifest of a reference.
-    fn find(
+    fn find_manifest(
         &self,
         reference: Option<&str>,
         git: Option<&GitRepository>,
-    ) -> Result<Option<(Reader<'_>, ManifestHead)>, StoreError> {
-        if !self.repository.exists() {
+    ) -> Result<Option<(PooledStore<'_>, ManifestHead)>, StoreError> {
+        if !self.index_dir.exists() {
             return Ok(None);
         }
-        let store = self.repository.reader()?;
-        // What a job forgets meanwhile is still there for this question.
-        store.hold()?;
+        let store = self.index_dir.reader()?;
+        // What a job deletes from now on stays visible to this query.
+        store.begin_read()?;
         let key = self.key(reference);
         let mut found = store.manifest(&key)?;
         if found.is_none() && key.reference != LIVE {
@@ -290,26 +310,27 @@ impl Project {
         Ok(found.map(|head| (store, head)))
     }
 
-    /// What [`Self::find`] finds, with its view.
-    fn found(
+    /// The manifest that [`Self::find_manifest`] returns, with its view.
+    fn find_view(
         &self,
         reference: Option<&str>,
         git: Option<&GitRepository>,
-    ) -> Result<Option<(Reader<'_>, ManifestHead, Arc<ManifestView>)>, IndexOpenError> {
+    ) -> Result<Option<(PooledStore<'_>, ManifestHead, Arc<ManifestView>)>, IndexOpenError> {
         let mut before = None;
         loop {
-            let Some((store, head)) = self.find(reference, git)? else { return Ok(None) };
+            let Some((store, head)) = self.find_manifest(reference, git)? else { return Ok(None) };
             let stamp = store.stamp()?;
             match self.view(&store, head.clone()) {
                 Ok(view) => return Ok(Some((store, head, view))),
-                // Another process may have put other files in the place of those while they were opened.
+                // Another process may have replaced files while they were opened. Repeats the attempt if the index has
+                // changed.
                 Err(_) if before.replace(stamp) != Some(stamp) => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    fn view(&self, store: &Reader<'_>, head: ManifestHead) -> Result<Arc<ManifestView>, IndexOpenError> {
+    fn view(&self, store: &PooledStore<'_>, head: ManifestHead) -> Result<Arc<ManifestView>, IndexOpenError> {
         let stamp = store.stamp()?;
         let key = head.key.clone();
         if let Some(view) = self.views.lock().get(&key)
@@ -317,31 +338,35 @@ impl Project {
         {
             return Ok(view.clone());
         }
-        // Several may load it at once; they come to the same.
-        let view = Arc::new(ManifestView::load(&self.repository, store, head, stamp)?);
+        // Several threads may load it at once, with the same result.
+        let view = Arc::new(ManifestView::load(&self.index_dir, store, head, stamp)?);
         self.views.lock().put(key, view.clone());
         Ok(view)
     }
 
-    /// Reads what questions need into memory.
+    /// Loads the view of the working tree.
     ///
     /// # Errors
     /// The index can't be read.
     pub fn prewarm(&self) -> Result<(), String> {
-        self.found(None, None).map(drop).map_err(|error| error.to_string())
+        self.find_view(None, None).map(drop).map_err(|error| error.to_string())
     }
 
-    /// The root's path, where rows are to say it.
-    fn shown_root(&self) -> Option<String> {
+    /// The root's path, if rows name it.
+    fn root_in_rows(&self) -> Option<String> {
         self.names_root.then(|| self.root.to_string_lossy().into_owned())
     }
 }
 
-fn incompatible(schema: SchemaStatus) -> CodeRefusal {
-    let why = match schema {
-        SchemaStatus::ReindexRequired => "Another version of codeyard wrote the index",
-        _ => "The index is damaged",
-    };
+fn written_by_other_version() -> CodeRefusal {
+    incompatible(SchemaStatus::ReindexRequired, "Another version of codeyard wrote the index")
+}
+
+fn damaged() -> CodeRefusal {
+    incompatible(SchemaStatus::CorruptManifest, "The index is damaged")
+}
+
+fn incompatible(schema: SchemaStatus, why: &str) -> CodeRefusal {
     CodeRefusal::new(
         CodeError::IndexIncompatible,
         format!("{why}. Run `codeyard index --force`, or call index_repo with force."),
@@ -350,37 +375,36 @@ fn incompatible(schema: SchemaStatus) -> CodeRefusal {
     .with("remediation", "codeyard index --force")
 }
 
-fn broken(error: &StoreError) -> CodeRefusal {
+fn refusal_of_store_error(error: &StoreError) -> CodeRefusal {
     match error {
-        StoreError::OtherFormat { .. } => incompatible(SchemaStatus::ReindexRequired),
-        StoreError::Damaged => incompatible(SchemaStatus::CorruptManifest),
-        other => out_of_reach(other),
+        StoreError::OtherFormat { .. } => written_by_other_version(),
+        StoreError::Damaged => damaged(),
+        other => index_unreachable(other),
     }
 }
 
-/// The refusal where the index is there and can't be reached: nothing is known to be wrong with it.
-fn out_of_reach(error: &impl std::fmt::Display) -> CodeRefusal {
-    CodeRefusal::new(CodeError::IndexNotReady, format!("The index can't be reached: {error}."))
+/// The refusal for an index that can't be reached. The index itself may be intact.
+fn index_unreachable(error: &impl std::fmt::Display) -> CodeRefusal {
+    CodeRefusal::new(CodeError::IndexNotReady, format!("could not reach the index: {error}."))
 }
 
-fn unreadable(error: &IndexOpenError) -> CodeRefusal {
+fn refusal_of_open_error(error: &IndexOpenError) -> CodeRefusal {
     match error {
-        IndexOpenError::Store(error) => broken(error),
-        IndexOpenError::Symbols(SymbolIndexError::Foreign { .. } | SymbolIndexError::Damaged(_)) | IndexOpenError::Segment => {
-            incompatible(SchemaStatus::CorruptManifest)
-        }
-        IndexOpenError::Symbols(error) => out_of_reach(error),
+        IndexOpenError::Store(error) => refusal_of_store_error(error),
+        IndexOpenError::Symbols(SymbolIndexError::OtherFormat { .. } | SymbolIndexError::Damaged(_))
+        | IndexOpenError::Segment => damaged(),
+        IndexOpenError::Symbols(error) => index_unreachable(error),
     }
 }
 
 fn not_indexed(reference: &str, git: Option<&GitRepository>) -> CodeRefusal {
     let message = match git {
         None => format!(
-            "'{reference}' isn't indexed, and this root lies in no git repository. Leave ref out to ask about the working tree."
+            "'{reference}' isn't indexed, and this root is in no git repository. Leave ref out to search the working tree."
         ),
         Some(git) if git.resolve(reference).is_none() => {
             format!(
-                "'{reference}' is no branch, tag or commit of this repository, or isn't any more. `git branch --all` lists the branches."
+                "No branch, tag or commit '{reference}' in this repository. List the branches with `git branch --all`."
             )
         }
         Some(_) => format!(

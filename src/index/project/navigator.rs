@@ -1,52 +1,52 @@
-//! What a language server by name asks: the facts of a file, the definitions of a name, the files that name it.
+//! Queries of the embedded language server: the facts of a file, the definitions of a name, the files that mention it.
 //!
-//! It doesn't say what is meant; that is its asker's. Invariants: everything that one [`Navigator`] says is of one published manifest;
-//! every file that names a word is among those that are given, or the search was ended.
+//! It doesn't resolve names; `codeyard-syntactic` does. Invariants: all answers of one [`Navigator`] are from one
+//! published manifest; every file that mentions a word is returned, unless the query was cancelled.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::source_reader::SourceReader;
-use super::symbol_search::store_broken;
 use super::manifest_view::ManifestView;
-use super::{CancelCheck, QueryContext, Project};
+use super::source_reader::SourceReader;
+use super::symbol_search::refuse_store_error;
+use super::{CancelCheck, Project, QueryContext};
 use crate::facts::Facts;
 use crate::language::Language;
 use crate::manifest::ManifestEntry;
 use crate::ranked::{RankedHits, RankedQuery};
 use crate::store::StoreError;
 use crate::text::{self, CandidateSet, Pattern, TextQuery};
-use codeyard_model::code::{CaseRule, CodeError, FreshnessPolicy, CodeRefusal, Weights};
+use codeyard_model::code::{CaseRule, CodeError, CodeRefusal, FreshnessPolicy, Weights};
 
-/// A file and what is known of it.
+/// A file and its facts.
 #[derive(Debug, Clone)]
 pub struct FileFacts {
-    /// Relative to the root, with `/` between.
+    /// The path, relative to the root, with `/` as the separator.
     pub path: Arc<str>,
-    /// `None`: no language that is parsed.
+    /// `None`: a language that isn't parsed.
     pub language: Option<Language>,
-    /// See there.
+    /// The file's symbols and references.
     pub facts: Arc<Facts>,
 }
 
-/// A symbol: its file and its place among the file's symbols.
+/// A symbol: its file, and its index in the file's symbols.
 pub type SymbolRef = (FileFacts, usize);
 
-/// One published manifest, to be asked several times.
+/// One published manifest, for several queries.
 pub struct Navigator<'p> {
     project: &'p Project,
-    here: QueryContext<'p>,
+    context: QueryContext<'p>,
     sources: RefCell<SourceReader<'p>>,
 }
 
 impl Project {
-    /// What is published of the working tree now.
+    /// A navigator of the published working tree.
     ///
     /// # Errors
     /// The index can't be read.
     pub fn navigate(&self) -> Result<Navigator<'_>, Box<CodeRefusal>> {
-        let here = self.here(None, Some(FreshnessPolicy::BestEffort))?;
-        Ok(Navigator { project: self, here, sources: RefCell::new(SourceReader::new(self)) })
+        let context = self.query_context(None, Some(FreshnessPolicy::BestEffort))?;
+        Ok(Navigator { project: self, context, sources: RefCell::new(SourceReader::new(self)) })
     }
 }
 
@@ -56,20 +56,20 @@ impl Navigator<'_> {
     /// # Errors
     /// The index can't be read.
     pub fn file(&self, path: &str) -> Result<Option<FileFacts>, Box<CodeRefusal>> {
-        let Some(view) = &self.here.view else { return Ok(None) };
-        view.manifest.find(path).map(|entry| self.known(view, entry)).transpose()
+        let Some(view) = &self.context.view else { return Ok(None) };
+        view.manifest.find(path).map(|entry| self.file_facts(view, entry)).transpose()
     }
 
-    /// Whether files lie below this path.
+    /// Whether there are indexed files below this path.
     pub fn is_folder(&self, path: &str) -> bool {
-        let Some(view) = &self.here.view else { return false };
+        let Some(view) = &self.context.view else { return false };
         let entries = view.manifest.entries();
         let below = format!("{path}/");
         let at = entries.partition_point(|entry| *entry.path < *below);
         entries.get(at).is_some_and(|entry| entry.path.starts_with(&below))
     }
 
-    /// The symbols with exactly this name, those that are likeliest meant first; at most so many.
+    /// At most `limit` symbols with exactly this name, likeliest first.
     ///
     /// # Errors
     /// The index can't be read.
@@ -78,10 +78,10 @@ impl Navigator<'_> {
             let query = RankedQuery { text: name, kind: None, language: None, filter: None, files: false, limit };
             view.ranked.locate(&query, &Weights::default())
         })?;
-        Ok(found.into_iter().filter(|(known, at)| known.facts.symbols[*at].name == name).collect())
+        Ok(found.into_iter().filter(|(file, at)| file.facts.symbols[*at].name == name).collect())
     }
 
-    /// The symbols that these words may mean, the best first; at most so many.
+    /// At most `limit` symbols that match these words, best first.
     ///
     /// # Errors
     /// The index can't be read.
@@ -92,17 +92,22 @@ impl Navigator<'_> {
         })
     }
 
-    /// Every parsed file whose facts name `word`, ordered by path.
+    /// Every parsed file whose facts mention `word`, ordered by path.
     ///
     /// # Errors
     /// The index can't be read.
-    pub fn files_mentioning(&self, word: &str, ends: CancelCheck<'_>) -> Result<Vec<FileFacts>, Box<CodeRefusal>> {
-        let Some(view) = &self.here.view else { return Ok(Vec::new()) };
-        let text_query = TextQuery { pattern: word.to_owned(), is_regex: false, case: CaseRule::Sensitive, word: false };
-        let damaged = |_| store_broken(&StoreError::Damaged, &self.here);
+    pub fn files_mentioning(
+        &self,
+        word: &str,
+        is_cancelled: CancelCheck<'_>,
+    ) -> Result<Vec<FileFacts>, Box<CodeRefusal>> {
+        let Some(view) = &self.context.view else { return Ok(Vec::new()) };
+        let text_query =
+            TextQuery { pattern: word.to_owned(), is_regex: false, case: CaseRule::Sensitive, word: false };
+        let damaged = |_| refuse_store_error(&StoreError::Damaged, &self.context);
         let pattern = Pattern::new(&text_query).map_err(|why| {
-            let refusal = CodeRefusal::new(CodeError::InvalidInput, format!("The name can't be searched for: {why}."));
-            Box::new(refusal.beside(self.here.metadata.clone()))
+            let refusal = CodeRefusal::new(CodeError::InvalidInput, format!("could not search for this name: {why}."));
+            Box::new(refusal.beside(self.context.metadata.clone()))
         })?;
         let segments = view.segments.iter().map(|segment| &**segment);
         let candidates = CandidateSet::from_segments(segments, pattern.plan()).map_err(damaged)?;
@@ -111,12 +116,12 @@ impl Navigator<'_> {
             if entry.language.is_none() || !candidates.may_match(entry.content) {
                 continue;
             }
-            if ends() {
+            if is_cancelled() {
                 break;
             }
-            let known = self.known(view, entry)?;
-            if known.mentions(word) {
-                found.push(known);
+            let file = self.file_facts(view, entry)?;
+            if file.mentions(word) {
+                found.push(file);
             }
         }
         Ok(found)
@@ -124,7 +129,7 @@ impl Navigator<'_> {
 
     /// The text of the file at this path, as it is on disk now.
     pub fn text(&self, path: &str) -> Option<String> {
-        let view = self.here.view.as_ref()?;
+        let view = self.context.view.as_ref()?;
         let mut bytes = Vec::new();
         let is_read = self.sources.borrow_mut().read(view.origin(path), path, &mut bytes);
         is_read.then(|| String::from_utf8_lossy(&text::decode(&bytes)).into_owned())
@@ -134,22 +139,22 @@ impl Navigator<'_> {
         &self,
         search: impl FnOnce(&ManifestView) -> Result<RankedHits, E>,
     ) -> Result<Vec<SymbolRef>, Box<CodeRefusal>> {
-        let Some(view) = &self.here.view else { return Ok(Vec::new()) };
-        let found = search(view).map_err(|_| store_broken(&StoreError::Damaged, &self.here))?;
+        let Some(view) = &self.context.view else { return Ok(Vec::new()) };
+        let found = search(view).map_err(|_| refuse_store_error(&StoreError::Damaged, &self.context))?;
         let mut symbols = Vec::with_capacity(found.hits.len());
         for hit in found.hits {
             let Some(ordinal) = hit.ordinal else { continue };
-            let known = self.known(view, &view.manifest.entries()[hit.entry])?;
-            if (ordinal as usize) < known.facts.symbols.len() {
-                symbols.push((known, ordinal as usize));
+            let file = self.file_facts(view, &view.manifest.entries()[hit.entry])?;
+            if (ordinal as usize) < file.facts.symbols.len() {
+                symbols.push((file, ordinal as usize));
             }
         }
         Ok(symbols)
     }
 
-    fn known(&self, view: &ManifestView, entry: &ManifestEntry) -> Result<FileFacts, Box<CodeRefusal>> {
-        let facts = self.here.facts(&self.project.facts, view, entry.content);
-        let facts = facts.map_err(|error| store_broken(&error, &self.here))?;
+    fn file_facts(&self, view: &ManifestView, entry: &ManifestEntry) -> Result<FileFacts, Box<CodeRefusal>> {
+        let facts = self.context.facts(&self.project.facts, view, entry.content);
+        let facts = facts.map_err(|error| refuse_store_error(&error, &self.context))?;
         Ok(FileFacts { path: (&*entry.path).into(), language: entry.language, facts })
     }
 }

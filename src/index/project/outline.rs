@@ -1,43 +1,44 @@
-//! What a file declares: its facts, nested.
+//! File outlines: the symbols of a file as a tree.
 
-use super::symbol_search::store_broken;
-use super::{QueryContext, Project};
+use super::symbol_search::refuse_store_error;
+use super::{Project, QueryContext};
 use crate::facts::{Facts, Symbol};
-use codeyard_model::code::{CodeError, Completeness, OutlineDepth, Outline, OutlineQuery, OutlineSymbol, CodeRefusal};
+use codeyard_model::code::{CodeError, CodeRefusal, Completeness, Outline, OutlineDepth, OutlineQuery, OutlineSymbol};
 
 impl Project {
     /// `get_file_outline`.
     ///
     /// # Errors
-    /// As the contract's.
+    /// Those of `docs/contract-code.md#errors`.
     pub fn outline(&self, query: &OutlineQuery) -> Result<Outline, Box<CodeRefusal>> {
-        let here = self.here(query.reference.as_deref(), query.freshness)?;
-        let path = self.below_root(&query.path);
+        let context = self.query_context(query.reference.as_deref(), query.freshness)?;
+        let path = self.relative_path(&query.path);
         let entry =
-            here.view.as_ref().zip(path).and_then(|(view, path)| Some((view, view.manifest.find(path)?.clone())));
-        let Some((view, entry)) = entry else { return Err(not_found(&query.path, &here)) };
-        let facts = here.facts(&self.facts, view, entry.content).map_err(|error| store_broken(&error, &here))?;
-        let mut metadata = here.metadata.clone();
+            context.view.as_ref().zip(path).and_then(|(view, path)| Some((view, view.manifest.find(path)?.clone())));
+        let Some((view, entry)) = entry else { return Err(not_found(&query.path, &context)) };
+        let facts =
+            context.facts(&self.facts, view, entry.content).map_err(|error| refuse_store_error(&error, &context))?;
+        let mut metadata = context.metadata.clone();
         if facts.has_errors {
-            metadata.warnings.push("The parser met errors in this file; something may be missing.".to_owned());
+            metadata.warnings.push("This file has syntax errors; symbols may be missing.".to_owned());
         }
         if entry.language.is_some() && entry.size > self.settings().sizes.parsed {
-            metadata.warnings.push("This file is too large to be parsed; it is searched as text only.".to_owned());
+            metadata.warnings.push("This file is too large to parse; it is searched as text only.".to_owned());
             metadata.completeness = Completeness::Partial;
         }
         Ok(Outline {
             path: entry.path.to_string(),
-            root: self.shown_root(),
+            root: self.root_in_rows(),
             language: entry.language.map(crate::Language::name),
             depth: query.depth,
-            symbols: nested(&facts, query.depth),
+            symbols: symbol_tree(&facts, query.depth),
             asked: query.into(),
             metadata,
         })
     }
 
-    /// A path relative to the root, with `/` between and no dots; `None` for one that lies elsewhere.
-    fn below_root<'p>(&self, path: &'p str) -> Option<&'p str> {
+    /// The path relative to the root; `None`: it is outside the root.
+    fn relative_path<'p>(&self, path: &'p str) -> Option<&'p str> {
         let path = match path.strip_prefix(self.root.to_str()?) {
             Some(below) if path.starts_with('/') => below.strip_prefix('/')?,
             _ => path,
@@ -46,45 +47,46 @@ impl Project {
     }
 }
 
-fn not_found(path: &str, here: &QueryContext<'_>) -> Box<CodeRefusal> {
+fn not_found(path: &str, context: &QueryContext<'_>) -> Box<CodeRefusal> {
     let shown: String = path.chars().take(200).collect();
-    let message = if here.view.is_some() {
+    let message = if context.view.is_some() {
         format!(
-            "No file '{shown}' is indexed at this ref. Give a path relative to the root; search_code with the file's name finds it. \
+            "No file '{shown}' is indexed at this ref. Give a path relative to the root; search_code with the file name finds it. \
              Ignored, binary, generated and overlarge files are not indexed; index_status counts them."
         )
     } else {
-        "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and ask again.".to_owned()
+        "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and repeat the call.".to_owned()
     };
-    let code = if here.view.is_some() { CodeError::FileNotFound } else { CodeError::IndexNotReady };
-    Box::new(CodeRefusal::new(code, message).beside(here.metadata.clone()))
+    let code = if context.view.is_some() { CodeError::FileNotFound } else { CodeError::IndexNotReady };
+    Box::new(CodeRefusal::new(code, message).beside(context.metadata.clone()))
 }
 
-/// The symbols at the top, each with what stands in it.
-fn nested(facts: &Facts, depth: OutlineDepth) -> Vec<OutlineSymbol> {
+/// The top-level symbols, each with its children.
+fn symbol_tree(facts: &Facts, depth: OutlineDepth) -> Vec<OutlineSymbol> {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); facts.symbols.len()];
     let mut top = Vec::new();
     for (at, symbol) in facts.symbols.iter().enumerate() {
-        // A parent stands before its children; anything else would never end.
+        // A parent must precede its children, or the tree would have a cycle.
         match symbol.parent.map(|parent| parent as usize).filter(|parent| *parent < at) {
             Some(parent) => children[parent].push(at),
             None => top.push(at),
         }
     }
-    // From the last to the first: children are made before who takes them.
-    let mut made: Vec<Option<OutlineSymbol>> = facts.symbols.iter().map(|symbol| Some(one(symbol))).collect();
+    // From last to first, so that a symbol's children are complete before its parent takes it.
+    let mut built: Vec<Option<OutlineSymbol>> =
+        facts.symbols.iter().map(|symbol| Some(outline_symbol(symbol))).collect();
     if depth == OutlineDepth::All {
         for at in (0..facts.symbols.len()).rev() {
-            let own: Vec<OutlineSymbol> = children[at].iter().filter_map(|child| made[*child].take()).collect();
-            if let Some(symbol) = &mut made[at] {
+            let own: Vec<OutlineSymbol> = children[at].iter().filter_map(|child| built[*child].take()).collect();
+            if let Some(symbol) = &mut built[at] {
                 symbol.children = own;
             }
         }
     }
-    top.into_iter().filter_map(|at| made[at].take()).collect()
+    top.into_iter().filter_map(|at| built[at].take()).collect()
 }
 
-fn one(symbol: &Symbol) -> OutlineSymbol {
+fn outline_symbol(symbol: &Symbol) -> OutlineSymbol {
     OutlineSymbol {
         kind: symbol.kind,
         name: symbol.name.clone(),

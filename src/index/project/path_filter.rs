@@ -1,19 +1,19 @@
-//! Which paths a question is about: globs as ripgrep takes them with `-g`.
+//! Filters paths by globs, with the meaning of ripgrep's `-g`.
 
 use ignore::Match;
 use ignore::overrides::{Override, OverrideBuilder};
 
-/// See the module.
+/// Decides which paths a query is about.
 #[derive(Debug)]
 pub(super) struct PathFilter {
-    /// `None`: everything passes.
+    /// `None`: every path passes.
     globs: Option<Override>,
-    /// Of paths that no glob names: whether they pass.
+    /// Whether paths pass that match no glob.
     others_pass: bool,
 }
 
 impl PathFilter {
-    /// The filter of these globs. One without a wildcard may also name a folder.
+    /// A filter of these globs. A glob without a wildcard also matches everything below the folder of this name.
     pub(super) fn new(globs: &[String]) -> Result<Self, String> {
         if globs.is_empty() {
             return Ok(Self { globs: None, others_pass: true });
@@ -25,19 +25,19 @@ impl PathFilter {
             let is_plain = !bare.contains(['*', '?', '[', '{']);
             let added = match (is_plain, bare.trim_start_matches('!').is_empty()) {
                 (_, true) => {
-                    return Err(format!(
-                        "'{glob}' in paths names nothing; give a path or a glob such as 'src/**/*.rs'."
-                    ));
+                    return Err(format!("'{glob}' in paths is empty; give a path or a glob such as 'src/**/*.rs'."));
                 }
                 (true, _) => builder.add(bare).and_then(|builder| builder.add(&format!("{bare}/**"))),
                 (false, _) => builder.add(bare),
             };
             added.map_err(|_| {
-                format!("'{glob}' in paths is no glob; give one such as 'src/**/*.rs', or '!vendor/**' to leave out.")
+                format!(
+                    "'{glob}' in paths is not a valid glob; give one such as 'src/**/*.rs', or '!vendor/**' to exclude."
+                )
             })?;
         }
         let others_pass = globs.iter().all(|glob| glob.starts_with('!'));
-        let globs = builder.build().map_err(|_| "the globs in paths are too large together; give fewer.".to_owned())?;
+        let globs = builder.build().map_err(|_| "the globs in paths are too large; give fewer.".to_owned())?;
         Ok(Self { globs: Some(globs), others_pass })
     }
 
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn globs_choose_as_ripgreps_do() {
+    fn globs_match_like_those_of_ripgrep() {
         let table: [(&[&str], &[&str], &[&str]); 6] = [
             (&[], &["a", "b/c.rs"], &[]),
             (&["*.rs"], &["a.rs", "b/c.rs"], &["a.c", "rs"]),

@@ -1,6 +1,6 @@
-//! What is known to have changed in a working tree since its manifest was made.
+//! The reported changes of a working tree that no job has indexed yet.
 //!
-//! Invariant: a change that was told is here until a job that began after it has published.
+//! Invariant: a reported change stays until a job has published that began after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,38 +8,38 @@ use parking_lot::Mutex;
 
 use codeyard_files::limits::MAX_PENDING_CHANGES;
 
-/// See the module.
+/// The pending changes of one working tree.
 #[derive(Debug, Default)]
-pub(super) struct PendingChanges(Mutex<State>);
+pub(super) struct PendingChanges(Mutex<ReportedChanges>);
 
 #[derive(Debug, Default)]
-struct State {
-    /// Counts what was told.
-    told: u64,
-    /// Somebody tells what changes.
+struct ReportedChanges {
+    /// The number of reports so far.
+    report: u64,
+    /// Whether changes are reported.
     is_watched: bool,
-    /// Anything may have changed; told then.
+    /// The number of the latest report that any file may have changed.
     everything: Option<u64>,
-    /// What has changed; told then.
+    /// The changed paths, each with the number of its latest report.
     paths: BTreeMap<String, u64>,
 }
 
-/// What a job takes on.
+/// The changes that a job indexes.
 #[derive(Debug, Clone)]
 pub(super) struct TakenChanges {
-    /// `None`: anything may have changed.
+    /// `None`: any file may have changed.
     pub paths: Option<BTreeSet<String>>,
-    told: u64,
+    report: u64,
 }
 
-impl State {
-    fn known(&self) -> Option<BTreeSet<String>> {
+impl ReportedChanges {
+    fn changed_paths(&self) -> Option<BTreeSet<String>> {
         (self.is_watched && self.everything.is_none()).then(|| self.paths.keys().cloned().collect())
     }
 }
 
 impl PendingChanges {
-    /// Somebody tells from now on what changes; what came before isn't known.
+    /// Changes are reported from now on. Earlier changes are unknown.
     pub(super) fn watch(&self) {
         let is_new = !std::mem::replace(&mut self.0.lock().is_watched, true);
         if is_new {
@@ -47,53 +47,53 @@ impl PendingChanges {
         }
     }
 
-    /// Nobody tells any more.
+    /// Changes are no longer reported.
     pub(super) fn unwatch(&self) {
         self.0.lock().is_watched = false;
     }
 
-    /// These paths have changed.
+    /// Reports that these paths have changed.
     pub(super) fn paths(&self, paths: impl IntoIterator<Item = String>) {
         let mut state = self.0.lock();
-        state.told += 1;
-        let told = state.told;
-        state.paths.extend(paths.into_iter().map(|path| (path, told)));
+        state.report += 1;
+        let report = state.report;
+        state.paths.extend(paths.into_iter().map(|path| (path, report)));
         if state.paths.len() > MAX_PENDING_CHANGES {
             state.paths.clear();
-            state.everything = Some(told);
+            state.everything = Some(report);
         }
     }
 
-    /// Anything may have changed.
+    /// Reports that any file may have changed.
     pub(super) fn everything(&self) {
         let mut state = self.0.lock();
-        state.told += 1;
-        state.everything = Some(state.told);
+        state.report += 1;
+        state.everything = Some(state.report);
     }
 
-    /// What a job has to look at.
+    /// The changes that a new job has to index.
     pub(super) fn take(&self) -> TakenChanges {
         let state = self.0.lock();
-        TakenChanges { paths: state.known(), told: state.told }
+        TakenChanges { paths: state.changed_paths(), report: state.report }
     }
 
-    /// A job that looked at what was taken has published.
+    /// Removes the changes of a job that has published.
     pub(super) fn done(&self, taken: &TakenChanges) {
         let mut state = self.0.lock();
-        if taken.paths.is_none() && state.everything.is_some_and(|told| told <= taken.told) {
+        if taken.paths.is_none() && state.everything.is_some_and(|report| report <= taken.report) {
             state.everything = None;
         }
-        state.paths.retain(|_, told| *told > taken.told);
+        state.paths.retain(|_, report| *report > taken.report);
     }
 
-    /// Whether nothing is known to have changed, and somebody would have told.
+    /// Whether changes are reported and none is pending.
     pub(super) fn is_clean(&self) -> bool {
         self.changed().is_some_and(|paths| paths.is_empty())
     }
 
-    /// The paths that are known to have changed; `None`: anything may have.
+    /// The changed paths; `None`: any file may have changed.
     pub(super) fn changed(&self) -> Option<BTreeSet<String>> {
-        self.0.lock().known()
+        self.0.lock().changed_paths()
     }
 }
 
@@ -106,36 +106,36 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_while_a_job_runs_stays() {
-        let dirty = PendingChanges::default();
-        assert!(!dirty.is_clean());
-        dirty.watch();
-        let taken = dirty.take();
+    fn changes_during_a_job_stay_pending() {
+        let changes = PendingChanges::default();
+        assert!(!changes.is_clean());
+        changes.watch();
+        let taken = changes.take();
         assert_eq!(taken.paths, None);
-        dirty.paths(["a".to_owned()]);
-        dirty.done(&taken);
-        assert_eq!(dirty.changed(), set(&["a"]));
-        let taken = dirty.take();
-        dirty.paths(["a".to_owned(), "b".to_owned()]);
-        dirty.done(&taken);
-        assert_eq!(dirty.changed(), set(&["a", "b"]));
-        let taken = dirty.take();
-        dirty.everything();
-        dirty.done(&taken);
-        assert_eq!(dirty.changed(), None);
-        let taken = dirty.take();
-        dirty.done(&taken);
-        assert!(dirty.is_clean());
-        dirty.unwatch();
-        assert!(!dirty.is_clean());
+        changes.paths(["a".to_owned()]);
+        changes.done(&taken);
+        assert_eq!(changes.changed(), set(&["a"]));
+        let taken = changes.take();
+        changes.paths(["a".to_owned(), "b".to_owned()]);
+        changes.done(&taken);
+        assert_eq!(changes.changed(), set(&["a", "b"]));
+        let taken = changes.take();
+        changes.everything();
+        changes.done(&taken);
+        assert_eq!(changes.changed(), None);
+        let taken = changes.take();
+        changes.done(&taken);
+        assert!(changes.is_clean());
+        changes.unwatch();
+        assert!(!changes.is_clean());
     }
 
     #[test]
-    fn too_many_paths_are_everything() {
-        let dirty = PendingChanges::default();
-        dirty.watch();
-        dirty.done(&dirty.take());
-        dirty.paths((0..=MAX_PENDING_CHANGES).map(|number| number.to_string()));
-        assert_eq!(dirty.changed(), None);
+    fn too_many_paths_mean_any_file() {
+        let changes = PendingChanges::default();
+        changes.watch();
+        changes.done(&changes.take());
+        changes.paths((0..=MAX_PENDING_CHANGES).map(|number| number.to_string()));
+        assert_eq!(changes.changed(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! From what was found to rows.
+//! Builds the rows of answers.
 
 use std::collections::{HashMap, hash_map};
 use std::sync::Arc;
@@ -6,18 +6,18 @@ use std::sync::Arc;
 use lru::LruCache;
 use parking_lot::Mutex;
 
-use super::handles::{place_id, result_id, stable_id, stable_key, symbol_id};
-use super::source_reader::SourceReader;
+use super::handles::{line_result_id, result_id, stable_id, stable_key, symbol_id};
 use super::manifest_view::ManifestView;
-use super::{QueryContext, Project};
-use crate::facts::{Facts, Role, Symbol};
+use super::source_reader::SourceReader;
+use super::{Project, QueryContext};
+use crate::facts::{Facts, ReferenceRole, Symbol};
 use crate::limits::{MAX_CACHED_FACTS, MAX_PREVIEW_BYTES, MAX_PREVIEW_LINES, MAX_RELATED};
 use crate::manifest::{ContentNo, ManifestEntry};
 use crate::ranked::{RankedHit, RankedQuery};
 use crate::store::{LazyFacts, StoreError};
-use codeyard_model::code::{DetailLevel, RelatedSymbol, ResultType, ResultRow, SymbolKind, Weights};
+use codeyard_model::code::{DetailLevel, RelatedSymbol, ResultRow, ResultType, SymbolKind, Weights};
 
-/// Facts that were unpacked lately, by the index's incarnation and the content.
+/// Recently decoded facts, by the database's random id and the content.
 pub(super) struct FactsCache(Mutex<LruCache<(u64, ContentNo), Arc<Facts>>>);
 
 impl Default for FactsCache {
@@ -33,8 +33,13 @@ impl FactsCache {
 }
 
 impl QueryContext<'_> {
-    /// What is known of a content.
-    pub(super) fn facts(&self, cache: &FactsCache, view: &ManifestView, content: ContentNo) -> Result<Arc<Facts>, StoreError> {
+    /// The facts of a content; empty if it has none.
+    pub(super) fn facts(
+        &self,
+        cache: &FactsCache,
+        view: &ManifestView,
+        content: ContentNo,
+    ) -> Result<Arc<Facts>, StoreError> {
         let key = (view.stamp.1, content);
         if let Some(facts) = cache.0.lock().get(&key) {
             return Ok(facts.clone());
@@ -46,23 +51,28 @@ impl QueryContext<'_> {
     }
 }
 
-/// What rows are made from. Of one question: what several rows need is read once.
+/// Builds the rows of one query. What several rows need is read once.
 pub(super) struct RowBuilder<'r> {
     project: &'r Project,
-    here: &'r QueryContext<'r>,
+    context: &'r QueryContext<'r>,
     view: &'r ManifestView,
     detail: DetailLevel,
     sources: SourceReader<'r>,
-    folded: HashMap<ContentNo, LazyFacts>,
-    /// By stable key: the symbols that have it.
-    same: HashMap<u64, Vec<(usize, u32)>>,
+    lazy: HashMap<ContentNo, LazyFacts>,
+    /// The symbols of a stable key.
+    by_stable_key: HashMap<u64, Vec<(usize, u32)>>,
 }
 
 impl<'r> RowBuilder<'r> {
-    /// For rows with these details.
-    pub(super) fn new(project: &'r Project, here: &'r QueryContext<'r>, view: &'r ManifestView, detail: DetailLevel) -> Self {
-        let (folded, same) = (HashMap::new(), HashMap::new());
-        Self { project, here, view, detail, sources: SourceReader::new(project), folded, same }
+    /// A builder of rows with these details.
+    pub(super) fn new(
+        project: &'r Project,
+        context: &'r QueryContext<'r>,
+        view: &'r ManifestView,
+        detail: DetailLevel,
+    ) -> Self {
+        let (lazy, by_stable_key) = (HashMap::new(), HashMap::new());
+        Self { project, context, view, detail, sources: SourceReader::new(project), lazy, by_stable_key }
     }
 
     /// The row of a hit.
@@ -76,22 +86,22 @@ impl<'r> RowBuilder<'r> {
         Ok(row)
     }
 
-    /// The row of a symbol of the file at this place of the manifest.
+    /// The row of a symbol. `file` is the index of the manifest entry.
     pub(super) fn symbol(&mut self, file: usize, ordinal: u32) -> Result<ResultRow, StoreError> {
         let entry = &self.view.manifest.entries()[file];
         let (facts, at) = self.facts(entry, ordinal)?;
         let symbol = facts.symbols.get(at).ok_or(StoreError::Damaged)?;
-        let hash = self.here.store.as_ref().map(|store| store.hash_of(entry.content)).transpose()?.flatten();
+        let hash = self.context.store.as_ref().map(|store| store.hash_of(entry.content)).transpose()?.flatten();
         let id = symbol_id(&hash.ok_or(StoreError::Damaged)?, ordinal, &entry.path);
         let stable = entry.language.map(|language| {
             let key = stable_key(language, &facts, at);
-            let same = self.same.entry(key).or_insert_with(|| self.view.ranked.stable(key));
-            stable_id(key, same.binary_search(&(file, ordinal)).unwrap_or(0))
+            let by_stable_key = self.by_stable_key.entry(key).or_insert_with(|| self.view.ranked.stable(key));
+            stable_id(key, by_stable_key.binary_search(&(file, ordinal)).unwrap_or(0))
         });
         let mut row = ResultRow {
             result_type: ResultType::Symbol,
             path: entry.path.to_string(),
-            root: self.project.shown_root(),
+            root: self.project.root_in_rows(),
             line_start: symbol.line_start,
             line_end: symbol.line_end,
             name_line: Some(symbol.name_line),
@@ -110,44 +120,48 @@ impl<'r> RowBuilder<'r> {
         }
         if self.detail == DetailLevel::Context {
             row.body_preview = self.preview(entry, symbol);
-            row.parent =
-                symbol.parent.and_then(|parent| facts.symbols.get(parent as usize)).map(|parent| of(parent, entry));
+            row.parent = symbol
+                .parent
+                .and_then(|parent| facts.symbols.get(parent as usize))
+                .map(|parent| related_symbol(parent, entry));
             row.related = self.related(entry, &facts, at)?;
         }
         Ok(row)
     }
 
-    /// Facts that hold the symbol, and where: all of the file where they are wanted or at hand, else what it stands in.
+    /// Facts that contain the symbol, and its index in them: the whole file if its facts are needed or cached, else
+    /// the symbol's ancestry.
     fn facts(&mut self, entry: &ManifestEntry, ordinal: u32) -> Result<(Arc<Facts>, usize), StoreError> {
         let is_context = self.detail == DetailLevel::Context;
         if is_context || self.project.facts.has((self.view.stamp.1, entry.content)) {
-            let facts = self.here.facts(&self.project.facts, self.view, entry.content)?;
+            let facts = self.context.facts(&self.project.facts, self.view, entry.content)?;
             return Ok((facts, ordinal as usize));
         }
-        let folded = match self.folded.entry(entry.content) {
+        let lazy = match self.lazy.entry(entry.content) {
             hash_map::Entry::Occupied(known) => known.into_mut(),
             hash_map::Entry::Vacant(place) => {
-                let found = self.here.store.as_ref().map(|store| store.lazy_facts(entry.content)).transpose()?.flatten();
+                let found =
+                    self.context.store.as_ref().map(|store| store.lazy_facts(entry.content)).transpose()?.flatten();
                 place.insert(found.ok_or(StoreError::Damaged)?)
             }
         };
-        let lineage = folded.lineage(ordinal)?.ok_or(StoreError::Damaged)?;
-        let last = lineage.symbols.len().saturating_sub(1);
-        Ok((Arc::new(lineage), last))
+        let ancestry = lazy.with_ancestors(ordinal)?.ok_or(StoreError::Damaged)?;
+        let last = ancestry.symbols.len().saturating_sub(1);
+        Ok((Arc::new(ancestry), last))
     }
 
-    /// The row of a whole file.
+    /// The row of a file.
     fn file(&mut self, entry: &ManifestEntry) -> Result<ResultRow, StoreError> {
         let lines = self.sources.lines(self.view, entry).map_or(1, |lines| lines.len().max(1));
         let name = entry.path.rsplit('/').next().unwrap_or(&entry.path);
         let mut row = ResultRow {
             result_type: ResultType::File,
             path: entry.path.to_string(),
-            root: self.project.shown_root(),
+            root: self.project.root_in_rows(),
             line_start: 1,
             line_end: u32::try_from(lines).unwrap_or(u32::MAX),
             name: name.to_owned(),
-            result_id: place_id(&entry.path, 0, ""),
+            result_id: line_result_id(&entry.path, 0, ""),
             ..ResultRow::default()
         };
         if self.detail != DetailLevel::Location {
@@ -165,62 +179,69 @@ impl<'r> RowBuilder<'r> {
         self.sources.preview(self.view, entry, from, to, MAX_PREVIEW_LINES, MAX_PREVIEW_BYTES)
     }
 
-    /// What a symbol names inside itself: first what stands in the same file, then what the whole manifest has just one of.
+    /// The symbols that a symbol refers to: first those of the by_stable_key file, then those with a unique definition in the
+    /// manifest.
     fn related(&mut self, entry: &ManifestEntry, facts: &Facts, at: usize) -> Result<Vec<RelatedSymbol>, StoreError> {
-        let mut names: Vec<(&str, Role)> = Vec::new();
+        let mut names: Vec<(&str, ReferenceRole)> = Vec::new();
         for reference in &facts.references {
-            let is_inside = reference.within.is_some_and(|within| is_within(facts, within as usize, at));
+            let is_inside = reference.within.is_some_and(|within| is_inside_symbol(facts, within as usize, at));
             let is_new = !names.iter().any(|(name, _)| *name == reference.name);
-            if is_inside && is_new && reference.name != facts.symbols[at].name && reference.role != Role::Other {
+            if is_inside && is_new && reference.name != facts.symbols[at].name && reference.role != ReferenceRole::Other
+            {
                 names.push((&reference.name, reference.role));
             }
         }
-        // Types say more than calls.
-        names.sort_by_key(|(_, role)| *role != Role::Type && *role != Role::Base);
-        let (mut near, mut far) = (Vec::new(), Vec::new());
+        // Types are more useful than calls.
+        names.sort_by_key(|(_, role)| *role != ReferenceRole::Type && *role != ReferenceRole::Base);
+        let (mut in_file, mut in_other_files) = (Vec::new(), Vec::new());
         for (name, _) in names.iter().take(4 * MAX_RELATED) {
             let own = (0..facts.symbols.len()).find(|other| {
                 let symbol = &facts.symbols[*other];
                 symbol.name == *name && symbol.is_definition && symbol.kind != SymbolKind::Use && *other != at
             });
             if let Some(own) = own {
-                near.push(of(&facts.symbols[own], entry));
-            } else if near.len() + far.len() < MAX_RELATED {
-                far.extend(self.only(name)?);
+                in_file.push(related_symbol(&facts.symbols[own], entry));
+            } else if in_file.len() + in_other_files.len() < MAX_RELATED {
+                in_other_files.extend(self.unique_definition(name)?);
             }
-            if near.len() >= MAX_RELATED {
+            if in_file.len() >= MAX_RELATED {
                 break;
             }
         }
-        near.append(&mut far);
-        near.truncate(MAX_RELATED);
-        Ok(near)
+        in_file.append(&mut in_other_files);
+        in_file.truncate(MAX_RELATED);
+        Ok(in_file)
     }
 
-    /// The one definition of this name, if there is just one.
-    fn only(&self, name: &str) -> Result<Option<RelatedSymbol>, StoreError> {
-        let ask = RankedQuery { text: name, kind: None, language: None, filter: None, files: false, limit: 2 };
-        let found = self.view.ranked.locate(&ask, &Weights::default()).map_err(|_| StoreError::Damaged)?;
+    /// The definition of this name, if there is exactly one.
+    fn unique_definition(&self, name: &str) -> Result<Option<RelatedSymbol>, StoreError> {
+        let query = RankedQuery { text: name, kind: None, language: None, filter: None, files: false, limit: 2 };
+        let found = self.view.ranked.locate(&query, &Weights::default()).map_err(|_| StoreError::Damaged)?;
         let [hit] = found.hits.as_slice() else { return Ok(None) };
         let Some(ordinal) = hit.ordinal else { return Ok(None) };
-        let facts = self.here.facts(&self.project.facts, self.view, hit.content)?;
+        let facts = self.context.facts(&self.project.facts, self.view, hit.content)?;
         let symbol = facts.symbols.get(ordinal as usize).filter(|symbol| symbol.name == name);
-        Ok(symbol.map(|symbol| of(symbol, &self.view.manifest.entries()[hit.entry])))
+        Ok(symbol.map(|symbol| related_symbol(symbol, &self.view.manifest.entries()[hit.entry])))
     }
 }
 
-fn of(symbol: &Symbol, entry: &ManifestEntry) -> RelatedSymbol {
-    RelatedSymbol { kind: symbol.kind, name: symbol.name.clone(), path: entry.path.to_string(), line: symbol.line_start }
+fn related_symbol(symbol: &Symbol, entry: &ManifestEntry) -> RelatedSymbol {
+    RelatedSymbol {
+        kind: symbol.kind,
+        name: symbol.name.clone(),
+        path: entry.path.to_string(),
+        line: symbol.line_start,
+    }
 }
 
-/// Whether the symbol `inner` is `outer` or stands in it.
-fn is_within(facts: &Facts, inner: usize, outer: usize) -> bool {
+/// Whether the symbol `inner` is `outer` or inside of it.
+fn is_inside_symbol(facts: &Facts, inner: usize, outer: usize) -> bool {
     let mut at = Some(inner);
     while let Some(now) = at {
         if now == outer {
             return true;
         }
-        // A parent stands before its children, so this ends.
+        // Ends, because a parent precedes its children.
         at = facts
             .symbols
             .get(now)

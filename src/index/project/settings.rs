@@ -1,29 +1,29 @@
-//! What a project is told by the configuration.
+//! The settings of a project.
 
-use crate::classify::Sizes;
+use crate::classify::SizeLimits;
 use codeyard_model::code::{ExplainLevel, FreshnessPolicy, Weights};
 
-/// See the module.
+/// The settings of a project, from the configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexSettings {
-    /// Threads of a job and of a search.
+    /// The number of threads of a job, and of a search.
     pub threads: usize,
-    /// How large files may be.
-    pub(crate) sizes: Sizes,
-    /// How results are ordered.
+    /// The limits of file sizes.
+    pub(crate) sizes: SizeLimits,
+    /// The weights of the ranking formula.
     pub weights: Weights,
-    /// Where a question doesn't say.
+    /// The freshness policy of queries that don't name one.
     pub freshness: FreshnessPolicy,
-    /// Where a question doesn't say.
+    /// The explain level of queries that don't name one.
     pub explain: ExplainLevel,
 }
 
 impl IndexSettings {
-    /// With this many threads, and files of up to so many bytes searched and parsed.
+    /// Settings with this many threads. Files of at most these sizes are searched and parsed.
     pub fn new(threads: usize, max_searched_bytes: u64, max_parsed_bytes: u64) -> Self {
         Self {
             threads: threads.max(1),
-            sizes: Sizes { searched: max_searched_bytes, parsed: max_parsed_bytes.min(max_searched_bytes) },
+            sizes: SizeLimits { searched: max_searched_bytes, parsed: max_parsed_bytes.min(max_searched_bytes) },
             weights: Weights::default(),
             freshness: FreshnessPolicy::default(),
             explain: ExplainLevel::default(),

@@ -1,4 +1,5 @@
-//! The bytes behind a manifest's entries: from disk for the working tree, from git for a commit. What was read stays for the question.
+//! Reads the bytes of manifest entries: from disk for the working tree, from git for a commit. Caches the lines that a
+//! query has read.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,21 +13,21 @@ use codeyard_files::gate::RootReader;
 use codeyard_git::BlobReader;
 use codeyard_model::limits::MAX_SEARCHED_FILE_BYTES;
 
-/// See the module. Of one question and one thread.
+/// Reads the files of one query on one thread.
 pub(super) struct SourceReader<'s> {
-    beneath: RootReader,
+    root_reader: RootReader,
     blobs: Option<BlobReader>,
     project: &'s Project,
     read: HashMap<Box<str>, Vec<String>>,
 }
 
 impl<'s> SourceReader<'s> {
-    /// Of a project.
+    /// A reader for this project.
     pub(super) fn new(project: &'s Project) -> Self {
-        Self { beneath: RootReader::open(&project.root), blobs: None, project, read: HashMap::new() }
+        Self { root_reader: RootReader::open(&project.root), blobs: None, project, read: HashMap::new() }
     }
 
-    /// Reads an entry's bytes as they are now; false if they aren't there.
+    /// Reads the present bytes of an entry. Returns whether they could be read.
     pub(super) fn read(&mut self, origin: Option<FileOrigin>, path: &str, into: &mut Vec<u8>) -> bool {
         match origin {
             Some(FileOrigin::Blob(oid)) => {
@@ -35,11 +36,13 @@ impl<'s> SourceReader<'s> {
                 }
                 self.blobs.as_ref().is_some_and(|blobs| blobs.read(&oid, into))
             }
-            _ => self.beneath.read(Path::new(path), MAX_SEARCHED_FILE_BYTES, into).is_ok(),
+            Some(FileOrigin::Disk(_)) | None => {
+                self.root_reader.read(Path::new(path), MAX_SEARCHED_FILE_BYTES, into).is_ok()
+            }
         }
     }
 
-    /// An entry's lines.
+    /// The lines of an entry; `None`: it can't be read.
     pub(super) fn lines(&mut self, view: &ManifestView, entry: &ManifestEntry) -> Option<&[String]> {
         if !self.read.contains_key(&entry.path) {
             let mut bytes = Vec::new();
@@ -53,7 +56,7 @@ impl<'s> SourceReader<'s> {
         self.read.get(&entry.path).map(Vec::as_slice)
     }
 
-    /// The first of the lines from `from` to `to`, at most so many and so many bytes of them; cut at a letter.
+    /// The lines `from` to `to`: at most `lines` lines and `bytes` bytes, cut at a character boundary.
     pub(super) fn preview(
         &mut self,
         view: &ManifestView,

@@ -1,53 +1,53 @@
-//! How a project is: for `index_status`, `health_check` and the commands.
+//! The status of a project, for `index_status`, `health_check` and the commands.
 
-use super::{Project, broken};
-use crate::job::{self, JobError, GcReport};
+use super::{Project, refusal_of_store_error};
+use crate::job::{self, GcReport, JobError};
 use crate::limits::MAX_RECENT_JOBS;
-use crate::store::{FileState, StoredJob, LIVE, ListedFile, ManifestHead, StoreError};
+use crate::store::{FileState, LIVE, ListedFile, ManifestHead, StoreError, StoredJob};
 use crate::{SCHEMA_VERSION, language};
 use codeyard_base::clock::utc;
 use codeyard_model::code::{
-    Completeness, Freshness, IndexingStatus, InterruptedJob, JobRecord, JobStatus, AnswerMetadata, ProjectHealth, CodeRefusal, SchemaStatus,
-    StartupCheck, IndexStatus,
+    AnswerMetadata, CodeRefusal, Completeness, Freshness, IndexStatus, IndexingStatus, InterruptedJob, JobRecord,
+    JobStatus, ProjectHealth, SchemaStatus, StartupCheck,
 };
 
-/// What an index is made of, for `codeyard index stats`.
+/// The size of an index, for `codeyard index stats`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexStats {
-    /// Every manifest: its place or reference, files, symbols.
+    /// Each manifest: its place or reference, its number of files and of symbols.
     pub manifests: Vec<(String, u64, u64)>,
-    /// Contents, and how many of them no segment covers.
+    /// The number of contents, and how many of them no segment covers.
     pub contents: (u64, u64),
-    /// Segments, and their bytes.
+    /// The number of text segments, and their bytes.
     pub segments: (u64, u64),
-    /// Bytes that the folder takes.
+    /// The size of the folder in bytes.
     pub bytes: u64,
 }
 
-/// A file that the last look at a working tree found.
+/// A file of the working tree, as of the last job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedFile {
-    /// Relative to the root.
+    /// The path, relative to the root.
     pub path: Box<str>,
-    /// In bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// It is the first of its content, and was or is to be parsed.
+    /// Whether it is the first file with its content, and that content is parsed.
     pub is_parsed: bool,
-    /// Why it isn't searched, if it isn't.
+    /// Why it isn't searched; `None`: it is.
     pub left_out: Option<&'static str>,
 }
 
 impl Project {
-    /// The files of the working tree, in the order of their paths; none, if nothing is indexed.
+    /// The files of the working tree, ordered by path; none, if nothing is indexed.
     ///
     /// # Errors
     /// The index can't be read.
     pub fn files(&self) -> Result<Vec<IndexedFile>, Box<CodeRefusal>> {
-        let failed = |error: StoreError| Box::new(broken(&error));
-        let Some((store, head)) = self.find(None, None).map_err(failed)? else { return Ok(Vec::new()) };
+        let failed = |error: StoreError| Box::new(refusal_of_store_error(&error));
+        let Some((store, head)) = self.find_manifest(None, None).map_err(failed)? else { return Ok(Vec::new()) };
         let (most, mut seen) = (self.settings().sizes.parsed, std::collections::HashSet::new());
         let shown = |file: ListedFile| {
-            let (is_parsed, left_out) = match file.held {
+            let (is_parsed, left_out) = match file.state {
                 FileState::Content(no, language) => (language.is_some() && file.size <= most && seen.insert(no), None),
                 FileState::Excluded(why) => (false, Some(why.as_str())),
             };
@@ -61,16 +61,18 @@ impl Project {
     /// # Errors
     /// The reference isn't indexed.
     pub fn status(&self, reference: Option<&str>) -> Result<IndexStatus, Box<CodeRefusal>> {
-        let here = match self.here(reference, Some(codeyard_model::code::FreshnessPolicy::BestEffort)) {
-            Ok(here) => Some(here),
-            Err(refused) if matches!(refused.metadata.schema, SchemaStatus::ReindexRequired | SchemaStatus::CorruptManifest) => {
+        let context = match self.query_context(reference, Some(codeyard_model::code::FreshnessPolicy::BestEffort)) {
+            Ok(context) => Some(context),
+            Err(refused)
+                if matches!(refused.metadata.schema, SchemaStatus::ReindexRequired | SchemaStatus::CorruptManifest) =>
+            {
                 None
             }
             Err(refused) => return Err(refused),
         };
         let project = self.health(reference);
         let mut left_out: Vec<(&'static str, u64)> = Vec::new();
-        if let Some(view) = here.as_ref().and_then(|here| here.view.as_ref()) {
+        if let Some(view) = context.as_ref().and_then(|context| context.view.as_ref()) {
             left_out.extend(view.left_out.iter().map(|(why, files)| (why.as_str(), *files)));
             let most = self.settings().sizes.parsed;
             let unparsed =
@@ -81,26 +83,24 @@ impl Project {
             left_out.sort_unstable();
         }
         let place = self.root.to_string_lossy();
-        let jobs = match self.repository.exists() {
-            true => self
-                .repository
-                .reader()
-                .and_then(|store| store.recent_jobs(&place, MAX_RECENT_JOBS))
-                .unwrap_or_default(),
+        let jobs = match self.index_dir.exists() {
+            true => {
+                self.index_dir.reader().and_then(|store| store.recent_jobs(&place, MAX_RECENT_JOBS)).unwrap_or_default()
+            }
             false => Vec::new(),
         };
         let active_job = self.active_job();
         let (active, failure) = (active_job.as_ref().map(|job| job.job_id.clone()), self.failure());
-        let told = |mut job: StoredJob| {
+        let repaired = |mut job: StoredJob| {
             let is_active = active.as_ref() == Some(&job.id);
-            if job.ended_at.is_none() && job.holder == job::holder() && !is_active {
-                // Its end couldn't be written down.
+            if job.ended_at.is_none() && job.holder == job::process_id() && !is_active {
+                // The job's end could not be stored.
                 job.status = JobStatus::Failed;
                 job.message = failure.as_ref().map(ToString::to_string);
             }
             job
         };
-        let recent_jobs = jobs.into_iter().map(told).map(|job| JobRecord {
+        let recent_jobs = jobs.into_iter().map(repaired).map(|job| JobRecord {
             job_id: job.id,
             mode: job.mode,
             status: job.status,
@@ -110,7 +110,7 @@ impl Project {
             ended_at: job.ended_at.map(utc),
             message: job.message,
         });
-        let metadata = here.map_or_else(|| self.metadata_of(&project), |here| here.metadata);
+        let metadata = context.map_or_else(|| self.metadata_of(&project), |context| context.metadata);
         Ok(IndexStatus {
             active_job,
             recent_jobs: recent_jobs.collect(),
@@ -132,18 +132,19 @@ impl Project {
         }
     }
 
-    /// Metadata of an answer about the working tree, whatever state the index is in.
+    /// The metadata of an answer about the working tree, in any state of the index.
     pub fn metadata(&self) -> AnswerMetadata {
         use codeyard_model::code::FreshnessPolicy::BestEffort;
-        self.here(None, Some(BestEffort)).map_or_else(|refused| refused.metadata.clone(), |here| here.metadata)
+        self.query_context(None, Some(BestEffort))
+            .map_or_else(|refused| refused.metadata.clone(), |context| context.metadata)
     }
 
     /// The project as `health_check` shows it.
     pub fn health(&self, reference: Option<&str>) -> ProjectHealth {
         let (schema, current) = self.schema();
-        let head = self.find(reference, self.git().as_ref()).ok().flatten().map(|(_, head)| head);
-        let metadata = self.here(reference, Some(codeyard_model::code::FreshnessPolicy::BestEffort));
-        let metadata = metadata.map_or_else(|refused| refused.metadata.clone(), |here| here.metadata);
+        let head = self.find_manifest(reference, self.git().as_ref()).ok().flatten().map(|(_, head)| head);
+        let metadata = self.query_context(reference, Some(codeyard_model::code::FreshnessPolicy::BestEffort));
+        let metadata = metadata.map_or_else(|refused| refused.metadata.clone(), |context| context.metadata);
         let is_failed = self.failure.lock().is_some() && head.is_none();
         ProjectHealth {
             project_id: self.id.clone(),
@@ -160,7 +161,7 @@ impl Project {
         }
     }
 
-    /// Whether the index can be read, and what to do if it can't.
+    /// Whether the index can be read, and what to do if not.
     pub fn startup(&self) -> StartupCheck {
         let (status, current_schema_version) = self.schema();
         let message = match status {
@@ -179,17 +180,17 @@ impl Project {
         }
     }
 
-    /// Whether real queries of the symbols and of the database go well. What isn't there yet is well.
+    /// Whether a query of the symbol index and one of the database succeed. True for an index that doesn't exist.
     pub fn checks(&self) -> (bool, bool) {
-        if !self.repository.exists() {
+        if !self.index_dir.exists() {
             return (true, true);
         }
-        let database = self.repository.reader().is_ok_and(|store| store.is_healthy());
-        let symbols = self.repository.symbols().is_ok_and(|symbols| symbols.is_healthy());
+        let database = self.index_dir.reader().is_ok_and(|store| store.is_healthy());
+        let symbols = self.index_dir.symbols().is_ok_and(|symbols| symbols.is_healthy());
         (symbols, database)
     }
 
-    /// Jobs that the end of another process cut short, found at the start.
+    /// Jobs that ended with another process, found at the start.
     pub fn interrupted(&self) -> Vec<InterruptedJob> {
         self.interrupted.lock().clone()
     }
@@ -199,22 +200,22 @@ impl Project {
         self.failure.lock().clone()
     }
 
-    /// The name of the folder that the index lies in, and the bytes that it takes.
+    /// The name of the index's folder, and its size in bytes.
     pub fn disk_usage(&self) -> (String, u64) {
-        let name = self.repository.folder().file_name().unwrap_or_default();
-        (name.to_string_lossy().into_owned(), self.repository.bytes_on_disk())
+        let name = self.index_dir.folder().file_name().unwrap_or_default();
+        (name.to_string_lossy().into_owned(), self.index_dir.bytes_on_disk())
     }
 
-    /// What the index is made of.
+    /// The size of the index.
     ///
     /// # Errors
-    /// It can't be read.
+    /// The index can't be read.
     pub fn stats(&self) -> Result<IndexStats, Box<CodeRefusal>> {
-        let failed = |error: StoreError| Box::new(broken(&error));
-        if !self.repository.exists() {
+        let failed = |error: StoreError| Box::new(refusal_of_store_error(&error));
+        if !self.index_dir.exists() {
             return Ok(IndexStats::default());
         }
-        let store = self.repository.reader().map_err(failed)?;
+        let store = self.index_dir.reader().map_err(failed)?;
         let manifests = store.manifests().map_err(failed)?;
         let segments = store.segments().map_err(failed)?;
         let named = |head: ManifestHead| {
@@ -223,75 +224,78 @@ impl Project {
         };
         Ok(IndexStats {
             manifests: manifests.into_iter().map(named).collect(),
-            contents: (store.all_contents().map_err(failed)?.len() as u64, store.loose().map_err(failed)?.len() as u64),
+            contents: (
+                store.all_contents().map_err(failed)?.len() as u64,
+                store.unsegmented().map_err(failed)?.len() as u64,
+            ),
             segments: (segments.len() as u64, segments.iter().map(|row| row.bytes).sum()),
-            bytes: self.repository.bytes_on_disk(),
+            bytes: self.index_dir.bytes_on_disk(),
         })
     }
 
-    /// Reads the whole index and says what is wrong with it; nothing, if all is well.
+    /// Reads the whole index. Returns what is damaged; nothing, if it is intact.
     ///
     /// # Errors
-    /// It can't be read at all.
+    /// The index can't be read at all.
     pub fn verify(&self) -> Result<Vec<String>, Box<CodeRefusal>> {
-        let failed = |error: StoreError| Box::new(broken(&error));
-        if !self.repository.exists() {
+        let failed = |error: StoreError| Box::new(refusal_of_store_error(&error));
+        if !self.index_dir.exists() {
             return Ok(Vec::new());
         }
-        let mut wrong = Vec::new();
-        let store = self.repository.reader().map_err(failed)?;
+        let mut problems = Vec::new();
+        let store = self.index_dir.reader().map_err(failed)?;
         if store.check().is_err() {
-            wrong.push("the database is damaged".to_owned());
+            problems.push("the database is damaged".to_owned());
         }
         let contents = store.all_contents().map_err(failed)?;
         for head in store.manifests().map_err(failed)? {
             let name = if head.key.reference == LIVE { head.key.place.clone() } else { head.key.reference.clone() };
             match store.listing(head.id) {
-                Err(_) => wrong.push(format!("the manifest of {name} is damaged")),
+                Err(_) => problems.push(format!("the manifest of {name} is damaged")),
                 Ok(listing) => {
                     let manifest = crate::store::listing::manifest(&listing);
-                    let is_lost = |no: &u32| contents.binary_search(no).is_err();
-                    let lost = manifest.entries().iter().filter(|entry| is_lost(&entry.content)).count();
-                    if lost > 0 {
-                        wrong.push(format!("{lost} files of the manifest of {name} have no content"));
+                    let is_missing = |no: &u32| contents.binary_search(no).is_err();
+                    let missing = manifest.entries().iter().filter(|entry| is_missing(&entry.content)).count();
+                    if missing > 0 {
+                        problems.push(format!("{missing} files of the manifest of {name} have no content"));
                     }
                 }
             }
         }
         for no in contents {
             if store.facts(no).is_err() {
-                wrong.push(format!("the facts of content {no} are damaged"));
+                problems.push(format!("the facts of content {no} are damaged"));
             }
         }
         for row in store.segments().map_err(failed)? {
-            let is_healthy = self.repository.segment(&row.file).is_ok_and(|segment| segment.verify().is_ok());
+            let is_healthy = self.index_dir.segment(&row.file).is_ok_and(|segment| segment.verify().is_ok());
             if !is_healthy {
-                wrong.push(format!("the text segment {} is damaged", row.file));
+                problems.push(format!("the text segment {} is damaged", row.file));
             }
         }
-        if let Err(error) = self.repository.symbols().and_then(|symbols| symbols.verify()) {
-            wrong.push(error.to_string());
+        if let Err(error) = self.index_dir.symbols().and_then(|symbols| symbols.verify()) {
+            problems.push(error.to_string());
         }
-        Ok(wrong)
+        Ok(problems)
     }
 
-    /// Forgets working trees and branches that are gone, and what nobody shows any more. `None`: somebody is writing.
+    /// Deletes unreachable manifests and unreferenced contents. `None`: another process is writing.
     ///
     /// # Errors
     /// The index can't be written.
     pub fn collect_garbage(&self) -> Result<Option<GcReport>, JobError> {
-        if !self.repository.exists() {
+        if !self.index_dir.exists() {
             return Ok(Some(GcReport::default()));
         }
         let git = self.git();
         let is_unreachable = |head: &ManifestHead| job::is_unreachable(git.as_ref(), head);
-        let swept = job::collect_garbage(&self.repository, &is_unreachable)?;
+        let swept = job::collect_garbage(&self.index_dir, &is_unreachable)?;
         self.views.lock().clear();
         Ok(swept)
     }
 }
 
-/// Which languages can be parsed.
+/// The languages that can be parsed.
 pub fn grammars() -> codeyard_model::code::GrammarStatus {
     let (available, missing) = language::grammars();
     codeyard_model::code::GrammarStatus { available, missing }

@@ -1,32 +1,33 @@
-//! RankedHits search and the location of symbols.
+//! Ranked search for symbols and files, and the lookup of symbols by name or handle.
 
-use super::handles::{SymbolId, is_path, parse_result_id, parse_stable_id, parse_symbol_id};
-use super::row_builder::RowBuilder;
+use super::handles::{SymbolId, is_of_path, parse_result_id, parse_stable_id, parse_symbol_id};
 use super::manifest_view::ManifestView;
-use super::{CancelCheck, QueryContext, Project, broken, out_of_reach, path_filter};
+use super::row_builder::RowBuilder;
+use super::{CancelCheck, Project, QueryContext, index_unreachable, path_filter, refusal_of_store_error};
 use crate::language::Language;
-use crate::ranked::{RankedHit, SymbolIndexError, RankedHits, RankedQuery, classify};
+use crate::ranked::{RankedHit, RankedHits, RankedQuery, SymbolIndexError, classify};
 use crate::store::StoreError;
 use codeyard_model::code::{
-    CallArguments, CodeError, Completeness, ExplainLevel, QueryIntent, LocateBy, LocateQuery, AnswerMetadata, NextAction, RankingReasons,
-    CodeRefusal, ResultType, ResultRows, SchemaStatus, SearchMode, SearchQuery, RowOptions, SymbolKind, tools,
+    AnswerMetadata, CallArguments, CodeError, CodeRefusal, Completeness, ExplainLevel, LocateBy, LocateQuery,
+    NextAction, QueryIntent, RankingReasons, ResultRows, ResultType, RowOptions, SchemaStatus, SearchMode, SearchQuery,
+    SymbolKind, tools,
 };
 
-/// Of so many times as many hits as are wanted, copies are sorted out.
-const SPARE: usize = 3;
+/// Search for this many times the requested hits, because duplicates are removed.
+const OVERFETCH_FACTOR: usize = 3;
 
 impl Project {
     /// `search_code`.
     ///
     /// # Errors
-    /// As the contract's: nothing else than a [`CodeRefusal`] ends a question.
-    pub fn search(&self, query: &SearchQuery, ends: CancelCheck<'_>) -> Result<ResultRows, Box<CodeRefusal>> {
-        let here = self.here(query.shape.reference.as_deref(), query.shape.freshness)?;
-        let language = language(&query.shape, &here)?;
+    /// Those of `docs/contract-code.md#errors`.
+    pub fn search(&self, query: &SearchQuery, is_cancelled: CancelCheck<'_>) -> Result<ResultRows, Box<CodeRefusal>> {
+        let context = self.query_context(query.shape.reference.as_deref(), query.shape.freshness)?;
+        let language = language(&query.shape, &context)?;
         let filter = path_filter::PathFilter::new(&query.globs)
-            .map_err(|why| invalid(&why, ("paths", "no_glob", "globs such as src/**/*.rs"), &here))?;
-        let Some(view) = here.view.clone() else {
-            return Ok(nothing(&query.shape, Some(classify(&query.text)), here.metadata));
+            .map_err(|why| invalid_argument(&why, ("paths", "no_glob", "globs such as src/**/*.rs"), &context))?;
+        let Some(view) = context.view.clone() else {
+            return Ok(empty_answer(&query.shape, Some(classify(&query.text)), context.metadata));
         };
         let intent = match query.mode {
             SearchMode::Text | SearchMode::Regex => QueryIntent::NaturalLanguage,
@@ -35,27 +36,29 @@ impl Project {
         let lines_first = matches!(query.mode, SearchMode::Text | SearchMode::Regex)
             || query.mode == SearchMode::Auto && intent == QueryIntent::Error;
         if lines_first {
-            let lines = self.lines(query, &here, &view, language, &filter, ends)?;
+            let lines = self.lines(query, &context, &view, language, &filter, is_cancelled)?;
             if !lines.rows.is_empty() || query.mode != SearchMode::Auto {
                 return Ok(ResultRows { intent: Some(intent), ..lines });
             }
         }
         let passes = |entry: &crate::ManifestEntry| filter.passes(&entry.path);
-        let ask = RankedQuery {
+        let ranked_query = RankedQuery {
             text: &query.text,
             kind: None,
             language,
             filter: (!query.globs.is_empty()).then_some(&passes),
             files: query.mode != SearchMode::Symbol,
-            limit: query.shape.limit * SPARE,
+            limit: query.shape.limit * OVERFETCH_FACTOR,
         };
-        let found =
-            view.ranked.search(&ask, &self.settings().weights).map_err(|error| symbols_broken(&error, &here))?;
+        let found = view
+            .ranked
+            .search(&ranked_query, &self.settings().weights)
+            .map_err(|error| refuse_symbol_index_error(&error, &context))?;
         if found.hits.is_empty() && query.mode == SearchMode::Auto && !lines_first {
-            let lines = self.lines(query, &here, &view, language, &filter, ends)?;
+            let lines = self.lines(query, &context, &view, language, &filter, is_cancelled)?;
             return Ok(ResultRows { intent: Some(intent), ..lines });
         }
-        let mut rows = self.ranked(found, &query.shape, &here, &view)?;
+        let mut rows = self.ranked(found, &query.shape, &context, &view)?;
         rows.intent = Some(intent);
         rows.asked = query.into();
         rows.next = next_actions(query, &rows);
@@ -65,69 +68,91 @@ impl Project {
     /// `locate_symbol`.
     ///
     /// # Errors
-    /// As those of [`Self::search`].
-    pub fn locate(&self, query: &LocateQuery, _ends: CancelCheck<'_>) -> Result<ResultRows, Box<CodeRefusal>> {
-        let here = self.here(query.shape.reference.as_deref(), query.shape.freshness)?;
-        let language = language(&query.shape, &here)?;
-        let Some(view) = here.view.clone() else {
+    /// Those of [`Self::search`].
+    pub fn locate(&self, query: &LocateQuery, _is_cancelled: CancelCheck<'_>) -> Result<ResultRows, Box<CodeRefusal>> {
+        let context = self.query_context(query.shape.reference.as_deref(), query.shape.freshness)?;
+        let language = language(&query.shape, &context)?;
+        let Some(view) = context.view.clone() else {
             return match &query.by {
-                LocateBy::Name(_) => Ok(nothing(&query.shape, None, here.metadata)),
-                _ => Err(not_ready(here.metadata)),
+                LocateBy::Name(_) => Ok(empty_answer(&query.shape, None, context.metadata)),
+                LocateBy::SymbolId(_) | LocateBy::StableId(_) | LocateBy::ResultId(_) => {
+                    Err(not_ready(context.metadata))
+                }
             };
         };
-        let (text, code) = match &query.by {
+        let (id, found, code) = match &query.by {
             LocateBy::Name(name) => {
-                let limit = query.shape.limit * SPARE;
-                let ask = RankedQuery { text: name, kind: query.kind, language, filter: None, files: false, limit };
+                let limit = query.shape.limit * OVERFETCH_FACTOR;
+                let ranked_query =
+                    RankedQuery { text: name, kind: query.kind, language, filter: None, files: false, limit };
                 let found = view
                     .ranked
-                    .locate(&ask, &self.settings().weights)
-                    .map_err(|error| symbols_broken(&error, &here))?;
-                return Ok(ResultRows { asked: query.into(), ..self.ranked(found, &query.shape, &here, &view)? });
+                    .locate(&ranked_query, &self.settings().weights)
+                    .map_err(|error| refuse_symbol_index_error(&error, &context))?;
+                return Ok(ResultRows { asked: query.into(), ..self.ranked(found, &query.shape, &context, &view)? });
             }
-            LocateBy::SymbolId(id) | LocateBy::StableId(id) => (id, CodeError::SymbolNotFound),
-            LocateBy::ResultId(id) => (id, CodeError::ResultNotFound),
-        };
-        let found = match &query.by {
+            LocateBy::SymbolId(id) => {
+                (id, self.by_id(parse_symbol_id(id), &context, &view)?, CodeError::SymbolNotFound)
+            }
             LocateBy::StableId(id) => {
-                parse_stable_id(id).and_then(|(key, nth)| view.ranked.stable(key).get(nth).copied())
+                let key = parse_stable_id(id);
+                let found = key.and_then(|(key, nth)| view.ranked.stable(key).get(nth).copied());
+                (id, found, CodeError::SymbolNotFound)
             }
-            LocateBy::ResultId(id) => self.by_id(parse_result_id(id), &here, &view)?,
-            _ => self.by_id(parse_symbol_id(text), &here, &view)?,
+            LocateBy::ResultId(id) => {
+                (id, self.by_id(parse_result_id(id), &context, &view)?, CodeError::ResultNotFound)
+            }
         };
         let Some((entry, ordinal)) = found else {
             let message = format!(
-                "Nothing in this index is named '{}' any more. Ask locate_symbol by name, or search_code, for a new handle.",
-                text.chars().take(80).collect::<String>()
+                "No symbol of this index has the handle '{}'. Get a new handle from locate_symbol by name, or from search_code.",
+                id.chars().take(80).collect::<String>()
             );
-            return Err(Box::new(CodeRefusal::new(code, message).beside(here.metadata)));
+            return Err(Box::new(CodeRefusal::new(code, message).beside(context.metadata)));
         };
         let content = view.manifest.entries()[entry].content;
-        let reasons = RankingReasons { exact_match_boost: 1.0, definition_boost: 1.0, final_score: 1.0, ..RankingReasons::default() };
+        let reasons = RankingReasons {
+            exact_match_boost: 1.0,
+            definition_boost: 1.0,
+            final_score: 1.0,
+            ..RankingReasons::default()
+        };
         let hit = RankedHit { entry, content, ordinal: Some(ordinal), reasons };
         let found = RankedHits { hits: vec![hit], total: 1, intent: QueryIntent::Symbol, is_truncated: false };
-        Ok(ResultRows { asked: query.into(), ..self.ranked(found, &query.shape, &here, &view)? })
+        Ok(ResultRows { asked: query.into(), ..self.ranked(found, &query.shape, &context, &view)? })
     }
 
-    fn by_id(&self, id: Option<SymbolId>, here: &QueryContext<'_>, view: &ManifestView) -> Result<Option<(usize, u32)>, Box<CodeRefusal>> {
-        let (Some(id), Some(store)) = (id, &here.store) else { return Ok(None) };
-        let contents = store.contents_like(&id.content).map_err(|error| store_broken(&error, here))?;
+    fn by_id(
+        &self,
+        id: Option<SymbolId>,
+        context: &QueryContext<'_>,
+        view: &ManifestView,
+    ) -> Result<Option<(usize, u32)>, Box<CodeRefusal>> {
+        let (Some(id), Some(store)) = (id, &context.store) else { return Ok(None) };
+        let contents = store.contents_with_prefix(&id.content).map_err(|error| refuse_store_error(&error, context))?;
         for content in contents {
             let entries = view.manifest.entries();
-            let shown = view.manifest.showing(content).find(|entry| is_path(&id, &entry.path));
+            let shown = view.manifest.with_content(content).find(|entry| is_of_path(&id, &entry.path));
             if let Some(shown) = shown
                 && let Ok(at) = entries.binary_search_by(|entry| entry.path.cmp(&shown.path))
             {
-                let facts = here.facts(&self.facts, view, content).map_err(|error| store_broken(&error, here))?;
+                let facts =
+                    context.facts(&self.facts, view, content).map_err(|error| refuse_store_error(&error, context))?;
                 return Ok(Some((at, id.ordinal)).filter(|_| (id.ordinal as usize) < facts.symbols.len()));
             }
         }
         Ok(None)
     }
 
-    /// Rows of ranked hits.
-    fn ranked(&self, mut found: RankedHits, shape: &RowOptions, here: &QueryContext<'_>, view: &ManifestView) -> Result<ResultRows, Box<CodeRefusal>> {
-        let mut metadata = here.metadata.clone();
+    /// The rows of ranked hits.
+    fn ranked(
+        &self,
+        mut found: RankedHits,
+        shape: &RowOptions,
+        context: &QueryContext<'_>,
+        view: &ManifestView,
+    ) -> Result<ResultRows, Box<CodeRefusal>> {
+        let mut metadata = context.metadata.clone();
         let before = found.hits.len();
         let mut seen = std::collections::BTreeSet::new();
         found.hits.retain(|hit| hit.ordinal.is_none() || seen.insert((hit.content, hit.ordinal)));
@@ -140,10 +165,10 @@ impl Project {
         if total > found.hits.len() && metadata.completeness == Completeness::Complete {
             metadata.completeness = Completeness::Truncated;
         }
-        let mut builder = RowBuilder::new(self, here, view, shape.detail);
+        let mut builder = RowBuilder::new(self, context, view, shape.detail);
         let mut rows = Vec::with_capacity(found.hits.len());
         for hit in &found.hits {
-            let mut row = builder.row(hit).map_err(|error| store_broken(&error, here))?;
+            let mut row = builder.row(hit).map_err(|error| refuse_store_error(&error, context))?;
             if row.kind == Some(SymbolKind::Use) {
                 row.result_type = ResultType::Reference;
             }
@@ -154,15 +179,24 @@ impl Project {
             metadata.reasons = Some((level, found.hits.iter().map(|hit| hit.reasons).collect()));
         }
         let (next, asked) = (Vec::new(), CallArguments::default());
-        Ok(ResultRows { rows, intent: None, total, next, detail: shape.detail, compact: shape.compact, asked, metadata })
+        Ok(ResultRows {
+            rows,
+            intent: None,
+            total,
+            next,
+            detail: shape.detail,
+            compact: shape.compact,
+            asked,
+            metadata,
+        })
     }
 }
 
-/// An answer of no rows from no index.
-fn nothing(shape: &RowOptions, intent: Option<QueryIntent>, mut metadata: AnswerMetadata) -> ResultRows {
-    metadata
-        .warnings
-        .push("Nothing is indexed yet. Call index_repo, wait until index_status says ready, and ask again.".to_owned());
+/// The answer when there is no index: no rows.
+fn empty_answer(shape: &RowOptions, intent: Option<QueryIntent>, mut metadata: AnswerMetadata) -> ResultRows {
+    metadata.warnings.push(
+        "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and repeat the call.".to_owned(),
+    );
     let next = intent.map(|_| NextAction {
         tool: tools::INDEX,
         arguments: serde_json::json!({}),
@@ -174,16 +208,16 @@ fn nothing(shape: &RowOptions, intent: Option<QueryIntent>, mut metadata: Answer
 }
 
 fn not_ready(metadata: AnswerMetadata) -> Box<CodeRefusal> {
-    let message = "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and ask again.";
+    let message = "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and repeat the call.";
     Box::new(CodeRefusal::new(CodeError::IndexNotReady, message).beside(metadata))
 }
 
-fn language(shape: &RowOptions, here: &QueryContext<'_>) -> Result<Option<Language>, Box<CodeRefusal>> {
+fn language(shape: &RowOptions, context: &QueryContext<'_>) -> Result<Option<Language>, Box<CodeRefusal>> {
     let Some(name) = &shape.language else { return Ok(None) };
     let known = || Language::ALL.iter().map(|language| language.name()).collect::<Vec<_>>().join(", ");
     let unknown = || {
         let message = format!(
-            "'{}' is no language that is indexed. FileFacts are: {}.",
+            "Language '{}' is not supported. Supported languages: {}.",
             name.chars().take(40).collect::<String>(),
             known()
         );
@@ -192,30 +226,36 @@ fn language(shape: &RowOptions, here: &QueryContext<'_>) -> Result<Option<Langua
                 .with("argument", "language")
                 .with("reason", "unknown_language")
                 .with("allowed", known())
-                .beside(here.metadata.clone()),
+                .beside(context.metadata.clone()),
         )
     };
     Language::by_name(name).ok_or_else(unknown).map(Some)
 }
 
-/// The refusal of an argument that can't be read as what it is meant to be.
-pub(super) fn invalid(why: &str, (argument, reason, allowed): (&str, &str, &str), here: &QueryContext<'_>) -> Box<CodeRefusal> {
+/// The refusal of an invalid_argument argument.
+pub(super) fn invalid_argument(
+    why: &str,
+    (argument, reason, allowed): (&str, &str, &str),
+    context: &QueryContext<'_>,
+) -> Box<CodeRefusal> {
     let refusal = CodeRefusal::new(CodeError::InvalidInput, why).with("argument", argument).with("reason", reason);
-    Box::new(refusal.with("allowed", allowed).beside(here.metadata.clone()))
+    Box::new(refusal.with("allowed", allowed).beside(context.metadata.clone()))
 }
 
-pub(super) fn store_broken(error: &StoreError, here: &QueryContext<'_>) -> Box<CodeRefusal> {
-    let mut metadata = here.metadata.clone();
+pub(super) fn refuse_store_error(error: &StoreError, context: &QueryContext<'_>) -> Box<CodeRefusal> {
+    let mut metadata = context.metadata.clone();
     if matches!(error, StoreError::Damaged) {
         metadata.schema = SchemaStatus::CorruptManifest;
     }
-    Box::new(broken(error).beside(metadata))
+    Box::new(refusal_of_store_error(error).beside(metadata))
 }
 
-fn symbols_broken(error: &SymbolIndexError, here: &QueryContext<'_>) -> Box<CodeRefusal> {
+fn refuse_symbol_index_error(error: &SymbolIndexError, context: &QueryContext<'_>) -> Box<CodeRefusal> {
     match error {
-        SymbolIndexError::Foreign { .. } | SymbolIndexError::Damaged(_) => store_broken(&StoreError::Damaged, here),
-        other => Box::new(out_of_reach(other).beside(here.metadata.clone())),
+        SymbolIndexError::OtherFormat { .. } | SymbolIndexError::Damaged(_) => {
+            refuse_store_error(&StoreError::Damaged, context)
+        }
+        other => Box::new(index_unreachable(other).beside(context.metadata.clone())),
     }
 }
 
@@ -225,7 +265,7 @@ fn next_actions(query: &SearchQuery, rows: &ResultRows) -> Vec<NextAction> {
         None => next.push(NextAction {
             tool: tools::SEARCH,
             arguments: serde_json::json!({"query": query.text, "mode": "text"}),
-            reason: "No symbol fits; the text may stand in a line.".to_owned(),
+            reason: "No symbol matches; search in lines instead.".to_owned(),
         }),
         Some(first) => {
             if first.result_type == ResultType::Symbol
@@ -234,13 +274,13 @@ fn next_actions(query: &SearchQuery, rows: &ResultRows) -> Vec<NextAction> {
                 next.push(NextAction {
                     tool: tools::LOCATE,
                     arguments: serde_json::json!({"symbol_id": first.symbol_id, "detail_level": "context"}),
-                    reason: "Shows the first result's beginning, its parent and what it uses.".to_owned(),
+                    reason: "Shows the start of the first result, its parent and what it uses.".to_owned(),
                 });
             }
             next.push(NextAction {
                 tool: tools::OUTLINE,
                 arguments: serde_json::json!({"path": first.path}),
-                reason: "Shows what else the first result's file declares.".to_owned(),
+                reason: "Shows the other symbols of the first result's file.".to_owned(),
             });
         }
     }

@@ -4,7 +4,6 @@ mod navigator;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 
 use super::Project;
@@ -12,15 +11,15 @@ use super::settings::IndexSettings;
 use crate::JobError;
 use codeyard_model::code::{
     CodeError, Completeness, Freshness, FreshnessPolicy, IndexingStatus, JobMode, JobStatus, LocateBy, LocateQuery,
-    OutlineQuery, ResultType, ResultRows, SchemaStatus, SearchMode, SearchQuery, RowOptions,
+    OutlineQuery, ResultRows, ResultType, RowOptions, SchemaStatus, SearchMode, SearchQuery,
 };
 
-struct Place {
+struct TestRoot {
     dir: tempfile::TempDir,
     root: PathBuf,
 }
 
-impl Place {
+impl TestRoot {
     fn new(files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap().join("root");
@@ -56,19 +55,8 @@ impl Place {
 }
 
 fn git(root: &Path, arguments: &[&str]) -> String {
-    #[expect(clippy::disallowed_methods, reason = "a real git")]
-    let mut command = Command::new("git");
-    command.current_dir(root).args([
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@example.org",
-        "-c",
-        "init.defaultBranch=main",
-    ]);
-    let done = command.env("GIT_CONFIG_GLOBAL", "/dev/null").args(arguments).output().unwrap();
-    assert!(done.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
-    String::from_utf8(done.stdout).unwrap().trim().to_owned()
+    let identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"];
+    codeyard_process::git::run_git(root, &[&identity[..], arguments].concat()).unwrap()
 }
 
 fn sync(project: &Project, reference: Option<&str>) -> super::super::JobSummary {
@@ -103,9 +91,9 @@ fn located(project: &Project, by: LocateBy) -> Result<ResultRows, CodeError> {
 const RUST: &str = "//! Harbour.\n\n/// Where ships lie.\npub struct Harbour {\n    /// How many.\n    ships: usize,\n}\n\nimpl Harbour {\n    /// Lets one in.\n    pub fn admit(&mut self) {\n        self.ships += 1;\n    }\n}\n";
 
 #[test]
-fn an_index_is_made_asked_and_kept() {
+fn an_index_is_built_searched_and_reopened() {
     let place =
-        Place::new(&[("src/harbour.rs", RUST), ("README.md", "# Harbour\n\nShips lie here.\n"), ("a.bin", "x\0y")]);
+        TestRoot::new(&[("src/harbour.rs", RUST), ("README.md", "# Harbour\n\nShips lie here.\n"), ("a.bin", "x\0y")]);
     let project = place.project();
     assert_eq!(project.metadata().indexing, IndexingStatus::NotIndexed);
     assert_eq!(project.schema(), (SchemaStatus::NotIndexed, None));
@@ -132,22 +120,22 @@ fn an_index_is_made_asked_and_kept() {
     assert_eq!((status.recent_jobs.len(), status.recent_jobs[0].status), (1, JobStatus::Published));
     assert_eq!(project.checks(), (true, true));
     assert_eq!(project.verify().unwrap(), Vec::<String>::new());
-    // Another process finds it as it was left.
+    // Another process reads the same index.
     let again = place.project();
     assert_eq!(again.metadata().freshness, Freshness::Stale);
     again.watch();
     assert_eq!(sync(&again, None).changed, 3, "young stamps hide nothing");
     assert_eq!(lines(&again, "lie here"), ["README.md:3:Ships lie here."]);
-    // A job that finds nothing new publishes nothing.
-    let generation = |project: &Project| project.repository.reader().unwrap().generation().unwrap();
+    // A job that finds no change publishes nothing.
+    let generation = |project: &Project| project.index_dir.reader().unwrap().generation().unwrap();
     let before = generation(&again);
     assert_eq!(sync(&again, None).symbols, project.status(None).unwrap().project.symbol_count);
     assert_eq!(generation(&again), before);
 }
 
 #[test]
-fn symbols_are_located_and_come_back_by_their_handles() {
-    let place = Place::new(&[("src/harbour.rs", RUST)]);
+fn symbols_are_found_by_name_and_by_handle() {
+    let place = TestRoot::new(&[("src/harbour.rs", RUST)]);
     let project = place.project();
     project.watch();
     sync(&project, None);
@@ -166,7 +154,7 @@ fn symbols_are_located_and_come_back_by_their_handles() {
     }
     assert_eq!(located(&project, LocateBy::SymbolId("x".into())), Err(CodeError::SymbolNotFound));
     assert_eq!(located(&project, LocateBy::ResultId("x".into())), Err(CodeError::ResultNotFound));
-    // It moves to another file and down by some lines.
+    // The symbol moves to another file and some lines down.
     fs::remove_file(place.root.join("src/harbour.rs")).unwrap();
     place.write("src/deep/port.rs", &format!("// A line.\n{RUST}"));
     project.mark_all_changed();
@@ -177,8 +165,8 @@ fn symbols_are_located_and_come_back_by_their_handles() {
 }
 
 #[test]
-fn symbols_that_would_share_a_handle_are_told_apart() {
-    let place = Place::new(&[("a.rs", "pub fn main() {}\n"), ("b.rs", "fn main() { }\n")]);
+fn symbols_with_the_same_key_get_different_stable_ids() {
+    let place = TestRoot::new(&[("a.rs", "pub fn main() {}\n"), ("b.rs", "fn main() { }\n")]);
     let project = place.project();
     sync(&project, None);
     let found = located(&project, LocateBy::Name("main".into())).unwrap();
@@ -192,8 +180,8 @@ fn symbols_that_would_share_a_handle_are_told_apart() {
 }
 
 #[test]
-fn an_edit_is_searched_before_and_after_the_index_knows_of_it() {
-    let place = Place::new(&[("a.rs", "fn one() {}\n"), ("gone.rs", "fn gone() {}\n")]);
+fn edits_are_found_before_and_after_they_are_indexed() {
+    let place = TestRoot::new(&[("a.rs", "fn one() {}\n"), ("gone.rs", "fn gone() {}\n")]);
     let project = place.project();
     project.watch();
     sync(&project, None);
@@ -209,7 +197,7 @@ fn an_edit_is_searched_before_and_after_the_index_knows_of_it() {
     strict.shape.freshness = Some(FreshnessPolicy::Strict);
     let refused = project.search(&strict, &|| false).unwrap_err();
     assert_eq!(refused.code, CodeError::IndexStale);
-    // A file that git ignores is nobody's news.
+    // Files that git ignores don't count as changes.
     place.write("target/.ignore", "*\n");
     place.write("target/made.rs", "fn another_made() {}\n");
     project.mark_changed(["target/made.rs".to_owned(), "target/.ignore".to_owned()]);
@@ -224,8 +212,8 @@ fn an_edit_is_searched_before_and_after_the_index_knows_of_it() {
 }
 
 #[test]
-fn branches_commits_and_worktrees_share_what_they_have_in_common() {
-    let place = Place::new(&[("a.rs", "fn one() {}\n"), ("b.rs", "fn two() {}\n")]);
+fn branches_commits_and_worktrees_share_contents() {
+    let place = TestRoot::new(&[("a.rs", "fn one() {}\n"), ("b.rs", "fn two() {}\n")]);
     place.git(&["init", "-q"]);
     let first = place.commit();
     let project = place.project();
@@ -248,7 +236,7 @@ fn branches_commits_and_worktrees_share_what_they_have_in_common() {
         "it shows the same commit"
     );
     assert_eq!(lines(&project, "fn"), ["a.rs:1:fn three() {}", "b.rs:1:fn two() {}"]);
-    // The branch moves on: its index is behind, and says so.
+    // The branch moves: its index is stale.
     place.git(&["branch", "-f", "main", "feature"]);
     assert_eq!(project.status(Some("main")).unwrap().metadata.freshness, Freshness::Stale);
     sync(&project, Some("main"));
@@ -265,7 +253,7 @@ fn branches_commits_and_worktrees_share_what_they_have_in_common() {
     sync(&other, None);
     assert_eq!(other.stats().unwrap().contents.0, contents);
     assert_eq!(lines(&other, "three"), ["a.rs:1:fn three() {}"]);
-    // What is gone is given back.
+    // Contents that nothing refers to are deleted.
     drop(other);
     fs::remove_dir_all(&tree).unwrap();
     place.git(&["worktree", "prune"]);
@@ -284,8 +272,8 @@ fn sync_error(project: &Project, reference: &str) -> JobError {
 }
 
 #[test]
-fn the_outline_nests_and_says_what_is_missing() {
-    let place = Place::new(&[("src/harbour.rs", RUST)]);
+fn outlines_are_nested_and_missing_files_are_refused() {
+    let place = TestRoot::new(&[("src/harbour.rs", RUST)]);
     let project = place.project();
     let outline = |path: &str| {
         let query = OutlineQuery { path: path.to_owned(), reference: None, depth: Default::default(), freshness: None };
@@ -305,11 +293,11 @@ fn the_outline_nests_and_says_what_is_missing() {
 }
 
 #[test]
-fn a_foreign_or_damaged_index_is_told_and_made_anew_when_asked() {
-    let place = Place::new(&[("a.rs", "fn one() {}\n")]);
+fn a_damaged_index_or_another_format_is_refused_and_rebuilt_by_a_forced_job() {
+    let place = TestRoot::new(&[("a.rs", "fn one() {}\n")]);
     let project = place.project();
     sync(&project, None);
-    let file = project.repository.folder().join(crate::store::FILE);
+    let file = project.index_dir.folder().join(crate::store::FILE);
     for (damage, expected) in [(true, SchemaStatus::CorruptManifest), (false, SchemaStatus::ReindexRequired)] {
         if damage {
             fs::write(&file, vec![b'x'; 8_192]).unwrap();
@@ -332,15 +320,16 @@ fn a_foreign_or_damaged_index_is_told_and_made_anew_when_asked() {
 }
 
 #[test]
-fn the_same_tree_gives_the_same_answers_whatever_the_threads() {
+fn answers_do_not_depend_on_the_number_of_threads() {
     let files: Vec<(String, String)> = (0..60)
         .map(|number| (format!("src/{}/f{number}.rs", number % 7), format!("fn f{number}() {{}}\nfn shared() {{}}\n")))
         .collect();
-    let place = Place::new(&[]);
+    let place = TestRoot::new(&[]);
     files.iter().for_each(|(path, text)| place.write(path, text));
     let answers = |threads: usize| {
         let state = tempfile::tempdir().unwrap();
-        let project = Project::new(state.path(), &place.root, false, IndexSettings::new(threads, 1 << 20, 1 << 20)).unwrap();
+        let project =
+            Project::new(state.path(), &place.root, false, IndexSettings::new(threads, 1 << 20, 1 << 20)).unwrap();
         project.watch();
         sync(&project, None);
         let ranked = project.search(&query("shared", SearchMode::Auto), &|| false).unwrap();
@@ -355,14 +344,14 @@ fn the_same_tree_gives_the_same_answers_whatever_the_threads() {
 }
 
 #[test]
-fn a_second_job_waits_its_turn_and_a_stopped_one_says_so() {
-    let place = Place::new(&[("a.rs", "fn one() {}\n")]);
+fn a_second_job_is_refused_and_a_stopped_job_is_interrupted() {
+    let place = TestRoot::new(&[("a.rs", "fn one() {}\n")]);
     let project = Arc::new(place.project());
     let first = project.prepare(None, false).unwrap_or_else(|active| panic!("{active:?}"));
     let active = project.prepare(None, false).map(|_| ()).unwrap_err();
     assert_eq!((active.job_id.as_str(), active.status), (first.id(), JobStatus::Queued));
-    // Another writer holds the index: the job is queued until it is stopped.
-    let held = crate::lock::WriterLock::take(project.repository.folder()).unwrap().unwrap();
+    // Another process writes the index: the job is queued until it is stopped.
+    let held = crate::lock::WriterLock::take(project.index_dir.folder()).unwrap().unwrap();
     let running = std::thread::spawn({
         let project = project.clone();
         move || project.run(&first)
@@ -376,19 +365,19 @@ fn a_second_job_waits_its_turn_and_a_stopped_one_says_so() {
 }
 
 #[test]
-fn a_search_that_is_ended_shows_what_it_has_and_says_so() {
+fn a_cancelled_search_returns_partial_results_and_a_warning() {
     let files: Vec<(String, String)> = (0..40).map(|n| (format!("f{n:02}.txt"), "word\n".to_owned())).collect();
-    let place = Place::new(&[]);
+    let place = TestRoot::new(&[]);
     files.iter().for_each(|(path, text)| place.write(path, text));
     let settings = IndexSettings::new(1, 1 << 20, 1 << 18);
     let project = Project::new(&place.dir.path().join("state"), &place.root, false, settings).unwrap();
     project.watch();
     sync(&project, None);
-    let asked = std::sync::atomic::AtomicUsize::new(0);
-    let ends = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= 10;
+    let checks = std::sync::atomic::AtomicUsize::new(0);
+    let is_cancelled = || checks.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= 10;
     for (mode, pattern) in [(SearchMode::Text, "word"), (SearchMode::Regex, r"\w")] {
-        asked.store(0, std::sync::atomic::Ordering::Relaxed);
-        let found = project.search(&query(pattern, mode), &ends).unwrap();
+        checks.store(0, std::sync::atomic::Ordering::Relaxed);
+        let found = project.search(&query(pattern, mode), &is_cancelled).unwrap();
         let metadata = &found.metadata;
         assert_eq!((metadata.completeness, metadata.safety_limit), (Completeness::Partial, Some("time")));
         assert_eq!((found.rows.len(), found.total), (10, 10), "what was searched by then");
@@ -401,16 +390,16 @@ fn a_search_that_is_ended_shows_what_it_has_and_says_so() {
 }
 
 #[test]
-fn what_lines_are_left_is_said_and_can_be_asked_for() {
-    let place = Place::new(&[("a.txt", &"word\n".repeat(25)), ("b.txt", "Word and sword\n")]);
+fn further_lines_are_announced_and_returned_by_offset() {
+    let place = TestRoot::new(&[("a.txt", &"word\n".repeat(25)), ("b.txt", "Word and sword\n")]);
     let project = place.project();
     sync(&project, None);
-    let mut asked = query("word", SearchMode::Text);
-    asked.shape.limit = 10;
+    let mut request = query("word", SearchMode::Text);
+    request.shape.limit = 10;
     let (mut seen, mut offset) = (0, 0);
     loop {
-        asked.offset = offset;
-        let found = project.search(&asked, &|| false).unwrap();
+        request.offset = offset;
+        let found = project.search(&request, &|| false).unwrap();
         assert_eq!(found.total, 26);
         assert!(found.rows.iter().all(|row| row.result_type == ResultType::Line));
         seen += found.rows.len();
@@ -427,8 +416,8 @@ fn what_lines_are_left_is_said_and_can_be_asked_for() {
 }
 
 #[test]
-fn what_nobody_shows_is_forgotten_as_time_goes_by() {
-    let place = Place::new(&[]);
+fn unreferenced_contents_are_deleted_over_time() {
+    let place = TestRoot::new(&[]);
     let project = place.project();
     let (files, rounds) = (1_100, 6);
     for round in 0..rounds {
@@ -448,25 +437,25 @@ fn what_nobody_shows_is_forgotten_as_time_goes_by() {
 }
 
 #[test]
-fn a_question_sees_what_was_there_when_it_began_whatever_is_forgotten_meanwhile() {
-    let place = Place::new(&[("a.rs", "fn early() {}\n")]);
+fn a_query_sees_the_state_at_its_start_despite_garbage_collection() {
+    let place = TestRoot::new(&[("a.rs", "fn early() {}\n")]);
     let project = place.project();
     sync(&project, None);
-    let (store, _, view) = project.found(None, None).unwrap().unwrap();
+    let (store, _, view) = project.find_view(None, None).unwrap().unwrap();
     let content = view.manifest.entries()[0].content;
     place.write("a.rs", "fn later_on() {}\n");
     sync(&project, None);
     assert_eq!(project.collect_garbage().unwrap().unwrap().contents, 1);
     assert_eq!(store.facts(content).unwrap().unwrap().symbols[0].name, "early");
     drop(store);
-    assert_eq!(project.repository.reader().unwrap().facts(content).unwrap(), None);
+    assert_eq!(project.index_dir.reader().unwrap().facts(content).unwrap(), None);
 }
 
 #[test]
-fn a_few_edits_are_published_once_and_many_as_soon_as_their_text_is_there() {
-    let place = Place::new(&[("a.rs", "fn a() {}\n")]);
+fn few_edits_are_published_once_and_many_as_soon_as_their_text_is_indexed() {
+    let place = TestRoot::new(&[("a.rs", "fn a() {}\n")]);
     let project = place.project();
-    let generation = || project.repository.reader().unwrap().generation().unwrap();
+    let generation = || project.index_dir.reader().unwrap().generation().unwrap();
     sync(&project, None);
     let before = generation();
     place.write("a.rs", "fn b() {}\n");
@@ -481,10 +470,10 @@ fn a_few_edits_are_published_once_and_many_as_soon_as_their_text_is_there() {
 }
 
 #[test]
-fn a_file_that_changed_unnoticed_is_counted_as_it_is_now() {
+fn an_unreported_change_is_counted_from_disk() {
     let line = |at: usize| format!("line {at} of harbour{}\n", if at.is_multiple_of(50) { " with needle" } else { "" });
     let text: String = (0..400).map(line).collect();
-    let place = Place::new(&[("a.txt", &text)]);
+    let place = TestRoot::new(&[("a.txt", &text)]);
     let project = place.project();
     sync(&project, None);
     let total = |project: &Project| {
@@ -493,7 +482,7 @@ fn a_file_that_changed_unnoticed_is_counted_as_it_is_now() {
         project.search(&query, &|| false).unwrap().total
     };
     assert_eq!(total(&project), 8);
-    // All parts stand elsewhere now, and some lines are new.
+    // All parts have other offsets now, and some lines are new.
     place.write(
         "a.txt",
         &format!("with needle at the very beginning\n{}and one with needle\n", text.replace("line 3", "3")),
@@ -502,43 +491,43 @@ fn a_file_that_changed_unnoticed_is_counted_as_it_is_now() {
 }
 
 #[test]
-fn segments_of_an_index_that_was_begun_anew_are_read_anew() {
+fn segments_are_reopened_after_a_reset() {
     let files: Vec<(String, String)> = (0..300).map(|at| (format!("{at}.txt"), format!("text {at}\n"))).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let place = Place::new(&files);
+    let place = TestRoot::new(&files);
     let server = place.project();
     sync(&server, None);
     assert_eq!(lines(&server, "text 299"), ["299.txt:1:text 299"]);
-    // Another process begins anew, and finds the files in another order.
-    fs::remove_dir_all(server.repository.folder()).unwrap();
+    // Another process resets the index, and finds the files in another order.
+    fs::remove_dir_all(server.index_dir.folder()).unwrap();
     place.write("0aaa.txt", "an early one\n");
     fs::remove_file(place.root.join("299.txt")).unwrap();
     sync(&place.project(), None);
     assert_eq!(lines(&server, "early one"), ["0aaa.txt:1:an early one"]);
     assert_eq!(lines(&server, "text 298"), ["298.txt:1:text 298"]);
-    // It is made anew by this one, too.
-    fs::remove_dir_all(server.repository.folder()).unwrap();
+    // This process rebuilds it, too.
+    fs::remove_dir_all(server.index_dir.folder()).unwrap();
     sync(&server, None);
     assert_eq!(lines(&server, "early one"), ["0aaa.txt:1:an early one"]);
 }
 
 #[test]
-fn what_could_not_be_parsed_is_tried_again() {
-    let place = Place::new(&[("a.rs", "fn early() {}\n")]);
+fn unparsed_contents_are_parsed_by_the_next_job() {
+    let place = TestRoot::new(&[("a.rs", "fn early() {}\n")]);
     let project = place.project();
     sync(&project, None);
-    let store = project.repository.writer().unwrap();
-    let content = project.found(None, None).unwrap().unwrap().2.manifest.entries()[0].content;
-    // As if its bytes had been away when it was to be parsed.
-    store.forget_parsed(content);
+    let store = project.index_dir.writer().unwrap();
+    let content = project.find_view(None, None).unwrap().unwrap().2.manifest.entries()[0].content;
+    // As if its bytes couldn't be read when it was to be parsed.
+    store.reset_parsed(content);
     sync(&project, None);
     assert!(store.symbol_counts().unwrap().iter().any(|(no, symbols)| (*no, *symbols) == (content, 1)));
 }
 
 #[test]
-fn what_may_not_be_read_is_said_and_a_root_that_may_not_ends_the_job() {
+fn unreadable_files_are_counted_and_an_unreadable_root_fails_the_job() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new(&[("a.txt", "one\n"), ("b.txt", "two\n"), ("deep/c.txt", "three\n")]);
+    let place = TestRoot::new(&[("a.txt", "one\n"), ("b.txt", "two\n"), ("deep/c.txt", "three\n")]);
     let project = place.project();
     let allow =
         |path: &str, mode| fs::set_permissions(place.root.join(path), fs::Permissions::from_mode(mode)).unwrap();
@@ -550,7 +539,7 @@ fn what_may_not_be_read_is_said_and_a_root_that_may_not_ends_the_job() {
         return;
     }
     let published = sync(&project, None);
-    assert_eq!((published.files, published.passed_over), (1, 1));
+    assert_eq!((published.files, published.skipped), (1, 1));
     assert_eq!(project.status(None).unwrap().left_out, [("unreadable", 1)]);
     allow("", 0);
     let ticket = project.prepare(None, false).unwrap_or_else(|active| panic!("{active:?}"));

@@ -1,8 +1,11 @@
-//! From a question to candidates: which terms stand for it, which documents hold them.
+//! Finds the candidates of a ranked query: the terms to look up, and the documents that contain them.
 //!
-//! A *feature* is one reason for which a symbol may be meant, such as "its name holds the second word"; it is a few terms of one field.
-//! A candidate is a document and the set of its features. The rarest terms are read from end to end, until `MAX_RANKED_POSTINGS`; the
-//! others are only parsed about documents that those found.
+//! A *feature* is one way in which a symbol can match, such as "its name contains the second word". It consists of a
+//! few terms of one field. A candidate is a document with the set of its features. The posting lists of the rarest
+//! terms are scanned, up to `MAX_RANKED_POSTINGS` entries in total. The others are only probed for the documents that
+//! the scan found.
+//!
+//! tantivy's own queries don't fit: they score each document, and don't say which terms matched.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -19,14 +22,14 @@ use super::schema::{Fields, name_terms, pair_term, scope_term};
 use super::symbol_index::SymbolIndexError;
 use super::tokenizer::normalize;
 
-/// Documents that are worked on at once.
+/// PostingDocs that are processed at once.
 const WINDOW: u32 = 4_096;
-/// A beginning must have so many letters to be looked up as one.
-const SHORTEST_BEGINNING: usize = 3;
-/// The features that there can be: one for each bit of a set.
+/// Prefixes of fewer characters aren't expanded.
+const MIN_PREFIX_CHARS: usize = 3;
+/// The limit of features: one for each bit of a set.
 const MAX_FEATURES: usize = 64;
 
-/// FeatureKind a feature says of a symbol. The numbers are those of [`ParsedQuery::words`] and [`ParsedQuery::qualifiers`].
+/// The kinds of features. The number is the index in [`ParsedQuery::words`] or [`ParsedQuery::qualifiers`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FeatureKind {
     /// The name, character by character.
@@ -53,11 +56,11 @@ pub(super) enum FeatureKind {
     Qualifier(usize),
 }
 
-/// One feature.
+/// A feature of one query.
 pub(super) struct MatchFeature {
-    /// See there.
+    /// The kind of the feature.
     pub kind: FeatureKind,
-    /// In how many documents it is.
+    /// The number of documents that have it.
     pub frequency: u64,
 }
 
@@ -66,38 +69,38 @@ struct FeatureTerm {
     feature: usize,
     field: Field,
     term: String,
-    /// By segment: where its documents are.
-    places: Vec<Option<TermInfo>>,
+    /// By segment: where its posting list is.
+    postings: Vec<Option<TermInfo>>,
     frequency: u64,
-    is_start: bool,
+    is_scanned: bool,
 }
 
-/// FeatureKind to look for.
+/// The terms of a query, and which of their posting lists are scanned.
 #[derive(Default)]
 pub(super) struct CandidatePlan {
-    /// At most 64.
+    /// At most [`MAX_FEATURES`].
     pub features: Vec<MatchFeature>,
-    /// Some documents that hold nothing but common terms are left out.
+    /// Whether documents that contain common terms only are left out.
     pub is_truncated: bool,
     terms: Vec<FeatureTerm>,
 }
 
 impl CandidatePlan {
-    /// For a search.
+    /// The plan of a search.
     pub(super) fn search(searcher: &Searcher, fields: Fields, parsed: &ParsedQuery) -> Result<Self, SymbolIndexError> {
         let mut plan = Self::default();
         plan.names(searcher, fields, parsed)?;
-        plan.add(searcher, FeatureKind::NormalizedName, fields.normalized, normalized(parsed))?;
+        plan.add(searcher, FeatureKind::NormalizedName, fields.normalized, normalized_names(parsed))?;
         plan.qualifiers(searcher, fields, parsed)?;
         let normalized = normalize(&parsed.name);
-        if normalized.chars().count() >= SHORTEST_BEGINNING && parsed.intent == QueryIntent::Symbol {
-            let terms = beginning(searcher, fields.normalized, &normalized)?;
+        if normalized.chars().count() >= MIN_PREFIX_CHARS && parsed.intent == QueryIntent::Symbol {
+            let terms = prefixed_terms(searcher, fields.normalized, &normalized)?;
             plan.add(searcher, FeatureKind::NamePrefix, fields.normalized, terms)?;
         }
         for (at, word) in parsed.words.iter().enumerate() {
             plan.add(searcher, FeatureKind::Word(at), fields.words, name_terms(word))?;
-            if parsed.intent == QueryIntent::Symbol && word.chars().count() >= SHORTEST_BEGINNING {
-                let terms = beginning(searcher, fields.words, word)?;
+            if parsed.intent == QueryIntent::Symbol && word.chars().count() >= MIN_PREFIX_CHARS {
+                let terms = prefixed_terms(searcher, fields.words, word)?;
                 let own = format!("{word}:");
                 let terms = terms.into_iter().filter(|term| !term.starts_with(&own));
                 plan.add(searcher, FeatureKind::WordPrefix(at), fields.words, terms)?;
@@ -109,20 +112,29 @@ impl CandidatePlan {
                 plan.add(searcher, FeatureKind::DocPair(at), fields.doc, [pair_term(word, next)])?;
             }
         }
-        plan.choose();
+        plan.choose_scanned();
         Ok(plan)
     }
 
-    /// For a name alone: spelt exactly so, and, if that finds nothing, but for case and separators.
-    pub(super) fn locate(searcher: &Searcher, fields: Fields, parsed: &ParsedQuery) -> Result<[Self; 2], SymbolIndexError> {
+    /// The plans of a search for a name: the exact spelling, and the name without case and separators.
+    pub(super) fn locate(
+        searcher: &Searcher,
+        fields: Fields,
+        parsed: &ParsedQuery,
+    ) -> Result<[Self; 2], SymbolIndexError> {
         let mut exact = Self::default();
         exact.names(searcher, fields, parsed)?;
         let mut loose = Self::default();
         let name = normalize(&parsed.name);
-        loose.add(searcher, FeatureKind::NormalizedName, fields.normalized, Some(name).filter(|name| !name.is_empty()))?;
+        loose.add(
+            searcher,
+            FeatureKind::NormalizedName,
+            fields.normalized,
+            Some(name).filter(|name| !name.is_empty()),
+        )?;
         for plan in [&mut exact, &mut loose] {
             plan.qualifiers(searcher, fields, parsed)?;
-            plan.choose();
+            plan.choose_scanned();
         }
         Ok([exact, loose])
     }
@@ -133,7 +145,12 @@ impl CandidatePlan {
         self.add(searcher, FeatureKind::QualifiedName, fields.name, whole)
     }
 
-    fn qualifiers(&mut self, searcher: &Searcher, fields: Fields, parsed: &ParsedQuery) -> Result<(), SymbolIndexError> {
+    fn qualifiers(
+        &mut self,
+        searcher: &Searcher,
+        fields: Fields,
+        parsed: &ParsedQuery,
+    ) -> Result<(), SymbolIndexError> {
         for (at, qualifier) in parsed.qualifiers.iter().enumerate() {
             self.add(searcher, FeatureKind::Qualifier(at), fields.scope, [scope_term(qualifier)])?;
         }
@@ -148,31 +165,31 @@ impl CandidatePlan {
         terms: impl IntoIterator<Item = String>,
     ) -> Result<(), SymbolIndexError> {
         let feature = self.features.len();
-        let mut all = 0;
+        let mut total = 0;
         let segments = searcher.segment_readers().iter().map(|segment| segment.inverted_index(field));
         let segments = segments.collect::<tantivy::Result<Vec<_>>>()?;
         for term in terms {
             let named = Term::from_field_text(field, &term);
-            let places =
+            let postings =
                 segments.iter().map(|segment| segment.get_term_info(&named)).collect::<io::Result<Vec<_>>>()?;
-            let frequency = places.iter().flatten().map(|place| u64::from(place.doc_freq)).sum();
+            let frequency = postings.iter().flatten().map(|info| u64::from(info.doc_freq)).sum();
             if frequency > 0 {
-                all += frequency;
-                self.terms.push(FeatureTerm { feature, field, term, places, frequency, is_start: false });
+                total += frequency;
+                self.terms.push(FeatureTerm { feature, field, term, postings, frequency, is_scanned: false });
             }
         }
-        if all > 0 && feature < MAX_FEATURES {
-            self.features.push(MatchFeature { kind, frequency: all });
+        if total > 0 && feature < MAX_FEATURES {
+            self.features.push(MatchFeature { kind, frequency: total });
         } else {
-            self.terms.retain(|run| run.feature != feature);
+            self.terms.retain(|term| term.feature != feature);
         }
         Ok(())
     }
 
-    /// Which terms are read from end to end: whole names always, then the rarest.
-    fn choose(&mut self) {
+    /// Chooses the posting lists to scan: those of whole names always, then the rarest.
+    fn choose_scanned(&mut self) {
         let features = &self.features;
-        let rank = |run: &FeatureTerm| match features[run.feature].kind {
+        let rank = |term: &FeatureTerm| match features[term.feature].kind {
             FeatureKind::Name | FeatureKind::QualifiedName | FeatureKind::NormalizedName => 0,
             FeatureKind::Qualifier(_) => 2,
             _ => 1_u8,
@@ -187,19 +204,19 @@ impl CandidatePlan {
         });
         let mut left = MAX_RANKED_POSTINGS;
         let mut is_truncated = false;
-        for run in &mut self.terms {
-            let rank = rank(run);
-            run.is_start = rank == 0 || (rank == 1 && run.frequency <= left);
-            is_truncated |= rank == 1 && !run.is_start;
-            if run.is_start {
-                left = left.saturating_sub(run.frequency);
+        for term in &mut self.terms {
+            let rank = rank(term);
+            term.is_scanned = rank == 0 || (rank == 1 && term.frequency <= left);
+            is_truncated |= rank == 1 && !term.is_scanned;
+            if term.is_scanned {
+                left = left.saturating_sub(term.frequency);
             }
         }
         self.is_truncated = is_truncated;
     }
 
-    /// Counts anew in how many documents each feature is, those alone that `counts`; of terms that aren't read from end to end nothing
-    /// better is known than what the index says.
+    /// Counts the documents of each feature again, with `counts` as the filter. Terms that aren't scanned keep the
+    /// frequency from the index.
     pub(super) fn recount(
         &mut self,
         searcher: &Searcher,
@@ -208,47 +225,47 @@ impl CandidatePlan {
         for feature in &mut self.features {
             feature.frequency = 0;
         }
-        for run in &self.terms {
-            let mut frequency = run.frequency;
-            if run.is_start {
+        for term in &self.terms {
+            let mut frequency = term.frequency;
+            if term.is_scanned {
                 frequency = 0;
                 for (at, segment) in searcher.segment_readers().iter().enumerate() {
-                    if let Some(postings) = postings(at, segment, run)? {
-                        frequency += counts(at, &mut Documents(postings));
+                    if let Some(postings) = postings(at, segment, term)? {
+                        frequency += counts(at, &mut PostingDocs(postings));
                     }
                 }
             }
-            self.features[run.feature].frequency += frequency;
+            self.features[term.feature].frequency += frequency;
         }
         Ok(())
     }
 
-    /// Calls `each` with every document of a segment that a starting term holds, ascending, and the set of its features. `nth`: which
-    /// segment of the searcher it is.
+    /// Calls `each` with every document of a segment that a scanned term contains, in ascending order, and the set of
+    /// its features. `nth` is the index of the segment in the searcher.
     pub(super) fn candidates(
         &self,
         nth: usize,
         segment: &SegmentReader,
         mut each: impl FnMut(DocId, u64),
     ) -> Result<(), SymbolIndexError> {
-        // FeatureKind is read with is large, so it had better not be moved often.
-        let starts = self.terms.iter().filter(|run| run.is_start).count();
-        let mut starting = Vec::with_capacity(starts);
-        let mut asking = Vec::with_capacity(self.terms.len() - starts);
-        for run in &self.terms {
-            if let Some(postings) = postings(nth, segment, run)? {
-                let list = if run.is_start { &mut starting } else { &mut asking };
-                list.push((1_u64 << run.feature, postings));
+        // Posting lists are large values, so they are moved once only.
+        let scanned_count = self.terms.iter().filter(|term| term.is_scanned).count();
+        let mut scanned = Vec::with_capacity(scanned_count);
+        let mut probed = Vec::with_capacity(self.terms.len() - scanned_count);
+        for term in &self.terms {
+            if let Some(postings) = postings(nth, segment, term)? {
+                let list = if term.is_scanned { &mut scanned } else { &mut probed };
+                list.push((1_u64 << term.feature, postings));
             }
         }
         let mut features = vec![0_u64; WINDOW as usize];
         let mut touched = [0_u64; WINDOW as usize / 64];
         loop {
-            starting.retain(|(_, postings)| postings.doc() != TERMINATED);
-            let Some(lowest) = starting.iter().map(|(_, postings)| postings.doc()).min() else { return Ok(()) };
+            scanned.retain(|(_, postings)| postings.doc() != TERMINATED);
+            let Some(lowest) = scanned.iter().map(|(_, postings)| postings.doc()).min() else { return Ok(()) };
             let from = lowest - lowest % WINDOW;
             let end = from.saturating_add(WINDOW);
-            for (feature, postings) in &mut starting {
+            for (feature, postings) in &mut scanned {
                 let mut doc = postings.doc();
                 while doc < end {
                     let at = (doc - from) as usize;
@@ -262,7 +279,7 @@ impl CandidatePlan {
                     let at = block * 64 + bits.trailing_zeros() as usize;
                     *bits &= *bits - 1;
                     let doc = from + at as u32;
-                    for (feature, postings) in &mut asking {
+                    for (feature, postings) in &mut probed {
                         if postings.doc() < doc {
                             postings.seek(doc);
                         }
@@ -277,14 +294,14 @@ impl CandidatePlan {
     }
 }
 
-fn normalized(parsed: &ParsedQuery) -> BTreeSet<String> {
+fn normalized_names(parsed: &ParsedQuery) -> BTreeSet<String> {
     [&parsed.name, &parsed.whole].into_iter().map(|name| normalize(name)).filter(|name| !name.is_empty()).collect()
 }
 
-/// The documents of a list, one after another.
-struct Documents(SegmentPostings);
+/// Iterates over the documents of a posting list.
+struct PostingDocs(SegmentPostings);
 
-impl Iterator for Documents {
+impl Iterator for PostingDocs {
     type Item = DocId;
 
     fn next(&mut self) -> Option<DocId> {
@@ -296,14 +313,18 @@ impl Iterator for Documents {
     }
 }
 
-fn postings(nth: usize, segment: &SegmentReader, run: &FeatureTerm) -> Result<Option<SegmentPostings>, SymbolIndexError> {
-    let Some(Some(place)) = run.places.get(nth) else { return Ok(None) };
-    let index = segment.inverted_index(run.field)?;
-    Ok(Some(index.read_postings_from_terminfo(place, IndexRecordOption::Basic)?))
+fn postings(
+    nth: usize,
+    segment: &SegmentReader,
+    term: &FeatureTerm,
+) -> Result<Option<SegmentPostings>, SymbolIndexError> {
+    let Some(Some(info)) = term.postings.get(nth) else { return Ok(None) };
+    let index = segment.inverted_index(term.field)?;
+    Ok(Some(index.read_postings_from_terminfo(info, IndexRecordOption::Basic)?))
 }
 
-/// The first terms that begin so, in their order, but not the beginning itself.
-fn beginning(searcher: &Searcher, field: Field, start: &str) -> Result<Vec<String>, SymbolIndexError> {
+/// The first terms that begin with `start`, in order, without `start` itself.
+fn prefixed_terms(searcher: &Searcher, field: Field, start: &str) -> Result<Vec<String>, SymbolIndexError> {
     let mut found = BTreeSet::new();
     for segment in searcher.segment_readers() {
         let index = segment.inverted_index(field)?;

@@ -1,74 +1,77 @@
-//! Which symbols and files are meant by a name or by words: a tantivy index finds candidates, a formula of our own orders them.
+//! Ranked search: finds symbols and files by name or by words. A tantivy index finds the candidates; our own formula
+//! orders them.
 //!
-//! - [`SymbolIndex`] keeps one document for each symbol of each content. It knows nothing of paths, so that a content that many
-//!   branches and worktrees show is indexed once.
-//! - [`SymbolIndexView`] is one published state of it beside one [`Manifest`](super::Manifest): only symbols of contents that the manifest shows exist in it.
-//! - [`SymbolIndexView::search`] and [`SymbolIndexView::locate`] answer; [`classify`] says what a query looks like; [`Weights`] are what a configuration may change.
+//! - [`SymbolIndex`] has one document for each symbol of each content. It has no paths, so that a content that many
+//!   branches and working trees share is indexed once.
+//! - [`SymbolIndexView`] is one state of it beside one [`Manifest`](super::Manifest). It has only the symbols of the
+//!   manifest's contents. [`SymbolIndexView::search`] and [`SymbolIndexView::locate`] answer queries.
+//! - [`classify`] returns the intent of a query. [`Weights`] are the configurable part of the formula.
 //!
 //! It isn't a text search: messages and string literals aren't symbols. `docs/ranking.md` has the formula.
 //!
-//! Invariants: an answer depends on the manifest, the facts of its contents and the weights, not on the order in which contents were
-//! added, on threads, or on how tantivy cut its segments; each `final_score` follows from the factors beside it; order is the score
-//! downwards, then the path, then the place in the file; the work for one question is bounded by `limits`, however large the index is.
+//! Invariants: an answer depends on the manifest, the facts of its contents and the weights only, not on the order in
+//! which contents were added, on threads, or on tantivy's segments; each `final_score` can be computed from the other
+//! factors of its row; hits are ordered by score, then path, then position in the file; the work for one query is
+//! bounded by `limits`, regardless of the size of the index.
 
-mod scoring;
-mod path_table;
-mod parsed_query;
-mod match_features;
-mod schema;
-mod symbol_index;
-mod top_hits;
 mod index_view;
+mod match_features;
+mod parsed_query;
+mod path_table;
+mod schema;
+mod scoring;
+mod symbol_index;
 mod tokenizer;
+mod top_hits;
 
 pub use codeyard_model::code::{BadWeight, Weights};
-pub use parsed_query::classify;
-pub use symbol_index::{Documents, SymbolIndexError, SymbolIndex, SymbolWriter};
 pub use index_view::SymbolIndexView;
+pub use parsed_query::classify;
+pub use symbol_index::{SymbolDocuments, SymbolIndex, SymbolIndexError, SymbolWriter};
 
-use crate::{ContentNo, ManifestEntry, Language};
+use crate::{ContentNo, Language, ManifestEntry};
 use codeyard_model::code::{QueryIntent, RankingReasons, SymbolKind};
 
-/// A ranked question.
+/// A ranked query.
 #[derive(Clone, Copy)]
 pub struct RankedQuery<'a> {
-    /// Words or a name, as it was parsed.
+    /// Words or a name.
     pub text: &'a str,
-    /// Only this kind.
+    /// Only symbols of this kind.
     pub kind: Option<SymbolKind>,
-    /// Only this language.
+    /// Only files in this language.
     pub language: Option<Language>,
-    /// Only files that pass.
+    /// Only files that pass this filter.
     pub filter: Option<&'a dyn Fn(&ManifestEntry) -> bool>,
-    /// Files may be meant, too.
+    /// Whether files can be hits, too.
     pub files: bool,
-    /// At most so many hits.
+    /// The limit of hits.
     pub limit: usize,
 }
 
-/// FeatureKind was found.
+/// The hits of a ranked query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankedHits {
-    /// In their final order; at most as many as parsed for.
+    /// At most as many as the query's limit, best first.
     pub hits: Vec<RankedHit>,
-    /// How many fitted among all that were looked at.
+    /// The number of matches among all examined candidates.
     pub total: usize,
-    /// FeatureKind the question looked like.
+    /// The intent of the query.
     pub intent: QueryIntent,
-    /// Not all that may fit were looked at: the words are too common (`MAX_RANKED_POSTINGS`).
+    /// Whether some candidates weren't examined, because the words are too common (`MAX_RANKED_POSTINGS`).
     pub is_truncated: bool,
 }
 
-/// One thing that was found.
+/// A symbol or a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankedHit {
-    /// Where in [`Manifest::entries`](super::Manifest::entries) its file is.
+    /// The index of the file in [`Manifest::entries`](super::Manifest::entries).
     pub entry: usize,
-    /// FeatureKind the file holds.
+    /// The content of the file.
     pub content: ContentNo,
-    /// Its index in the symbols of the content's [`Facts`](super::Facts); `None`: the file itself is meant.
+    /// The index of the symbol in the content's [`Facts`](super::Facts); `None`: the hit is the file itself.
     pub ordinal: Option<u32>,
-    /// Why it stands where it stands.
+    /// The factors and the score.
     pub reasons: RankingReasons,
 }
 

@@ -1,10 +1,10 @@
-//! What a query looks like, and what is read from it. Pure.
+//! Parses the text of a ranked query and classifies its intent. Pure.
 //!
-//! - *path*: one word with `/` in it, or one that ends like a file (`jwt.rs`), and doesn't name a symbol behind a `:`.
-//! - *symbol*: one word that could be a name, perhaps qualified; a kind's word and a name (`class Foo`); up to three words of which
-//!   each is spelt like code (`parse_config ConfFile`).
-//! - *error*: several words with what messages have: a placeholder, a quotation, a word such as `failed` or `cannot`, a colon between
-//!   words, or a sentence with its full stop.
+//! - *path*: one word that contains `/`, or that has a file extension (`jwt.rs`), and has no symbol name after a `:`.
+//! - *symbol*: one word that can be a name, with or without qualifiers; a kind and a name (`class Foo`); up to three
+//!   words that are all spelt like code (`parse_config ConfFile`).
+//! - *error*: several words with a mark of messages: a placeholder, a quotation, a word such as `failed` or `cannot`,
+//!   a colon between words, or a sentence that ends with a full stop.
 //! - *natural_language*: everything else.
 
 use crate::limits::{MAX_RANKED_QUALIFIERS, MAX_RANKED_WORDS};
@@ -12,14 +12,14 @@ use codeyard_model::code::{QueryIntent, SymbolKind};
 
 use super::tokenizer::{is_stop_word, normalize, words};
 
-/// Endings by which one word is a file rather than a member of something.
-const FILE_ENDINGS: &[&str] = &[
+/// Extensions that make one word a file name instead of a member access.
+const FILE_EXTENSIONS: &[&str] = &[
     "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "cxx", "go", "h", "hh", "hpp", "html", "ini", "java", "js",
     "json", "jsx", "kt", "kts", "lock", "md", "mjs", "php", "proto", "py", "pyi", "rb", "rs", "rst", "scala", "sh",
     "sql", "swift", "toml", "ts", "tsx", "txt", "xml", "yaml", "yml",
 ];
 
-/// Words of messages.
+/// Words that are typical of messages.
 const ERROR_WORDS: &[&str] = &[
     "abort",
     "aborted",
@@ -62,70 +62,72 @@ const ERROR_WORDS: &[&str] = &[
     "wrong",
 ];
 
-/// What a query looks like (decisions §5, `query_intent`).
+/// The intent of a query, the `query_intent` of `docs/contract-code.md`.
 pub fn classify(text: &str) -> QueryIntent {
-    ParsedQuery::read(text).intent
+    ParsedQuery::parse(text).intent
 }
 
-/// A query, read.
+/// A parsed query.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ParsedQuery {
-    /// See there.
+    /// The intent.
     pub intent: QueryIntent,
-    /// As it was parsed, without blanks around it, a call's brackets and the word of its kind.
+    /// The query without surrounding blanks, the brackets of a call, and the word of a kind.
     pub whole: String,
-    /// Its last part: what the symbol itself would be called.
+    /// The last part: the name of the symbol.
     pub name: String,
-    /// The parts before, normalized: what it would stand in.
+    /// The parts before the name, normalized: the names of enclosing symbols.
     pub qualifiers: Vec<String>,
-    /// The path before the name, lower case: of `a/b.rs:foo`.
+    /// The path in front of the name, in lower case: `a/b.rs` in `a/b.rs:foo`.
     pub path: Option<String>,
-    /// The words to look for, each once; those of the name first.
+    /// The words to look up, each once; those of the name first.
     pub words: Vec<String>,
-    /// The kind whose word the query begins with.
+    /// The kind that the query begins with.
     pub kind: Option<SymbolKind>,
-    /// It is about tests, so that they aren't put behind.
+    /// Whether the query is about tests. If so, tests aren't ranked lower.
     pub wants_tests: bool,
 }
 
 impl ParsedQuery {
-    /// Reads a query.
-    pub(super) fn read(text: &str) -> Self {
+    /// Parses a query.
+    pub(super) fn parse(text: &str) -> Self {
         let text = text.trim();
         let (kind, rest) = kind_word(text);
         let whole = rest.strip_suffix("()").unwrap_or(rest).trim().to_owned();
         let single = !whole.contains(char::is_whitespace);
-        let (path, behind) = match whole.rsplit_once(':').filter(|(path, _)| single && !path.ends_with(':')) {
-            Some((path, name)) if !name.is_empty() && looks_like_path(path) => (Some(path.to_lowercase()), name),
+        let (path, rest_name) = match whole.rsplit_once(':').filter(|(path, _)| single && !path.ends_with(':')) {
+            Some((path, name)) if !name.is_empty() && is_path_like(path) => (Some(path.to_lowercase()), name),
             _ => (None, whole.as_str()),
         };
-        let is_path = single && path.is_none() && looks_like_path(&whole);
-        let mut parts: Vec<&str> = if is_path || !single { vec![behind] } else { qualified_parts(behind) };
-        let name = parts.pop().unwrap_or(behind).to_owned();
+        let is_path = single && path.is_none() && is_path_like(&whole);
+        let mut parts: Vec<&str> = if is_path || !single { vec![rest_name] } else { qualified_parts(rest_name) };
+        let name = parts.pop().unwrap_or(rest_name).to_owned();
         let skipped = parts.len().saturating_sub(MAX_RANKED_QUALIFIERS);
         let qualifiers: Vec<String> =
             parts[skipped..].iter().map(|part| normalize(part)).filter(|part| !part.is_empty()).collect();
         let intent = match () {
             () if is_path => QueryIntent::Path,
             () if single || kind.is_some() && !rest.contains(char::is_whitespace) => QueryIntent::Symbol,
-            () if rest.split_whitespace().count() <= 3 && rest.split_whitespace().all(is_code) => QueryIntent::Symbol,
+            () if rest.split_whitespace().count() <= 3 && rest.split_whitespace().all(is_code_like) => {
+                QueryIntent::Symbol
+            }
             () if is_message(text) => QueryIntent::Error,
             () => QueryIntent::NaturalLanguage,
         };
-        let words = ordered_words(&name, behind, intent);
+        let words = ordered_words(&name, rest_name, intent);
         let wants_tests = words.iter().any(|word| matches!(word.as_str(), "test" | "spec" | "fixture" | "mock"));
         Self { intent, name, qualifiers, path, words, kind, wants_tests, whole }
     }
 }
 
-/// The words of the name, then the others; of a sentence without those that say nothing, if others do.
+/// The words of the name, then the others. Stop words of a sentence are left out, unless all words are stop words.
 fn ordered_words(name: &str, whole: &str, intent: QueryIntent) -> Vec<String> {
     let mut all = words(name);
     all.extend(words(whole));
-    let telling: Vec<String> =
+    let significant: Vec<String> =
         all.iter().filter(|word| intent == QueryIntent::Symbol || !is_stop_word(word)).cloned().collect();
     let mut found: Vec<String> = Vec::new();
-    for word in if telling.is_empty() { all } else { telling } {
+    for word in if significant.is_empty() { all } else { significant } {
         if found.len() < MAX_RANKED_WORDS && !found.contains(&word) {
             found.push(word);
         }
@@ -133,7 +135,7 @@ fn ordered_words(name: &str, whole: &str, intent: QueryIntent) -> Vec<String> {
     found
 }
 
-/// A kind's word at the beginning and what follows it; the word alone is a name like any other.
+/// The kind at the beginning, and the rest. A kind without anything after it is a name.
 fn kind_word(text: &str) -> (Option<SymbolKind>, &str) {
     let Some((first, rest)) = text.split_once(char::is_whitespace) else { return (None, text) };
     let kind = match first {
@@ -142,23 +144,23 @@ fn kind_word(text: &str) -> (Option<SymbolKind>, &str) {
         word => SymbolKind::parse(word),
     };
     match kind {
-        // `type of a value` is a sentence, `type Value` a name.
+        // `type of a value` is a sentence, `type Value` a kind and a name.
         Some(kind) if !rest.trim().contains(char::is_whitespace) => (Some(kind), rest.trim()),
         _ => (None, text),
     }
 }
 
-fn looks_like_path(text: &str) -> bool {
+fn is_path_like(text: &str) -> bool {
     if text.contains("::") || text.contains(['(', '<', '"']) {
         return false;
     }
     let ending = text.rsplit_once('.').map(|(stem, ending)| (stem, ending.to_lowercase()));
-    let is_file =
-        ending.is_some_and(|(stem, ending)| !stem.is_empty() && FILE_ENDINGS.binary_search(&ending.as_str()).is_ok());
+    let is_file = ending
+        .is_some_and(|(stem, ending)| !stem.is_empty() && FILE_EXTENSIONS.binary_search(&ending.as_str()).is_ok());
     is_file || (text.contains('/') && text.len() > 1)
 }
 
-/// The parts of `a::b`, `a.b`, `a->b`, `a#b`; a name that is nothing but such signs stays whole.
+/// The parts of `a::b`, `a.b`, `a->b` and `a#b`. A name that consists of separators only stays whole.
 fn qualified_parts(text: &str) -> Vec<&str> {
     let parts: Vec<&str> =
         text.split("::").flat_map(|part| part.split("->")).flat_map(|part| part.split(['.', '#'])).collect();
@@ -166,12 +168,13 @@ fn qualified_parts(text: &str) -> Vec<&str> {
     if parts.is_empty() { vec![text] } else { parts }
 }
 
-/// Spelt as only code is: with an underscore, a separator, or upper case behind lower case.
-fn is_code(word: &str) -> bool {
-    let letters: Vec<char> = word.chars().collect();
-    let hump = letters.windows(2).any(|pair| pair[0].is_lowercase() && pair[1].is_uppercase());
-    let odd = letters.iter().any(|letter| matches!(letter, '%' | '{' | '"' | '\'' | ','));
-    !odd && (hump || word.contains('_') || word.contains("::") || word.ends_with("()"))
+/// Whether a word is spelt like code: it has an underscore, a `::`, a call's brackets, or an upper-case letter after a
+/// lower-case one.
+fn is_code_like(word: &str) -> bool {
+    let characters: Vec<char> = word.chars().collect();
+    let has_camel_case = characters.windows(2).any(|pair| pair[0].is_lowercase() && pair[1].is_uppercase());
+    let has_punctuation = characters.iter().any(|c| matches!(c, '%' | '{' | '"' | '\'' | ','));
+    !has_punctuation && (has_camel_case || word.contains('_') || word.contains("::") || word.ends_with("()"))
 }
 
 fn is_message(text: &str) -> bool {
@@ -179,9 +182,11 @@ fn is_message(text: &str) -> bool {
         ["%s", "%d", "%r", "%u", "%x", "%l", "{}", "{0}", "${", "%("].iter().any(|sign| text.contains(sign));
     let quotation = text.contains('"') || text.matches('`').count() > 1 || text.matches('\'').count() > 1;
     let sentence = text.ends_with(['.', '!']) && text.starts_with(char::is_uppercase);
-    let mut telling = false;
-    super::tokenizer::split(text, |part| telling |= ERROR_WORDS.binary_search(&part.to_lowercase().as_str()).is_ok());
-    placeholder || quotation || sentence || telling || text.contains(": ")
+    let mut significant = false;
+    super::tokenizer::split(text, |part| {
+        significant |= ERROR_WORDS.binary_search(&part.to_lowercase().as_str()).is_ok()
+    });
+    placeholder || quotation || sentence || significant || text.contains(": ")
 }
 
 #[cfg(test)]
@@ -214,25 +219,25 @@ mod tests {
         ] {
             assert_eq!(classify(text), intent, "{text}");
         }
-        assert!(FILE_ENDINGS.is_sorted() && ERROR_WORDS.is_sorted());
+        assert!(FILE_EXTENSIONS.is_sorted() && ERROR_WORDS.is_sorted());
     }
 
     #[test]
-    fn names_are_taken_apart() {
-        let parsed = ParsedQuery::read("  Foo::bar_baz() ");
+    fn names_are_split_into_qualifiers_and_words() {
+        let parsed = ParsedQuery::parse("  Foo::bar_baz() ");
         assert_eq!((parsed.name.as_str(), parsed.whole.as_str()), ("bar_baz", "Foo::bar_baz"));
         assert_eq!(
             (parsed.qualifiers, parsed.words),
             (vec!["foo".to_owned()], vec!["bar".into(), "baz".into(), "foo".into()])
         );
-        let parsed = ParsedQuery::read("Src/a.rs:Foo.bar");
+        let parsed = ParsedQuery::parse("Src/a.rs:Foo.bar");
         assert_eq!((parsed.path.as_deref(), parsed.name.as_str()), (Some("src/a.rs"), "bar"));
         assert_eq!(parsed.qualifiers, ["foo"]);
-        let parsed = ParsedQuery::read("struct Foo");
+        let parsed = ParsedQuery::parse("struct Foo");
         assert_eq!((parsed.kind, parsed.name.as_str()), (Some(SymbolKind::Struct), "Foo"));
-        assert_eq!(ParsedQuery::read("::").name, "::");
-        assert_eq!(ParsedQuery::read("split a path into segments").words, ["split", "path", "segment"]);
-        assert_eq!(ParsedQuery::read("is it").words, ["is", "it"]);
-        assert!(ParsedQuery::read("test_parse").wants_tests);
+        assert_eq!(ParsedQuery::parse("::").name, "::");
+        assert_eq!(ParsedQuery::parse("split a path into segments").words, ["split", "path", "segment"]);
+        assert_eq!(ParsedQuery::parse("is it").words, ["is", "it"]);
+        assert!(ParsedQuery::parse("test_parse").wants_tests);
     }
 }

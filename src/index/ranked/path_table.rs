@@ -1,23 +1,23 @@
-//! The paths of a manifest as one text, so that all of them are looked through in a moment.
+//! The paths of a manifest in one buffer, which one substring search covers.
 
 use crate::Manifest;
 
-/// All paths in lower case, one a line, in the manifest's order. Takes as much memory as the paths, and 4 bytes for each.
+/// All paths in lower case, one per line, in the manifest's order. Takes the size of the paths and 4 bytes for each.
 pub(super) struct PathTable {
     text: Vec<u8>,
     starts: Box<[u32]>,
 }
 
-/// How a path fits a question that names it.
+/// How well a path matches a query that names it.
 const WHOLE: f64 = 1.0;
 const END: f64 = 0.9;
 const SEGMENT: f64 = 0.6;
 const PART: f64 = 0.4;
-/// The file's name without its ending, where a symbol was parsed for: behind a symbol of that name.
+/// The file name without its extension, for a symbol query. Ranks after a symbol with this name.
 const STEM: f64 = 0.5;
 
 impl PathTable {
-    /// The paths of a manifest. PathTable beyond 4 GiB of text aren't found.
+    /// The paths of a manifest. Paths after the first 4 GiB of text aren't found.
     pub(super) fn new(manifest: &Manifest) -> Self {
         let length = manifest.entries().iter().map(|entry| entry.path.len() + 1).sum();
         let mut text = Vec::with_capacity(length);
@@ -37,7 +37,8 @@ impl PathTable {
         self.text.get(*start as usize..end.saturating_sub(1)).unwrap_or_default()
     }
 
-    /// How many of these words the path holds, at the beginning of one of its own words or, from four letters on, anywhere.
+    /// The number of these words that the path contains: at the start of one of its words, or anywhere for words of
+    /// four letters or more.
     pub(super) fn count_words(&self, entry: usize, words: &[String]) -> usize {
         let path = self.path(entry);
         let holds = |word: &&String| {
@@ -47,9 +48,9 @@ impl PathTable {
         words.iter().filter(holds).count()
     }
 
-    /// Calls `each` with the entries that a path means, ascending, each once, and how well it fits.
-    pub(super) fn find_path(&self, parsed: &str, mut each: impl FnMut(usize, f64)) {
-        let needle = parsed.trim_start_matches("./").trim_matches('/').to_ascii_lowercase();
+    /// Calls `each` with every entry that a path matches, in ascending order, each once, and how well it matches.
+    pub(super) fn find_path(&self, query: &str, mut each: impl FnMut(usize, f64)) {
+        let needle = query.trim_start_matches("./").trim_matches('/').to_ascii_lowercase();
         self.find(needle.as_bytes(), |entry, path, at| {
             let before = at == 0 || path[at - 1] == b'/';
             let end = at + needle.len();
@@ -66,7 +67,7 @@ impl PathTable {
         });
     }
 
-    /// Calls `each` with the entries whose file is called so, but for its ending, ascending.
+    /// Calls `each` with every entry whose file name without extension is `stem`, in ascending order.
     pub(super) fn find_stem(&self, stem: &str, mut each: impl FnMut(usize, f64)) {
         let needle = stem.to_ascii_lowercase();
         self.find(needle.as_bytes(), |entry, path, at| {
@@ -78,7 +79,7 @@ impl PathTable {
         });
     }
 
-    /// The last place of `needle` in each path that holds it.
+    /// Calls `each` with the last occurrence of `needle` in each path that contains it.
     fn find(&self, needle: &[u8], mut each: impl FnMut(usize, &[u8], usize)) {
         if needle.is_empty() || needle.contains(&b'\n') {
             return;
@@ -114,14 +115,14 @@ mod tests {
         PathTable::new(&Manifest::new(entries.collect()))
     }
 
-    fn found(paths: &PathTable, parsed: &str) -> Vec<(usize, f64)> {
+    fn found(paths: &PathTable, query: &str) -> Vec<(usize, f64)> {
         let mut all = Vec::new();
-        paths.find_path(parsed, |entry, exact| all.push((entry, exact)));
+        paths.find_path(query, |entry, exact| all.push((entry, exact)));
         all
     }
 
     #[test]
-    fn paths_are_found_by_how_much_of_them_is_named() {
+    fn paths_match_better_the_more_of_them_the_query_names() {
         let paths = paths(&["a/FeatureTerm.rs", "run.rs", "run.rs/x", "src/prerun.rs", "z"]);
         assert_eq!(found(&paths, "run.rs"), [(0, END), (1, WHOLE), (2, SEGMENT), (3, PART)]);
         assert_eq!(found(&paths, "./a/run.rs"), [(0, WHOLE)]);
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn words_count_where_a_word_of_the_path_begins() {
+    fn words_match_at_the_start_of_path_words() {
         let paths = paths(&["net/server.rs"]);
         let count = |words: &[&str]| paths.count_words(0, &words.iter().map(ToString::to_string).collect::<Vec<_>>());
         assert_eq!(count(&["net", "serv", "rs"]), 3);

@@ -1,4 +1,5 @@
-//! How a symbol becomes a document of tantivy: its terms, and what ranking reads of it without decoding facts.
+//! The tantivy schema of the symbol index, and the document of a symbol: its terms, and the values that ranking reads
+//! without decoding facts.
 
 use tantivy::TantivyDocument;
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
@@ -8,37 +9,37 @@ use crate::project::handles::stable_key;
 use crate::{ContentNo, Facts, Language, Symbol};
 use codeyard_model::code::{SymbolKind, Visibility};
 
-use super::tokenizer::{truncate_str, is_stop_word, normalize, words};
+use super::tokenizer::{is_stop_word, normalize, truncate_str, words};
 
-/// Goes up whenever documents are made in another way.
+/// The format version. Increase it when documents change.
 pub(super) const FORMAT: u32 = 3;
-/// Words of a comment whose pairs are terms too.
+/// The number of comment words whose pairs are terms.
 const PAIRED_WORDS: usize = 48;
-/// Names around a symbol that are terms.
+/// The number of enclosing symbols whose names are terms.
 const MAX_ANCESTORS: usize = 16;
-/// Names of more words than this are told apart no further.
-const MOST_NAME_WORDS: usize = 6;
+/// Names with more words count as names with this many.
+const MAX_NAME_WORDS: usize = 6;
 
-/// The fields, by what they are for.
+/// The fields of a document.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields {
-    /// The name as it's spelt: one term.
+    /// The name as one term.
     pub name: Field,
-    /// The name normalized: one term.
+    /// The normalized name as one term. Its name on disk is `squeezed`.
     pub normalized: Field,
-    /// The name's words, each with how many words the name has ([`name_term`]).
+    /// The words of the name, each with the number of words in the name ([`name_term`]).
     pub words: Field,
-    /// The names around it normalized ([`scope_term`]), and their words.
+    /// The names of enclosing symbols, normalized ([`scope_term`]), and their words.
     pub scope: Field,
-    /// The signature's words that the name doesn't have.
+    /// The words of the signature that aren't in the name.
     pub signature: Field,
-    /// The comment's words, and its pairs of words ([`pair_term`]).
+    /// The words of the comment, and its pairs of words ([`pair_term`]).
     pub doc: Field,
-    /// The number of its content.
+    /// The number of the content.
     pub content: Field,
-    /// FeatureKind its stable handle is made of.
+    /// The stable key ([`stable_key`]).
     pub stable: Field,
-    /// An [`RankingInfo`].
+    /// A packed [`RankingInfo`].
     pub info: Field,
 }
 
@@ -96,11 +97,12 @@ impl Fields {
         let mut document = TantivyDocument::default();
         document.add_text(self.name, name);
         document.add_text(self.normalized, normalize(name));
-        // Whoever searches by words wants what is there, not who imports it: an import is found by its whole name and by the
-        // last part of it only.
+        // A search by words looks for the symbol, not for its imports. So an import is found by its full name and its
+        // last part only.
         if symbol.kind == SymbolKind::Use {
-            let last =
-                name.rsplit(|letter: char| !letter.is_alphanumeric() && letter != '_').find(|part| !part.is_empty());
+            let last = name
+                .rsplit(|character: char| !character.is_alphanumeric() && character != '_')
+                .find(|part| !part.is_empty());
             if let Some(last) = last.filter(|last| *last != name) {
                 document.add_text(self.name, last);
                 document.add_text(self.normalized, normalize(last));
@@ -121,22 +123,22 @@ impl Fields {
     }
 }
 
-/// The term of a word of a name that has so many words.
+/// The term for a word of a name that has this many words.
 pub(super) fn name_term(word: &str, name_words: usize) -> String {
-    format!("{word}:{}", name_words.clamp(1, MOST_NAME_WORDS))
+    format!("{word}:{}", name_words.clamp(1, MAX_NAME_WORDS))
 }
 
-/// All terms of a word of a name.
+/// All terms for a word of a name.
 pub(super) fn name_terms(word: &str) -> impl Iterator<Item = String> {
-    (1..=MOST_NAME_WORDS).map(move |count| name_term(word, count))
+    (1..=MAX_NAME_WORDS).map(move |count| name_term(word, count))
 }
 
-/// The term of a whole name around a symbol.
+/// The term for the full name of an enclosing symbol.
 pub(super) fn scope_term(normalized: &str) -> String {
     format!("={normalized}")
 }
 
-/// The term of two words that follow each other.
+/// The term for two consecutive words.
 pub(super) fn pair_term(one: &str, two: &str) -> String {
     format!("{one}_{two}")
 }
@@ -161,11 +163,11 @@ fn scope_terms(facts: &Facts, symbol: &Symbol) -> Vec<String> {
     };
     let mut at = Some(symbol);
     for _ in 0..MAX_ANCESTORS {
-        let Some(here) = at else { break };
-        if let Some(scope) = &here.scope {
+        let Some(symbol) = at else { break };
+        if let Some(scope) = &symbol.scope {
             take(scope);
         }
-        at = here.parent.and_then(|parent| facts.symbols.get(parent as usize));
+        at = symbol.parent.and_then(|parent| facts.symbols.get(parent as usize));
         if let Some(parent) = at {
             take(&parent.name);
         }
@@ -178,42 +180,43 @@ fn scope_terms(facts: &Facts, symbol: &Symbol) -> Vec<String> {
 fn is_local(facts: &Facts, symbol: &Symbol) -> bool {
     let mut parent = symbol.parent;
     for _ in 0..MAX_ANCESTORS {
-        let Some(here) = parent.and_then(|parent| facts.symbols.get(parent as usize)) else { return false };
-        if matches!(here.kind, SymbolKind::Fn | SymbolKind::Method) {
+        let Some(symbol) = parent.and_then(|parent| facts.symbols.get(parent as usize)) else { return false };
+        if matches!(symbol.kind, SymbolKind::Fn | SymbolKind::Method) {
             return true;
         }
-        parent = here.parent;
+        parent = symbol.parent;
     }
     false
 }
 
-/// FeatureKind ranking reads of a symbol, in one number.
+/// The properties of a symbol that ranking reads, packed into one number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RankingInfo {
-    /// See there.
+    /// The symbol's kind.
     pub kind: SymbolKind,
     /// [`Language::number`].
     pub language: u8,
-    /// See there.
+    /// The symbol's visibility.
     pub visibility: Visibility,
     /// See [`Symbol::is_definition`].
     pub is_definition: bool,
-    /// It stands in a function.
+    /// Whether it is inside a function.
     pub is_local: bool,
-    /// Words of the name, at most 31.
+    /// The number of words in the name, at max 31.
     pub name_words: usize,
-    /// Words of the comment, at most 255.
+    /// The number of words in the comment, at max 255.
     pub doc_words: usize,
-    /// Words of the signature, at most 255.
+    /// The number of words in the signature, at max 255.
     pub signature_words: usize,
-    /// Its index in [`Facts::symbols`], below 2^24.
+    /// The index in [`Facts::symbols`], below 2^24.
     pub ordinal: u32,
 }
 
 impl RankingInfo {
-    /// As the index holds it. The ordinal lies highest, so that neighbours differ little.
+    /// The number that the index stores. The ordinal is in the highest bits, so that neighbours differ little and
+    /// compress well.
     pub(super) fn packed(self) -> u64 {
-        let small = |number: usize, most: u64| (number as u64).min(most);
+        let small = |number: usize, max: u64| (number as u64).min(max);
         u64::from(self.kind as u8)
             | u64::from(self.is_local) << 7
             | u64::from(self.language) << 8
@@ -225,7 +228,7 @@ impl RankingInfo {
             | u64::from(self.ordinal) << 40
     }
 
-    /// From what the index holds; `None` if no build of ours wrote it.
+    /// The inverse of [`Self::packed`]; `None`: the number is invalid.
     pub(super) fn unpacked(number: u64) -> Option<Self> {
         let byte = |shift: u32| (number >> shift) as u8;
         Some(Self {
@@ -247,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_packed_comes_back() {
+    fn packing_round_trips() {
         let info = RankingInfo {
             kind: SymbolKind::Use,
             language: 17,

@@ -1,36 +1,38 @@
-//! From what is known of a candidate to its score. Pure arithmetic, in one order, so that it gives the same bits everywhere.
+//! Computes the factors and the score of a candidate. Pure arithmetic in a fixed order, so that it gives the same bits
+//! everywhere.
 //!
-//! Factors are rounded first and the score is computed from the rounded ones: who reads them can compute it again.
+//! Factors are rounded first, and the score is computed from the rounded ones, so that readers of an answer can
+//! compute it again.
 
 use crate::ManifestEntry;
 use codeyard_model::code::{QueryIntent, RankingReasons, SymbolKind, Visibility, Weights};
 
+use super::match_features::{FeatureKind, MatchFeature};
 use super::parsed_query::ParsedQuery;
-use super::match_features::{MatchFeature, FeatureKind};
 use super::schema::RankingInfo;
 
-/// How much a word counts by where it stands, how much the length of the place weakens it, and the usual length.
+/// Per field: the boost of a word, how much the field's length reduces it, and the usual length.
 const NAME: (f64, f64, f64) = (3.0, 0.6, 3.0);
 const START: (f64, f64, f64) = (1.8, 0.6, 3.0);
 const SCOPE: (f64, f64, f64) = (0.8, 0.0, 1.0);
 const SIGNATURE: (f64, f64, f64) = (0.6, 0.3, 6.0);
 const DOC: (f64, f64, f64) = (1.6, 0.5, 12.0);
 const PAIR: (f64, f64, f64) = (1.4, 0.3, 12.0);
-/// How soon more of the same word counts less; each word counts once here, so that it only scales the length.
+/// The saturation parameter of BM25. Each word counts once here, so it only scales the effect of the length.
 const K1: f64 = 1.2;
 
-/// FeatureKind a question gives each feature.
+/// Computes scores for one query.
 pub(super) struct Scorer<'a> {
     parsed: &'a ParsedQuery,
     weights: &'a Weights,
     kind: Option<SymbolKind>,
-    /// One by the sum of all weights.
+    /// The reciprocal of the sum of all weights.
     scale: f64,
-    /// By feature: its share of `bm25_score` before length.
+    /// By feature: its kind, and its part of `bm25_score` before length.
     parts: Vec<(FeatureKind, f64)>,
 }
 
-/// FeatureKind a candidate has whatever its path is.
+/// The factors of a candidate that don't depend on its path.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CandidateFactors {
     exact: f64,
@@ -43,7 +45,7 @@ pub(super) struct CandidateFactors {
 }
 
 impl<'a> Scorer<'a> {
-    /// `symbols`: how many the manifest shows.
+    /// A scorer for a query. `symbols` is the number of symbols of the manifest.
     pub(super) fn new(
         parsed: &'a ParsedQuery,
         weights: &'a Weights,
@@ -59,7 +61,11 @@ impl<'a> Scorer<'a> {
                 FeatureKind::Signature(_) => SIGNATURE.0,
                 FeatureKind::Doc(_) => DOC.0,
                 FeatureKind::DocPair(_) => PAIR.0,
-                FeatureKind::Name | FeatureKind::QualifiedName | FeatureKind::NormalizedName | FeatureKind::NamePrefix | FeatureKind::Qualifier(_) => 0.0,
+                FeatureKind::Name
+                | FeatureKind::QualifiedName
+                | FeatureKind::NormalizedName
+                | FeatureKind::NamePrefix
+                | FeatureKind::Qualifier(_) => 0.0,
             };
             let (all, with) = (symbols as f64, (feature.frequency.min(symbols)) as f64);
             (feature.kind, boost * (1.0 + (all - with + 0.5) / (with + 0.5)).ln())
@@ -70,7 +76,7 @@ impl<'a> Scorer<'a> {
     /// The factors that don't depend on the path.
     pub(super) fn candidate(&self, features: u64, info: RankingInfo) -> CandidateFactors {
         let mut found = CandidateFactors::default();
-        let (mut named, mut begun, mut scoped, mut elsewhere) = (0_u64, 0_u64, 0_u64, 0_u64);
+        let (mut named, mut prefixed, mut scoped, mut in_other_fields) = (0_u64, 0_u64, 0_u64, 0_u64);
         let mut left = features;
         let mut names = [0.0; 3];
         while left != 0 {
@@ -90,7 +96,7 @@ impl<'a> Scorer<'a> {
                     found.bm25 += part * shortness(NAME, info.name_words);
                 }
                 FeatureKind::WordPrefix(at) if named >> at & 1 == 0 => {
-                    begun |= 1 << at;
+                    prefixed |= 1 << at;
                     found.bm25 += part * shortness(START, info.name_words);
                 }
                 FeatureKind::WordPrefix(_) => {}
@@ -99,35 +105,35 @@ impl<'a> Scorer<'a> {
                     found.bm25 += part;
                 }
                 FeatureKind::Signature(at) => {
-                    elsewhere |= 1 << at;
+                    in_other_fields |= 1 << at;
                     found.bm25 += part * shortness(SIGNATURE, info.signature_words);
                 }
                 FeatureKind::Doc(at) => {
-                    elsewhere |= 1 << at;
+                    in_other_fields |= 1 << at;
                     found.bm25 += part * shortness(DOC, info.doc_words);
                 }
                 FeatureKind::DocPair(_) => found.bm25 += part * shortness(PAIR, info.doc_words),
             }
         }
         let words = self.parsed.words.len();
-        let in_name = (named | begun).count_ones() as usize;
-        // How much of the name the question's words are.
+        let in_name = (named | prefixed).count_ones() as usize;
+        // The share of the name's words that are query words.
         let share = if info.name_words == 0 { 0.0 } else { (in_name as f64 / info.name_words as f64).min(1.0) };
         let partial = if in_name == words && words > 0 { 0.3 + 0.3 * share } else { 0.0 };
         let begins = if names[2] > 0.0 { names[2] + 0.2 * share } else { 0.0 };
         found.exact = names[0].max(names[1]).max(begins).max(partial);
-        // Who has all words is better than who has one of them in a better place.
-        let covered = (named | begun | scoped | elsewhere).count_ones() as f64;
+        // Having all words counts more than having one word in a better place.
+        let covered = (named | prefixed | scoped | in_other_fields).count_ones() as f64;
         found.bm25 *= covered / words.max(1) as f64;
         let missing = words - in_name;
-        let scoped = (scoped & !(named | begun)).count_ones() as usize;
+        let scoped = (scoped & !(named | prefixed)).count_ones() as usize;
         found.scope_share = if missing == 0 { 0.0 } else { scoped as f64 / missing as f64 };
         found.definition = definition(info);
         found.kind_match = f64::from(u8::from(self.kind == Some(info.kind)));
         found
     }
 
-    /// No less than a candidate's score, whatever its path is. Most candidates are parsed no more than this.
+    /// An upper bound of the candidate's score for any path. For most candidates, nothing else is computed.
     pub(super) fn bound(&self, candidate: &CandidateFactors) -> f64 {
         let qualified =
             if self.parsed.qualifiers.is_empty() && self.parsed.path.is_none() { candidate.scope_share } else { 1.0 };
@@ -138,11 +144,11 @@ impl<'a> Scorer<'a> {
             + weights.definition * candidate.definition
             + weights.kind_match * candidate.kind_match
             + weights.bm25 * candidate.bm25 / (candidate.bm25 + weights.bm25_half);
-        // Factors and score are rounded upwards by less than this.
+        // Rounding adds less than this to factors and score.
         sum * self.scale + 0.000_2
     }
 
-    /// No less than the score of any candidate with these features: of one with the shortest name and comment.
+    /// An upper bound of the score of any candidate with these features: that of the shortest name and comment.
     pub(super) fn bound_of_features(&self, features: u64) -> f64 {
         let best = RankingInfo {
             kind: self.kind.unwrap_or(SymbolKind::Fn),
@@ -158,20 +164,21 @@ impl<'a> Scorer<'a> {
         self.bound(&CandidateFactors { definition: 1.0, ..self.candidate(features, best) })
     }
 
-    /// All factors of a candidate in this file. `words`: how many of the question's words the path holds.
+    /// All factors of a candidate in this file. `words` is the number of query words in the path.
     pub(super) fn reasons(&self, candidate: &CandidateFactors, entry: &ManifestEntry, words: usize) -> RankingReasons {
         self.finish(candidate, self.qualified(candidate, entry), self.affinity(entry, words))
     }
 
-    /// Whether all that stands before the name in the question stands around it, or is in its path.
+    /// Whether all qualifiers match enclosing symbols or the path.
     pub(super) fn is_qualified(&self, candidate: &CandidateFactors, entry: &ManifestEntry) -> bool {
         (self.parsed.qualifiers.is_empty() && self.parsed.path.is_none()) || self.qualified(candidate, entry) >= 1.0
     }
 
-    /// All factors of a file that is meant itself: `exact` says how well its path fits.
+    /// All factors of a file as a hit. `exact` says how well its path matches.
     pub(super) fn file(&self, exact: f64, entry: &ManifestEntry, words: usize) -> RankingReasons {
         let is_path = self.parsed.intent == QueryIntent::Path;
-        let candidate = CandidateFactors { exact, kind_match: f64::from(u8::from(is_path)), ..CandidateFactors::default() };
+        let candidate =
+            CandidateFactors { exact, kind_match: f64::from(u8::from(is_path)), ..CandidateFactors::default() };
         self.finish(&candidate, 0.0, self.affinity(entry, words))
     }
 
@@ -188,8 +195,8 @@ impl<'a> Scorer<'a> {
         RankingReasons { final_score: final_score(&reasons, self.weights), ..reasons }
     }
 
-    /// How many of the names that should stand around it do, or are in its path; without such names, how many of the words that
-    /// its name lacks.
+    /// The share of the qualifiers that match enclosing symbols or the path. Without qualifiers: the share of the
+    /// words missing in the name that enclosing names have.
     fn qualified(&self, candidate: &CandidateFactors, entry: &ManifestEntry) -> f64 {
         let parsed = self.parsed;
         let parts = parsed.qualifiers.len() + usize::from(parsed.path.is_some());
@@ -217,7 +224,7 @@ impl<'a> Scorer<'a> {
     }
 }
 
-/// The score that follows from factors (`docs/ranking.md`).
+/// The score that follows from the factors (`docs/ranking.md`).
 pub(super) fn final_score(reasons: &RankingReasons, weights: &Weights) -> f64 {
     let bm25 = reasons.bm25_score / (reasons.bm25_score + weights.bm25_half);
     let sum = weights.exact_match * reasons.exact_match_boost
@@ -229,7 +236,7 @@ pub(super) fn final_score(reasons: &RankingReasons, weights: &Weights) -> f64 {
     rounded(sum / weights.sum())
 }
 
-/// To four digits behind the point. No factor is below zero, so that cutting rounds.
+/// Rounds to four decimal places. Factors are never negative, so truncation after adding a half rounds.
 pub(super) fn rounded(number: f64) -> f64 {
     (number * 10_000.0 + 0.5) as u64 as f64 / 10_000.0
 }
@@ -253,26 +260,26 @@ fn definition(info: RankingInfo) -> f64 {
         SymbolKind::Impl => 0.4,
         SymbolKind::Use => 0.0,
     };
-    let here = if info.is_definition { 1.0 } else { 0.4 };
-    let seen = match info.visibility {
+    let defined = if info.is_definition { 1.0 } else { 0.4 };
+    let visible = match info.visibility {
         Visibility::Public => 1.0,
         Visibility::Restricted => 0.95,
         Visibility::Private => 0.9,
     };
-    let deep = if info.is_local { 0.7 } else { 1.0 };
-    kind * here * seen * deep
+    let nested = if info.is_local { 0.7 } else { 1.0 };
+    kind * defined * visible * nested
 }
 
-/// Whether a segment of the path, with or without its ending, is the normalized name.
+/// Whether a segment of the path, with or without its extension, is the normalized name.
 fn in_path(path: &str, normalized: &str) -> bool {
     let same = |segment: &str| {
-        let letters = segment.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase);
-        letters.eq(normalized.chars())
+        let characters = segment.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);
+        characters.eq(normalized.chars())
     };
     path.split('/').any(|segment| same(segment) || segment.split_once('.').is_some_and(|(stem, _)| same(stem)))
 }
 
-/// Whether the path is this one, lower case, or ends with it.
+/// Whether the path is or ends with `end`, which is in lower case.
 fn ends_with_path(path: &str, end: &str) -> bool {
     let path = path.to_lowercase();
     let end = end.trim_start_matches("./").trim_start_matches('/');
@@ -305,14 +312,14 @@ mod tests {
     }
 
     fn with<T>(text: &str, kinds: &[(FeatureKind, u64)], test: impl FnOnce(&Scorer, u64) -> T) -> T {
-        let parsed = ParsedQuery::read(text);
+        let parsed = ParsedQuery::parse(text);
         let features: Vec<MatchFeature> =
             kinds.iter().map(|(kind, frequency)| MatchFeature { kind: *kind, frequency: *frequency }).collect();
         test(&Scorer::new(&parsed, &Weights::default(), None, &features, 1_000), (1 << kinds.len()) - 1)
     }
 
     #[test]
-    fn the_closer_the_name_the_more_it_counts() {
+    fn closer_names_have_higher_factors() {
         let exact = |text: &str, kinds: &[(FeatureKind, u64)]| {
             with(text, kinds, |scorer, features| rounded(scorer.candidate(features, info(SymbolKind::Fn)).exact))
         };
@@ -326,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn rare_words_many_words_and_short_names_count_more() {
+    fn rare_words_more_words_and_short_names_score_higher() {
         let bm25 = |kinds: &[(FeatureKind, u64)], name_words| {
             let info = RankingInfo { name_words, ..info(SymbolKind::Fn) };
             with("split the path", kinds, |scorer, features| scorer.candidate(features, info).bm25)
@@ -334,13 +341,15 @@ mod tests {
         assert!(bm25(&[(FeatureKind::Word(0), 3)], 2) > bm25(&[(FeatureKind::Word(0), 300)], 2));
         assert!(bm25(&[(FeatureKind::Word(0), 3)], 2) > bm25(&[(FeatureKind::Word(0), 3)], 4));
         assert!(bm25(&[(FeatureKind::Word(0), 3)], 2) > bm25(&[(FeatureKind::Doc(0), 3)], 2));
-        assert!(bm25(&[(FeatureKind::Doc(0), 3), (FeatureKind::Doc(1), 3)], 2) > 3.0 * bm25(&[(FeatureKind::Doc(0), 3)], 2));
+        assert!(
+            bm25(&[(FeatureKind::Doc(0), 3), (FeatureKind::Doc(1), 3)], 2) > 3.0 * bm25(&[(FeatureKind::Doc(0), 3)], 2)
+        );
         let twice = bm25(&[(FeatureKind::Word(0), 3), (FeatureKind::WordPrefix(0), 3)], 2);
         assert_eq!(twice, bm25(&[(FeatureKind::Word(0), 3)], 2), "a whole word isn't a beginning too");
     }
 
     #[test]
-    fn qualifiers_stand_around_or_in_the_path() {
+    fn qualifiers_match_enclosing_names_or_the_path() {
         let qualified = |text: &str, kinds: &[(FeatureKind, u64)], path: &str| {
             with(text, kinds, |scorer, features| {
                 let candidate = scorer.candidate(features, info(SymbolKind::Fn));
@@ -361,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_and_copies_stand_behind_unless_they_are_meant() {
+    fn tests_and_vendored_files_rank_lower_unless_requested() {
         let affinity =
             |text: &str, path: &str, words| with(text, &[], |scorer, _| scorer.affinity(&entry(path), words));
         assert!(affinity("run", "src/a.rs", 0) > affinity("run", "src/deep/er/a.rs", 0));
@@ -372,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_worth_finding_stand_first() {
+    fn definitions_rank_by_kind_and_visibility() {
         let value = |kind| definition(info(kind));
         assert!(value(SymbolKind::Fn) > value(SymbolKind::Method) && value(SymbolKind::Field) > value(SymbolKind::Use));
         let declared = RankingInfo { is_definition: false, ..info(SymbolKind::Fn) };
@@ -385,7 +394,13 @@ mod tests {
 
     #[test]
     fn no_score_is_above_its_bound() {
-        let kinds = [(FeatureKind::Name, 1), (FeatureKind::Word(0), 5), (FeatureKind::Doc(1), 90), (FeatureKind::Scope(1), 7), (FeatureKind::DocPair(0), 2)];
+        let kinds = [
+            (FeatureKind::Name, 1),
+            (FeatureKind::Word(0), 5),
+            (FeatureKind::Doc(1), 90),
+            (FeatureKind::Scope(1), 7),
+            (FeatureKind::DocPair(0), 2),
+        ];
         with("foo bar", &kinds, |scorer, all| {
             for features in 0..=all {
                 let candidate = scorer.candidate(features, info(SymbolKind::Method));

@@ -1,4 +1,4 @@
-//! The symbol index on disk: opening it, writing to it, and the state of it that readers see.
+//! The symbol index on disk: opens it, writes to it, and returns the state that queries read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,39 +16,39 @@ use crate::limits::{MAX_SYMBOLS_PER_CONTENT, SYMBOL_WRITER_BYTES};
 use crate::store::{StoreError, is_full};
 use crate::{ContentNo, Facts, Language, Manifest};
 
-use super::schema::{FORMAT, Fields};
 use super::index_view::SymbolIndexView;
+use super::schema::{FORMAT, Fields};
 
-/// The file beside tantivy's that says how documents were made.
+/// The file with the format version, beside tantivy's files.
 const FORMAT_FILE: &str = "format";
-/// So many segments of similar sizes are made one.
+/// This many segments of similar sizes are merged.
 const MIN_MERGED_SEGMENTS: usize = 6;
-/// A segment of more symbols stays as it is.
+/// Segments with more symbols aren't merged.
 const MAX_MERGED_SYMBOLS: usize = 4_000_000;
-/// A segment more of whose symbols were removed is written anew.
-const MOST_REMOVED: f32 = 0.4;
-/// Between two looks whether a merge is done.
-const FIRST_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+/// A segment with a larger share of deleted symbols is rewritten.
+const MAX_DELETED_SHARE: f32 = 0.4;
+/// Time between two checks whether a merge is done; grows from the first to the second.
+const FIRST_MERGE_POLL: Duration = Duration::from_millis(1);
+const MAX_MERGE_POLL: Duration = Duration::from_millis(50);
 
 /// Why the symbol index can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SymbolIndexError {
-    /// Another build made it.
+    /// Another build wrote it.
     #[error("the symbol index has format {found}, this build reads {FORMAT}; run `codeyard index --force`")]
-    Foreign {
-        /// FeatureKind it says of itself.
+    OtherFormat {
+        /// Its format version.
         found: String,
     },
-    /// What is on disk isn't what was written.
+    /// The files are damaged.
     #[error("the symbol index is damaged ({0}); run `codeyard index --force`")]
     Damaged(String),
-    /// Another process writes to it.
-    #[error("another process writes to the symbol index; try again when `codeyard index stats` shows no active job")]
+    /// Another process is writing to it.
+    #[error("another process is writing the symbol index; try again when `codeyard index stats` shows no active job")]
     Busy,
-    /// The disk or the system fails.
+    /// The disk or the operating system reported an error.
     #[error(
-        "the symbol index can't be read or written ({0}); look at the disk of the state directory, then run `codeyard index`"
+        "could not read or write the symbol index ({0}); check the disk of the state directory, then run `codeyard index`"
     )]
     Io(String),
     /// The disk is full.
@@ -66,7 +66,7 @@ impl From<TantivyError> for SymbolIndexError {
             TantivyError::IoError(error) if error.kind() != std::io::ErrorKind::InvalidData => {
                 Self::Io(error.kind().to_string())
             }
-            // A writer's thread tells nobody why it failed; what was committed before is whole.
+            // The writer's thread doesn't report why it failed. What was committed before is intact.
             TantivyError::OpenDirectoryError(_)
             | TantivyError::OpenWriteError(_)
             | TantivyError::SystemError(_)
@@ -83,7 +83,7 @@ impl From<std::io::Error> for SymbolIndexError {
     }
 }
 
-/// FeatureKind the system said, where it did.
+/// The operating system's error, if there is one.
 fn io_kind(error: &TantivyError) -> Option<std::io::ErrorKind> {
     match error {
         TantivyError::IoError(error) => Some(error.kind()),
@@ -92,23 +92,23 @@ fn io_kind(error: &TantivyError) -> Option<std::io::ErrorKind> {
     }
 }
 
-/// The kind of a failure, without the paths that its text may hold.
+/// The kind of an error, without the paths that its text can contain.
 fn describe(error: &TantivyError) -> String {
     let text = match error {
-        TantivyError::OpenReadError(_) => "a file of it can't be opened",
-        TantivyError::DataCorruption(_) => "a file of it doesn't hold what it should",
-        TantivyError::IncompatibleIndex(_) => "another version of tantivy wrote it",
-        TantivyError::OpenWriteError(_) => "a file of it can't be written",
-        TantivyError::OpenDirectoryError(_) => "its folder can't be opened",
-        TantivyError::SystemError(_) => "a thread can't be started",
-        TantivyError::SchemaError(_) | TantivyError::FieldNotFound(_) => "its fields are others",
-        TantivyError::ErrorInThread(_) | TantivyError::Poisoned => "its writer has failed",
-        _ => "it can't be read",
+        TantivyError::OpenReadError(_) => "could not open a file",
+        TantivyError::DataCorruption(_) => "a file has unexpected contents",
+        TantivyError::IncompatibleIndex(_) => "written by another version of tantivy",
+        TantivyError::OpenWriteError(_) => "could not create a file",
+        TantivyError::OpenDirectoryError(_) => "could not open the folder",
+        TantivyError::SystemError(_) => "could not start a thread",
+        TantivyError::SchemaError(_) | TantivyError::FieldNotFound(_) => "unexpected fields",
+        TantivyError::ErrorInThread(_) | TantivyError::Poisoned => "the writer failed",
+        _ => "could not read it",
     };
     text.into()
 }
 
-/// The symbol index of one index directory. Cheap to share; reading never waits for writing.
+/// The symbol index of one index folder. Cheap to share; reads never wait for writes.
 pub struct SymbolIndex {
     index: Index,
     reader: IndexReader,
@@ -117,18 +117,18 @@ pub struct SymbolIndex {
 }
 
 impl SymbolIndex {
-    /// Opens the index in this folder, or makes an empty one there.
+    /// Opens the index in this folder, or creates an empty one.
     ///
     /// # Errors
-    /// Another build made it, it is damaged, or the disk fails.
+    /// Another build wrote it, it is damaged, or the disk fails.
     pub fn open(folder: &Path) -> Result<Self, SymbolIndexError> {
         fs::create_dir_all(folder)?;
         let (schema, fields) = Fields::schema();
         let format = folder.join(FORMAT_FILE);
         let index = match fs::read_to_string(&format) {
             Ok(found) if found.trim() == FORMAT.to_string() => Index::open_in_dir(folder)?,
-            Ok(found) => return Err(SymbolIndexError::Foreign { found: found.trim().chars().take(12).collect() }),
-            // FeatureKind stands there without its format was never finished.
+            Ok(found) => return Err(SymbolIndexError::OtherFormat { found: found.trim().chars().take(12).collect() }),
+            // Without the format file, the index was never completed.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let index = match Index::create_in_dir(folder, schema.clone()) {
                     Err(TantivyError::IndexAlreadyExists) => Index::open_in_dir(folder)?,
@@ -138,47 +138,48 @@ impl SymbolIndex {
                 index
             }
             Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-                return Err(SymbolIndexError::Damaged("its format can't be read".into()));
+                return Err(SymbolIndexError::Damaged("its format file is unreadable".into()));
             }
             Err(error) => return Err(error.into()),
         };
         if index.schema() != schema {
-            return Err(SymbolIndexError::Damaged("its fields are others".into()));
+            return Err(SymbolIndexError::Damaged("unexpected fields".into()));
         }
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         Ok(Self { index, reader, fields, folder: folder.into() })
     }
 
-    /// The one writer.
+    /// Opens the only writer.
     ///
     /// # Errors
-    /// Another process has it, or the disk fails.
+    /// Another process has the writer, or the disk fails.
     pub fn writer(&self) -> Result<SymbolWriter, SymbolIndexError> {
         let writer: IndexWriter = self.index.writer_with_num_threads(1, SYMBOL_WRITER_BYTES)?;
-        // Segments are merged when a job is done, not each time a few more are there: a large build would write itself anew
-        // several times.
+        // Segments are merged after a job, not during it. Otherwise a large build would rewrite its segments several
+        // times.
         writer.set_merge_policy(Box::new(NoMergePolicy));
         Ok(SymbolWriter { writer, fields: self.fields })
     }
 
-    /// All symbols of a content, as a writer adds them. Making them takes about as long as adding them, and can be done on any
-    /// thread.
-    pub fn documents(&self, content: ContentNo, language: Language, facts: &Facts) -> Documents {
+    /// The documents of all symbols of a content. Any thread can make them; that takes about as long as adding them.
+    pub fn documents(&self, content: ContentNo, language: Language, facts: &Facts) -> SymbolDocuments {
         let symbols = (0_u32..).zip(facts.symbols.iter().take(MAX_SYMBOLS_PER_CONTENT));
-        Documents(symbols.map(|(at, symbol)| self.fields.document(content, language, facts, at, symbol)).collect())
+        SymbolDocuments(
+            symbols.map(|(at, symbol)| self.fields.document(content, language, facts, at, symbol)).collect(),
+        )
     }
 
-    /// Makes one segment of those of similar sizes where there are many, one group after the other. Readers go on with those they
-    /// have open. Meanwhile `rest` is called with times to wait for; it ends the wait, and all of this, by saying so. Says whether
-    /// anything was merged.
+    /// Merges segments of similar sizes if there are many, one group after the other. Readers keep the segments that
+    /// they have open. `wait` is called with the time to wait for a merge; if it returns true, merging stops. Returns
+    /// whether anything was merged.
     ///
     /// # Errors
-    /// Another process writes, or the disk fails.
-    pub fn compact(&self, rest: &dyn Fn(Duration) -> bool) -> Result<bool, SymbolIndexError> {
+    /// Another process is writing, or the disk fails.
+    pub fn compact(&self, wait: &dyn Fn(Duration) -> bool) -> Result<bool, SymbolIndexError> {
         let mut policy = LogMergePolicy::default();
         policy.set_min_num_segments(MIN_MERGED_SEGMENTS);
         policy.set_max_docs_before_merge(MAX_MERGED_SYMBOLS);
-        policy.set_del_docs_ratio_before_merge(MOST_REMOVED);
+        policy.set_del_docs_ratio_before_merge(MAX_DELETED_SHARE);
         let groups = policy.compute_merge_candidates(&self.index.searchable_segment_metas()?);
         if groups.is_empty() {
             return Ok(false);
@@ -187,13 +188,13 @@ impl SymbolIndex {
         let mut has_merged = false;
         for group in groups {
             let mut merging = pin!(writer.merge(&group.0));
-            let mut pause = FIRST_PAUSE;
+            let mut pause = FIRST_MERGE_POLL;
             loop {
                 match merging.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
                     Poll::Ready(merged) => break has_merged |= merged?.is_some(),
-                    // Dropping the writer forgets the merge.
-                    Poll::Pending if rest(pause) => return Ok(has_merged),
-                    Poll::Pending => pause = (pause * 2).min(LONGEST_PAUSE),
+                    // Dropping the writer abandons the merge.
+                    Poll::Pending if wait(pause) => return Ok(has_merged),
+                    Poll::Pending => pause = (pause * 2).min(MAX_MERGE_POLL),
                 }
             }
         }
@@ -201,56 +202,56 @@ impl SymbolIndex {
         Ok(has_merged)
     }
 
-    /// Looks at what was committed last, by whichever process.
+    /// Loads the latest commit of any process.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The index is damaged.
     pub fn reload(&self) -> Result<(), SymbolIndexError> {
         Ok(self.reader.reload()?)
     }
 
-    /// FeatureKind was committed when [`Self::reload`] was last called, as this manifest shows it. Takes a few milliseconds for each
-    /// million symbols; the view stays as it is, whatever is written later.
+    /// The commit that [`Self::reload`] loaded, restricted to this manifest. Takes a few milliseconds per million
+    /// symbols. Later writes don't change the view.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The index is damaged.
     pub fn view(&self, manifest: Arc<Manifest>) -> Result<SymbolIndexView, SymbolIndexError> {
         SymbolIndexView::new(self.reader.searcher(), self.fields, manifest)
     }
 
-    /// Symbols of all contents, whether or not a manifest shows them.
+    /// The number of symbols of all contents, in a manifest or not.
     pub fn symbol_count(&self) -> u64 {
         self.reader.searcher().num_docs()
     }
 
-    /// Whether a question is answered at all.
+    /// Whether a query succeeds.
     pub fn is_healthy(&self) -> bool {
         let any = Term::from_field_u64(self.fields.content, 0);
         self.reader.reload().is_ok() && self.reader.searcher().doc_freq(&any).is_ok()
     }
 
-    /// Reads every byte of it and compares checksums.
+    /// Reads all files and compares their checksums.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The index is damaged.
     pub fn verify(&self) -> Result<(), SymbolIndexError> {
         match self.index.validate_checksum()?.len() {
             0 => Ok(()),
-            bad => Err(SymbolIndexError::Damaged(format!("{bad} files of it have another checksum"))),
+            bad => Err(SymbolIndexError::Damaged(format!("{bad} files have wrong checksums"))),
         }
     }
 
-    /// Its size on disk, in bytes.
+    /// The size on disk, in bytes.
     pub fn size(&self) -> u64 {
         let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         files.filter_map(|file| file.metadata().ok()).map(|about| about.len()).sum()
     }
 }
 
-/// Symbols of one content, ready to be added.
-pub struct Documents(Vec<TantivyDocument>);
+/// The documents of one content, ready to be added.
+pub struct SymbolDocuments(Vec<TantivyDocument>);
 
-/// Adds and removes symbols. FeatureKind was written is seen by nobody before [`Self::commit`]; dropping it forgets the rest.
+/// Adds and removes symbols. Nothing is visible before [`Self::commit`]; dropping the writer discards the rest.
 pub struct SymbolWriter {
     writer: IndexWriter<TantivyDocument>,
     fields: Fields,
@@ -261,7 +262,7 @@ impl SymbolWriter {
     ///
     /// # Errors
     /// The disk fails.
-    pub fn add(&mut self, documents: Documents) -> Result<(), SymbolIndexError> {
+    pub fn add(&mut self, documents: SymbolDocuments) -> Result<(), SymbolIndexError> {
         for document in documents.0 {
             self.writer.add_document(document)?;
         }
@@ -275,7 +276,7 @@ impl SymbolWriter {
         }
     }
 
-    /// Makes everything durable and visible to who reloads after it.
+    /// Makes all changes durable and visible after the next reload.
     ///
     /// # Errors
     /// The disk fails.

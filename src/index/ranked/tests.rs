@@ -1,4 +1,4 @@
-//! The symbol index as a whole: what is found, in which order, and that nothing but what it should depends on decides.
+//! The symbol index as a whole: which hits are found, in which order, and what the order depends on.
 
 use std::sync::Arc;
 
@@ -83,13 +83,13 @@ fn entry(path: &str, content: ContentNo) -> ManifestEntry {
     ManifestEntry { path: path.into(), content, language: Some(rust()), size: 1, class: PathClass::of(path) }
 }
 
-struct Made {
+struct BuiltIndex {
     index: SymbolIndex,
     folder: tempfile::TempDir,
 }
 
 /// The index of these files, in this order, committed after each `every`.
-fn made<'a>(files: impl Iterator<Item = &'a File>, every: usize) -> Made {
+fn built<'a>(files: impl Iterator<Item = &'a File>, every: usize) -> BuiltIndex {
     let folder = tempfile::tempdir().unwrap();
     let index = SymbolIndex::open(folder.path()).unwrap();
     let mut writer = index.writer().unwrap();
@@ -102,15 +102,15 @@ fn made<'a>(files: impl Iterator<Item = &'a File>, every: usize) -> Made {
     writer.commit().unwrap();
     drop(writer);
     index.reload().unwrap();
-    Made { index, folder }
+    BuiltIndex { index, folder }
 }
 
-fn ask(text: &str) -> RankedQuery<'_> {
+fn query(text: &str) -> RankedQuery<'_> {
     RankedQuery { text, kind: None, language: None, filter: None, files: true, limit: 10 }
 }
 
-/// FeatureKind is found, as `path#symbol`; a file is its path alone.
-fn told(view: &SymbolIndexView, found: &RankedHits) -> Vec<String> {
+/// The hits as `path#symbol`; a file is its path alone.
+fn shown_hits(view: &SymbolIndexView, found: &RankedHits) -> Vec<String> {
     let name = |hit: &RankedHit| {
         let file = FILES.iter().find(|file| file.content == hit.content).unwrap();
         let path = &view.manifest().entries()[hit.entry].path;
@@ -121,14 +121,14 @@ fn told(view: &SymbolIndexView, found: &RankedHits) -> Vec<String> {
 }
 
 fn search(view: &SymbolIndexView, text: &str) -> Vec<String> {
-    told(view, &view.search(&ask(text), &Weights::default()).unwrap())
+    shown_hits(view, &view.search(&query(text), &Weights::default()).unwrap())
 }
 
 fn locate(view: &SymbolIndexView, text: &str) -> Vec<String> {
-    told(view, &view.locate(&ask(text), &Weights::default()).unwrap())
+    shown_hits(view, &view.locate(&query(text), &Weights::default()).unwrap())
 }
 
-const QUESTIONS: &[(&str, &str)] = &[
+const QUERIES: &[(&str, &str)] = &[
     ("parse_config_file", "src/config/parse.rs#parse_config_file"),
     ("parseConfigFile", "src/config/parse.rs#parse_config_file"),
     ("parse_conf", "src/config/parse.rs#parse_config_file"),
@@ -150,10 +150,10 @@ const QUESTIONS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_was_meant_stands_first() {
-    let made = made(FILES.iter(), 100);
-    let view = made.index.view(manifest()).unwrap();
-    for (text, first) in QUESTIONS {
+fn the_expected_hit_is_first() {
+    let built = built(FILES.iter(), 100);
+    let view = built.index.view(manifest()).unwrap();
+    for (text, first) in QUERIES {
         assert_eq!(search(&view, text).first().map(String::as_str), Some(*first), "{text}: {:?}", search(&view, text));
     }
     assert_eq!(search(&view, "zzz"), [""; 0]);
@@ -163,57 +163,57 @@ fn what_was_meant_stands_first() {
 
 #[test]
 fn locate_finds_names_only_and_prefers_their_exact_spelling() {
-    let made = made(FILES.iter(), 100);
-    let view = made.index.view(manifest()).unwrap();
+    let built = built(FILES.iter(), 100);
+    let view = built.index.view(manifest()).unwrap();
     assert_eq!(locate(&view, "run"), ["src/net/server.rs#run", "vendor/x/run.rs#run", "tests/server_test.rs#run"]);
     assert_eq!(locate(&view, "httpserver"), ["src/net/server.rs#HTTPServer"]);
     assert_eq!(locate(&view, "HTTPServer::load"), ["src/net/server.rs#load"]);
-    assert_eq!(locate(&view, "Nobody::load"), [""; 0]);
+    assert_eq!(locate(&view, "Unknown::load"), [""; 0]);
     assert_eq!(locate(&view, "std::collections::BTreeMap"), ["src/config/parse.rs#std::collections::BTreeMap"]);
     assert_eq!(locate(&view, "parse_conf"), [""; 0]);
 }
 
 #[test]
-fn filters_hold_and_what_the_manifest_does_not_show_does_not_exist() {
-    let made = made(FILES.iter(), 100);
-    let view = made.index.view(manifest()).unwrap();
+fn filters_apply_and_contents_outside_the_manifest_are_not_found() {
+    let built = built(FILES.iter(), 100);
+    let view = built.index.view(manifest()).unwrap();
     let weights = Weights::default();
     assert_eq!(search(&view, "only_elsewhere"), [""; 0]);
-    assert_eq!(view.symbol_count(), made.index.symbol_count() - 2);
-    let found = view.search(&RankedQuery { kind: Some(SymbolKind::Field), ..ask("server port") }, &weights).unwrap();
-    assert_eq!(told(&view, &found), ["src/net/server.rs#port"]);
+    assert_eq!(view.symbol_count(), built.index.symbol_count() - 2);
+    let found = view.search(&RankedQuery { kind: Some(SymbolKind::Field), ..query("server port") }, &weights).unwrap();
+    assert_eq!(shown_hits(&view, &found), ["src/net/server.rs#port"]);
     let source = |entry: &ManifestEntry| entry.path.starts_with("src/");
-    let found = view.search(&RankedQuery { filter: Some(&source), ..ask("run") }, &weights).unwrap();
-    assert_eq!((told(&view, &found), found.total), (vec!["src/net/server.rs#run".to_owned()], 1));
-    let found = view.search(&RankedQuery { limit: 1, ..ask("run") }, &weights).unwrap();
+    let found = view.search(&RankedQuery { filter: Some(&source), ..query("run") }, &weights).unwrap();
+    assert_eq!((shown_hits(&view, &found), found.total), (vec!["src/net/server.rs#run".to_owned()], 1));
+    let found = view.search(&RankedQuery { limit: 1, ..query("run") }, &weights).unwrap();
     assert_eq!((found.hits.len(), found.total), (1, 4), "three functions and the file run.rs");
-    let found = view.search(&RankedQuery { limit: 0, ..ask("run") }, &weights).unwrap();
+    let found = view.search(&RankedQuery { limit: 0, ..query("run") }, &weights).unwrap();
     assert_eq!((found.hits.len(), found.total), (0, 4));
-    // No content is of another language.
+    // No content has another language.
     if let Some(other) = (0..=255).filter_map(Language::from_number).find(|language| *language != rust()) {
-        let found = view.search(&RankedQuery { language: Some(other), ..ask("run") }, &weights).unwrap();
+        let found = view.search(&RankedQuery { language: Some(other), ..query("run") }, &weights).unwrap();
         assert_eq!((found.hits.len(), found.total), (0, 0));
     }
 }
 
 #[test]
-fn a_content_that_several_paths_show_is_found_at_each() {
-    let made = made(FILES.iter(), 100);
+fn a_content_of_several_paths_is_found_at_each() {
+    let built = built(FILES.iter(), 100);
     let entries = vec![entry("b/jwt.rs", 4), entry("a/jwt.rs", 4), entry("tests/jwt.rs", 4)];
-    let view = made.index.view(Arc::new(Manifest::new(entries))).unwrap();
+    let view = built.index.view(Arc::new(Manifest::new(entries))).unwrap();
     let names = ["a/jwt.rs#validate_token", "b/jwt.rs#validate_token", "tests/jwt.rs#validate_token"];
     assert_eq!(search(&view, "validate_token"), names);
     assert_eq!(locate(&view, "validate_token"), names);
 }
 
 #[test]
-fn the_score_follows_from_the_factors_that_are_shown() {
-    let made = made(FILES.iter(), 100);
-    let view = made.index.view(manifest()).unwrap();
+fn the_score_follows_from_the_returned_factors() {
+    let built = built(FILES.iter(), 100);
+    let view = built.index.view(manifest()).unwrap();
     let weights = Weights { exact_match: 3.3, bm25: 1.7, ..Weights::default() };
     let mut seen = 0;
-    for (text, _) in QUESTIONS {
-        let hits = view.search(&ask(text), &weights).unwrap().hits;
+    for (text, _) in QUERIES {
+        let hits = view.search(&query(text), &weights).unwrap().hits;
         assert!(hits.is_sorted_by(|one, two| one.reasons.final_score >= two.reasons.final_score));
         for RankedHit { reasons, .. } in hits {
             let text = |number: f64| number.to_string().parse::<f64>().unwrap();
@@ -237,17 +237,17 @@ fn the_score_follows_from_the_factors_that_are_shown() {
 }
 
 #[test]
-fn neither_order_nor_commits_nor_what_else_is_there_change_an_answer() {
-    let answers = |made: &Made| {
-        let view = made.index.view(manifest()).unwrap();
-        let all = QUESTIONS.iter().map(|(text, _)| view.search(&ask(text), &Weights::default()).unwrap());
-        all.chain(QUESTIONS.iter().map(|(text, _)| view.locate(&ask(text), &Weights::default()).unwrap()))
+fn answers_do_not_depend_on_order_commits_or_other_contents() {
+    let answers = |built: &BuiltIndex| {
+        let view = built.index.view(manifest()).unwrap();
+        let all = QUERIES.iter().map(|(text, _)| view.search(&query(text), &Weights::default()).unwrap());
+        all.chain(QUERIES.iter().map(|(text, _)| view.locate(&query(text), &Weights::default()).unwrap()))
             .collect::<Vec<_>>()
     };
-    let right = answers(&made(FILES.iter(), 100));
-    assert_eq!(answers(&made(FILES.iter().rev(), 1)), right, "order and commits");
-    assert_eq!(answers(&made(FILES.iter().filter(|file| file.content != 9), 2)), right, "contents of others");
-    let with_removed = made(FILES.iter(), 2);
+    let right = answers(&built(FILES.iter(), 100));
+    assert_eq!(answers(&built(FILES.iter().rev(), 1)), right, "order and commits");
+    assert_eq!(answers(&built(FILES.iter().filter(|file| file.content != 9), 2)), right, "other contents");
+    let with_removed = built(FILES.iter(), 2);
     let mut writer = with_removed.index.writer().unwrap();
     writer.remove(&[3, 9]);
     writer.add(with_removed.index.documents(3, rust(), &facts(FILES[3].symbols))).unwrap();
@@ -259,43 +259,43 @@ fn neither_order_nor_commits_nor_what_else_is_there_change_an_answer() {
 }
 
 #[test]
-fn a_view_stays_as_it_is_and_another_process_commit_is_seen_after_reload() {
-    let made = made(FILES.iter().take(2), 100);
-    let old = made.index.view(manifest()).unwrap();
-    let other = SymbolIndex::open(made.folder.path()).unwrap();
+fn a_view_is_immutable_and_other_commits_are_seen_after_reload() {
+    let built = built(FILES.iter().take(2), 100);
+    let old = built.index.view(manifest()).unwrap();
+    let other = SymbolIndex::open(built.folder.path()).unwrap();
     let mut writer = other.writer().unwrap();
-    assert!(matches!(made.index.writer(), Err(SymbolIndexError::Busy)));
+    assert!(matches!(built.index.writer(), Err(SymbolIndexError::Busy)));
     writer.add(other.documents(4, rust(), &facts(FILES[4].symbols))).unwrap();
-    let before = made.index.view(manifest()).unwrap();
+    let before = built.index.view(manifest()).unwrap();
     writer.commit().unwrap();
     assert_eq!(locate(&before, "validate_token"), [""; 0]);
-    made.index.reload().unwrap();
-    assert_eq!(locate(&made.index.view(manifest()).unwrap(), "validate_token"), ["src/jwt.rs#validate_token"]);
+    built.index.reload().unwrap();
+    assert_eq!(locate(&built.index.view(manifest()).unwrap(), "validate_token"), ["src/jwt.rs#validate_token"]);
     assert_eq!(locate(&old, "validate_token"), [""; 0]);
-    // FeatureKind wasn't committed is forgotten.
+    // Uncommitted documents are discarded.
     writer.add(other.documents(9, rust(), &facts(FILES[5].symbols))).unwrap();
     drop(writer);
     drop(other);
-    assert_eq!(SymbolIndex::open(made.folder.path()).unwrap().symbol_count(), 11);
+    assert_eq!(SymbolIndex::open(built.folder.path()).unwrap().symbol_count(), 11);
 }
 
 #[test]
-fn a_damaged_or_foreign_index_is_said_to_be_one() {
-    let made = made(FILES.iter(), 100);
-    made.index.verify().unwrap();
-    let folder = made.folder.path();
+fn a_damaged_index_or_another_format_is_reported() {
+    let built = built(FILES.iter(), 100);
+    built.index.verify().unwrap();
+    let folder = built.folder.path();
     std::fs::write(folder.join("format"), "77").unwrap();
-    assert!(matches!(SymbolIndex::open(folder), Err(SymbolIndexError::Foreign { found }) if found == "77"));
+    assert!(matches!(SymbolIndex::open(folder), Err(SymbolIndexError::OtherFormat { found }) if found == "77"));
     std::fs::write(folder.join("format"), super::schema::FORMAT.to_string()).unwrap();
     let files: Vec<_> = std::fs::read_dir(folder).unwrap().flatten().map(|file| file.path()).collect();
     let segment = files.iter().find(|path| path.extension().is_some_and(|ending| ending == "term")).unwrap();
     let whole = std::fs::read(segment).unwrap();
-    // Written anew, not in place: the open index still maps the old file.
+    // Not written in place, because the open index still maps the old file.
     std::fs::remove_file(segment).unwrap();
     std::fs::write(segment, &whole[..whole.len() / 2]).unwrap();
     assert!(matches!(SymbolIndex::open(folder), Err(SymbolIndexError::Damaged(_))), "cut short");
     std::fs::remove_file(segment).unwrap();
-    assert!(matches!(SymbolIndex::open(folder), Err(SymbolIndexError::Damaged(_))), "gone");
+    assert!(matches!(SymbolIndex::open(folder), Err(SymbolIndexError::Damaged(_))), "deleted");
     std::fs::write(folder.join("meta.json"), "{}").unwrap();
     assert!(matches!(SymbolIndex::open(folder), Err(SymbolIndexError::Damaged(_))), "no meta data");
     let text = SymbolIndexError::Damaged(String::new()).to_string();

@@ -1,8 +1,10 @@
-//! Names and sentences become words: at the index and at the question by the same rules.
+//! Splits names and sentences into words. The index and queries use the same rules.
 //!
-//! Pure. Words are lower case, made of letters and digits only; `HTTPServer_v2` is `http`, `server`, `v`, `2`.
+//! Pure. Words are in lower case and consist of chars or digits: `HTTPServer_v2` is `http`, `server`, `v`, `2`.
+//!
+//! tantivy's tokenizers split at white space and punctuation; none splits identifiers at case and digits.
 
-/// Words that say nothing about what is looked for.
+/// Words without meaning for a search.
 const STOP_WORDS: &[&str] = &[
     "a", "an", "and", "are", "as", "at", "be", "been", "by", "can", "do", "does", "for", "from", "has", "have", "how",
     "i", "if", "in", "into", "is", "it", "its", "me", "of", "on", "or", "should", "so", "such", "that", "the", "their",
@@ -10,32 +12,33 @@ const STOP_WORDS: &[&str] = &[
     "would", "you", "your",
 ];
 
-/// Whether a word says nothing.
+/// Whether a word is a stop word.
 pub(super) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
 
-/// Calls `each` with every part of `text`, as it's written: parts end at what is no letter or digit, where lower case becomes
-/// upper case, before the last letter of a run of upper case that lower case follows, and between letters and digits.
+/// Calls `each` with every part of `text`. A part ends at a character that is no character or digit, where lower case
+/// becomes upper case, before the last upper-case character of a run that lower case follows, and between chars and
+/// digits.
 pub(super) fn split(text: &str, mut each: impl FnMut(&str)) {
-    let mut letters = text.char_indices().peekable();
+    let mut chars = text.char_indices().peekable();
     let mut start = None;
-    let mut before = Class::Other;
-    while let Some((at, letter)) = letters.next() {
-        let class = Class::of(letter);
-        let next = letters.peek().map_or(Class::Other, |(_, next)| Class::of(*next));
+    let mut before = CharClass::Other;
+    while let Some((at, character)) = chars.next() {
+        let class = CharClass::of(character);
+        let next = chars.peek().map_or(CharClass::Other, |(_, next)| CharClass::of(*next));
         let is_boundary = match (before, class) {
-            (_, Class::Other) => true,
-            (Class::Upper, Class::Upper) => next == Class::Lower,
-            // `Word`: the first letter belongs to what follows.
-            (Class::Upper, Class::Lower) => false,
+            (_, CharClass::Other) => true,
+            (CharClass::Upper, CharClass::Upper) => next == CharClass::Lower,
+            // `Word`: the first character belongs to the part.
+            (CharClass::Upper, CharClass::Lower) => false,
             (one, other) => one != other,
         };
         if is_boundary {
             if let Some(from) = start {
                 each(&text[from..at]);
             }
-            start = (class != Class::Other).then_some(at);
+            start = (class != CharClass::Other).then_some(at);
         }
         before = class;
     }
@@ -45,36 +48,36 @@ pub(super) fn split(text: &str, mut each: impl FnMut(&str)) {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum CharClass {
     Lower,
     Upper,
     Digit,
     Other,
 }
 
-impl Class {
-    fn of(letter: char) -> Self {
-        match letter {
+impl CharClass {
+    fn of(character: char) -> Self {
+        match character {
             'a'..='z' => Self::Lower,
             'A'..='Z' => Self::Upper,
             '0'..='9' => Self::Digit,
-            _ if letter.is_ascii() => Self::Other,
-            _ if letter.is_uppercase() => Self::Upper,
-            _ if letter.is_alphabetic() => Self::Lower,
-            _ if letter.is_numeric() => Self::Digit,
+            _ if character.is_ascii() => Self::Other,
+            _ if character.is_uppercase() => Self::Upper,
+            _ if character.is_alphabetic() => Self::Lower,
+            _ if character.is_numeric() => Self::Digit,
             _ => Self::Other,
         }
     }
 }
 
-/// The words of a text: lower case, singular.
+/// The words of a text: in lower case, singular.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     split(text, |part| found.push(stem(part.to_lowercase())));
     found
 }
 
-/// The singular of an English word, roughly: `entries` is `entry`, `paths` is `path`, `class` stays.
+/// An approximate singular of an English word: `entries` is `entry`, `paths` is `path`, `class` stays.
 pub(super) fn stem(mut word: String) -> String {
     if word.len() > 4 && word.ends_with("ies") {
         word.truncate(word.len() - 3);
@@ -85,14 +88,14 @@ pub(super) fn stem(mut word: String) -> String {
     word
 }
 
-/// A name without case and without what separates its parts: `parse_config` and `ParseConfig` are one.
+/// A name without case and separators: `parse_config` and `ParseConfig` are equal.
 pub(super) fn normalize(name: &str) -> String {
-    name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// The longest beginning of `text` of at most `most` bytes.
-pub(super) fn truncate_str(text: &str, most: usize) -> &str {
-    let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+/// The longest prefix of `text` with at max_bytes `max_bytes` bytes.
+pub(super) fn truncate_str(text: &str, max_bytes: usize) -> &str {
+    let end = (0..=max_bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     &text[..end.unwrap_or(0)]
 }
 
@@ -101,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identifiers_are_split_where_a_reader_would() {
+    fn identifiers_are_split_at_case_digits_and_separators() {
         for (name, parts) in [
             ("parse_config_file", "parse config file"),
             ("parseConfigFile", "parse config file"),
@@ -144,13 +147,13 @@ mod tests {
     }
 
     #[test]
-    fn styles_of_one_name_are_one() {
+    fn naming_styles_normalize_to_one_name() {
         assert_eq!(normalize("parse_config"), normalize("ParseConfig"));
         assert_eq!(normalize("A::b"), "ab");
     }
 
     #[test]
-    fn empty_words_are_in_order_so_that_they_are_found() {
+    fn stop_words_are_sorted_for_binary_search() {
         assert!(STOP_WORDS.is_sorted());
         assert!(is_stop_word("the") && !is_stop_word("path"));
         assert_eq!(truncate_str("aäb", 2), "a");

@@ -1,4 +1,4 @@
-//! The best hits so far: bounded, and the same whatever order they come in.
+//! The best hits of a query: a bounded heap whose result doesn't depend on the order of insertion.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,12 +8,12 @@ use codeyard_model::code::RankingReasons;
 
 use super::RankedHit;
 
-/// FeatureKind hits are ordered by: the worst is the least. A file stands before its symbols.
+/// The order of hits: score, then entry, then ordinal. A file precedes its symbols.
 type Key = (u64, Reverse<u32>, Reverse<Option<u32>>);
 
-/// See the module.
+/// A bounded heap of the best hits.
 pub(super) struct TopHits {
-    most: usize,
+    limit: usize,
     heap: BinaryHeap<Reverse<TopEntry>>,
 }
 
@@ -44,20 +44,20 @@ impl Ord for TopEntry {
 }
 
 impl TopHits {
-    /// Keeps at most so many.
-    pub(super) fn new(most: usize) -> Self {
-        Self { most, heap: BinaryHeap::new() }
+    /// Keeps at limit `limit` hits.
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, heap: BinaryHeap::new() }
     }
 
-    /// Whether a hit with this score, as [`micros`] gives it, could still be kept.
-    pub(super) fn may_take(&self, score: u64) -> bool {
-        self.heap.len() < self.most || self.heap.peek().is_some_and(|least| score >= least.0.key.0)
+    /// Whether a hit with this score, as from [`micros`], could be entry.
+    pub(super) fn may_keep(&self, score: u64) -> bool {
+        self.heap.len() < self.limit || self.heap.peek().is_some_and(|least| score >= least.0.key.0)
     }
 
-    /// Keeps the hit if it is among the best.
-    pub(super) fn take(&mut self, entry: usize, content: ContentNo, ordinal: Option<u32>, reasons: RankingReasons) {
+    /// Adds a hit if it is among the best.
+    pub(super) fn add(&mut self, entry: usize, content: ContentNo, ordinal: Option<u32>, reasons: RankingReasons) {
         let key = (micros(reasons.final_score), Reverse(entry as u32), Reverse(ordinal));
-        if self.heap.len() < self.most {
+        if self.heap.len() < self.limit {
             self.heap.push(Reverse(TopEntry { key, content, reasons }));
         } else if let Some(mut least) = self.heap.peek_mut()
             && least.0.key < key
@@ -66,19 +66,20 @@ impl TopHits {
         }
     }
 
-    /// The best first.
+    /// The hits, best first.
     pub(super) fn into_hits(self) -> Vec<RankedHit> {
-        let hits = self.heap.into_sorted_vec().into_iter().map(|Reverse(kept)| RankedHit {
-            entry: kept.key.1.0 as usize,
-            content: kept.content,
-            ordinal: kept.key.2.0,
-            reasons: kept.reasons,
+        let hits = self.heap.into_sorted_vec().into_iter().map(|Reverse(entry)| RankedHit {
+            entry: entry.key.1.0 as usize,
+            content: entry.content,
+            ordinal: entry.key.2.0,
+            reasons: entry.reasons,
         });
         hits.collect()
     }
 }
 
-/// A score as a whole number; scores have four digits, so that this tells them apart. None is below zero, so that cutting rounds.
+/// A score as an integer. Scores have four decimal places and are never negative, so truncation after adding a half
+/// rounds.
 pub(super) fn micros(score: f64) -> u64 {
     (score * 1e6 + 0.5) as u64
 }
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_are_kept_in_one_order_however_they_come() {
+    fn the_result_does_not_depend_on_the_order_of_insertion() {
         let all: Vec<(usize, Option<u32>, f64)> = vec![
             (0, Some(1), 0.5),
             (0, Some(0), 0.5),
@@ -97,19 +98,24 @@ mod tests {
             (2, None, 0.9),
             (3, None, 0.1),
         ];
-        let kept = |order: &mut dyn Iterator<Item = &(usize, Option<u32>, f64)>, most| {
-            let mut top = TopHits::new(most);
+        let best = |order: &mut dyn Iterator<Item = &(usize, Option<u32>, f64)>, limit| {
+            let mut top = TopHits::new(limit);
             for (entry, ordinal, final_score) in order {
-                if top.may_take(micros(*final_score)) {
-                    top.take(*entry, 0, *ordinal, RankingReasons { final_score: *final_score, ..RankingReasons::default() });
+                if top.may_keep(micros(*final_score)) {
+                    top.add(
+                        *entry,
+                        0,
+                        *ordinal,
+                        RankingReasons { final_score: *final_score, ..RankingReasons::default() },
+                    );
                 }
             }
             top.into_hits().iter().map(|hit| (hit.entry, hit.ordinal)).collect::<Vec<_>>()
         };
         let right = [(2, None), (0, Some(0)), (0, Some(1)), (1, None), (1, Some(3)), (3, None)];
-        for most in 0..8 {
-            assert_eq!(kept(&mut all.iter(), most), right[..most.min(6)]);
-            assert_eq!(kept(&mut all.iter().rev(), most), right[..most.min(6)]);
+        for limit in 0..8 {
+            assert_eq!(best(&mut all.iter(), limit), right[..limit.min(6)]);
+            assert_eq!(best(&mut all.iter().rev(), limit), right[..limit.min(6)]);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Contents, their facts, git's names for them, and the segments they are in.
+//! Contents, their facts, the git blobs they come from, and the segments that cover them.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -10,45 +10,45 @@ use crate::language::Language;
 use crate::limits::MAX_PACKED_FACTS_BYTES;
 use crate::manifest::ContentNo;
 
-/// What a content is known by: its bytes, and the language they are read as.
+/// The key of a content: the hash of its bytes, and the language they are read as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ContentKey {
     /// The SHA-256 of the bytes.
     pub hash: [u8; 32],
-    /// See there.
+    /// `None`: no language; the text is searched but not parsed.
     pub language: Option<Language>,
 }
 
-/// A content that isn't in the database yet.
+/// A content to add to the database.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NewContent {
-    /// Its number, which was reserved for it.
+    /// Its number, already reserved.
     pub no: ContentNo,
-    /// See there.
+    /// Its hash and language.
     pub key: ContentKey,
-    /// In bytes.
+    /// Its size in bytes.
     pub size: u64,
 }
 
-/// What git's blob of this name and language is.
+/// What a git blob, read as one language, is in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KnownBlob {
-    /// This content of so many bytes.
+    /// A content, and its size in bytes.
     Content(ContentNo, u64),
-    /// Left out.
+    /// Excluded for this reason, and its size in bytes.
     Excluded(ExclusionReason, u64),
 }
 
 /// A segment of the text index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SegmentRow {
-    /// Its number.
+    /// Its id in the database.
     pub id: i64,
-    /// Its file, in the folder of segments.
+    /// Its file name in the folder of segments.
     pub file: String,
-    /// How many contents it covers.
+    /// The number of contents that it covers.
     pub contents: u64,
-    /// The file's length.
+    /// The length of the file in bytes.
     pub bytes: u64,
 }
 
@@ -57,14 +57,14 @@ fn number(language: Option<Language>) -> u16 {
 }
 
 impl IndexStore {
-    /// The number of a content.
+    /// The number of the content with this key.
     pub(crate) fn content(&self, key: &ContentKey) -> Result<Option<ContentNo>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT no FROM contents WHERE hash = ? AND language = ?")?;
         Ok(statement.query_row(params![key.hash, number(key.language)], |row| row.get(0)).optional()?)
     }
 
-    /// The contents whose hashes begin with these bytes, ordered, at most two.
-    pub(crate) fn contents_like(&self, prefix: &[u8]) -> Result<Vec<ContentNo>, StoreError> {
+    /// The contents whose hashes begin with these bytes, ordered by hash and language; at most 64.
+    pub(crate) fn contents_with_prefix(&self, prefix: &[u8]) -> Result<Vec<ContentNo>, StoreError> {
         let mut above = prefix.to_vec();
         above.resize(33, 0xff);
         let mut statement = self
@@ -80,7 +80,7 @@ impl IndexStore {
         Ok(statement.query_row([no], |row| row.get(0)).optional()?)
     }
 
-    /// What git's blob is, read as `language`.
+    /// What a git blob is, read as `language`; `None`: it isn't in the index.
     pub(crate) fn blob(&self, oid: &[u8; 20], language: Option<Language>) -> Result<Option<KnownBlob>, StoreError> {
         let mut statement =
             self.0.prepare_cached("SELECT no, reason, size FROM blobs WHERE oid = ? AND language = ?")?;
@@ -96,14 +96,14 @@ impl IndexStore {
         }))
     }
 
-    /// What is known of a content; nothing, if it wasn't parsed.
+    /// The facts of a content; `None`: it has none.
     pub(crate) fn facts(&self, no: ContentNo) -> Result<Option<Facts>, StoreError> {
         Ok(self.unpacked(no)?.map(|bytes| decode(&bytes)).transpose()?)
     }
 
-    /// The same, to be read symbol by symbol.
+    /// The same facts, decoded symbol by symbol.
     pub(crate) fn lazy_facts(&self, no: ContentNo) -> Result<Option<LazyFacts>, StoreError> {
-        Ok(self.unpacked(no)?.map(LazyFacts::of).transpose()?)
+        Ok(self.unpacked(no)?.map(LazyFacts::new).transpose()?)
     }
 
     fn unpacked(&self, no: ContentNo) -> Result<Option<Vec<u8>>, StoreError> {
@@ -114,19 +114,19 @@ impl IndexStore {
         Ok(Some(unpack(packed, MAX_PACKED_FACTS_BYTES)?))
     }
 
-    /// As if a content had never been parsed.
+    /// Resets a content to unparsed.
     #[cfg(test)]
-    pub(crate) fn forget_parsed(&self, no: ContentNo) {
+    pub(crate) fn reset_parsed(&self, no: ContentNo) {
         self.0.execute("UPDATE contents SET symbols = NULL WHERE no = ?", [no]).unwrap();
     }
 
     /// The contents that no segment covers, ordered.
-    pub(crate) fn loose(&self) -> Result<Vec<ContentNo>, StoreError> {
+    pub(crate) fn unsegmented(&self) -> Result<Vec<ContentNo>, StoreError> {
         let mut statement = self.0.prepare_cached("SELECT no FROM contents WHERE segment IS NULL ORDER BY no")?;
         Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
-    /// How many symbols each parsed content has.
+    /// The number of symbols of each parsed content, ordered by content.
     pub(crate) fn symbol_counts(&self) -> Result<Vec<(ContentNo, u32)>, StoreError> {
         let mut statement =
             self.0.prepare_cached("SELECT no, symbols FROM contents WHERE symbols IS NOT NULL ORDER BY no")?;
@@ -155,11 +155,11 @@ impl IndexStore {
     }
 }
 
-/// Facts as they are stored; made before the transaction begins, by any thread.
+/// Facts in the stored form. Any thread can encode them before the transaction begins.
 pub(crate) struct PackedFacts(Option<Vec<u8>>);
 
 impl PackedFacts {
-    /// Those of a content.
+    /// Encodes the facts of a content.
     pub(crate) fn of(facts: &Facts) -> Self {
         let is_empty = facts.symbols.is_empty() && facts.references.is_empty();
         Self((!is_empty).then(|| pack(&encode(facts))))
@@ -167,9 +167,10 @@ impl PackedFacts {
 }
 
 impl StoreTransaction<'_> {
-    /// Reserves so many numbers, and says the first. They are gone even if nothing is stored under them.
+    /// Reserves this many content numbers and returns the first. They are never reused, even if nothing is stored
+    /// under them.
     pub(crate) fn reserve(&self, count: u32) -> Result<ContentNo, StoreError> {
-        // From 1: 0 stands for none.
+        // Numbers begin at 1; 0 means none.
         let first = self.add_to("contents", count)?;
         u32::try_from(first + 1).ok().filter(|first| first.checked_add(count).is_some()).ok_or(StoreError::Full)
     }
@@ -189,8 +190,13 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
-    /// Remembers what git's blob is.
-    pub(crate) fn put_blob(&self, oid: &[u8; 20], language: Option<Language>, blob: KnownBlob) -> Result<(), StoreError> {
+    /// Stores what a git blob is.
+    pub(crate) fn put_blob(
+        &self,
+        oid: &[u8; 20],
+        language: Option<Language>,
+        blob: KnownBlob,
+    ) -> Result<(), StoreError> {
         let (no, reason, size) = match blob {
             KnownBlob::Content(no, size) => (no, 0, size),
             KnownBlob::Excluded(why, size) => (0, why as u8, size),
@@ -200,7 +206,7 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
-    /// Stores what is known of a content. It counts as parsed once [`Self::parsed`] says so.
+    /// Stores the facts of a content. It counts as parsed after [`Self::mark_parsed`].
     pub(crate) fn put_facts(&self, no: ContentNo, facts: &PackedFacts) -> Result<(), StoreError> {
         let Some(packed) = &facts.0 else {
             self.0.prepare_cached("DELETE FROM facts WHERE no = ?")?.execute([no])?;
@@ -211,8 +217,8 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
-    /// Says that contents are parsed, and how many symbols each has.
-    pub(crate) fn parsed(&self, contents: &[(ContentNo, u32)]) -> Result<(), StoreError> {
+    /// Marks contents as parsed and stores the number of symbols of each.
+    pub(crate) fn mark_parsed(&self, contents: &[(ContentNo, u32)]) -> Result<(), StoreError> {
         let mut statement = self.0.prepare_cached("UPDATE contents SET symbols = ? WHERE no = ?")?;
         for (no, symbols) in contents {
             statement.execute(params![symbols, no])?;
@@ -232,7 +238,7 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
-    /// Forgets segments; what only they cover is loose again.
+    /// Deletes segments. Contents that only they cover are covered by none afterwards.
     pub(crate) fn drop_segments(&self, ids: &[i64]) -> Result<(), StoreError> {
         for id in ids {
             self.0.execute("UPDATE contents SET segment = NULL WHERE segment = ?", [id])?;
@@ -241,7 +247,7 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
-    /// Forgets contents.
+    /// Deletes contents, with their facts and blobs.
     pub(crate) fn drop_contents(&self, contents: &[ContentNo]) -> Result<(), StoreError> {
         let statements =
             ["DELETE FROM contents WHERE no = ?", "DELETE FROM facts WHERE no = ?", "DELETE FROM blobs WHERE no = ?"];

@@ -1,10 +1,10 @@
-//! Facts as bytes.
+//! Encodes facts as bytes and decodes them.
 
-use crate::codec::{DamagedBytes, ByteReader, put_text, put_varint};
-use crate::facts::{Facts, Reference, Role, Symbol};
+use crate::codec::{ByteReader, DamagedBytes, put_text, put_varint};
+use crate::facts::{Facts, Reference, ReferenceRole, Symbol};
 use codeyard_model::code::{SymbolKind, Visibility};
 
-/// The bytes of `facts`.
+/// Encodes facts.
 pub(crate) fn encode(facts: &Facts) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 * facts.symbols.len());
     put_varint(&mut out, u64::from(facts.has_errors));
@@ -27,7 +27,7 @@ pub(crate) fn encode(facts: &Facts) -> Vec<u8> {
     for reference in &facts.references {
         put_text(&mut out, &reference.name);
         out.push(reference.role as u8);
-        // Mostly they stand in order; what doesn't costs a few bytes more.
+        // References are mostly ordered by line. One out of order takes a few bytes more.
         put_varint(&mut out, u64::from(reference.line.wrapping_sub(line)));
         line = reference.line;
         put_varint(&mut out, u64::from(reference.column));
@@ -36,7 +36,7 @@ pub(crate) fn encode(facts: &Facts) -> Vec<u8> {
     out
 }
 
-/// Undoes [`encode`].
+/// The inverse of [`encode`].
 pub(crate) fn decode(bytes: &[u8]) -> Result<Facts, DamagedBytes> {
     let mut from = ByteReader(bytes);
     let has_errors = from.number()? != 0;
@@ -46,34 +46,35 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Facts, DamagedBytes> {
     if from.0.is_empty() { Ok(Facts { symbols, references, has_errors }) } else { Err(DamagedBytes) }
 }
 
-/// Facts that are still bytes. A question that is about one symbol of a file needn't read all the others.
+/// Encoded facts that are decoded symbol by symbol. A query about one symbol of a file doesn't decode the others.
 pub(crate) struct LazyFacts {
     bytes: Vec<u8>,
-    /// Where each symbol begins.
+    /// The offset of each symbol.
     places: Vec<usize>,
 }
 
 impl LazyFacts {
-    /// Of the bytes of [`encode`].
-    pub(crate) fn of(bytes: Vec<u8>) -> Result<Self, DamagedBytes> {
+    /// From the bytes of [`encode`]. Finds the symbols without decoding them.
+    pub(crate) fn new(bytes: Vec<u8>) -> Result<Self, DamagedBytes> {
         let mut from = ByteReader(&bytes);
         from.number()?;
         let count = from.count()?;
         let mut places = Vec::with_capacity(count);
         for _ in 0..count {
             places.push(bytes.len() - from.0.len());
-            pass_over(&mut from)?;
+            skip_symbol(&mut from)?;
         }
         Ok(Self { bytes, places })
     }
 
-    /// A symbol behind all that it stands in, as facts of nothing else: their last symbol. `None`: there is no such symbol.
-    pub(crate) fn lineage(&self, ordinal: u32) -> Result<Option<Facts>, DamagedBytes> {
+    /// The symbol and its ancestors as facts of their own: outermost first, the symbol last. `None`: there is no such
+    /// symbol.
+    pub(crate) fn with_ancestors(&self, ordinal: u32) -> Result<Option<Facts>, DamagedBytes> {
         let mut symbols = Vec::new();
         let mut at = Some(ordinal as usize);
         while let Some(place) = at.and_then(|at| self.places.get(at)) {
             let found = symbol(&mut ByteReader(self.bytes.get(*place..).ok_or(DamagedBytes)?))?;
-            // A parent stands before its children, so this ends.
+            // Ends, because a parent precedes its children.
             let parent = found.parent.map(|parent| parent as usize).filter(|parent| at.is_some_and(|at| *parent < at));
             symbols.push(found);
             at = parent;
@@ -86,22 +87,22 @@ impl LazyFacts {
     }
 }
 
-fn pass_over(from: &mut ByteReader<'_>) -> Result<(), DamagedBytes> {
+fn skip_symbol(from: &mut ByteReader<'_>) -> Result<(), DamagedBytes> {
     from.bytes(2)?;
     from.number_u32()?;
-    for _ in 0..TEXTS {
+    for _ in 0..TEXT_COUNT {
         let length = usize::try_from(from.number()?).map_err(|_| DamagedBytes)?;
         from.bytes(length)?;
     }
-    for _ in 0..NUMBERS {
+    for _ in 0..NUMBER_COUNT {
         from.number_u32()?;
     }
     Ok(())
 }
 
-/// Texts and numbers of a symbol.
-const TEXTS: usize = 5;
-const NUMBERS: usize = 4;
+/// The number of texts and of numbers in an encoded symbol.
+const TEXT_COUNT: usize = 5;
+const NUMBER_COUNT: usize = 4;
 
 fn symbol(from: &mut ByteReader<'_>) -> Result<Symbol, DamagedBytes> {
     let kind = SymbolKind::from_number(from.byte()?).ok_or(DamagedBytes)?;
@@ -128,7 +129,7 @@ fn symbol(from: &mut ByteReader<'_>) -> Result<Symbol, DamagedBytes> {
 
 fn reference(from: &mut ByteReader<'_>, line: &mut u32) -> Result<Reference, DamagedBytes> {
     let name = from.text()?.to_owned();
-    let role = Role::from_number(from.byte()?).ok_or(DamagedBytes)?;
+    let role = ReferenceRole::from_number(from.byte()?).ok_or(DamagedBytes)?;
     *line = line.wrapping_add(from.number_u32()?);
     Ok(Reference { name, role, line: *line, column: from.number_u32()?, within: from.number_u32()?.checked_sub(1) })
 }
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn facts_come_back_and_half_of_them_is_damage() {
+    fn facts_round_trip_and_truncated_bytes_are_damaged() {
         let symbol = Symbol {
             kind: SymbolKind::Method,
             name: "größe".into(),
@@ -155,30 +156,30 @@ mod tests {
             is_definition: true,
         };
         let other = Symbol { kind: SymbolKind::Use, parent: None, scope: None, is_definition: false, ..symbol.clone() };
-        let named = |line| Reference { name: "x".into(), role: Role::Base, line, column: 1, within: Some(1) };
+        let named = |line| Reference { name: "x".into(), role: ReferenceRole::Base, line, column: 1, within: Some(1) };
         let facts = Facts {
             symbols: vec![other, symbol],
             references: vec![named(9), named(4), Reference { within: None, ..named(70_000) }],
             has_errors: true,
         };
         let bytes = encode(&facts);
-        let folded = LazyFacts::of(bytes.clone()).unwrap();
+        let lazy = LazyFacts::new(bytes.clone()).unwrap();
         assert_eq!(decode(&bytes), Ok(facts.clone()));
         for end in 0..bytes.len() {
             assert_eq!(decode(&bytes[..end]), Err(DamagedBytes), "{end}");
         }
-        let lineage = folded.lineage(1).unwrap().unwrap();
-        assert_eq!(lineage.symbols, facts.symbols);
-        assert_eq!(lineage.qualified_name(1), facts.qualified_name(1));
-        assert_eq!(folded.lineage(0).unwrap().unwrap().symbols, facts.symbols[..1]);
-        assert_eq!(folded.lineage(2), Ok(None));
+        let ancestry = lazy.with_ancestors(1).unwrap().unwrap();
+        assert_eq!(ancestry.symbols, facts.symbols);
+        assert_eq!(ancestry.qualified_name(1), facts.qualified_name(1));
+        assert_eq!(lazy.with_ancestors(0).unwrap().unwrap().symbols, facts.symbols[..1]);
+        assert_eq!(lazy.with_ancestors(2), Ok(None));
         for end in 0..20 {
-            assert!(LazyFacts::of(bytes[..end].to_vec()).is_err(), "{end}");
+            assert!(LazyFacts::new(bytes[..end].to_vec()).is_err(), "{end}");
         }
     }
 
     #[test]
-    fn a_symbol_is_read_with_what_it_stands_in_alone() {
+    fn one_symbol_is_decoded_with_its_ancestors() {
         let symbol = |name: &str, parent| Symbol {
             kind: SymbolKind::Class,
             name: name.into(),
@@ -196,10 +197,10 @@ mod tests {
         };
         let symbols = vec![symbol("a", None), symbol("b", None), symbol("c", Some(0)), symbol("d", Some(2))];
         let facts = Facts { symbols, ..Facts::default() };
-        let folded = LazyFacts::of(encode(&facts)).unwrap();
+        let lazy = LazyFacts::new(encode(&facts)).unwrap();
         for (at, name) in [(0, "a"), (1, "b"), (2, "a::c"), (3, "a::c::d")] {
-            let lineage = folded.lineage(at).unwrap().unwrap();
-            assert_eq!(lineage.qualified_name(lineage.symbols.len() - 1), name);
+            let ancestry = lazy.with_ancestors(at).unwrap().unwrap();
+            assert_eq!(ancestry.qualified_name(ancestry.symbols.len() - 1), name);
             assert_eq!(facts.qualified_name(at as usize), name);
         }
     }

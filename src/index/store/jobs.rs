@@ -1,4 +1,4 @@
-//! What jobs did. A job is written down before it begins, so that one that was cut short can be told of.
+//! The records of jobs. A job is stored before it starts, so that an interrupted one is known afterwards.
 
 use rusqlite::{Row, params};
 
@@ -6,28 +6,28 @@ use super::{IndexStore, StoreError, StoreTransaction};
 use crate::limits::MAX_REMEMBERED_JOBS;
 use codeyard_model::code::{JobMode, JobStatus};
 
-/// One job.
+/// The record of one job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredJob {
-    /// Its name.
+    /// The job's id.
     pub id: String,
-    /// The root it is of.
+    /// The root that it indexes.
     pub place: String,
-    /// What it indexes, as in the manifest's key.
+    /// The indexed reference, as in the manifest's key.
     pub reference: String,
-    /// See there.
+    /// Full or incremental.
     pub mode: JobMode,
-    /// See there.
+    /// The job's state.
     pub status: JobStatus,
-    /// Files that it had to read.
+    /// The number of files that it read.
     pub changed: u64,
-    /// In seconds since 1970.
+    /// The start, in seconds since 1970.
     pub started_at: u64,
-    /// The same, once it has ended.
+    /// The end, in seconds since 1970; `None`: it hasn't ended.
     pub ended_at: Option<u64>,
     /// Why it failed.
     pub message: Option<String>,
-    /// The process that does it.
+    /// The id of the process that runs it.
     pub holder: String,
 }
 
@@ -50,29 +50,29 @@ fn job(row: &Row<'_>) -> rusqlite::Result<StoredJob> {
 }
 
 impl IndexStore {
-    /// The newest jobs of a root, the newest first.
-    pub(crate) fn recent_jobs(&self, place: &str, most: usize) -> Result<Vec<StoredJob>, StoreError> {
-        let ask = format!("SELECT {COLUMNS} FROM jobs WHERE place = ? ORDER BY started_at DESC, rowid DESC LIMIT ?");
-        let mut statement = self.0.prepare_cached(&ask)?;
-        Ok(statement.query_map(params![place, most as i64], job)?.collect::<Result<_, _>>()?)
+    /// The latest jobs of a root, latest first.
+    pub(crate) fn recent_jobs(&self, place: &str, limit: usize) -> Result<Vec<StoredJob>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM jobs WHERE place = ? ORDER BY started_at DESC, rowid DESC LIMIT ?");
+        let mut statement = self.0.prepare_cached(&sql)?;
+        Ok(statement.query_map(params![place, limit as i64], job)?.collect::<Result<_, _>>()?)
     }
 
     /// Jobs that have not ended, of all roots.
-    pub(crate) fn open_jobs(&self) -> Result<Vec<StoredJob>, StoreError> {
-        let ask = format!("SELECT {COLUMNS} FROM jobs WHERE ended_at IS NULL ORDER BY started_at, rowid");
-        let mut statement = self.0.prepare_cached(&ask)?;
+    pub(crate) fn unfinished_jobs(&self) -> Result<Vec<StoredJob>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM jobs WHERE ended_at IS NULL ORDER BY started_at, rowid");
+        let mut statement = self.0.prepare_cached(&sql)?;
         Ok(statement.query_map([], job)?.collect::<Result<_, _>>()?)
     }
 }
 
 impl StoreTransaction<'_> {
-    /// Writes a job down, in the place of what was written of it before; the oldest ended ones are forgotten.
+    /// Stores a job, replacing its previous record. Deletes the oldest ended jobs beyond the limit.
     pub(crate) fn put_job(&self, job: &StoredJob) -> Result<(), StoreError> {
-        let put = format!(
+        let upsert = format!(
             "INSERT INTO jobs ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET
              status = excluded.status, changed = excluded.changed, ended_at = excluded.ended_at, message = excluded.message"
         );
-        self.0.prepare_cached(&put)?.execute(params![
+        self.0.prepare_cached(&upsert)?.execute(params![
             job.id,
             job.place,
             job.reference,
@@ -84,9 +84,9 @@ impl StoreTransaction<'_> {
             job.message,
             job.holder,
         ])?;
-        let forget = "DELETE FROM jobs WHERE place = ?1 AND ended_at IS NOT NULL AND rowid NOT IN
+        let prune = "DELETE FROM jobs WHERE place = ?1 AND ended_at IS NOT NULL AND rowid NOT IN
             (SELECT rowid FROM jobs WHERE place = ?1 ORDER BY rowid DESC LIMIT ?2)";
-        self.0.prepare_cached(forget)?.execute(params![job.place, MAX_REMEMBERED_JOBS as i64])?;
+        self.0.prepare_cached(prune)?.execute(params![job.place, MAX_REMEMBERED_JOBS as i64])?;
         Ok(())
     }
 }

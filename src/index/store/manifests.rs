@@ -1,4 +1,4 @@
-//! Manifests: one for each working tree, one for each branch, tag or commit that was asked for.
+//! Manifests: one per working tree, and one per branch, tag or commit that was indexed.
 
 use std::path::Path;
 
@@ -9,29 +9,29 @@ use super::{IndexStore, StoreError, StoreTransaction};
 use crate::codec::{pack, unpack};
 use crate::limits::MAX_PACKED_LISTING_BYTES;
 
-/// Which manifest.
+/// The key of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ManifestKey {
     /// The root of the working tree; empty for commits, which all working trees share.
     pub place: String,
-    /// [`LIVE`], or the name of the branch, tag or commit as it was asked for.
+    /// [`LIVE`], or the branch, tag or commit as the job named it.
     pub reference: String,
 }
 
 /// A manifest without its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ManifestHead {
-    /// Its number in the database.
+    /// Its id in the database.
     pub id: i64,
-    /// See there.
+    /// Its key.
     pub key: ManifestKey,
-    /// The commit that it shows, or that the working tree was checked out from.
+    /// The commit that it lists, or that the working tree was checked out from.
     pub commit: Option<String>,
-    /// When the files were last looked at for it, in seconds since 1970.
+    /// The time of the last scan, in seconds since 1970.
     pub published_at: u64,
-    /// Files that are searched.
+    /// The number of searched files.
     pub files: u64,
-    /// Symbols in them.
+    /// The number of symbols in them.
     pub symbols: u64,
     /// Whether all of them are parsed.
     pub is_whole: bool,
@@ -41,7 +41,7 @@ pub(crate) struct ManifestHead {
 pub(crate) const LIVE: &str = "live";
 
 impl ManifestKey {
-    /// A branch, tag or commit, or, if none is named, the working tree at `root`.
+    /// The key of a branch, tag or commit; of the working tree at `root`, if `reference` is none.
     pub(crate) fn of(root: &Path, reference: Option<&str>) -> Self {
         match reference {
             None | Some(LIVE) => Self::live(&root.to_string_lossy()),
@@ -49,12 +49,12 @@ impl ManifestKey {
         }
     }
 
-    /// The working tree at `root`.
+    /// The key of the working tree at `root`.
     pub(crate) fn live(root: &str) -> Self {
         Self { place: root.to_owned(), reference: LIVE.to_owned() }
     }
 
-    /// A branch, tag or commit.
+    /// The key of a branch, tag or commit.
     pub(crate) fn commit(reference: &str) -> Self {
         Self { place: String::new(), reference: reference.to_owned() }
     }
@@ -76,23 +76,23 @@ fn head(row: &Row<'_>) -> rusqlite::Result<ManifestHead> {
 }
 
 impl IndexStore {
-    /// The manifest, without its files.
+    /// The manifest with this key, without its files.
     pub(crate) fn manifest(&self, key: &ManifestKey) -> Result<Option<ManifestHead>, StoreError> {
-        let ask = format!("SELECT {HEAD} FROM manifests WHERE place = ? AND reference = ?");
-        let mut statement = self.0.prepare_cached(&ask)?;
+        let sql = format!("SELECT {HEAD} FROM manifests WHERE place = ? AND reference = ?");
+        let mut statement = self.0.prepare_cached(&sql)?;
         Ok(statement.query_row(params![key.place, key.reference], head).optional()?)
     }
 
-    /// The manifest that shows this commit, under whatever name.
+    /// A manifest that lists this commit, under any name.
     pub(crate) fn manifest_of_commit(&self, commit: &str) -> Result<Option<ManifestHead>, StoreError> {
-        let ask = format!("SELECT {HEAD} FROM manifests WHERE place = '' AND commit_id = ? ORDER BY reference LIMIT 1");
-        Ok(self.0.prepare_cached(&ask)?.query_row([commit], head).optional()?)
+        let sql = format!("SELECT {HEAD} FROM manifests WHERE place = '' AND commit_id = ? ORDER BY reference LIMIT 1");
+        Ok(self.0.prepare_cached(&sql)?.query_row([commit], head).optional()?)
     }
 
-    /// All manifests, ordered by what they are of.
+    /// All manifests, ordered by key.
     pub(crate) fn manifests(&self) -> Result<Vec<ManifestHead>, StoreError> {
-        let ask = format!("SELECT {HEAD} FROM manifests ORDER BY place, reference");
-        let mut statement = self.0.prepare(&ask)?;
+        let sql = format!("SELECT {HEAD} FROM manifests ORDER BY place, reference");
+        let mut statement = self.0.prepare(&sql)?;
         Ok(statement.query_map([], head)?.collect::<Result<_, _>>()?)
     }
 
@@ -107,11 +107,12 @@ impl IndexStore {
 }
 
 impl StoreTransaction<'_> {
-    /// Publishes a manifest in the place of the one before it, and with it whatever was written since the last one.
+    /// Publishes a manifest in place of its predecessor, and with it everything that was written since the last
+    /// publication.
     pub(crate) fn put_manifest(&self, head: &ManifestHead, listing: &[ListedFile]) -> Result<(), StoreError> {
-        let put = "INSERT OR REPLACE INTO manifests
+        let upsert = "INSERT OR REPLACE INTO manifests
             (place, reference, commit_id, published_at, files, symbols, is_whole, packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-        self.0.prepare_cached(put)?.execute(params![
+        self.0.prepare_cached(upsert)?.execute(params![
             head.key.place,
             head.key.reference,
             head.commit,
@@ -124,21 +125,21 @@ impl StoreTransaction<'_> {
         self.publish()
     }
 
-    /// Says that a manifest's files are all parsed, and how many symbols they have.
-    pub(crate) fn complete(&self, key: &ManifestKey, symbols: u64) -> Result<(), StoreError> {
+    /// Marks all files of a manifest as parsed, and stores their number of symbols.
+    pub(crate) fn mark_complete(&self, key: &ManifestKey, symbols: u64) -> Result<(), StoreError> {
         let update = "UPDATE manifests SET symbols = ?, is_whole = TRUE WHERE place = ? AND reference = ?";
         self.0.execute(update, params![symbols.cast_signed(), key.place, key.reference])?;
         self.publish()
     }
 
-    /// Says that nothing had changed at this time. Nothing is published: answers stay as they are.
-    pub(crate) fn looked(&self, key: &ManifestKey, at: u64) -> Result<(), StoreError> {
+    /// Stores the time of a scan that found no change. Publishes nothing, because answers stay the same.
+    pub(crate) fn mark_checked(&self, key: &ManifestKey, at: u64) -> Result<(), StoreError> {
         let update = "UPDATE manifests SET published_at = ? WHERE place = ? AND reference = ?";
         self.0.execute(update, params![at.cast_signed(), key.place, key.reference])?;
         Ok(())
     }
 
-    /// Forgets a manifest.
+    /// Deletes a manifest.
     pub(crate) fn drop_manifest(&self, id: i64) -> Result<(), StoreError> {
         self.0.execute("DELETE FROM manifests WHERE id = ?", [id])?;
         self.publish()

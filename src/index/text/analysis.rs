@@ -1,201 +1,209 @@
-//! What is known of every match of a pattern: the texts it is, or begins and ends with, and the grams it has.
+//! Analysis of a pattern: the texts that every match is, or begins and ends with, and the grams that every match contains.
 //!
-//! The pattern's tree is walked once from its leaves up, after Russ Cox's "Regular Expression Matching with a Trigram Index".
-//! Invariant: each value holds for every match; where sets grow too large, less is known, never something wrong.
+//! One bottom-up pass over the expression's tree, after Russ Cox's "Regular Expression Matching with a Trigram Index".
+//! Invariant: each value holds for every match. Where a set grows too large, it is replaced by a weaker statement, never a wrong one.
 
-use super::grams::LONG;
-use super::letters::{Text, text};
-use super::plan::Plan;
+use super::grams::LONG_GRAM_BYTES;
+use super::pattern_bytes::{PatternText, exact_text};
+use super::plan::GramPlan;
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 
-/// Texts that a part may be; with more of them only their ends are kept.
+/// The most texts of an exact set; of a larger set only prefixes and suffixes are kept.
 const MAX_TEXTS: usize = 64;
-/// Their letters together, unless there is only one.
-const MAX_TEXT_LETTERS: usize = 8_192;
-/// Texts that a part may begin or end with.
-const MAX_ENDS: usize = 32;
-/// Letters of them that are kept: with so many on each side of a seam every gram across it is known.
-const END_LETTERS: usize = LONG - 1;
-/// With so many every trigram is; fewer are kept only where there would be too many texts.
-const SHORT_END: usize = 2;
-/// Texts that may stand across a seam before fewer of their letters are looked at.
-const MAX_ACROSS: usize = 128;
-/// Letters of a class that are told apart.
+/// The most bytes of an exact set with more than one text.
+const MAX_TEXT_BYTES: usize = 8_192;
+/// The most prefixes or suffixes.
+const MAX_AFFIXES: usize = 32;
+/// The most bytes of a prefix or suffix. With these on both sides of a concatenation, every gram across it is known.
+const AFFIX_BYTES: usize = LONG_GRAM_BYTES - 1;
+/// With this many bytes on both sides, every trigram across a concatenation is known. Affixes get shorter than this only where
+/// there would be too many texts.
+const TRIGRAM_AFFIX_BYTES: usize = 2;
+/// The most texts across a concatenation; with more of them the affixes are shortened.
+const MAX_JOINED: usize = 128;
+/// The most characters of a class that is expanded to its characters.
 const MAX_CLASS: u32 = 128;
-/// Times that a repeated part is written out.
-const MAX_WRITTEN_OUT: u32 = 8;
+/// The most repetitions that are expanded.
+const MAX_EXPANDED: u32 = 8;
 
-/// A set of texts, ordered, no two the same.
-type Texts = Vec<Text>;
+/// A set of texts, sorted and distinct.
+type Texts = Vec<PatternText>;
 
-/// What is known of a part of the pattern.
+/// What holds for every match of a part of the pattern.
 #[derive(Debug, Clone)]
-pub(super) enum Knowledge {
-    /// A match is one of these texts.
-    Exactly(Texts),
-    /// A match begins with one of `starts`, ends with one of `ends`, and what holds it satisfies `plan`.
-    Partly {
-        /// See there.
-        starts: Texts,
-        /// See there.
-        ends: Texts,
-        /// See there.
-        plan: Plan,
+pub(super) enum PatternInfo {
+    /// Every match is one of these texts.
+    Exact(Texts),
+    /// Every match begins with one of `prefixes` and ends with one of `suffixes`, and a content with a match satisfies `plan`.
+    Affixes {
+        /// Texts that a match may begin with.
+        prefixes: Texts,
+        /// Texts that a match may end with.
+        suffixes: Texts,
+        /// The grams that a content with a match contains.
+        plan: GramPlan,
     },
 }
 
-/// What is known of `hir`.
-pub(super) fn analyse(hir: &Hir) -> Knowledge {
+/// Analyses an expression.
+pub(super) fn analyse(hir: &Hir) -> PatternInfo {
     match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => Knowledge::empty(),
-        HirKind::Literal(literal) => Knowledge::Exactly(vec![text(&literal.0)]),
-        HirKind::Class(class) => of_class(class),
+        HirKind::Empty | HirKind::Look(_) => PatternInfo::empty(),
+        HirKind::Literal(literal) => PatternInfo::Exact(vec![exact_text(&literal.0)]),
+        HirKind::Class(class) => analyse_class(class),
         HirKind::Capture(capture) => analyse(&capture.sub),
-        HirKind::Repetition(repetition) => of_repetition(repetition),
-        HirKind::Concat(parts) => parts.iter().map(analyse).fold(Knowledge::empty(), Knowledge::then),
+        HirKind::Repetition(repetition) => analyse_repetition(repetition),
+        HirKind::Concat(parts) => parts.iter().map(analyse).fold(PatternInfo::empty(), PatternInfo::concat),
         HirKind::Alternation(parts) => {
-            let none = Knowledge::Exactly(Vec::new());
-            parts.iter().map(analyse).fold(none, Knowledge::or)
+            let none = PatternInfo::Exact(Vec::new());
+            parts.iter().map(analyse).fold(none, PatternInfo::or)
         }
     }
 }
 
-fn of_class(class: &Class) -> Knowledge {
+fn analyse_class(class: &Class) -> PatternInfo {
     let mut texts = Vec::new();
-    // A match never holds a line break, whatever the class says.
+    // A match never contains a line break, even if the class does.
     match class {
         Class::Unicode(class) => {
-            let letters = class.ranges().iter().map(|range| u32::from(range.end()) - u32::from(range.start()) + 1);
-            if letters.fold(0, u32::saturating_add) > MAX_CLASS {
-                return Knowledge::anything();
+            let sizes = class.ranges().iter().map(|range| u32::from(range.end()) - u32::from(range.start()) + 1);
+            if sizes.fold(0, u32::saturating_add) > MAX_CLASS {
+                return PatternInfo::anything();
             }
-            let letters = class.ranges().iter().flat_map(|range| range.start()..=range.end());
-            texts.extend(letters.filter(|c| *c != '\n').map(|c| text(c.encode_utf8(&mut [0; 4]).as_bytes())));
+            let chars = class.ranges().iter().flat_map(|range| range.start()..=range.end());
+            texts.extend(chars.filter(|c| *c != '\n').map(|c| exact_text(c.encode_utf8(&mut [0; 4]).as_bytes())));
         }
         Class::Bytes(class) => {
             let bytes = class.ranges().iter().flat_map(|range| range.start()..=range.end());
-            texts.extend(bytes.filter(|byte| *byte != b'\n').map(|byte| text(&[byte])));
+            texts.extend(bytes.filter(|byte| *byte != b'\n').map(|byte| exact_text(&[byte])));
         }
     }
-    Knowledge::Exactly(in_either_case(set(texts))).bounded()
+    PatternInfo::Exact(merge_cases(set(texts))).bounded()
 }
 
-/// Letters of which both cases are there become one.
-fn in_either_case(texts: Texts) -> Texts {
-    // Both cases of a letter are neighbours in the set.
-    let is_same = |one: &Text, other: &Text| one.len() == 1 && other.len() == 1 && one[0].folded == other[0].folded;
-    let one_of = |texts: &[Text]| match texts {
-        [one, _, ..] => one.iter().map(|letter| letter.in_either_case()).collect(),
+/// Merges pairs of single bytes that differ in case only.
+fn merge_cases(texts: Texts) -> Texts {
+    // The two cases of a byte are neighbours in the set.
+    let is_same =
+        |one: &PatternText, other: &PatternText| one.len() == 1 && other.len() == 1 && one[0].folded == other[0].folded;
+    let merged = |texts: &[PatternText]| match texts {
+        [one, _, ..] => one.iter().map(|byte| byte.in_either_case()).collect(),
         _ => texts.concat(),
     };
-    texts.chunk_by(is_same).map(one_of).collect()
+    texts.chunk_by(is_same).map(merged).collect()
 }
 
-fn of_repetition(repetition: &Repetition) -> Knowledge {
+fn analyse_repetition(repetition: &Repetition) -> PatternInfo {
     if repetition.max == Some(0) {
-        return Knowledge::empty();
+        return PatternInfo::empty();
     }
     let once = analyse(&repetition.sub);
     if repetition.min == 0 {
         let optional = repetition.max == Some(1);
-        return if optional { once.or(Knowledge::empty()) } else { Knowledge::anything() };
+        return if optional { once.or(PatternInfo::empty()) } else { PatternInfo::anything() };
     }
-    let times = repetition.min.min(MAX_WRITTEN_OUT);
+    let times = repetition.min.min(MAX_EXPANDED);
     let mut known = once.clone();
     for _ in 1..times {
-        known = known.then(once.clone());
+        known = known.concat(once.clone());
     }
     if repetition.max == Some(times) {
         return known;
     }
-    // It begins and ends as so many of them do, and has what they have.
-    known.partly()
+    // More repetitions keep the affixes and the grams of these.
+    known.into_affixes()
 }
 
-impl Knowledge {
+impl PatternInfo {
     fn empty() -> Self {
-        Self::Exactly(vec![Vec::new()])
+        Self::Exact(vec![Vec::new()])
     }
 
     fn anything() -> Self {
-        Self::Partly { starts: vec![Vec::new()], ends: vec![Vec::new()], plan: Plan::All }
+        Self::Affixes { prefixes: vec![Vec::new()], suffixes: vec![Vec::new()], plan: GramPlan::All }
     }
 
-    /// What a match begins with; each at its full length as far as it is known.
-    pub(super) fn starts(&self) -> &[Text] {
+    /// The texts that a match may begin with, each as long as known.
+    pub(super) fn prefixes(&self) -> &[PatternText] {
         match self {
-            Self::Exactly(texts) => texts,
-            Self::Partly { starts, .. } => starts,
+            Self::Exact(texts) => texts,
+            Self::Affixes { prefixes, .. } => prefixes,
         }
     }
 
-    /// What a match ends with.
-    pub(super) fn ends(&self) -> &[Text] {
+    /// The texts that a match may end with.
+    pub(super) fn suffixes(&self) -> &[PatternText] {
         match self {
-            Self::Exactly(texts) => texts,
-            Self::Partly { ends, .. } => ends,
+            Self::Exact(texts) => texts,
+            Self::Affixes { suffixes, .. } => suffixes,
         }
     }
 
-    /// What a content must have.
-    pub(super) fn required(&self) -> Plan {
+    /// The grams that a content with a match contains.
+    pub(super) fn required(&self) -> GramPlan {
         match self {
-            Self::Exactly(texts) => Plan::one_of(texts),
-            Self::Partly { plan, .. } => plan.clone(),
+            Self::Exact(texts) => GramPlan::one_of(texts),
+            Self::Affixes { plan, .. } => plan.clone(),
         }
     }
 
-    /// This one, and then the other.
-    fn then(self, other: Self) -> Self {
-        let is_small = |one: &[Text], other: &[Text], max| one.len().saturating_mul(other.len()) <= max;
-        if let (Self::Exactly(one), Self::Exactly(two)) = (&self, &other)
+    /// This part followed by the other.
+    fn concat(self, other: Self) -> Self {
+        let is_small = |one: &[PatternText], other: &[PatternText], max| one.len().saturating_mul(other.len()) <= max;
+        if let (Self::Exact(one), Self::Exact(two)) = (&self, &other)
             && is_small(one, two, MAX_TEXTS)
         {
-            return Self::Exactly(joined(one, two)).bounded();
+            return Self::Exact(joined(one, two)).bounded();
         }
         let mut plans = vec![self.required(), other.required()];
-        // What stands at the seam is known in full where one side is known in full; else by the ends of both.
-        let starts = match &self {
-            Self::Exactly(texts) => extended(texts, other.starts(), keep_start, |next| joined(texts, next)),
-            Self::Partly { starts, .. } => starts.clone(),
+        // If one side is exact, its affixes extend into the other side. Otherwise the suffixes and prefixes of both are joined.
+        let prefixes = match &self {
+            Self::Exact(texts) => extended(texts, other.prefixes(), keep_start, |next| joined(texts, next)),
+            Self::Affixes { prefixes, .. } => prefixes.clone(),
         };
-        let ends = match &other {
-            Self::Exactly(texts) => extended(texts, self.ends(), keep_end, |before| joined(before, texts)),
-            Self::Partly { ends, .. } => ends.clone(),
+        let suffixes = match &other {
+            Self::Exact(texts) => extended(texts, self.suffixes(), keep_end, |before| joined(before, texts)),
+            Self::Affixes { suffixes, .. } => suffixes.clone(),
         };
-        plans.push(Plan::one_of(&across(self.ends(), other.starts())));
-        plans.push(Plan::one_of(&starts));
-        plans.push(Plan::one_of(&ends));
-        Self::Partly { starts: cut_starts(starts), ends: cut_ends(ends), plan: Plan::and(plans) }
+        plans.push(GramPlan::one_of(&joined_affixes(self.suffixes(), other.prefixes())));
+        plans.push(GramPlan::one_of(&prefixes));
+        plans.push(GramPlan::one_of(&suffixes));
+        Self::Affixes { prefixes: cut_prefixes(prefixes), suffixes: cut_suffixes(suffixes), plan: GramPlan::and(plans) }
     }
 
-    /// This one or the other.
+    /// This part or the other.
     fn or(self, other: Self) -> Self {
-        if let (Self::Exactly(one), Self::Exactly(two)) = (&self, &other) {
-            return Self::Exactly(set(one.iter().chain(two).cloned().collect())).bounded();
+        if let (Self::Exact(one), Self::Exact(two)) = (&self, &other) {
+            return Self::Exact(set(one.iter().chain(two).cloned().collect())).bounded();
         }
-        let both = |one: &[Text], two: &[Text]| set(one.iter().chain(two).cloned().collect());
-        Self::Partly {
-            starts: cut_starts(both(self.starts(), other.starts())),
-            ends: cut_ends(both(self.ends(), other.ends())),
-            plan: Plan::or([self.required(), other.required()]),
+        let both = |one: &[PatternText], two: &[PatternText]| set(one.iter().chain(two).cloned().collect());
+        Self::Affixes {
+            prefixes: cut_prefixes(both(self.prefixes(), other.prefixes())),
+            suffixes: cut_suffixes(both(self.suffixes(), other.suffixes())),
+            plan: GramPlan::or([self.required(), other.required()]),
         }
     }
 
+    /// Keeps only the affixes of an exact set that is too large.
     fn bounded(self) -> Self {
         let is_large = match &self {
-            Self::Exactly(texts) => {
+            Self::Exact(texts) => {
                 texts.len() > MAX_TEXTS
-                    || (texts.len() > 1 && texts.iter().map(Vec::len).sum::<usize>() > MAX_TEXT_LETTERS)
+                    || (texts.len() > 1 && texts.iter().map(Vec::len).sum::<usize>() > MAX_TEXT_BYTES)
             }
-            Self::Partly { .. } => false,
+            Self::Affixes { .. } => false,
         };
-        if is_large { self.partly() } else { self }
+        if is_large { self.into_affixes() } else { self }
     }
 
-    fn partly(self) -> Self {
+    /// Keeps only prefixes, suffixes and the plan.
+    fn into_affixes(self) -> Self {
         let plan = self.required();
-        Self::Partly { starts: cut_starts(self.starts().to_vec()), ends: cut_ends(self.ends().to_vec()), plan }
+        Self::Affixes {
+            prefixes: cut_prefixes(self.prefixes().to_vec()),
+            suffixes: cut_suffixes(self.suffixes().to_vec()),
+            plan,
+        }
     }
 }
 
@@ -205,63 +213,69 @@ fn set(mut texts: Texts) -> Texts {
     texts
 }
 
-fn joined(one: &[Text], two: &[Text]) -> Texts {
+fn joined(one: &[PatternText], two: &[PatternText]) -> Texts {
     set(one.iter().flat_map(|start| two.iter().map(move |end| [start.as_slice(), end].concat())).collect())
 }
 
-/// `texts` with what stands beside them, of which no more letters are taken than give few enough texts; alone, if even two are too many.
-fn extended(texts: &[Text], beside: &[Text], shorten: fn(&mut Text, usize), join: impl Fn(&[Text]) -> Texts) -> Texts {
-    let (mut beside, mut letters) = (beside.to_vec(), END_LETTERS);
-    while texts.len().saturating_mul(beside.len()) > MAX_TEXTS {
-        if letters < SHORT_END {
+/// `texts` extended by the neighbouring texts, of which as many bytes are used as give few enough results. Not extended at all if
+/// even two bytes give too many.
+fn extended(
+    texts: &[PatternText],
+    neighbours: &[PatternText],
+    shorten: fn(&mut PatternText, usize),
+    join: impl Fn(&[PatternText]) -> Texts,
+) -> Texts {
+    let (mut neighbours, mut bytes) = (neighbours.to_vec(), AFFIX_BYTES);
+    while texts.len().saturating_mul(neighbours.len()) > MAX_TEXTS {
+        if bytes < TRIGRAM_AFFIX_BYTES {
             return texts.to_vec();
         }
-        beside = shortened(beside, letters, shorten);
-        letters -= 1;
+        neighbours = shortened(neighbours, bytes, shorten);
+        bytes -= 1;
     }
-    join(&beside)
+    join(&neighbours)
 }
 
-/// What may stand where something that ends with one of `ends` is followed by something that begins with one of `starts`.
-fn across(ends: &[Text], starts: &[Text]) -> Texts {
-    let (mut left, mut right) = (cut_ends(ends.to_vec()), cut_starts(starts.to_vec()));
-    for letters in (SHORT_END..END_LETTERS).rev() {
-        if left.len() * right.len() <= MAX_ACROSS {
+/// The texts that may occur where a part that ends with one of `suffixes` precedes a part that begins with one of `prefixes`.
+fn joined_affixes(suffixes: &[PatternText], prefixes: &[PatternText]) -> Texts {
+    let (mut left, mut right) = (cut_suffixes(suffixes.to_vec()), cut_prefixes(prefixes.to_vec()));
+    for bytes in (TRIGRAM_AFFIX_BYTES..AFFIX_BYTES).rev() {
+        if left.len() * right.len() <= MAX_JOINED {
             break;
         }
-        (left, right) = (shortened(left, letters, keep_end), shortened(right, letters, keep_start));
+        (left, right) = (shortened(left, bytes, keep_end), shortened(right, bytes, keep_start));
     }
     joined(&left, &right)
 }
 
-fn keep_start(text: &mut Text, letters: usize) {
-    text.truncate(letters);
+fn keep_start(text: &mut PatternText, bytes: usize) {
+    text.truncate(bytes);
 }
 
-fn keep_end(text: &mut Text, letters: usize) {
-    drop(text.drain(..text.len().saturating_sub(letters)));
+fn keep_end(text: &mut PatternText, bytes: usize) {
+    drop(text.drain(..text.len().saturating_sub(bytes)));
 }
 
-fn cut_starts(texts: Texts) -> Texts {
+fn cut_prefixes(texts: Texts) -> Texts {
     cut(texts, keep_start)
 }
 
-fn cut_ends(texts: Texts) -> Texts {
+fn cut_suffixes(texts: Texts) -> Texts {
     cut(texts, keep_end)
 }
 
 /// Shortens the texts until there are few enough.
-fn cut(mut texts: Texts, shorten: fn(&mut Text, usize)) -> Texts {
-    for letters in (0..=END_LETTERS).rev() {
-        texts = shortened(texts, letters, shorten);
-        if texts.len() <= MAX_ENDS {
+fn cut(mut texts: Texts, shorten: fn(&mut PatternText, usize)) -> Texts {
+    for bytes in (0..=AFFIX_BYTES).rev() {
+        texts = shortened(texts, bytes, shorten);
+        if texts.len() <= MAX_AFFIXES {
             break;
         }
     }
     texts
 }
 
-fn shortened(mut texts: Texts, letters: usize, shorten: fn(&mut Text, usize)) -> Texts {
-    texts.iter_mut().for_each(|text| shorten(text, letters));
+fn shortened(mut texts: Texts, bytes: usize, shorten: fn(&mut PatternText, usize)) -> Texts {
+    texts.iter_mut().for_each(|text| shorten(text, bytes));
     set(texts)
 }

@@ -1,187 +1,195 @@
-//! The dictionary of a segment: for each gram the place of its list. It lies in blocks, of which only the first grams are kept
-//! in memory.
+//! The dictionary of a segment: maps each gram to its posting list. It consists of blocks; memory holds only the first gram of each.
 //!
-//! Invariant: a block that was damaged is refused as a whole.
+//! Invariant: a damaged block is rejected as a whole.
 
-use super::check::{damaged, sum};
+use super::checksum::{checksum, damaged};
 use super::grams::Gram;
-use super::lists::{put, take, take_u32};
+use super::posting_lists::{put_varint, take_varint, take_varint_u32};
 use std::io;
 
 /// Grams in one block.
-const BLOCK: usize = 256;
-/// Bytes of one block's line in the table of blocks.
-const LINE: usize = 28;
+const BLOCK_GRAMS: usize = 256;
+/// Bytes of one row in the table of blocks.
+const ROW_BYTES: usize = 28;
 
-/// One gram's list.
+/// A gram and its posting list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct DictionaryEntry {
     pub(super) gram: Gram,
-    /// How many parts have it.
+    /// The number of parts that contain it.
     pub(super) count: u32,
-    /// Where the list begins in the file, or would begin.
+    /// The list's offset in the file. For an inline list, the offset of the next list.
     pub(super) at: u64,
-    /// Its bytes.
+    /// The list's length in bytes.
     pub(super) length: u32,
-    /// Their sum; a short list's are these themselves, the first in the lowest place, and aren't in the file.
+    /// The list's checksum. For an inline list, the list itself, little-endian.
     pub(super) word: u32,
 }
 
-/// Bytes of a list that is kept in the dictionary.
-const SHORT: usize = 4;
-/// The length of such a list stands in so many bits beside its count: most lists are short.
+/// The longest list that is stored inline in the dictionary, in bytes.
+const INLINE_BYTES: usize = 4;
+/// The low bits of the stored count hold the length of an inline list. Most lists are inline.
 const LENGTH_BITS: u32 = 3;
-/// There instead: it isn't short.
-const APART: u64 = 7;
+/// The length that marks a list outside the dictionary.
+const NOT_INLINE: u64 = 7;
 
-impl Item {
-    /// A gram with this list, which begins at `at` in the file if it isn't short.
+impl DictionaryEntry {
+    /// The entry of a gram with this list, which begins at offset `at` in the file unless it is inline.
     pub(super) fn new(gram: Gram, count: u32, at: u64, list: &[u8]) -> Self {
-        let mut short = [0; SHORT];
-        let word = match short.get_mut(..list.len()) {
+        let mut inline = [0; INLINE_BYTES];
+        let word = match inline.get_mut(..list.len()) {
             Some(place) => {
                 place.copy_from_slice(list);
-                u32::from_le_bytes(short)
+                u32::from_le_bytes(inline)
             }
-            None => sum(list),
+            None => checksum(list),
         };
         Self { gram, count, at, length: list.len() as u32, word }
     }
 
-    /// The list, if it is short.
-    pub(super) fn short(&self) -> Option<([u8; SHORT], usize)> {
+    /// The list and its length, if it is inline.
+    pub(super) fn inline_list(&self) -> Option<([u8; INLINE_BYTES], usize)> {
         let length = self.length as usize;
-        (length <= SHORT).then_some((self.word.to_le_bytes(), length))
+        (length <= INLINE_BYTES).then_some((self.word.to_le_bytes(), length))
     }
 
-    /// Bytes that the list has in the file.
-    pub(super) fn apart(&self) -> u64 {
-        if self.short().is_some() { 0 } else { u64::from(self.length) }
+    /// The list's length outside the dictionary, in bytes; 0 for an inline list.
+    pub(super) fn stored_length(&self) -> u64 {
+        if self.inline_list().is_some() { 0 } else { u64::from(self.length) }
     }
 }
 
-/// Where a block lies.
+/// The position of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct DictionaryBlock {
     /// Its first gram.
     pub(super) first: Gram,
-    /// Where its first list begins in the file.
+    /// The offset of its first list.
     lists_at: u64,
-    /// Where it begins in the file.
+    /// Its offset in the file.
     pub(super) at: u64,
-    /// Its bytes.
+    /// Its length in bytes.
     pub(super) length: u32,
-    sum: u32,
+    checksum: u32,
 }
 
-/// The dictionary while it is made.
+/// Builds a dictionary.
 #[derive(Debug, Default)]
-pub(super) struct Dictionary {
-    /// All blocks, one after the other; places in it count from its own beginning until it is written.
+pub(super) struct DictionaryBuilder {
+    /// The encoded blocks. Offsets of blocks count from the beginning of this buffer until [`Self::table`] converts them.
     pub(super) bytes: Vec<u8>,
-    blocks: Vec<Block>,
-    items: Vec<Item>,
+    blocks: Vec<DictionaryBlock>,
+    entries: Vec<DictionaryEntry>,
 }
 
-impl Dictionary {
-    /// Adds a gram, which is larger than all before; its list begins where the one before ended.
-    pub(super) fn add(&mut self, item: Item) {
-        self.items.push(item);
-        if self.items.len() == BLOCK {
+impl DictionaryBuilder {
+    /// Adds a gram. Grams ascend, and each list begins where the previous one ends.
+    pub(super) fn add(&mut self, entry: DictionaryEntry) {
+        self.entries.push(entry);
+        if self.entries.len() == BLOCK_GRAMS {
             self.end_block();
         }
     }
 
     fn end_block(&mut self) {
-        let Some(Item { gram: first, at: lists_at, .. }) = self.items.first().copied() else { return };
+        let Some(DictionaryEntry { gram: first, at: lists_at, .. }) = self.entries.first().copied() else { return };
         let at = self.bytes.len();
-        let mut before = first;
-        for item in self.items.drain(..) {
-            put(&mut self.bytes, u64::from(item.gram - before));
-            let count = u64::from(item.count) << LENGTH_BITS;
-            match item.short() {
+        let mut previous = first;
+        for entry in self.entries.drain(..) {
+            put_varint(&mut self.bytes, u64::from(entry.gram - previous));
+            let count = u64::from(entry.count) << LENGTH_BITS;
+            match entry.inline_list() {
                 Some((bytes, length)) => {
-                    put(&mut self.bytes, count | length as u64);
+                    put_varint(&mut self.bytes, count | length as u64);
                     self.bytes.extend(&bytes[..length]);
                 }
                 None => {
-                    put(&mut self.bytes, count | APART);
-                    put(&mut self.bytes, u64::from(item.length));
-                    self.bytes.extend(item.word.to_le_bytes());
+                    put_varint(&mut self.bytes, count | NOT_INLINE);
+                    put_varint(&mut self.bytes, u64::from(entry.length));
+                    self.bytes.extend(entry.word.to_le_bytes());
                 }
             }
-            before = item.gram;
+            previous = entry.gram;
         }
         let bytes = &self.bytes[at..];
-        self.blocks.push(Block { first, lists_at, at: at as u64, length: bytes.len() as u32, sum: sum(bytes) });
+        self.blocks.push(DictionaryBlock {
+            first,
+            lists_at,
+            at: at as u64,
+            length: bytes.len() as u32,
+            checksum: checksum(bytes),
+        });
     }
 
-    /// The table of blocks, for a dictionary that begins at `at` in the file.
+    /// The encoded table of blocks, for a dictionary at offset `at` in the file.
     pub(super) fn table(&mut self, at: u64) -> Vec<u8> {
         self.end_block();
-        let mut table = Vec::with_capacity(self.blocks.len() * LINE);
+        let mut table = Vec::with_capacity(self.blocks.len() * ROW_BYTES);
         for block in &self.blocks {
             table.extend(block.first.to_le_bytes());
             table.extend(block.lists_at.to_le_bytes());
             table.extend((at + block.at).to_le_bytes());
             table.extend(block.length.to_le_bytes());
-            table.extend(block.sum.to_le_bytes());
+            table.extend(block.checksum.to_le_bytes());
         }
         table
     }
 }
 
-/// The table of blocks, read back.
-pub(super) fn blocks(table: &[u8]) -> Option<Vec<Block>> {
-    let (lines, rest) = table.as_chunks::<LINE>();
-    let blocks = lines.iter().map(|line| {
-        let mut line = line.as_slice();
-        Some(Block {
-            first: u32::from_le_bytes(part(&mut line)?),
-            lists_at: u64::from_le_bytes(part(&mut line)?),
-            at: u64::from_le_bytes(part(&mut line)?),
-            length: u32::from_le_bytes(part(&mut line)?),
-            sum: u32::from_le_bytes(part(&mut line)?),
+/// Decodes the table of blocks.
+pub(super) fn blocks(table: &[u8]) -> Option<Vec<DictionaryBlock>> {
+    let (rows, rest) = table.as_chunks::<ROW_BYTES>();
+    let blocks = rows.iter().map(|row| {
+        let mut row = row.as_slice();
+        Some(DictionaryBlock {
+            first: u32::from_le_bytes(take_array(&mut row)?),
+            lists_at: u64::from_le_bytes(take_array(&mut row)?),
+            at: u64::from_le_bytes(take_array(&mut row)?),
+            length: u32::from_le_bytes(take_array(&mut row)?),
+            checksum: u32::from_le_bytes(take_array(&mut row)?),
         })
     });
     rest.is_empty().then(|| blocks.collect())?
 }
 
-/// Takes so many bytes off the front.
-pub(super) fn part<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
-    let (part, rest) = bytes.split_first_chunk()?;
+/// Takes `N` bytes from the front.
+pub(super) fn take_array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (array, rest) = bytes.split_first_chunk()?;
     *bytes = rest;
-    Some(*part)
+    Some(*array)
 }
 
-impl Block {
-    /// What stands in it, in order. `bytes` is what was read from its place.
-    pub(super) fn items(&self, bytes: &[u8]) -> io::Result<Vec<Item>> {
-        if bytes.len() != self.length as usize || sum(bytes) != self.sum {
+impl DictionaryBlock {
+    /// Its entries in order. `bytes` are the file's bytes at its position.
+    ///
+    /// # Errors
+    /// `InvalidData` if the checksum or the encoding is wrong.
+    pub(super) fn entries(&self, bytes: &[u8]) -> io::Result<Vec<DictionaryEntry>> {
+        if bytes.len() != self.length as usize || checksum(bytes) != self.checksum {
             return Err(damaged("its dictionary"));
         }
         self.parse(bytes).ok_or_else(|| damaged("its dictionary"))
     }
 
-    fn parse(&self, mut bytes: &[u8]) -> Option<Vec<Item>> {
-        let mut items = Vec::with_capacity(BLOCK);
+    fn parse(&self, mut bytes: &[u8]) -> Option<Vec<DictionaryEntry>> {
+        let mut entries = Vec::with_capacity(BLOCK_GRAMS);
         let (mut gram, mut at) = (self.first, self.lists_at);
         while !bytes.is_empty() {
-            gram = gram.checked_add(take_u32(&mut bytes)?)?;
-            let said = take(&mut bytes)?;
-            let count = u32::try_from(said >> LENGTH_BITS).ok()?;
-            let length = match said & APART {
-                APART => take_u32(&mut bytes).filter(|length| *length as usize > SHORT)?,
-                short => u32::try_from(short).ok().filter(|length| *length as usize <= SHORT)?,
+            gram = gram.checked_add(take_varint_u32(&mut bytes)?)?;
+            let packed = take_varint(&mut bytes)?;
+            let count = u32::try_from(packed >> LENGTH_BITS).ok()?;
+            let length = match packed & NOT_INLINE {
+                NOT_INLINE => take_varint_u32(&mut bytes).filter(|length| *length as usize > INLINE_BYTES)?,
+                inline => u32::try_from(inline).ok().filter(|length| *length as usize <= INLINE_BYTES)?,
             };
-            let (word, rest) = bytes.split_at_checked(SHORT.min(length as usize))?;
-            let mut whole = [0; SHORT];
+            let (word, rest) = bytes.split_at_checked(INLINE_BYTES.min(length as usize))?;
+            let mut whole = [0; INLINE_BYTES];
             whole[..word.len()].copy_from_slice(word);
             bytes = rest;
-            let item = Item { gram, count, at, length, word: u32::from_le_bytes(whole) };
-            at = at.checked_add(item.apart())?;
-            items.push(item);
+            let entry = DictionaryEntry { gram, count, at, length, word: u32::from_le_bytes(whole) };
+            at = at.checked_add(entry.stored_length())?;
+            entries.push(entry);
         }
-        Some(items)
+        Some(entries)
     }
 }

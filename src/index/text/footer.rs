@@ -1,87 +1,101 @@
-//! The last bytes of a segment: what it is and where its parts lie.
+//! The footer of a segment: its format, its counts and the offsets of its sections.
 
-use super::check::{damaged, sum};
-use super::dictionary::part;
+use super::checksum::{checksum, damaged};
+use super::dictionary::take_array;
 use std::io;
 
-/// The first bytes of a segment, and the last.
+/// The first and the last bytes of a segment.
 pub(super) const MAGIC: [u8; 8] = *b"cytext\r\n";
-/// Of the format. Another number is another format, and isn't read.
+/// The format's version. A segment of another version isn't read.
 const VERSION: u32 = 2;
-/// Bytes.
-pub(super) const LENGTH: usize = 72;
+/// Bytes of the footer.
+pub(super) const FOOTER_BYTES: usize = 72;
 
-/// See the module. The parts lie one after the other: magic, lists, dictionary, table of blocks, contents, this.
+/// A segment's sections in file order: magic, posting lists, dictionary, table of blocks, contents, footer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Footer {
-    /// Where the dictionary begins, and with it the lists end.
+    /// The offset of the dictionary, where the posting lists end.
     pub(super) dictionary_at: u64,
-    /// Where the table of its blocks begins.
+    /// The offset of the table of blocks.
     pub(super) table_at: u64,
-    /// Where the numbers of the contents begin.
+    /// The offset of the contents section.
     pub(super) contents_at: u64,
-    /// How many contents there are.
+    /// The number of contents.
     pub(super) contents: u32,
-    /// How many parts they have.
+    /// The number of their parts.
     pub(super) parts: u32,
-    /// The sum of the table's bytes.
-    pub(super) table_sum: u32,
-    /// The sum of the contents' bytes.
-    pub(super) contents_sum: u32,
-    /// How many grams there are.
+    /// The checksum of the table of blocks.
+    pub(super) table_checksum: u32,
+    /// The checksum of the contents section.
+    pub(super) contents_checksum: u32,
+    /// The number of different grams.
     pub(super) grams: u32,
-    /// How many parts have each of them, added up.
+    /// The number of postings: pairs of a gram and a part that contains it.
     pub(super) pairs: u64,
 }
 
 impl Footer {
+    /// Encodes the footer.
     pub(super) fn to_bytes(self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(LENGTH);
+        let mut bytes = Vec::with_capacity(FOOTER_BYTES);
         for value in [self.dictionary_at, self.table_at, self.contents_at, self.pairs] {
             bytes.extend(value.to_le_bytes());
         }
-        for value in [self.contents, self.table_sum, self.contents_sum, self.grams, self.parts, 0, VERSION] {
+        for value in [self.contents, self.table_checksum, self.contents_checksum, self.grams, self.parts, 0, VERSION] {
             bytes.extend(value.to_le_bytes());
         }
-        bytes.extend(sum(&bytes).to_le_bytes());
+        bytes.extend(checksum(&bytes).to_le_bytes());
         bytes.extend(MAGIC);
         bytes
     }
 
-    /// Reads what stands at the end of a file of this length.
+    /// Decodes the last bytes of a file of this length.
+    ///
+    /// # Errors
+    /// `InvalidData` if they aren't a whole footer of this format.
     pub(super) fn from_bytes(bytes: &[u8], file_length: u64) -> io::Result<Self> {
-        let whole = || damaged("its end is missing");
-        let mut rest = bytes.strip_suffix(&MAGIC).ok_or_else(whole)?;
-        let (said, summed) = rest.split_last_chunk().map(|(summed, said)| (said, summed)).ok_or_else(whole)?;
-        if sum(summed) != u32::from_le_bytes(*said) {
-            return Err(whole());
+        let incomplete = || damaged("its end is missing");
+        let mut rest = bytes.strip_suffix(&MAGIC).ok_or_else(incomplete)?;
+        let (stored, summed) =
+            rest.split_last_chunk().map(|(summed, stored)| (stored, summed)).ok_or_else(incomplete)?;
+        if checksum(summed) != u32::from_le_bytes(*stored) {
+            return Err(incomplete());
         }
-        let (footer, version) = Self::parse(&mut rest).ok_or_else(whole)?;
+        let (footer, version) = Self::parse(&mut rest).ok_or_else(incomplete)?;
         if version != VERSION {
             return Err(damaged("another version of codeyard wrote it"));
         }
-        let ends = file_length.checked_sub(LENGTH as u64);
-        let places = [MAGIC.len() as u64, footer.dictionary_at, footer.table_at, footer.contents_at];
-        if !places.is_sorted() || ends.is_none_or(|ends| ends < footer.contents_at) {
-            return Err(whole());
+        let end = file_length.checked_sub(FOOTER_BYTES as u64);
+        let offsets = [MAGIC.len() as u64, footer.dictionary_at, footer.table_at, footer.contents_at];
+        if !offsets.is_sorted() || end.is_none_or(|end| end < footer.contents_at) {
+            return Err(incomplete());
         }
         Ok(footer)
     }
 
-    /// With the number of the format.
+    /// The footer and its format version.
     fn parse(rest: &mut &[u8]) -> Option<(Self, u32)> {
-        let dictionary_at = u64::from_le_bytes(part(rest)?);
-        let table_at = u64::from_le_bytes(part(rest)?);
-        let contents_at = u64::from_le_bytes(part(rest)?);
-        let pairs = u64::from_le_bytes(part(rest)?);
-        let contents = u32::from_le_bytes(part(rest)?);
-        let table_sum = u32::from_le_bytes(part(rest)?);
-        let contents_sum = u32::from_le_bytes(part(rest)?);
-        let grams = u32::from_le_bytes(part(rest)?);
-        let parts = u32::from_le_bytes(part(rest)?);
-        let version = part::<4>(rest).and_then(|_| Some(u32::from_le_bytes(part(rest)?)))?;
-        let footer =
-            Self { dictionary_at, table_at, contents_at, contents, parts, table_sum, contents_sum, grams, pairs };
+        let dictionary_at = u64::from_le_bytes(take_array(rest)?);
+        let table_at = u64::from_le_bytes(take_array(rest)?);
+        let contents_at = u64::from_le_bytes(take_array(rest)?);
+        let pairs = u64::from_le_bytes(take_array(rest)?);
+        let contents = u32::from_le_bytes(take_array(rest)?);
+        let table_checksum = u32::from_le_bytes(take_array(rest)?);
+        let contents_checksum = u32::from_le_bytes(take_array(rest)?);
+        let grams = u32::from_le_bytes(take_array(rest)?);
+        let parts = u32::from_le_bytes(take_array(rest)?);
+        let version = take_array::<4>(rest).and_then(|_| Some(u32::from_le_bytes(take_array(rest)?)))?;
+        let footer = Self {
+            dictionary_at,
+            table_at,
+            contents_at,
+            contents,
+            parts,
+            table_checksum,
+            contents_checksum,
+            grams,
+            pairs,
+        };
         Some((footer, version))
     }
 }

@@ -1,26 +1,28 @@
-//! Grams: how they are numbered, and how those of a text are collected.
+//! Gram numbers, and the collection of a text's grams.
 //!
-//! A *trigram* is three folded bytes, a *long gram* five bytes as they stand there. Long grams are numbered by a hash of their folded
-//! bytes and by which of them are in upper case, so that those that differ in case only are neighbours; some share a number.
-//! Invariants: a gram never crosses a line break. A line of exactly two bytes counts as those two and a line break, so that every
-//! pair of bytes that stands on a line is part of something indexed. Every trigram's number is below every long gram's.
+//! A *trigram* is three bytes with ASCII letters in lower case. A *long gram* is five bytes with their case. The number of a long gram
+//! is a hash of its lower-case bytes followed by one bit for each byte in upper case, so long grams that differ in case only are
+//! adjacent; different long grams may share a number.
+//!
+//! Invariants: a gram never crosses a line break. A line of exactly two bytes gives the trigram of those two and a line break, so
+//! every pair of bytes in a line is part of some trigram. All trigram numbers are below all long gram numbers.
 
-/// The number of a gram: of a trigram its three bytes, the first in the highest place.
+/// The number of a gram. For a trigram, its three bytes, big-endian.
 pub(super) type Gram = u32;
 
-/// How many trigrams there are.
+/// The number of trigrams.
 const TRIGRAMS: usize = 1 << 24;
 const BREAK: u32 = b'\n' as u32;
 /// Bytes of a long gram.
-pub(super) const LONG: usize = 5;
-/// The first number of a long gram.
-pub(super) const FIRST_LONG: Gram = 1 << (HASH_BITS + LONG as u32);
-/// Bits of a long gram's hash. With one more the dictionary grows by half, and grams that nothing is asked of lie apart.
+pub(super) const LONG_GRAM_BYTES: usize = 5;
+/// The smallest number of a long gram.
+pub(super) const FIRST_LONG_GRAM: Gram = 1 << (HASH_BITS + LONG_GRAM_BYTES as u32);
+/// Bits of a long gram's hash. One more bit makes the dictionary half as large again.
 const HASH_BITS: u32 = 22;
-/// All numbers are smaller than two to this power.
-pub(super) const GRAM_BITS: u32 = HASH_BITS + LONG as u32 + 1;
+/// The bits of a gram number.
+pub(super) const GRAM_BITS: u32 = HASH_BITS + LONG_GRAM_BYTES as u32 + 1;
 
-/// Each byte with ASCII letters in lower case.
+/// Maps each byte to lower case, if it is an ASCII letter.
 pub(super) const FOLDED: [u8; 256] = {
     let mut table = [0; 256];
     let mut at = 0;
@@ -31,58 +33,58 @@ pub(super) const FOLDED: [u8; 256] = {
     table
 };
 
-/// The trigram of three folded bytes.
-pub(super) fn gram(bytes: [u8; 3]) -> Gram {
+/// The trigram of three lower-case bytes.
+pub(super) fn trigram(bytes: [u8; 3]) -> Gram {
     u32::from_be_bytes([0, bytes[0], bytes[1], bytes[2]])
 }
 
-/// The number of the long gram with these folded bytes, none of them in upper case; by setting its lowest bits the others' numbers are
-/// made, the highest of the five bits for the first byte.
-pub(super) fn long_gram(folded: [u8; LONG]) -> Gram {
+/// The number of the long gram with these lower-case bytes. Setting one of its lowest five bits gives the number of the long gram with
+/// that byte in upper case; the highest of the five bits belongs to the first byte.
+pub(super) fn long_gram(folded: [u8; LONG_GRAM_BYTES]) -> Gram {
     let [one, two, three, four, five] = folded;
-    numbered(u64::from_be_bytes([0, 0, 0, one, two, three, four, five]))
+    long_gram_number(u64::from_be_bytes([0, 0, 0, one, two, three, four, five]))
 }
 
-fn numbered(folded: u64) -> Gram {
-    // The highest bits of the product depend on all bytes.
+fn long_gram_number(folded: u64) -> Gram {
+    // The high bits of the product depend on all bytes.
     let hash = folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - HASH_BITS);
-    FIRST_LONG | ((hash as Gram) << LONG)
+    FIRST_LONG_GRAM | ((hash as Gram) << LONG_GRAM_BYTES)
 }
 
-/// Collects the grams of one text after the other; 2 MiB and a little.
-pub(super) struct Collector {
-    /// One bit for each trigram of the text at hand; those with a line break are always set.
+/// Collects the grams of texts, one text at a time. Takes a little more than 2 MiB of memory.
+pub(super) struct GramCollector {
+    /// One bit for each trigram of the current text. The bits of trigrams with a line break are always set.
     seen: Box<[u64; TRIGRAMS / 64]>,
-    /// One bit for each pair that was a line of its own.
-    short: Box<[u64; 1_024]>,
-    long: LongGrams,
+    /// One bit for each pair of bytes that is a whole line of the current text.
+    two_byte_lines: Box<[u64; 1_024]>,
+    long: LongGramSet,
 }
 
-impl Collector {
+impl GramCollector {
     pub(super) fn new() -> Self {
         let mut bits = vec![0_u64; TRIGRAMS / 64];
         for one in 0..=255 {
             for other in 0..=255 {
                 for with_break in [[b'\n', one, other], [one, b'\n', other], [one, other, b'\n']] {
-                    let number = gram(with_break);
+                    let number = trigram(with_break);
                     bits[number as usize / 64] |= 1 << (number % 64);
                 }
             }
         }
-        // A box of the right length always converts.
+        // The conversion of a box with the right length never fails.
         let seen = bits.into_boxed_slice().try_into().unwrap_or_else(|_| Box::new([0; TRIGRAMS / 64]));
-        Self { seen, short: Box::new([0; 1_024]), long: LongGrams::new() }
+        Self { seen, two_byte_lines: Box::new([0; 1_024]), long: LongGramSet::new() }
     }
 
     /// Appends the grams of `text` to `found`, each once.
     pub(super) fn collect(&mut self, text: &[u8], found: &mut Vec<Gram>) {
-        self.collect_short(text, found);
+        self.collect_trigrams(text, found);
         self.long.collect(text, found);
     }
 
-    fn collect_short(&mut self, text: &[u8], found: &mut Vec<Gram>) {
+    fn collect_trigrams(&mut self, text: &[u8], found: &mut Vec<Gram>) {
         let first = found.len();
-        // The last four bytes; before the text there was a line break.
+        // The last four bytes, as if a line break preceded the text.
         let mut last = BREAK | (BREAK << 8);
         for byte in text {
             let folded = u32::from(FOLDED[usize::from(*byte)]);
@@ -94,30 +96,30 @@ impl Collector {
                 *place |= bit;
                 found.push(number);
             } else if folded == BREAK {
-                self.line_ended(last, found);
+                self.end_line(last, found);
             }
         }
         if last & 0xff != BREAK {
-            self.line_ended((last << 8) | BREAK, found);
+            self.end_line((last << 8) | BREAK, found);
         }
         for number in &found[first..] {
             if number & 0xff == BREAK {
-                self.short[(number >> 14) as usize & 1_023] = 0;
+                self.two_byte_lines[(number >> 14) as usize & 1_023] = 0;
             } else {
-                // Whole words are cleared; of the trigrams that are always set only those that end with a line break can be in
-                // the same word as one that was found.
+                // Clears whole words. Of the bits that are always set, only those of trigrams that end with a line break can be in
+                // the word of a found trigram.
                 let word = number >> 6;
                 self.seen[word as usize] = if word & 3 == 0 { 1 << BREAK } else { 0 };
             }
         }
     }
 
-    /// `last` ends with a line break: was there one three bytes before, and none between?
-    fn line_ended(&mut self, last: u32, found: &mut Vec<Gram>) {
+    /// Adds the line that ends with `last`, a line break included, if it has exactly two bytes.
+    fn end_line(&mut self, last: u32, found: &mut Vec<Gram>) {
         let [before, one, other, _] = last.to_be_bytes();
         if before == b'\n' && one != b'\n' && other != b'\n' {
             let pair = (last >> 8) & 0xffff;
-            let place = &mut self.short[(pair >> 6) as usize];
+            let place = &mut self.two_byte_lines[(pair >> 6) as usize];
             if *place & (1 << (pair & 63)) == 0 {
                 *place |= 1 << (pair & 63);
                 found.push(last & 0x00ff_ffff);
@@ -126,23 +128,23 @@ impl Collector {
     }
 }
 
-/// The long grams of one text: a table in which each has its place or stands in the next free one behind it.
-struct LongGrams {
-    /// As many as a power of two, at least half of them free, which are zero.
-    places: Vec<Gram>,
+/// The set of one text's long grams: a hash table with linear probing.
+struct LongGramSet {
+    /// A power of two; at least half of the slots are free. A free slot is zero.
+    slots: Vec<Gram>,
     used: usize,
 }
 
-/// Places that are kept from one text to the next.
-const PLACES: usize = 1 << 14;
+/// The number of slots that are kept from one text to the next.
+const KEPT_SLOTS: usize = 1 << 14;
 
-impl LongGrams {
+impl LongGramSet {
     fn new() -> Self {
-        Self { places: vec![0; PLACES], used: 0 }
+        Self { slots: vec![0; KEPT_SLOTS], used: 0 }
     }
 
     fn collect(&mut self, text: &[u8], found: &mut Vec<Gram>) {
-        // The last bytes, those of them that are in upper case, and how many there are on this line.
+        // The last five bytes in lower case, a bit for each byte in upper case, and the number of bytes in this line.
         let (mut last, mut uppers, mut length) = (0_u64, 0_u32, 0_usize);
         for byte in text {
             if *byte == b'\n' {
@@ -152,53 +154,54 @@ impl LongGrams {
             last = ((last << 8) | u64::from(FOLDED[usize::from(*byte)])) & 0xff_ffff_ffff;
             uppers = (uppers << 1) | u32::from(byte.is_ascii_uppercase());
             length += 1;
-            if length >= LONG {
-                let number = numbered(last) | (uppers & 31);
-                if self.is_new(number) {
+            if length >= LONG_GRAM_BYTES {
+                let number = long_gram_number(last) | (uppers & 31);
+                if self.insert(number) {
                     found.push(number);
                 }
             }
         }
         self.used = 0;
-        if self.places.len() > PLACES {
-            self.places = vec![0; PLACES];
+        if self.slots.len() > KEPT_SLOTS {
+            self.slots = vec![0; KEPT_SLOTS];
         } else {
-            self.places.fill(0);
+            self.slots.fill(0);
         }
     }
 
-    fn is_new(&mut self, number: Gram) -> bool {
-        let mask = self.places.len() - 1;
-        let mut at = place(number) & mask;
+    /// Adds a number; `false` if the set contains it already.
+    fn insert(&mut self, number: Gram) -> bool {
+        let mask = self.slots.len() - 1;
+        let mut at = slot_of(number) & mask;
         loop {
-            match self.places[at] {
+            match self.slots[at] {
                 0 => break,
                 other if other == number => return false,
                 _ => at = (at + 1) & mask,
             }
         }
-        self.places[at] = number;
+        self.slots[at] = number;
         self.used += 1;
-        if self.used * 2 > self.places.len() {
+        if self.used * 2 > self.slots.len() {
             self.grow();
         }
         true
     }
 
     fn grow(&mut self) {
-        let larger = vec![0; self.places.len() * 2];
+        let larger = vec![0; self.slots.len() * 2];
         let mask = larger.len() - 1;
-        for number in std::mem::replace(&mut self.places, larger).into_iter().filter(|number| *number != 0) {
-            let mut at = place(number) & mask;
-            while self.places[at] != 0 {
+        for number in std::mem::replace(&mut self.slots, larger).into_iter().filter(|number| *number != 0) {
+            let mut at = slot_of(number) & mask;
+            while self.slots[at] != 0 {
                 at = (at + 1) & mask;
             }
-            self.places[at] = number;
+            self.slots[at] = number;
         }
     }
 }
 
-/// Where a number would stand in a table without end.
-fn place(number: Gram) -> usize {
-    ((number >> LONG) ^ (number << 9)) as usize
+/// The hash of a number.
+fn slot_of(number: Gram) -> usize {
+    ((number >> LONG_GRAM_BYTES) ^ (number << 9)) as usize
 }

@@ -1,20 +1,20 @@
-//! Several segments become one, without the texts.
+//! Merges segments without reading the texts again.
 
-use super::dictionary::Item;
+use super::content_parts::CoveredContents;
+use super::dictionary::DictionaryEntry;
 use super::grams::Gram;
-use super::lists::put_in_order;
-use super::output::{Output, SegmentInfo};
-use super::parts::Covered;
+use super::output::{SegmentInfo, SegmentOutput};
+use super::posting_lists::sort_and_dedup;
 use super::segment::Segment;
 use crate::ContentNo;
 use std::io;
 use std::path::Path;
 
-/// Writes a segment at `path` that covers what `segments` cover and `keep` wants kept. It is the same, byte for byte, as one that was
-/// made anew from the texts of these contents.
+/// Writes a segment at `path` with the contents of `segments` for which `keep` is true. Its bytes equal those of a segment written
+/// from the texts of these contents.
 ///
 /// # Errors
-/// Those of the file system; `InvalidData` where a segment is damaged. Nothing is left behind then.
+/// Those of the file system; `InvalidData` if a segment is damaged. No file is left behind then.
 pub(crate) fn merge(segments: &[&Segment], keep: &dyn Fn(ContentNo) -> bool, path: &Path) -> io::Result<SegmentInfo> {
     let kept = |segment: &&Segment| -> Vec<(ContentNo, u32)> {
         let parts = segment.parts();
@@ -25,57 +25,57 @@ pub(crate) fn merge(segments: &[&Segment], keep: &dyn Fn(ContentNo) -> bool, pat
     parts.dedup();
     let mut cursors = Vec::with_capacity(segments.len());
     for segment in segments {
-        cursors.push(Cursor::new(segment, &parts)?);
+        cursors.push(SegmentCursor::new(segment, &parts)?);
     }
-    let mut output = Output::create(path, &Covered::of(&parts))?;
-    let (mut theirs, mut ranks) = (Vec::new(), Vec::new());
-    while let Some(gram) = cursors.iter().filter_map(Cursor::gram).min() {
+    let mut output = SegmentOutput::create(path, &CoveredContents::of(&parts))?;
+    let (mut old_ranks, mut ranks) = (Vec::new(), Vec::new());
+    while let Some(gram) = cursors.iter().filter_map(SegmentCursor::gram).min() {
         ranks.clear();
         for cursor in cursors.iter_mut().filter(|cursor| cursor.gram() == Some(gram)) {
-            theirs.clear();
-            cursor.take(&mut theirs)?;
-            ranks.extend(theirs.iter().filter_map(|rank| cursor.ranks.get(*rank as usize).copied().flatten()));
+            old_ranks.clear();
+            cursor.take_varint(&mut old_ranks)?;
+            ranks.extend(old_ranks.iter().filter_map(|rank| cursor.ranks.get(*rank as usize).copied().flatten()));
         }
-        put_in_order(&mut ranks, parts.len() as u32);
+        sort_and_dedup(&mut ranks, parts.len() as u32);
         output.add(gram, &ranks)?;
     }
     output.finish()
 }
 
-/// Walks through one segment's dictionary.
-struct Cursor<'a> {
+/// Iterates over one segment's dictionary.
+struct SegmentCursor<'a> {
     segment: &'a Segment,
-    /// The new rank of each of its parts that is kept.
+    /// The new rank of each part; `None` for a dropped part.
     ranks: Vec<Option<u32>>,
-    /// Of the block at hand, the last first.
-    items: Vec<Item>,
+    /// The remaining entries of the current block in reverse order.
+    entries: Vec<DictionaryEntry>,
     next_block: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> SegmentCursor<'a> {
     fn new(segment: &'a Segment, parts: &[(ContentNo, u32)]) -> io::Result<Self> {
         let rank = |part| parts.binary_search(&part).ok().map(|rank| rank as u32);
         let ranks = segment.parts().map(rank).collect();
-        let mut cursor = Self { segment, ranks, items: Vec::new(), next_block: 0 };
+        let mut cursor = Self { segment, ranks, entries: Vec::new(), next_block: 0 };
         cursor.fill()?;
         Ok(cursor)
     }
 
     fn gram(&self) -> Option<Gram> {
-        self.items.last().map(|item| item.gram)
+        self.entries.last().map(|entry| entry.gram)
     }
 
-    fn take(&mut self, ranks: &mut Vec<u32>) -> io::Result<()> {
-        if let Some(item) = self.items.pop() {
-            self.segment.list(&item, ranks)?;
+    fn take_varint(&mut self, ranks: &mut Vec<u32>) -> io::Result<()> {
+        if let Some(entry) = self.entries.pop() {
+            self.segment.list(&entry, ranks)?;
         }
         self.fill()
     }
 
     fn fill(&mut self) -> io::Result<()> {
-        while self.items.is_empty() && self.next_block < self.segment.block_count() {
-            self.items = self.segment.block(self.next_block)?;
-            self.items.reverse();
+        while self.entries.is_empty() && self.next_block < self.segment.block_count() {
+            self.entries = self.segment.block(self.next_block)?;
+            self.entries.reverse();
             self.next_block += 1;
         }
         Ok(())

@@ -1,53 +1,55 @@
-//! Text search: which contents may hold a text, by the grams of their lines, and which lines do.
+//! Text search: finds the contents that may hold a text by the grams of their lines, then searches those contents.
 //!
-//! A *gram* is three or five bytes that stand side by side on one line. A [`Segment`] is an immutable file that says for each gram
-//! which parts of which contents have it. A [`Pattern`] is what is looked for; its [`Plan`] says which grams a part must have so that
-//! the pattern can match in it at all; [`search`] runs the pattern over what is left, with the same code that ripgrep runs.
+//! A *gram* is three or five adjacent bytes of one line. A [`Segment`] is an immutable file that maps each gram to the parts of
+//! contents that contain it. A [`Pattern`] is a compiled text or regular expression. Its [`plan::GramPlan`] says which grams a part must
+//! contain so that the pattern can match in it. [`search`] runs the pattern over the remaining files, with the code that ripgrep uses.
 //!
-//! It isn't a store: it keeps no text, and knows nothing of paths but their order.
+//! It stores no text and knows nothing about paths but their order. `docs/decisions/text-index.md` says why it is built this way.
 //!
-//! Invariants: a plan never excludes a content that has a match; a segment's bytes depend on the contents and their texts only, not
-//! on the order in which they were added, nor on threads; a damaged segment gives an error, never another answer; what a search
-//! finds is the same for any number of threads.
+//! Invariants: a plan never excludes a content that has a match. A segment's bytes depend only on its contents and their texts, not
+//! on the order of insertion or on threads. A damaged segment gives an error, never a wrong answer. Search results are the same for
+//! any number of threads.
 
 mod analysis;
-mod check;
+mod candidate_set;
+mod checksum;
+mod content_parts;
 mod decode;
 mod dictionary;
-mod evaluate;
+mod evaluation;
 mod footer;
 mod grams;
-mod letters;
-mod lists;
+mod line_display;
 mod merge;
-mod narrowed;
 mod output;
-mod parts;
 mod pattern;
+mod pattern_bytes;
 mod plan;
-mod runs;
+mod posting_lists;
 mod search;
 mod segment;
-mod show;
+mod sorted_runs;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use candidate_set::CandidateSet;
 pub(crate) use decode::decode;
 pub(crate) use merge::merge;
-pub(crate) use narrowed::Narrowed;
 pub(crate) use output::SegmentInfo;
-pub(crate) use pattern::{Ask, Pattern};
-pub(crate) use search::{Found, FoundLine, Options, Read, Searched, Source, Why, search};
+pub(crate) use pattern::{Pattern, TextQuery};
+pub(crate) use search::{
+    ContentSource, LineMatch, ReadOutcome, SearchOptions, SearchedFile, TextMatches, UnreadReason, search,
+};
 pub(crate) use segment::Segment;
 pub(crate) use writer::SegmentWriter;
 
 #[cfg(test)]
 pub(crate) use {
+    candidate_set::{FilePiece, SegmentCandidates},
+    content_parts::PartSpan,
     decode::is_binary,
-    narrowed::{Candidates, Piece},
-    parts::Span,
     pattern::PatternError,
-    plan::Plan,
+    plan::GramPlan,
 };

@@ -1,8 +1,8 @@
-//! What is looked for: a text or a regular expression, read exactly as ripgrep reads it.
+//! Search patterns: a text or a regular expression, parsed exactly as ripgrep parses it.
 //!
-//! Invariant: the matcher and the plan are made from the same words with the same settings, so that they can't disagree.
+//! Invariant: the matcher and the gram plan come from the same text with the same settings, so they agree.
 
-use super::plan::Plan;
+use super::plan::GramPlan;
 use crate::limits::{MAX_PATTERN_BYTES, MAX_REGEX_BYTES, REGEX_CACHE_BYTES};
 use codeyard_model::code::CaseRule;
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
@@ -11,43 +11,43 @@ use regex_syntax::ast::{self, Ast, ClassSet, ClassSetItem, Literal, parse};
 use regex_syntax::hir::Look;
 use std::fmt;
 
-/// How deep groups may be nested, as in ripgrep.
+/// The deepest nesting of groups, as in ripgrep.
 const MAX_NESTING: u32 = 250;
 
-/// What is asked for.
+/// A text or a regular expression to search for, and how to match it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ask {
-    /// As it was given.
+pub(crate) struct TextQuery {
+    /// The text or regular expression.
     pub pattern: String,
-    /// It is a regular expression, not a text.
+    /// `pattern` is a regular expression, not a text.
     pub is_regex: bool,
-    /// See there.
+    /// How letter case is matched.
     pub case: CaseRule,
-    /// Only where no letter, digit or underscore stands before or after it.
+    /// A match must not have a letter, digit or underscore before or after it.
     pub word: bool,
 }
 
-/// Something that can be searched for.
+/// A compiled search pattern.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
     pub(super) matcher: RegexMatcher,
-    plan: Plan,
-    /// Whether a line matches hangs on this line only, not on where the text begins or ends.
-    pub(super) by_line: bool,
+    plan: GramPlan,
+    /// Whether a line matches depends on this line only, not on the text's beginning or end.
+    pub(super) is_line_local: bool,
 }
 
-/// Why a pattern can't be searched for. Its text says what to do.
+/// Why a pattern cannot be searched for. The text of the error says what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PatternError {
     /// More than [`MAX_PATTERN_BYTES`].
     TooLong,
-    /// It could only match more than one line.
+    /// It can only match more than one line.
     LineBreak,
-    /// It could only match what files that are searched don't hold.
+    /// It can only match a NUL byte, which searched files don't contain.
     Nul,
-    /// Not a regular expression: what is wrong, and the letter where, from 1, if that is known.
+    /// Not a regular expression: the reason, and the position in characters, from 1, if it is known.
     Syntax(String, Option<usize>),
-    /// Compiled it would take more than [`MAX_REGEX_BYTES`].
+    /// The compiled expression takes more than [`MAX_REGEX_BYTES`].
     TooLarge,
 }
 
@@ -84,87 +84,91 @@ impl fmt::Display for PatternError {
 impl std::error::Error for PatternError {}
 
 impl Pattern {
-    /// Reads what is asked for.
+    /// Compiles a query.
     ///
     /// # Errors
     /// See [`PatternError`].
-    pub(crate) fn new(ask: &Ask) -> Result<Self, PatternError> {
-        if ask.pattern.len() > MAX_PATTERN_BYTES {
+    pub(crate) fn new(query: &TextQuery) -> Result<Self, PatternError> {
+        if query.pattern.len() > MAX_PATTERN_BYTES {
             return Err(PatternError::TooLong);
         }
-        let source = if ask.is_regex { ask.pattern.clone() } else { regex_syntax::escape(&ask.pattern) };
-        // What stands around it, as in ripgrep, keeps the parts of an alternation together.
+        let source = if query.is_regex { query.pattern.clone() } else { regex_syntax::escape(&query.pattern) };
+        // The group keeps an alternation together, as in ripgrep.
         let source = format!("(?:{source})");
-        let ast = parsed(&source).map_err(|error| misread(&ask.pattern, &error))?;
-        let is_insensitive = match ask.case {
+        let ast = parsed(&source).map_err(|error| syntax_error_of(&query.pattern, &error))?;
+        let is_insensitive = match query.case {
             CaseRule::Sensitive => false,
             CaseRule::Insensitive => true,
-            CaseRule::Smart => Letters::of(&ast).mean_both_cases(),
+            CaseRule::Smart => LiteralLetters::of(&ast).ignores_case(),
         };
         let mut builder = RegexMatcherBuilder::new();
-        builder.multi_line(true).unicode(true).octal(false).case_insensitive(is_insensitive).word(ask.word);
-        builder.fixed_strings(!ask.is_regex).line_terminator(Some(b'\n')).ban_byte(Some(0));
+        builder.multi_line(true).unicode(true).octal(false).case_insensitive(is_insensitive).word(query.word);
+        builder.fixed_strings(!query.is_regex).line_terminator(Some(b'\n')).ban_byte(Some(0));
         builder.nest_limit(MAX_NESTING).size_limit(MAX_REGEX_BYTES).dfa_size_limit(REGEX_CACHE_BYTES);
         let mut parser = ParserBuilder::new();
         parser.utf8(false).multi_line(true).unicode(true).octal(false).nest_limit(MAX_NESTING);
         let hir = parser.case_insensitive(is_insensitive).build().parse(&source).map_err(|error| match error {
-            regex_syntax::Error::Translate(error) => syntax(error.kind(), &source, error.span().start.offset, OPENED),
+            regex_syntax::Error::Translate(error) => {
+                syntax_error(error.kind(), &source, error.span().start.offset, PREFIX_BYTES)
+            }
             error => PatternError::Syntax(error.to_string(), None),
         })?;
-        let matcher = builder.build(&ask.pattern).map_err(|error| match error.kind() {
+        let matcher = builder.build(&query.pattern).map_err(|error| match error.kind() {
             ErrorKind::NotAllowed(_) => PatternError::LineBreak,
             ErrorKind::Banned(_) => PatternError::Nul,
             ErrorKind::Regex(text) if text.contains("size limit") => PatternError::TooLarge,
             _ => PatternError::Syntax(error.to_string(), None),
         })?;
         let looks = hir.properties().look_set();
-        let by_line = !looks.contains(Look::Start) && !looks.contains(Look::End);
-        Ok(Self { matcher, plan: Plan::of(&hir), by_line })
+        let is_line_local = !looks.contains(Look::Start) && !looks.contains(Look::End);
+        Ok(Self { matcher, plan: GramPlan::of(&hir), is_line_local })
     }
 
-    /// Which grams a content must have so that this can match in it.
-    pub(crate) fn plan(&self) -> &Plan {
+    /// The grams that a content must contain so that this pattern can match in it.
+    pub(crate) fn plan(&self) -> &GramPlan {
         &self.plan
     }
 }
 
-/// Bytes that stand before the pattern in what is parsed.
-const OPENED: usize = "(?:".len();
+/// Bytes before the pattern in the parsed expression.
+const PREFIX_BYTES: usize = "(?:".len();
 
 fn parsed(source: &str) -> Result<Ast, Box<ast::Error>> {
     parse::ParserBuilder::new().nest_limit(MAX_NESTING).build().parse(source).map_err(Box::new)
 }
 
-/// What is wrong with `pattern`: said of the pattern as it was given, if it is wrong without what was put around it.
-fn misread(pattern: &str, around: &ast::Error) -> PatternError {
+/// The syntax error of `pattern`. The position refers to the pattern itself, if it is also wrong without the group around it.
+fn syntax_error_of(pattern: &str, around: &ast::Error) -> PatternError {
     match parsed(pattern) {
-        Err(error) => syntax(error.kind(), pattern, error.span().start.offset, 0),
+        Err(error) => syntax_error(error.kind(), pattern, error.span().start.offset, 0),
         Ok(_) => PatternError::Syntax(around.kind().to_string(), None),
     }
 }
 
-/// The error at this byte of `source`, in which the pattern begins at `from`.
-fn syntax(what: &dyn fmt::Display, source: &str, offset: usize, from: usize) -> PatternError {
+/// The error at byte `offset` of `source`. The pattern begins at byte `from`.
+fn syntax_error(what: &dyn fmt::Display, source: &str, offset: usize, from: usize) -> PatternError {
     let before = source.get(from..offset).map(|before| before.chars().count() + 1);
     PatternError::Syntax(what.to_string(), before)
 }
 
-/// The letters that a pattern itself holds: not those of classes such as `\pL`.
+/// Whether a pattern's literals contain letters in upper case. Classes such as `\pL` don't count.
 #[derive(Default)]
-struct Letters {
+struct LiteralLetters {
+    /// There is a literal.
     any: bool,
+    /// A literal is in upper case.
     any_upper: bool,
 }
 
-impl Letters {
+impl LiteralLetters {
     fn of(ast: &Ast) -> Self {
         let mut letters = Self::default();
         letters.add(ast);
         letters
     }
 
-    /// What `CaseRule::Smart` asks.
-    fn mean_both_cases(&self) -> bool {
+    /// Whether [`CaseRule::Smart`] ignores case for this pattern.
+    fn ignores_case(&self) -> bool {
         self.any && !self.any_upper
     }
 

@@ -1,42 +1,41 @@
-//! Which grams a content must have so that a pattern can match in it.
+//! Gram plans: which grams a content must contain so that a pattern can match in it.
 //!
-//! Invariants: lines that don't satisfy the plan have no match, and neither have contents that don't. The other way round nothing is
-//! promised.
+//! Invariant: a line or a content that doesn't satisfy the plan has no match. One that satisfies it may have none either.
 
-use super::analysis::{self, Knowledge};
-use super::grams::{Gram, LONG, gram};
-use super::letters::{Letter, LongGram, Text};
+use super::analysis::{self, PatternInfo};
+use super::grams::{Gram, LONG_GRAM_BYTES, trigram};
+use super::pattern_bytes::{LongGram, PatternByte, PatternText};
 use regex_syntax::hir::Hir;
 
-/// See the module. Trigrams and pairs are of folded bytes, long grams aren't.
+/// A Boolean expression over grams. Trigrams and pairs ignore ASCII case, long grams don't.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Plan {
-    /// Any content may match.
+pub(crate) enum GramPlan {
+    /// Every content may match.
     All,
-    /// None does.
+    /// No content matches.
     Nothing,
-    /// Those with this trigram.
-    Gram(Gram),
-    /// Those with one of these long grams.
+    /// Contents with this trigram.
+    Trigram(Gram),
+    /// Contents with one of these long grams.
     Long(LongGram),
-    /// Those in which these two bytes stand side by side.
+    /// Contents with these two bytes side by side.
     Pair([u8; 2]),
-    /// Those that satisfy each; at least two, ordered, no two the same.
-    And(Vec<Plan>),
-    /// Those that satisfy one; at least two, ordered, no two the same.
-    Or(Vec<Plan>),
+    /// Contents that satisfy all of at least two plans, which are sorted and distinct.
+    And(Vec<GramPlan>),
+    /// Contents that satisfy one of at least two plans, which are sorted and distinct.
+    Or(Vec<GramPlan>),
 }
 
-/// Grams of each kind that are asked of one literal; a longer one is known well enough by so many.
-const LITERAL_GRAMS: usize = 64;
-/// Long grams of a literal with which its trigrams don't help any more.
-const ENOUGH_LONG: usize = 3;
-/// Parts of a plan; of one with more only some are asked, or none.
-const MAX_PARTS: usize = 4_096;
-/// Pairs that are tried where no trigram is known.
+/// The most grams of each kind for one literal. More of them hardly exclude more contents.
+const MAX_LITERAL_GRAMS: usize = 64;
+/// A literal with this many long grams needs no trigrams.
+const ENOUGH_LONG_GRAMS: usize = 3;
+/// The most leaves of a plan. A larger conjunction loses some of them, and a larger disjunction becomes [`GramPlan::All`].
+const MAX_LEAVES: usize = 4_096;
+/// The most pairs in a plan without grams.
 const MAX_PAIRS: usize = 8;
 
-impl Plan {
+impl GramPlan {
     /// The plan of a pattern.
     pub(super) fn of(hir: &Hir) -> Self {
         let known = analysis::analyse(hir);
@@ -44,7 +43,7 @@ impl Plan {
         if plan == Self::All { Self::by_pairs(&known) } else { plan }
     }
 
-    /// All of them at once.
+    /// The conjunction of plans.
     pub(super) fn and(parts: impl IntoIterator<Item = Self>) -> Self {
         let mut flat = Vec::new();
         for part in parts {
@@ -60,15 +59,15 @@ impl Plan {
         match flat.len() {
             0 => Self::All,
             1 => flat.swap_remove(0),
-            _ => Self::fewer(flat),
+            _ => Self::limited(flat),
         }
     }
 
-    /// As many of these as are few enough: whatever satisfies all satisfies them.
-    fn fewer(mut parts: Vec<Self>) -> Self {
-        let mut room = MAX_PARTS;
+    /// The conjunction of as many of these as have few enough leaves together.
+    fn limited(mut parts: Vec<Self>) -> Self {
+        let mut room = MAX_LEAVES;
         parts.retain(|part| {
-            let left = room.checked_sub(part.parts());
+            let left = room.checked_sub(part.leaves());
             room = left.unwrap_or(room);
             left.is_some()
         });
@@ -79,7 +78,7 @@ impl Plan {
         }
     }
 
-    /// At least one of them.
+    /// The disjunction of plans.
     pub(super) fn or(parts: impl IntoIterator<Item = Self>) -> Self {
         let mut flat = Vec::new();
         for part in parts {
@@ -95,31 +94,32 @@ impl Plan {
         match flat.len() {
             0 => Self::Nothing,
             1 => flat.swap_remove(0),
-            _ if flat.iter().map(Self::parts).sum::<usize>() > MAX_PARTS => Self::All,
+            _ if flat.iter().map(Self::leaves).sum::<usize>() > MAX_LEAVES => Self::All,
             _ => Self::Or(flat),
         }
     }
 
-    /// A text that holds one of these holds...
-    pub(super) fn one_of(literals: &[Text]) -> Self {
+    /// The plan of a content that contains one of these texts.
+    pub(super) fn one_of(literals: &[PatternText]) -> Self {
         if literals.iter().any(|literal| literal.len() < 3) {
             return Self::All;
         }
         Self::or(literals.iter().map(|literal| Self::literal(literal)))
     }
 
-    fn literal(literal: &[Letter]) -> Self {
-        let long = literal.windows(LONG).filter_map(|at| Some(LongGram::of(at.first_chunk()?)));
-        let mut parts = some(long.map(Self::Long));
-        if parts.len() < ENOUGH_LONG {
-            let short = literal.windows(3).filter_map(|at| Some(gram(folded(at.first_chunk()?))));
-            parts.extend(some(short.map(Self::Gram)));
+    fn literal(literal: &[PatternByte]) -> Self {
+        let long = literal.windows(LONG_GRAM_BYTES).filter_map(|at| Some(LongGram::of(at.first_chunk()?)));
+        let mut parts = sampled(long.map(Self::Long));
+        if parts.len() < ENOUGH_LONG_GRAMS {
+            let short = literal.windows(3).filter_map(|at| Some(trigram(folded(at.first_chunk()?))));
+            parts.extend(sampled(short.map(Self::Trigram)));
         }
         Self::and(parts)
     }
 
-    fn by_pairs(known: &Knowledge) -> Self {
-        let all = [known.starts(), known.ends()].map(|literals| {
+    /// The pairs that a match begins or ends with, where no gram is known.
+    fn by_pairs(known: &PatternInfo) -> Self {
+        let all = [known.prefixes(), known.suffixes()].map(|literals| {
             let is_short = literals.len() > MAX_PAIRS || literals.iter().any(|literal| literal.len() < 2);
             let pairs = literals.iter().filter_map(|literal| Some(Self::Pair(folded(literal.first_chunk()?))));
             if is_short { Self::All } else { Self::or(pairs) }
@@ -127,22 +127,23 @@ impl Plan {
         all.into_iter().find(|plan| *plan != Self::All).unwrap_or(Self::All)
     }
 
-    fn parts(&self) -> usize {
+    /// The number of grams and pairs.
+    fn leaves(&self) -> usize {
         match self {
-            Self::And(parts) | Self::Or(parts) => parts.iter().map(Self::parts).sum(),
+            Self::And(parts) | Self::Or(parts) => parts.iter().map(Self::leaves).sum(),
             _ => 1,
         }
     }
 
-    /// Whether a text with exactly these grams satisfies the plan; what the index answers, for one content.
+    /// Whether a content with exactly these grams satisfies the plan.
     #[cfg(test)]
     pub(super) fn is_satisfied(&self, grams: &std::collections::BTreeSet<Gram>) -> bool {
         match self {
             Self::All => true,
             Self::Nothing => false,
-            Self::Gram(gram) => grams.contains(gram),
+            Self::Trigram(gram) => grams.contains(gram),
             Self::Long(long) => grams.iter().any(|gram| long.may_be(*gram)),
-            Self::Pair(pair) => grams.range(..super::grams::FIRST_LONG).any(|gram| {
+            Self::Pair(pair) => grams.range(..super::grams::FIRST_LONG_GRAM).any(|gram| {
                 let [_, one, two, three] = gram.to_be_bytes();
                 [one, two] == *pair || [two, three] == *pair
             }),
@@ -152,15 +153,15 @@ impl Plan {
     }
 }
 
-/// So many of them that all parts of a literal are asked for, each once.
-fn some(grams: impl Iterator<Item = Plan>) -> Vec<Plan> {
-    let mut grams: Vec<Plan> = grams.collect();
+/// At most [`MAX_LITERAL_GRAMS`] distinct grams, taken evenly.
+fn sampled(grams: impl Iterator<Item = GramPlan>) -> Vec<GramPlan> {
+    let mut grams: Vec<GramPlan> = grams.collect();
     grams.sort_unstable();
     grams.dedup();
-    let step = grams.len().div_ceil(LITERAL_GRAMS).max(1);
+    let step = grams.len().div_ceil(MAX_LITERAL_GRAMS).max(1);
     grams.into_iter().step_by(step).collect()
 }
 
-fn folded<const N: usize>(letters: &[Letter; N]) -> [u8; N] {
-    letters.map(|letter| letter.folded)
+fn folded<const N: usize>(bytes: &[PatternByte; N]) -> [u8; N] {
+    bytes.map(|byte| byte.folded)
 }

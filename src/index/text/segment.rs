@@ -1,31 +1,32 @@
-//! A segment, opened: which contents it covers, and which of them may hold what a plan asks for.
+//! An open segment: its contents, and the evaluation of plans on it.
 //!
-//! In memory are the numbers of its contents and a line for every 256 grams; all else is read when it is asked for. Invariants:
-//! nothing is believed whose sum isn't right; whatever the file holds, the answer is right or an error.
+//! Memory holds the content numbers and one row for every 256 grams. Dictionary blocks and posting lists are read from the file when
+//! they are needed, without a memory map. Invariants: no section is used before its checksum was verified. Whatever the file contains,
+//! the result is right or an error.
 
-use super::check::{damaged, sum};
-use super::dictionary::{self, Block, Item};
-use super::evaluate::Evaluation;
-use super::footer::{Footer, LENGTH};
+use super::candidate_set::SegmentCandidates;
+use super::checksum::{checksum, damaged};
+use super::content_parts::CoveredContents;
+use super::dictionary::{self, DictionaryBlock, DictionaryEntry};
+use super::evaluation::Evaluation;
+use super::footer::{FOOTER_BYTES, Footer};
 use super::grams::Gram;
-use super::lists::{self, Rank};
-use super::narrowed::Candidates;
 use super::output::SegmentInfo;
-use super::parts::Covered;
-use super::plan::Plan;
+use super::plan::GramPlan;
+use super::posting_lists::{self, PartRank};
 use crate::ContentNo;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// See the module. Threads may share it.
+/// An open segment file. Threads may share it.
 #[derive(Debug)]
 pub(crate) struct Segment {
     file: File,
     info: SegmentInfo,
-    blocks: Vec<Block>,
-    covered: Covered,
+    blocks: Vec<DictionaryBlock>,
+    covered: CoveredContents,
     lists_end: u64,
 }
 
@@ -33,37 +34,38 @@ impl Segment {
     /// Opens the segment at `path`.
     ///
     /// # Errors
-    /// Those of the file system; `InvalidData` for what isn't a whole segment of this format: its text says what to do.
+    /// Those of the file system; `InvalidData` if the file isn't a whole segment of this format. Its text names the command to run.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
-        let at = length.checked_sub(LENGTH as u64).ok_or_else(|| damaged("its end is missing"))?;
-        let footer = Footer::from_bytes(&read(&file, at, LENGTH as u64)?, length)?;
+        let at = length.checked_sub(FOOTER_BYTES as u64).ok_or_else(|| damaged("its end is missing"))?;
+        let footer = Footer::from_bytes(&read(&file, at, FOOTER_BYTES as u64)?, length)?;
         let table = read(&file, footer.table_at, footer.contents_at - footer.table_at)?;
         let contents = read(&file, footer.contents_at, at - footer.contents_at)?;
-        if sum(&table) != footer.table_sum || sum(&contents) != footer.contents_sum {
+        if checksum(&table) != footer.table_checksum || checksum(&contents) != footer.contents_checksum {
             return Err(damaged("its tables"));
         }
         let blocks = dictionary::blocks(&table).ok_or_else(|| damaged("its tables"))?;
-        let covered = Covered::decode(&contents, footer.contents).filter(|covered| covered.parts() == footer.parts);
+        let covered =
+            CoveredContents::decode(&contents, footer.contents).filter(|covered| covered.parts() == footer.parts);
         let covered = covered.ok_or_else(|| damaged("its tables"))?;
         let Footer { contents, parts, grams, pairs, .. } = footer;
         let info = SegmentInfo { contents, parts, grams, pairs, bytes: length };
         Ok(Self { file, info, blocks, covered, lists_end: footer.dictionary_at })
     }
 
-    /// What it holds.
+    /// Its counts and size.
     #[cfg(test)]
     pub(crate) fn info(&self) -> SegmentInfo {
         self.info
     }
 
-    /// The contents that it covers, ascending.
+    /// Its contents, ascending.
     pub(crate) fn contents(&self) -> &[ContentNo] {
         &self.covered.contents
     }
 
-    /// Each part's content and its number there, by rank.
+    /// The content and the part number of each part, by rank.
     pub(super) fn parts(&self) -> impl Iterator<Item = (ContentNo, u32)> {
         let of_one = |(at, content): (usize, &ContentNo)| {
             let (content, ranks) = (*content, self.covered.ranks(at));
@@ -72,77 +74,77 @@ impl Segment {
         self.covered.contents.iter().enumerate().flat_map(of_one)
     }
 
-    /// Which of its contents may match.
+    /// Its contents that may match.
     ///
     /// # Errors
-    /// Those of the file system; `InvalidData` where the segment is damaged.
-    pub(crate) fn candidates(&self, plan: &Plan) -> io::Result<Candidates> {
+    /// Those of the file system; `InvalidData` if the segment is damaged.
+    pub(crate) fn candidates(&self, plan: &GramPlan) -> io::Result<SegmentCandidates> {
         let ranks = Evaluation::of(self).candidates(plan)?;
-        Ok(ranks.map_or(Candidates::All, |ranks| Candidates::Some(self.covered.spans(&ranks))))
+        Ok(ranks.map_or(SegmentCandidates::All, |ranks| SegmentCandidates::Some(self.covered.spans(&ranks))))
     }
 
-    /// Reads everything and checks its sums.
+    /// Reads all sections and verifies their checksums.
     ///
     /// # Errors
     /// As [`Self::candidates`].
     pub(crate) fn verify(&self) -> io::Result<()> {
         let (mut ranks, mut grams, mut pairs) = (Vec::new(), 0, 0);
         for block in 0..self.blocks.len() {
-            for item in self.block(block)? {
+            for entry in self.block(block)? {
                 ranks.clear();
-                self.list(&item, &mut ranks)?;
+                self.list(&entry, &mut ranks)?;
                 grams += 1;
-                pairs += u64::from(item.count);
+                pairs += u64::from(entry.count);
             }
         }
         let is_whole = grams == self.info.grams && pairs == self.info.pairs;
         if is_whole { Ok(()) } else { Err(damaged("its dictionary")) }
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub(super) fn universe(&self) -> u32 {
         self.info.parts
     }
 
-    /// How many blocks the dictionary has.
+    /// The number of dictionary blocks.
     pub(super) fn block_count(&self) -> usize {
         self.blocks.len()
     }
 
-    /// The block that a gram would stand in.
+    /// The index of the block that contains a gram if the segment has it.
     pub(super) fn block_of(&self, gram: Gram) -> Option<usize> {
         self.blocks.partition_point(|block| block.first <= gram).checked_sub(1)
     }
 
-    /// What stands in this block.
-    pub(super) fn block(&self, at: usize) -> io::Result<Vec<Item>> {
+    /// The entries of a block.
+    pub(super) fn block(&self, at: usize) -> io::Result<Vec<DictionaryEntry>> {
         let Some(block) = self.blocks.get(at) else { return Ok(Vec::new()) };
-        block.items(&read(&self.file, block.at, u64::from(block.length))?)
+        block.entries(&read(&self.file, block.at, u64::from(block.length))?)
     }
 
-    /// Appends the ranks of the parts that have a gram.
-    pub(super) fn list(&self, item: &Item, ranks: &mut Vec<Rank>) -> io::Result<()> {
-        self.with_list(item, |bytes| lists::decode(bytes, item.count, self.universe(), ranks))
+    /// Appends the ranks of a posting list.
+    pub(super) fn list(&self, item: &DictionaryEntry, ranks: &mut Vec<PartRank>) -> io::Result<()> {
+        self.with_list(item, |bytes| posting_lists::decode(bytes, item.count, self.universe(), ranks))
     }
 
-    /// Keeps those of `ranks` that have a gram.
-    pub(super) fn intersect(&self, item: &Item, ranks: &mut Vec<Rank>) -> io::Result<()> {
-        self.with_list(item, |bytes| lists::intersect(bytes, item.count, self.universe(), ranks))
+    /// Keeps the ranks that are in a posting list.
+    pub(super) fn intersect(&self, item: &DictionaryEntry, ranks: &mut Vec<PartRank>) -> io::Result<()> {
+        self.with_list(item, |bytes| posting_lists::intersect(bytes, item.count, self.universe(), ranks))
     }
 
-    fn with_list(&self, item: &Item, take: impl FnOnce(&[u8]) -> Option<()>) -> io::Result<()> {
-        let is_inside = item.at.checked_add(item.apart()).is_some_and(|end| end <= self.lists_end);
+    fn with_list(&self, item: &DictionaryEntry, take: impl FnOnce(&[u8]) -> Option<()>) -> io::Result<()> {
+        let is_inside = item.at.checked_add(item.stored_length()).is_some_and(|end| end <= self.lists_end);
         if !is_inside || item.count > self.universe() {
             return Err(damaged("its dictionary"));
         }
-        let taken = match item.short() {
+        let decoded = match item.inline_list() {
             Some((bytes, length)) => take(&bytes[..length]),
             None => {
                 let bytes = read(&self.file, item.at, u64::from(item.length))?;
-                if sum(&bytes) == item.word { take(&bytes) } else { None }
+                if checksum(&bytes) == item.word { take(&bytes) } else { None }
             }
         };
-        taken.ok_or_else(|| damaged("a list"))
+        decoded.ok_or_else(|| damaged("a list"))
     }
 }
 

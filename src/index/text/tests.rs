@@ -1,25 +1,25 @@
-//! What the parts promise together, over this project's own files and files made to be odd.
+//! Tests of the text index as a whole, over this project's own files and files with unusual bytes.
 
 mod equality;
+mod line_display;
 mod pieces;
 mod plans;
 mod segments;
-mod shown;
 mod stopping;
 
 use super::{
-    Ask, Found, Narrowed, Options, Pattern, Piece, Read, Searched, Segment, SegmentWriter, Source, decode, is_binary,
-    search,
+    CandidateSet, ContentSource, FilePiece, Pattern, ReadOutcome, SearchOptions, SearchedFile, Segment, SegmentWriter,
+    TextMatches, TextQuery, decode, is_binary, search,
 };
-use crate::{Entry, PathClass};
+use crate::{ManifestEntry, PathClass};
 use codeyard_model::code::CaseRule;
 use std::path::Path;
 
 /// A file: its path and its bytes.
 type File = (String, Vec<u8>);
 
-fn entries(files: &[File]) -> Vec<Entry> {
-    let entry = |(content, (path, bytes)): (u32, &File)| Entry {
+fn entries(files: &[File]) -> Vec<ManifestEntry> {
+    let entry = |(content, (path, bytes)): (u32, &File)| ManifestEntry {
         path: path.as_str().into(),
         content,
         language: None,
@@ -39,41 +39,42 @@ fn segment(files: &[File], path: &Path) -> Segment {
     Segment::open(path).unwrap()
 }
 
-fn ask(pattern: &str, flags: &str) -> Ask {
+fn query(pattern: &str, flags: &str) -> TextQuery {
     let case = match flags {
         flags if flags.contains('i') => CaseRule::Insensitive,
         flags if flags.contains('S') => CaseRule::Smart,
         _ => CaseRule::Sensitive,
     };
-    Ask { pattern: pattern.to_owned(), is_regex: !flags.contains('F'), case, word: flags.contains('w') }
+    TextQuery { pattern: pattern.to_owned(), is_regex: !flags.contains('F'), case, word: flags.contains('w') }
 }
 
-const ALL: Options<'static> = Options { context: 0, offset: 0, limit: usize::MAX, threads: 2, stop: &|| false };
+const ALL: SearchOptions<'static> =
+    SearchOptions { context: 0, offset: 0, limit: usize::MAX, threads: 2, stop: &|| false };
 
-/// Where the files' bytes are; of which also pieces are read, as from a disk.
+/// Files in memory that can be read in pieces, as from a disk.
 struct Memory<'a>(&'a [File]);
 
-impl Source for Memory<'_> {
-    fn read(&self, entry: &Entry, into: &mut Vec<u8>) -> Read {
+impl ContentSource for Memory<'_> {
+    fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> ReadOutcome {
         into.extend(&self.0[entry.content as usize].1);
-        Read::Done
+        ReadOutcome::Done
     }
 
-    fn read_piece(&self, entry: &Entry, from: u64, length: u64, into: &mut Vec<u8>) -> Option<Read> {
+    fn read_piece(&self, entry: &ManifestEntry, from: u64, length: u64, into: &mut Vec<u8>) -> Option<ReadOutcome> {
         into.clear();
         let bytes = &self.0[entry.content as usize].1;
         let (from, to) = (bytes.len().min(from as usize), bytes.len().min((from + length) as usize));
         into.extend(&bytes[from..to]);
-        Some(Read::Done)
+        Some(ReadOutcome::Done)
     }
 }
 
-/// Searches the files that the segment leaves.
-fn find(files: &[File], segment: &Segment, pattern: &Pattern, options: &Options<'_>) -> Found {
+/// Searches the files that the segment doesn't exclude.
+fn find(files: &[File], segment: &Segment, pattern: &Pattern, options: &SearchOptions<'_>) -> TextMatches {
     let entries = entries(files);
-    let narrowed = Narrowed::by([segment], pattern.plan()).unwrap();
-    let left = entries.iter().filter(|entry| narrowed.may_match(entry.content));
-    let left: Vec<_> = left.map(|entry| Searched { entry, piece: narrowed.piece(entry) }).collect();
+    let candidates = CandidateSet::from_segments([segment], pattern.plan()).unwrap();
+    let left = entries.iter().filter(|entry| candidates.may_match(entry.content));
+    let left: Vec<_> = left.map(|entry| SearchedFile { entry, piece: candidates.piece(entry) }).collect();
     let mut found = search(pattern, &left, &Memory(files), options);
     for line in &mut found.lines {
         line.entry = left[line.entry].entry.content as usize;
@@ -81,15 +82,15 @@ fn find(files: &[File], segment: &Segment, pattern: &Pattern, options: &Options<
     found
 }
 
-/// These entries as files of which nothing is known.
-fn anywhere(entries: &[Entry]) -> Vec<Searched<'_>> {
-    entries.iter().map(|entry| Searched { entry, piece: None }).collect()
+/// These entries as files to search completely.
+fn whole_files(entries: &[ManifestEntry]) -> Vec<SearchedFile<'_>> {
+    entries.iter().map(|entry| SearchedFile { entry, piece: None }).collect()
 }
 
-/// This project's own files, and some with odd bytes.
+/// This project's own files, and some with unusual bytes.
 fn tree() -> Vec<File> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let mut files: Vec<File> = odd();
+    let mut files: Vec<File> = unusual_files();
     let mut folders: Vec<_> = ["src", "docs", "tests", "schemas", "config"].map(|name| root.join(name)).into();
     while let Some(folder) = folders.pop() {
         for entry in folder.read_dir().unwrap().map(Result::unwrap) {
@@ -103,11 +104,11 @@ fn tree() -> Vec<File> {
     }
     files.retain(|(_, bytes)| bytes.len() < 12_000 && !is_binary(&decode(bytes)));
     files.sort();
-    // One in three: enough to be many, few enough to be searched often.
+    // Every third file, so that the tests stay fast.
     let files: Vec<File> = files
         .into_iter()
         .enumerate()
-        .filter(|(at, file)| at % 3 == 0 || file.0.starts_with("odd/"))
+        .filter(|(at, file)| at % 3 == 0 || file.0.starts_with("unusual/"))
         .map(|(_, file)| file)
         .collect();
     assert!(files.len() > 100);
@@ -118,12 +119,12 @@ fn utf16(text: &str, unit: fn(u16) -> [u8; 2]) -> Vec<u8> {
     "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(unit).collect()
 }
 
-fn odd() -> Vec<File> {
+fn unusual_files() -> Vec<File> {
     let sample = "first Line of struct Foo\nfn Straße() { kill(42); }\n// Kelvin \u{212a}elvin, long \u{17f}tatic\n\nif\n}\nlast";
     let long = format!("{}needle{}\nshort struct\n", "x1y2 ".repeat(900), " tail".repeat(4_000));
     let mut broken_pair = utf16("half a pair ", u16::to_le_bytes);
     broken_pair.extend([0x00, 0xd8, b'a', 0, 0x00, 0xd8, 0x41]);
-    let file = |name: &str, bytes: Vec<u8>| (format!("odd/{name}"), bytes);
+    let file = |name: &str, bytes: Vec<u8>| (format!("unusual/{name}"), bytes);
     vec![
         file("plain.txt", sample.into()),
         file("crlf.txt", sample.replace('\n', "\r\n").into()),

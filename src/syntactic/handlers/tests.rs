@@ -16,10 +16,10 @@ fn source() -> InMemoryFacts {
     let main = symbol(SymbolKind::Fn, "main", None, (9, 11), (9, 9));
     let text = "interface Shape {\n  area(): number;\n}\n\nclass Box implements Shape {\n  area() { return 1; }\n}\n\nfunction main(s: Shape) {\n  s.area(); s.area();\n}\n";
     let references = vec![
-        reference("Shape", Role::Base, (5, 21), Some(2)),
-        reference("Shape", Role::Type, (9, 17), Some(4)),
-        reference("area", Role::Call, (10, 4), Some(4)),
-        reference("area", Role::Call, (10, 14), Some(4)),
+        reference("Shape", ReferenceRole::Base, (5, 21), Some(2)),
+        reference("Shape", ReferenceRole::Type, (9, 17), Some(4)),
+        reference("area", ReferenceRole::Call, (10, 4), Some(4)),
+        reference("area", ReferenceRole::Call, (10, 14), Some(4)),
     ];
     InMemoryFacts::new(vec![(file("a.ts", vec![shape, area, box_, own, main], references), text)])
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::cursor_context::cursor_context;
 use crate::testing::{InMemoryFacts, file, reference, symbol};
-use codeyard_index::{Reference, Role};
+use codeyard_index::{Reference, ReferenceRole};
 use codeyard_lsp::text::Document;
 use codeyard_model::position::Position;
 
@@ -21,7 +21,7 @@ fn resolved(source: &InMemoryFacts, path: &str, line: u32, character: u32) -> Ve
 }
 
 fn call(name: &str, at: (u32, u32), within: u32) -> Reference {
-    reference(name, Role::Call, at, Some(within))
+    reference(name, ReferenceRole::Call, at, Some(within))
 }
 
 #[test]
@@ -30,10 +30,10 @@ fn the_innermost_scope_precedes_the_file() {
     let own = symbol(SymbolKind::Method, "run", Some(0), (2, 2), (2, 6));
     let caller = symbol(SymbolKind::Method, "go", Some(0), (3, 4), (3, 6));
     let free = symbol(SymbolKind::Fn, "run", None, (6, 6), (6, 4));
-    let outside = symbol(SymbolKind::Fn, "ask", None, (7, 8), (7, 4));
+    let outside = symbol(SymbolKind::Fn, "query", None, (7, 8), (7, 4));
     let inside = symbol(SymbolKind::Fn, "only", Some(1), (2, 2), (2, 20));
     let text =
-        "class A:\n  def run(): pass\n  def go():\n    run(); only()\n\ndef run(): pass\ndef ask():\n    run()\n";
+        "class A:\n  def run(): pass\n  def go():\n    run(); only()\n\ndef run(): pass\ndef query():\n    run()\n";
     let calls = vec![call("run", (4, 4), 2), call("only", (4, 11), 2), call("run", (8, 4), 4)];
     let known = file("a.py", vec![class, own, caller, free, outside, inside], calls);
     let source = InMemoryFacts::new(vec![

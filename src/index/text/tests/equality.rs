@@ -1,4 +1,4 @@
-//! What is found equals what ripgrep's crates find when they are asked directly, line for line.
+//! Search results equal those of ripgrep's crates, line for line.
 
 use super::*;
 use grep_regex::RegexMatcherBuilder;
@@ -150,12 +150,12 @@ const PATTERNS: &[(&str, &str)] = &[
     ("Sw", "os|io"),
 ];
 
-/// Every line that matches: its file, its number from 1, its bytes.
+/// All matching lines: the file's index, the line's number from 1, the line's bytes.
 type Lines = Vec<(usize, u64, Vec<u8>)>;
 
-struct Gather<'a>(usize, &'a mut Lines);
+struct LineSink<'a>(usize, &'a mut Lines);
 
-impl Sink for Gather<'_> {
+impl Sink for LineSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
@@ -164,48 +164,48 @@ impl Sink for Gather<'_> {
     }
 }
 
-/// What ripgrep's crates find, with ripgrep's own settings.
-fn ripgrep(files: &[File], ask: &Ask) -> Option<Lines> {
+/// The lines that ripgrep's crates find with ripgrep's settings.
+fn ripgrep(files: &[File], query: &TextQuery) -> Option<Lines> {
     let mut builder = RegexMatcherBuilder::new();
-    builder.multi_line(true).unicode(true).octal(false).fixed_strings(!ask.is_regex).word(ask.word);
+    builder.multi_line(true).unicode(true).octal(false).fixed_strings(!query.is_regex).word(query.word);
     builder.line_terminator(Some(b'\n')).dot_matches_new_line(false).ban_byte(Some(0));
-    match ask.case {
+    match query.case {
         CaseRule::Smart => builder.case_smart(true),
         CaseRule::Sensitive => builder.case_insensitive(false),
         CaseRule::Insensitive => builder.case_insensitive(true),
     };
-    let matcher = builder.build(&ask.pattern).ok()?;
+    let matcher = builder.build(&query.pattern).ok()?;
     let mut searcher =
         SearcherBuilder::new().line_number(true).binary_detection(BinaryDetection::none()).bom_sniffing(true).build();
     let mut lines = Vec::new();
     for (at, (_, bytes)) in files.iter().enumerate() {
-        searcher.search_slice(&matcher, bytes, Gather(at, &mut lines)).unwrap();
+        searcher.search_slice(&matcher, bytes, LineSink(at, &mut lines)).unwrap();
     }
     Some(lines)
 }
 
-fn assert_equal(files: &[File], segment: &Segment, ask: &Ask) -> u64 {
-    let expected = ripgrep(files, ask);
-    let pattern = Pattern::new(ask);
-    assert_eq!(pattern.is_ok(), expected.is_some(), "{ask:?}: {pattern:?}");
+fn assert_equal(files: &[File], segment: &Segment, query: &TextQuery) -> u64 {
+    let expected = ripgrep(files, query);
+    let pattern = Pattern::new(query);
+    assert_eq!(pattern.is_ok(), expected.is_some(), "{query:?}: {pattern:?}");
     let (Ok(pattern), Some(expected)) = (pattern, expected) else { return 0 };
     let found = find(files, segment, &pattern, &ALL);
-    assert_eq!((found.total, found.unread.len(), found.is_complete), (expected.len() as u64, 0, true), "{ask:?}");
-    assert_eq!(found.lines.len(), expected.len(), "{ask:?}");
-    // Lines that are counted only are counted in pieces.
-    let counted = find(files, segment, &pattern, &Options { limit: 0, ..ALL });
-    assert_eq!((counted.total, counted.files), (found.total, found.files), "{ask:?}");
-    assert_eq!((counted.unread.len(), counted.is_complete), (0, true), "{ask:?}");
+    assert_eq!((found.total, found.unread.len(), found.is_complete), (expected.len() as u64, 0, true), "{query:?}");
+    assert_eq!(found.lines.len(), expected.len(), "{query:?}");
+    // Without a limit of lines to keep, only pieces are read.
+    let counted = find(files, segment, &pattern, &SearchOptions { limit: 0, ..ALL });
+    assert_eq!((counted.total, counted.files), (found.total, found.files), "{query:?}");
+    assert_eq!((counted.unread.len(), counted.is_complete), (0, true), "{query:?}");
     for (line, (at, number, bytes)) in found.lines.iter().zip(&expected) {
         let ours = (line.entry, line.line);
-        assert_eq!(ours, (*at, *number), "{ask:?} in {}", files[*at].0);
+        assert_eq!(ours, (*at, *number), "{query:?} in {}", files[*at].0);
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         let whole = String::from_utf8_lossy(&bytes[line.skipped..]);
         if line.is_cut {
-            assert!(whole.starts_with(&line.text), "{ask:?}: {line:?}");
+            assert!(whole.starts_with(&line.text), "{query:?}: {line:?}");
         } else {
-            assert_eq!(whole, line.text, "{ask:?}");
+            assert_eq!(whole, line.text, "{query:?}");
         }
     }
     found.total
@@ -217,14 +217,14 @@ fn lines_equal_those_of_ripgrep() {
     let folder = tempfile::tempdir().unwrap();
     let segment = segment(&files, &folder.path().join("segment"));
     assert!(PATTERNS.len() >= 100);
-    let with_lines = PATTERNS.iter().filter(|(flags, text)| assert_equal(&files, &segment, &ask(text, flags)) > 0);
-    // Nothing is proven by patterns that match nowhere.
+    let with_lines = PATTERNS.iter().filter(|(flags, text)| assert_equal(&files, &segment, &query(text, flags)) > 0);
+    // Patterns that match nowhere prove nothing.
     let count = with_lines.count();
     assert!(count * 10 >= PATTERNS.len() * 8, "{count} of {}", PATTERNS.len());
 }
 
 #[test]
-fn words_and_pieces_of_the_files_themselves_are_found_as_ripgrep_finds_them() {
+fn texts_taken_from_files_are_found_as_by_ripgrep() {
     let files = tree();
     let folder = tempfile::tempdir().unwrap();
     let segment = segment(&files, &folder.path().join("segment"));
@@ -239,12 +239,12 @@ fn words_and_pieces_of_the_files_themselves_are_found_as_ripgrep_finds_them() {
         let from = ((bytes.len() - 1) as f64 * place) as usize;
         let piece = String::from_utf8_lossy(&bytes[from..bytes.len().min(from + length)]).into_owned();
         let flags = ["F", "Fi", "FS", "Fw", "Fiw", "", "i", "S"][flags];
-        assert_equal(&files, &segment, &ask(&piece, flags));
+        assert_equal(&files, &segment, &query(&piece, flags));
     }
 }
 
 #[test]
-fn what_is_decoded_equals_what_ripgrep_decodes() {
+fn decoding_equals_that_of_ripgrep() {
     let mut runner = TestRunner::new(Config { cases: 512, failure_persistence: None, ..Config::default() });
     let units = proptest::collection::vec(
         proptest::prop_oneof![0x20..0x7f_u16, 0xd7f0..0xe010_u16, proptest::num::u16::ANY],
@@ -256,7 +256,7 @@ fn what_is_decoded_equals_what_ripgrep_decodes() {
             let unit = if is_little { u16::to_le_bytes } else { u16::to_be_bytes };
             let mut bytes: Vec<u8> = std::iter::once(0xfeff).chain(units).flat_map(unit).collect();
             bytes.extend(rest);
-            let everything = ask("(?s)^.*", "");
+            let everything = query("(?s)^.*", "");
             let files = [("a".to_owned(), bytes)];
             let lines: Vec<u8> = ripgrep(&files, &everything).unwrap().into_iter().flat_map(|line| line.2).collect();
             proptest::prop_assert_eq!(&*decode(&files[0].1), &lines[..]);

@@ -1,7 +1,7 @@
-//! Of a large file only a piece is read where that is enough, and nothing is lost by that.
+//! Counting reads only pieces of large files, and the counts are the same.
 
-use super::super::parts::{PART_BYTES, split};
-use super::super::{Candidates, Plan};
+use super::super::content_parts::{PART_BYTES, split};
+use super::super::{GramPlan, SegmentCandidates};
 use super::*;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_line_is_in_the_part_that_it_begins_in(
+    fn lines_belong_to_the_part_that_they_begin_in(
         lengths in prop::collection::vec(prop_oneof![6 => 0..30_usize, 1 => 50..200_usize], 0..40),
         has_last_break in any::<bool>(),
     ) {
@@ -33,76 +33,76 @@ proptest! {
 }
 
 /// Counts the bytes that are read.
-struct Counting<'a>(Memory<'a>, AtomicU64);
+struct CountingSource<'a>(Memory<'a>, AtomicU64);
 
-impl Source for Counting<'_> {
-    fn read(&self, entry: &Entry, into: &mut Vec<u8>) -> Read {
+impl ContentSource for CountingSource<'_> {
+    fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> ReadOutcome {
         let read = self.0.read(entry, into);
         self.1.fetch_add(into.len() as u64, Ordering::Relaxed);
         read
     }
 
-    fn read_piece(&self, entry: &Entry, from: u64, length: u64, into: &mut Vec<u8>) -> Option<Read> {
+    fn read_piece(&self, entry: &ManifestEntry, from: u64, length: u64, into: &mut Vec<u8>) -> Option<ReadOutcome> {
         let read = self.0.read_piece(entry, from, length, into);
         self.1.fetch_add(into.len() as u64, Ordering::Relaxed);
         read
     }
 }
 
-/// How many lines match, of how many files, and how many bytes were read for it.
-fn count(files: &[File], pattern: &str, flags: &str, options: &Options<'_>) -> (u64, u64, u64) {
+/// The number of matching lines, of files with matches, and of bytes read.
+fn count(files: &[File], pattern: &str, flags: &str, options: &SearchOptions<'_>) -> (u64, u64, u64) {
     let folder = tempfile::tempdir().unwrap();
     let segment = segment(files, &folder.path().join("segment"));
-    let (entries, pattern) = (entries(files), Pattern::new(&ask(pattern, flags)).unwrap());
-    let narrowed = Narrowed::by([&segment], pattern.plan()).unwrap();
-    let left = entries.iter().filter(|entry| narrowed.may_match(entry.content));
-    let left: Vec<_> = left.map(|entry| Searched { entry, piece: narrowed.piece(entry) }).collect();
-    let source = Counting(Memory(files), AtomicU64::new(0));
+    let (entries, pattern) = (entries(files), Pattern::new(&query(pattern, flags)).unwrap());
+    let candidates = CandidateSet::from_segments([&segment], pattern.plan()).unwrap();
+    let left = entries.iter().filter(|entry| candidates.may_match(entry.content));
+    let left: Vec<_> = left.map(|entry| SearchedFile { entry, piece: candidates.piece(entry) }).collect();
+    let source = CountingSource(Memory(files), AtomicU64::new(0));
     let found = search(&pattern, &left, &source, options);
     (found.total, found.files, source.1.into_inner())
 }
 
-const COUNTED: Options<'static> = Options { limit: 0, ..ALL };
+const COUNT_ONLY: SearchOptions<'static> = SearchOptions { limit: 0, ..ALL };
 
-/// Many lines, one of them with a needle.
-fn hay(line: usize) -> Vec<u8> {
+/// A thousand lines; line `line` contains `needle`.
+fn lines_with_needle(line: usize) -> Vec<u8> {
     let lines =
         (0..1_000).map(|number| if number == line { "a needle\n".to_owned() } else { format!("line {number}\n") });
     lines.collect::<String>().into_bytes()
 }
 
 #[test]
-fn only_a_piece_of_a_large_file_is_read_to_count_its_lines() {
+fn counting_reads_only_a_piece_of_a_large_file() {
     for line in [0, 1, 500, 998, 999] {
-        let files = [("hay".to_owned(), hay(line))];
-        let (total, with, read) = count(&files, "needle", "F", &COUNTED);
+        let files = [("hay".to_owned(), lines_with_needle(line))];
+        let (total, with, read) = count(&files, "needle", "F", &COUNT_ONLY);
         assert_eq!((total, with), (1, 1), "{line}");
         assert!(read < 1_000 && files[0].1.len() > 8_000, "{read}");
-        // The lines' numbers need all that is before them.
+        // Line numbers need everything before the lines.
         assert!(count(&files, "needle", "F", &ALL).2 > 8_000);
     }
 }
 
 #[test]
-fn what_hangs_on_the_whole_file_is_looked_for_in_all_of_it() {
-    let files = [("hay".to_owned(), hay(500))];
+fn anchors_of_the_whole_text_read_the_whole_file() {
+    let files = [("hay".to_owned(), lines_with_needle(500))];
     for pattern in ["\\Aa needle", "needle\\z", "(?:\\A|a )needle"] {
-        assert_eq!(count(&files, pattern, "", &COUNTED).2, files[0].1.len() as u64);
+        assert_eq!(count(&files, pattern, "", &COUNT_ONLY).2, files[0].1.len() as u64);
     }
-    let (total, _, read) = count(&files, "^a needle$", "", &COUNTED);
+    let (total, _, read) = count(&files, "^a needle$", "", &COUNT_ONLY);
     assert!(total == 1 && read < 1_000);
-    // A line that is longer than what is read behind a piece.
+    // A line longer than the bytes that are read after a piece.
     let long =
         [b"a\n".repeat(300), b"a needle".to_vec(), b"-".repeat(5_000), b"\n".to_vec(), b"b\n".repeat(9_000)].concat();
     let long = [("long".to_owned(), long)];
-    let (total, with, read) = count(&long, "needle.*-$", "", &COUNTED);
+    let (total, with, read) = count(&long, "needle.*-$", "", &COUNT_ONLY);
     assert_eq!((total, with), (1, 1));
     assert!(read >= long[0].1.len() as u64);
 }
 
 #[test]
-fn what_is_not_searched_as_it_lies_there_is_read_whole() {
-    let text = String::from_utf8(hay(700)).unwrap();
+fn files_that_must_be_decoded_are_read_whole() {
+    let text = String::from_utf8(lines_with_needle(700)).unwrap();
     let files = [
         ("bom".to_owned(), ["\u{feff}", &text].concat().into_bytes()),
         ("le".to_owned(), utf16(&text, u16::to_le_bytes)),
@@ -110,43 +110,45 @@ fn what_is_not_searched_as_it_lies_there_is_read_whole() {
         ("wide".to_owned(), utf16(&text.replace("line", "漢字漢字漢字"), u16::to_be_bytes)),
     ];
     let all: u64 = files.iter().map(|file| file.1.len() as u64).sum();
-    assert_eq!(count(&files, "needle", "F", &COUNTED), (4, 4, all));
+    assert_eq!(count(&files, "needle", "F", &COUNT_ONLY), (4, 4, all));
 }
 
 #[test]
-fn what_has_changed_since_is_still_counted_in_whole_lines() {
-    let indexed = [("hay".to_owned(), hay(500))];
+fn changed_files_are_still_counted_by_whole_lines() {
+    let indexed = [("hay".to_owned(), lines_with_needle(500))];
     let folder = tempfile::tempdir().unwrap();
     let segment = segment(&indexed, &folder.path().join("segment"));
-    let pattern = Pattern::new(&ask("needle", "F")).unwrap();
-    let narrowed = Narrowed::by([&segment], pattern.plan()).unwrap();
+    let pattern = Pattern::new(&query("needle", "F")).unwrap();
+    let candidates = CandidateSet::from_segments([&segment], pattern.plan()).unwrap();
     let entries = entries(&indexed);
-    let left = [Searched { entry: &entries[0], piece: narrowed.piece(&entries[0]) }];
+    let left = [SearchedFile { entry: &entries[0], piece: candidates.piece(&entries[0]) }];
     assert!(left[0].piece.is_some());
-    for (now, total) in [(Vec::new(), 0), (b"needle".to_vec(), 0), (b"needle ".repeat(900), 1), (hay(2), 0)] {
+    for (now, total) in
+        [(Vec::new(), 0), (b"needle".to_vec(), 0), (b"needle ".repeat(900), 1), (lines_with_needle(2), 0)]
+    {
         let now = [("hay".to_owned(), now)];
-        let found = search(&pattern, &left, &Memory(&now), &COUNTED);
+        let found = search(&pattern, &left, &Memory(&now), &COUNT_ONLY);
         assert_eq!((found.total, found.unread.len()), (total, 0));
     }
-    // It has become what is read otherwise.
+    // The file now must be decoded.
     let now = [("hay".to_owned(), utf16("a needle\n", u16::to_le_bytes))];
-    let left = [Searched { piece: Some(Piece { from: 0, to: 64 }), ..left[0] }];
-    assert_eq!(search(&pattern, &left, &Memory(&now), &COUNTED).total, 1);
+    let left = [SearchedFile { piece: Some(FilePiece { from: 0, to: 64 }), ..left[0] }];
+    assert_eq!(search(&pattern, &left, &Memory(&now), &COUNT_ONLY).total, 1);
 }
 
 /// The plan without its long grams.
-fn by_trigrams(plan: &Plan) -> Plan {
+fn by_trigrams(plan: &GramPlan) -> GramPlan {
     match plan {
-        Plan::Long(_) => Plan::All,
-        Plan::And(parts) => Plan::and(parts.iter().map(by_trigrams)),
-        Plan::Or(parts) => Plan::or(parts.iter().map(by_trigrams)),
+        GramPlan::Long(_) => GramPlan::All,
+        GramPlan::And(parts) => GramPlan::and(parts.iter().map(by_trigrams)),
+        GramPlan::Or(parts) => GramPlan::or(parts.iter().map(by_trigrams)),
         other => other.clone(),
     }
 }
 
 #[test]
-fn long_grams_leave_fewer_files_than_trigrams_alone() {
-    // Names made of the same syllables: their trigrams are everywhere.
+fn long_grams_exclude_more_files_than_trigrams() {
+    // Names made of the same syllables, so all files have their trigrams.
     let syllables = ["sel", "lec", "ect", "cto", "tor", "ele", "tim", "ime", "med", "Tim"];
     let name = |seed: usize| -> String {
         (0..3).map(|place| syllables[(seed / 10_usize.pow(place)) % syllables.len()]).collect()
@@ -157,13 +159,13 @@ fn long_grams_leave_fewer_files_than_trigrams_alone() {
         .collect();
     let folder = tempfile::tempdir().unwrap();
     let segment = segment(&files, &folder.path().join("segment"));
-    let left = |plan: &Plan| match segment.candidates(plan).unwrap() {
-        Candidates::All => files.len(),
-        Candidates::Some(some) => some.len(),
+    let left = |plan: &GramPlan| match segment.candidates(plan).unwrap() {
+        SegmentCandidates::All => files.len(),
+        SegmentCandidates::Some(some) => some.len(),
     };
     let mut sums = (0, 0);
     for pattern in ["selec", "timed", "Timed", "Timec", "imele", "lector", "toret", "electo"] {
-        let plan = Pattern::new(&ask(pattern, "F")).unwrap().plan().clone();
+        let plan = Pattern::new(&query(pattern, "F")).unwrap().plan().clone();
         let holds = |file: &&File| String::from_utf8_lossy(&file.1).contains(pattern);
         let (with, long, short) = (files.iter().filter(holds).count(), left(&plan), left(&by_trigrams(&plan)));
         assert!(with <= long && long <= short, "{pattern}: {with} {long} {short}");

@@ -1,7 +1,7 @@
-//! A plan never excludes a line that matches, whatever the pattern and the text are; and it does exclude others.
+//! A plan never excludes a matching line, for any pattern and text, and it excludes many others.
 
-use super::super::grams::{Collector, FOLDED, Gram, LONG, gram, long_gram};
-use super::super::{Pattern, PatternError, Plan};
+use super::super::grams::{FOLDED, Gram, GramCollector, LONG_GRAM_BYTES, long_gram, trigram};
+use super::super::{GramPlan, Pattern, PatternError};
 use super::*;
 use grep_searcher::{BinaryDetection, SearcherBuilder, sinks};
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 pub(super) fn grams(text: &[u8]) -> BTreeSet<Gram> {
     thread_local! {
-        static COLLECTOR: RefCell<Collector> = RefCell::new(Collector::new());
+        static COLLECTOR: RefCell<GramCollector> = RefCell::new(GramCollector::new());
     }
     let mut found = Vec::new();
     COLLECTOR.with_borrow_mut(|collector| collector.collect(text, &mut found));
@@ -19,25 +19,25 @@ pub(super) fn grams(text: &[u8]) -> BTreeSet<Gram> {
     distinct
 }
 
-/// The same, by the definition.
+/// The grams of a text by definition.
 fn grams_by_definition(text: &[u8]) -> BTreeSet<Gram> {
     let mut found = BTreeSet::new();
     for line in text.split(|byte| *byte == b'\n') {
-        for bytes in line.windows(LONG) {
-            let bytes: [u8; LONG] = bytes.try_into().unwrap();
+        for bytes in line.windows(LONG_GRAM_BYTES) {
+            let bytes: [u8; LONG_GRAM_BYTES] = bytes.try_into().unwrap();
             let upper = bytes.iter().fold(0, |bits, byte| bits * 2 + u32::from(byte.is_ascii_uppercase()));
             found.insert(long_gram(bytes.map(|byte| FOLDED[usize::from(byte)])) + upper);
         }
         let line = line.to_ascii_lowercase();
-        found.extend(line.windows(3).map(|bytes| gram(bytes.try_into().unwrap())));
+        found.extend(line.windows(3).map(|bytes| trigram(bytes.try_into().unwrap())));
         if let [one, other] = line[..] {
-            found.insert(gram([one, other, b'\n']));
+            found.insert(trigram([one, other, b'\n']));
         }
     }
     found
 }
 
-/// The lines that match.
+/// The matching lines.
 fn matched(pattern: &Pattern, text: &[u8]) -> Vec<Vec<u8>> {
     let mut lines = Vec::new();
     let mut builder = SearcherBuilder::new();
@@ -50,11 +50,12 @@ fn matched(pattern: &Pattern, text: &[u8]) -> Vec<Vec<u8>> {
     lines
 }
 
-/// A few letters, chosen for their cases: long s, Kelvin, sharp s, sigma, and what isn't a letter.
-const LETTERS: &[&str] = &["a", "b", "c", "k", "s", "A", "K", "S", "_", "1", " ", "ſ", "\u{212a}", "ß", "ς", "Σ", "é"];
+/// Characters with unusual case mappings (long s, Kelvin, sharp s, sigma), and some that aren't letters.
+const CHARACTERS: &[&str] =
+    &["a", "b", "c", "k", "s", "A", "K", "S", "_", "1", " ", "ſ", "\u{212a}", "ß", "ς", "Σ", "é"];
 
-fn letter() -> impl Strategy<Value = String> {
-    prop::sample::select(LETTERS).prop_map(str::to_owned)
+fn character() -> impl Strategy<Value = String> {
+    prop::sample::select(CHARACTERS).prop_map(str::to_owned)
 }
 
 fn expression() -> impl Strategy<Value = String> {
@@ -82,9 +83,9 @@ fn expression() -> impl Strategy<Value = String> {
         ][..],
     );
     let look = prop::sample::select(&["^", "$", "\\b", "\\B", "\\A", "\\z", ""][..]);
-    let word = prop::collection::vec(letter(), 1..5).prop_map(|letters| letters.concat());
+    let word = prop::collection::vec(character(), 1..5).prop_map(|letters| letters.concat());
     let leaf =
-        prop_oneof![4 => letter(), 4 => word, 3 => class.prop_map(str::to_owned), 1 => look.prop_map(str::to_owned)];
+        prop_oneof![4 => character(), 4 => word, 3 => class.prop_map(str::to_owned), 1 => look.prop_map(str::to_owned)];
     leaf.prop_recursive(5, 40, 5, |inner| {
         let times =
             prop::sample::select(&["*", "+", "?", "{2}", "{3}", "{2,}", "{0,2}", "{1,3}", "{9}", "{0}", "*?"][..]);
@@ -100,7 +101,7 @@ fn expression() -> impl Strategy<Value = String> {
 
 fn text() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
-        12 => letter().prop_map(String::into_bytes),
+        12 => character().prop_map(String::into_bytes),
         2 => Just(b"\n".to_vec()),
         1 => Just(b"\r\n".to_vec()),
         1 => any::<u8>().prop_map(|byte| vec![byte]),
@@ -113,26 +114,26 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_line_that_matches_is_excluded(
+    fn matching_lines_are_not_excluded(
         expression in expression(),
         texts in prop::collection::vec(text(), 1..8),
         case in prop::sample::select(CaseRule::ALL),
         word in any::<bool>(),
     ) {
-        let ask = Ask { pattern: expression, is_regex: true, case, word };
-        let Ok(pattern) = Pattern::new(&ask) else { return Ok(()) };
+        let query = TextQuery { pattern: expression, is_regex: true, case, word };
+        let Ok(pattern) = Pattern::new(&query) else { return Ok(()) };
         for text in texts {
             for line in matched(&pattern, &text) {
                 let plan = pattern.plan();
-                prop_assert!(plan.is_satisfied(&grams(&line)), "{ask:?} {plan:?} {:?}", String::from_utf8_lossy(&line));
+                prop_assert!(plan.is_satisfied(&grams(&line)), "{query:?} {plan:?} {:?}", String::from_utf8_lossy(&line));
             }
         }
     }
 
-    /// Texts made from the pattern itself nearly always match, so that this isn't proven by texts that match nothing.
+    /// Texts derived from the pattern nearly always match, so this test doesn't pass for lack of matches.
     #[test]
-    fn a_text_is_never_excluded_by_its_own_pieces(
-        pieces in prop::collection::vec((prop::collection::vec(letter(), 0..7), 0..7_usize), 1..5),
+    fn texts_derived_from_the_pattern_are_not_excluded(
+        pieces in prop::collection::vec((prop::collection::vec(character(), 0..7), 0..7_usize), 1..5),
         before in text(),
         after in text(),
         case in prop::sample::select(CaseRule::ALL),
@@ -153,14 +154,14 @@ proptest! {
             text.extend(instance.bytes());
         }
         text.extend(after);
-        let Ok(pattern) = Pattern::new(&Ask { pattern, is_regex: true, case, word: false }) else { return Ok(()) };
+        let Ok(pattern) = Pattern::new(&TextQuery { pattern, is_regex: true, case, word: false }) else { return Ok(()) };
         for line in matched(&pattern, &text) {
             prop_assert!(pattern.plan().is_satisfied(&grams(&line)));
         }
     }
 
     #[test]
-    fn grams_are_those_of_the_definition(texts in prop::collection::vec(prop::collection::vec(
+    fn collected_grams_equal_the_definition(texts in prop::collection::vec(prop::collection::vec(
         prop_oneof![2 => Just(b'\n'), 4 => Just(b'a'), 4 => Just(b'B'), 2 => any::<u8>()], 0..60), 1..4)) {
         for text in texts {
             prop_assert_eq!(grams(&text), grams_by_definition(&text));
@@ -168,8 +169,8 @@ proptest! {
     }
 }
 
-fn plan(pattern: &str, flags: &str) -> Plan {
-    Pattern::new(&ask(pattern, flags)).unwrap().plan().clone()
+fn plan(pattern: &str, flags: &str) -> GramPlan {
+    Pattern::new(&query(pattern, flags)).unwrap().plan().clone()
 }
 
 fn excludes(pattern: &str, flags: &str, text: &str) -> bool {
@@ -177,7 +178,7 @@ fn excludes(pattern: &str, flags: &str, text: &str) -> bool {
 }
 
 #[test]
-fn plans_exclude_what_they_can() {
+fn plans_exclude_texts_without_the_required_grams() {
     assert!(excludes("struct", "F", "a strut, a truck, instruments"));
     assert!(excludes("struct Foo", "Fi", "struct\nFoo"));
     assert!(excludes("foo.*bar", "", "only foo here"));
@@ -192,40 +193,40 @@ fn plans_exclude_what_they_can() {
     assert!(excludes("^use std::(fs|io);$", "", "use std::path;"));
     assert!(excludes("qz", "F", "qa az zq"));
     assert!(excludes("task_struct", "Fi", "task_list struct"));
-    // Long grams: all trigrams are there, but not beside each other.
+    // Long grams: these texts have all trigrams, but not adjacent.
     assert!(excludes("selector", "F", "selec elect ecto ctor"));
     assert!(excludes("read to size", "F", "read tool to sizes ad to"));
     assert!(excludes("timed", "F", "time imedia tim ime med"));
     assert!(excludes("(timed|select)", "", "time imedia selec lect"));
-    // And their case, where it counts.
+    // Long grams respect case.
     assert!(excludes("Helper", "F", "the helper") && excludes("helper", "F", "HELPER Helper"));
     assert!(!excludes("Helper", "Fi", "the hELPer") && !excludes("(?i:H)elper", "", "helper"));
     assert!(excludes("(?i:H)elper", "", "hElper"));
     assert!(excludes("[hH]elper", "", "HELPER") && !excludes("[hH]elper", "", "Helper"));
-    // Across seams as well.
+    // Grams across a concatenation.
     assert!(excludes("foo[12]bar", "", "foo1 o1b bar 1ba oo1"));
     assert!(excludes("some_(read|write)_thing", "", "some_red read_ _thing write some_w e_thi d_thi"));
     assert!(excludes("\\bsome_\\w{3,}_[a-c]_thing", "", "some_long_word some__ _a thing b_thing"));
     assert!(excludes("kkkkkkkkssssssss", "i", "kkk kks kss"));
     for everything in ["", "x", ".*", "a?", "[a-z]+", "(|abc)", "^$", "\\w\\w"] {
-        assert_eq!(plan(everything, ""), Plan::All, "{everything}");
+        assert_eq!(plan(everything, ""), GramPlan::All, "{everything}");
     }
-    assert_eq!(plan("[a&&b]cd", ""), Plan::Nothing);
+    assert_eq!(plan("[a&&b]cd", ""), GramPlan::Nothing);
 }
 
 #[test]
 fn plans_stay_small() {
     let words: Vec<String> = (0..400).map(|number| format!("(?i:somekksword{number:03})")).collect();
     for pattern in [words.join("|").chars().take(4_000).collect(), "k".repeat(4_000), "[a-f]{4}".repeat(400)] {
-        let Ok(pattern) = Pattern::new(&ask(&pattern, "i")) else { continue };
+        let Ok(pattern) = Pattern::new(&query(&pattern, "i")) else { continue };
         assert!(format!("{:?}", pattern.plan()).len() < 300_000);
     }
     assert!(excludes(&"abc def ".repeat(400), "F", "abc def, abc deg"));
 }
 
 #[test]
-fn a_pattern_that_cannot_be_read_says_what_is_wrong_and_what_to_do() {
-    let error = |pattern: &str, flags: &str| Pattern::new(&ask(pattern, flags)).unwrap_err();
+fn pattern_errors_say_what_is_wrong_and_what_to_do() {
+    let error = |pattern: &str, flags: &str| Pattern::new(&query(pattern, flags)).unwrap_err();
     assert_eq!(error("a\nb", "F"), PatternError::LineBreak);
     assert_eq!(error("a\\nb", ""), PatternError::LineBreak);
     assert!(error("a\nb", "").to_string().ends_with("more context lines."));

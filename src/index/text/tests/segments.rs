@@ -1,15 +1,15 @@
-//! Segments: the same bytes whatever the order and the threads, whole or refused, merged as if made anew.
+//! Segments: reproducible bytes for any order and number of threads, detection of damage, and merging.
 
-use super::super::parts::split;
-use super::super::{Candidates, Plan, SegmentInfo, Span, check, footer, merge};
+use super::super::content_parts::split;
+use super::super::{GramPlan, PartSpan, SegmentCandidates, SegmentInfo, checksum, footer, merge};
 use super::*;
 use crate::ContentNo;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-type Text = (ContentNo, Vec<u8>);
+type NumberedText = (ContentNo, Vec<u8>);
 
 /// Texts with common and rare trigrams, long and short ones, under numbers with gaps.
-fn texts(count: u32) -> Vec<Text> {
+fn texts(count: u32) -> Vec<NumberedText> {
     let text = |number: u32| {
         let words =
             (0..number % 37).map(|word| format!("word{} number{:x} common\n", word * number, number * 2_654_435));
@@ -18,8 +18,8 @@ fn texts(count: u32) -> Vec<Text> {
     (0..count).map(text).collect()
 }
 
-fn write(texts: &[Text], path: &Path, pairs_each: usize, threads: usize) -> SegmentInfo {
-    let writer = SegmentWriter::with_room(path, pairs_each).unwrap();
+fn write(texts: &[NumberedText], path: &Path, pairs_each: usize, threads: usize) -> SegmentInfo {
+    let writer = SegmentWriter::with_capacity(path, pairs_each).unwrap();
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -34,13 +34,13 @@ fn write(texts: &[Text], path: &Path, pairs_each: usize, threads: usize) -> Segm
 }
 
 /// The numbers of the parts that satisfy the plan.
-fn parts_satisfying(plan: &Plan, text: &[u8]) -> Vec<u32> {
+fn parts_satisfying(plan: &GramPlan, text: &[u8]) -> Vec<u32> {
     let parts = split(text).into_iter().zip(0..);
     parts.filter(|(part, _)| plan.is_satisfied(&super::plans::grams(part))).map(|(_, number)| number).collect()
 }
 
 fn plans() -> Vec<Pattern> {
-    let asks = [
+    let queries = [
         ("common", "F"),
         ("word1", "F"),
         ("(word1|word22).*number[a-f]", ""),
@@ -50,11 +50,11 @@ fn plans() -> Vec<Pattern> {
         ("x", "F"),
         ("WORD3\\d", "i"),
     ];
-    asks.map(|(pattern, flags)| Pattern::new(&ask(pattern, flags)).unwrap()).into()
+    queries.map(|(pattern, flags)| Pattern::new(&query(pattern, flags)).unwrap()).into()
 }
 
 #[test]
-fn the_same_texts_give_the_same_bytes() {
+fn equal_texts_give_equal_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("segment");
     let mut texts = texts(300);
@@ -62,7 +62,7 @@ fn the_same_texts_give_the_same_bytes() {
     let expected = std::fs::read(&path).unwrap();
     assert_eq!((info.contents, info.bytes), (300, expected.len() as u64));
     texts.reverse();
-    // Little room, so that there are many runs; and some texts twice.
+    // Little memory gives many runs; some texts are added twice.
     for (pairs_each, threads) in [(1 << 20, 1), (500, 1), (2_000, 4), (1, 3)] {
         assert_eq!(write(&texts, &path, pairs_each, threads), info);
         assert_eq!(std::fs::read(&path).unwrap(), expected, "{pairs_each} {threads}");
@@ -75,9 +75,9 @@ fn the_same_texts_give_the_same_bytes() {
     assert_eq!(left, ["segment"], "temporary files are left behind");
 }
 
-/// One line with more grams than are added at once, and more than there is room for.
+/// A line with more grams than one chunk, and more than fit in memory.
 #[test]
-fn a_part_with_many_grams_is_put_aside_in_pieces() {
+fn a_part_with_many_grams_is_spilled_in_chunks() {
     let folder = tempfile::tempdir().unwrap();
     let (one, other) = (folder.path().join("one"), folder.path().join("other"));
     let line: String = (0..60_000_u32).map(|number| format!("{:x},", number.wrapping_mul(2_654_435_761))).collect();
@@ -90,18 +90,18 @@ fn a_part_with_many_grams_is_put_aside_in_pieces() {
 }
 
 #[test]
-fn a_writer_that_is_given_up_leaves_nothing() {
+fn a_dropped_writer_leaves_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("segment");
-    let writer = SegmentWriter::with_room(&path, 10).unwrap();
-    writer.add(1, b"some text that is put aside").unwrap();
+    let writer = SegmentWriter::with_capacity(&path, 10).unwrap();
+    writer.add(1, b"some text that is spilled").unwrap();
     writer.add(2, b"and another one").unwrap();
     drop(writer);
     assert_eq!(folder.path().read_dir().unwrap().count(), 0);
 }
 
 #[test]
-fn candidates_are_those_that_satisfy_the_plan() {
+fn candidates_include_all_parts_that_satisfy_the_plan() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("segment");
     let texts = texts(300);
@@ -111,13 +111,13 @@ fn candidates_are_those_that_satisfy_the_plan() {
     assert_eq!(segment.contents(), texts.iter().map(|(content, _)| *content).collect::<Vec<_>>());
     let (mut fewer, mut none) = (0, 0);
     for pattern in plans() {
-        let whole = |(content, text): &Text| {
+        let whole = |(content, text): &NumberedText| {
             let of = split(text).len() as u32;
-            Span { content: *content, parts: 0..of, of }
+            PartSpan { content: *content, parts: 0..of, of }
         };
         let spans = match segment.candidates(pattern.plan()).unwrap() {
-            Candidates::All => texts.iter().map(whole).collect(),
-            Candidates::Some(some) => some,
+            SegmentCandidates::All => texts.iter().map(whole).collect(),
+            SegmentCandidates::Some(some) => some,
         };
         for (content, text) in &texts {
             let span = spans.iter().find(|span| span.content == *content);
@@ -129,17 +129,18 @@ fn candidates_are_those_that_satisfy_the_plan() {
         let candidates: Vec<ContentNo> = spans.iter().map(|span| span.content).collect();
         fewer += usize::from(candidates.len() < texts.len());
         none += usize::from(candidates.is_empty());
-        let narrowed = Narrowed::by([&segment], pattern.plan()).unwrap();
-        let may: Vec<_> = segment.contents().iter().copied().filter(|content| narrowed.may_match(*content)).collect();
+        let candidate_set = CandidateSet::from_segments([&segment], pattern.plan()).unwrap();
+        let may: Vec<_> =
+            segment.contents().iter().copied().filter(|content| candidate_set.may_match(*content)).collect();
         assert_eq!(may, candidates);
-        // What no segment covers may always match.
-        assert!(narrowed.may_match(2) && narrowed.may_match(1_000_000));
+        // A content that no segment covers may always match.
+        assert!(candidate_set.may_match(2) && candidate_set.may_match(1_000_000));
     }
     assert!(fewer >= 4 && none >= 1, "{fewer} {none}");
 }
 
 #[test]
-fn an_empty_segment_is_one_too() {
+fn empty_segments_are_valid() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("segment");
     write(&[], &path, 100, 1);
@@ -147,34 +148,37 @@ fn an_empty_segment_is_one_too() {
     segment.verify().unwrap();
     assert_eq!(segment.info().contents, 0);
     for pattern in plans() {
-        assert!(matches!(segment.candidates(pattern.plan()).unwrap(), Candidates::All | Candidates::Some(_)));
+        assert!(matches!(
+            segment.candidates(pattern.plan()).unwrap(),
+            SegmentCandidates::All | SegmentCandidates::Some(_)
+        ));
     }
     write(&[(7, Vec::new())], &path, 100, 1);
     let segment = Segment::open(&path).unwrap();
     assert_eq!(segment.contents(), [7]);
-    assert_eq!(segment.candidates(plans()[0].plan()).unwrap(), Candidates::Some(Vec::new()));
+    assert_eq!(segment.candidates(plans()[0].plan()).unwrap(), SegmentCandidates::Some(Vec::new()));
 }
 
-/// A damaged file gives an error, or it gives what the whole file gave.
-fn assert_refused_or_right(path: &Path, plans: &[Pattern], expected: &[Candidates]) -> bool {
+/// Checks that a damaged file gives an error or the right candidates; returns whether it gave an error.
+fn assert_rejected_or_right(path: &Path, plans: &[Pattern], expected: &[SegmentCandidates]) -> bool {
     let Ok(segment) = Segment::open(path) else { return true };
     let verified = segment.verify();
-    let mut is_refused = verified.is_err();
+    let mut is_rejected = verified.is_err();
     for (pattern, expected) in plans.iter().zip(expected) {
         match segment.candidates(pattern.plan()) {
             Ok(candidates) => assert_eq!(&candidates, expected),
             Err(error) => {
                 assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
                 assert!(error.to_string().contains("codeyard index --force"), "{error}");
-                is_refused = true;
+                is_rejected = true;
             }
         }
     }
-    is_refused
+    is_rejected
 }
 
 #[test]
-fn damage_is_found_wherever_it_is() {
+fn damage_is_detected_in_every_section() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("segment");
     write(&texts(13), &path, 5_000, 1);
@@ -182,14 +186,14 @@ fn damage_is_found_wherever_it_is() {
     let segment = Segment::open(&path).unwrap();
     let expected: Vec<_> = plans.iter().map(|pattern| segment.candidates(pattern.plan()).unwrap()).collect();
     let whole = std::fs::read(&path).unwrap();
-    // All of what leads to the lists, and some of the lists.
+    // All bytes of the footer and tables, and some of the lists.
     let places = (0..whole.len()).filter(|at| at % 11 == 0 || *at + 250 > whole.len());
     for at in places {
         let mut bytes = whole.clone();
         bytes[at] ^= 1 << (at % 8);
         std::fs::write(&path, &bytes).unwrap();
-        // The first bytes only say to people what the file is.
-        assert!(assert_refused_or_right(&path, &plans, &expected) || at < 8, "a change at {at} wasn't found");
+        // Nothing reads the magic bytes at the beginning.
+        assert!(assert_rejected_or_right(&path, &plans, &expected) || at < 8, "a change at {at} wasn't found");
     }
     for length in (0..whole.len()).step_by(31) {
         std::fs::write(&path, &whole[..length]).unwrap();
@@ -199,7 +203,7 @@ fn damage_is_found_wherever_it_is() {
         let mut bytes = whole.clone();
         bytes.drain(at..(at + 13).min(whole.len()));
         std::fs::write(&path, &bytes).unwrap();
-        assert!(assert_refused_or_right(&path, &plans, &expected), "bytes left out at {at}");
+        assert!(assert_rejected_or_right(&path, &plans, &expected), "bytes left out at {at}");
     }
     for nonsense in [vec![0; 72], vec![255; 200], b"cytext\r\n".repeat(9), Vec::new()] {
         std::fs::write(&path, nonsense).unwrap();
@@ -213,12 +217,12 @@ fn a_segment_of_another_format_is_not_read() {
     let path = folder.path().join("segment");
     write(&texts(13), &path, 5_000, 1);
     let mut bytes = std::fs::read(&path).unwrap();
-    let footer = bytes.len() - footer::LENGTH;
-    // Behind the number stand the sum and the last word.
+    let footer = bytes.len() - footer::FOOTER_BYTES;
+    // The checksum and the magic bytes follow the version.
     let version = bytes.len() - 16;
     for number in [1_u32, 3] {
         bytes[version..version + 4].copy_from_slice(&number.to_le_bytes());
-        let sum = check::sum(&bytes[footer..version + 4]);
+        let sum = checksum::checksum(&bytes[footer..version + 4]);
         bytes[version + 4..version + 8].copy_from_slice(&sum.to_le_bytes());
         std::fs::write(&path, &bytes).unwrap();
         let error = Segment::open(&path).unwrap_err();
@@ -228,7 +232,7 @@ fn a_segment_of_another_format_is_not_read() {
 }
 
 #[test]
-fn merged_is_as_if_made_anew() {
+fn merged_segments_equal_rewritten_ones() {
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| folder.path().join(name);
     let texts = texts(240);
@@ -242,9 +246,9 @@ fn merged_is_as_if_made_anew() {
         [&|_| true, &|content| content % 5 != 0, &|content| content > 650, &|_| false];
     for keep in keeps {
         let merged = merge(&segments, keep, &place("merged")).unwrap();
-        let kept: Vec<Text> = texts.iter().filter(|(content, _)| keep(*content)).cloned().collect();
-        assert_eq!(merged, write(&kept, &place("anew"), 1 << 20, 1));
-        assert_eq!(std::fs::read(place("merged")).unwrap(), std::fs::read(place("anew")).unwrap());
+        let kept: Vec<NumberedText> = texts.iter().filter(|(content, _)| keep(*content)).cloned().collect();
+        assert_eq!(merged, write(&kept, &place("rewritten"), 1 << 20, 1));
+        assert_eq!(std::fs::read(place("merged")).unwrap(), std::fs::read(place("rewritten")).unwrap());
     }
     let bytes = std::fs::read(place("a")).unwrap();
     let mut damaged = bytes.clone();

@@ -1,20 +1,20 @@
-//! How far a symbol can be seen, by the rules of its language.
+//! The visibility of a symbol by the rules of its language.
 
 use crate::language::Language;
 use codeyard_model::code::{SymbolKind, Visibility};
 
-/// What is known of what a symbol stands in.
+/// The symbol around another one, as far as visibility depends on it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Around {
+pub(super) struct EnclosingSymbol {
     pub(super) kind: SymbolKind,
     pub(super) visibility: Visibility,
-    /// What `public:` or `private` above said last.
+    /// The visibility that the last `public:` or `private` line before it set.
     pub(super) access: Option<Visibility>,
-    /// It implements an interface: what stands in it is as visible as that.
+    /// It implements an interface, so its members are public.
     pub(super) implements: bool,
 }
 
-/// The words that may mark a symbol in `language`, with blanks between.
+/// The words that may mark a symbol in `language`, separated by blanks.
 pub(super) fn markers(language: Language) -> &'static str {
     match language {
         Language::RUST => "pub crate",
@@ -45,26 +45,26 @@ pub(super) fn markers(language: Language) -> &'static str {
     }
 }
 
-/// Whether members of this kind of symbol are as visible as it is, unless they say otherwise.
-fn hands_on(kind: SymbolKind) -> bool {
+/// Whether members without a marker have the visibility of a container of this kind.
+fn members_inherit(kind: SymbolKind) -> bool {
     matches!(kind, SymbolKind::Interface | SymbolKind::Trait | SymbolKind::Enum | SymbolKind::Const)
 }
 
-/// How far `name` can be seen; `head` is its source up to its name.
-pub(super) fn visibility(
+/// The visibility of the symbol `name`. `marker` holds its marker words, such as `pub(crate)` or `protected static`.
+pub(super) fn visibility_of(
     language: Language,
     kind: SymbolKind,
     name: &str,
     marker: &str,
-    around: Option<Around>,
+    around: Option<EnclosingSymbol>,
 ) -> Visibility {
     use Visibility::{Private, Public, Restricted};
-    let says = |word: &str| {
+    let has_word = |word: &str| {
         marker
             .split(' ')
-            .any(|said| said.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('[')))
+            .any(|part| part.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('[')))
     };
-    let inherited = || around.filter(|around| hands_on(around.kind)).map(|around| around.visibility);
+    let inherited = || around.filter(|around| members_inherit(around.kind)).map(|around| around.visibility);
     match language {
         Language::RUST => match marker {
             "pub" => Public,
@@ -84,38 +84,38 @@ pub(super) fn visibility(
             if is_public || matches!(kind, SymbolKind::Module | SymbolKind::Use) { Public } else { Restricted }
         }
         Language::TYPESCRIPT | Language::TSX | Language::JAVASCRIPT => {
-            if name.starts_with('#') || says("private") {
+            if name.starts_with('#') || has_word("private") {
                 Private
-            } else if says("protected") {
+            } else if has_word("protected") {
                 Restricted
             } else {
                 match around {
                     Some(around) if around.kind != SymbolKind::Module => match around.kind {
-                        // What stands in a function stays there; what stands in a type is as visible as that.
+                        // Symbols in a function are local; members of a type have the type's visibility.
                         SymbolKind::Fn | SymbolKind::Method => Private,
                         _ => around.visibility,
                     },
-                    _ if says("export") => Public,
+                    _ if has_word("export") => Public,
                     _ => Private,
                 }
             }
         }
-        Language::C if says("static") => Private,
+        Language::C if has_word("static") => Private,
         Language::CPP => match around {
-            Some(Around { access: Some(access), .. }) => access,
-            Some(Around { kind: SymbolKind::Class, .. }) => Private,
-            None if says("static") => Private,
+            Some(EnclosingSymbol { access: Some(access), .. }) => access,
+            Some(EnclosingSymbol { kind: SymbolKind::Class, .. }) => Private,
+            None if has_word("static") => Private,
             _ => Public,
         },
         Language::RUBY if !marker.is_empty() => access(marker).unwrap_or(Public),
         Language::RUBY => around.and_then(|around| around.access).unwrap_or(Public),
         Language::JAVA | Language::CSHARP | Language::KOTLIN | Language::SWIFT | Language::SCALA | Language::PHP => {
             let scala_scope = marker.contains("private[") && !marker.contains("private[this");
-            if says("public") || says("open") && language == Language::SWIFT {
+            if has_word("public") || has_word("open") && language == Language::SWIFT {
                 Public
-            } else if says("protected") || says("internal") || says("package") || scala_scope {
+            } else if has_word("protected") || has_word("internal") || has_word("package") || scala_scope {
                 Restricted
-            } else if says("private") || says("fileprivate") || says("file") {
+            } else if has_word("private") || has_word("fileprivate") || has_word("file") {
                 Private
             } else {
                 inherited().unwrap_or_else(|| unmarked(language, kind, around))
@@ -125,8 +125,8 @@ pub(super) fn visibility(
     }
 }
 
-/// Where nothing is said.
-fn unmarked(language: Language, kind: SymbolKind, around: Option<Around>) -> Visibility {
+/// The visibility of a symbol without a marker.
+fn unmarked(language: Language, kind: SymbolKind, around: Option<EnclosingSymbol>) -> Visibility {
     let is_member = around.is_some_and(|around| around.kind != SymbolKind::Module);
     match (language, kind) {
         (_, SymbolKind::Module | SymbolKind::Use) => Visibility::Public,
@@ -137,7 +137,7 @@ fn unmarked(language: Language, kind: SymbolKind, around: Option<Around>) -> Vis
     }
 }
 
-/// What a line such as `public:` or `private` says.
+/// The visibility that a line such as `public:` or `private` sets.
 pub(super) fn access(text: &str) -> Option<Visibility> {
     let word = text.trim_end_matches(':').trim();
     match word.split_whitespace().next()? {

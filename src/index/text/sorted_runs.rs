@@ -1,55 +1,56 @@
-//! Sorted pairs of a gram and a part of a content, put aside in a file until all are there.
+//! External sort of pairs of a gram and a part: sorted runs in a temporary file, and their merge.
 //!
-//! A run is what one thread had gathered when its memory was full. Invariant: in a run grams ascend, and so do the parts of
-//! each.
+//! A run is what one thread collected until its memory was full. Invariant: in a run grams ascend, and so do the parts of each gram.
 
-use super::check::damaged;
+use super::checksum::damaged;
 use super::grams::{GRAM_BITS, Gram};
-use super::lists::{put, take_u32};
+use super::posting_lists::{put_varint, take_varint_u32};
 use parking_lot::Mutex;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a run that are read at once.
+/// Bytes that are read from a run at a time.
 const READ_BYTES: usize = 1 << 16;
-/// More than the longest number takes.
-const LONGEST_NUMBER: usize = 10;
+/// The most bytes of an encoded number.
+const MAX_NUMBER_BYTES: usize = 10;
 
-/// A gram in the upper half, a part's position in the lower.
+/// A gram in the upper half and a part's position in the lower half.
 pub(super) type Pair = u64;
 
-/// The file of all runs; taken away at the end.
-pub(super) struct Runs {
+/// The temporary file of all runs, removed on drop.
+pub(super) struct SortedRuns {
     path: PathBuf,
     file: File,
+    /// The offset and the length of each run.
     written: Mutex<Vec<(u64, u64)>>,
 }
 
-impl Runs {
+impl SortedRuns {
+    /// Creates the temporary file at `path`.
     pub(super) fn create(path: PathBuf) -> io::Result<Self> {
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
         Ok(Self { path, file, written: Mutex::new(Vec::new()) })
     }
 
-    /// Sorts `pairs`, in which the parts ascend, by their grams and puts them aside; `pairs` is empty then. `spare` is room.
-    pub(super) fn put_aside(&self, pairs: &mut Vec<Pair>, spare: &mut Vec<Pair>) -> io::Result<()> {
+    /// Sorts `pairs` by gram, writes them as a run, and clears them. The parts in `pairs` ascend. `spare` is scratch space.
+    pub(super) fn spill(&self, pairs: &mut Vec<Pair>, spare: &mut Vec<Pair>) -> io::Result<()> {
         if pairs.is_empty() {
             return Ok(());
         }
         sort(pairs, spare);
         let mut bytes = Vec::with_capacity(pairs.len() + pairs.len() / 2);
-        let mut before = 0;
+        let mut previous = 0;
         for same in pairs.chunk_by(|one, other| one >> 32 == other >> 32) {
             let gram = same[0] >> 32;
-            put(&mut bytes, gram - before);
-            put(&mut bytes, same.len() as u64);
-            before = gram;
+            put_varint(&mut bytes, gram - previous);
+            put_varint(&mut bytes, same.len() as u64);
+            previous = gram;
             let mut last = 0;
             for pair in same {
                 let position = pair & 0xffff_ffff;
-                put(&mut bytes, position - last);
+                put_varint(&mut bytes, position - last);
                 last = position;
             }
         }
@@ -64,8 +65,8 @@ impl Runs {
         self.file.write_all_at(&bytes, at)
     }
 
-    /// All runs as one.
-    pub(super) fn merged(&self) -> io::Result<Merged<'_>> {
+    /// Merges all runs.
+    pub(super) fn merged(&self) -> io::Result<MergedRuns<'_>> {
         let written = self.written.lock().clone();
         let readers = written.into_iter().map(|(at, length)| {
             let mut reader =
@@ -75,62 +76,62 @@ impl Runs {
         });
         let readers = readers.collect::<io::Result<Vec<_>>>()?;
         let grams = readers.iter().map(|reader| reader.gram).collect();
-        Ok(Merged { readers, grams })
+        Ok(MergedRuns { readers, grams })
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 }
 
-impl Drop for Runs {
+impl Drop for SortedRuns {
     fn drop(&mut self) {
         drop(std::fs::remove_file(self.path()));
     }
 }
 
-/// Times that all pairs are put in order.
-const ROUNDS: u32 = 3;
-/// Bits that are looked at in one round: with more the places are too many to be written to quickly.
-const DIGIT: u32 = GRAM_BITS.div_ceil(ROUNDS);
+/// Passes of the radix sort.
+const PASSES: u32 = 3;
+/// Bits of one pass. With more bits, the buckets don't fit in the processor's caches.
+const DIGIT_BITS: u32 = GRAM_BITS.div_ceil(PASSES);
 
-/// Sorts by the upper half, without changing the order of what is equal there.
+/// Sorts by the upper half with a stable radix sort.
 fn sort(pairs: &mut Vec<Pair>, spare: &mut Vec<Pair>) {
     spare.clear();
     spare.resize(pairs.len(), 0);
-    for round in 0..ROUNDS {
-        let shift = 32 + round * DIGIT;
-        let digit = |pair: Pair| (pair >> shift) as usize & ((1 << DIGIT) - 1);
-        let mut places = vec![0_usize; 1 << DIGIT];
+    for pass in 0..PASSES {
+        let shift = 32 + pass * DIGIT_BITS;
+        let digit = |pair: Pair| (pair >> shift) as usize & ((1 << DIGIT_BITS) - 1);
+        let mut buckets = vec![0_usize; 1 << DIGIT_BITS];
         for pair in pairs.iter() {
-            places[digit(*pair)] += 1;
+            buckets[digit(*pair)] += 1;
         }
         let mut sum = 0;
-        for place in &mut places {
-            sum += std::mem::replace(place, sum);
+        for bucket in &mut buckets {
+            sum += std::mem::replace(bucket, sum);
         }
         for pair in pairs.iter() {
-            let place = &mut places[digit(*pair)];
-            spare[*place] = *pair;
-            *place += 1;
+            let bucket = &mut buckets[digit(*pair)];
+            spare[*bucket] = *pair;
+            *bucket += 1;
         }
         std::mem::swap(pairs, spare);
     }
 }
 
-/// Behind the last gram of a run.
+/// The gram of a run that has ended.
 const END: Gram = Gram::MAX;
 
-/// Reads all runs at once, gram by gram.
-pub(super) struct Merged<'a> {
+/// Merges all runs, gram by gram.
+pub(super) struct MergedRuns<'a> {
     readers: Vec<RunReader<'a>>,
-    /// Which gram each of them stands at: apart, because the smallest is looked for so often.
+    /// The current gram of each reader. A separate array makes the search for the smallest gram fast.
     grams: Vec<Gram>,
 }
 
-impl Merged<'_> {
-    /// The next gram; hands out the positions of the parts that have it, run by run.
+impl MergedRuns<'_> {
+    /// The next gram. Calls `each` with the positions of its parts, run by run.
     pub(super) fn next(&mut self, mut each: impl FnMut(u32)) -> io::Result<Option<Gram>> {
         let gram = self.grams.iter().copied().min().unwrap_or(END);
         if gram == END {
@@ -153,12 +154,12 @@ struct RunReader<'a> {
     end: u64,
     bytes: Vec<u8>,
     at: usize,
-    /// The gram it stands at, or [`END`].
+    /// The current gram, or [`END`].
     gram: Gram,
 }
 
 impl RunReader<'_> {
-    /// Hands out the parts of the gram it stands at, and goes on to the next one.
+    /// Calls `each` with the parts of the current gram and advances to the next gram.
     fn parts(&mut self, mut each: impl FnMut(u32)) -> io::Result<()> {
         let count = self.number()?;
         let mut position = 0_u32;
@@ -187,17 +188,17 @@ impl RunReader<'_> {
     }
 
     fn long_number(&mut self) -> io::Result<u32> {
-        if self.bytes.len() - self.at < LONGEST_NUMBER && self.next < self.end {
+        if self.bytes.len() - self.at < MAX_NUMBER_BYTES && self.next < self.end {
             self.bytes.drain(..self.at);
             self.at = 0;
-            let have = self.bytes.len();
+            let kept = self.bytes.len();
             let more = (self.end - self.next).min(READ_BYTES as u64) as usize;
-            self.bytes.resize(have + more, 0);
-            self.file.read_exact_at(&mut self.bytes[have..], self.next)?;
+            self.bytes.resize(kept + more, 0);
+            self.file.read_exact_at(&mut self.bytes[kept..], self.next)?;
             self.next += more as u64;
         }
         let mut rest = &self.bytes[self.at..];
-        let number = take_u32(&mut rest).ok_or_else(|| damaged("its temporary file"))?;
+        let number = take_varint_u32(&mut rest).ok_or_else(|| damaged("its temporary file"))?;
         self.at = self.bytes.len() - rest.len();
         Ok(number)
     }

@@ -1,25 +1,25 @@
-//! What is made of the source's own words: signatures, markers, comments, columns.
+//! Texts taken from the source: signatures, markers, comments, and UTF-16 columns.
 //!
-//! Pure functions of text. Whatever they are given, they cut at letters and look at a bounded part of it.
+//! Pure functions. For any input, they cut at character boundaries and read a bounded part of it.
 
 use crate::facts::{MAX_DOC, MAX_SIGNATURE};
 use codeyard_model::code::SymbolKind;
 
-/// Bytes of a source that are looked at for one signature; its own limit holds after blanks are joined.
-const LOOKED_AT: usize = 4 * MAX_SIGNATURE;
+/// Bytes of the source that are read for one signature. [`MAX_SIGNATURE`] applies after blanks are joined.
+const SIGNATURE_SOURCE_BYTES: usize = 4 * MAX_SIGNATURE;
 
-/// The last place up to `bytes` where a letter begins.
+/// The last character boundary up to `bytes`.
 pub(super) fn boundary(text: &str, bytes: usize) -> usize {
     let at = bytes.min(text.len());
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// `text` up to `bytes`, cut at a letter.
+/// The first `bytes` of `text`, cut at a character boundary.
 pub(super) fn cut(text: &str, bytes: usize) -> &str {
     &text[..boundary(text, bytes)]
 }
 
-/// On one line, blanks joined, cut.
+/// `text` on one line, with runs of blanks joined, cut to `bytes`.
 pub(super) fn one_line(text: &str, bytes: usize) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
@@ -36,28 +36,28 @@ pub(super) fn one_line(text: &str, bytes: usize) -> String {
     line
 }
 
-/// The head of a definition that begins `text`; its body begins at `body`.
+/// The signature of the definition that `text` begins with. Its body begins at `body`.
 pub(super) fn signature(text: &str, body: Option<usize>, kind: SymbolKind) -> String {
     let (head, is_whole) = match body {
         Some(body) => (text.get(..body).unwrap_or(text), true),
         None => (text, false),
     };
-    let head = cut(head, LOOKED_AT);
-    // Brackets around the name of a table aren't an attribute.
+    let head = cut(head, SIGNATURE_SOURCE_BYTES);
+    // In TOML, `[name]` is a table and not an attribute.
     let head = if kind == SymbolKind::Module { head } else { without_attributes(head) };
     use SymbolKind::{Const, Field, Macro, Module, Static, Variable};
     let is_line = matches!(kind, Const | Field | Macro | Module | Static | Variable);
     let head = if is_line && !is_whole { head.lines().next().unwrap_or(head) } else { head };
     let mut line = one_line(head, MAX_SIGNATURE);
-    let kept = trimmed(&line).len();
+    let kept = without_body_separator(&line).len();
     line.truncate(kept);
     line
 }
 
-/// Without the signs behind a head that lead over to its body.
-fn trimmed(line: &str) -> &str {
+/// `line` without the punctuation that separates a signature from its body.
+fn without_body_separator(line: &str) -> &str {
     let mut line = line.trim_end();
-    // `operator=` and the like end with their signs.
+    // Names such as `operator=` end with punctuation.
     if line.contains("operator") && !line.ends_with(['{', ';']) {
         return line;
     }
@@ -67,7 +67,7 @@ fn trimmed(line: &str) -> &str {
     line
 }
 
-/// `text` behind the attributes, annotations, decorators and comments that it begins with.
+/// `text` without its leading attributes, annotations, decorators and comments.
 pub(super) fn without_attributes(text: &str) -> &str {
     let mut rest = text.trim_start();
     loop {
@@ -79,7 +79,7 @@ pub(super) fn without_attributes(text: &str) -> &str {
             closed(inner, b'[', b']').filter(|after| after.starts_with(char::is_whitespace))
         } else if rest.starts_with('@') && rest[1..].starts_with(char::is_alphabetic) && !rest.starts_with("@interface")
         {
-            let name = rest[1..].find(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '_' | '.' | ':'));
+            let name = rest[1..].find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '.' | ':'));
             let after = name.map(|name| &rest[1 + name..]);
             after.map(|after| after.strip_prefix('(').and_then(|inner| closed(inner, b'(', b')')).unwrap_or(after))
         } else {
@@ -92,7 +92,7 @@ pub(super) fn without_attributes(text: &str) -> &str {
     }
 }
 
-/// What follows the bracket that closes the one before `inner`.
+/// The text after the bracket that closes the one before `inner`.
 fn closed(inner: &str, open: u8, close: u8) -> Option<&str> {
     let mut depth = 1_usize;
     for (at, byte) in inner.bytes().enumerate() {
@@ -108,12 +108,12 @@ fn closed(inner: &str, open: u8, close: u8) -> Option<&str> {
     None
 }
 
-/// The words of `known`, where blanks stand between them, that `head` begins with, each with what stands in brackets right behind it.
+/// The words of `known` (separated by blanks) that `head` begins with, each with the brackets that directly follow it.
 pub(super) fn marker(head: &str, known: &str) -> String {
     let mut marker = String::new();
-    let mut rest = without_attributes(cut(head, LOOKED_AT));
+    let mut rest = without_attributes(cut(head, SIGNATURE_SOURCE_BYTES));
     loop {
-        let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(rest.len());
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
         if end == 0 || !known.split(' ').any(|word| *word == rest[..end]) {
             return marker;
         }
@@ -133,9 +133,9 @@ pub(super) fn marker(head: &str, known: &str) -> String {
     }
 }
 
-/// What comments say, one after the other, without their signs.
+/// The text of comments, one after the other, without comment markers.
 pub(super) fn comments<'a>(texts: impl Iterator<Item = &'a str>) -> String {
-    let mut said = String::new();
+    let mut out = String::new();
     for text in texts {
         let text = text.trim();
         let is_block = text.starts_with("/*");
@@ -145,50 +145,51 @@ pub(super) fn comments<'a>(texts: impl Iterator<Item = &'a str>) -> String {
             text
         };
         for line in inner.lines() {
-            let line = if is_block { line.trim_start().trim_start_matches('*') } else { without_sign(line.trim()) };
-            push_line(&mut said, line);
-            if said.len() > MAX_DOC {
-                return cut(said.trim_end(), MAX_DOC).to_owned();
+            let line =
+                if is_block { line.trim_start().trim_start_matches('*') } else { without_comment_marker(line.trim()) };
+            push_line(&mut out, line);
+            if out.len() > MAX_DOC {
+                return cut(out.trim_end(), MAX_DOC).to_owned();
             }
         }
     }
-    said.truncate(said.trim_end().len());
-    said
+    out.truncate(out.trim_end().len());
+    out
 }
 
-fn without_sign(line: &str) -> &str {
+fn without_comment_marker(line: &str) -> &str {
     line.trim_start_matches(['/', '#']).trim_start_matches('!')
 }
 
-/// What a docstring says: without its quotes, and without the blanks that all its lines begin with.
+/// The text of a docstring, without quotes and indentation.
 pub(super) fn docstring(text: &str) -> String {
-    let text = text.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+    let text = text.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     let quotes = ["\"\"\"", "'''", "\"", "'"].into_iter().find(|quotes| text.starts_with(quotes)).unwrap_or("");
     let inner = text.strip_prefix(quotes).unwrap_or(text);
     let inner = inner.strip_suffix(quotes).unwrap_or(inner);
-    let mut said = String::new();
+    let mut out = String::new();
     for line in inner.lines() {
-        push_line(&mut said, line);
-        if said.len() > MAX_DOC {
+        push_line(&mut out, line);
+        if out.len() > MAX_DOC {
             break;
         }
     }
-    cut(said.trim_end(), MAX_DOC).trim_end().to_owned()
+    cut(out.trim_end(), MAX_DOC).trim_end().to_owned()
 }
 
-fn push_line(said: &mut String, line: &str) {
+fn push_line(out: &mut String, line: &str) {
     let line = line.trim();
-    // Nothing before the first word, and no two empty lines in a row.
-    if line.is_empty() && (said.is_empty() || said.ends_with("\n\n")) {
+    // No empty line at the beginning, and no two in a row.
+    if line.is_empty() && (out.is_empty() || out.ends_with("\n\n")) {
         return;
     }
-    if !said.is_empty() && !said.ends_with("\n\n") {
-        said.push('\n');
+    if !out.is_empty() && !out.ends_with("\n\n") {
+        out.push('\n');
     }
-    said.push_str(if line.is_empty() { "\n" } else { line });
+    out.push_str(if line.is_empty() { "\n" } else { line });
 }
 
-/// Columns in UTF-16 units. Cheap when asked in the order of the source.
+/// Converts byte columns to UTF-16 columns. Cheap if called in source order.
 pub(super) struct Columns<'a> {
     source: &'a [u8],
     is_ascii: bool,
@@ -202,7 +203,7 @@ impl<'a> Columns<'a> {
         Self { source: source.as_bytes(), is_ascii: source.is_ascii(), row: u32::MAX, bytes: 0, units: 0 }
     }
 
-    /// The column of the byte at `at`, which is the byte `column` of its line.
+    /// The UTF-16 column of the byte at offset `at`, whose row and byte column are `(row, column)`.
     pub(super) fn of(&mut self, at: u32, (row, column): (u32, u32)) -> u32 {
         if self.is_ascii {
             return column;
@@ -213,7 +214,7 @@ impl<'a> Columns<'a> {
         }
         let line = at.saturating_sub(column);
         for byte in self.source.get(line + self.bytes..at).unwrap_or_default() {
-            // A letter counts where it begins, twice if it is beyond the basic plane.
+            // Counts each character at its first byte, and twice beyond the basic multilingual plane.
             self.units += u32::from(byte & 0xC0 != 0x80) + u32::from(*byte >= 0xF0);
         }
         self.bytes = column;
@@ -226,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signatures_are_heads_on_one_line() {
+    fn signatures_are_one_line_without_the_body() {
         let of = |text: &str, body: Option<&str>, kind| signature(text, body.and_then(|body| text.find(body)), kind);
         assert_eq!(of("pub fn a(\n    b: u8,\n) -> u8 {\n}", Some("{"), SymbolKind::Fn), "pub fn a( b: u8, ) -> u8");
         assert_eq!(of("@dec(1)\n@other\ndef f(x):\n  pass", Some("pass"), SymbolKind::Fn), "def f(x)");
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn markers_are_the_words_at_the_front() {
+    fn markers_are_the_leading_words() {
         let known = "pub public static private";
         assert_eq!(marker("pub(crate) fn x", known), "pub(crate)");
         assert_eq!(marker("@A(\"x\")\n@B public /* so */ static final int x", known), "public static");
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_lose_their_signs() {
+    fn comment_markers_are_removed() {
         let of = |texts: &[&str]| comments(texts.iter().copied());
         assert_eq!(of(&["/// One.\n", "///", "/// Two."]), "One.\n\nTwo.");
         assert_eq!(of(&["/**\n * One.\n *\n *\n * Two.\n */"]), "One.\n\nTwo.");

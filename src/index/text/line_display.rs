@@ -1,66 +1,73 @@
-//! A matching line as it is shown: its text, what matched in it, and the lines around it.
+//! Formats a matching line for display: its text, its matches, and its lines of context.
 //!
-//! Invariants: texts are UTF-8 and at most [`MAX_SHOWN_LINE_BYTES`] long, cut at a letter; ranges lie inside the text, at letters.
+//! Invariants: texts are UTF-8, at most [`MAX_SHOWN_LINE_BYTES`] long, and cut at character boundaries. Ranges lie inside the text, at
+//! character boundaries.
 
-use super::search::{FoundLine, Place};
+use super::search::{LineMatch, LineRange};
 use crate::limits::{MAX_SHOWN_LINE_BYTES, MAX_SHOWN_MATCHES};
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 
-/// The line at `place` of `text`, with so many lines around it.
-pub(super) fn line(matcher: &RegexMatcher, text: &[u8], entry: usize, place: Place, context: usize) -> FoundLine {
-    let whole = without_break(text.get(place.start..place.end).unwrap_or_default());
+/// The line `range` of `text`, with `context` lines before and after it.
+pub(super) fn display_line(
+    matcher: &RegexMatcher,
+    text: &[u8],
+    entry: usize,
+    range: LineRange,
+    context: usize,
+) -> LineMatch {
+    let whole = without_break(text.get(range.start..range.end).unwrap_or_default());
     let mut ranges = Vec::new();
-    // An error of the matcher is impossible here; without ranges the line is as true.
+    // The matcher never fails here. Without ranges the line is still right.
     let _ = matcher.find_iter(whole, |found| {
         ranges.push((found.start(), found.end()));
         ranges.len() < MAX_SHOWN_MATCHES
     });
     let skipped = skipped(whole, ranges.first().copied());
-    let seen = &whole[skipped..];
-    let cut = Cut::of(seen);
+    let visible = &whole[skipped..];
+    let cut = TruncatedText::of(visible);
     let ranges = ranges.into_iter().filter(|(start, _)| *start >= skipped);
-    let shown = ranges.map(|(start, end)| (cut.place(start - skipped, false), cut.place(end - skipped, true)));
-    // What lies behind the cut isn't seen.
+    let shown = ranges.map(|(start, end)| (cut.offset_of(start - skipped, false), cut.offset_of(end - skipped, true)));
+    // Matches after the cut aren't shown.
     let matches = shown.filter(|(start, _)| *start < cut.text.len() || !cut.is_cut).collect();
-    let (before, is_before_cut) = around(lines_before(text, place.start, context));
-    let (after, is_after_cut) = around(lines_after(text, place.end, context));
+    let (before, is_before_cut) = around(lines_before(text, range.start, context));
+    let (after, is_after_cut) = around(lines_after(text, range.end, context));
     let is_cut = cut.is_cut || skipped > 0 || is_before_cut || is_after_cut;
-    FoundLine { entry, line: place.number, text: cut.text, skipped, is_cut, matches, before, after }
+    LineMatch { entry, line: range.number, text: cut.text, skipped, is_cut, matches, before, after }
 }
 
 fn without_break(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r\n").or_else(|| line.strip_suffix(b"\n")).unwrap_or(line)
 }
 
-/// How much of the line's beginning is left out so that its first match is seen: nothing, if it can be.
+/// Bytes to leave out at the line's beginning so that its first match is shown; 0 if that isn't necessary.
 fn skipped(line: &[u8], first: Option<(usize, usize)>) -> usize {
     let Some((start, end)) = first.filter(|_| line.len() > MAX_SHOWN_LINE_BYTES) else { return 0 };
     if end <= MAX_SHOWN_LINE_BYTES {
         return 0;
     }
-    // A quarter of what is shown stands before the match. A byte that goes on with a letter isn't where one begins.
+    // A quarter of the shown bytes precedes the match. The text must not begin inside a character.
     let from = start.saturating_sub(MAX_SHOWN_LINE_BYTES / 4);
-    let goes_on = |byte: &&u8| **byte & 0xc0 == 0x80;
-    from + line[from..start].iter().take_while(goes_on).count()
+    let is_continuation = |byte: &&u8| **byte & 0xc0 == 0x80;
+    from + line[from..start].iter().take_while(is_continuation).count()
 }
 
-/// A text made of bytes, and where its letters come from.
-struct Cut {
+/// A text made from bytes, and the mapping of byte offsets to text offsets.
+struct TruncatedText {
     text: String,
     is_cut: bool,
-    /// Of each run of valid or invalid bytes: where it begins among the bytes and in the text, and whether it is valid.
+    /// For each run of valid or invalid bytes: its offset in the bytes and in the text, and whether it is valid.
     runs: Vec<(usize, usize, bool)>,
 }
 
-impl Cut {
+impl TruncatedText {
     fn of(bytes: &[u8]) -> Self {
         let mut cut = Self { text: String::new(), is_cut: false, runs: Vec::new() };
         let mut at = 0;
         for chunk in bytes.utf8_chunks() {
             let room = MAX_SHOWN_LINE_BYTES - cut.text.len();
             let valid = chunk.valid();
-            let fits = letter_before(valid, room);
+            let fits = boundary_before(valid, room);
             cut.runs.push((at, cut.text.len(), true));
             cut.text.push_str(&valid[..fits]);
             let mark = char::REPLACEMENT_CHARACTER;
@@ -79,8 +86,8 @@ impl Cut {
         cut
     }
 
-    /// Where the byte at `at` is in the text; inside a letter it is the letter's beginning, or its end where `is_end`.
-    fn place(&self, at: usize, is_end: bool) -> usize {
+    /// The offset in the text of the byte at `at`. Inside a character, the character's beginning, or its end if `is_end`.
+    fn offset_of(&self, at: usize, is_end: bool) -> usize {
         let run = self.runs.partition_point(|(from, _, _)| *from <= at).saturating_sub(1);
         let Some((from, place, is_valid)) = self.runs.get(run).copied() else { return 0 };
         let inside = at - from.min(at);
@@ -89,19 +96,19 @@ impl Cut {
             (false, false) => place,
             (false, true) => place + char::REPLACEMENT_CHARACTER.len_utf8(),
         };
-        if is_end { letter_after(&self.text, place) } else { letter_before(&self.text, place) }
+        if is_end { boundary_after(&self.text, place) } else { boundary_before(&self.text, place) }
     }
 }
 
 fn around(lines: Vec<&[u8]>) -> (Vec<String>, bool) {
-    let cuts: Vec<Cut> = lines.into_iter().map(Cut::of).collect();
+    let cuts: Vec<TruncatedText> = lines.into_iter().map(TruncatedText::of).collect();
     let is_cut = cuts.iter().any(|cut| cut.is_cut);
     (cuts.into_iter().map(|cut| cut.text).collect(), is_cut)
 }
 
 fn lines_before(text: &[u8], start: usize, count: usize) -> Vec<&[u8]> {
     let mut lines = Vec::new();
-    // The break that ends the line before.
+    // Ends with the line break of the line before.
     let mut rest = text.get(..start).unwrap_or_default();
     while lines.len() < count && !rest.is_empty() {
         let inner = &rest[..rest.len() - 1];
@@ -118,12 +125,12 @@ fn lines_after(text: &[u8], end: usize, count: usize) -> Vec<&[u8]> {
     rest.split_inclusive(|byte| *byte == b'\n').take(count).map(without_break).collect()
 }
 
-/// The last place up to `at` where a letter begins or the text ends.
-fn letter_before(text: &str, at: usize) -> usize {
+/// The last character boundary up to `at`.
+fn boundary_before(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// The first place from `at` on where a letter begins or the text ends.
-fn letter_after(text: &str, at: usize) -> usize {
+/// The first character boundary from `at` on.
+fn boundary_after(text: &str, at: usize) -> usize {
     (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }

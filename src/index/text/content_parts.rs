@@ -1,51 +1,52 @@
-//! Parts: what is indexed of a content are pieces of [`PART_BYTES`], so that of a large file only a piece has to be read.
+//! Parts of contents: the unit of the text index. A part is [`PART_BYTES`] long, so that a search reads only a piece of a large file.
 //!
-//! A part holds whole lines: those that begin in its piece. Invariants: a line belongs to exactly one part; a content has at least one
-//! part; ranks number the parts of all contents of a segment, the contents ascending, and within each from its beginning.
+//! A part consists of the whole lines that begin in its range of bytes. Invariants: a line belongs to exactly one part. A content has
+//! at least one part. Ranks number all parts of a segment, by ascending content and by position in the content.
 
-use super::lists::{Rank, put, take};
+use super::posting_lists::{PartRank, put_varint, take_varint};
 use crate::ContentNo;
 use std::ops::Range;
 
-/// Bytes of a piece. With fewer there are more parts that have the same gram; with more, more is read. Tests are to have many parts.
+/// Bytes of a part. Smaller parts make posting lists longer; larger parts make searches read more. Tests use small parts to have many
+/// of them.
 pub(super) const PART_BYTES: usize = if cfg!(test) { 64 } else { 16 * 1024 };
 
-/// Parts of one content that are left to look at, and those between them.
+/// The parts of one content from the first to the last candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct PartSpan {
     /// The content.
     pub content: ContentNo,
-    /// From the first of them to behind the last.
+    /// The range of parts.
     pub parts: Range<u32>,
-    /// How many it has.
+    /// The number of parts of the content.
     pub of: u32,
 }
 
-/// The parts of a text.
+/// Splits a text into parts.
 pub(super) fn split(text: &[u8]) -> Vec<&[u8]> {
     let count = text.len().div_ceil(PART_BYTES).max(1);
     let begins = |part: usize| line_from(text, part * PART_BYTES);
     (0..count).map(|part| text.get(begins(part)..begins(part + 1)).unwrap_or_default()).collect()
 }
 
-/// Where the first line begins that doesn't begin before `at`.
+/// The offset of the first line that begins at or after `at`.
 pub(super) fn line_from(text: &[u8], at: usize) -> usize {
     let Some(before) = at.checked_sub(1) else { return 0 };
     let rest = text.get(before..).unwrap_or_default();
     memchr::memchr(b'\n', rest).map_or(text.len(), |length| before + length + 1)
 }
 
-/// The contents of a segment, and their parts.
+/// The contents of a segment and the ranks of their parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Covered {
+pub(super) struct CoveredContents {
     /// Ascending.
     pub(super) contents: Vec<ContentNo>,
-    /// Behind the last part of each.
-    ends: Vec<Rank>,
+    /// For each content, the rank after its last part.
+    ends: Vec<PartRank>,
 }
 
-impl Covered {
-    /// Those of these parts, each with its content and its number there, ascending.
+impl CoveredContents {
+    /// The contents of these parts, which are pairs of a content and a part number, ascending.
     pub(super) fn of(parts: &[(ContentNo, u32)]) -> Self {
         let mut covered = Self::default();
         let mut end = 0;
@@ -57,19 +58,19 @@ impl Covered {
         covered
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub(super) fn parts(&self) -> u32 {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// The ranks of the parts of the content at this place.
-    pub(super) fn ranks(&self, at: usize) -> Range<Rank> {
+    /// The ranks of the parts of the content at this index.
+    pub(super) fn ranks(&self, at: usize) -> Range<PartRank> {
         let begin = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         begin..self.ends.get(at).copied().unwrap_or(begin)
     }
 
-    /// Which contents these ascending ranks belong to.
-    pub(super) fn spans(&self, mut ranks: &[Rank]) -> Vec<Span> {
+    /// Groups ascending ranks by content.
+    pub(super) fn spans(&self, mut ranks: &[PartRank]) -> Vec<PartSpan> {
         let mut spans = Vec::new();
         let mut at = 0;
         while let Some(first) = ranks.first().copied() {
@@ -77,32 +78,32 @@ impl Covered {
             let (Some(content), Range { start, end }) = (self.contents.get(at), self.ranks(at)) else { break };
             let (ours, others) = ranks.split_at(ranks.partition_point(|rank| *rank < end));
             let last = ours.last().map_or(first, |last| *last);
-            spans.push(Span { content: *content, parts: first - start..last + 1 - start, of: end - start });
+            spans.push(PartSpan { content: *content, parts: first - start..last + 1 - start, of: end - start });
             ranks = others;
         }
         spans
     }
 
-    /// As bytes.
+    /// Encodes the contents section.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut next = 0;
         for (at, content) in self.contents.iter().enumerate() {
             let ranks = self.ranks(at);
-            put(&mut bytes, u64::from(*content) - next);
-            put(&mut bytes, u64::from(ranks.end - ranks.start));
+            put_varint(&mut bytes, u64::from(*content) - next);
+            put_varint(&mut bytes, u64::from(ranks.end - ranks.start));
             next = u64::from(*content) + 1;
         }
         bytes
     }
 
-    /// So many contents, read back.
+    /// Decodes a contents section with `count` contents.
     pub(super) fn decode(mut bytes: &[u8], count: u32) -> Option<Self> {
         let mut covered = Self::default();
         let (mut next, mut end) = (0_u64, 0_u64);
         for _ in 0..count {
-            let content = next.checked_add(take(&mut bytes)?)?;
-            let parts = take(&mut bytes).filter(|parts| *parts > 0)?;
+            let content = next.checked_add(take_varint(&mut bytes)?)?;
+            let parts = take_varint(&mut bytes).filter(|parts| *parts > 0)?;
             end = end.checked_add(parts)?;
             covered.contents.push(u32::try_from(content).ok()?);
             covered.ends.push(u32::try_from(end).ok()?);

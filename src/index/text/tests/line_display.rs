@@ -1,19 +1,19 @@
-//! How lines are shown: texts, ranges, the lines around them, and which of many are kept.
+//! The display of lines: texts, ranges, context, and the requested window of many lines.
 
-use super::super::FoundLine;
+use super::super::LineMatch;
 use super::*;
 use crate::limits::MAX_SHOWN_LINE_BYTES;
 
-fn lines(text: &[u8], pattern: &str, context: usize) -> Vec<FoundLine> {
+fn lines(text: &[u8], pattern: &str, context: usize) -> Vec<LineMatch> {
     let files = [("a".to_owned(), text.to_vec())];
     let folder = tempfile::tempdir().unwrap();
     let segment = segment(&files, &folder.path().join("segment"));
-    let pattern = Pattern::new(&ask(pattern, "")).unwrap();
-    find(&files, &segment, &pattern, &Options { context, ..ALL }).lines
+    let pattern = Pattern::new(&query(pattern, "")).unwrap();
+    find(&files, &segment, &pattern, &SearchOptions { context, ..ALL }).lines
 }
 
 #[test]
-fn a_line_is_shown_with_its_matches_and_the_lines_around_it() {
+fn lines_have_their_matches_and_context() {
     let found = lines(b"one\r\ntwo foo foo\nthree\n\nfoo five", "fo+", 2);
     let [second, fifth] = &found[..] else { panic!("{found:?}") };
     assert_eq!((second.line, second.text.as_str(), second.is_cut), (2, "two foo foo", false));
@@ -28,28 +28,28 @@ fn a_line_is_shown_with_its_matches_and_the_lines_around_it() {
 }
 
 #[test]
-fn what_is_not_utf8_is_replaced_and_ranges_stay_at_letters() {
+fn invalid_utf8_is_replaced_and_ranges_stay_at_character_boundaries() {
     let found = lines(b"caf\xe9 \xc3\xa9t\xc3\xa9 foo\xff\xffbar", "foo(?-u:.)", 0);
     assert_eq!(found[0].text, "caf\u{fffd} été foo\u{fffd}\u{fffd}bar");
     let (start, end) = found[0].matches[0];
     assert_eq!(&found[0].text[start..end], "foo\u{fffd}");
-    // Half a letter that matched is shown as the whole letter.
+    // A match of half a character is shown as the whole character.
     let found = lines("xéy".as_bytes(), "(?-u:\\xc3)", 0);
     assert_eq!(found[0].matches, [(1, 3)]);
 }
 
 #[test]
-fn a_long_line_is_cut_at_a_letter_and_its_first_match_is_seen() {
+fn long_lines_are_cut_at_a_boundary_around_the_first_match() {
     let found = lines(format!("{}needle{}", "é".repeat(3_000), "ü".repeat(3_000)).as_bytes(), "needle", 0);
     let line = &found[0];
     assert!(line.is_cut && line.skipped > 5_000 && line.text.len() <= MAX_SHOWN_LINE_BYTES);
     let (start, end) = line.matches[0];
     assert_eq!(&line.text[start..end], "needle");
     assert!(line.text.starts_with('é') && line.text.ends_with('ü'));
-    // A match that is longer than what is shown.
+    // A match longer than the shown text.
     let line = &lines("a".repeat(5_000).as_bytes(), "a{2000,}", 0)[0];
     assert_eq!((line.skipped, line.text.len(), &line.matches[..]), (0, MAX_SHOWN_LINE_BYTES, &[(0, 1_000)][..]));
-    // The line before is long, this one isn't.
+    // Only the context line is too long.
     let line = &lines(format!("{}\nfoo\n", "b".repeat(2_000)).as_bytes(), "foo", 1)[0];
     assert!(line.is_cut && line.before[0].len() == MAX_SHOWN_LINE_BYTES && line.text == "foo");
     let invalid = [&[0xff; 2_000][..], b"foo"].concat();
@@ -57,17 +57,17 @@ fn a_long_line_is_cut_at_a_letter_and_its_first_match_is_seen() {
 }
 
 #[test]
-fn any_window_is_the_same_part_of_all_lines_on_any_number_of_threads() {
+fn windows_are_the_same_on_any_number_of_threads() {
     let file = |number: usize| (format!("{number:03}"), "x foo\nnothing\nfoo y\n".repeat(number % 7).into_bytes());
     let files: Vec<File> = (0..200).map(file).collect();
     let folder = tempfile::tempdir().unwrap();
     let segment = segment(&files, &folder.path().join("segment"));
-    let pattern = Pattern::new(&ask("foo", "")).unwrap();
-    let all = find(&files, &segment, &pattern, &Options { context: 1, threads: 1, ..ALL });
+    let pattern = Pattern::new(&query("foo", "")).unwrap();
+    let all = find(&files, &segment, &pattern, &SearchOptions { context: 1, threads: 1, ..ALL });
     assert!(all.lines.len() > 1_000 && all.is_complete);
     for threads in [1, 2, 7] {
         for (offset, limit) in [(0, 0), (0, 1), (0, 50), (3, 5), (500, 100), (1_100, 10_000), (99_999, 5)] {
-            let options = Options { context: 1, offset, limit, threads, stop: &|| false };
+            let options = SearchOptions { context: 1, offset, limit, threads, stop: &|| false };
             let found = find(&files, &segment, &pattern, &options);
             let expected: Vec<_> = all.lines.iter().skip(offset).take(limit).cloned().collect();
             assert_eq!(found.lines, expected, "{offset} {limit} {threads}");

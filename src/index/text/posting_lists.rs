@@ -1,14 +1,13 @@
-//! How a list of parts is written: those that have one gram, by their ranks in the segment.
+//! The encoding of posting lists: the ranks of the parts that contain one gram.
 //!
-//! A list with more than an eighth of all parts is one bit for each part; a shorter one is the distances from one rank to the
-//! next, seven bits to a byte. Invariants: what is decoded is strictly ascending and below the number of parts, or there is no
-//! list; one list has one encoding.
+//! A list with more than an eighth of all parts is a bitmap. A shorter list is a sequence of gaps between ranks, as varints.
+//! Invariants: decoded ranks are strictly ascending and below the number of parts; otherwise decoding fails. Each list has one encoding.
 
-/// A part's position among those of its segment.
-pub(super) type Rank = u32;
+/// The position of a part among all parts of its segment.
+pub(super) type PartRank = u32;
 
-/// Appends `value`, seven bits to a byte, the lowest first.
-pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
+/// Appends `value` as a varint: seven bits a byte, the lowest first.
+pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -16,8 +15,8 @@ pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Takes a number off the front; `None` if there is none.
-pub(super) fn take(bytes: &mut &[u8]) -> Option<u64> {
+/// Takes a varint from the front; `None` if there is none.
+pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for (at, byte) in bytes.iter().enumerate().take(10) {
         value |= u64::from(byte & 0x7f) << (7 * at);
@@ -29,17 +28,17 @@ pub(super) fn take(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// The same, for what must be small enough.
-pub(super) fn take_u32(bytes: &mut &[u8]) -> Option<u32> {
-    take(bytes).and_then(|value| u32::try_from(value).ok())
+/// Takes a varint that must fit in 32 bits.
+pub(super) fn take_varint_u32(bytes: &mut &[u8]) -> Option<u32> {
+    take_varint(bytes).and_then(|value| u32::try_from(value).ok())
 }
 
 fn is_dense(count: u32, universe: u32) -> bool {
     u64::from(count) * 8 > u64::from(universe)
 }
 
-/// Appends the list of `ranks`, which are strictly ascending and below `universe`.
-pub(super) fn encode(ranks: &[Rank], universe: u32, out: &mut Vec<u8>) {
+/// Appends the encoded list of `ranks`, which are strictly ascending and below `universe`, the number of parts.
+pub(super) fn encode(ranks: &[PartRank], universe: u32, out: &mut Vec<u8>) {
     if is_dense(ranks.len() as u32, universe) {
         let from = out.len();
         out.resize(from + (universe as usize).div_ceil(8), 0);
@@ -50,13 +49,13 @@ pub(super) fn encode(ranks: &[Rank], universe: u32, out: &mut Vec<u8>) {
     }
     let mut next = 0;
     for rank in ranks {
-        put(out, u64::from(rank - next));
+        put_varint(out, u64::from(rank - next));
         next = rank + 1;
     }
 }
 
-/// Appends the ranks of a list of so many.
-pub(super) fn decode(mut bytes: &[u8], count: u32, universe: u32, out: &mut Vec<Rank>) -> Option<()> {
+/// Decodes a list of `count` ranks and appends them to `out`; `None` if the list is damaged.
+pub(super) fn decode(mut bytes: &[u8], count: u32, universe: u32, out: &mut Vec<PartRank>) -> Option<()> {
     let before = out.len();
     if is_dense(count, universe) {
         for (at, byte) in (0_u32..).zip(bytes) {
@@ -72,23 +71,23 @@ pub(super) fn decode(mut bytes: &[u8], count: u32, universe: u32, out: &mut Vec<
     }
     let mut next = 0_u32;
     for _ in 0..count {
-        // Nearly all distances fit in one byte.
-        let distance = match bytes {
+        // Nearly all gaps fit in one byte.
+        let gap = match bytes {
             [byte, rest @ ..] if *byte < 0x80 => {
                 bytes = rest;
                 u32::from(*byte)
             }
-            _ => take_u32(&mut bytes)?,
+            _ => take_varint_u32(&mut bytes)?,
         };
-        let rank = next.checked_add(distance).filter(|rank| *rank < universe)?;
+        let rank = next.checked_add(gap).filter(|rank| *rank < universe)?;
         out.push(rank);
         next = rank + 1;
     }
     bytes.is_empty().then_some(())
 }
 
-/// Keeps those of `kept`, strictly ascending, that are in the list.
-pub(super) fn intersect(bytes: &[u8], count: u32, universe: u32, kept: &mut Vec<Rank>) -> Option<()> {
+/// Keeps the ranks of `kept`, strictly ascending, that are in the list; `None` if the list is damaged.
+pub(super) fn intersect(bytes: &[u8], count: u32, universe: u32, kept: &mut Vec<PartRank>) -> Option<()> {
     if is_dense(count, universe) {
         kept.retain(|rank| bytes.get(*rank as usize / 8).is_some_and(|byte| byte & (1 << (rank % 8)) != 0));
         return Some(());
@@ -103,13 +102,13 @@ pub(super) fn intersect(bytes: &[u8], count: u32, universe: u32, kept: &mut Vec<
     Some(())
 }
 
-/// Makes `ranks` strictly ascending. All are below `universe`.
-pub(super) fn put_in_order(ranks: &mut Vec<Rank>, universe: u32) {
+/// Sorts `ranks` and removes duplicates. All are below `universe`.
+pub(super) fn sort_and_dedup(ranks: &mut Vec<PartRank>, universe: u32) {
     if ranks.is_sorted_by(|one, other| one < other) {
         return;
     }
     if ranks.len() < universe as usize / 64 {
-        // Mostly it is a few pieces that are in order.
+        // Usually a few runs that are sorted already.
         ranks.sort();
         ranks.dedup();
         return;

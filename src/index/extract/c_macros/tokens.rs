@@ -1,30 +1,30 @@
-//! C in tokens, as coarse as smoothing needs them. Comments are no tokens.
+//! A coarse tokenizer for C and C++. Comments are skipped.
 
 /// A token.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token {
     pub(super) start: u32,
     pub(super) end: u32,
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// An identifier or a keyword.
     Word,
-    /// A number, a string or a letter in quotes.
+    /// A number, a string or a character literal.
     Value,
-    /// One sign.
-    Sign(u8),
+    /// One punctuation character.
+    Punctuation(u8),
     /// `#if`, `#ifdef`, `#ifndef`
     If,
     /// `#else`, `#elif`
     Else,
     /// `#endif`
     End,
-    /// Another line for the preprocessor.
-    Line,
+    /// Another preprocessor directive.
+    Directive,
 }
 
 /// The tokens of `source`.
@@ -58,23 +58,23 @@ pub(super) fn tokens(source: &str) -> Vec<Token> {
             }
             b'"' | b'\'' => {
                 at = quoted_end(bytes, at);
-                Kind::Value
+                TokenKind::Value
             }
             b'0'..=b'9' => {
                 at += word_length(&bytes[at..]);
-                Kind::Value
+                TokenKind::Value
             }
             _ if is_word(byte) => {
                 at += word_length(&bytes[at..]);
-                Kind::Word
+                TokenKind::Word
             }
             b'\\' => {
                 at += 1;
                 continue;
             }
-            sign => {
+            punctuation => {
                 at += 1;
-                Kind::Sign(sign)
+                TokenKind::Punctuation(punctuation)
             }
         };
         is_line_start = false;
@@ -92,17 +92,17 @@ fn word_length(bytes: &[u8]) -> usize {
     bytes.iter().position(|byte| !is_word(*byte)).unwrap_or(bytes.len())
 }
 
-fn directive(line: &[u8]) -> Kind {
+fn directive(line: &[u8]) -> TokenKind {
     let rest = line[1..].trim_ascii_start();
     match &rest[..word_length(rest)] {
-        b"if" | b"ifdef" | b"ifndef" => Kind::If,
-        b"else" | b"elif" | b"elifdef" | b"elifndef" => Kind::Else,
-        b"endif" => Kind::End,
-        _ => Kind::Line,
+        b"if" | b"ifdef" | b"ifndef" => TokenKind::If,
+        b"else" | b"elif" | b"elifdef" | b"elifndef" => TokenKind::Else,
+        b"endif" => TokenKind::End,
+        _ => TokenKind::Directive,
     }
 }
 
-/// Where a line ends that may go on behind a backslash, or in a comment.
+/// The end of a line that may continue after a backslash or inside a comment.
 fn line_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         match byte {
@@ -125,7 +125,7 @@ fn comment_end(bytes: &[u8], at: usize) -> usize {
     rest.windows(2).position(|pair| pair == b"*/").map_or(bytes.len(), |length| at + 2 + length + 2)
 }
 
-/// Behind the closing quote; a string ends with its line at the latest.
+/// The offset after the closing quote, or the end of the line if no quote closes.
 fn quoted_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at) {

@@ -1,89 +1,91 @@
-//! Words of a declaration that are neither its type nor its name: macros that stand for attributes.
+//! Blanks macros in declarations that stand for attributes: words that are neither the type nor the name.
 //!
-//! A declaration is a run of words and stars between signs. One that has a type and a name is left alone; what is more, and looks like
-//! a macro, goes.
+//! A declaration is a run of words and stars between punctuation. A run of a type and a name is not changed. Of a longer run, the words
+//! that look like macros are blanked.
 
-use super::Page;
-use super::tokens::{Kind, Token};
+use super::SourceBuffer;
+use super::tokens::{Token, TokenKind};
 
-/// What a word of a run is.
+/// The role of a word in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    /// `const`, `static` …: says something about a declaration.
+enum WordClass {
+    /// `const`, `static` ….
     Qualifier,
     /// `int`, `unsigned` …, and `struct x`.
     Basic,
     /// A name, perhaps of a type.
     Name,
-    /// A name that looks like a macro: in capital letters, or with two underscores in front.
+    /// A name that looks like a macro: all capitals, or with two leading underscores.
     Macro,
 }
 
-struct Run {
-    /// Places in the tokens.
+/// Words between two punctuation tokens.
+struct WordRun {
+    /// Token indices.
     words: Vec<usize>,
-    /// The sign before it; 0 at the beginning.
+    /// The punctuation before it; 0 at the beginning.
     before: u8,
 }
 
-struct Walk<'p, 'a, 't> {
-    page: &'p mut Page<'a>,
+struct DeclarationScanner<'p, 'a, 't> {
+    buffer: &'p mut SourceBuffer<'a>,
     tokens: &'t [Token],
-    run: Run,
-    /// For each open brace: whether declarations stand in it, and whether it is the body of a type.
-    open: Vec<(bool, bool)>,
+    run: WordRun,
+    /// For each open brace: whether it contains declarations, and whether it is the body of a type.
+    braces: Vec<(bool, bool)>,
     parens: usize,
-    /// What opened the outermost parenthesis: its place, and the words before it beside qualifiers.
+    /// The word before the outermost open parenthesis: its token index, and the number of words in its run without qualifiers.
     head: Option<(usize, usize)>,
 }
 
-/// Blanks them.
-pub(super) fn thin_out(page: &mut Page<'_>, tokens: &[Token]) {
-    let run = Run { words: Vec::new(), before: 0 };
-    let mut walk = Walk { page, tokens, run, open: Vec::new(), parens: 0, head: None };
+/// Blanks attribute macros.
+pub(super) fn blank_attribute_macros(buffer: &mut SourceBuffer<'_>, tokens: &[Token]) {
+    let run = WordRun { words: Vec::new(), before: 0 };
+    let mut scanner = DeclarationScanner { buffer, tokens, run, braces: Vec::new(), parens: 0, head: None };
     for (at, token) in tokens.iter().enumerate() {
         match token.kind {
-            Kind::Word | Kind::Sign(b'*') => walk.run.words.push(at),
-            Kind::Sign(sign) => walk.sign(at, sign),
+            TokenKind::Word | TokenKind::Punctuation(b'*') => scanner.run.words.push(at),
+            TokenKind::Punctuation(c) => scanner.punctuation(at, c),
             // `extern "C" {`
-            Kind::Value if walk.run.words.len() == 1 => {}
-            Kind::Value => walk.run.words.clear(),
-            Kind::If | Kind::Else | Kind::End | Kind::Line => {
-                if walk.parens == 0 {
-                    walk.begin(b';');
+            TokenKind::Value if scanner.run.words.len() == 1 => {}
+            TokenKind::Value => scanner.run.words.clear(),
+            TokenKind::If | TokenKind::Else | TokenKind::End | TokenKind::Directive => {
+                if scanner.parens == 0 {
+                    scanner.start_run(b';');
                 }
             }
         }
     }
 }
 
-impl Walk<'_, '_, '_> {
-    fn is_declaring(&self) -> bool {
-        self.open.iter().all(|(declares, _)| *declares)
+impl DeclarationScanner<'_, '_, '_> {
+    /// Whether the current token is at a level that contains declarations.
+    fn is_in_declarations(&self) -> bool {
+        self.braces.iter().all(|(declares, _)| *declares)
     }
 
-    fn begin(&mut self, before: u8) {
+    fn start_run(&mut self, before: u8) {
         self.run.words.clear();
         self.run.before = before;
     }
 
-    fn sign(&mut self, at: usize, sign: u8) {
-        let count = self.thin(sign);
-        match sign {
+    fn punctuation(&mut self, at: usize, punctuation: u8) {
+        let count = self.blank_extra_words(punctuation);
+        match punctuation {
             b'{' => {
                 let any = |known: &[&str]| self.run.words.iter().any(|word| known.contains(&self.text(*word)));
                 let is_tagged = any(&["struct", "union", "class", "enum"]);
                 let declares = any(&["struct", "union", "class", "namespace", "extern", "interface"]);
-                // Deeper than this nothing is declared that matters.
-                let declares = declares && self.parens == 0 && self.open.len() < 100;
-                self.open.push((declares, is_tagged && self.parens == 0));
+                // Bounds the nesting.
+                let declares = declares && self.parens == 0 && self.braces.len() < 100;
+                self.braces.push((declares, is_tagged && self.parens == 0));
                 self.parens = 0;
             }
             b'}' => {
-                let was_type = self.open.pop().is_some_and(|(_, is_tagged)| is_tagged);
+                let was_type = self.braces.pop().is_some_and(|(_, is_tagged)| is_tagged);
                 self.parens = 0;
-                // Behind the body of a function something new begins.
-                self.begin(if was_type { b'}' } else { b';' });
+                // A new declaration begins after the body of a function.
+                self.start_run(if was_type { b'}' } else { b';' });
                 return;
             }
             b'(' => {
@@ -94,35 +96,35 @@ impl Walk<'_, '_, '_> {
             }
             b')' => {
                 self.parens = self.parens.saturating_sub(1);
-                if self.parens == 0 && self.is_declaring() {
-                    self.closed(at);
+                if self.parens == 0 && self.is_in_declarations() {
+                    self.after_parameters(at);
                 }
             }
             _ => {}
         }
-        self.begin(sign);
+        self.start_run(punctuation);
     }
 
     fn text(&self, at: usize) -> &str {
-        self.page.word(self.tokens[at])
+        self.buffer.word(self.tokens[at])
     }
 
     fn blank(&mut self, from: usize, to: usize) {
         let (from, to) = (self.tokens[from], self.tokens[to]);
-        self.page.blank(from.start as usize, to.end as usize);
+        self.buffer.blank(from.start as usize, to.end as usize);
     }
 
-    /// Behind the outermost parenthesis of a declaration: `MACRO(…) int f(void)`.
-    fn closed(&mut self, at: usize) {
+    /// Handles a macro call before a declaration, at its closing parenthesis: `MACRO(…) int f(void)`.
+    fn after_parameters(&mut self, at: usize) {
         let Some((macro_at, 1)) = self.head else { return };
         let words = self.tokens[at + 1..].iter().take_while(|token| is_wordlike(token.kind)).count();
         let next = at + 1 + words;
-        let Some(Kind::Sign(sign)) = self.tokens.get(next).map(|token| token.kind) else { return };
+        let Some(TokenKind::Punctuation(sign)) = self.tokens.get(next).map(|token| token.kind) else { return };
         if words == 0 || !matches!(sign, b'(' | b';' | b'=' | b'[') || !looks_like_macro(self.text(macro_at)) {
             return;
         }
         if words == 1 && sign == b'(' {
-            // What is in the parentheses is the type.
+            // The parentheses contain the type.
             self.blank(macro_at, macro_at + 1);
             self.blank(at, at);
         } else if words > 1 {
@@ -130,18 +132,18 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Thins the run out that `sign` ends; says how many words beside qualifiers it had.
-    fn thin(&mut self, sign: u8) -> usize {
+    /// Blanks the extra words of the run that `end` ends. Returns its number of words without qualifiers.
+    fn blank_extra_words(&mut self, end: u8) -> usize {
         let words: Vec<usize> =
-            self.run.words.iter().copied().filter(|at| self.tokens[*at].kind == Kind::Word).collect();
+            self.run.words.iter().copied().filter(|at| self.tokens[*at].kind == TokenKind::Word).collect();
         if words.is_empty() || words.len() > 20 || words.iter().any(|at| is_statement(self.text(*at))) {
             return 0;
         }
-        let (before, declares) = (self.run.before, self.is_declaring());
+        let (before, declares) = (self.run.before, self.is_in_declarations());
         if let Some(tag) = words.iter().position(|at| matches!(self.text(*at), "struct" | "union" | "class" | "enum"))
-            && matches!(sign, b'{' | b':')
+            && matches!(end, b'{' | b':')
         {
-            // `struct PACKED name {`: the last word is its name.
+            // `struct PACKED name {`: the last word is the name.
             let names: Vec<usize> =
                 words[tag + 1..].iter().copied().filter(|at| !matches!(self.text(*at), "final" | "class")).collect();
             for at in names.iter().rev().skip(1) {
@@ -149,7 +151,7 @@ impl Walk<'_, '_, '_> {
             }
             return names.len();
         }
-        if !declares && self.parens > 0 && before == b',' && matches!(sign, b',' | b')') && words.len() == 2 {
+        if !declares && self.parens > 0 && before == b',' && matches!(end, b',' | b')') && words.len() == 2 {
             // `container_of(pointer, struct name, member)`: a type where the parser expects a value.
             if matches!(self.text(words[0]), "struct" | "union" | "enum") {
                 for at in self.run.words.clone() {
@@ -161,60 +163,61 @@ impl Walk<'_, '_, '_> {
             return 0;
         }
         let mut parts = self.parts(&words);
-        let count = parts.iter().filter(|(_, part)| *part != Part::Qualifier).count();
+        let count = parts.iter().filter(|(_, part)| *part != WordClass::Qualifier).count();
         if before == b')' || before == b'}' || before == b']' {
-            self.behind(&parts, before, sign, declares);
+            self.blank_suffix_macros(&parts, before, end, declares);
             return count;
         }
         let is_start = matches!(before, 0 | b';' | b'{' | b'}' | b':');
         let is_parameter = self.parens > 0 && matches!(before, b'(' | b',');
-        let fits = match sign {
+        let is_declaration = match end {
             b'(' => declares && self.parens == 0 && is_start,
             b';' | b'=' | b'[' => is_start || is_parameter,
             b',' => is_start || is_parameter,
             b')' => is_parameter,
             _ => false,
         };
-        if !fits || count < 3 {
+        if !is_declaration || count < 3 {
             return count;
         }
-        let is_member = self.open.last().is_some_and(|(_, is_tagged)| *is_tagged);
-        if let Some((at, Part::Macro)) = parts.last().copied()
-            && sign == b'('
+        let is_member = self.braces.last().is_some_and(|(_, is_tagged)| *is_tagged);
+        if let Some((at, WordClass::Macro)) = parts.last().copied()
+            && end == b'('
             && is_member
             && self.text(at).starts_with("__")
         {
             // `int member __aligned(8);`
-            let end = self.closing(at + 1);
-            self.blank(at, end);
+            let closing = self.closing_parenthesis(at + 1);
+            self.blank(at, closing);
             return 0;
         }
         let is_sure = declares && self.parens == 0;
-        let has_basic = parts.iter().any(|(_, part)| *part == Part::Basic);
-        // The name is the last word, but for what stands behind it.
-        while sign != b'(' && parts.len() > 2 && parts.last().is_some_and(|(_, part)| *part == Part::Macro) {
+        let has_basic = parts.iter().any(|(_, part)| *part == WordClass::Basic);
+        // The name is the last word that isn't a trailing macro.
+        while end != b'(' && parts.len() > 2 && parts.last().is_some_and(|(_, part)| *part == WordClass::Macro) {
             let Some((at, _)) = parts.pop() else { break };
-            let left = parts.iter().filter(|(_, part)| *part != Part::Qualifier).count();
+            let left = parts.iter().filter(|(_, part)| *part != WordClass::Qualifier).count();
             if left < 2 || !(is_sure || has_basic) {
                 return count;
             }
             self.blank(at, at);
         }
-        self.choose(&mut parts, has_basic, is_sure);
+        self.keep_type_and_name(&mut parts, has_basic, is_sure);
         2
     }
 
-    /// Blanks all but the type and the name, which is last.
-    fn choose(&mut self, parts: &mut Vec<(usize, Part)>, has_basic: bool, is_sure: bool) {
+    /// Blanks all words but the type and the name. The name is the last word.
+    fn keep_type_and_name(&mut self, parts: &mut Vec<(usize, WordClass)>, has_basic: bool, is_sure: bool) {
         parts.pop();
-        parts.retain(|(_, part)| *part != Part::Qualifier);
-        let kind_of = |wanted: Part| parts.iter().rposition(|(_, part)| *part == wanted);
-        let chosen = kind_of(Part::Basic).or_else(|| kind_of(Part::Name)).unwrap_or(parts.len().saturating_sub(1));
+        parts.retain(|(_, part)| *part != WordClass::Qualifier);
+        let kind_of = |wanted: WordClass| parts.iter().rposition(|(_, part)| *part == wanted);
+        let chosen =
+            kind_of(WordClass::Basic).or_else(|| kind_of(WordClass::Name)).unwrap_or(parts.len().saturating_sub(1));
         let unwanted: Vec<usize> = parts
             .iter()
             .enumerate()
             .filter(|(place, (_, part))| {
-                *place != chosen && *part != Part::Basic && (is_sure || *part == Part::Macro && has_basic)
+                *place != chosen && *part != WordClass::Basic && (is_sure || *part == WordClass::Macro && has_basic)
             })
             .map(|(_, (at, _))| *at)
             .collect();
@@ -223,36 +226,36 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// What stands behind a parameter list, a body or an array: `) ACQUIRES {`, `} __packed;`, `] __aligned(8);`
-    fn behind(&mut self, parts: &[(usize, Part)], before: u8, sign: u8, declares: bool) {
-        if !declares || self.parens > 0 || parts.iter().any(|(_, part)| *part == Part::Basic) {
+    /// Blanks macros after a parameter list, a body or an array: `) ACQUIRES {`, `} __packed;`, `] __aligned(8);`.
+    fn blank_suffix_macros(&mut self, parts: &[(usize, WordClass)], before: u8, end: u8, declares: bool) {
+        if !declares || self.parens > 0 || parts.iter().any(|(_, part)| *part == WordClass::Basic) {
             return;
         }
         let is_list = before == b')' && self.head.is_some_and(|(_, words)| words > 1);
-        let names = parts.iter().filter(|(_, part)| matches!(part, Part::Name | Part::Macro)).count();
+        let names = parts.iter().filter(|(_, part)| matches!(part, WordClass::Name | WordClass::Macro)).count();
         for (at, part) in parts.iter().copied() {
             let is_hidden = self.text(at).starts_with("__") && !self.text(at).starts_with("__attribute");
-            let goes = match (before, part) {
-                (b')', Part::Macro) => is_list,
-                (b')', Part::Name) => is_list && names == 1 && matches!(sign, b'{' | b';' | b'('),
-                (b'}' | b']', Part::Macro) => is_hidden,
+            let is_blanked = match (before, part) {
+                (b')', WordClass::Macro) => is_list,
+                (b')', WordClass::Name) => is_list && names == 1 && matches!(end, b'{' | b';' | b'('),
+                (b'}' | b']', WordClass::Macro) => is_hidden,
                 _ => false,
             };
-            if goes {
-                let is_last = parts.last().is_some_and(|(last, _)| *last == at);
-                let end = if is_last && sign == b'(' { self.closing(at + 1) } else { at };
-                self.blank(at, end);
+            if is_blanked {
+                let is_last = parts.last().is_some_and(|(last_at, _)| *last_at == at);
+                let last = if is_last && end == b'(' { self.closing_parenthesis(at + 1) } else { at };
+                self.blank(at, last);
             }
         }
     }
 
-    /// The parenthesis that closes the one at `open`; near it.
-    fn closing(&self, open: usize) -> usize {
+    /// The token index of the parenthesis that closes the one at `open`. Looks at 200 tokens at most.
+    fn closing_parenthesis(&self, open: usize) -> usize {
         let mut depth = 0_usize;
         for (at, token) in self.tokens.iter().enumerate().skip(open).take(200) {
             match token.kind {
-                Kind::Sign(b'(') => depth += 1,
-                Kind::Sign(b')') => {
+                TokenKind::Punctuation(b'(') => depth += 1,
+                TokenKind::Punctuation(b')') => {
                     depth = depth.saturating_sub(1);
                     if depth == 0 {
                         return at;
@@ -264,29 +267,29 @@ impl Walk<'_, '_, '_> {
         open.saturating_sub(1)
     }
 
-    /// The words with what they are: a tag and its name are one basic type, several basic types are one.
-    fn parts(&self, words: &[usize]) -> Vec<(usize, Part)> {
-        let mut parts: Vec<(usize, Part)> = Vec::new();
+    /// The words and their roles. A tag with its name is one basic type, and so are several basic types.
+    fn parts(&self, words: &[usize]) -> Vec<(usize, WordClass)> {
+        let mut parts: Vec<(usize, WordClass)> = Vec::new();
         let mut is_tagged = false;
         for at in words.iter().copied() {
             let text = self.text(at);
             let part = if is_tagged {
                 is_tagged = false;
-                Part::Basic
+                WordClass::Basic
             } else if matches!(text, "struct" | "union" | "enum" | "class" | "typename") {
                 is_tagged = true;
                 continue;
             } else if is_qualifier(text) {
-                Part::Qualifier
+                WordClass::Qualifier
             } else if is_basic(text) {
-                if parts.iter().any(|(_, part)| *part == Part::Basic) {
+                if parts.iter().any(|(_, part)| *part == WordClass::Basic) {
                     continue;
                 }
-                Part::Basic
+                WordClass::Basic
             } else if looks_like_macro(text) {
-                Part::Macro
+                WordClass::Macro
             } else {
-                Part::Name
+                WordClass::Name
             };
             parts.push((at, part));
         }
@@ -294,14 +297,14 @@ impl Walk<'_, '_, '_> {
     }
 }
 
-fn is_wordlike(kind: Kind) -> bool {
-    matches!(kind, Kind::Word | Kind::Sign(b'*'))
+fn is_wordlike(kind: TokenKind) -> bool {
+    matches!(kind, TokenKind::Word | TokenKind::Punctuation(b'*'))
 }
 
 fn looks_like_macro(word: &str) -> bool {
-    let mut letters = word.bytes();
+    let mut bytes = word.bytes();
     let is_capital =
-        word.len() > 1 && letters.all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+        word.len() > 1 && bytes.all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
     is_capital || word.starts_with("__") && word.len() > 4
 }
 
@@ -323,7 +326,7 @@ fn is_basic(word: &str) -> bool {
     )
 }
 
-/// Words are told apart byte by byte: this is asked of every word of a source.
+/// Compares bytes, because this runs for every word of a source.
 fn is_qualifier(word: &str) -> bool {
     matches!(
         word.as_bytes(),
@@ -355,7 +358,7 @@ fn is_qualifier(word: &str) -> bool {
     )
 }
 
-/// Words that no declaration has.
+/// Keywords that don't occur in a run of a declaration.
 fn is_statement(word: &str) -> bool {
     matches!(
         word.as_bytes(),

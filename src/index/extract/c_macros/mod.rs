@@ -1,0 +1,73 @@
+//! Blanks C and C++ preprocessor constructs that the parser cannot read.
+//!
+//! The parser fails on `FORCE_INLINE static int f(void)`, or on braces that only one branch of an `#if` closes, and then loses the
+//! functions nearby. This module recognizes such constructs by their shape, never by name, and overwrites them with blanks. The
+//! result has the same length, so all offsets stay valid. Comments are read from the original source.
+//!
+//! - [`branches`]: keeps one branch of an `#if` whose branches aren't whole declarations or statements.
+//! - [`attribute_macros`]: blanks the words of a declaration that are neither its type nor its name.
+
+mod attribute_macros;
+mod branches;
+mod tokens;
+
+use std::borrow::Cow;
+
+use tokens::Token;
+
+/// A source and its blanked copy.
+struct SourceBuffer<'a> {
+    source: &'a str,
+    /// `None` until something is blanked.
+    copy: Option<Vec<u8>>,
+}
+
+impl SourceBuffer<'_> {
+    /// Overwrites a range with blanks and keeps line breaks.
+    fn blank(&mut self, start: usize, end: usize) {
+        let copy = self.copy.get_or_insert_with(|| self.source.as_bytes().to_vec());
+        for byte in copy.get_mut(start..end).into_iter().flatten() {
+            if *byte != b'\n' && *byte != b'\r' {
+                *byte = b' ';
+            }
+        }
+    }
+
+    fn word(&self, token: Token) -> &str {
+        self.source.get(token.start as usize..token.end as usize).unwrap_or_default()
+    }
+}
+
+/// The source with blanks in place of constructs that the parser cannot read.
+pub(super) fn blank_macros(source: &str, is_cpp: bool) -> Cow<'_, str> {
+    let mut buffer = SourceBuffer { source, copy: None };
+    let mut tokens = tokens::tokens(source);
+    branches::blank_partial_branches(&mut buffer, &mut tokens, is_cpp);
+    attribute_macros::blank_attribute_macros(&mut buffer, &tokens);
+    match buffer.copy.map(String::from_utf8) {
+        Some(Ok(copy)) => Cow::Owned(copy),
+        _ => Cow::Borrowed(source),
+    }
+}
+
+/// Whether a header is C++: it has a line that declares a class, a namespace, a template, or the visibility of members.
+pub(super) fn is_cpp(source: &str) -> bool {
+    let mut lines = source.lines().map(str::trim_start);
+    lines.any(|line| {
+        let Some(first) = line.bytes().next() else { return false };
+        if !matches!(first, b'c' | b'n' | b't' | b'p' | b'u') {
+            return false;
+        }
+        let after_keyword = |keyword: &str| {
+            let rest = line.strip_prefix(keyword)?.strip_prefix(' ')?.trim_start();
+            rest.starts_with(|c: char| c.is_alphabetic() || c == '_').then_some(rest)
+        };
+        let opens = |rest: &str| rest.ends_with(['{', ';']) || rest.contains(':') || !rest.contains(' ');
+        after_keyword("class").is_some_and(|rest| opens(rest.trim_end()) && !rest.contains(['.', ',', '(']))
+            || after_keyword("namespace").is_some_and(|rest| opens(rest.trim_end()))
+            || line.starts_with("template <")
+            || line.starts_with("template<")
+            || after_keyword("using").is_some_and(|rest| rest.starts_with("namespace ") || rest.contains(" = "))
+            || matches!(line.trim_end(), "public:" | "protected:" | "private:")
+    })
+}

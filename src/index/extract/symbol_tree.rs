@@ -1,0 +1,387 @@
+//! Builds the symbol tree from captures: nests symbols, drops local ones, and attributes references to the symbols around them.
+//!
+//! One pass over the captures in source order with a stack of open ranges, then one pass over the references. No step is
+//! quadratic: each range on the stack carries everything that is needed from the ranges around it.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use super::captures::{ByteSpan, Captures, SymbolCapture};
+use super::names::{MAX_NAME, slice, symbol_name};
+use super::source_text::{self, Columns};
+use super::visibility::{self, EnclosingSymbol};
+use crate::facts::{Facts, Reference, Symbol};
+use crate::language::Language;
+use crate::limits::{MAX_FILE_KEYS, MAX_KEY_DEPTH};
+use codeyard_model::code::{SymbolKind, Visibility};
+
+/// The most consecutive comments that document one symbol.
+const MAX_COMMENTS: usize = 200;
+
+/// A kind of captured range. Where several begin at the same offset, they are handled in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum RangeKind {
+    Wrapper,
+    Local,
+    Symbol(u32),
+    Access,
+    Doc,
+}
+
+/// A range that contains the current offset.
+#[derive(Debug, Clone, Copy)]
+struct OpenRange {
+    end: u32,
+    /// Where its node begins.
+    start: u32,
+    /// The parent of symbols that begin in this range.
+    parent: Option<u32>,
+    /// Its contents are local to a function or block.
+    is_local: bool,
+    depth: usize,
+}
+
+struct TreeBuilder<'a> {
+    language: Language,
+    source: &'a str,
+    /// The text that was parsed: the source with some bytes blanked, of the same length. Signatures are taken from it.
+    parsed_text: &'a str,
+    captures: &'a Captures,
+    columns: Columns<'a>,
+    frames: Vec<OpenRange>,
+    facts: Facts,
+    /// One for each symbol in `facts`.
+    spans: Vec<ByteSpan>,
+    access: Vec<Option<Visibility>>,
+    /// The wrapper (`export`, decorators) that no symbol has used yet.
+    wrapper: Option<ByteSpan>,
+    /// The symbol that used the last wrapper, and where that wrapper ends.
+    wrapper_owner: Option<(u32, u32)>,
+    /// The package or namespace of the file.
+    package: Option<String>,
+    /// The parents and names of variables that the file already assigned to.
+    assigned: HashSet<(Option<u32>, String)>,
+}
+
+/// Builds the facts of `source`. Sorts `captures`.
+pub(super) fn build(language: Language, source: &str, parsed_text: &str, captures: &mut Captures) -> Facts {
+    // If several patterns match one name, the first pattern in the query wins.
+    captures.symbols.sort_unstable_by_key(|found| (found.name.start, found.pattern, found.span));
+    captures.symbols.dedup_by_key(|found| found.name.start);
+    let not_impl = captures.symbols.iter().filter(|found| found.kind != SymbolKind::Impl);
+    let names: Vec<u32> = not_impl.map(|found| found.name.start).collect();
+    captures.symbols.sort_unstable_by_key(|found| (found.span.start, Reverse(found.span.end), found.name.start));
+    captures.comments.sort_unstable();
+    captures.comments.dedup();
+    let mut references = std::mem::take(&mut captures.references);
+    references.sort_unstable_by_key(|named| (named.span.start, named.pattern));
+    references.dedup_by_key(|named| named.span.start);
+    references.retain(|named| names.binary_search(&named.span.start).is_err());
+    let mut builder = TreeBuilder {
+        language,
+        source,
+        parsed_text,
+        captures,
+        columns: Columns::new(source),
+        frames: Vec::new(),
+        facts: Facts::default(),
+        spans: Vec::new(),
+        access: Vec::new(),
+        wrapper: None,
+        wrapper_owner: None,
+        package: None,
+        assigned: HashSet::new(),
+    };
+    builder.symbols();
+    builder.exported();
+    let mut open: Vec<(u32, u32)> = Vec::new();
+    let mut next = 0;
+    for named in references {
+        while let Some(span) = builder.spans.get(next).filter(|span| span.start <= named.span.start) {
+            open.pop_ended(span.start);
+            if builder.facts.symbols[next].kind != SymbolKind::Use {
+                open.push((span.end, u32::try_from(next).unwrap_or(u32::MAX)));
+            }
+            next += 1;
+        }
+        open.pop_ended(named.span.start);
+        let column = builder.columns.of(named.span.start, named.position);
+        builder.facts.references.push(Reference {
+            name: source_text::one_line(slice(source, named.span), MAX_NAME),
+            role: named.role,
+            line: named.position.0 + 1,
+            column,
+            within: open.last().map(|(_, at)| *at),
+        });
+    }
+    builder.facts
+}
+
+/// Removes ranges from a stack.
+trait PopEnded {
+    /// Removes the ranges that end at or before `at`.
+    fn pop_ended(&mut self, at: u32);
+}
+
+impl PopEnded for Vec<(u32, u32)> {
+    fn pop_ended(&mut self, at: u32) {
+        while self.last().is_some_and(|(end, _)| *end <= at) {
+            self.pop();
+        }
+    }
+}
+
+fn holds_members(kind: SymbolKind) -> bool {
+    use SymbolKind::{Class, Enum, Impl, Interface, Struct, Trait};
+    matches!(kind, Class | Enum | Impl | Interface | Struct | Trait)
+}
+
+impl TreeBuilder<'_> {
+    fn symbols(&mut self) {
+        let captures = self.captures;
+        let mut marks: Vec<(u32, Reverse<u32>, RangeKind)> =
+            Vec::with_capacity(captures.symbols.len() + captures.locals.len());
+        marks.extend(
+            (0_u32..)
+                .zip(&captures.symbols)
+                .map(|(at, found)| (found.span.start, Reverse(found.span.end), RangeKind::Symbol(at))),
+        );
+        for (spans, mark) in [
+            (&captures.locals, RangeKind::Local),
+            (&captures.wrappers, RangeKind::Wrapper),
+            (&captures.access, RangeKind::Access),
+            (&captures.docs, RangeKind::Doc),
+        ] {
+            marks.extend(spans.iter().map(|span| (span.start, Reverse(span.end), mark)));
+        }
+        marks.sort_unstable();
+        for (start, Reverse(end), mark) in marks {
+            while self.frames.last().is_some_and(|frame| frame.end <= start) {
+                self.frames.pop();
+            }
+            let span = ByteSpan { start, end };
+            let top = self.frames.last().copied();
+            match mark {
+                RangeKind::Wrapper if self.wrapper.is_none_or(|wrapper| wrapper.end <= start) => {
+                    self.wrapper = Some(span)
+                }
+                RangeKind::Wrapper => {}
+                RangeKind::Symbol(at) => self.symbol(captures.symbols[at as usize], top),
+                // The body of a namespace is no local scope.
+                RangeKind::Local if top.is_some_and(|top| top.end == end && self.is_module(top.parent)) => {}
+                RangeKind::Local => self.frames.push(OpenRange {
+                    end,
+                    start,
+                    parent: top.and_then(|top| top.parent),
+                    is_local: true,
+                    depth: top.map_or(0, |top| top.depth),
+                }),
+                RangeKind::Access => {
+                    let parent = top.and_then(|top| top.parent);
+                    if let (Some(parent), Some(access)) = (parent, visibility::access(slice(self.source, span))) {
+                        self.access[parent as usize] = Some(access);
+                    }
+                }
+                RangeKind::Doc => {
+                    if let Some(parent) = top.and_then(|top| top.parent) {
+                        self.facts.symbols[parent as usize].doc = source_text::docstring(slice(self.source, span));
+                    }
+                }
+            }
+        }
+    }
+
+    fn symbol(&mut self, found: SymbolCapture, mut top: Option<OpenRange>) {
+        // `int one, two;` declares two symbols with the same range: they are siblings.
+        if let Some(parent) = top.and_then(|top| top.parent)
+            && top.is_some_and(|top| (top.start, top.end) == (found.span.start, found.span.end))
+            && is_dropped_if_local(self.facts.symbols[parent as usize].kind, true)
+        {
+            self.frames.pop();
+            top = self.frames.last().copied();
+        }
+        let (is_local, depth) = top.map_or((false, 0), |top| (top.is_local, top.depth));
+        let parent = top.and_then(|top| top.parent);
+        let is_data = matches!(self.language, Language::JSON | Language::YAML | Language::TOML);
+        let is_too_much = is_data && (depth >= MAX_KEY_DEPTH || self.facts.symbols.len() >= MAX_FILE_KEYS);
+        let container = parent.map(|parent| self.facts.symbols[parent as usize].kind);
+        let kind = member_kind(found, container);
+        let is_elsewhere = found.scope.is_some() && self.language != Language::GO;
+        if is_too_much || is_local && (is_elsewhere || is_dropped_if_local(kind, found.is_definition)) {
+            return;
+        }
+        let named = symbol_name(self.language, self.source, found);
+        // Such as a Markdown heading without text.
+        if named.0.trim().is_empty() {
+            return;
+        }
+        // In scripts, a second assignment to a variable doesn't declare another one.
+        let is_script = matches!(self.language, Language::PYTHON | Language::RUBY | Language::BASH | Language::PHP);
+        if is_script && is_value(kind) && !self.assigned.insert((parent, named.0.clone())) {
+            return;
+        }
+        let Ok(at) = u32::try_from(self.facts.symbols.len()) else { return };
+        self.push_symbol(found, kind, parent, at, named);
+        if !found.is_flat {
+            let is_local = is_local && !holds_members(kind);
+            self.frames.push(OpenRange {
+                end: found.span.end,
+                start: found.span.start,
+                parent: Some(at),
+                is_local,
+                depth: depth + 1,
+            });
+        }
+    }
+
+    /// Appends a symbol to the facts.
+    fn push_symbol(
+        &mut self,
+        found: SymbolCapture,
+        kind: SymbolKind,
+        parent: Option<u32>,
+        at: u32,
+        (name, mut scope, name_at): (String, Option<String>, u32),
+    ) {
+        let wrapper = self.wrapper.filter(|wrapper| found.span.start < wrapper.end);
+        let start = wrapper.map_or(found.span.start, |wrapper| wrapper.start);
+        let first_row = match wrapper {
+            Some(wrapper) => {
+                let between = &self.source.as_bytes()[wrapper.start as usize..found.span.start as usize];
+                let breaks = between.iter().filter(|byte| **byte == b'\n').count();
+                found.rows.0.saturating_sub(u32::try_from(breaks).unwrap_or(0))
+            }
+            None => found.rows.0,
+        };
+        let source = self.parsed_text.get(start as usize..found.span.end as usize).unwrap_or_default();
+        let head = self.parsed_text.get(start as usize..found.name.start.max(start) as usize).unwrap_or_default();
+        let mut marker = source_text::marker(head, visibility::markers(self.language));
+        if wrapper.is_some() {
+            self.wrapper = None;
+            self.wrapper_owner = Some((at, wrapper.map_or(0, |wrapper| wrapper.end)));
+        } else if let Some((owner, end)) = self.wrapper_owner
+            && found.span.start < end
+            && self.spans[owner as usize].end <= found.span.start
+        {
+            // `export const one = 1, two = 2`
+            marker.clone_from(&self.facts.symbols[owner as usize].marker);
+        }
+        let kind = match kind {
+            SymbolKind::Fn if scope.is_some() => SymbolKind::Method,
+            SymbolKind::Variable if marker.contains("constexpr") => SymbolKind::Const,
+            kind => kind,
+        };
+        let visibility = visibility::visibility_of(self.language, kind, &name, &marker, self.enclosing(parent));
+        let skipped = name_at - found.name.start;
+        let column = self.columns.of(name_at, (found.position.0, found.position.1 + skipped));
+        let signature = source_text::signature(source, found.body.map(|body| (body - start) as usize), kind);
+        if found.is_rest {
+            // Only Scala allows several package clauses; each is nested in the one before it.
+            self.package = Some(match &self.package {
+                Some(outer) if self.language == Language::SCALA => format!("{outer}.{name}"),
+                _ => name.clone(),
+            });
+        } else if parent.is_none() && scope.is_none() && kind != SymbolKind::Use {
+            scope.clone_from(&self.package);
+        }
+        let is_extern = matches!(self.language, Language::C | Language::CPP) && marker.contains("extern");
+        self.facts.symbols.push(Symbol {
+            kind,
+            name,
+            parent,
+            scope,
+            marker,
+            visibility,
+            signature,
+            doc: self.comments_before(start),
+            line_start: first_row + 1,
+            line_end: found.rows.1.max(found.position.0) + 1,
+            name_line: found.position.0 + 1,
+            name_column: column,
+            is_definition: found.is_definition && !(is_extern && kind == SymbolKind::Variable),
+        });
+        self.spans.push(ByteSpan { start, end: found.span.end });
+        self.access.push(None);
+    }
+
+    fn is_module(&self, symbol: Option<u32>) -> bool {
+        symbol.is_some_and(|at| self.facts.symbols[at as usize].kind == SymbolKind::Module)
+    }
+
+    fn enclosing(&self, parent: Option<u32>) -> Option<EnclosingSymbol> {
+        let parent = parent? as usize;
+        let symbol = &self.facts.symbols[parent];
+        let implements = symbol.kind == SymbolKind::Impl && symbol.signature.contains(" for ");
+        let (kind, visibility) = (symbol.kind, symbol.visibility);
+        Some(EnclosingSymbol { kind, visibility, access: self.access[parent], implements })
+    }
+
+    /// The text of the comments directly above `start`.
+    fn comments_before(&self, start: u32) -> String {
+        let comments = &self.captures.comments;
+        let bytes = self.source.as_bytes();
+        let mut at = comments.partition_point(|(span, _)| span.start < start);
+        let mut edge = start as usize;
+        let mut texts = Vec::new();
+        while at > 0 && texts.len() < MAX_COMMENTS {
+            at -= 1;
+            let (span, is_attribute) = comments[at];
+            let text = slice(self.source, span).trim_end();
+            let end = span.start as usize + text.len();
+            // Blanked macros belong to the declaration, so they don't separate it from its comment.
+            let (Some(gap), Some(blanked)) = (self.source.get(end..edge), self.parsed_text.get(end..edge)) else {
+                break;
+            };
+            // Stops at the first character that isn't blank: the gap to the comment may be very long.
+            if !blanked.chars().all(char::is_whitespace) {
+                break;
+            }
+            // The whole lines of the gap lie between its first and its last line break.
+            let within = gap.split_once('\n').and_then(|(_, rest)| rest.rsplit_once('\n'));
+            let has_empty_line = within.is_some_and(|(lines, _)| lines.split('\n').any(|line| line.trim().is_empty()));
+            let line = bytes[..span.start as usize].iter().rev().take_while(|byte| **byte != b'\n');
+            // A comment after code on the same line belongs to that code.
+            if has_empty_line || !line.clone().all(u8::is_ascii_whitespace) {
+                break;
+            }
+            if !is_attribute && !text.starts_with("//!") && !text.starts_with("#!") {
+                texts.push(text);
+            }
+            edge = span.start as usize;
+        }
+        source_text::comments(texts.into_iter().rev())
+    }
+
+    /// Makes the symbols public that a separate `export { name }` statement exports.
+    fn exported(&mut self) {
+        if self.captures.exported.is_empty() {
+            return;
+        }
+        let mut names: Vec<&str> = self.captures.exported.iter().map(|span| slice(self.source, *span)).collect();
+        names.sort_unstable();
+        for symbol in &mut self.facts.symbols {
+            if symbol.parent.is_none() && names.binary_search(&symbol.name.as_str()).is_ok() {
+                symbol.visibility = Visibility::Public;
+            }
+        }
+    }
+}
+
+/// The kind of a symbol in a container: a function in a class is a method, a variable in it is a field.
+fn member_kind(found: SymbolCapture, container: Option<SymbolKind>) -> SymbolKind {
+    match (found.kind, container) {
+        (SymbolKind::Fn, Some(container)) if holds_members(container) => SymbolKind::Method,
+        (SymbolKind::Variable, Some(container)) if holds_members(container) => SymbolKind::Field,
+        (kind, _) => kind,
+    }
+}
+
+fn is_value(kind: SymbolKind) -> bool {
+    use SymbolKind::{Const, Field, Static, Variable};
+    matches!(kind, Const | Field | Static | Variable)
+}
+
+/// Whether a local symbol of this kind is dropped.
+fn is_dropped_if_local(kind: SymbolKind, is_definition: bool) -> bool {
+    !is_definition || is_value(kind) || kind == SymbolKind::Use
+}
