@@ -61,16 +61,16 @@ fn resolve_name(
     let facts = &current.facts;
     if !cursor.is_member {
         for scope in enclosing_symbols(facts, cursor.enclosing).map(Some).chain([None]) {
-            let here: Vec<SymbolRef> = in_file(current, &cursor.word)
+            let in_scope: Vec<SymbolRef> = in_file(current, &cursor.word)
                 .filter(|(_, at)| facts.symbols[*at].parent.map(|parent| parent as usize) == scope)
                 .collect();
-            if !here.is_empty() {
-                return Ok(rank_candidates(current, here));
+            if !in_scope.is_empty() {
+                return Ok(rank_candidates(current, in_scope));
             }
         }
-        let here: Vec<SymbolRef> = in_file(current, &cursor.word).collect();
-        if !here.is_empty() {
-            return Ok(rank_candidates(current, here));
+        let in_scope: Vec<SymbolRef> = in_file(current, &cursor.word).collect();
+        if !in_scope.is_empty() {
+            return Ok(rank_candidates(current, in_scope));
         }
     }
     let mut found: Vec<SymbolRef> = in_file(current, &cursor.word).collect();
