@@ -1,4 +1,4 @@
-//! What the server asks of us, and full pipes in both directions.
+//! Requests of the server and their responses, and full pipes in both directions.
 
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ async fn every_request_of_the_server_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_servers_ids_come_back_as_they_were() {
+async fn the_servers_ids_are_returned_unchanged() {
     let (_client, _events, mut server) = bare(1 << 16, options());
     for id in ["7", "\"a-1\"", "0", "\"\\u00e9\"", "-3"] {
         server
@@ -74,7 +74,7 @@ async fn the_servers_ids_come_back_as_they_were() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn registrations_come_replace_and_go() {
+async fn registrations_are_added_replaced_and_removed() {
     let watchers = json!({"watchers": [
         {"globPattern": "**/*.py", "kind": 3},
         {"globPattern": {"baseUri": "file:///lib", "pattern": "**"}},
@@ -116,9 +116,9 @@ async fn registrations_come_replace_and_go() {
     fake.record().wait_for_answers("client/unregisterCapability", 2).await;
     assert!(!capabilities.supports("textDocument/diagnostic"));
 
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     while let Some(event) = connected.events.try_recv() {
-        told.push(match event {
+        reported.push(match event {
             ServerEvent::Registered { methods } => format!("+{}", methods.join(",")),
             ServerEvent::Unregistered { methods } => format!("-{}", methods.join(",")),
             other => panic!("{other:?}"),
@@ -132,7 +132,7 @@ async fn registrations_come_replace_and_go() {
         &format!("-{diagnostic}"),
         "-",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -153,7 +153,7 @@ async fn registrations_are_bounded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_implemented_is_remembered_until_registered() {
+async fn an_unimplemented_method_stays_unsupported_until_registered() {
     let fake = FakeServer::new().launcher();
     let connected = connect(&fake).await;
     let capabilities = connected.client.capabilities();
@@ -187,9 +187,9 @@ async fn text_sync_in_all_its_spellings() {
     }
 }
 
-/// A server that writes everything it has before it reads again, through tiny pipes: neither side may wait for the other.
+/// A server that writes everything before it reads again, through tiny pipes: neither side may wait for the other.
 #[tokio::test(start_paused = true)]
-async fn full_pipes_both_ways_are_no_deadlock() {
+async fn full_pipes_in_both_directions_do_not_deadlock() {
     let (client, _events, server) = bare(64, options());
     let big = "x".repeat(100_000);
     let replies: Vec<_> = (0..20).map(|_| client.request("m", &json!({ "text": big })).unwrap()).collect();
@@ -197,7 +197,8 @@ async fn full_pipes_both_ways_are_no_deadlock() {
     let serving = tokio::spawn(async move {
         let mut first = vec![0; 10];
         from_client.read_exact(&mut first).await.unwrap();
-        // In the middle of our first frame the server asks and floods, and doesn't read before it is done.
+        // In the middle of our first frame the server sends requests and floods, and doesn't read before it has
+        // finished.
         for n in 0..200 {
             let asked =
                 framed(&format!(r#"{{"id":"q{n}","method":"workspace/configuration","params":{{"items":[{{}}]}}}}"#));
@@ -231,7 +232,7 @@ fn count(bytes: &[u8], part: &[u8]) -> usize {
     bytes.windows(part.len()).filter(|window| *window == part).count()
 }
 
-/// No frame stands inside another: each header is followed by exactly its JSON. The last may be cut where reading ended.
+/// Frames don't overlap: each header is followed by exactly its JSON. The last frame may be cut where reading ended.
 fn assert_whole_frames(mut bytes: &[u8]) {
     let mut frames = 0;
     while !bytes.is_empty() {
@@ -247,13 +248,13 @@ fn assert_whole_frames(mut bytes: &[u8]) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_asks_and_never_reads_is_given_up() {
+async fn a_server_that_never_reads_is_disconnected() {
     let (client, _events, mut server) = bare(1_024, options());
-    let asking = tokio::spawn(async move {
+    let request = tokio::spawn(async move {
         let ask = framed(r#"{"id":1,"method":"workspace/workspaceFolders"}"#);
         while server.write_all(&ask).await.is_ok() {}
     });
     assert_eq!(client.closed().await, CloseReason::NotReading);
-    asking.await.unwrap();
+    request.await.unwrap();
     settle().await;
 }

@@ -1,4 +1,4 @@
-//! Events and the policy of their queue.
+//! The event queue and its overflow policy.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::fake_server::*;
 use crate::support::{connect, settle};
 
 #[tokio::test(start_paused = true)]
-async fn wanted_notifications_come_in_order_and_unknown_ones_do_not() {
+async fn wanted_notifications_arrive_in_order_and_unknown_ones_do_not() {
     let fake = FakeServer::new().launcher();
     let mut connected = connect(&fake).await;
     fake.push([
@@ -55,7 +55,7 @@ async fn wanted_notifications_come_in_order_and_unknown_ones_do_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_consumer_that_stands_still_never_stops_the_reader() {
+async fn a_blocked_consumer_never_stops_the_reader() {
     let total = limits::MAX_EVENT_QUEUE + 500;
     let fake = FakeServer::new()
         .on("go", [flood(total, "$/progress", json!({"token": "{n}", "value": {}})), reply(json!("done"))])
@@ -66,7 +66,7 @@ async fn a_consumer_that_stands_still_never_stops_the_reader() {
     assert_eq!(began.elapsed(), Duration::from_millis(limits::EVENT_WAIT_MS), "it waits once, then no more");
     assert_eq!(connected.client.counters().lost_events, 500);
 
-    // One that came before the gap, the gap, and what comes after it, in this order.
+    // In this order: an event before the gap, the gap, the event after it.
     let first = connected.events.recv().await.unwrap();
     assert!(matches!(&first, ServerEvent::Notification { params: Some(params), .. } if params.get().contains("\"0\"")));
     fake.push([progress_end("after")]);
@@ -125,12 +125,14 @@ async fn the_queue_is_bounded_in_bytes_and_takes_one_large_event() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(connected.client.counters().lost_events, 1);
     let first = connected.events.recv().await;
-    assert!(matches!(first, Some(ServerEvent::Notification { params: Some(params), .. }) if params.get().len() > fat.len()));
+    assert!(
+        matches!(first, Some(ServerEvent::Notification { params: Some(params), .. }) if params.get().len() > fat.len())
+    );
     assert!(matches!(connected.events.recv().await, Some(ServerEvent::Lost { count: 1 })));
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_consumer_requests_go_on() {
+async fn requests_work_without_a_consumer() {
     let fake = FakeServer::new()
         .on("go", [flood(3 * limits::MAX_EVENT_QUEUE, "$/progress", json!({})), reply(json!(1))])
         .launcher();

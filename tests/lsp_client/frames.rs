@@ -1,27 +1,27 @@
-//! Frames: hostile and odd input at the byte level.
+//! Frames: hostile and unusual input at the byte level.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use codeyard_lsp::client::events::{CloseReason, ServerEvent};
 use codeyard_lsp::client::frame::{FrameBudget, FrameError};
-use codeyard_lsp::limits;
 use codeyard_lsp::client::pending_requests::RequestError;
+use codeyard_lsp::limits;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 
 use crate::support::{bare, framed, options, settle};
 
-/// What a client makes of these bytes, followed by the end of the stream.
-async fn fate(bytes: &[u8]) -> CloseReason {
+/// The close reason for these bytes, followed by the end of the stream.
+async fn close_reason_for(bytes: &[u8]) -> CloseReason {
     let (client, mut events, mut server) = bare(64 * 1024 * 1024, options());
     let reply = client.request("x", &Value::Null).unwrap();
     // The client may close before it has read everything.
     let _ = server.write_all(bytes).await;
     let _ = server.shutdown().await;
     let reason = client.closed().await;
-    assert_eq!(reply.await.unwrap_err(), RequestError::Closed(reason), "what waits is told");
-    assert!(matches!(events.recv().await, Some(ServerEvent::Closed(told)) if told == reason));
+    assert_eq!(reply.await.unwrap_err(), RequestError::Closed(reason), "a waiting request ends with the reason");
+    assert!(matches!(events.recv().await, Some(ServerEvent::Closed(reported)) if reported == reason));
     assert!(events.recv().await.is_none(), "nothing follows");
     assert_eq!(client.request("x", &Value::Null).err(), Some(RequestError::Closed(reason)));
     assert_eq!(client.notify("x", &Value::Null).err(), Some(RequestError::Closed(reason)));
@@ -55,15 +55,19 @@ async fn each_broken_header_closes_with_its_reason() {
         ("Content-Length: 5\r\n\r\n{}", FrameError::Truncated),
     ];
     for (bytes, reason) in table {
-        assert_eq!(fate(bytes.as_bytes()).await, CloseReason::Frame(reason), "{:.60}", bytes);
+        assert_eq!(close_reason_for(bytes.as_bytes()).await, CloseReason::Frame(reason), "{:.60}", bytes);
     }
     for cut in 1.."Content-Length: 2\r\n\r\n{".len() {
         let whole = "Content-Length: 2\r\n\r\n{}";
-        assert_eq!(fate(&whole.as_bytes()[..cut]).await, CloseReason::Frame(FrameError::Truncated), "{cut}");
+        assert_eq!(
+            close_reason_for(&whole.as_bytes()[..cut]).await,
+            CloseReason::Frame(FrameError::Truncated),
+            "{cut}"
+        );
     }
-    assert_eq!(fate(b"").await, CloseReason::EndOfOutput);
+    assert_eq!(close_reason_for(b"").await, CloseReason::EndOfOutput);
     let large_cut = format!("Content-Length: 1000000\r\n\r\n{}", "x".repeat(200_000));
-    assert_eq!(fate(large_cut.as_bytes()).await, CloseReason::Frame(FrameError::Truncated));
+    assert_eq!(close_reason_for(large_cut.as_bytes()).await, CloseReason::Frame(FrameError::Truncated));
 }
 
 #[tokio::test(start_paused = true)]
@@ -89,7 +93,7 @@ async fn odd_but_valid_headers_are_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn frames_may_be_cut_anywhere_and_come_together() {
+async fn frames_may_be_split_anywhere_or_joined() {
     let bodies: Vec<String> =
         (1..=40).map(|id| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"{}"}}"#, "é".repeat(id * 13))).collect();
     let stream: Vec<u8> = bodies.iter().flat_map(|body| framed(body)).collect();
@@ -152,7 +156,7 @@ async fn memory_follows_the_bytes_not_the_header() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_connections_share_one_budget_and_it_comes_back() {
+async fn all_connections_share_one_budget_and_release_it() {
     let budget = Arc::new(FrameBudget::new(1_000_000));
     let shared = || {
         let mut options = options();
@@ -161,7 +165,7 @@ async fn all_connections_share_one_budget_and_it_comes_back() {
     };
     let big = framed(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(700_000)));
 
-    // One holds 700 kB and stalls: another as large finds no room, a small one isn't hindered.
+    // One frame holds 700 kB and stalls. Another one as large finds no room; a small one isn't affected.
     let (hog, _hog_events, mut hog_server) = bare(1 << 20, shared());
     let hog_reply = hog.request("x", &Value::Null).unwrap();
     hog_server.write_all(&big[..650_000]).await.unwrap();
@@ -177,7 +181,7 @@ async fn all_connections_share_one_budget_and_it_comes_back() {
     assert_eq!(second_reply.await.unwrap_err(), RequestError::Closed(no_room));
     assert!(!hog.is_closed());
 
-    // Waiting helps when the room comes in time.
+    // Waiting succeeds when the room is released in time.
     let (third, _third_events, mut third_server) = bare(1 << 20, shared());
     let third_reply = third.request("x", &Value::Null).unwrap();
     third_server.write_all(&big).await.unwrap();
@@ -189,7 +193,7 @@ async fn all_connections_share_one_budget_and_it_comes_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_large_frame_that_stalls_gives_its_room_back() {
+async fn a_stalled_large_frame_releases_its_budget() {
     let budget = Arc::new(FrameBudget::default());
     let mut options = options();
     options.frames = budget.clone();

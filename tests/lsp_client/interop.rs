@@ -1,5 +1,5 @@
-//! Our client against a server made with another implementation of the protocol (async-lsp), so that both ends can't share
-//! a misunderstanding.
+//! The client against a server that uses another implementation of the protocol (async-lsp), so that both ends can't
+//! share a misunderstanding.
 
 use std::ops::ControlFlow;
 
@@ -38,7 +38,7 @@ fn router(client: ClientSocket) -> Router<ClientSocket> {
         .request::<HoverRequest, _>(|client, params| {
             let client = client.clone();
             async move {
-                // The server asks back before it answers: the client must serve it meanwhile.
+                // The server sends a request before it answers: the client must answer it meanwhile.
                 let items = vec![ConfigurationItem { scope_uri: None, section: Some("python.analysis".into()) }];
                 let settings = client.request::<WorkspaceConfiguration>(ConfigurationParams { items }).await;
                 let settings = settings
@@ -57,7 +57,7 @@ fn router(client: ClientSocket) -> Router<ClientSocket> {
 }
 
 #[tokio::test]
-async fn it_speaks_with_another_implementation() {
+async fn the_client_works_with_another_implementation() {
     let (ours, theirs) = duplex(4_096);
     let (server, _) = MainLoop::new_server(|client| {
         let layers = ServiceBuilder::new().layer(LifecycleLayer::default()).layer(ConcurrencyLayer::default());
@@ -85,7 +85,7 @@ async fn it_speaks_with_another_implementation() {
     assert_eq!(hover.contents[0].kind, MarkupKind::Markdown);
     assert_eq!(hover.contents[0].value, "7 {\"level\":3}");
 
-    // A request that is dropped is cancelled there: its place is free, and the next one is answered.
+    // A dropped request is cancelled at the server: its slot is free, and the next one is answered.
     let references = methods::references("file:///w/a.py", Position { line: 0, character: 0 }, true);
     drop(client.request(methods::REFERENCES, &references).unwrap());
     assert_eq!(client.pending(), 0);

@@ -1,4 +1,4 @@
-//! The handshake and the ladder, on paused time.
+//! The handshake and the stop sequence, with paused time.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -103,7 +103,7 @@ async fn failed_handshakes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_rung_of_the_ladder() {
+async fn each_stage_of_the_stop_sequence() {
     let code = |code| Some(ProcessExit { code: Some(code), signal: None });
     let signal = |signal| Some(ProcessExit { code: None, signal: Some(signal) });
     let stubborn = || FakeServer::new().ignores_closed_input().on("exit", []);
@@ -113,7 +113,14 @@ async fn each_rung_of_the_ladder() {
         ("slow", FakeServer::new().on("exit", [wait_ms(500), exit(1)]), StopStage::Exit, code(1), true, 500),
         ("no answer", FakeServer::new().never("shutdown"), StopStage::Exit, code(0), false, 2_000),
         ("refuses shutdown", FakeServer::new().on("shutdown", [fail(-32600, "x")]), StopStage::Exit, code(0), true, 0),
-        ("dies of shutdown", FakeServer::new().on("shutdown", [wait_ms(30), exit(7)]), StopStage::Exit, code(7), false, 30),
+        (
+            "dies of shutdown",
+            FakeServer::new().on("shutdown", [wait_ms(30), exit(7)]),
+            StopStage::Exit,
+            code(7),
+            false,
+            30,
+        ),
         ("stays", stubborn(), StopStage::Term, signal(15), true, 1_000),
         ("hangs", stubborn().never("shutdown").ignores_terminate(), StopStage::Kill, signal(9), false, 5_000),
         ("leaves an orphan", FakeServer::new().leaves_an_orphan(), StopStage::Kill, code(0), true, 0),

@@ -1,4 +1,4 @@
-//! The language server client against scripted servers and the guard with real processes.
+//! The language server client against scripted servers, and the guard with real processes.
 
 #[path = "../support/fake_server/mod.rs"]
 mod fake_server;

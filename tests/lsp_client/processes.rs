@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use codeyard_base::clock::Instant;
 use codeyard_process::environment::allowed_environment;
-use codeyard_process::launch::{LaunchedServer, ProcessExit, LaunchError, LaunchSpec, Launcher, Process};
+use codeyard_process::launch::{LaunchError, LaunchSpec, LaunchedServer, Launcher, Process, ProcessExit};
 use codeyard_process::ledger::{Ledger, SweepReport, sweep};
 use codeyard_process::limits;
 use codeyard_process::spawn::ProcessLauncher;
@@ -50,7 +50,7 @@ fn marked(mark: &str) -> Vec<u32> {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).into_owned();
-        if line.contains(mark) && !line.contains("__guard") && !line.contains(STAND_IN) {
+        if line.contains(mark) && !line.contains("__guard") && !line.contains(GUARD_REPLACEMENT) {
             found.push(pid);
         }
     }
@@ -274,7 +274,7 @@ async fn memory_is_that_of_the_whole_tree() {
 }
 
 /// A stand-in for codeyard: starts a guard as `spawn` does, with a server and what it leaves, then waits to be killed.
-const STAND_IN: &str = r#"
+const GUARD_REPLACEMENT: &str = r#"
 import os, subprocess, sys, time
 guard, mark, script = sys.argv[1:4]
 read, write = os.pipe()
@@ -297,7 +297,12 @@ impl StandIn {
         use std::process::Stdio;
         #[expect(clippy::disallowed_methods, reason = "a stand-in for the service itself")]
         let mut command = std::process::Command::new("python3");
-        command.args(["-c", STAND_IN]).arg(guard()).args([mark, script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .args(["-c", GUARD_REPLACEMENT])
+            .arg(guard())
+            .args([mark, script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         Self(command.spawn().unwrap())
     }
 }

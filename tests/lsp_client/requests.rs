@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use codeyard_lsp::client::events::CloseReason;
 use codeyard_lsp::client::frame::FrameError;
-use codeyard_lsp::limits;
 use codeyard_lsp::client::pending_requests::RequestError;
+use codeyard_lsp::limits;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -13,7 +13,7 @@ use crate::fake_server::*;
 use crate::support::{bare, connect, connect_with, framed, options, settle};
 
 #[tokio::test(start_paused = true)]
-async fn answers_out_of_order_find_their_requests() {
+async fn replies_out_of_order_reach_their_requests() {
     let fake = FakeServer::new().on("m", [reorder(50), reply_with(|params, nth| json!([params["n"], nth]))]).launcher();
     let connected = connect(&fake).await;
     let replies: Vec<_> = (1..=50).map(|n| connected.client.request("m", &json!({"n": n})).unwrap()).collect();
@@ -24,7 +24,7 @@ async fn answers_out_of_order_find_their_requests() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_request_is_cancelled_frees_its_slot_and_its_late_reply_is_thrown_away() {
+async fn a_dropped_request_is_cancelled_and_its_late_reply_discarded() {
     let fake =
         FakeServer::new().on("slow", [until_cancelled(), reply(json!("late"))]).answer("fast", json!(1)).launcher();
     let connected = connect(&fake).await;
@@ -55,7 +55,7 @@ async fn a_request_that_timed_out_is_cancelled_and_an_answered_one_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fragile_methods_are_dropped_without_a_cancel() {
+async fn uncancellable_methods_are_dropped_without_a_cancel() {
     let fake = FakeServer::new().never("fragile").never("sound").answer("end", Value::Null).launcher();
     let mut options = options();
     options.no_cancel = vec!["fragile".into()];
@@ -112,7 +112,7 @@ async fn the_queue_is_bounded_in_bytes_and_takes_one_large_message() {
     let (client, _events, _server) = bare(1_024, options());
     let text = "x".repeat(limits::MAX_OUTGOING_QUEUE_BYTES / 2);
     for _ in 0..2 {
-        // The first is with the writer, the second in the queue.
+        // The writer holds the first frame; the second is in the queue.
         client.notify("n", &json!({ "text": text })).unwrap();
         settle().await;
     }
@@ -175,7 +175,7 @@ async fn bytes_that_are_no_utf8_cost_only_themselves() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn strays_are_counted_and_never_end_the_connection() {
+async fn unmatched_replies_are_counted_and_never_end_the_connection() {
     let (client, _events, mut server) = bare(1 << 16, options());
     let strays = [
         r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}"#,
@@ -227,7 +227,7 @@ async fn deep_nesting_costs_no_stack() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn null_params_are_left_out_only_where_asked() {
+async fn null_params_are_omitted_only_where_configured() {
     for omit in [false, true] {
         let fake = FakeServer::new().answer("m", Value::Null).launcher();
         let mut options = options();

@@ -1,11 +1,11 @@
-//! What the tests of this target share.
+//! Shared parts of these tests.
 
 use std::sync::Arc;
 
-use codeyard_lsp::client::{LspClient, ClientOptions};
 use codeyard_lsp::client::events::ServerEvents;
 use codeyard_lsp::client::frame::FrameBudget;
 use codeyard_lsp::client::server_requests::StaticClientHost;
+use codeyard_lsp::client::{ClientOptions, LspClient};
 use codeyard_process::launch::{LaunchSpec, Launcher, Process};
 use serde_json::json;
 use tokio::io::{DuplexStream, duplex};
@@ -38,7 +38,7 @@ pub(crate) fn spec() -> LaunchSpec {
     }
 }
 
-/// A client of a launched fake.
+/// A client of a launched fake server.
 pub(crate) struct Connected {
     pub client: LspClient,
     pub events: ServerEvents,
@@ -55,7 +55,7 @@ pub(crate) async fn connect_with(fake: &FakeLauncher, options: ClientOptions) ->
     Connected { client, events, process: connection.process }
 }
 
-/// A client whose server's end is in the test's hands.
+/// A client whose server end is controlled by the test.
 pub(crate) fn bare(pipe_bytes: usize, options: ClientOptions) -> (LspClient, ServerEvents, DuplexStream) {
     let (ours, theirs) = duplex(pipe_bytes);
     let (reader, writer) = tokio::io::split(ours);
@@ -67,7 +67,7 @@ pub(crate) fn framed(body: &str) -> Vec<u8> {
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// Lets all tasks run until they wait.
+/// Runs all tasks until they wait.
 pub(crate) async fn settle() {
     for _ in 0..100 {
         tokio::task::yield_now().await;

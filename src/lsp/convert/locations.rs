@@ -8,7 +8,7 @@ use super::fields::{ObjectOnly, OrderedRange, TextField, UriInterner};
 use super::list;
 use codeyard_model::position::RawLocation;
 
-/// A `Location` or a `LocationLink`; the fields tell which.
+/// A `Location` or a `LocationLink`, distinguished by its fields.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AnyLocation<'a> {

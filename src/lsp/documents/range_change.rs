@@ -76,7 +76,7 @@ mod tests {
 
     const ENCODINGS: [PositionEncoding; 3] = [PositionEncoding::Utf8, PositionEncoding::Utf16, PositionEncoding::Utf32];
 
-    /// Applies a change as a server does, in the simplest way: lines by `\\n` and `\\r\\n`, columns unit by unit.
+    /// Applies a change as a server does, in the simplest way: lines by `\n` and `\r\n`, columns unit by unit.
     fn apply(old: &str, change: &ContentChange, encoding: PositionEncoding) -> String {
         let range = change.range.expect("a range change has a range");
         let offset = |line: u32, character: u32| {

@@ -6,21 +6,21 @@ use crate::registry::marker_files::MarkerFiles;
 
 /// The build workspace that a file's project belongs to, according to manifests.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Membership {
+pub(crate) struct Membership {
     /// Its folder, and the manifest that lists the project.
-    pub build_workspace: Option<(PathBuf, PathBuf)>,
+    pub(crate) build_workspace: Option<(PathBuf, PathBuf)>,
     /// Folders with a list that omits the file's project: workspace markers there don't count for the file.
-    pub not_listed_in: Vec<PathBuf>,
+    pub(crate) not_listed_in: Vec<PathBuf>,
 }
 
 /// The folders to search: the file's folder and its parents, the nearest first, the workspace root last.
-pub struct ManifestContext<'a> {
+pub(crate) struct ManifestContext<'a> {
     /// Never empty.
-    pub folders: &'a [&'a Path],
+    pub(crate) folders: &'a [&'a Path],
     /// The nearest of them that holds one of the rule's markers.
-    pub marked: Option<&'a Path>,
+    pub(crate) marked: Option<&'a Path>,
     /// The view of the file system.
-    pub files: &'a dyn MarkerFiles,
+    pub(crate) files: &'a dyn MarkerFiles,
 }
 
 impl Membership {

@@ -19,7 +19,7 @@ use super::schema::ManifestKind;
 
 impl ManifestKind {
     /// Whether a file of this name may be read.
-    pub fn reads(self, name: &str) -> bool {
+    pub(crate) fn reads(self, name: &str) -> bool {
         match self {
             Self::Cargo => name == "Cargo.toml",
             Self::Go => name == "go.work",
@@ -30,7 +30,7 @@ impl ManifestKind {
     }
 
     /// The membership of the file in `context`, according to manifests of this kind.
-    pub fn membership(self, context: &ManifestContext<'_>) -> Membership {
+    pub(crate) fn membership(self, context: &ManifestContext<'_>) -> Membership {
         match self {
             Self::Cargo => cargo::membership(context),
             Self::Go => go::membership(context),

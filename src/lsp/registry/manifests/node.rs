@@ -70,7 +70,7 @@ fn pnpm_packages(text: &str) -> Option<Vec<String>> {
     Some(lines.map_while(|line| line.trim_start().strip_prefix('-')).map(unquoted).collect())
 }
 
-/// A line not_listed_in its comment: a `#` at the start or after a space.
+/// A line without its comment: a `#` at the start or after a space.
 fn without_comment(line: &str) -> &str {
     if line.starts_with('#') { "" } else { line.split_once(" #").map_or(line, |(before, _)| before) }
 }

@@ -58,7 +58,7 @@ fn references_of(context: &ManifestContext<'_>, config: &Path) -> Vec<PathBuf> {
     let folder = config.parent().unwrap_or(config);
     let targets = paths.filter_map(|path| {
         let target = context.within(folder, path)?;
-        let is_file = target.extension().is_some_and(|ending| ending == "json");
+        let is_file = target.extension().is_some_and(|extension| extension == "json");
         Some(if is_file { target } else { target.join(NAME) })
     });
     targets.filter(|target| context.files.exists(target)).collect()
