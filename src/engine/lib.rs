@@ -1,39 +1,30 @@
-//! Rank 4: the actors. A supervisor spawns one workspace actor per root set; each workspace alone changes its epochs and its
-//! snapshot store, and owns one language-server actor per kind and project root.
+//! The actors: a supervisor starts one workspace actor per configured workspace; each workspace owns one language-server actor per server
+//! kind and project root, and at most one indexer.
 //!
-//! Invariants: ask down, tell up: no actor awaits its parent, and no handler awaits a child, it hands out a handle whose drop
-//! cancels. A slow start belongs to the workspace, never to a request. One workspace's panic or hang changes nothing in another.
+//! # Code map
+//!
+//! A folder imports only folders above it in this table; `limits` may be imported by all.
+//!
+//! | folder | holds |
+//! |---|---|
+//! | [`status`] | the published state of workspaces and language servers |
+//! | [`server`] | the language-server actor: its process, its open documents, its requests |
+//! | [`query`] | from a query to an answer: server selection, execution, canonicalisation |
+//! | [`indexer`] | the indexer actor, and answers from the code index |
+//! | [`workspace`] | the workspace actor: epochs, retained results, its language servers |
+//! | [`supervisor`] | the supervisor, the directory of workspaces, the operators' interface, the start of the engine |
+//!
+//! # Invariants
+//!
+//! - Requests go down, notifications go up: no actor waits for its parent, and no message handler waits for a child. It returns a future,
+//!   and dropping that future cancels the request.
+//! - The start of a language server belongs to its workspace, never to a request.
+//! - A panic or hang of one workspace doesn't affect another.
 
-mod anchors;
-mod canonicalise;
-pub mod census;
-mod columns;
-pub mod conceal;
-pub mod control;
-pub mod directory;
-pub mod execution;
-mod exit;
-mod found;
-mod give_back;
-mod identifiers;
 pub mod indexer;
-pub mod kinds;
-pub mod known_files;
-pub mod language_server;
 pub mod limits;
-pub mod observed;
-pub mod operation;
-pub mod programs;
-mod provider_call;
-pub mod providers;
-mod question;
-mod restart;
-mod seats;
-pub mod server_context;
-pub mod server_state;
-mod stand_in;
-pub mod start;
-pub mod state_watch;
+pub mod query;
+pub mod server;
+pub mod status;
 pub mod supervisor;
 pub mod workspace;
-pub mod workspace_setup;

@@ -1,7 +1,7 @@
 //! The limits of this crate: sizes, counts and times that bound what callers, language servers and files can cost.
 
 /// Most words of a line that are told to who points at none of them.
-pub const MAX_IDENTIFIERS_TOLD: usize = 40;
+pub const MAX_LISTED_IDENTIFIERS: usize = 40;
 
 /// Most functions at one position whose callers or callees are asked for.
 pub const MAX_CALL_ITEMS: usize = 64;
@@ -28,10 +28,10 @@ pub const MAX_CALLS_PER_WORKSPACE: usize = 256;
 pub const OPERATOR_PATIENCE_MS: u64 = 1_000;
 
 /// Workspaces on their way out while operators may change more.
-pub const MAX_WORKSPACES_LEAVING: usize = 256;
+pub const MAX_WORKSPACES_DRAINING: usize = 256;
 
 /// Questions of the code index at work at once in the process; further ones wait for their turn.
-pub const MAX_CODE_QUESTIONS: usize = 16;
+pub const MAX_CODE_QUERIES: usize = 16;
 
 /// So long after the last edit the index is brought up to date, in milliseconds.
 pub const EDIT_QUIET_MS: u64 = 60;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::Config;
-use codeyard_engine::control::Failing;
-use codeyard_engine::programs::{Locate, Programs};
-use codeyard_engine::server_context::Program;
-use codeyard_engine::server_state::Unavailable;
-use codeyard_engine::start::{Engine, EngineParts};
-use codeyard_engine::workspace_setup::Shared;
+use codeyard_engine::server::programs::Program;
+use codeyard_engine::server::programs::{Locate, Programs};
+use codeyard_engine::status::server_state::Unavailable;
+use codeyard_engine::supervisor::control::ServiceProblem;
+use codeyard_engine::supervisor::engine::{Engine, EngineParts};
+use codeyard_engine::workspace::setup::EngineShared;
 use codeyard_lsp::client::frame::FrameBudget;
 use codeyard_lsp::registry::ServerSpec;
 use codeyard_process::spawn::ProcessLauncher;
@@ -30,7 +30,7 @@ async fn it_does_not_answer_and_the_others_do() {
     let dir = tempfile::tempdir().unwrap();
     let state = StateDir::open(&dir.path().join("state")).unwrap();
     let parts = EngineParts {
-        shared: Shared {
+        shared: EngineShared {
             programs: Programs::new(Arc::new(Nothing)),
             launcher: Arc::new(ProcessLauncher::new(None).unwrap()),
             frames: Arc::new(FrameBudget::default()),
@@ -60,7 +60,7 @@ async fn it_does_not_answer_and_the_others_do() {
     let overview = control.overview(None).await.unwrap();
     let answering: Vec<bool> = overview.healths.iter().map(Option::is_some).collect();
     assert_eq!(answering, [false, true]);
-    assert_eq!(control.failing().await.unwrap(), [Failing::NotAnswering(one.clone())]);
+    assert_eq!(control.failing().await.unwrap(), [ServiceProblem::NotAnswering(one.clone())]);
     let (_, snapshots) = control.snapshots().await.unwrap();
     assert!(snapshots[0].is_none() && snapshots[1].is_some());
     drop(release);

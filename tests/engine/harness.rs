@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::{Config, WorkspaceConfig};
-use codeyard_engine::observed;
-use codeyard_engine::programs::{Locate, Programs};
-use codeyard_engine::server_context::Program;
-use codeyard_engine::server_state::Unavailable;
-use codeyard_engine::start::{Engine, EngineParts};
-use codeyard_engine::workspace::{Warm, WorkspaceHealth};
-use codeyard_engine::workspace_setup::Shared;
+use codeyard_engine::server::programs::Program;
+use codeyard_engine::server::programs::{Locate, Programs};
+use codeyard_engine::status::server_state::Unavailable;
+use codeyard_engine::supervisor::engine::{Engine, EngineParts};
+use codeyard_engine::supervisor::metrics;
+use codeyard_engine::workspace::messages::{Warm, WorkspaceHealth};
+use codeyard_engine::workspace::setup::EngineShared;
 use codeyard_files::watch::Watcher;
 use codeyard_gateway::router::Gateway;
-use codeyard_gateway::service::{Endpoint, Principal, ToolReply, Service, ToolCall, TraceContext, TransportKind};
+use codeyard_gateway::service::{Endpoint, Principal, Service, ToolCall, ToolReply, TraceContext, TransportKind};
 use codeyard_lsp::client::frame::FrameBudget;
 use codeyard_lsp::registry::ServerSpec;
 use codeyard_model::uri::encode_path;
-use codeyard_process::launch::{LaunchedServer, LaunchError, LaunchSpec, Launcher};
+use codeyard_process::launch::{LaunchError, LaunchSpec, LaunchedServer, Launcher};
 use codeyard_state::StateDir;
 use codeyard_telemetry::{Counts, Metrics, Observers, Telemetry};
 use futures::FutureExt;
@@ -349,7 +349,7 @@ impl Yard {
         let state = StateDir::open(&sites[0].base().join("state")).unwrap();
         let watcher = watched.then(|| Watcher::new(state.path()).unwrap());
         let frames = Arc::new(FrameBudget::default());
-        let shared = Shared {
+        let shared = EngineShared {
             programs: Programs::new(kinds.clone()),
             launcher: kinds.clone(),
             frames: frames.clone(),
@@ -402,9 +402,9 @@ impl Yard {
     }
 
     /// Has everything observed that the binary has observed.
-    pub(crate) fn observed_by(&self, observers: &Observers<'_>) {
-        self.telemetry.observed_by(observers);
-        observed::observe(observers, &self.engine().directory(), &self.frames, self.watcher.as_ref());
+    pub(crate) fn register_with(&self, observers: &Observers<'_>) {
+        self.telemetry.register_with(observers);
+        metrics::observe(observers, &self.engine().directory(), &self.frames, self.watcher.as_ref());
     }
 
     pub(crate) fn engine(&self) -> &Engine {

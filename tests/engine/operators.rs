@@ -2,9 +2,9 @@
 
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::WorkspaceConfig;
-use codeyard_engine::control::{Control, Failing};
-use codeyard_engine::supervisor::{Condition, PutChange, PutError, RemoveError};
-use codeyard_engine::workspace::Trouble;
+use codeyard_engine::supervisor::control::{Control, ServiceProblem};
+use codeyard_engine::supervisor::messages::{Condition, PutChange, PutError, RemoveError};
+use codeyard_engine::workspace::messages::WorkspaceProblem;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -46,19 +46,19 @@ fn delete_during_calls_lets_them_end_and_says_what_happened() {
         let call = yard.spawn(DEFINITION, yard.site().at("a.fake", 0, 0));
         fake.wait_for("textDocument/definition", 1).await;
         let control = yard.engine().control();
-        let departing = control.remove(name("w0"), Condition::None).await.unwrap().unwrap();
+        let report = control.remove(name("w0"), Condition::None).await.unwrap().unwrap();
         let again = control.remove(name("w0"), Condition::None).await.unwrap().unwrap();
         yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await.failed("WORKSPACE_DENIED");
-        let roster = control.roster(None).await.unwrap();
-        assert_eq!((roster.entries.len(), roster.leaving.len(), roster.leaving[0].calls()), (0, 1, 1));
-        let departure = departing.await;
+        let listing = control.list(None).await.unwrap();
+        assert_eq!((listing.entries.len(), listing.draining.len(), listing.draining[0].calls()), (0, 1, 1));
+        let report = report.await;
         call.await.unwrap().ok();
-        assert_eq!((departure.calls, departure.calls_cut), (1, 0));
-        assert_eq!((departure.servers.len(), departure.servers[0].ended_by), (1, "exit"));
-        assert_eq!(again.await, departure, "whoever asks again is told of the same removal");
+        assert_eq!((report.calls, report.calls_cut), (1, 0));
+        assert_eq!((report.servers.len(), report.servers[0].ended_by), (1, "exit"));
+        assert_eq!(again.await, report, "whoever asks again is told of the same removal");
         settle().await;
         assert_eq!(fake.alive(), 0);
-        assert!(control.roster(None).await.unwrap().leaving.is_empty());
+        assert!(control.list(None).await.unwrap().draining.is_empty());
         assert_eq!(control.remove(name("w0"), Condition::None).await.unwrap().err(), Some(RemoveError::Unknown));
     });
 }
@@ -73,12 +73,12 @@ fn put_during_delete_is_a_new_workspace_above_every_epoch_of_the_old() {
         let call = yard.spawn(DEFINITION, yard.site().at("a.fake", 0, 0));
         fake.wait_for("textDocument/definition", 1).await;
         let control = yard.engine().control();
-        let departing = control.remove(name("w0"), Condition::None).await.unwrap().unwrap();
+        let report = control.remove(name("w0"), Condition::None).await.unwrap().unwrap();
         assert_eq!(put(&control, wanted("w0", yard.site())).await, PutChange::Created);
         assert!(yard.epochs().await[0] > before);
         yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await.ok();
         call.await.unwrap().ok();
-        assert_eq!(departing.await.servers.len(), 1, "of the old one");
+        assert_eq!(report.await.servers.len(), 1, "of the old one");
         settle().await;
         assert_eq!(fake.alive(), 1, "that of the new one");
         yard.drain().await;
@@ -106,7 +106,8 @@ fn of_two_puts_both_are_whole_and_conditions_let_only_one_through() {
         let tuned = control.put(tighter.clone(), at(&first.revision)).await.unwrap().unwrap();
         assert_eq!(tuned.change, PutChange::Retuned);
         assert!(control.put(two.clone(), at(&first.revision)).await.unwrap().is_err(), "the revision is another now");
-        let epoch = |overview: codeyard_engine::control::Overview| overview.healths[0].as_ref().unwrap().epochs[0];
+        let epoch =
+            |overview: codeyard_engine::supervisor::control::Overview| overview.healths[0].as_ref().unwrap().epochs[0];
         let before = epoch(control.overview(Some(&name("new"))).await.unwrap());
         assert_eq!(put(&control, two).await, PutChange::Replaced);
         assert!(epoch(control.overview(Some(&name("new"))).await.unwrap()) > before, "changed roots move rootsEpoch");
@@ -141,16 +142,16 @@ fn a_reload_keeps_what_was_put_unless_it_defines_the_same_name() {
         put(&control, wanted("mine", &more)).await;
         put(&control, wanted("w1", &more)).await;
         control.remove(name("w0"), Condition::None).await.unwrap().unwrap().await;
-        let names = |roster: &codeyard_engine::supervisor::Roster| {
-            roster.entries.iter().map(|entry| (entry.config.name.to_string(), entry.put)).collect::<Vec<_>>()
+        let names = |listing: &codeyard_engine::supervisor::messages::WorkspaceListing| {
+            listing.entries.iter().map(|entry| (entry.config.name.to_string(), entry.put)).collect::<Vec<_>>()
         };
-        let roster = control.roster(None).await.unwrap();
-        assert_eq!(names(&roster), [("w1".into(), true), ("mine".into(), true)]);
-        assert_eq!(roster.default, Some(name("w0")), "an endpoint without a name means no other one");
+        let listing = control.list(None).await.unwrap();
+        assert_eq!(names(&listing), [("w1".into(), true), ("mine".into(), true)]);
+        assert_eq!(listing.default, Some(name("w0")), "an endpoint without a name means no other one");
         yard.reconfigure(|_| {}).await;
-        let roster = control.roster(None).await.unwrap();
-        assert_eq!(names(&roster), [("w0".into(), false), ("w1".into(), false), ("mine".into(), true)]);
-        assert_eq!(roster.entries[1].config.roots, [yard.sites[1].root.clone()], "as the file says");
+        let listing = control.list(None).await.unwrap();
+        assert_eq!(names(&listing), [("w0".into(), false), ("w1".into(), false), ("mine".into(), true)]);
+        assert_eq!(listing.entries[1].config.roots, [yard.sites[1].root.clone()], "as the file says");
     });
 }
 
@@ -165,7 +166,7 @@ fn a_workspace_that_could_not_be_opened_is_tried_again() {
         let done = yard.engine().configure(yard.config.clone()).await.unwrap();
         assert_eq!(done.failed.len(), 1);
         let control = yard.engine().control();
-        assert_eq!(control.failing().await.unwrap(), [Failing::NotOpen(name("later"))]);
+        assert_eq!(control.failing().await.unwrap(), [ServiceProblem::NotOpen(name("later"))]);
         std::fs::create_dir(root).unwrap();
         yard.reconfigure(|_| {}).await;
         assert_eq!(control.failing().await.unwrap(), []);
@@ -220,7 +221,7 @@ fn a_restart_ends_a_quarantine() {
         drop(yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await);
         pass(20_000).await;
         let control = yard.engine().control();
-        let quarantined = Failing::Trouble(name("w0"), Trouble::Quarantined("fake".into()));
+        let quarantined = ServiceProblem::InWorkspace(name("w0"), WorkspaceProblem::Quarantined("fake".into()));
         assert_eq!(control.failing().await.unwrap(), [quarantined]);
         let began = Instant::now();
         assert!(control.restart(&name("w0"), &only_server(&yard).await).await.unwrap());

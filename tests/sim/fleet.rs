@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codeyard_engine::programs::Locate;
-use codeyard_engine::server_context::Program;
-use codeyard_engine::server_state::Unavailable;
+use codeyard_engine::server::programs::Locate;
+use codeyard_engine::server::programs::Program;
+use codeyard_engine::status::server_state::Unavailable;
 use codeyard_lsp::registry::ServerSpec as Entry;
-use codeyard_process::launch::{LaunchedServer, ProcessExit, LaunchError, LaunchSpec, Launcher, Process};
+use codeyard_process::launch::{LaunchError, LaunchSpec, LaunchedServer, Launcher, Process, ProcessExit};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::{Config, Prewarm, WorkspaceConfig};
-use codeyard_engine::programs::Programs;
-use codeyard_engine::start::{Engine, EngineParts};
-use codeyard_engine::workspace::WorkspaceHealth;
-use codeyard_engine::workspace_setup::Shared as EngineShared;
+use codeyard_engine::server::programs::Programs;
+use codeyard_engine::supervisor::engine::{Engine, EngineParts};
+use codeyard_engine::workspace::messages::WorkspaceHealth;
+use codeyard_engine::workspace::setup::EngineShared;
 use codeyard_files::watch::Watcher;
 use codeyard_gateway::router::Gateway;
 use codeyard_gateway::service::Service;
@@ -323,7 +323,7 @@ impl World {
             {
                 let (asking, name) = (self.asking.clone(), handle.name.to_string());
                 let (asked, health) =
-                    (handle.actor.send(codeyard_engine::workspace::GetWorkspaceHealth), self.health.clone());
+                    (handle.actor.send(codeyard_engine::workspace::messages::GetWorkspaceHealth), self.health.clone());
                 tokio::spawn(async move {
                     if let Ok(Some(found)) = asked.await {
                         health.lock().push(found);

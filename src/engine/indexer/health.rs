@@ -1,16 +1,17 @@
-//! How the indexes of a workspace are: for `health_check`, and for operators. It blocks.
+//! The health of the indexes of a workspace: for `health_check` and for operators. It blocks.
 
 use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Indexed, Indexes};
-use crate::census::IndexSize;
+use crate::indexer::handle::IndexHandle;
+use crate::indexer::indexes::Indexes;
 use crate::limits::LARGE_SYNC_FILES;
 use codeyard_index::Project;
 use codeyard_index::project::grammars;
 use codeyard_model::code::{
-    ActiveJob, HealthReport, HealthStatus, IndexingStatus, JobMode, PrewarmStatus, ProjectHealth, SchemaStatus, WarmsetStatus,
+    ActiveJob, HealthReport, HealthStatus, IndexingStatus, JobMode, PrewarmStatus, ProjectHealth, SchemaStatus,
+    WarmsetStatus,
 };
 use codeyard_protocol::names::SERVER_VERSION;
 
@@ -29,21 +30,14 @@ pub struct IndexHealth {
     pub symbols: u64,
     /// When the last job was published: UTC, RFC 3339.
     pub last_indexed_at: Option<String>,
-    /// What the job that runs is doing, if there is one.
+    /// Mode and phase of the running job.
     pub job: Option<String>,
     /// Why the last job failed.
     pub problem: Option<String>,
 }
 
-/// How large the index of a project is, for who counts.
-pub fn size(project: &Project) -> IndexSize {
-    let health = project.health(None);
-    let (folder, bytes) = project.disk_usage();
-    IndexSize { files: health.file_count, symbols: health.symbol_count, folder, bytes }
-}
-
-/// `health_check`, of all projects or of the one at `only`.
-pub fn health(indexed: &Indexed, indexes: &Indexes, only: Option<usize>) -> Option<HealthReport> {
+/// The answer of `health_check`, for all projects or for the one at `only`.
+pub fn health(indexed: &IndexHandle, indexes: &Indexes, only: Option<usize>) -> Option<HealthReport> {
     let asked: Vec<&Arc<Project>> = match only {
         Some(at) => indexed.projects.get(at).into_iter().collect(),
         None => indexed.projects.iter().collect(),
@@ -77,7 +71,7 @@ pub fn health(indexed: &Indexed, indexes: &Indexes, only: Option<usize>) -> Opti
     })
 }
 
-/// The first that applies: error, warming, indexing, ready (decisions §5).
+/// The first that applies of error, warming, indexing and ready.
 fn status(projects: &[ProjectHealth], job: Option<&ActiveJob>, prewarm: PrewarmStatus, is_well: bool) -> HealthStatus {
     let is_lost = |project: &ProjectHealth| {
         project.index_status == IndexingStatus::Failed
@@ -88,7 +82,8 @@ fn status(projects: &[ProjectHealth], job: Option<&ActiveJob>, prewarm: PrewarmS
         HealthStatus::Error
     } else if prewarm == PrewarmStatus::Warming {
         HealthStatus::Warming
-    } else if job.is_some_and(is_large) || projects.iter().any(|project| project.index_status != IndexingStatus::Ready) {
+    } else if job.is_some_and(is_large) || projects.iter().any(|project| project.index_status != IndexingStatus::Ready)
+    {
         HealthStatus::Indexing
     } else {
         HealthStatus::Ready
@@ -161,9 +156,27 @@ mod tests {
             (ready(), Some(&full), PrewarmStatus::Pending, true, Busy),
             (ready(), Some(&full), PrewarmStatus::Warming, true, Warming),
             (ready(), Some(&full), PrewarmStatus::Warming, false, Error),
-            (vec![project(IndexingStatus::NotIndexed, SchemaStatus::NotIndexed)], None, PrewarmStatus::Skipped, true, Busy),
-            (vec![project(IndexingStatus::Failed, SchemaStatus::Compatible)], None, PrewarmStatus::Warming, true, Error),
-            (vec![project(IndexingStatus::Ready, SchemaStatus::CorruptManifest)], None, PrewarmStatus::Complete, true, Error),
+            (
+                vec![project(IndexingStatus::NotIndexed, SchemaStatus::NotIndexed)],
+                None,
+                PrewarmStatus::Skipped,
+                true,
+                Busy,
+            ),
+            (
+                vec![project(IndexingStatus::Failed, SchemaStatus::Compatible)],
+                None,
+                PrewarmStatus::Warming,
+                true,
+                Error,
+            ),
+            (
+                vec![project(IndexingStatus::Ready, SchemaStatus::CorruptManifest)],
+                None,
+                PrewarmStatus::Complete,
+                true,
+                Error,
+            ),
         ] {
             assert_eq!(status(&projects, job, prewarm, is_well), expected);
         }

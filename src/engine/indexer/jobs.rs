@@ -1,30 +1,37 @@
-//! When a job runs, and what follows from its end.
+//! Schedules and runs the jobs of the indexer.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use actix::prelude::*;
 use tokio::sync::oneshot;
 
-use super::*;
-use crate::census::IndexSize;
+use crate::indexer::actor::{Indexer, PendingEdit, ms};
+use crate::indexer::indexes::size;
+use crate::indexer::messages::{BeginJob, JobBegun};
+use crate::limits;
+use crate::status::registry::IndexSize;
+use codeyard_base::clock::Instant;
 use codeyard_base::{blocking, priority};
 use codeyard_index::JobError;
 use codeyard_index::project::JobTicket;
-use codeyard_model::code::SchemaStatus;
+use codeyard_model::code::{ActiveJob, JobMode, JobStatus, SchemaStatus};
 
-/// How a job ended.
-struct Ended {
-    /// Of the working tree, and published.
+/// The result of a job.
+struct JobEnd {
+    /// Whether it published an index of the working tree.
     is_indexed: bool,
-    /// Why it gave up, if it wasn't asked to.
+    /// Why it failed; `None` if it was stopped.
     failure: Option<JobError>,
     took: Duration,
     mode: JobMode,
     status: JobStatus,
-    /// How large the index is after it.
+    /// The size of the index afterwards.
     size: Option<IndexSize>,
 }
 
 impl Indexer {
-    /// Has the root's index brought up to date once its files have been left alone for a moment.
+    /// Schedules an update of the root's index after its files were unchanged for a short time.
     pub(super) fn schedule(&mut self, at: usize, ctx: &mut Context<Self>) {
         let is_stopping = self.stopping.is_some();
         let was_indexed = self.state.was_indexed(at);
@@ -47,21 +54,21 @@ impl Indexer {
                 indexer.start_job(at, None, ctx);
             }
         });
-        unit.edit = Some(Edit { since, timer });
+        unit.edit = Some(PendingEdit { since, timer });
     }
 
-    /// The same for a question that was answered from an old index.
+    /// Schedules or starts an update after a query was answered from an outdated index.
     pub(super) fn catch_up(&mut self, at: usize, reference: Option<String>, ctx: &mut Context<Self>) {
         let is_stopping = self.stopping.is_some();
         let Some(unit) = self.units.get_mut(at).filter(|_| !is_stopping) else { return };
         let is_live = reference.is_none();
         if unit.running > 0 {
-            // Whether the working tree has changed since is looked at when the present job ends.
+            // The end of the current job checks whether the working tree has changed since.
             if !is_live {
                 unit.wanted.insert(reference);
             }
         } else if is_live && unit.edit.is_some() {
-            // It is about to begin.
+            // A job is scheduled already.
         } else if unit.rests_until <= Instant::now() {
             self.start_job(at, reference, ctx);
         } else if is_live {
@@ -69,11 +76,11 @@ impl Indexer {
         }
     }
 
-    /// Begins a job on every root, and tells of the first one's.
+    /// Begins a job on every root, and sends the result for the first root.
     pub(super) fn begin_job(
         &mut self,
         order: BeginJob,
-        tell: oneshot::Sender<Result<JobBegun, ActiveJob>>,
+        sender: oneshot::Sender<Result<JobBegun, ActiveJob>>,
         ctx: &mut Context<Self>,
     ) {
         if self.stopping.is_some() || self.units.is_empty() {
@@ -87,12 +94,12 @@ impl Indexer {
                     indexer.prepare(at, others.clone(), is_forced, ctx, |_, _, _| {});
                 }
             }
-            // Who asked may have gone.
-            drop(tell.send(begun));
+            // The caller may be gone.
+            drop(sender.send(begun));
         });
     }
 
-    /// Begins a job that nobody waits for.
+    /// Begins a job without a waiting caller.
     pub(super) fn start_job(&mut self, at: usize, reference: Option<String>, ctx: &mut Context<Self>) {
         self.prepare(at, reference, false, ctx, |_, _, _| {});
     }
@@ -113,7 +120,7 @@ impl Indexer {
         let project = self.units[at].project.clone();
         let is_live = reference.as_deref().is_none_or(|reference| reference == "live");
         let prepared = blocking::spawn(move || {
-            // An index that can't be read is made anew only when somebody asks for it.
+            // An unreadable index is rebuilt only on request.
             let is_lost = matches!(project.schema().0, SchemaStatus::ReindexRequired | SchemaStatus::CorruptManifest);
             (is_forced || !is_lost).then(|| project.prepare(reference.as_deref(), is_forced))
         });
@@ -127,22 +134,22 @@ impl Indexer {
                 then(indexer, Err(active), ctx);
                 indexer.ended(at, None, ctx);
             }
-            // It panicked, or there can be none; who waits is told that there is no job.
+            // It panicked or no job is possible; the dropped sender reports that to the caller.
             Ok(None) | Err(_) => indexer.ended(at, None, ctx),
         });
         ctx.spawn(prepared);
     }
 
-    /// Runs a job on a thread of its own that gives way to questions.
+    /// Runs a job on a low-priority thread of its own.
     fn run(&mut self, at: usize, ticket: JobTicket, is_live: bool, ctx: &mut Context<Self>) {
         let project = self.units[at].project.clone();
         let (began, mode) = (Instant::now(), ticket.mode);
-        let run = aside("codeyard-index", move || {
+        let run = run_low_priority("codeyard-index", move || {
             let done = project.run(&ticket);
-            let size = health::size(&project);
-            // Its first question finds it read.
+            let size = size(&project);
+            // Load it, so that the first query is fast.
             if done.is_ok() && is_live && project.prewarm().is_err() {
-                tracing::debug!(project = project.id(), "what was published can't be read into memory");
+                tracing::debug!(project = project.id(), "the published index can't be loaded into memory");
             }
             (done, size)
         });
@@ -159,19 +166,19 @@ impl Indexer {
                 None => Some(JobError::Index("the job ended by a fault of ours".to_owned())),
             };
             let is_indexed = is_live && failure.is_none() && indexer.stopping.is_none();
-            indexer.ended(at, Some(Ended { is_indexed, failure, took: began.elapsed(), mode, status, size }), ctx);
+            indexer.ended(at, Some(JobEnd { is_indexed, failure, took: began.elapsed(), mode, status, size }), ctx);
         }));
     }
 
-    /// A job has ended; `None`: it never began.
-    fn ended(&mut self, at: usize, ended: Option<Ended>, ctx: &mut Context<Self>) {
+    /// Handles the end of a job; `None`: it did not start.
+    fn ended(&mut self, at: usize, ended: Option<JobEnd>, ctx: &mut Context<Self>) {
         self.working -= 1;
         let unit = &mut self.units[at];
         unit.running -= 1;
         if let Some(ended) = ended {
-            self.told.metrics.index_job(ended.mode.as_str(), ended.status.as_str(), ended.took);
+            self.reporting.metrics.index_job(ended.mode.as_str(), ended.status.as_str(), ended.took);
             if let Some(size) = ended.size {
-                self.told.cell.set_index(at, size);
+                self.reporting.status.set_index(at, size);
             }
             let rest = match &ended.failure {
                 None => ended.took.saturating_sub(ms(limits::EDIT_DELAY_MS)).min(ms(limits::MAX_INDEX_REST_MS)),
@@ -194,7 +201,7 @@ impl Indexer {
         }
         match self.units[at].wanted.pop_first() {
             Some(reference) => self.start_job(at, reference, ctx),
-            // What changed meanwhile; without a watcher nobody knows.
+            // Changes during the job; without a watcher they are unknown.
             None if self.state.is_watched.load(Ordering::Relaxed) && self.units[at].project.is_stale() => {
                 self.schedule(at, ctx);
             }
@@ -202,13 +209,13 @@ impl Indexer {
         }
     }
 
-    /// Reads the indexes into memory.
+    /// Loads the indexes into memory.
     pub(super) fn warm_up(&mut self, ctx: &mut Context<Self>) {
         *self.state.prewarm.lock() = Prewarm::Warming;
         self.working += 1;
         let projects: Vec<_> = self.units.iter().map(|unit| unit.project.clone()).collect();
         let (indexes, roots) = (self.indexes.clone(), self.roots.clone());
-        let warmed = aside("codeyard-warm", move || {
+        let warmed = run_low_priority("codeyard-warm", move || {
             if !projects.iter().any(|project| project.is_indexed()) {
                 return Prewarm::Skipped;
             }
@@ -231,23 +238,23 @@ impl Indexer {
         }));
     }
 
-    /// Ends, if that is wanted and nothing works any more.
+    /// Stops the actor if that was requested and no thread runs.
     pub(super) fn end_if_idle(&mut self, ctx: &mut Context<Self>) {
         if self.working == 0
             && let Some(waiting) = &mut self.stopping
         {
-            for tell in waiting.drain(..) {
-                // Who waited may have gone.
-                let _ = tell.send(());
+            for sender in waiting.drain(..) {
+                // The caller may be gone.
+                let _ = sender.send(());
             }
             ctx.stop();
         }
     }
 }
 
-/// Runs `work` on a thread of its own that gives way to others; `None` if it panicked or there is no thread. It isn't a thread of the
-/// pool, which would stay as slow for whoever uses it next; one of those only waits for it.
-async fn aside<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+/// Runs `work` on a low-priority thread of its own; `None` if it panicked or the thread can't be started. A thread of the pool is not used
+/// for it, because it would keep the low priority; it only waits.
+async fn run_low_priority<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let name = name.to_owned();
     let waiting = blocking::spawn(move || {
         let thread = std::thread::Builder::new().name(name).spawn(move || {

@@ -1,42 +1,43 @@
-//! One list of what several roots found.
+//! Merges the results of several roots into one list.
 //!
 //! Ranked rows are in the order of their scores, then of their paths and lines, then of their roots; lines in the order of the roots,
 //! then of their paths. Pure. Invariant: the reasons of a ranking stay with their rows.
 
+use crate::indexer::refusals::no_root;
 use codeyard_model::code::{
-    Completeness, Freshness, Indexing, Intent, Metadata, NextAction, Reasons, Refusal, ResultType, Row, Rows, Schema,
-    SearchMode, SearchQuery,
+    AnswerMetadata, CodeRefusal, Completeness, Freshness, IndexingStatus, NextAction, QueryIntent, RankingReasons,
+    ResultRow, ResultRows, ResultType, SchemaStatus, SearchMode, SearchQuery,
 };
 
-/// What one root said.
-pub(super) struct Part {
-    /// Which one.
+/// The result of one root.
+pub(super) struct RootRows {
+    /// The position of the root.
     pub at: usize,
     /// Its path.
     pub root: String,
     /// Its rows.
-    pub said: Result<Rows, Box<Refusal>>,
+    pub result: Result<ResultRows, Box<CodeRefusal>>,
 }
 
-/// Rows, and what the roots that gave them say of themselves.
-type Merged = Result<(Rows, Vec<(usize, Metadata)>), Box<Refusal>>;
+/// Rows, with the metadata of the roots that gave them.
+type Merged = Result<(ResultRows, Vec<(usize, AnswerMetadata)>), Box<CodeRefusal>>;
 
-/// What all roots found with `search_code`.
-pub(super) fn search(parts: Vec<Part>, query: &SearchQuery) -> Merged {
+/// The merged result of `search_code`.
+pub(super) fn search(parts: Vec<RootRows>, query: &SearchQuery) -> Merged {
     let is_of_lines = matches!(query.mode, SearchMode::Text | SearchMode::Regex);
-    let found = |part: &Part, lines: bool| match &part.said {
+    let found = |part: &RootRows, lines: bool| match &part.result {
         Ok(rows) => rows.rows.first().is_some_and(|row| (row.result_type == ResultType::Line) == lines),
         Err(_) => false,
     };
     let has = |lines: bool| parts.iter().any(|part| found(part, lines));
     let begins_with_lines =
-        parts.iter().any(|part| part.said.as_ref().is_ok_and(|rows| rows.intent == Some(Intent::Error)));
-    // Where a root falls back to what another one needn't, that isn't part of the answer.
+        parts.iter().any(|part| part.result.as_ref().is_ok_and(|rows| rows.intent == Some(QueryIntent::Error)));
+    // A fallback of one root is left out if another root didn't need it.
     let lines = is_of_lines || if begins_with_lines { has(true) } else { has(true) && !has(false) };
     let is_mixed = has(true) && has(false);
-    let keep = |part: &mut Part| {
+    let keep = |part: &mut RootRows| {
         if is_mixed
-            && let Ok(rows) = &mut part.said
+            && let Ok(rows) = &mut part.result
             && rows.rows.first().is_some_and(|row| (row.result_type == ResultType::Line) != lines)
         {
             rows.rows.clear();
@@ -51,18 +52,18 @@ pub(super) fn search(parts: Vec<Part>, query: &SearchQuery) -> Merged {
     merged(parts, query.shape.limit, lines, Some(query))
 }
 
-/// What all roots found with `locate_symbol`.
-pub(super) fn ranked(parts: Vec<Part>, limit: usize) -> Merged {
+/// The merged result of `locate_symbol`.
+pub(super) fn ranked(parts: Vec<RootRows>, limit: usize) -> Merged {
     merged(parts, limit, false, None)
 }
 
-fn merged(parts: Vec<Part>, limit: usize, are_lines: bool, query: Option<&SearchQuery>) -> Merged {
+fn merged(parts: Vec<RootRows>, limit: usize, are_lines: bool, query: Option<&SearchQuery>) -> Merged {
     let is_alone = parts.len() == 1;
-    let (mut told, mut refused, mut answers) = (Vec::new(), Vec::new(), Vec::new());
-    for Part { at, root, said } in parts {
-        match said {
+    let (mut reports, mut refused, mut answers) = (Vec::new(), Vec::new(), Vec::new());
+    for RootRows { at, root, result } in parts {
+        match result {
             Ok(rows) => {
-                told.push((at, rows.metadata.clone()));
+                reports.push((at, rows.metadata.clone()));
                 answers.push((at, rows));
             }
             Err(refusal) => refused.push((root, refusal)),
@@ -70,11 +71,11 @@ fn merged(parts: Vec<Part>, limit: usize, are_lines: bool, query: Option<&Search
     }
     if answers.is_empty() {
         let first = refused.into_iter().next().map(|(_, refusal)| refusal);
-        return Err(first.unwrap_or_else(|| Box::new(super::ask::no_root())));
+        return Err(first.unwrap_or_else(|| Box::new(no_root())));
     }
     if is_alone {
         let (_, rows) = answers.swap_remove(0);
-        return Ok((rows, told));
+        return Ok((rows, reports));
     }
     let mut metadata = together(answers.iter().map(|(_, rows)| &rows.metadata));
     for (root, refusal) in refused {
@@ -88,7 +89,7 @@ fn merged(parts: Vec<Part>, limit: usize, are_lines: bool, query: Option<&Search
         (first.intent, first.detail, first.compact)
     };
     let mut actions: Vec<(usize, Vec<NextAction>)> = Vec::new();
-    let mut rows: Vec<(usize, Row, Reasons)> = Vec::new();
+    let mut rows: Vec<(usize, ResultRow, RankingReasons)> = Vec::new();
     for (at, found) in answers {
         let reasons = found.metadata.reasons.map(|(_, reasons)| reasons).unwrap_or_default();
         let reasons = reasons.into_iter().map(Some).chain(std::iter::repeat(None));
@@ -99,7 +100,7 @@ fn merged(parts: Vec<Part>, limit: usize, are_lines: bool, query: Option<&Search
         rows.sort_by(|one, other| by_rank(&one.1, &other.1));
         let before = rows.len();
         let mut seen = std::collections::BTreeSet::new();
-        // Two working trees of one repository show the same symbol of the same content.
+        // Two working trees of one repository contain the same symbol with the same content.
         rows.retain(|(_, row, _)| row.symbol_id.as_ref().is_none_or(|id| seen.insert(id.clone())));
         metadata.suppressed_duplicates += before - rows.len();
         total = total.saturating_sub(before - rows.len());
@@ -123,18 +124,18 @@ fn merged(parts: Vec<Part>, limit: usize, are_lines: bool, query: Option<&Search
     metadata.warnings.sort();
     metadata.warnings.dedup();
     let rows = rows.into_iter().map(|(_, row, _)| row).collect();
-    Ok((Rows { rows, intent, total, next, detail, compact, asked: Default::default(), metadata }, told))
+    Ok((ResultRows { rows, intent, total, next, detail, compact, asked: Default::default(), metadata }, reports))
 }
 
-fn by_rank(one: &Row, other: &Row) -> std::cmp::Ordering {
-    let score = |row: &Row| row.score.unwrap_or_default();
+fn by_rank(one: &ResultRow, other: &ResultRow) -> std::cmp::Ordering {
+    let score = |row: &ResultRow| row.score.unwrap_or_default();
     score(other)
         .total_cmp(&score(one))
         .then_with(|| one.path.cmp(&other.path))
         .then_with(|| one.line_start.cmp(&other.line_start))
 }
 
-/// The call that shows the lines behind those that are shown.
+/// The call that continues after the returned lines.
 fn more(query: &SearchQuery, shown: usize, total: usize) -> Option<NextAction> {
     let end = query.offset.saturating_add(shown);
     if total <= end {
@@ -145,20 +146,20 @@ fn more(query: &SearchQuery, shown: usize, total: usize) -> Option<NextAction> {
     if query.mode == SearchMode::Auto {
         query.mode = SearchMode::Text;
     }
-    let arguments = codeyard_model::code::Asked::of(&codeyard_model::code::CodeQuery::Search(query)).arguments;
+    let arguments = codeyard_model::code::CallArguments::of(&codeyard_model::code::CodeQuery::Search(query)).arguments;
     let reason = format!("{} more lines match.", total - end);
     Some(NextAction { tool: codeyard_model::code::tools::SEARCH, arguments: arguments.into(), reason })
 }
 
-/// What several roots say of themselves together: of each word the worst.
-fn together<'m>(all: impl Iterator<Item = &'m Metadata>) -> Metadata {
-    let mut together: Option<Metadata> = None;
+/// The merged metadata of several roots: the worst value of each field.
+fn together<'m>(all: impl Iterator<Item = &'m AnswerMetadata>) -> AnswerMetadata {
+    let mut together: Option<AnswerMetadata> = None;
     for one in all {
         let Some(so_far) = &mut together else {
-            together = Some(Metadata { reasons: None, ..one.clone() });
+            together = Some(AnswerMetadata { reasons: None, ..one.clone() });
             continue;
         };
-        let worse = |rank: fn(&Metadata) -> u8, so_far: &Metadata| rank(one) > rank(so_far);
+        let worse = |rank: fn(&AnswerMetadata) -> u8, so_far: &AnswerMetadata| rank(one) > rank(so_far);
         if worse(|of| stale(of.freshness), so_far) {
             so_far.freshness = one.freshness;
         }
@@ -186,12 +187,12 @@ fn stale(word: Freshness) -> u8 {
     }
 }
 
-fn unready(word: Indexing) -> u8 {
+fn unready(word: IndexingStatus) -> u8 {
     match word {
-        Indexing::Ready => 0,
-        Indexing::Indexing => 1,
-        Indexing::NotIndexed => 2,
-        Indexing::Failed => 3,
+        IndexingStatus::Ready => 0,
+        IndexingStatus::Indexing => 1,
+        IndexingStatus::NotIndexed => 2,
+        IndexingStatus::Failed => 3,
     }
 }
 
@@ -203,45 +204,47 @@ fn incomplete(word: Completeness) -> u8 {
     }
 }
 
-fn foreign(word: Schema) -> u8 {
+fn foreign(word: SchemaStatus) -> u8 {
     match word {
-        Schema::Compatible => 0,
-        Schema::NotIndexed => 1,
-        Schema::ReindexRequired => 2,
-        Schema::CorruptManifest => 3,
+        SchemaStatus::Compatible => 0,
+        SchemaStatus::NotIndexed => 1,
+        SchemaStatus::ReindexRequired => 2,
+        SchemaStatus::CorruptManifest => 3,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use codeyard_model::code::{CodeError, ExplainLevel, Shape};
+    use codeyard_model::code::{CodeError, ExplainLevel, RowOptions};
 
-    fn row(path: &str, line: u32, score: f64) -> Row {
-        Row {
+    fn row(path: &str, line: u32, score: f64) -> ResultRow {
+        ResultRow {
             path: path.into(),
             line_start: line,
             score: Some(score),
             symbol_id: Some(format!("{path}:{line}")),
-            ..Row::default()
+            ..ResultRow::default()
         }
     }
 
-    fn line(path: &str, number: u32) -> Row {
-        Row { result_type: ResultType::Line, path: path.into(), line_start: number, ..Row::default() }
+    fn line(path: &str, number: u32) -> ResultRow {
+        ResultRow { result_type: ResultType::Line, path: path.into(), line_start: number, ..ResultRow::default() }
     }
 
-    fn part(at: usize, rows: Vec<Row>, total: usize) -> Part {
-        let why = rows.iter().map(|row| Reasons { final_score: row.score.unwrap_or(0.0), ..Reasons::default() });
-        let metadata = Metadata {
-            indexing: Indexing::Ready,
-            schema: Schema::Compatible,
+    fn part(at: usize, rows: Vec<ResultRow>, total: usize) -> RootRows {
+        let why = rows
+            .iter()
+            .map(|row| RankingReasons { final_score: row.score.unwrap_or(0.0), ..RankingReasons::default() });
+        let metadata = AnswerMetadata {
+            indexing: IndexingStatus::Ready,
+            schema: SchemaStatus::Compatible,
             reasons: Some((ExplainLevel::Full, why.collect())),
-            ..Metadata::default()
+            ..AnswerMetadata::default()
         };
-        let rows = Rows {
+        let rows = ResultRows {
             rows,
-            intent: Some(Intent::Symbol),
+            intent: Some(QueryIntent::Symbol),
             total,
             next: vec![],
             detail: Default::default(),
@@ -249,10 +252,10 @@ mod tests {
             asked: Default::default(),
             metadata,
         };
-        Part { at, root: format!("/r{at}"), said: Ok(rows) }
+        RootRows { at, root: format!("/r{at}"), result: Ok(rows) }
     }
 
-    fn paths(rows: &Rows) -> Vec<&str> {
+    fn paths(rows: &ResultRows) -> Vec<&str> {
         rows.rows.iter().map(|row| row.path.as_str()).collect()
     }
 
@@ -260,20 +263,23 @@ mod tests {
     fn ranked_rows_are_ordered_by_score_path_and_line_with_their_reasons() {
         let one = part(0, vec![row("b", 1, 0.9), row("c", 1, 0.5), row("x", 1, 0.1)], 3);
         let two = part(1, vec![row("a", 1, 0.9), row("c", 1, 0.5), row("c", 0, 0.5)], 7);
-        let (rows, told) = ranked(vec![one, two], 4).unwrap();
+        let (rows, reports) = ranked(vec![one, two], 4).unwrap();
         assert_eq!(paths(&rows), ["a", "b", "c", "c"]);
         assert_eq!(rows.rows[2].line_start, 0);
         assert_eq!((rows.total, rows.metadata.suppressed_duplicates), (9, 1));
         assert_eq!(rows.metadata.completeness, Completeness::Truncated);
         let scores: Vec<f64> = rows.metadata.reasons.unwrap().1.iter().map(|why| why.final_score).collect();
         assert_eq!(scores, [0.9, 0.9, 0.5, 0.5]);
-        assert_eq!(told.len(), 2);
+        assert_eq!(reports.len(), 2);
     }
 
     #[test]
     fn lines_that_one_root_falls_back_to_are_no_part_of_what_others_ranked() {
-        let query =
-            SearchQuery { text: "x".into(), shape: Shape { limit: 9, ..Shape::default() }, ..Default::default() };
+        let query = SearchQuery {
+            text: "x".into(),
+            shape: RowOptions { limit: 9, ..RowOptions::default() },
+            ..Default::default()
+        };
         let (rows, _) =
             search(vec![part(0, vec![line("l", 1)], 5), part(1, vec![row("a", 1, 0.4)], 1)], &query).unwrap();
         assert_eq!((paths(&rows), rows.total), (vec!["a"], 1));
@@ -283,10 +289,10 @@ mod tests {
 
     #[test]
     fn one_root_that_refuses_is_named_and_all_refuse_together() {
-        let no = |at: usize| Part {
+        let no = |at: usize| RootRows {
             at,
             root: format!("/r{at}"),
-            said: Err(Box::new(Refusal::new(CodeError::RefNotIndexed, format!("no {at}.")))),
+            result: Err(Box::new(CodeRefusal::new(CodeError::RefNotIndexed, format!("no {at}.")))),
         };
         let (rows, _) = ranked(vec![no(0), part(1, vec![row("a", 1, 0.4)], 1)], 9).unwrap();
         assert_eq!(paths(&rows), ["a"]);
@@ -297,7 +303,7 @@ mod tests {
 
     #[test]
     fn lines_go_on_where_they_ended() {
-        let shape = Shape { limit: 2, ..Shape::default() };
+        let shape = RowOptions { limit: 2, ..RowOptions::default() };
         let query = SearchQuery { text: "x".into(), mode: SearchMode::Text, shape, offset: 3, ..Default::default() };
         let (rows, _) = search(vec![part(0, vec![line("a", 4)], 4), part(1, vec![line("a", 1)], 3)], &query).unwrap();
         assert_eq!((rows.rows.len(), rows.total), (2, 7));

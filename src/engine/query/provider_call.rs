@@ -24,7 +24,7 @@ use codeyard_lsp::{convert, methods};
 use codeyard_model::diagnostic::RawFileDiagnostics;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::uri::UriAdmission;
-use codeyard_telemetry::{Asker, LspCall, RpcOutcome};
+use codeyard_telemetry::{LspCall, RequestOrigin, RpcOutcome};
 
 /// First wait before asking again what the server called outdated; doubles.
 const RETRY_FIRST: Duration = Duration::from_millis(5);
@@ -117,7 +117,7 @@ pub struct RequestContext<'a> {
     /// By when the asker will have gone.
     pub deadline: Deadline,
     /// For whom.
-    pub asker: &'a Asker,
+    pub asker: &'a RequestOrigin,
 }
 
 struct Call<'a> {
@@ -125,7 +125,7 @@ struct Call<'a> {
     request: &'a ServerRequest,
     gate: &'a Gate,
     deadline: Deadline,
-    asker: &'a Asker,
+    asker: &'a RequestOrigin,
     exits: u32,
     refusals: u32,
     retry: Duration,
@@ -134,7 +134,7 @@ struct Call<'a> {
 impl<'a> Call<'a> {
     fn new(provider: &'a Provider, request: &'a ServerRequest, context: RequestContext<'a>) -> Self {
         let RequestContext { gate, deadline, asker } = context;
-        asker.takes_part(&provider.kind);
+        asker.record_server(&provider.kind);
         Self { provider, request, gate, deadline, asker, exits: 0, refusals: 0, retry: RETRY_FIRST }
     }
 

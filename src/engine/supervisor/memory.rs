@@ -1,18 +1,19 @@
-//! The memory budget over all language servers: who is over it loses the one that was longest unused.
+//! Enforces the memory budget of all language servers together: above it, the servers that were unused longest are stopped.
 
 use actix::prelude::*;
 
-use super::Supervisor;
-use crate::directory::WorkspaceHandle;
-use crate::workspace::{StopChild, WorkspaceHealth};
+use crate::server::child_key::ChildKey;
+use crate::supervisor::actor::Supervisor;
+use crate::workspace::handle::WorkspaceHandle;
+use crate::workspace::messages::{StopChild, WorkspaceHealth};
 
 impl Supervisor {
-    /// In bytes; 0 is none.
+    /// The memory budget in bytes; 0 means none.
     pub(super) fn memory_budget(&self) -> u64 {
         self.config.supervision.memory_budget_mib.saturating_mul(1024 * 1024)
     }
 
-    /// Over the memory budget, the child that was longest unused is stopped.
+    /// Above the memory budget, stops the idle server that was unused longest.
     pub(super) fn keep_memory_budget(&mut self, ctx: &mut Context<Self>) {
         let budget = self.memory_budget();
         if budget == 0 {
@@ -34,13 +35,13 @@ fn evict_longest_idle(
     healths: impl Iterator<Item = Option<WorkspaceHealth>>,
     budget: u64,
 ) {
-    let mut children: Vec<(u64, u64, usize, crate::providers::ChildKey)> = Vec::new();
+    let mut children: Vec<(u64, u64, usize, ChildKey)> = Vec::new();
     let mut total: u64 = 0;
     for (index, health) in healths.enumerate() {
         for server in health.into_iter().flat_map(|health| health.servers) {
             let bytes = server.memory_bytes.unwrap_or(0);
             total += bytes;
-            // One that is at work isn't idle, and stopping one without memory frees none.
+            // A server with pending requests isn't idle, and stopping one without known memory frees nothing.
             if server.pending == 0 && bytes > 0 {
                 children.push((server.unused_s, bytes, index, server.key));
             }

@@ -1,34 +1,54 @@
-//! The first step of a question: what is on disk, which epochs hold, is there a retained result, who is to be asked.
+//! Handles [`Begin`], the first step of a query: compares the document with the disk, looks for a retained result or a running execution,
+//! and otherwise starts one.
+
+use crate::server::messages::Ask;
+use crate::server::request::ServerRequest;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use actix::prelude::*;
 use futures::FutureExt;
 
-use super::*;
-use crate::anchors;
-use crate::execution::{Execution, Provider};
-use crate::known_files::Look;
-use crate::operation::{self, asks_for_name};
-use crate::providers::{self, Choice, Planned};
-use crate::question::DocumentInput;
-use crate::server_state::{ServerState, Unavailable};
-use crate::stand_in;
+use crate::query::execution::Execution;
+use crate::query::known_files::FileCheck;
+use crate::query::operation::asks_for_name;
+use crate::query::plan::{Choice, Plan, Planned};
+use crate::query::provider::Provider;
+use crate::query::watch_slot::FirstWalk;
+use crate::query::{fallback, operation, plan};
+use crate::server::anchors;
+use crate::server::document::DocumentInput;
+use crate::status::server_state::{ServerState, Unavailable};
+use crate::workspace::actor::Workspace;
+use crate::workspace::messages::{Begin, Begun, Wait};
+use codeyard_base::clock::{Deadline, Instant};
 use codeyard_base::ids::LanguageId;
-use codeyard_model::error::ErrorCode;
-use codeyard_model::operation::{LspQuery, Subject};
-use codeyard_model::query::Query;
-use codeyard_telemetry::{Asker, CacheUse};
+use codeyard_files::gate::FileStamp;
+use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::operation::{LspQuery, QuerySubject};
+use codeyard_model::query::{GatedQuery, Query};
+use codeyard_model::uri::CanonicalUri;
+use codeyard_paging::Snapshot;
+use codeyard_telemetry::{CacheUse, CallTrace, RequestOrigin};
 
-/// What a run is started from.
-struct Start<'a> {
+/// How long a plan of the whole workspace with a missing server is reused. Making one reads every folder.
+const INCOMPLETE_PLAN_LIFE: Duration = Duration::from_secs(1);
+
+/// Number of remembered executions above which ended ones are removed.
+const MAX_REMEMBERED_RUNS: usize = 1_024;
+
+/// The inputs of a run.
+struct RunStart<'a> {
     query: Arc<GatedQuery>,
-    /// What the look at its document said.
-    asked: Option<Look>,
+    /// The result of the comparison of its document with the disk.
+    asked: Option<FileCheck>,
     call: &'a CallTrace,
     deadline: Deadline,
     request_key: String,
     snapshot_key: String,
-    /// The watcher's first walk, if it isn't over.
-    walking: Option<Walking>,
+    /// The watcher's first walk, if it is still in progress.
+    walking: Option<FirstWalk>,
 }
 
 impl Handler<Begin> for Workspace {
@@ -41,7 +61,7 @@ impl Handler<Begin> for Workspace {
 
 impl Workspace {
     fn begin(&mut self, begin: Begin, ctx: &mut Context<Self>) -> Result<Begun, ToolError> {
-        begin.call.taken_up();
+        begin.call.mark_admitted();
         if self.draining {
             return Err(ToolError::provider_unavailable(
                 "draining",
@@ -50,7 +70,7 @@ impl Workspace {
             ));
         }
         let walking = self.prepare(ctx);
-        if let Some(walking) = walking.clone().filter(|_| !is_about_a_place(&begin.query)) {
+        if let Some(walking) = walking.clone().filter(|_| !is_about_one_document(&begin.query)) {
             return Ok(Begun::Wait(Wait::Preparing(walking)));
         }
         let (query, call) = (begin.query, begin.call);
@@ -60,19 +80,19 @@ impl Workspace {
             None => None,
         };
         self.take_changes();
-        let asked = self.look_at_document(&query, begin.seen)?;
+        let asked = self.check_document(&query, begin.seen)?;
         let mut snapshot_key = self.snapshot_key(&query, &request_key);
         let epochs = self.epochs;
-        call.note(|record| record.epochs = Some(epochs));
+        call.update(|record| record.epochs = Some(epochs));
         if let Some(cursor) = cursor {
             return self.later_page(&query, &call, request_key, snapshot_key, cursor);
         }
         let swept = !(self.is_sweeping() && matches!(*query, Query::WorkspaceDiagnostics { .. }));
         if let Some(snapshot) = self.snapshots.get(&snapshot_key, Instant::now()).filter(|_| swept) {
-            if self.page_is_true(&snapshot, &query, asked, 0) && self.still_stands(&snapshot, &query) {
+            if self.page_is_current(&snapshot, &query, asked, 0) && self.fallback_still_applies(&snapshot, &query) {
                 self.setup.shared.metrics.retained_hit();
-                // Of several questions of one call those count that weren't answered already.
-                call.note(|record| record.cache = record.cache.or(Some(CacheUse::Retained)));
+                // If a call makes several queries, one that was not retained decides.
+                call.update(|record| record.cache = record.cache.or(Some(CacheUse::Retained)));
                 return Ok(Begun::Hit { snapshot, offset: 0, request_key, snapshot_key });
             }
             snapshot_key = self.snapshot_key(&query, &request_key);
@@ -80,14 +100,15 @@ impl Workspace {
         if let Some((run, starter)) = self.runs.get(&snapshot_key)
             && let Some(run) = run.upgrade()
         {
-            call.shares(starter);
+            call.record_shared(starter);
             return Ok(Begun::Run { run, is_shared: true, request_key });
         }
-        let start = Start { query, asked, call: &call, deadline: begin.deadline, request_key, snapshot_key, walking };
+        let start =
+            RunStart { query, asked, call: &call, deadline: begin.deadline, request_key, snapshot_key, walking };
         self.start_run(start, ctx)
     }
 
-    /// A page by cursor: fresh epochs, a retained result, and files that are still as they were, or nothing.
+    /// Answers a page by cursor: needs the same epochs, the retained result, and unchanged files on the page.
     fn later_page(
         &mut self,
         query: &GatedQuery,
@@ -105,10 +126,10 @@ impl Workspace {
                 "the result this cursor belongs to is no longer retained; start again without a cursor",
             ));
         };
-        if !self.page_is_true(&snapshot, query, None, cursor.offset) {
+        if !self.page_is_current(&snapshot, query, None, cursor.offset) {
             return Err(self.stale(query));
         }
-        call.note(|record| record.cache = Some(CacheUse::Retained));
+        call.update(|record| record.cache = Some(CacheUse::Retained));
         Ok(Begun::Hit { snapshot, offset: cursor.offset, request_key, snapshot_key })
     }
 
@@ -130,101 +151,107 @@ impl Workspace {
         codeyard_paging::snapshot_key(request_key, roots_key, &self.epochs, query.epoch_mask())
     }
 
-    /// Compares the document asked about with the disk; a difference counts as the edit.
-    fn look_at_document(&mut self, query: &GatedQuery, seen: Option<FileStamp>) -> Result<Option<Look>, ToolError> {
+    /// Compares the document of the query with the disk; a difference counts as an edit.
+    fn check_document(&mut self, query: &GatedQuery, seen: Option<FileStamp>) -> Result<Option<FileCheck>, ToolError> {
         let Some(uri) = query.uri() else { return Ok(None) };
-        match self.known.look_seen(uri, seen) {
-            Ok(look) => {
-                if look == Look::Changed {
+        match self.known.check_stamped(uri, seen) {
+            Ok(check) => {
+                if check == FileCheck::Changed {
                     self.on_edit(uri);
                 }
-                Ok(Some(look))
+                Ok(Some(check))
             }
             Err(error) => {
-                self.on_gone(uri);
+                self.on_deleted(uri);
                 Err(error)
             }
         }
     }
 
-    /// Whether the files on the page to be served are as they were when the result was computed.
-    fn page_is_true(&mut self, snapshot: &Snapshot, query: &GatedQuery, asked: Option<Look>, offset: u64) -> bool {
+    /// Whether the files on the page are unchanged since the result was computed.
+    fn page_is_current(
+        &mut self,
+        snapshot: &Snapshot,
+        query: &GatedQuery,
+        asked: Option<FileCheck>,
+        offset: u64,
+    ) -> bool {
         let size = query.page().map(|page| page.size).unwrap_or(usize::MAX);
-        let mut is_true = true;
+        let mut is_current = true;
         let mut edited = Vec::new();
-        // The document asked about was the same a moment ago, or it is looked at again.
-        let looked_at = query.uri().filter(|_| asked == Some(Look::Same));
+        // The document of the query was compared just now; if it was unchanged, it is not compared again.
+        let checked = query.uri().filter(|_| asked == Some(FileCheck::Same));
         let mut files = snapshot.result().files_on_page(offset, size);
-        files.retain(|uri| Some(uri) != looked_at);
-        let looks = self.known.look_at_all(&files);
-        for (uri, look) in files.into_iter().zip(looks) {
-            match look {
-                Ok(Look::Same) => {}
-                Ok(Look::Changed | Look::New) => edited.push(uri),
+        files.retain(|uri| Some(uri) != checked);
+        let checks = self.known.check_all(&files);
+        for (uri, check) in files.into_iter().zip(checks) {
+            match check {
+                Ok(FileCheck::Same) => {}
+                Ok(FileCheck::Changed | FileCheck::New) => edited.push(uri),
                 Err(_) => {
-                    self.on_gone(&uri);
-                    is_true = false;
+                    self.on_deleted(&uri);
+                    is_current = false;
                 }
             }
         }
         self.on_edits(&edited);
-        is_true && edited.is_empty()
+        is_current && edited.is_empty()
     }
 
-    fn start_run(&mut self, start: Start<'_>, ctx: &mut Context<Self>) -> Result<Begun, ToolError> {
-        let Start { query, asked, call, deadline, request_key, snapshot_key, walking } = start;
+    fn start_run(&mut self, start: RunStart<'_>, ctx: &mut Context<Self>) -> Result<Begun, ToolError> {
+        let RunStart { query, asked, call, deadline, request_key, snapshot_key, walking } = start;
         let seen = self.seen;
         let document = self.open_document(&query, asked)?;
         if let Some(document) = &document {
-            call.note(|record| {
+            call.update(|record| {
                 record.language.get_or_insert_with(|| document.language.clone());
             });
         }
         let plan = match self.plan(&query) {
             Ok(plan) => plan,
-            Err(looks) => {
-                let all = futures::future::join_all(looks).map(|_| ()).boxed().shared();
+            Err(checks) => {
+                let all = futures::future::join_all(checks).map(|_| ()).boxed().shared();
                 return Ok(Begun::Wait(Wait::Preparing(all)));
             }
         };
-        let plan = if stand_in::is_beyond_names(&query) { stand_in::without(&plan) } else { plan };
-        let plan = self.without_resting(plan);
+        let plan = if fallback::has_no_fallback(&query) { fallback::without_fallbacks(&plan) } else { plan };
+        let plan = self.without_paused(plan);
         if plan.choices.is_empty() {
             let why = plan.unavailable.first().map(Unavailable::to_error);
             return Err(why.unwrap_or_else(no_files));
         }
         let has_anchors = |choice: &Choice| anchors::are_chosen_for(&choice.server);
         if let Some(walking) = walking.clone().filter(|_| plan.choices.iter().any(has_anchors)) {
-            // Which files are to be kept open at such a server is known only after the walk.
+            // The anchors of such a server are known only after the walk.
             return Ok(Begun::Wait(Wait::Preparing(walking)));
         }
-        let waits_for_all = !is_about_a_place(&query);
+        let waits_for_all = !is_about_one_document(&query);
         let (mut providers, mut unavailable) = self.providers(&plan, &query, deadline, ctx);
         let awaited = providers.iter().filter(|provider| waits_for_all || !provider.is_linter);
         let pending: Vec<_> = awaited.filter(|provider| provider.state.borrow().is_pending()).collect();
         if !pending.is_empty() {
             for provider in &pending {
-                self.touch(provider, document.as_ref(), &query, deadline);
+                self.open_early(provider, document.as_ref(), &query, deadline);
             }
-            let standbys = match self.standbys(&plan, &pending, ctx) {
-                Ok(standbys) => standbys,
+            let fallbacks = match self.fallbacks(&plan, &pending, ctx) {
+                Ok(fallbacks) => fallbacks,
                 Err(wait) => return Ok(Begun::Wait(wait)),
             };
-            unavailable.extend(pending.into_iter().map(stand_in::not_ready));
+            unavailable.extend(pending.into_iter().map(fallback::not_ready));
             providers.retain(|provider| !provider.state.borrow().is_pending());
-            providers.extend(standbys);
+            providers.extend(fallbacks);
         }
-        if providers.iter().any(|provider| provider.stands_for.is_some()) {
-            // Somebody stands in where there is no server.
+        if providers.iter().any(|provider| provider.fallback_for.is_some()) {
+            // A fallback answers where there is no server.
             unavailable.retain(|why| !why.kind.is_empty());
         }
         if matches!(*query, Query::WorkspaceDiagnostics { .. }) {
             self.begin_sweep(&plan, ctx);
         }
-        call.note(|record| record.cache = Some(CacheUse::Fresh));
+        call.update(|record| record.cache = Some(CacheUse::Fresh));
         let execution = Execution {
             query,
-            asker: Asker::Call(call.clone()),
+            asker: RequestOrigin::Call(call.clone()),
             document,
             providers,
             unavailable,
@@ -232,7 +259,7 @@ impl Workspace {
             servers: self.setup.servers.clone(),
             gate: self.setup.gate.clone(),
             limits: self.policy.limits.clone(),
-            workspace: ctx.address(),
+            workspace: ctx.address().recipient(),
             slot: self.slot.clone(),
             walking,
             snapshot_key: snapshot_key.clone(),
@@ -249,20 +276,28 @@ impl Workspace {
         Ok(Begun::Run { run, is_shared: false, request_key })
     }
 
-    /// A server that reads its project only once a document is open must see this one even before it's ready.
-    fn touch(&self, provider: &Provider, document: Option<&DocumentInput>, query: &GatedQuery, deadline: Deadline) {
-        use crate::language_server::Ask;
-        use crate::question::Question;
+    /// A server that reads its project only when a document is open must get this one before it is ready.
+    fn open_early(
+        &self,
+        provider: &Provider,
+        document: Option<&DocumentInput>,
+        query: &GatedQuery,
+        deadline: Deadline,
+    ) {
         let indexing = matches!(&*provider.state.borrow(), ServerState::Indexing { .. });
-        if let (true, Some(question)) = (indexing && document.is_some(), Question::of(query, document.cloned())) {
-            drop(provider.server.try_send(Ask { question, deadline }));
+        if let (true, Some(request)) = (indexing && document.is_some(), ServerRequest::of(query, document.cloned())) {
+            drop(provider.server.try_send(Ask { request, deadline }));
         }
     }
 
-    fn open_document(&mut self, query: &GatedQuery, asked: Option<Look>) -> Result<Option<DocumentInput>, ToolError> {
+    fn open_document(
+        &mut self,
+        query: &GatedQuery,
+        asked: Option<FileCheck>,
+    ) -> Result<Option<DocumentInput>, ToolError> {
         let Some(uri) = query.uri() else { return Ok(None) };
-        let (source, look) = self.known.document(uri, asked)?;
-        if look == Look::Changed {
+        let (source, check) = self.known.document(uri, asked)?;
+        if check == FileCheck::Changed {
             self.on_edit(uri);
         }
         if !matches!(query, Query::Lsp(_))
@@ -275,7 +310,7 @@ impl Workspace {
             ));
         }
         let Some(language) = self.setup.servers.index.language_of(&uri.to_path()) else {
-            return Err(providers::no_server().to_error());
+            return Err(plan::no_server().to_error());
         };
         let document = DocumentInput { source, language: LanguageId::new(language) };
         if let Query::Lsp(asked) = query {
@@ -293,18 +328,18 @@ impl Workspace {
         }
     }
 
-    /// The plan without children that are left alone for a while.
-    fn without_resting(&self, plan: Arc<Plan>) -> Arc<Plan> {
+    /// The plan without the servers that are paused after a panic.
+    fn without_paused(&self, plan: Arc<Plan>) -> Arc<Plan> {
         let now = Instant::now();
-        let rests = |choice: &Choice| self.resting.get(&choice.key).is_some_and(|until| *until > now);
-        if !plan.choices.iter().any(rests) {
+        let is_paused = |choice: &Choice| self.paused.get(&choice.key).is_some_and(|until| *until > now);
+        if !plan.choices.iter().any(is_paused) {
             return plan;
         }
-        let (resting, choices) = plan.choices.iter().cloned().partition(rests);
-        let resting: Vec<Choice> = resting;
+        let (paused, choices) = plan.choices.iter().cloned().partition(is_paused);
+        let paused: Vec<Choice> = paused;
         let mut unavailable = plan.unavailable.clone();
-        unavailable.extend(resting.iter().map(|choice| {
-            let message = "the supervision of the language server failed; it is built anew in a few seconds";
+        unavailable.extend(paused.iter().map(|choice| {
+            let message = "language-server actor crashed; it restarts in a few seconds";
             Unavailable::new(&choice.key.kind, "crashed", message, "codeyard doctor")
         }));
         Arc::new(Plan { choices, unavailable, ..plan.as_ref().clone() })
@@ -317,7 +352,7 @@ impl Workspace {
         if let Some(plan) = self.plans.get(&key) {
             return Ok(plan.clone());
         }
-        let plan = Arc::new(providers::plan_for_file(&self.setup, &path, linters)?);
+        let plan = Arc::new(plan::plan_for_file(self.setup.plan_context(), &path, linters)?);
         if plan.unavailable.is_empty() && self.plans.len() < MAX_REMEMBERED_RUNS {
             self.plans.insert(key, plan.clone());
         }
@@ -332,16 +367,16 @@ impl Workspace {
             return Ok(plan.clone());
         }
         let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
-        let plan = Arc::new(providers::plan_for_workspace(&self.setup, &files, linters)?);
+        let plan = Arc::new(plan::plan_for_workspace(self.setup.plan_context(), &files, linters)?);
         let until = (!plan.unavailable.is_empty()).then(|| now + INCOMPLETE_PLAN_LIFE);
         self.workspace_plans.insert(linters, (plan.clone(), until));
         Ok(plan)
     }
 }
 
-/// Whether the question is about one document and answered by one server. Then it needs nothing of what the watcher's
-/// first walk finds out, and only its answer waits for it.
-fn is_about_a_place(query: &GatedQuery) -> bool {
+/// Whether the query is about one document and answered by one server. Such a query starts before the watcher's first walk has ended,
+/// and only its result waits for it.
+fn is_about_one_document(query: &GatedQuery) -> bool {
     matches!(
         query,
         Query::Definition { .. }
@@ -349,7 +384,7 @@ fn is_about_a_place(query: &GatedQuery) -> bool {
             | Query::Hover { .. }
             | Query::DocumentSymbols { .. }
             | Query::Declarations { .. }
-            | Query::Lsp(LspQuery { subject: Subject::At(..) | Subject::File(_), .. })
+            | Query::Lsp(LspQuery { subject: QuerySubject::At(..) | QuerySubject::File(_), .. })
     )
 }
 

@@ -1,18 +1,31 @@
-//! Changes: of files, seen by the watcher or by comparing with disk, and of what servers would say. Each moves its epoch.
+//! Applies changes: of files, seen by the watcher or by a comparison with the disk, and of the answers of servers. Each raises its epochs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use actix::prelude::*;
 use futures::FutureExt;
 
-use super::*;
-use crate::language_server::{FilesChanged, News, Restart, ServerNews};
-use crate::providers;
+use crate::query::plan;
+use crate::query::watch_slot::FirstWalk;
+use crate::server::messages::{FilesChanged, KillServer, NoticeKind, ServerNotice};
+use crate::workspace::actor::Workspace;
+use crate::workspace::messages::Wake;
+use crate::workspace::state::Watching;
 use codeyard_base::blocking;
 use codeyard_base::clock::wall_ns;
 use codeyard_files::watch::{ChangeKind, Changes, FileChange, WatchSpec};
+use codeyard_model::epoch::Epochs;
+use codeyard_model::uri::CanonicalUri;
+
+/// The watcher's first walk has ended or failed.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Subscribed;
 
 impl Workspace {
-    /// The watcher's first walk, if it isn't done yet.
-    pub(super) fn prepare(&mut self, ctx: &mut Context<Self>) -> Option<Walking> {
+    /// Starts the watcher if necessary; returns its first walk while it is in progress.
+    pub(super) fn prepare(&mut self, ctx: &mut Context<Self>) -> Option<FirstWalk> {
         match &self.watching {
             Watching::Starting(walking) => return Some(walking.clone()),
             Watching::Done | Watching::Failed(_) => return None,
@@ -20,7 +33,7 @@ impl Workspace {
         }
         let Some(watcher) = self.setup.shared.watcher.clone() else {
             self.watching = Watching::Failed("files are not watched".into());
-            self.tell_state();
+            self.publish_state();
             return None;
         };
         let (slot, actor, servers) = (self.slot.clone(), ctx.address(), self.setup.servers.clone());
@@ -28,7 +41,7 @@ impl Workspace {
         let spec = WatchSpec {
             roots: self.setup.gate.root_set().allowed().map(PathBuf::from).collect(),
             is_source: Arc::new(move |path| servers.is_source(path)),
-            // Servers may start while the walk is under way.
+            // Servers may start during the walk.
             since_ns: wall_ns(),
             on_change: Arc::new(move || drop(waker.try_send(Wake))),
         };
@@ -41,17 +54,17 @@ impl Workspace {
                 Ok(Err(error)) => tracing::warn!(workspace = %name, error = %error, "files can't be watched"),
                 Err(_) => tracing::error!(workspace = %name, "the watcher's walk failed"),
             }
-            // A workspace that is gone meanwhile needs no subscription.
+            // A workspace actor that ended meanwhile needs no subscription.
             actor.send(Subscribed).await.ok();
         });
-        let walking: Walking = async move { drop(task.await) }.boxed().shared();
+        let walking: FirstWalk = async move { drop(task.await) }.boxed().shared();
         self.watching = Watching::Starting(walking.clone());
-        self.tell_state();
+        self.publish_state();
         Some(walking)
     }
 
-    /// Whether files are followed, so that equal epochs prove equal answers. They are during the first walk: no result is
-    /// taken before it is over and has told what changed meanwhile.
+    /// Whether files are watched, so that equal epochs prove equal answers. This includes the first walk: no result is accepted before it
+    /// has ended and reported what changed meanwhile.
     pub(super) fn is_watched(&self) -> bool {
         match self.slot.get() {
             Some(subscription) => subscription.degraded().is_none(),
@@ -59,18 +72,18 @@ impl Workspace {
         }
     }
 
-    /// Takes what the watcher has seen. Without a watcher everything may have changed since the last question.
+    /// Applies the changes that the watcher has seen. Without a watcher, everything may have changed since the last query.
     pub(super) fn take_changes(&mut self) {
         self.take_seen_changes();
         if !self.is_watched() {
-            // Not counted as seen: it must not end what others have under way.
+            // Not counted in `seen`: it must not invalidate executions in progress.
             bump(&mut self.epochs, true, true, true);
             self.plans.clear();
             self.workspace_plans.clear();
         }
     }
 
-    /// Takes what the watcher has seen, and nothing more.
+    /// Applies only the changes that the watcher has seen.
     pub(super) fn take_seen_changes(&mut self) {
         if let Some(subscription) = self.slot.get() {
             self.apply(subscription.take());
@@ -78,9 +91,9 @@ impl Workspace {
     }
 
     fn apply(&mut self, mut changes: Changes) {
-        self.tell_index(&changes);
-        // The rest is nobody else's business.
-        changes.split_aside();
+        self.notify_index(&changes);
+        // The other changes concern only the code index.
+        changes.take_index_only();
         if changes.files.is_empty() && !changes.bulk {
             return;
         }
@@ -96,37 +109,37 @@ impl Workspace {
         if changes.bulk {
             self.known.forget_all();
         }
-        let moves_roots = |change: &FileChange| providers::may_move_roots(&self.setup, &change.path);
+        let moves_roots = |change: &FileChange| plan::may_move_roots(self.setup.plan_context(), &change.path);
         if fs || changes.files.iter().any(moves_roots) {
             self.plans.clear();
             self.workspace_plans.clear();
         }
         self.move_epochs(text, fs, true);
-        self.tell_children(changes);
+        self.notify_children(changes);
     }
 
-    /// A document differs from what was known, and the watcher hasn't said so.
+    /// A document changed, and the watcher has not reported it.
     pub(super) fn on_edit(&mut self, uri: &CanonicalUri) {
         self.on_edits(std::slice::from_ref(uri));
     }
 
-    /// The same of several, told to the children in one message.
+    /// The same for several documents, sent to the servers in one message.
     pub(super) fn on_edits(&mut self, uris: &[CanonicalUri]) {
         if !uris.is_empty() {
             self.move_epochs(true, false, true);
             let changes = changes_of(uris, ChangeKind::Changed);
-            self.tell_index(&changes);
-            self.tell_children(changes);
+            self.notify_index(&changes);
+            self.notify_children(changes);
         }
     }
 
-    /// A document is gone, and the watcher hasn't said so.
-    pub(super) fn on_gone(&mut self, uri: &CanonicalUri) {
+    /// A document was deleted, and the watcher has not reported it.
+    pub(super) fn on_deleted(&mut self, uri: &CanonicalUri) {
         if self.known.forget(uri) {
             self.move_epochs(false, true, true);
             let changes = changes_of(std::slice::from_ref(uri), ChangeKind::Deleted);
-            self.tell_index(&changes);
-            self.tell_children(changes);
+            self.notify_index(&changes);
+            self.notify_children(changes);
         }
     }
 
@@ -135,13 +148,13 @@ impl Workspace {
         bump(&mut self.seen, text, fs, diagnostics);
     }
 
-    fn tell_children(&self, changes: Changes) {
+    fn notify_children(&self, changes: Changes) {
         let changes = Arc::new(changes);
         for child in self.children.values() {
             if child.actor.try_send(FilesChanged(changes.clone())).is_err() {
-                // A server that misses a change would answer from old text: it must begin anew.
-                let told = child.actor.send(Restart { reason: "missed_change" });
-                actix::spawn(async move { told.await.ok() });
+                // A server that misses a change would answer from old text, so it is restarted.
+                let sent = child.actor.send(KillServer { reason: "missed_change" });
+                actix::spawn(async move { sent.await.ok() });
             }
         }
     }
@@ -155,10 +168,10 @@ impl Handler<Subscribed> for Workspace {
             Some(_) => Watching::Done,
             None => Watching::Failed("files can't be watched; every question compares with disk".into()),
         };
-        // What was asked meanwhile may hang on what changed meanwhile.
+        // Queries that began meanwhile may depend on changes during the walk.
         self.take_seen_changes();
         self.watch_index();
-        self.tell_state();
+        self.publish_state();
     }
 }
 
@@ -168,24 +181,24 @@ impl Handler<Wake> for Workspace {
     fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
         self.take_seen_changes();
         self.watch_index();
-        self.tell_state();
-        self.sweep_on(ctx);
+        self.publish_state();
+        self.continue_sweep(ctx);
     }
 }
 
-impl Handler<ServerNews> for Workspace {
+impl Handler<ServerNotice> for Workspace {
     type Result = ();
 
-    fn handle(&mut self, message: ServerNews, ctx: &mut Self::Context) {
-        match message.what {
-            News::AnswersMayDiffer => self.move_epochs(true, false, true),
-            News::OpenSetChanged => self.move_epochs(true, false, false),
-            News::DiagnosticsChanged => self.move_epochs(false, false, true),
-            News::Replaced => {
+    fn handle(&mut self, message: ServerNotice, ctx: &mut Self::Context) {
+        match message.kind {
+            NoticeKind::AnswersMayDiffer => self.move_epochs(true, false, true),
+            NoticeKind::OpenSetChanged => self.move_epochs(true, false, false),
+            NoticeKind::DiagnosticsChanged => self.move_epochs(false, false, true),
+            NoticeKind::Replaced => {
                 self.sweep_child(&message.from);
-                self.sweep_on(ctx);
+                self.continue_sweep(ctx);
             }
-            News::Idle => self.stop_child(&message.from, ctx),
+            NoticeKind::Idle => self.stop_child(&message.from, ctx),
         }
     }
 }

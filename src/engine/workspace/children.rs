@@ -1,18 +1,29 @@
-//! Children: made on first need, replaced when their actor panicked, stopped when idle, unwanted or at the end.
+//! The language servers of a workspace: started on first use, replaced when their actor panicked, stopped when idle or at the end.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use actix::prelude::*;
+use futures::future::BoxFuture;
 
-use super::*;
-use crate::anchors;
-use crate::language_server::StopServer;
-use crate::providers::Choice;
-use crate::server_context::ServerContext;
+use crate::query::plan::Choice;
+use crate::server::actor::LanguageServer;
+use crate::server::anchors;
+use crate::server::child_key::ChildKey;
+use crate::server::context::ServerContext;
+use crate::server::messages::StopServer;
+use crate::status::actor_exit::ExitKind;
+use crate::workspace::actor::Workspace;
+use crate::workspace::admin;
+use crate::workspace::messages::{Drain, StopChild, StoppedServer, Warm};
+use crate::workspace::state::Child;
+use codeyard_base::clock::Instant;
 use codeyard_base::ids::ServerKind;
 
-/// How long a child whose actor panicked is left alone: whatever made it panic would do so again at once.
-const PANIC_REST: Duration = Duration::from_secs(5);
+/// How long a server whose actor panicked is not started: the cause of the panic would probably repeat at once.
+const PANIC_PAUSE: Duration = Duration::from_secs(5);
 
-/// A child's actor ended.
+/// The actor of a server ended.
 #[derive(Message)]
 #[rtype(result = "()")]
 struct ChildEnded {
@@ -21,7 +32,7 @@ struct ChildEnded {
 }
 
 impl Workspace {
-    /// The child of this choice, started if it isn't there.
+    /// The server of this choice; starts it if necessary.
     pub(super) fn child(&mut self, choice: &Choice, ctx: &mut Context<Self>) -> &Child {
         let alive = self.children.get(&choice.key).is_some_and(|child| child.actor.connected());
         if !alive {
@@ -60,18 +71,18 @@ impl Workspace {
             frames: setup.shared.frames.clone(),
             restart: self.policy.restart,
             times: self.policy.times,
-            tell: ctx.address().recipient(),
-            cell: setup.cell.server(ServerKind::new(&key.kind)),
+            notices: ctx.address().recipient(),
+            status: setup.status.server(ServerKind::new(&key.kind)),
             metrics: setup.shared.metrics.clone(),
             state: setup.state.clone(),
             cache,
             key: key.clone(),
-            seats: setup.seats.clone(),
+            start_locks: setup.start_locks.clone(),
             server: choice.server.clone(),
         }
     }
 
-    /// Takes a child out and stops it in the background.
+    /// Removes a server and stops it in the background.
     pub(super) fn stop_child(&mut self, key: &ChildKey, ctx: &mut Context<Self>) {
         if let Some(child) = self.children.remove(key) {
             ctx.spawn(
@@ -92,13 +103,13 @@ impl Handler<ChildEnded> for Workspace {
             return;
         }
         tracing::error!(workspace = %self.setup.name, server = %ended.key.kind, "language server actor panicked");
-        // There may be another one in its place by now.
+        // It may have been replaced already.
         if self.children.get(&ended.key).is_some_and(|child| !child.actor.connected()) {
             self.children.remove(&ended.key);
         }
         let now = Instant::now();
-        self.resting.retain(|_, until| *until > now);
-        self.resting.insert(ended.key, now + PANIC_REST);
+        self.paused.retain(|_, until| *until > now);
+        self.paused.insert(ended.key, now + PANIC_PAUSE);
         self.move_epochs(true, false, true);
     }
 }
@@ -128,8 +139,8 @@ impl Handler<Warm> for Workspace {
                     }
                     None
                 }
-                Err(looks) => Some(futures::FutureExt::shared(Box::pin(async move {
-                    futures::future::join_all(looks).await;
+                Err(lookups) => Some(futures::FutureExt::shared(Box::pin(async move {
+                    futures::future::join_all(lookups).await;
                 }) as BoxFuture<'static, ()>)),
             },
         };
@@ -148,7 +159,7 @@ impl Handler<Drain> for Workspace {
         self.slot.set(None);
         let stops = std::mem::take(&mut self.children).into_iter().map(|(key, child)| async move {
             let report = child.actor.send(StopServer).await.ok().flatten();
-            operate::stopped(&key, report.as_ref())
+            admin::stopped(&key, report.as_ref())
         });
         let index = self.stop_index();
         let all = futures::future::join_all(stops);
@@ -160,7 +171,7 @@ impl Handler<Drain> for Workspace {
     }
 }
 
-/// A folder for this project root and this very program: two versions must not share one.
+/// The name of the cache folder for this project root and program version; two versions must not share one.
 fn cache_name(choice: &Choice) -> String {
     let program = &choice.program;
     let version = program.version.as_deref().unwrap_or_default();

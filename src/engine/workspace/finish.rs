@@ -1,9 +1,15 @@
-//! The second step of a question: the result is taken only if nothing has changed since it began.
+//! Handles [`Finish`], the second step of a query: accepts the result only if nothing has changed since the query began.
+
+use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::*;
-use crate::known_files::Look;
+use crate::query::known_files::FileCheck;
+use crate::query::messages::{ExecutionOutcome, Finish};
+use crate::workspace::actor::Workspace;
+use codeyard_base::clock::Instant;
+use codeyard_model::query::GatedQuery;
+use codeyard_paging::Snapshot;
 
 impl Handler<Finish> for Workspace {
     type Result = MessageResult<Finish>;
@@ -14,40 +20,43 @@ impl Handler<Finish> for Workspace {
 }
 
 impl Workspace {
-    fn finish(&mut self, finish: Finish) -> Outcome {
+    fn finish(&mut self, finish: Finish) -> ExecutionOutcome {
         self.runs.remove(&finish.snapshot_key);
         self.take_seen_changes();
         let mut edited = Vec::new();
         for (uri, observed) in finish.observed {
-            if self.known.learn(uri.clone(), observed) == Look::Changed {
+            if self.known.learn(uri.clone(), observed) == FileCheck::Changed {
                 edited.push(uri);
             }
         }
         self.on_edits(&edited);
         if !self.is_watched() {
-            self.look_again(&finish.query);
+            self.recheck_document(&finish.query);
         }
         if !self.seen.agree(&finish.seen, finish.query.epoch_mask()) {
-            return Outcome::Changed;
+            return ExecutionOutcome::Changed;
         }
         let key = finish.snapshot_key;
         if finish.result.notes().is_partial {
-            // Another time there may be more: it answers those who have waited, and nobody goes on from it later.
-            return Outcome::Done { snapshot: Arc::new(Snapshot::new(finish.result)), key: format!("{key}-partial") };
+            // A later execution may find more: a partial result answers the waiting callers and is not retained.
+            return ExecutionOutcome::Done {
+                snapshot: Arc::new(Snapshot::new(finish.result)),
+                key: format!("{key}-partial"),
+            };
         }
         let kept = self.snapshots.insert(key.clone(), finish.result, Instant::now());
-        self.tell_snapshots();
+        self.publish_snapshots();
         match kept {
-            Ok(snapshot) => Outcome::Done { snapshot, key },
-            Err(error) => Outcome::Failed(error),
+            Ok(snapshot) => ExecutionOutcome::Done { snapshot, key },
+            Err(error) => ExecutionOutcome::Failed(error),
         }
     }
 
-    /// Compares the document asked about with disk once more: nobody tells of its changes.
-    fn look_again(&mut self, query: &GatedQuery) {
-        match query.uri().map(|uri| (uri, self.known.look(uri))) {
-            Some((uri, Ok(Look::Changed))) => self.on_edit(uri),
-            Some((uri, Err(_))) => self.on_gone(uri),
+    /// Compares the document of the query with the disk again, because there is no watcher.
+    fn recheck_document(&mut self, query: &GatedQuery) {
+        match query.uri().map(|uri| (uri, self.known.check(uri))) {
+            Some((uri, Ok(FileCheck::Changed))) => self.on_edit(uri),
+            Some((uri, Err(_))) => self.on_deleted(uri),
             _ => {}
         }
     }

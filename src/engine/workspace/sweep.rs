@@ -1,60 +1,60 @@
-//! The sweep: with `diagnostics.sweep = "all"` every source file is opened once in the background, so that servers which
-//! only speak of open documents report on all of them. It begins with the first question about the workspace's diagnostics.
+//! The sweep: with `diagnostics.sweep = "all"` every source file is opened once in the background, so that servers that report only on
+//! open documents report on all of them. It begins with the first query for the workspace's diagnostics.
 //!
-//! Bounded: so many documents at a time, each for so long. A file that changes is swept again. Answers never wait for it; the
-//! summary says how far it is.
+//! The number of documents at a time and the time of each are bounded. A file that changes is swept again. Answers never wait for the
+//! sweep; the summary states its progress.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use actix::prelude::*;
+use futures::future::BoxFuture;
 
-use super::*;
-use crate::execution::Provider;
-use crate::known_files::Source;
-use crate::provider_call::{self, Asking};
-use crate::providers;
-use crate::question::{DocumentInput, Question};
+use crate::query::plan::Plan;
+use crate::query::provider::Provider;
+use crate::query::provider_call::RequestContext;
+use crate::query::{plan, provider_call};
+use crate::server::child_key::ChildKey;
+use crate::server::document::{DocumentInput, DocumentSource};
+use crate::server::request::ServerRequest;
+use crate::workspace::actor::Workspace;
+use crate::workspace::messages::Wake;
+use crate::workspace::setup::WorkspaceSetup;
 use codeyard_base::blocking;
+use codeyard_base::clock::Deadline;
 use codeyard_base::digest::sha256;
 use codeyard_base::ids::{LanguageId, ServerKind};
-use codeyard_config::Sweep as Reach;
+use codeyard_config::Sweep as SweepMode;
 use codeyard_files::limits;
 use codeyard_lsp::text::Document;
-use codeyard_telemetry::Asker;
+use codeyard_telemetry::RequestOrigin;
 
-/// Documents swept at a time.
+/// Largest number of documents swept at a time.
 const AT_ONCE: usize = 4;
 /// Longest time for one document.
 const PER_DOCUMENT: Duration = Duration::from_secs(30);
 
-/// What is left to be swept.
-#[derive(Default)]
-pub(super) struct Sweeping {
-    begun: bool,
-    pending: BTreeSet<(ChildKey, PathBuf)>,
-    running: usize,
-}
-
 impl Workspace {
-    /// Whether a sweep over all files is still under way.
+    /// Whether the sweep is in progress.
     pub(super) fn is_sweeping(&self) -> bool {
         self.sweeping.running > 0 || !self.sweeping.pending.is_empty()
     }
 
-    /// Begins the sweep if it is wanted and hasn't begun. `plan` names the servers of the workspace.
+    /// Begins the sweep if it is configured and hasn't begun. `plan` holds the servers of the workspace.
     pub(super) fn begin_sweep(&mut self, plan: &Plan, ctx: &mut Context<Self>) {
-        if self.policy.sweep != Reach::All || self.sweeping.begun {
+        if self.policy.sweep != SweepMode::All || self.sweeping.begun {
             return;
         }
         self.sweeping.begun = true;
         for choice in &plan.choices {
             self.sweep_child(&choice.key);
         }
-        self.sweep_on(ctx);
+        self.continue_sweep(ctx);
     }
 
-    /// A child that was replaced knows nothing yet: all of its files are swept again.
+    /// A restarted server has no diagnostics yet: all of its files are swept again.
     pub(super) fn sweep_child(&mut self, key: &ChildKey) {
         let Some(server) = self.setup.servers.by_kind.get(&key.kind).filter(|_| self.sweeping.begun) else { return };
         let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
@@ -62,7 +62,7 @@ impl Workspace {
         let mut folders: BTreeMap<&Path, bool> = BTreeMap::new();
         let own = files.iter().filter(|path| {
             let Some(folder) = path.parent().filter(|_| setup.servers.serves(server, path)) else { return false };
-            *folders.entry(folder).or_insert_with(|| providers::is_own(setup, server, key, path))
+            *folders.entry(folder).or_insert_with(|| plan::is_own(setup.plan_context(), server, key, path))
         });
         self.sweeping.pending.extend(own.map(|path| (key.clone(), path.clone())));
     }
@@ -79,26 +79,26 @@ impl Workspace {
         for key in self.children.keys() {
             let server = self.setup.servers.by_kind.get(&key.kind);
             let server = server.filter(|server| self.setup.servers.serves(server, path));
-            if server.is_some_and(|server| providers::is_own(&self.setup, server, key, path)) {
+            if server.is_some_and(|server| plan::is_own(self.setup.plan_context(), server, key, path)) {
                 self.sweeping.pending.insert((key.clone(), path.to_path_buf()));
             }
         }
     }
 
-    /// Sees to it that the children know of everything that has happened on disk by now.
-    fn abreast(&self, ctx: &Context<Self>) -> BoxFuture<'static, ()> {
+    /// Resolves when the servers have been notified of all changes on disk so far.
+    fn children_in_sync(&self, ctx: &Context<Self>) -> BoxFuture<'static, ()> {
         let (subscription, workspace) = (self.slot.get(), ctx.address());
         Box::pin(async move {
             if let Some(subscription) = subscription {
                 subscription.barrier().await;
             }
-            // A workspace that is gone has no children to tell.
+            // A workspace actor that ended has no servers.
             workspace.send(Wake).await.ok();
         })
     }
 
-    /// Takes up as many documents as may be swept at a time.
-    pub(super) fn sweep_on(&mut self, ctx: &mut Context<Self>) {
+    /// Starts as many documents as may be swept at a time.
+    pub(super) fn continue_sweep(&mut self, ctx: &mut Context<Self>) {
         while self.sweeping.running < AT_ONCE && !self.draining {
             let Some((key, path)) = self.sweeping.pending.pop_first() else { return };
             let Some(child) = self.children.get(&key) else { continue };
@@ -108,15 +108,15 @@ impl Workspace {
                 state: child.state.clone(),
                 is_linter: false,
                 symbols_max: 0,
-                stands_for: None,
+                fallback_for: None,
             };
             self.sweeping.running += 1;
-            let work = sweep_one(self.setup.clone(), provider, path, self.abreast(ctx));
+            let work = sweep_one(self.setup.clone(), provider, path, self.children_in_sync(ctx));
             ctx.spawn(work.into_actor(self).map(|(), workspace, ctx| {
                 workspace.sweeping.running -= 1;
-                workspace.sweep_on(ctx);
+                workspace.continue_sweep(ctx);
                 if !workspace.is_sweeping() {
-                    // What was answered on the way said how far the sweep was; that is old now.
+                    // Answers during the sweep stated its progress and are outdated now.
                     workspace.move_epochs(false, false, true);
                 }
             }));
@@ -124,23 +124,28 @@ impl Workspace {
     }
 }
 
-async fn sweep_one(setup: Arc<WorkspaceSetup>, provider: Provider, path: PathBuf, abreast: BoxFuture<'static, ()>) {
-    let (gate, asker) = (setup.gate.clone(), Asker::Nobody(setup.shared.metrics.clone()));
+async fn sweep_one(
+    setup: Arc<WorkspaceSetup>,
+    provider: Provider,
+    path: PathBuf,
+    children_in_sync: BoxFuture<'static, ()>,
+) {
+    let (gate, asker) = (setup.gate.clone(), RequestOrigin::Background(setup.shared.metrics.clone()));
     let Ok(Some(document)) = blocking::spawn(move || open(&setup, &path)).await else { return };
-    // What changed before the text was read is told before it: no server is to judge a new text amid old ones.
-    abreast.await;
-    let question = Question::DocumentDiagnostics(document);
-    let asking = Asking { gate: &gate, deadline: Deadline::after(PER_DOCUMENT), asker: &asker };
-    let asked = provider_call::ask(&provider, &question, asking);
-    // What is learnt is remembered by the server's actor; what fails shows in the coverage.
+    // Changes before this read are sent first, so that no server checks a new text against old ones.
+    children_in_sync.await;
+    let request = ServerRequest::DocumentDiagnostics(document);
+    let context = RequestContext { gate: &gate, deadline: Deadline::after(PER_DOCUMENT), asker: &asker };
+    let asked = provider_call::ask(&provider, &request, context);
+    // The server's actor records the diagnostics; a failure shows in the coverage.
     drop(tokio::time::timeout(PER_DOCUMENT, asked).await);
 }
 
 fn open(setup: &WorkspaceSetup, path: &Path) -> Option<DocumentInput> {
     let language = LanguageId::new(setup.servers.index.language_of(path)?);
-    let uri = setup.gate.of_path(path).ok()?;
+    let uri = setup.gate.path(path).ok()?;
     let (bytes, _) = setup.gate.read(&uri, codeyard_lsp::limits::MAX_DOCUMENT_BYTES).ok()?;
     let hash = sha256(&bytes);
     let document = Arc::new(Document::new(String::from_utf8(bytes).ok()?));
-    Some(DocumentInput { source: Arc::new(Source { uri, document, hash, settled: None }), language })
+    Some(DocumentInput { source: Arc::new(DocumentSource { uri, document, hash, settled: None }), language })
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codeyard_base::ids::{PrincipalId, ServerKind, WorkspaceName};
-use codeyard_engine::census::{ServerCell, ServerPhase, WorkspaceCell};
-use codeyard_engine::directory::Directory;
-use codeyard_engine::observed;
+use codeyard_engine::status::registry::{LanguageServerStatus, ServerPhase, WorkspaceStatus};
+use codeyard_engine::supervisor::directory::Directory;
+use codeyard_engine::supervisor::metrics;
 use codeyard_lsp::client::frame::FrameBudget;
 use codeyard_model::error::ErrorCode;
 use codeyard_telemetry::settings::Settings;
@@ -21,23 +21,23 @@ use super::exposition::Exposition;
 pub(super) struct Everything {
     pub meters: Arc<Meters>,
     pub directory: Arc<Directory>,
-    pub cells: Vec<Arc<WorkspaceCell>>,
-    pub servers: Vec<Arc<ServerCell>>,
+    pub cells: Vec<Arc<WorkspaceStatus>>,
+    pub servers: Vec<Arc<LanguageServerStatus>>,
     prometheus: Prometheus,
     _pipeline: Pipeline,
 }
 
 impl Everything {
     pub(super) fn new() -> Self {
-        let (pipeline, prometheus, warnings) = Prometheus::beside(&Settings::default());
+        let (pipeline, prometheus, warnings) = Prometheus::with_pipeline(&Settings::default());
         assert_eq!(warnings, [""; 0]);
         let meter = pipeline.meter();
         let meters = Arc::new(Meters::new(&meter, Arc::new(Counts::default()), "1.2.3"));
         let directory = Arc::new(Directory::default());
         let observers = Observers::new(&meter);
-        Telemetry::new(meters.clone()).observed_by(&observers);
-        observed::observe(&observers, &directory, &Arc::new(FrameBudget::default()), None);
-        pipeline.losses().observed_by(&observers, None);
+        Telemetry::new(meters.clone()).register_with(&observers);
+        metrics::observe(&observers, &directory, &Arc::new(FrameBudget::default()), None);
+        pipeline.losses().register_with(&observers, None);
         let mut all = Self { meters, directory, cells: vec![], servers: vec![], prometheus, _pipeline: pipeline };
         all.runs("pyright");
         all
@@ -45,7 +45,7 @@ impl Everything {
 
     /// Another workspace with a server.
     pub(super) fn runs(&mut self, kind: &str) {
-        let cell = self.directory.census().workspace();
+        let cell = self.directory.status_registry().workspace();
         let server = cell.server(ServerKind::new(kind));
         server.set_phase(ServerPhase::Ready);
         server.set_memory(1_000);

@@ -1,0 +1,251 @@
+//! Who is asked: from a query to the language servers that take part, in order.
+//!
+//! For a document these are the servers of its language: the first available alternative, then the linters. For the whole
+//! workspace they are those of all languages that have files in it. This module chooses; it starts nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::query::provider::Provider;
+use crate::server::child_key::ChildKey;
+use crate::server::programs::{PendingLookup, Program, Programs};
+use crate::server::registry::IndexedRegistry;
+use crate::status::server_state::Unavailable;
+use codeyard_lsp::registry::matching::Selection;
+use codeyard_lsp::registry::{
+    CachedFiles, DiskFiles, FallbackMode, MarkerFiles, ProjectPlacement, ProjectRoot, ServerChooser, ServerRole,
+    ServerSpec, ServerVerdict, place_file,
+};
+use codeyard_model::roots::RootSet;
+
+/// A child that should take part, not yet started perhaps.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    /// Which child.
+    pub key: ChildKey,
+    /// Its registry entry.
+    pub server: Arc<ServerSpec>,
+    /// Its program.
+    pub program: Program,
+}
+
+impl Choice {
+    /// Whether it stands in for those that aren't there.
+    pub fn is_fallback(&self) -> bool {
+        self.server.role == ServerRole::Fallback
+    }
+
+    /// Whether it only adds to another one.
+    pub fn is_linter(&self) -> bool {
+        self.server.role == ServerRole::Linter
+    }
+}
+
+/// Who takes part, and who should but can't.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// In the order they are asked.
+    pub choices: Vec<Choice>,
+    /// Why a language has no server.
+    pub unavailable: Vec<Unavailable>,
+    /// Languages for which a choice stands in.
+    pub by_name: BTreeSet<String>,
+    /// Who may stand in until a choice is ready.
+    pub fallbacks: Vec<Choice>,
+    /// Files of the workspace that one of the chosen servers serves; 0 in the plan of one file.
+    pub served_files: usize,
+}
+
+impl Plan {
+    /// The languages that these providers serve.
+    pub fn languages_of(&self, providers: &[&Provider]) -> BTreeSet<String> {
+        let is_one = |choice: &&Choice| providers.iter().any(|provider| provider.kind.as_str() == choice.key.kind);
+        self.choices.iter().filter(is_one).flat_map(|choice| choice.server.languages.iter().cloned()).collect()
+    }
+}
+
+/// What a plan is made from besides the files.
+#[derive(Clone, Copy)]
+pub struct PlanContext<'a> {
+    /// The registry of language servers.
+    pub servers: &'a IndexedRegistry,
+    /// Which servers the workspace selects.
+    pub selection: &'a Selection,
+    /// The roots of the workspace.
+    pub roots: &'a RootSet,
+    /// Finds programs.
+    pub programs: &'a Programs,
+}
+
+/// A plan, or the looks for programs to wait for first.
+pub type Planned<P = Plan> = Result<P, Vec<PendingLookup>>;
+
+/// The servers of one file.
+pub fn plan_for_file(setup: PlanContext<'_>, path: &Path, with_linters: bool) -> Planned {
+    let mut waits = Vec::new();
+    let mut plan = Plan::default();
+    match setup.servers.index.language_of(path) {
+        Some(language) => {
+            let options = PlanOptions { setup, look: &DiskFiles, with_linters, for_symbols: false };
+            plan_language(&options, language, path, &mut plan, &mut waits);
+        }
+        None => plan.unavailable.push(no_server()),
+    }
+    if waits.is_empty() { Ok(plan) } else { Err(waits) }
+}
+
+/// The servers of all languages that have files in the workspace. `files` are its source files, sorted. Without linters it is for
+/// symbols: servers that know none are left out.
+pub fn plan_for_workspace(setup: PlanContext<'_>, files: &[PathBuf], with_linters: bool) -> Planned {
+    let mut languages: BTreeMap<&str, (usize, BTreeMap<&Path, &Path>)> = BTreeMap::new();
+    for file in files {
+        if let (Some(language), Some(folder)) = (setup.servers.index.language_of(file), file.parent()) {
+            let (count, folders) = languages.entry(language).or_default();
+            *count += 1;
+            folders.entry(folder).or_insert(file);
+        }
+    }
+    // The language with the most files first: if nobody can answer, its server is the one to be named.
+    let mut languages: Vec<_> = languages.into_iter().collect();
+    languages.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    let mut waits = Vec::new();
+    let mut plan = Plan::default();
+    let options = PlanOptions { setup, look: &CachedFiles::default(), with_linters, for_symbols: !with_linters };
+    for (language, (_, folders)) in languages {
+        for file in folders.into_values() {
+            plan_language(&options, language, file, &mut plan, &mut waits);
+        }
+    }
+    if !waits.is_empty() {
+        return Err(waits);
+    }
+    let own = plan.choices.iter().filter(|choice| !choice.is_fallback());
+    let served: BTreeSet<&String> = own.flat_map(|choice| &choice.server.languages).collect();
+    let is_served = |file: &&PathBuf| {
+        setup.servers.index.language_of(file).is_some_and(|language| served.iter().any(|id| *id == language))
+    };
+    plan.served_files = files.iter().filter(is_served).count();
+    let mut seen = BTreeSet::new();
+    plan.choices.retain(|choice| seen.insert(choice.key.clone()));
+    plan.fallbacks.retain(|fallback| seen.insert(fallback.key.clone()));
+    plan.choices.sort_by(|a, b| (a.is_linter(), &a.key).cmp(&(b.is_linter(), &b.key)));
+    let mut named = BTreeSet::new();
+    plan.unavailable.retain(|unavailable| named.insert(unavailable.kind.clone()));
+    Ok(plan)
+}
+
+/// What a plan is made from.
+struct PlanOptions<'a> {
+    setup: PlanContext<'a>,
+    look: &'a dyn MarkerFiles,
+    with_linters: bool,
+    /// Whether symbols of the workspace are wanted.
+    for_symbols: bool,
+}
+
+/// A program that is there, or still looked for.
+enum ProgramState {
+    Found(Program),
+    Pending(PendingLookup),
+}
+
+fn plan_language(
+    options: &PlanOptions<'_>,
+    language: &str,
+    path: &Path,
+    plan: &mut Plan,
+    waits: &mut Vec<PendingLookup>,
+) {
+    let setup = options.setup;
+    let chooser = ServerChooser {
+        registry: &setup.servers.registry,
+        selection: &setup.selection,
+        roots: setup.roots,
+        files: options.look,
+    };
+    let mut available = |kind: &str, _: &ServerSpec, root: &Path| {
+        let Some(server) = setup.servers.by_kind.get(kind) else { return Err(no_server()) };
+        match setup.programs.peek(kind, server, root) {
+            Err(lookup) => Ok(ProgramState::Pending(lookup)),
+            Ok(found) => found.map(ProgramState::Found),
+        }
+    };
+    let mut missing: Option<Unavailable> = None;
+    let mut taken = false;
+    let mut has_no_symbols = false;
+    for one in chooser.consider(language, path, options.with_linters, &mut available) {
+        let is_primary = one.server.role == ServerRole::Primary;
+        let quirks = &one.server.quirks;
+        if options.for_symbols && (quirks.no_symbols || quirks.no_symbols_of.iter().any(|id| id == language)) {
+            has_no_symbols |= is_primary;
+            continue;
+        }
+        match one.verdict {
+            ServerVerdict::Serves { root, program, .. } => {
+                taken |= is_primary;
+                let Some(server) = setup.servers.by_kind.get(one.kind).cloned() else { continue };
+                match program {
+                    ProgramState::Pending(lookup) => waits.push(lookup),
+                    ProgramState::Found(program) => {
+                        let key = ChildKey { kind: one.kind.to_owned(), root };
+                        let choice = Choice { key, server, program };
+                        if choice.is_fallback() {
+                            plan.by_name.insert(language.to_owned());
+                        }
+                        plan.choices.push(choice);
+                    }
+                }
+            }
+            ServerVerdict::Later { .. } if one.server.role == ServerRole::Fallback => {
+                plan_fallback(options, one.kind, path, plan, waits);
+            }
+            ServerVerdict::Unavailable { why, .. } if is_primary => missing = missing.or(Some(why)),
+            _ => {}
+        }
+    }
+    if !taken && !has_no_symbols {
+        plan.unavailable.push(missing.unwrap_or_else(no_server));
+    }
+}
+
+/// Who may stand in until a language's own server is ready, if that is wanted.
+fn plan_fallback(options: &PlanOptions<'_>, kind: &str, path: &Path, plan: &mut Plan, waits: &mut Vec<PendingLookup>) {
+    let setup = options.setup;
+    let Some(server) = setup.servers.by_kind.get(kind).filter(|_| setup.selection.fallback == FallbackMode::UntilReady)
+    else {
+        return;
+    };
+    let placed = place_file(setup.roots, &server.root, path, options.look);
+    let Some(ProjectPlacement { root: ProjectRoot::At { root, .. }, within }) = placed else { return };
+    match setup.programs.peek(kind, server, &within) {
+        Err(lookup) => waits.push(lookup),
+        Ok(Ok(program)) => {
+            let key = ChildKey { kind: kind.to_owned(), root };
+            plan.fallbacks.push(Choice { key, server: server.clone(), program });
+        }
+        // Nobody misses it: the language has its own.
+        Ok(Err(_)) => {}
+    }
+}
+
+/// Whether `path` belongs to the child `key`: not to one of a project nested in its own.
+pub fn is_own(setup: PlanContext<'_>, server: &ServerSpec, key: &ChildKey, path: &Path) -> bool {
+    let placed = place_file(setup.roots, &server.root, path, &DiskFiles);
+    placed.is_some_and(|placed| matches!(placed.root, ProjectRoot::At { root, .. } if root == key.root))
+}
+
+/// Whether a change of this file's text may move files to another child.
+pub fn may_move_roots(setup: PlanContext<'_>, path: &Path) -> bool {
+    setup.servers.by_kind.values().any(|server| server.root.reads(path))
+}
+
+/// No server is known for a kind of file.
+pub fn no_server() -> Unavailable {
+    Unavailable::new(
+        "",
+        "no_server",
+        "no language server is known for this kind of file; add one to the configuration",
+        "codeyard servers list",
+    )
+}

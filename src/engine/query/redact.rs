@@ -1,0 +1,102 @@
+//! Paths outside the roots, taken out of what language servers say in diagnostics: where they are installed, where a search
+//! went, where a system header lies.
+//!
+//! Only text that a tool made is treated so; a hover's text comes from the sources themselves. A path is what begins with one of
+//! this machine's top-level folders and has at least two parts, so that `/` in prose and routes such as `/api/users` stay.
+//! Invariant: a path inside the roots is never touched.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use codeyard_model::roots::RootSet;
+
+/// What stands in place of a path.
+pub const REDACTED: &str = "[path outside the workspace]";
+/// Goes with the path it introduces.
+const SCHEME: &str = "file:";
+
+/// `text` without paths outside `roots`.
+pub fn redact<'a>(text: &'a str, roots: &RootSet) -> Cow<'a, str> {
+    redact_below(text, roots, top_level())
+}
+
+fn redact_below<'a>(text: &'a str, roots: &RootSet, top: &BTreeSet<String>) -> Cow<'a, str> {
+    let mut out = String::new();
+    let mut kept = 0;
+    let mut from = 0;
+    while let Some(found) = text[from..].find('/') {
+        let start = from + found;
+        let path = path_at(text, start);
+        from = start + path.len().max(1);
+        if begins_path(&text[..start]) && is_foreign(path, roots, top) {
+            let scheme = if text[kept..start].ends_with(SCHEME) { SCHEME.len() } else { 0 };
+            out.push_str(&text[kept..start - scheme]);
+            out.push_str(REDACTED);
+            kept = from;
+        }
+    }
+    if kept == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[kept..]);
+    Cow::Owned(out)
+}
+
+/// The longest run from `start` that could be a path, without the punctuation of the sentence around it.
+fn path_at(text: &str, start: usize) -> &str {
+    let ends = |c: char| {
+        c.is_whitespace()
+            || matches!(c, '"' | '\'' | '`' | '<' | '>' | '(' | ')' | '[' | ']' | '{' | '}' | ':' | ',' | ';' | '|')
+    };
+    let run = &text[start..];
+    let end = run.find(ends).unwrap_or(run.len());
+    run[..end].trim_end_matches(['.', '!', '?'])
+}
+
+/// Whether a path may begin after `before`: not in the middle of a word or of a relative path.
+fn begins_path(before: &str) -> bool {
+    let inside_word = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '~' | '*' | '%');
+    !before.chars().next_back().is_some_and(inside_word)
+}
+
+fn is_foreign(path: &str, roots: &RootSet, top: &BTreeSet<String>) -> bool {
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
+    let known = parts.next().is_some_and(|first| top.contains(first));
+    known && parts.next().is_some() && !roots.allows(Path::new(path))
+}
+
+fn top_level() -> &'static BTreeSet<String> {
+    static TOP: OnceLock<BTreeSet<String>> = OnceLock::new();
+    TOP.get_or_init(|| {
+        let entries = std::fs::read_dir("/").into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_foreign_paths_are_redacted() {
+        let roots = RootSet::of_real_paths(vec!["/srv/w".into()], vec!["/usr/share/extra".into()]);
+        let top: BTreeSet<String> = ["usr", "srv", "home"].map(String::from).into();
+        let cases = [
+            ("searched `/usr/lib/python3` and more", "searched `[path outside the workspace]` and more"),
+            ("in /usr/include/stdio.h:12:3: note", "in [path outside the workspace]:12:3: note"),
+            ("see file:///home/me/a%20b.", "see [path outside the workspace]."),
+            ("/srv/w/a.c:1 and /srv/wx/a.c", "/srv/w/a.c:1 and [path outside the workspace]"),
+            ("/usr/share/extra/x is read", "/usr/share/extra/x is read"),
+            (
+                "a/usr/b ./usr/b /api/v1 / 1/2 /usr and //usr/x",
+                "a/usr/b ./usr/b /api/v1 / 1/2 /usr and [path outside the workspace]",
+            ),
+            ("nothing", "nothing"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(redact_below(text, &roots, &top), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The state of the language-server actor, its start, and its notices to the workspace.
+//!
+//! A message handler never waits. The actor changes no epoch: it sends a notice to its workspace. It knows no tool.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+
+use crate::server::context::ServerContext;
+use crate::server::messages::{NoticeKind, ServerNotice};
+use crate::server::restart_rule::RestartHistory;
+use crate::server::session::LiveServer;
+use crate::status::actor_exit::{ExitGuard, ExitKind};
+use crate::status::registry::ServerPhase;
+use crate::status::server_state::{Down, ServerState};
+use crate::status::state_watch;
+use codeyard_base::clock::Instant;
+use codeyard_files::watch::Changes;
+use codeyard_model::uri::CanonicalUri;
+
+/// Capacity of the mailbox. When it is full, senders wait.
+const MAILBOX: usize = 4_096;
+/// Interval of `supervise_tick`.
+const SUPERVISE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A document with an open request when the server process ended.
+pub(super) struct CrashSuspect {
+    pub(super) hash: [u8; 32],
+    pub(super) crashes: u32,
+    pub(super) at: Instant,
+}
+
+/// The actor of one language server.
+pub struct LanguageServer {
+    pub(super) context: Arc<ServerContext>,
+    pub(super) state: state_watch::Sender,
+    pub(super) since: Instant,
+    pub(super) session: Option<LiveServer>,
+    pub(super) incarnation: u64,
+    pub(super) history: RestartHistory,
+    pub(super) restarts: u64,
+    /// When the current process was started; `None` once it is ready.
+    pub(super) launched: Option<Instant>,
+    pub(super) crash_suspects: HashMap<CanonicalUri, CrashSuspect>,
+    pub(super) reopen: Vec<PathBuf>,
+    pub(super) last_used: Instant,
+    pub(super) stopping: bool,
+    /// The next check of the readiness.
+    pub(super) timer: Option<SpawnHandle>,
+    /// The start in progress.
+    pub(super) start_task: Option<SpawnHandle>,
+    /// The start that is scheduled after a back-off or a quarantine.
+    pub(super) retry: Option<SpawnHandle>,
+    pub(super) ticks: u32,
+    /// Changes on disk since the current process was launched, kept while it may still register for them.
+    pub(super) early_changes: Changes,
+    pub(super) _exit: ExitGuard,
+}
+
+impl LanguageServer {
+    /// An actor for `context`, and the receiver of its state. `on_exit` is called when the actor ends.
+    pub fn new(
+        context: Arc<ServerContext>,
+        on_exit: impl FnOnce(ExitKind) + Send + 'static,
+    ) -> (Self, state_watch::Receiver) {
+        let (state, watcher) = state_watch::channel(ServerState::Starting);
+        let now = Instant::now();
+        let history = RestartHistory::new(context.restart);
+        let server = Self {
+            context,
+            state,
+            since: now,
+            session: None,
+            incarnation: 0,
+            history,
+            restarts: 0,
+            launched: None,
+            crash_suspects: HashMap::new(),
+            reopen: Vec::new(),
+            last_used: now,
+            stopping: false,
+            timer: None,
+            start_task: None,
+            retry: None,
+            ticks: 0,
+            early_changes: Changes::default(),
+            _exit: ExitGuard::new(on_exit),
+        };
+        (server, watcher)
+    }
+
+    /// Starts the actor with its full mailbox capacity from the first message on.
+    pub fn start_roomy(self) -> Addr<Self> {
+        Self::create(|ctx| {
+            ctx.set_mailbox_capacity(MAILBOX);
+            self
+        })
+    }
+
+    pub(super) fn set_state(&mut self, next: ServerState) {
+        let changed = *self.state.borrow() != next;
+        if changed {
+            let same_kind = std::mem::discriminant(&*self.state.borrow()) == std::mem::discriminant(&next);
+            if !same_kind {
+                self.since = Instant::now();
+                tracing::info!(
+                    workspace = %self.context.workspace, server = %self.context.kind, state = ?next.phase(),
+                    ready = matches!(next, ServerState::Ready), "language server changed state"
+                );
+            }
+            self.context.status.set_phase(ServerPhase::from(&next));
+            self.state.send_replace(next);
+        }
+    }
+
+    /// Sends a notice to the workspace in the background. A full mailbox delays it; no notice is lost.
+    pub(super) fn notify_workspace(&self, kind: NoticeKind, ctx: &mut Context<Self>) {
+        let sent = self.context.notices.send(ServerNotice { from: self.context.key.clone(), kind });
+        ctx.spawn(
+            async move {
+                sent.await.ok();
+            }
+            .into_actor(self),
+        );
+    }
+
+    pub(super) fn down(&mut self, reason: &'static str, message: String, stderr: String) {
+        self.set_state(ServerState::Down(Down { reason, message, stderr }));
+    }
+}
+
+impl Actor for LanguageServer {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        self.launch(ctx);
+        ctx.run_interval(SUPERVISE_INTERVAL, |server, ctx| server.supervise_tick(ctx));
+    }
+}

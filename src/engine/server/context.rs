@@ -1,0 +1,104 @@
+//! The configuration of one language-server actor: program, project root, settings, limits and the receiver of its notices.
+//!
+//! It is fixed for the lifetime of the actor; a change of any part makes another actor.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::Recipient;
+
+use crate::server::child_key::ChildKey;
+use crate::server::messages::ServerNotice;
+use crate::server::programs::Program;
+use crate::server::registry::IndexedRegistry;
+use crate::server::restart_rule::RestartRule;
+use crate::server::start_locks::StartLocks;
+use crate::status::registry::LanguageServerStatus;
+use codeyard_base::ids::{ServerKind, WorkspaceName};
+use codeyard_files::gate::Gate;
+use codeyard_lsp::client::frame::FrameBudget;
+use codeyard_lsp::registry::ServerSpec;
+use codeyard_process::launch::Launcher;
+use codeyard_telemetry::Metrics;
+
+/// Time limits of a language server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerTimes {
+    /// Longest time from launch to the answer to `initialize`.
+    pub start: Duration,
+    /// With three expired requests, the server counts as hung after this time without output.
+    pub silent: Duration,
+    /// The same while it reports progress.
+    pub silent_with_progress: Duration,
+    /// A server that is unused for this long is stopped.
+    pub idle: Duration,
+}
+
+impl Default for ServerTimes {
+    fn default() -> Self {
+        Self {
+            start: Duration::from_secs(60),
+            silent: Duration::from_secs(30),
+            silent_with_progress: Duration::from_secs(600),
+            idle: Duration::from_secs(900),
+        }
+    }
+}
+
+/// The configuration of one language-server actor.
+pub struct ServerContext {
+    /// The workspace's name.
+    pub workspace: WorkspaceName,
+    /// Which kind.
+    pub kind: ServerKind,
+    /// Its entry in the registry, with the user's overrides.
+    pub server: Arc<ServerSpec>,
+    /// The program to start.
+    pub program: Program,
+    /// The environment that every child may see.
+    pub environment: Arc<Vec<(OsString, OsString)>>,
+    /// What the workspace adds to it.
+    pub env: BTreeMap<String, String>,
+    /// The project root, a real path inside the workspace's roots.
+    pub root: PathBuf,
+    /// The workspace's settings; they override those of the registry.
+    pub settings: Option<serde_json::Value>,
+    /// Documents that are opened as soon as the server runs.
+    pub anchors: Vec<PathBuf>,
+    /// The registry, for the languages of files.
+    pub servers: Arc<IndexedRegistry>,
+    /// Reads files.
+    pub gate: Gate,
+    /// Starts processes.
+    pub launcher: Arc<dyn Launcher>,
+    /// Bounds the frames of all children together.
+    pub frames: Arc<FrameBudget>,
+    /// When it may be restarted.
+    pub restart: RestartRule,
+    /// How long it may take.
+    pub times: ServerTimes,
+    /// Receives the notices of the actor.
+    pub notices: Recipient<ServerNotice>,
+    /// Its entry in the status registry.
+    pub status: Arc<LanguageServerStatus>,
+    /// Counts restarts and start times.
+    pub metrics: Arc<dyn Metrics>,
+    /// The state directory.
+    pub state: PathBuf,
+    /// The cache folder of the server.
+    pub cache: PathBuf,
+    /// Its key within the workspace.
+    pub key: ChildKey,
+    /// Prevents it from running at the same time as its predecessor.
+    pub start_locks: StartLocks,
+}
+
+impl ServerContext {
+    /// How long no push may have come in before pushed diagnostics count as complete.
+    pub fn push_settle(&self) -> Duration {
+        Duration::from_millis(self.server.quirks.push_settle_ms)
+    }
+}

@@ -1,0 +1,94 @@
+//! Passes changes on disk to the server process (`workspace/didChangeWatchedFiles`), or restarts it where that is not enough.
+//!
+//! A server reads its project while it starts and registers for changes only later. Changes in between are kept and sent after the
+//! registration. Invariants: no change between the launch and the registrations is lost; the kept changes are bounded, each path
+//! once, and an overflow is recorded as incomplete.
+
+use std::path::Path;
+use std::time::Duration;
+
+use actix::prelude::*;
+
+use crate::server::actor::LanguageServer;
+use crate::server::anchors;
+use crate::server::index_lag::exceeds_open_limit;
+use crate::server::messages::{FilesChanged, NoticeKind};
+use codeyard_files::watch::Changes;
+
+/// How long after its start a server's registrations count as part of the start.
+const SETTLES_WITHIN: Duration = Duration::from_secs(10);
+
+impl LanguageServer {
+    /// Whether the server can't be updated by notifications: a file changed of which it reads a copy (a compile database), or the list
+    /// of changes is incomplete.
+    pub(super) fn must_restart(&self, changes: &Changes) -> bool {
+        if changes.incomplete || exceeds_open_limit(&self.context, changes) {
+            return true;
+        }
+        if self.context.server.quirks.blind_to_headers
+            && changes.files.iter().any(|change| self.is_header(&change.path))
+        {
+            return true;
+        }
+        let copied = &self.context.server.quirks.copy_to_cache;
+        let is_copied = |path: &Path| copied.iter().any(|name| *path == self.context.root.join(name));
+        changes.files.iter().any(|change| is_copied(&change.path))
+    }
+
+    /// Whether the server is starting, or started so recently that it may not have registered for changes yet.
+    pub(super) fn is_settling(&self) -> bool {
+        self.start_task.is_some()
+            || self.session.as_ref().is_some_and(|session| session.started_at.elapsed() < SETTLES_WITHIN)
+    }
+
+    /// Passes the changes to the server, or restarts it.
+    pub(super) fn apply_changes(&mut self, changes: &Changes, ctx: &mut Context<Self>) {
+        if self.must_restart(changes) {
+            return self.restart(ctx);
+        }
+        let Some(session) = &mut self.session else { return };
+        match session.files_changed(&self.context, changes) {
+            Ok(()) => self.refresh_state(ctx),
+            Err(error) => self.on_send_error(&error, ctx),
+        }
+    }
+
+    /// Passes all changes since the launch to the server, after it started or registered for changes.
+    pub(super) fn replay_early_changes(&mut self, ctx: &mut Context<Self>) {
+        let early_changes = std::mem::take(&mut self.early_changes);
+        if !early_changes.is_empty() {
+            self.apply_changes(&early_changes, ctx);
+        }
+        if self.is_settling() && self.start_task.is_none() {
+            // It may register for more. A restarted process begins with no changes.
+            self.early_changes = early_changes;
+        }
+    }
+
+    fn is_header(&self, path: &Path) -> bool {
+        anchors::is_header(path) && self.context.servers.serves(&self.context.server, path)
+    }
+
+    /// Restarts the process; this does not count as a failure.
+    pub(super) fn restart(&mut self, ctx: &mut Context<Self>) {
+        if let Some(session) = self.session.take() {
+            self.remember_open(&session);
+            drop(session);
+            self.notify_workspace(NoticeKind::AnswersMayDiffer, ctx);
+            self.restarts += 1;
+            self.context.metrics.restart(self.context.kind.as_str(), "configuration_changed");
+            self.launch(ctx);
+        }
+    }
+}
+
+impl Handler<FilesChanged> for LanguageServer {
+    type Result = ();
+
+    fn handle(&mut self, message: FilesChanged, ctx: &mut Self::Context) {
+        if self.is_settling() {
+            self.early_changes.merge(&message.0);
+        }
+        self.apply_changes(&message.0, ctx);
+    }
+}

@@ -1,0 +1,185 @@
+//! Messages of the language-server actor and the answers to them.
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+use serde::Serialize;
+
+use crate::server::child_key::ChildKey;
+use crate::server::expiry::ExpiryGuard;
+use crate::server::request::ServerRequest;
+use crate::status::server_state::{ServerState, Unavailable};
+use codeyard_base::clock::Deadline;
+use codeyard_files::watch::Changes;
+use codeyard_lsp::client::pending_requests::PendingReply;
+use codeyard_lsp::text::encoding::PositionEncoding;
+use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
+use codeyard_model::uri::CanonicalUri;
+
+/// Sends one request to the server. The handler doesn't wait.
+#[derive(Message)]
+#[rtype(result = "Asked")]
+pub struct Ask {
+    /// The request.
+    pub request: ServerRequest,
+    /// The deadline of the caller.
+    pub deadline: Deadline,
+}
+
+/// The immediate result of [`Ask`].
+pub enum Asked {
+    /// The request was sent.
+    Reply(PendingAnswer),
+    /// The server pushes diagnostics; this resolves when those of the current content have arrived.
+    Push(PendingPush),
+    /// The reported diagnostics, and the pulls that must be answered before they are current.
+    Project(ProjectReport),
+    /// The document changed on disk after it was read for the request: start the query again.
+    Outdated,
+    /// Wait for the state to change, then ask again.
+    NotReady,
+    /// The server doesn't support this request.
+    Unsupported,
+    /// The server is not available.
+    Down(Unavailable),
+}
+
+/// A request in flight; dropping it cancels the request at the server.
+pub struct PendingAnswer {
+    /// Resolves to the undecoded result.
+    pub reply: PendingReply,
+    /// The encoding of its positions.
+    pub encoding: PositionEncoding,
+    /// The incarnation of the server that it was sent to.
+    pub incarnation: u64,
+    /// Counts the request as expired if it is dropped after its deadline.
+    pub expiry: ExpiryGuard,
+}
+
+/// An awaited push.
+pub struct PendingPush {
+    /// Resolves to the diagnostics of the current content; fails when the server goes away.
+    pub pushed: tokio::sync::oneshot::Receiver<Arc<Vec<RawDiagnostic>>>,
+    /// The encoding of their positions.
+    pub encoding: PositionEncoding,
+    /// Counts the wait as expired if it is dropped after its deadline.
+    pub expiry: ExpiryGuard,
+}
+
+/// The diagnostics that a server has reported for its project.
+pub struct ProjectReport {
+    /// Files whose diagnostics are known and current.
+    pub files: Vec<RawFileDiagnostics>,
+    /// Pulls of open documents, by URI.
+    pub pulls: Vec<(Arc<str>, PendingAnswer)>,
+    /// `workspace/diagnostic`, where supported.
+    pub workspace: Option<PendingAnswer>,
+    /// The encoding of `files`.
+    pub encoding: PositionEncoding,
+}
+
+/// Files changed on disk. Sent before any later request, so that the server processes the changes first.
+#[derive(Message, Clone)]
+#[rtype(result = "()")]
+pub struct FilesChanged(pub Arc<Changes>);
+
+/// Pulled diagnostics, to be recorded as reported.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Pulled {
+    /// The file.
+    pub uri: CanonicalUri,
+    /// The diagnostics, with positions in UTF-16.
+    pub diagnostics: Vec<RawDiagnostic>,
+    /// The incarnation of the server that reported them.
+    pub incarnation: u64,
+}
+
+/// Kills the process, because its answers can't be trusted any more. The restart rule decides when it is restarted.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct KillServer {
+    /// Why, for the log and the metrics.
+    pub reason: &'static str,
+}
+
+/// Stops the process in four steps: `shutdown`, `exit`, TERM, KILL. `None`: it was not running.
+#[derive(Message)]
+#[rtype(result = "Option<codeyard_lsp::client::lifecycle::StopReport>")]
+pub struct StopServer;
+
+/// The workspace actor is gone: stops the actor and kills its process. The new workspace actor has servers of its own.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct WorkspaceGone;
+
+/// A notice of a server to its workspace.
+#[derive(Message, Debug, Clone, PartialEq, Eq)]
+#[rtype(result = "()")]
+pub struct ServerNotice {
+    /// The server.
+    pub from: ChildKey,
+    /// What happened.
+    pub kind: NoticeKind,
+}
+
+/// What a [`ServerNotice`] reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoticeKind {
+    /// It became ready or asked for a refresh: answers and diagnostics may have changed.
+    AnswersMayDiffer,
+    /// A document was opened at a server whose answers depend on the open documents.
+    OpenSetChanged,
+    /// The diagnostics of a file changed.
+    DiagnosticsChanged,
+    /// A new process runs in place of one that ended.
+    Replaced,
+    /// It was unused for the idle time.
+    Idle,
+}
+
+/// Asks for the server's health.
+#[derive(Message)]
+#[rtype(result = "ServerHealth")]
+pub struct GetHealth;
+
+/// The health of one language server, as doctor and admin show it.
+#[derive(Debug, Clone, Serialize, MessageResponse)]
+pub struct ServerHealth {
+    /// Its key within the workspace.
+    #[serde(skip)]
+    pub key: ChildKey,
+    /// Its kind.
+    pub kind: String,
+    /// Its version, where known.
+    pub version: Option<String>,
+    /// Its project root, relative to the workspace's root.
+    pub root: String,
+    /// Its state.
+    #[serde(flatten)]
+    pub state: ServerState,
+    /// It never reported that it is ready; it counts as ready because it showed no activity for long enough.
+    pub assumed_ready: bool,
+    /// Seconds since the last change of state.
+    pub since_s: u64,
+    /// Its process id.
+    pub pid: Option<u32>,
+    /// Memory of its process tree in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Restarts since codeyard started.
+    pub restarts: u64,
+    /// Documents open at it.
+    pub open_documents: usize,
+    /// Requests in flight.
+    pub pending: usize,
+    /// Seconds since the last request.
+    pub unused_s: u64,
+    /// The last lines of its standard error.
+    pub stderr: String,
+}
+
+/// Restarts the server because an operator asked for it. It doesn't count as a failure; it ends a quarantine, a back-off and a start in
+/// progress, and clears the crash suspects.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct RestartServer;

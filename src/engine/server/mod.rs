@@ -1,0 +1,32 @@
+//! The language-server actor: one per workspace, server kind and project root, shared by every client.
+//!
+//! [`actor`] holds the state; [`lifecycle`] starts, supervises and stops the process; [`session`] is the running process with its
+//! connection and open documents; [`request_handling`] sends requests. [`messages`] lists what the actor accepts.
+//! Invariants: at most one process at a time; an event of an earlier incarnation is never attributed to the current one; a dropped
+//! actor leaves no process.
+
+pub mod actor;
+mod admin;
+pub(crate) mod anchors;
+pub mod child_key;
+pub mod context;
+mod diagnostics;
+pub mod document;
+mod document_loading;
+mod document_sync;
+mod expiry;
+mod file_changes;
+mod health;
+mod index_lag;
+mod launch_spec;
+mod lifecycle;
+pub mod messages;
+mod process_guard;
+pub mod programs;
+pub mod registry;
+pub mod request;
+mod request_handling;
+pub mod restart_rule;
+mod session;
+pub mod start_locks;
+mod watch_globs;

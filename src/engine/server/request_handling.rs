@@ -1,0 +1,216 @@
+//! Handles requests: brings the document up to date at the server, sends the request and returns its future.
+//!
+//! The caller waits for the reply, decodes it and makes it canonical.
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+
+use crate::server::actor::{CrashSuspect, LanguageServer};
+use crate::server::context::ServerContext;
+use crate::server::diagnostics::PushState;
+use crate::server::document::DocumentInput;
+use crate::server::document_loading;
+use crate::server::messages::{Ask, Asked, NoticeKind, PendingPush, Pulled};
+use crate::server::request::ServerRequest;
+use crate::server::session::SyncOutcome;
+use crate::status::server_state::{ServerState, Unavailable};
+use codeyard_base::clock::{Deadline, Instant};
+use codeyard_lsp::client::events::ServerEvent;
+use codeyard_lsp::client::pending_requests::RequestError;
+use codeyard_lsp::methods;
+
+/// Number of crashes after which a document is refused until it changes.
+const MAX_CRASHES_PER_DOCUMENT: u32 = 2;
+
+impl Handler<Ask> for LanguageServer {
+    type Result = MessageResult<Ask>;
+
+    fn handle(&mut self, ask: Ask, ctx: &mut Self::Context) -> Self::Result {
+        self.last_used = Instant::now();
+        MessageResult(self.answer_now(ask, ctx))
+    }
+}
+
+impl Handler<Pulled> for LanguageServer {
+    type Result = ();
+
+    fn handle(&mut self, pulled: Pulled, ctx: &mut Self::Context) {
+        if pulled.incarnation != self.incarnation {
+            return;
+        }
+        let Some(session) = &mut self.session else { return };
+        if session.diagnostics.pulled(&pulled.uri, pulled.diagnostics) {
+            self.notify_workspace(NoticeKind::DiagnosticsChanged, ctx);
+        }
+    }
+}
+
+impl LanguageServer {
+    fn answer_now(&mut self, ask: Ask, ctx: &mut Context<Self>) -> Asked {
+        if let ServerState::Down(down) = &*self.state.borrow() {
+            return Asked::Down(Unavailable::down(self.context.kind.as_str(), down));
+        }
+        if let Some(refused) = self.refused_document(&ask.request) {
+            return Asked::Down(refused);
+        }
+        if ask.request.incarnation().is_some_and(|of| of != self.incarnation) {
+            return Asked::Outdated;
+        }
+        if let Some(document) = ask.request.document().cloned() {
+            if self.is_outdated(&document) {
+                return Asked::Outdated;
+            }
+            if let Err(()) = self.sync(&document, ctx) {
+                return Asked::NotReady;
+            }
+        }
+        let ready = matches!(*self.state.borrow(), ServerState::Ready);
+        let Some(session) = self.session.as_mut().filter(|_| ready) else { return Asked::NotReady };
+        let asked = match &ask.request {
+            ServerRequest::DocumentDiagnostics(document)
+                if !session.capabilities.supports(methods::DOCUMENT_DIAGNOSTIC) =>
+            {
+                let document = document.clone();
+                return self.await_push(&document, ask.deadline, ctx);
+            }
+            ServerRequest::WorkspaceDiagnostics => session.project_report(ask.deadline),
+            request => session.request(request, ask.deadline),
+        };
+        match asked {
+            Ok(asked) => asked,
+            Err(RequestError::QueueFull | RequestError::Broken) => {
+                self.kill("queue_full", ctx);
+                Asked::NotReady
+            }
+            Err(RequestError::TooManyPending) => Asked::Down(Unavailable::new(
+                self.context.kind.as_str(),
+                "overloaded",
+                "too many requests are pending at the language server",
+                "codeyard doctor",
+            )),
+            Err(_) => Asked::NotReady,
+        }
+    }
+
+    /// Whether the file changed after it was read for the request. A server that got this text would answer later requests from it.
+    fn is_outdated(&self, document: &DocumentInput) -> bool {
+        let source = &document.source;
+        let Some(session) = &self.session else { return false };
+        let has_it = session.documents.get(source.uri.as_str()).is_some_and(|open| open.hash == source.hash);
+        !has_it && !document_loading::is_as_read(&self.context, source)
+    }
+
+    /// Sends the current text of a document to the server if it differs. `Err`: the server is not running or accepts no messages.
+    fn sync(&mut self, document: &DocumentInput, ctx: &mut Context<Self>) -> Result<(), ()> {
+        let Some(session) = &mut self.session else { return Err(()) };
+        match session.sync(document) {
+            Ok(SyncOutcome::Unchanged) => Ok(()),
+            Ok(SyncOutcome::Opened) => {
+                if self.context.server.quirks.open_set_matters {
+                    self.notify_workspace(NoticeKind::OpenSetChanged, ctx);
+                }
+                self.refresh_state(ctx);
+                Ok(())
+            }
+            Ok(SyncOutcome::Changed) => {
+                self.refresh_state(ctx);
+                Ok(())
+            }
+            Err(error) => {
+                self.on_send_error(&error, ctx);
+                Err(())
+            }
+        }
+    }
+
+    fn await_push(&mut self, document: &DocumentInput, deadline: Deadline, ctx: &mut Context<Self>) -> Asked {
+        let settle = self.context.push_settle();
+        if self.context.server.quirks.no_diagnostics {
+            return Asked::Unsupported;
+        }
+        let uri = &document.source.uri;
+        let Some(session) = &mut self.session else { return Asked::NotReady };
+        let mut state = session.diagnostics.push_of(uri, settle, Instant::now());
+        if matches!(state, PushState::Outdated) {
+            if let Err(error) = session.reopen(document) {
+                self.on_send_error(&error, ctx);
+                return Asked::NotReady;
+            }
+            state = session.diagnostics.push_of(uri, settle, Instant::now());
+        }
+        let pushed = match state {
+            PushState::Awaited(receiver) => receiver,
+            PushState::Current(diagnostics) => {
+                let (sender, receiver) = tokio::sync::oneshot::channel();
+                drop(sender.send(diagnostics));
+                receiver
+            }
+            PushState::Outdated => return Asked::NotReady,
+        };
+        let pending = PendingPush { pushed, encoding: session.encoding, expiry: session.expiry(None, deadline) };
+        // The push may have arrived already and only need to settle: no further event will complete it.
+        self.settle_pushes(ctx);
+        Asked::Push(pending)
+    }
+
+    fn refused_document(&mut self, request: &ServerRequest) -> Option<Unavailable> {
+        let source = &request.document()?.source;
+        let CrashSuspect { hash, crashes, at } = self.crash_suspects.get(&source.uri)?;
+        let crashes = *crashes;
+        if *hash != source.hash || at.elapsed() >= self.history.rule().quarantine {
+            self.crash_suspects.remove(&source.uri);
+            return None;
+        }
+        (crashes >= MAX_CRASHES_PER_DOCUMENT).then(|| {
+            Unavailable::new(
+                self.context.kind.as_str(),
+                "crashed",
+                "this document has crashed the language server twice; it is refused until it changes",
+                "codeyard doctor",
+            )
+        })
+    }
+
+    /// A notification or registration from the child.
+    pub(super) fn on_event(&mut self, event: ServerEvent, ctx: &mut Context<Self>) {
+        let Some(session) = &mut self.session else { return };
+        let listens = matches!(&event, ServerEvent::Registered { methods } if names_watched_files(methods));
+        let effect = session.on_event(event, &self.context);
+        if listens {
+            self.replay_early_changes(ctx);
+        }
+        if effect.diagnostics_changed {
+            self.notify_workspace(NoticeKind::DiagnosticsChanged, ctx);
+        }
+        if effect.refresh {
+            self.notify_workspace(NoticeKind::AnswersMayDiffer, ctx);
+        }
+        if effect.pushed {
+            self.settle_pushes(ctx);
+        }
+        if effect.readiness {
+            self.refresh_state(ctx);
+        }
+    }
+
+    fn settle_pushes(&mut self, ctx: &mut Context<Self>) {
+        let settle = self.context.push_settle();
+        let Some(session) = &mut self.session else { return };
+        let now = Instant::now();
+        if let Some(at) = session.diagnostics.settle(settle, now) {
+            ctx.run_later(at.saturating_duration_since(now), |server, ctx| server.settle_pushes(ctx));
+        }
+    }
+}
+
+fn names_watched_files(methods: &[String]) -> bool {
+    methods.iter().any(|method| method == methods::DID_CHANGE_WATCHED_FILES)
+}
+
+/// Checks at compile time that these types may be sent to other threads.
+const _: fn() = || {
+    fn sendable<T: Send>() {}
+    sendable::<Asked>();
+    sendable::<Arc<ServerContext>>();
+};

@@ -1,0 +1,143 @@
+//! Decides when a language server that exited is restarted: at once if it was ready and this is the first exit within the window, otherwise
+//! after a back-off, then a quarantine, then one try. Pure; the time is passed in.
+//!
+//! Invariant: never more than `max_restarts` starts within `window`, whatever the server does.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use codeyard_base::clock::Instant;
+
+/// The parameters of the restart rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RestartRule {
+    /// First wait; it doubles with each exit.
+    pub backoff_first: Duration,
+    /// Longest wait.
+    pub backoff_max: Duration,
+    /// Restarts allowed within `window`.
+    pub max_restarts: usize,
+    /// The window.
+    pub window: Duration,
+    /// How long a server that exits too often is not restarted.
+    pub quarantine: Duration,
+}
+
+impl Default for RestartRule {
+    fn default() -> Self {
+        Self {
+            backoff_first: Duration::from_millis(500),
+            backoff_max: Duration::from_secs(60),
+            max_restarts: 4,
+            window: Duration::from_secs(180),
+            quarantine: Duration::from_secs(300),
+        }
+    }
+}
+
+/// What to do after an exit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RestartDecision {
+    /// Start again after this wait.
+    Restart(Duration),
+    /// Wait this long, then try once.
+    Quarantine(Duration),
+}
+
+/// The exits of one server.
+#[derive(Debug)]
+pub(crate) struct RestartHistory {
+    rule: RestartRule,
+    exits: VecDeque<Instant>,
+    /// The first of them was followed by an immediate restart.
+    forgiven: bool,
+    on_probation: bool,
+}
+
+impl RestartHistory {
+    /// No exits yet.
+    pub(crate) fn new(rule: RestartRule) -> Self {
+        Self { rule, exits: VecDeque::new(), forgiven: false, on_probation: false }
+    }
+
+    /// Records an exit. `was_ready`: the server had been ready. `jitter` in [0, 1) spreads restarts of many servers over
+    /// a tenth of the wait.
+    pub(crate) fn on_exit(&mut self, now: Instant, was_ready: bool, jitter: f64) -> RestartDecision {
+        while self.exits.front().is_some_and(|first| now.duration_since(*first) > self.rule.window) {
+            self.exits.pop_front();
+            self.forgiven = false;
+        }
+        self.exits.push_back(now);
+        if self.on_probation || self.exits.len() > self.rule.max_restarts {
+            self.on_probation = true;
+            self.exits.clear();
+            return RestartDecision::Quarantine(self.rule.quarantine);
+        }
+        if self.exits.len() == 1 {
+            self.forgiven = was_ready;
+            if was_ready {
+                return RestartDecision::Restart(Duration::ZERO);
+            }
+        }
+        let waited = self.exits.len() - 1 - usize::from(self.forgiven).min(self.exits.len() - 1);
+        let doublings = u32::try_from(waited).unwrap_or(u32::MAX).min(16);
+        let wait = self.rule.backoff_first.saturating_mul(1 << doublings).min(self.rule.backoff_max);
+        RestartDecision::Restart(wait.mul_f64(1.0 + jitter.clamp(0.0, 1.0) / 10.0))
+    }
+
+    /// Records that the server ran for a whole window: it is no longer on probation.
+    pub(crate) fn on_stable(&mut self) {
+        self.on_probation = false;
+        self.exits.clear();
+    }
+
+    /// The rule in force.
+    pub(crate) fn rule(&self) -> &RestartRule {
+        &self.rule
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_restarts_then_quarantine_then_one_try() {
+        let mut history = RestartHistory::new(RestartRule::default());
+        let start = Instant::now();
+        let waits: Vec<RestartDecision> =
+            (0..5).map(|n| history.on_exit(start + Duration::from_secs(n), false, 0.0)).collect();
+        let ms = |ms| RestartDecision::Restart(Duration::from_millis(ms));
+        assert_eq!(waits[..4], [ms(500), ms(1_000), ms(2_000), ms(4_000)]);
+        assert_eq!(waits[4], RestartDecision::Quarantine(Duration::from_secs(300)));
+        let again = history.on_exit(start + Duration::from_secs(400), true, 0.0);
+        assert_eq!(again, RestartDecision::Quarantine(Duration::from_secs(300)), "after quarantine there is one try");
+        history.on_stable();
+        assert_eq!(history.on_exit(start + Duration::from_secs(900), false, 0.0), ms(500));
+    }
+
+    #[test]
+    fn the_first_death_of_one_that_was_ready_costs_no_wait() {
+        let mut history = RestartHistory::new(RestartRule::default());
+        let start = Instant::now();
+        let waits: Vec<RestartDecision> =
+            (0..5).map(|n| history.on_exit(start + Duration::from_secs(n), true, 0.0)).collect();
+        let ms = |ms| RestartDecision::Restart(Duration::from_millis(ms));
+        assert_eq!(waits[..4], [ms(0), ms(500), ms(1_000), ms(2_000)]);
+        assert_eq!(waits[4], RestartDecision::Quarantine(Duration::from_secs(300)));
+    }
+
+    #[test]
+    fn old_deaths_are_forgotten_and_waits_are_capped() {
+        let rule = RestartRule { max_restarts: 100, ..RestartRule::default() };
+        let mut history = RestartHistory::new(rule);
+        let start = Instant::now();
+        let mut last = RestartDecision::Restart(Duration::ZERO);
+        for n in 0..20 {
+            last = history.on_exit(start + Duration::from_secs(n), false, 0.0);
+        }
+        assert_eq!(last, RestartDecision::Restart(Duration::from_secs(60)));
+        let later = history.on_exit(start + Duration::from_secs(1_000), false, 0.999);
+        assert!(matches!(later, RestartDecision::Restart(wait) if wait < Duration::from_millis(551)));
+    }
+}

@@ -1,0 +1,88 @@
+//! Selects the file changes that a server registered for, by its globs.
+//!
+//! A glob is absolute, relative to the project root, or has a base folder of its own; all are matched against whole paths.
+
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+use serde::Serialize;
+
+use codeyard_files::watch::{ChangeKind, Changes};
+use codeyard_lsp::client::capabilities::{Capabilities, WatchPattern};
+use codeyard_model::uri::{encode_path, percent_decode};
+
+/// The parameters of `workspace/didChangeWatchedFiles`.
+#[derive(Debug, Serialize)]
+pub(super) struct WatchedFiles {
+    /// What changed.
+    pub changes: Vec<FileEvent>,
+}
+
+/// One entry of `workspace/didChangeWatchedFiles`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct FileEvent {
+    uri: String,
+    #[serde(rename = "type")]
+    kind: u8,
+}
+
+/// The compiled patterns, compiled again when the registrations change.
+#[derive(Debug, Default)]
+pub(super) struct WatchGlobs {
+    revision: Option<u64>,
+    patterns: Vec<(GlobMatcher, u8)>,
+}
+
+impl WatchGlobs {
+    /// The changes that the server registered for.
+    pub(super) fn events(&mut self, capabilities: &Capabilities, root: &Path, changes: &Changes) -> Vec<FileEvent> {
+        let revision = capabilities.revision();
+        if self.revision != Some(revision) {
+            self.patterns = capabilities.watch_patterns().iter().filter_map(|pattern| compile(pattern, root)).collect();
+            self.revision = Some(revision);
+        }
+        let wanted = changes.files.iter().filter_map(|change| {
+            let (kind, bit) = match change.kind {
+                ChangeKind::Created => (1, 1),
+                ChangeKind::Changed => (2, 2),
+                ChangeKind::Deleted => (3, 4),
+            };
+            let hit = self.patterns.iter().any(|(glob, kinds)| kinds & bit != 0 && glob.is_match(&change.path));
+            hit.then(|| FileEvent { uri: encode_path(&change.path), kind })
+        });
+        wanted.collect()
+    }
+}
+
+fn compile(pattern: &WatchPattern, root: &Path) -> Option<(GlobMatcher, u8)> {
+    let base = match &pattern.base {
+        Some(uri) => PathBuf::from(String::from_utf8(percent_decode(uri.strip_prefix("file://")?.as_bytes())).ok()?),
+        None => root.to_path_buf(),
+    };
+    let whole =
+        if Path::new(&pattern.pattern).is_absolute() || pattern.pattern.starts_with("**/") && pattern.base.is_none() {
+            pattern.pattern.clone()
+        } else {
+            format!("{}/{}", globset::escape(&base.to_string_lossy()).trim_end_matches('/'), pattern.pattern)
+        };
+    let glob = GlobBuilder::new(&whole).literal_separator(true).build().ok()?;
+    Some((glob.compile_matcher(), if pattern.kind == 0 { 7 } else { pattern.kind }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absolute_relative_and_free_patterns_match_whole_paths() {
+        let matches = |base: Option<&str>, pattern: &str, path: &str| {
+            let pattern = WatchPattern { base: base.map(str::to_owned), pattern: pattern.into(), kind: 7 };
+            compile(&pattern, Path::new("/w/r[1]")).unwrap().0.is_match(path)
+        };
+        assert!(matches(None, "**/*.py", "/w/r[1]/a/b.py"));
+        assert!(matches(None, "/w/x/*.py", "/w/x/b.py") && !matches(None, "/w/x/*.py", "/w/x/y/b.py"));
+        assert!(matches(None, "tsconfig.json", "/w/r[1]/tsconfig.json"));
+        assert!(matches(Some("file:///w/q%20r"), "**/*.{ts,tsx}", "/w/q r/a.tsx"));
+        assert!(!matches(Some("file:///w/q"), "**/*.ts", "/w/other/a.ts"));
+    }
+}

@@ -1,0 +1,111 @@
+//! The published state of a language server, and the reason why it can't answer.
+//!
+//! The state is published by [`state_watch`](super::state_watch), so that a request can wait for a change without an actor.
+
+use serde::Serialize;
+
+use codeyard_model::error::{CallPhase, ToolError};
+
+/// The reason of a server that was stopped on purpose.
+pub const STOPPED: &str = "stopped";
+/// The reason of a server that failed too often.
+pub const QUARANTINED: &str = "quarantined";
+/// The reason of a server that can't do what is asked.
+pub const UNSUPPORTED: &str = "unsupported";
+
+/// The state of a language server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum ServerState {
+    /// It is being started, or waits for a back-off to pass.
+    Starting,
+    /// It failed and is being restarted.
+    Restarting(Down),
+    /// It runs, but is still indexing the workspace.
+    Indexing {
+        /// The progress text of the server.
+        progress: Option<String>,
+    },
+    /// It is ready to answer.
+    Ready,
+    /// It is not running and will not start by itself.
+    Down(Down),
+}
+
+/// Why a language server doesn't run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Down {
+    /// `crashed`, `quarantined`, `not_installed` or `stopped`; see `docs/contract-lsp-v1.md#errors`.
+    pub reason: &'static str,
+    /// One sentence for people, without paths.
+    pub message: String,
+    /// The last lines of its standard error. Shown by the doctor only, never part of an answer.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub stderr: String,
+}
+
+impl ServerState {
+    /// The phase of a call that waits for this state to change.
+    pub fn phase(&self) -> CallPhase {
+        match self {
+            Self::Starting | Self::Restarting(_) | Self::Down(_) => CallPhase::Starting,
+            Self::Indexing { .. } => CallPhase::Indexing,
+            Self::Ready => CallPhase::Answering,
+        }
+    }
+
+    /// The progress text of the server.
+    pub fn progress(&self) -> Option<String> {
+        match self {
+            Self::Indexing { progress } => progress.clone(),
+            _ => None,
+        }
+    }
+
+    /// Whether the state will change without a further request.
+    pub fn is_pending(&self) -> bool {
+        matches!(self, Self::Starting | Self::Restarting(_) | Self::Indexing { .. })
+    }
+}
+
+/// Why one provider gave no answer. It is the call's error if no other provider answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unavailable {
+    /// The server's kind; empty if no kind is known for the language.
+    pub kind: String,
+    /// The reason of `docs/contract-lsp-v1.md#errors`.
+    pub reason: &'static str,
+    /// One sentence for people, without paths.
+    pub message: String,
+    /// The command that helps.
+    pub command: String,
+}
+
+impl Unavailable {
+    /// For a server that is down.
+    pub fn down(kind: &str, down: &Down) -> Self {
+        Self::new(kind, down.reason, down.message.clone(), "codeyard doctor")
+    }
+
+    /// For a server that can't do what is asked.
+    pub fn unsupported(kind: &str) -> Self {
+        let message = "the language server for this language doesn't offer this operation";
+        Self::new(kind, UNSUPPORTED, message, "codeyard servers list")
+    }
+
+    /// With all fields given.
+    pub fn new(kind: &str, reason: &'static str, message: impl Into<String>, command: impl Into<String>) -> Self {
+        Self { kind: kind.into(), reason, message: message.into(), command: command.into() }
+    }
+
+    /// The call's error.
+    pub fn to_error(&self) -> ToolError {
+        let error = ToolError::provider_unavailable(self.reason, self.message.clone(), self.command.clone());
+        if self.kind.is_empty() { error } else { error.with("server", self.kind.clone()) }
+    }
+
+    /// The line of a summary.
+    pub fn to_note(&self) -> String {
+        format!("{}: {}", self.kind, self.reason)
+    }
+}

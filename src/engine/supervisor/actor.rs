@@ -1,0 +1,338 @@
+//! The supervisor actor: starts one workspace actor per workspace, replaces one that panicked, adds, changes and removes workspaces when
+//! the configuration is reloaded or an operator changes them, and drains all at the end.
+//!
+//! No call goes through it: calls find their workspace in the directory, which only the supervisor writes.
+//! Invariants: a workspace that can't be opened doesn't prevent the others from running; a removed workspace is drained; a replaced
+//! workspace starts above every epoch of its predecessor; changes are applied one after the other, each completely.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use actix_rt::ArbiterHandle;
+
+use crate::indexer::indexes::Indexes;
+use crate::indexer::policy::IndexPolicy;
+use crate::query::watch_slot::WatchSlot;
+use crate::server::context::ServerTimes;
+use crate::server::registry::IndexedRegistry;
+use crate::server::restart_rule::RestartRule;
+use crate::server::start_locks::StartLocks;
+use crate::status::actor_exit::ExitKind;
+use crate::supervisor::directory::Directory;
+use crate::supervisor::drain_state::Draining;
+use crate::supervisor::messages::{Configure, ConfigureError, ConfigureReport};
+use crate::supervisor::server_selection_check;
+use crate::workspace::actor::Workspace;
+use crate::workspace::handle::WorkspaceHandle;
+use crate::workspace::messages::{Retune, Warm, WarmIndex};
+use crate::workspace::setup::{EngineShared, Policy, WorkspaceSetup};
+use codeyard_base::ids::WorkspaceName;
+use codeyard_config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig, limits};
+use codeyard_files::gate::Gate;
+use codeyard_lsp::registry::Registry;
+use codeyard_state::{RootsEpochs, StoreHandle};
+
+/// How often memory is compared with the budget.
+const MEMORY_INTERVAL: Duration = Duration::from_secs(10);
+
+/// The inputs of a supervisor.
+pub struct SupervisorParts {
+    /// The resources that all workspaces share.
+    pub shared: EngineShared,
+    /// Where calls find workspaces.
+    pub directory: Arc<Directory>,
+    /// Threads for workspaces.
+    pub arbiters: Vec<ArbiterHandle>,
+    /// Floors of `rootsEpoch`.
+    pub epochs: RootsEpochs,
+    /// The store of the state directory.
+    pub store: StoreHandle,
+    /// The state directory.
+    pub state: PathBuf,
+    /// Where language servers may write.
+    pub cache: PathBuf,
+    /// Kinds chosen on the command line.
+    pub chosen: Vec<String>,
+}
+
+/// A workspace's actor panicked.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct WorkspaceEnded {
+    name: WorkspaceName,
+    generation: u64,
+}
+
+pub(super) struct Running {
+    pub(super) handle: WorkspaceHandle,
+    pub(super) generation: u64,
+}
+
+/// The supervisor actor.
+pub struct Supervisor {
+    pub(super) parts: SupervisorParts,
+    /// The current configuration: that of the file with the changes made at run time.
+    pub(super) config: Config,
+    pub(super) servers: Option<Arc<IndexedRegistry>>,
+    pub(super) running: BTreeMap<WorkspaceName, Running>,
+    /// Workspaces that were added or changed at run time.
+    pub(super) put: BTreeSet<WorkspaceName>,
+    /// Workspaces that couldn't be opened, with the reason.
+    pub(super) failed: BTreeMap<WorkspaceName, String>,
+    pub(super) draining: Vec<Draining>,
+    pub(super) start_locks: StartLocks,
+    pub(super) indexes: Arc<Indexes>,
+    pub(super) stopping: bool,
+    pub(super) generation: u64,
+}
+
+impl Supervisor {
+    /// A supervisor without workspaces; send it [`Configure`].
+    pub fn new(parts: SupervisorParts) -> Self {
+        Self {
+            indexes: Arc::new(Indexes::in_state(&parts.state, parts.store.clone())),
+            parts,
+            config: Config::default(),
+            servers: None,
+            running: BTreeMap::new(),
+            put: BTreeSet::new(),
+            failed: BTreeMap::new(),
+            draining: Vec::new(),
+            start_locks: StartLocks::default(),
+            stopping: false,
+            generation: 0,
+        }
+    }
+
+    /// Applies the configuration of a file. It replaces the workspaces that it defines; workspaces added at run time under other names stay.
+    fn configure(&mut self, mut new: Config, ctx: &mut Context<Self>) -> Result<ConfigureReport, ConfigureError> {
+        let mut tables = toml::Table::new();
+        tables.insert("servers".into(), new.servers.clone().into());
+        tables.insert("languages".into(), new.languages.clone().into());
+        let registry = Registry::merged(&tables).map_err(|error| ConfigureError::Registry(error.to_string()))?;
+        if let Some(error) = server_selection_check::unknown_in(&new.workspaces, &registry).into_iter().next() {
+            return Err(ConfigureError::Kinds(error));
+        }
+        let kept = self.keep_runtime_workspaces(&mut new)?;
+        for workspace in new.workspaces.iter().filter(|workspace| kept.contains(&workspace.name)) {
+            if let Some(error) = server_selection_check::unknown(workspace, &registry).into_iter().next() {
+                return Err(ConfigError { key: format!("{}: {}", workspace.name, error.key), ..error }.into());
+            }
+        }
+        self.servers = Some(Arc::new(IndexedRegistry::new(registry)));
+        self.put = kept;
+        let failed: Vec<WorkspaceName> = self.failed.keys().cloned().collect();
+        Ok(self.apply_config(new, &failed, ctx))
+    }
+
+    /// Applies `new` to the running workspaces. Workspaces of `again` that couldn't be opened before are tried again.
+    pub(super) fn apply_config(
+        &mut self,
+        new: Config,
+        again: &[WorkspaceName],
+        ctx: &mut Context<Self>,
+    ) -> ConfigureReport {
+        let mut changes = codeyard_config::diff(&self.config, &new);
+        let failed = |name: &&WorkspaceName| self.failed.contains_key(*name) && new.workspace(name.as_str()).is_some();
+        for name in again.iter().filter(failed) {
+            if !changes.iter().any(|change| change.name() == name) {
+                changes.push(WorkspaceChange::Added(name.clone()));
+            }
+        }
+        self.config = new;
+        let warmset = &self.config.warmset;
+        self.indexes.warmset.configure(warmset.enabled, warmset.capacity);
+        let mut done = ConfigureReport::default();
+        for change in changes {
+            self.apply_change(change, &mut done, ctx);
+        }
+        self.parts.directory.set_default(self.config.default_name().cloned());
+        self.parts.directory.status_registry().set_memory_budget(self.memory_budget());
+        done
+    }
+
+    fn apply_change(&mut self, change: WorkspaceChange, done: &mut ConfigureReport, ctx: &mut Context<Self>) {
+        match change {
+            WorkspaceChange::Removed(name) => {
+                self.remove(&name, ctx);
+                done.removed.push(name);
+            }
+            WorkspaceChange::Changed(name, changed)
+                if !changed.roots && !changed.servers && self.running.contains_key(&name) =>
+            {
+                self.retune(&name);
+                done.retuned.push(name);
+            }
+            WorkspaceChange::Added(name) | WorkspaceChange::Changed(name, _) => {
+                self.remove(&name, ctx);
+                match self.start_workspace(&name, ctx) {
+                    Ok(()) => done.started.push(name),
+                    Err(why) => {
+                        tracing::error!(workspace = %name, error = %why, "workspace can't be opened");
+                        done.failed.push((name, why));
+                    }
+                }
+            }
+        }
+    }
+
+    fn start_workspace(&mut self, name: &WorkspaceName, ctx: &mut Context<Self>) -> Result<(), String> {
+        let started = self.try_start(name, ctx);
+        if let Err(why) = &started {
+            self.failed.insert(name.clone(), why.clone());
+            self.parts.directory.status_registry().set_failed(self.failed.len());
+        }
+        started
+    }
+
+    fn try_start(&mut self, name: &WorkspaceName, ctx: &mut Context<Self>) -> Result<(), String> {
+        let (Some(config), Some(servers)) = (self.config.workspace(name.as_str()), self.servers.clone()) else {
+            return Err("it is not configured".into());
+        };
+        let gate = Gate::open(&config.roots, &config.extra_roots).map_err(|error| error.to_string())?;
+        self.generation += 1;
+        let generation = self.generation;
+        let policy = self.policy(config);
+        let permission = Arc::new(self.config.permission_of(config));
+        let status = self.parts.directory.status_registry().workspace();
+        let setup = Arc::new(WorkspaceSetup {
+            name: name.clone(),
+            tenant: config.tenant.clone(),
+            gate: gate.clone(),
+            roots_epoch: self.parts.epochs.next(name).map_err(|error| error.to_string())?,
+            selection: server_selection_check::selection(config, &self.config.syntactic_of(config), &self.parts.chosen),
+            settings: config.settings.clone(),
+            env: config.env.clone(),
+            servers,
+            state: self.parts.state.clone(),
+            cache: self.parts.cache.join(name.as_str()),
+            status: status.clone(),
+            start_locks: self.start_locks.clone(),
+            indexes: self.indexes.clone(),
+            shared: self.parts.shared.clone(),
+            policy: policy.clone(),
+        });
+        let slot = WatchSlot::default();
+        let (watch, supervisor, ended) = (slot.clone(), ctx.address(), name.clone());
+        let on_exit = move |kind| {
+            if kind == ExitKind::Panicked {
+                drop(supervisor.try_send(WorkspaceEnded { name: ended, generation }));
+            }
+        };
+        let arbiter = self.arbiter(generation);
+        let actor = Workspace::start_in_arbiter(&arbiter, move |_| Workspace::new(setup, slot, on_exit));
+        let warms = !matches!(&policy.prewarm, codeyard_config::Prewarm::All(false));
+        if warms {
+            drop(actor.try_send(Warm));
+        }
+        if self.indexes.warmset.contains(gate.root_set().roots()) {
+            drop(actor.try_send(WarmIndex));
+        }
+        let handle = WorkspaceHandle {
+            name: name.clone(),
+            tenant: config.tenant.clone(),
+            gate,
+            payload_bytes: policy.index.payload_bytes,
+            indexes: self.indexes.clone(),
+            limits: policy.limits,
+            permission,
+            actor,
+            arbiter,
+            places: WorkspaceHandle::new_places(),
+            watch,
+            status,
+        };
+        self.parts.directory.put(handle.clone());
+        self.failed.remove(name);
+        self.parts.directory.status_registry().set_failed(self.failed.len());
+        self.running.insert(name.clone(), Running { handle, generation });
+        Ok(())
+    }
+
+    fn arbiter(&self, generation: u64) -> ArbiterHandle {
+        let count = self.parts.arbiters.len().max(1);
+        let index = usize::try_from(generation).unwrap_or(0) % count;
+        self.parts.arbiters.get(index).cloned().unwrap_or_else(actix_rt::Arbiter::current)
+    }
+
+    fn retune(&mut self, name: &WorkspaceName) {
+        let Some(config) = self.config.workspace(name.as_str()) else { return };
+        let (policy, permission) = (self.policy(config), self.config.permission_of(config));
+        let Some(running) = self.running.get_mut(name) else { return };
+        running.handle.limits = policy.limits.clone();
+        running.handle.payload_bytes = policy.index.payload_bytes;
+        running.handle.permission = Arc::new(permission);
+        self.parts.directory.put(running.handle.clone());
+        drop(running.handle.actor.try_send(Retune(policy)));
+    }
+
+    fn remove(&mut self, name: &WorkspaceName, ctx: &mut Context<Self>) {
+        self.parts.directory.remove(name);
+        self.failed.remove(name);
+        self.parts.directory.status_registry().set_failed(self.failed.len());
+        if let Some(running) = self.running.remove(name) {
+            self.start_drain(running, ctx);
+        }
+    }
+
+    fn policy(&self, workspace: &WorkspaceConfig) -> Policy {
+        let rule = &self.config.supervision;
+        Policy {
+            limits: self.config.limits_of(workspace),
+            sweep: self.config.diagnostics_of(workspace).sweep,
+            prewarm: workspace.prewarm.clone(),
+            restart: RestartRule {
+                backoff_first: Duration::from_millis(rule.backoff_initial_ms),
+                backoff_max: Duration::from_millis(rule.backoff_max_ms),
+                max_restarts: usize::try_from(rule.max_restarts).unwrap_or(usize::MAX),
+                window: Duration::from_secs(rule.restart_window_s),
+                quarantine: Duration::from_secs(rule.quarantine_s),
+            },
+            times: ServerTimes {
+                start: Duration::from_secs(rule.start_timeout_s),
+                silent: Duration::from_secs(rule.hang_s),
+                silent_with_progress: Duration::from_secs(rule.hang_with_progress_s),
+                idle: Duration::from_secs(rule.idle_stop_s),
+            },
+            index: IndexPolicy::of(&self.config),
+        }
+    }
+}
+
+impl Actor for Supervisor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        // Room for one message of every workspace at once: none may be lost.
+        ctx.set_mailbox_capacity(limits::MAX_WORKSPACES);
+        ctx.run_interval(MEMORY_INTERVAL, |supervisor, ctx| supervisor.keep_memory_budget(ctx));
+    }
+}
+
+impl Handler<Configure> for Supervisor {
+    type Result = Result<ConfigureReport, ConfigureError>;
+
+    fn handle(&mut self, message: Configure, ctx: &mut Self::Context) -> Self::Result {
+        self.configure(*message.0, ctx)
+    }
+}
+
+impl Handler<WorkspaceEnded> for Supervisor {
+    type Result = ();
+
+    fn handle(&mut self, ended: WorkspaceEnded, ctx: &mut Self::Context) {
+        let current = self.running.get(&ended.name).is_some_and(|running| running.generation == ended.generation);
+        if !current {
+            return;
+        }
+        tracing::error!(workspace = %ended.name, "workspace actor panicked; starting it again");
+        self.running.remove(&ended.name);
+        if let Err(why) = self.start_workspace(&ended.name, ctx) {
+            self.parts.directory.remove(&ended.name);
+            tracing::error!(workspace = %ended.name, error = %why, "workspace can't be opened again");
+        }
+    }
+}

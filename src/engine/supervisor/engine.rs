@@ -1,0 +1,123 @@
+//! Starts the actors: on threads of their own in a service, on the current thread in tests with paused time.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use actix::prelude::*;
+use actix_rt::{Arbiter, System};
+
+use crate::supervisor::actor::{Supervisor, SupervisorParts};
+use crate::supervisor::control::Control;
+use crate::supervisor::directory::Directory;
+use crate::supervisor::messages::{Configure, ConfigureError, ConfigureReport, DrainAll};
+use crate::workspace::messages::WorkspaceHealth;
+use crate::workspace::setup::EngineShared;
+use codeyard_config::Config;
+use codeyard_state::{RootsEpochs, StoreHandle};
+
+/// The inputs of an engine.
+pub struct EngineParts {
+    /// The resources that all workspaces share.
+    pub shared: EngineShared,
+    /// The store of the state directory.
+    pub store: StoreHandle,
+    /// The state directory.
+    pub state: PathBuf,
+    /// Where language servers may write.
+    pub cache: PathBuf,
+    /// Kinds chosen on the command line.
+    pub chosen: Vec<String>,
+}
+
+/// The running actors.
+pub struct Engine {
+    directory: Arc<Directory>,
+    supervisor: Addr<Supervisor>,
+    threads: Option<(System, JoinHandle<()>)>,
+}
+
+/// Why the engine rejected a configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The configuration can't be applied.
+    #[error(transparent)]
+    Configure(#[from] ConfigureError),
+    /// The supervisor is gone.
+    #[error("the supervisor has stopped")]
+    Gone,
+}
+
+impl Engine {
+    /// Starts the workspaces on `threads` threads, and the supervisor on one of its own, which no workspace can block.
+    pub fn start(parts: EngineParts, threads: usize) -> io::Result<Self> {
+        let (ready, started) = std::sync::mpsc::sync_channel(1);
+        let thread = std::thread::Builder::new().name("codeyard-engine".into()).spawn(move || {
+            let system = System::new();
+            let engine = system.block_on(async move {
+                let arbiters = (0..threads.max(1)).map(|_| Arbiter::new().handle());
+                Self::start_on(parts, arbiters.collect())
+            });
+            drop(ready.send((engine, System::current())));
+            if let Err(error) = system.run() {
+                tracing::error!(error = %error, "the engine's thread ended");
+            }
+        })?;
+        let (engine, system) = started.recv().map_err(io::Error::other)?;
+        Ok(Self { threads: Some((system, thread)), ..engine })
+    }
+
+    /// Starts the actors on the current thread, which must have an actix system.
+    pub fn start_here(parts: EngineParts) -> Self {
+        Self::start_on(parts, vec![Arbiter::current()])
+    }
+
+    fn start_on(parts: EngineParts, arbiters: Vec<actix_rt::ArbiterHandle>) -> Self {
+        let directory = Arc::new(Directory::default());
+        let parts = SupervisorParts {
+            shared: parts.shared,
+            directory: directory.clone(),
+            arbiters,
+            epochs: RootsEpochs::new(parts.store.clone()),
+            store: parts.store,
+            state: parts.state,
+            cache: parts.cache,
+            chosen: parts.chosen,
+        };
+        Self { directory, supervisor: Supervisor::new(parts).start(), threads: None }
+    }
+
+    /// Where calls find workspaces.
+    pub fn directory(&self) -> Arc<Directory> {
+        self.directory.clone()
+    }
+
+    /// Applies a configuration.
+    pub async fn configure(&self, config: Config) -> Result<ConfigureReport, EngineError> {
+        let asked = self.supervisor.send(Configure(Box::new(config))).await.map_err(|_| EngineError::Gone)?;
+        Ok(asked?)
+    }
+
+    /// The operators' handle.
+    pub fn control(&self) -> Control {
+        Control::new(self.directory.clone(), self.supervisor.clone())
+    }
+
+    /// The health of all workspaces that answer.
+    pub async fn health(&self) -> Vec<WorkspaceHealth> {
+        let overview = self.control().overview(None).await;
+        overview.map(|overview| overview.healths.into_iter().flatten().collect()).unwrap_or_default()
+    }
+
+    /// Lets calls end, stops all language servers, then the actors and their threads.
+    pub async fn drain(mut self) {
+        if self.supervisor.send(DrainAll).await.is_err() {
+            tracing::warn!("the supervisor was gone before it could drain");
+        }
+        if let Some((system, thread)) = self.threads.take() {
+            system.stop();
+            drop(tokio::task::spawn_blocking(move || thread.join()).await);
+        }
+    }
+}

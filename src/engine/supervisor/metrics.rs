@@ -1,0 +1,62 @@
+//! The engine's observed metrics: workspaces, language servers, frames and file events.
+
+use std::sync::Arc;
+
+use crate::supervisor::directory::Directory;
+use codeyard_files::watch::Watcher;
+use codeyard_lsp::client::frame::FrameBudget;
+use codeyard_telemetry::names::instruments as known;
+use codeyard_telemetry::{Meters, Observers};
+
+/// Registers the engine's observers. None of them waits for an actor.
+pub fn observe(
+    observers: &Observers<'_>,
+    directory: &Arc<Directory>,
+    frames: &Arc<FrameBudget>,
+    watcher: Option<&Watcher>,
+) {
+    let source = directory.clone();
+    observers.observe(&known::WORKSPACES, move |sink| {
+        source.status_registry().workspaces().iter().for_each(|(state, count)| sink.record(*count, &[state]));
+    });
+    let source = directory.clone();
+    observers.observe(&known::SERVERS, move |sink| {
+        let servers = source.status_registry().servers();
+        servers.iter().for_each(|((kind, state), count)| sink.record(*count, &[kind.as_str(), state]));
+    });
+    let source = directory.clone();
+    observers.observe(&known::MEMORY, move |sink| {
+        sink.record(Meters::own_memory_bytes().unwrap_or(0), &["codeyard"]);
+        source.status_registry().memory().iter().for_each(|(kind, bytes)| sink.record(*bytes, &[kind.as_str()]));
+    });
+    let source = directory.clone();
+    observers.observe(&known::MEMORY_BUDGET, move |sink| sink.record(source.status_registry().memory_budget(), &[]));
+    let source = directory.clone();
+    observers.observe(&known::SNAPSHOTS, move |sink| sink.record(source.status_registry().snapshots().0, &[]));
+    let source = directory.clone();
+    observers.observe(&known::SNAPSHOT_BYTES, move |sink| sink.record(source.status_registry().snapshots().1, &[]));
+    let source = directory.clone();
+    observers.observe(&known::INDEX_FILES, move |sink| sink.record(source.status_registry().indexes().0, &[]));
+    let source = directory.clone();
+    observers.observe(&known::INDEX_SYMBOLS, move |sink| sink.record(source.status_registry().indexes().1, &[]));
+    let source = directory.clone();
+    observers.observe(&known::INDEX_SIZE, move |sink| sink.record(source.status_registry().indexes().2, &[]));
+    let source = directory.clone();
+    observers.observe(&known::INDEX_QUEUE, move |sink| {
+        // All workspaces share one queue.
+        let waiting = source.all().first().map_or(0, |workspace| workspace.indexes.waiting());
+        sink.record(waiting as u64, &[]);
+    });
+    let frames = frames.clone();
+    observers.observe(&known::FRAMES_REJECTED, move |sink| {
+        frames.rejected().iter().for_each(|(reason, count)| sink.record(*count, &[reason]));
+    });
+    let traffic = watcher.map(Watcher::traffic);
+    let overflows = traffic.clone();
+    observers.observe(&known::WATCH_EVENTS, move |sink| {
+        sink.record(traffic.as_ref().map_or(0, |traffic| traffic.events()), &[]);
+    });
+    observers.observe(&known::WATCH_OVERFLOWS, move |sink| {
+        sink.record(overflows.as_ref().map_or(0, |traffic| traffic.overflows()), &[]);
+    });
+}

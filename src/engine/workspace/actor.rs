@@ -1,0 +1,148 @@
+//! The state of the workspace actor, its start, and its health.
+//!
+//! A handler never waits for a language server or for the watcher's first walk: it returns what the caller must wait for.
+//! Invariants: epochs never decrease; a snapshot is retained only under the epochs at which it was computed; every change that the watcher
+//! has seen is counted before a later query is answered.
+
+use crate::server::messages::GetHealth;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+
+use crate::query::known_files::KnownFiles;
+use crate::query::messages::WeakRun;
+use crate::query::plan::Plan;
+use crate::query::watch_slot::WatchSlot;
+use crate::server::child_key::ChildKey;
+use crate::status::actor_exit::{ExitGuard, ExitKind};
+use crate::workspace::heap_trim;
+use crate::workspace::messages::{GetWorkspaceHealth, Retune, WorkspaceHealth};
+use crate::workspace::setup::{Policy, WorkspaceSetup};
+use crate::workspace::state::{Child, Indexing, Sweeping, Watching};
+use codeyard_base::clock::Instant;
+use codeyard_model::epoch::Epochs;
+use codeyard_paging::SnapshotStore;
+use codeyard_telemetry::CallTrace;
+
+/// Capacity of the mailbox. When it is full, senders wait, within the deadlines of their calls.
+const MAILBOX: usize = 4_096;
+/// How often expired snapshots are dropped.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(15);
+
+/// The actor of one workspace.
+pub struct Workspace {
+    pub(super) setup: Arc<WorkspaceSetup>,
+    pub(super) policy: Policy,
+    pub(super) epochs: Epochs,
+    /// The changes with a known cause. Without a watcher, `epochs` also increases with every query; this doesn't.
+    pub(super) seen: Epochs,
+    /// Servers whose actors panicked, and until when they are not started.
+    pub(super) paused: HashMap<ChildKey, Instant>,
+    pub(super) snapshots: SnapshotStore,
+    /// Evictions and expiries of the store that were counted already.
+    pub(super) counted_evictions: (u64, u64),
+    pub(super) known: KnownFiles,
+    pub(super) watching: Watching,
+    pub(super) slot: WatchSlot,
+    pub(super) children: BTreeMap<ChildKey, Child>,
+    pub(super) runs: HashMap<String, (WeakRun, CallTrace)>,
+    pub(super) plans: HashMap<(PathBuf, String, bool), Arc<Plan>>,
+    /// With the time until which they are valid, if a server is missing that may be installed.
+    pub(super) workspace_plans: HashMap<bool, (Arc<Plan>, Option<Instant>)>,
+    pub(super) sweeping: Sweeping,
+    pub(super) indexing: Indexing,
+    pub(super) draining: bool,
+    pub(super) _exit: ExitGuard,
+}
+
+impl Workspace {
+    /// An actor for `setup` that puts its subscription into `slot`. `on_exit` is called when the actor ends.
+    pub fn new(setup: Arc<WorkspaceSetup>, slot: WatchSlot, on_exit: impl FnOnce(ExitKind) + Send + 'static) -> Self {
+        let policy = setup.policy.clone();
+        Self {
+            epochs: Epochs { roots: setup.roots_epoch, ..Epochs::default() },
+            seen: Epochs::default(),
+            paused: HashMap::new(),
+            snapshots: snapshot_store(&policy),
+            counted_evictions: (0, 0),
+            known: KnownFiles::new(setup.gate.clone()),
+            watching: Watching::Idle,
+            slot,
+            children: BTreeMap::new(),
+            runs: HashMap::new(),
+            plans: HashMap::new(),
+            workspace_plans: HashMap::new(),
+            sweeping: Sweeping::default(),
+            indexing: Indexing::default(),
+            draining: false,
+            policy,
+            setup,
+            _exit: ExitGuard::new(on_exit),
+        }
+    }
+}
+
+pub(super) fn snapshot_store(policy: &Policy) -> SnapshotStore {
+    let limits = &policy.limits;
+    let ttl = Duration::from_secs(limits.snapshot_ttl_s);
+    SnapshotStore::new(limits.max_snapshot_bytes, limits.max_snapshots_total_bytes, ttl)
+}
+
+impl Actor for Workspace {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        ctx.run_interval(EXPIRY_INTERVAL, |workspace, _| {
+            let before = workspace.snapshots.bytes();
+            workspace.snapshots.expire(Instant::now());
+            heap_trim::if_worthwhile(before - workspace.snapshots.bytes());
+            workspace.publish_snapshots();
+            workspace.runs.retain(|_, (run, _)| run.upgrade().is_some());
+        });
+    }
+}
+
+impl Handler<Retune> for Workspace {
+    type Result = ();
+
+    fn handle(&mut self, message: Retune, _: &mut Self::Context) {
+        if message.0.limits != self.policy.limits {
+            self.replace_snapshots(&message.0);
+        }
+        self.retune_index(&message.0);
+        self.policy = message.0;
+    }
+}
+
+impl Handler<GetWorkspaceHealth> for Workspace {
+    type Result = ResponseFuture<Option<WorkspaceHealth>>;
+
+    fn handle(&mut self, _: GetWorkspaceHealth, _: &mut Self::Context) -> Self::Result {
+        let subscription = self.slot.get();
+        let health = WorkspaceHealth {
+            name: self.setup.name.to_string(),
+            roots: self.setup.gate.root_set().allowed().map(PathBuf::from).collect(),
+            epochs: [self.epochs.roots, self.epochs.text, self.epochs.fs, self.epochs.diagnostics],
+            watching: match &self.watching {
+                Watching::Idle => "idle".into(),
+                Watching::Starting(_) => "starting".into(),
+                Watching::Done | Watching::Failed(_) => self.unwatched().unwrap_or_else(|| "watching".into()),
+            },
+            source_files: subscription.map(|sub| sub.source_files().len()),
+            snapshots: (self.snapshots.len(), self.snapshots.bytes()),
+            servers: vec![],
+            indexes: vec![],
+        };
+        let indexes = self.index_health();
+        let asked: Vec<_> = self.children.values().map(|child| child.actor.clone()).collect();
+        Box::pin(async move {
+            let asked = asked.into_iter().map(|actor| actor.send(GetHealth));
+            let servers = futures::future::join_all(asked).await.into_iter().flatten().collect();
+            Some(WorkspaceHealth { servers, indexes: indexes.await, ..health })
+        })
+    }
+}

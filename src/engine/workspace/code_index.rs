@@ -1,0 +1,194 @@
+//! The code index of the workspace: opened on first use or for prewarming, notified of changes, stopped at the end.
+//!
+//! Before a query of the code index starts, the changes that the watcher has seen are passed to the projects. Invariant: no project is
+//! marked as watched before the watcher's first walk has ended.
+
+use crate::indexer::health;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use actix::prelude::*;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use crate::indexer::actor::{IndexReporting, Indexer};
+use crate::indexer::health::IndexHealth;
+use crate::indexer::indexes::Opened;
+use crate::indexer::messages::{RetuneIndex, StopIndexing, WarmUp};
+use crate::query::watch_slot::FirstWalk;
+use crate::workspace::actor::Workspace;
+use crate::workspace::messages::{BeginCode, BegunCode, WarmIndex};
+use crate::workspace::setup::Policy;
+use crate::workspace::state::{Indexing, Watching};
+use codeyard_base::blocking;
+use codeyard_files::watch::Changes;
+use codeyard_model::error::ToolError;
+
+/// The projects were opened, or opening them failed.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct IndexOpened {
+    opened: std::io::Result<Opened>,
+    is_wanted_warm: bool,
+}
+
+impl Workspace {
+    /// Opens the index, unless it is being opened.
+    fn open_index(&mut self, is_wanted_warm: bool, ctx: &mut Context<Self>) -> FirstWalk {
+        if let Indexing::Opening(opening) = &self.indexing {
+            return opening.clone();
+        }
+        let (indexes, policy) = (self.setup.indexes.clone(), self.policy.index.clone());
+        let (roots, actor) = (self.setup.gate.root_set().roots().to_vec(), ctx.address());
+        let work = blocking::spawn(move || indexes.open(&roots, &policy));
+        let task = tokio::spawn(async move {
+            let opened = work.await.unwrap_or_else(|_| Err(std::io::Error::other("opening it failed")));
+            // A workspace actor that ended needs no index.
+            actor.send(IndexOpened { opened, is_wanted_warm }).await.ok();
+        });
+        let opening: FirstWalk = async move { drop(task.await) }.boxed().shared();
+        self.indexing = Indexing::Opening(opening.clone());
+        opening
+    }
+
+    fn begin_code(&mut self, begin: BeginCode, ctx: &mut Context<Self>) -> Result<BegunCode, ToolError> {
+        begin.call.mark_admitted();
+        if self.draining {
+            return Err(draining());
+        }
+        let walking = self.prepare(ctx);
+        if let Indexing::Failed(why) = &self.indexing {
+            let why = ToolError::provider_unavailable("index_failed", why.clone(), "codeyard doctor");
+            // The next query tries again.
+            self.indexing = Indexing::Idle;
+            return Err(why);
+        }
+        let Indexing::Open(indexed) = &self.indexing else {
+            return Ok(BegunCode::Opening(self.open_index(false, ctx)));
+        };
+        let indexed = indexed.clone();
+        if let Some(walking) = walking.filter(|_| begin.is_patient) {
+            return Ok(BegunCode::Walking(walking));
+        }
+        self.take_seen_changes();
+        self.watch_index();
+        Ok(BegunCode::Open(indexed))
+    }
+
+    /// Sets whether the projects are watched.
+    pub(super) fn watch_index(&self) {
+        if let Indexing::Open(indexed) = &self.indexing {
+            let is_watched = matches!(self.watching, Watching::Done)
+                && self.slot.get().is_some_and(|subscription| {
+                    subscription.follow_index();
+                    subscription.index_degraded().is_none()
+                });
+            indexed.set_watched(is_watched);
+        }
+    }
+
+    /// Passes changes to the projects.
+    pub(super) fn notify_index(&self, changes: &Changes) {
+        let Indexing::Open(indexed) = &self.indexing else { return };
+        let mut edited = BTreeSet::new();
+        for (at, project) in indexed.projects.iter().enumerate() {
+            let below = |path: &PathBuf| path.strip_prefix(project.root()).ok()?.to_str().map(str::to_owned);
+            let changed = changes.files.iter().map(|change| &change.path).chain(&changes.index_only);
+            let paths: Vec<String> = changed.filter_map(below).collect();
+            let is_bulk = changes.bulk || changes.index_only_rescan;
+            if is_bulk {
+                project.mark_all_changed();
+            }
+            if is_bulk || !paths.is_empty() {
+                edited.insert(at);
+            }
+            project.mark_changed(paths);
+        }
+        if !edited.is_empty() {
+            indexed.edited(edited.into_iter().collect());
+        }
+    }
+
+    pub(super) fn retune_index(&self, policy: &Policy) {
+        if let Indexing::Open(indexed) = &self.indexing
+            && policy.index != self.policy.index
+        {
+            drop(indexed.indexer.try_send(RetuneIndex(policy.index.clone())));
+        }
+    }
+
+    /// The health of its indexes.
+    pub(super) fn index_health(&self) -> BoxFuture<'static, Vec<IndexHealth>> {
+        let Indexing::Open(indexed) = &self.indexing else { return Box::pin(async { vec![] }) };
+        let projects = indexed.projects.clone();
+        let asked = blocking::spawn(move || health::overview(&projects));
+        Box::pin(async move { asked.await.unwrap_or_default() })
+    }
+
+    /// Stops the index; the future resolves when none of its threads runs.
+    pub(super) fn stop_index(&mut self) -> BoxFuture<'static, ()> {
+        match std::mem::take(&mut self.indexing) {
+            Indexing::Open(indexed) => Box::pin(async move { indexed.indexer.send(StopIndexing).await.unwrap_or(()) }),
+            // The draining actor drops the result.
+            Indexing::Opening(opening) => Box::pin(opening),
+            Indexing::Idle | Indexing::Failed(_) => Box::pin(async {}),
+        }
+    }
+}
+
+fn draining() -> ToolError {
+    ToolError::provider_unavailable(
+        "draining",
+        "the workspace is being stopped; ask again once it is back",
+        "codeyard doctor",
+    )
+}
+
+impl Handler<BeginCode> for Workspace {
+    type Result = MessageResult<BeginCode>;
+
+    fn handle(&mut self, begin: BeginCode, ctx: &mut Self::Context) -> Self::Result {
+        MessageResult(self.begin_code(begin, ctx))
+    }
+}
+
+impl Handler<IndexOpened> for Workspace {
+    type Result = ();
+
+    fn handle(&mut self, message: IndexOpened, _: &mut Self::Context) {
+        if self.draining {
+            return;
+        }
+        let IndexOpened { opened, is_wanted_warm } = message;
+        self.indexing = match opened {
+            Ok(opened) => {
+                let (roots, policy) = (self.setup.gate.root_set().roots(), self.policy.index.clone());
+                let reporting =
+                    IndexReporting { status: self.setup.status.clone(), metrics: self.setup.shared.metrics.clone() };
+                let indexed =
+                    Indexer::begin(opened, roots, policy, self.setup.indexes.clone(), reporting, is_wanted_warm);
+                if is_wanted_warm {
+                    drop(indexed.indexer.try_send(WarmUp));
+                }
+                Indexing::Open(indexed)
+            }
+            Err(error) => {
+                tracing::error!(workspace = %self.setup.name, %error, "the code index can't be opened");
+                Indexing::Failed(format!("the folder of the code index can't be used: {error}"))
+            }
+        };
+        self.watch_index();
+    }
+}
+
+impl Handler<WarmIndex> for Workspace {
+    type Result = ();
+
+    fn handle(&mut self, _: WarmIndex, ctx: &mut Self::Context) {
+        if self.draining || !matches!(self.indexing, Indexing::Idle) {
+            return;
+        }
+        drop(self.open_index(true, ctx));
+        drop(self.prepare(ctx));
+    }
+}

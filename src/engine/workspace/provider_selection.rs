@@ -1,0 +1,109 @@
+//! Selects the providers of a plan, and fallbacks for servers that are missing or not ready.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use actix::prelude::*;
+
+use crate::query::operation::asks_for_name;
+use crate::query::plan::{Choice, Plan};
+use crate::query::provider::{FallbackFor, Provider};
+use crate::query::{fallback, operation};
+use crate::status::server_state::{ServerState, Unavailable};
+use crate::workspace::actor::Workspace;
+use crate::workspace::messages::Wait;
+use codeyard_base::clock::{Deadline, Instant};
+use codeyard_base::ids::ServerKind;
+use codeyard_model::query::GatedQuery;
+use codeyard_paging::Snapshot;
+
+impl Workspace {
+    /// The providers of a plan, started where necessary, and the reasons for those that are left out.
+    pub(super) fn providers(
+        &mut self,
+        plan: &Plan,
+        query: &GatedQuery,
+        deadline: Deadline,
+        ctx: &mut Context<Self>,
+    ) -> (Vec<Provider>, Vec<Unavailable>) {
+        let choices = plan.choices.iter().map(|choice| {
+            let languages = choice.is_fallback().then(|| plan.by_name.clone());
+            self.provider(choice, languages, ctx)
+        });
+        let mut providers: Vec<Provider> = choices.collect();
+        let mut left_out = plan.unavailable.clone();
+        if query.uri().is_none() {
+            let (rest, late) = fallback::without_pending_fallbacks(providers);
+            providers = rest;
+            left_out.extend(late);
+        }
+        if asks_for_name(query) && Instant::now() >= operation::linter_cutoff(deadline) {
+            let (rest, failing) = without_failing(providers);
+            providers = rest;
+            left_out.extend(failing);
+        }
+        (providers, left_out)
+    }
+
+    /// The fallbacks for providers that aren't ready. `Err`: there is no fallback, or it isn't ready either; what to wait for.
+    pub(super) fn fallbacks(
+        &mut self,
+        plan: &Plan,
+        pending: &[&Provider],
+        ctx: &mut Context<Self>,
+    ) -> Result<Vec<Provider>, Wait> {
+        let states: Vec<_> = pending.iter().map(|provider| provider.state.clone()).collect();
+        if plan.fallbacks.is_empty() {
+            return Err(Wait::Servers(states));
+        }
+        let languages = plan.languages_of(pending);
+        let fallbacks = plan.fallbacks.iter().map(|choice| self.provider(choice, Some(languages.clone()), ctx));
+        let fallbacks: Vec<Provider> = fallbacks.collect();
+        if fallbacks.iter().any(|fallback| fallback.state.borrow().is_pending()) {
+            let all = states.into_iter().chain(fallbacks.iter().map(|fallback| fallback.state.clone()));
+            return Err(Wait::Any(all.collect()));
+        }
+        Ok(fallbacks)
+    }
+
+    /// Whether the fallbacks of a retained answer would still be used.
+    pub(super) fn fallback_still_applies(&mut self, snapshot: &Snapshot, query: &GatedQuery) -> bool {
+        let by_name = &snapshot.result().notes().by_name;
+        by_name.is_empty()
+            || self.plan(query).is_ok_and(|plan| {
+                !plan.fallbacks.is_empty() || by_name.iter().all(|language| plan.by_name.contains(language))
+            })
+    }
+
+    fn provider(
+        &mut self,
+        choice: &Choice,
+        fallback_for: Option<BTreeSet<String>>,
+        ctx: &mut Context<Self>,
+    ) -> Provider {
+        let servers = self.setup.servers.clone();
+        let is_linter = choice.is_linter();
+        let child = self.child(choice, ctx);
+        Provider {
+            kind: ServerKind::new(&choice.key.kind),
+            server: child.actor.clone(),
+            state: child.state.clone(),
+            is_linter,
+            symbols_max: choice.server.quirks.symbols_max,
+            fallback_for: fallback_for.map(|languages| Arc::new(FallbackFor { languages, servers })),
+        }
+    }
+}
+
+/// Leaves out the providers that have failed and were not restarted in time, with the reasons, unless all have failed.
+fn without_failing(providers: Vec<Provider>) -> (Vec<Provider>, Vec<Unavailable>) {
+    let failure = |provider: &Provider| match &*provider.state.borrow() {
+        ServerState::Restarting(down) => Some(Unavailable::down(provider.kind.as_str(), down)),
+        _ => None,
+    };
+    let failing: Vec<Unavailable> = providers.iter().filter_map(failure).collect();
+    if failing.len() == providers.len() {
+        return (providers, vec![]);
+    }
+    (providers.into_iter().filter(|provider| failure(provider).is_none()).collect(), failing)
+}

@@ -1,0 +1,44 @@
+//! Publishes the state of a workspace to its entry in the status registry and to the metrics. It makes no decision.
+
+use crate::status::registry::WorkspaceState;
+use crate::workspace::actor::{Workspace, snapshot_store};
+use crate::workspace::setup::Policy;
+use crate::workspace::state::Watching;
+
+impl Workspace {
+    /// Publishes the state of the workspace, which follows from that of the watcher.
+    pub(super) fn publish_state(&self) {
+        self.setup.status.set_state(match &self.watching {
+            Watching::Idle => WorkspaceState::Idle,
+            Watching::Starting(_) => WorkspaceState::Starting,
+            Watching::Done if self.slot.get().is_some_and(|files| files.degraded().is_none()) => {
+                WorkspaceState::Watching
+            }
+            Watching::Done | Watching::Failed(_) => WorkspaceState::Unwatched,
+        });
+    }
+
+    /// Publishes the retained results, and counts the evictions since the last call.
+    pub(super) fn publish_snapshots(&mut self) {
+        self.setup.status.set_snapshots(self.snapshots.len(), self.snapshots.bytes());
+        let now = (self.snapshots.evictions(), self.snapshots.expiries());
+        let before = std::mem::replace(&mut self.counted_evictions, now);
+        for (reason, count) in [("room", now.0 - before.0), ("expired", now.1 - before.1)] {
+            if count > 0 {
+                self.setup.shared.metrics.evicted(reason, count);
+            }
+        }
+    }
+
+    /// Replaces the store by an empty one with other limits.
+    pub(super) fn replace_snapshots(&mut self, policy: &Policy) {
+        self.publish_snapshots();
+        let dropped = self.snapshots.len() as u64;
+        if dropped > 0 {
+            self.setup.shared.metrics.evicted("reconfigured", dropped);
+        }
+        self.snapshots = snapshot_store(policy);
+        self.counted_evictions = (0, 0);
+        self.publish_snapshots();
+    }
+}

@@ -1,0 +1,105 @@
+//! The configuration of one workspace actor. A change of roots or servers makes another actor.
+
+use crate::query::plan::PlanContext;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::indexer::indexes::Indexes;
+use crate::indexer::policy::IndexPolicy;
+use crate::server::context::ServerTimes;
+use crate::server::programs::Programs;
+use crate::server::registry::IndexedRegistry;
+use crate::server::restart_rule::RestartRule;
+use crate::server::start_locks::StartLocks;
+use crate::status::registry::WorkspaceStatus;
+use codeyard_base::ids::{TenantId, WorkspaceName};
+use codeyard_config::{Prewarm, Sweep};
+use codeyard_files::gate::Gate;
+use codeyard_files::watch::Watcher;
+use codeyard_lsp::client::frame::FrameBudget;
+use codeyard_lsp::registry::ServerSelection;
+use codeyard_model::limits::Limits;
+use codeyard_process::launch::Launcher;
+use codeyard_telemetry::Metrics;
+
+/// The resources that all workspaces of a process share.
+#[derive(Clone)]
+pub struct EngineShared {
+    /// Finds programs.
+    pub programs: Programs,
+    /// Starts processes.
+    pub launcher: Arc<dyn Launcher>,
+    /// Bounds frames of all children together.
+    pub frames: Arc<FrameBudget>,
+    /// Watches files; `None` where that is impossible. Then every query compares with the disk and no result is retained.
+    pub watcher: Option<Watcher>,
+    /// The environment that language servers get.
+    pub environment: Arc<Vec<(OsString, OsString)>>,
+    /// The metrics.
+    pub metrics: Arc<dyn Metrics>,
+}
+
+/// The settings that may change while a workspace runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// Limits of answers.
+    pub limits: Limits,
+    /// Whether workspace diagnostics cover all files or the open ones.
+    pub sweep: Sweep,
+    /// Which servers start before the first query.
+    pub prewarm: Prewarm,
+    /// When servers are restarted.
+    pub restart: RestartRule,
+    /// Time limits of servers.
+    pub times: ServerTimes,
+    /// The code index.
+    pub index: IndexPolicy,
+}
+
+/// The configuration of one workspace actor.
+pub struct WorkspaceSetup {
+    /// Its name.
+    pub name: WorkspaceName,
+    /// Its tenant.
+    pub tenant: TenantId,
+    /// The path gate of its roots.
+    pub gate: Gate,
+    /// The first value of its `rootsEpoch`.
+    pub roots_epoch: u64,
+    /// The settings that may change later.
+    pub policy: Policy,
+    /// The server selection.
+    pub selection: ServerSelection,
+    /// Settings by kind, merged over the registry's.
+    pub settings: BTreeMap<String, serde_json::Value>,
+    /// Additional environment of its language servers.
+    pub env: BTreeMap<String, String>,
+    /// The registry.
+    pub servers: Arc<IndexedRegistry>,
+    /// The state directory.
+    pub state: PathBuf,
+    /// The cache folder of its servers.
+    pub cache: PathBuf,
+    /// Its entry in the status registry.
+    pub status: Arc<WorkspaceStatus>,
+    /// Prevents a server from running at the same time as its predecessor.
+    pub start_locks: StartLocks,
+    /// The resources that the code indexes share.
+    pub indexes: Arc<Indexes>,
+    /// The resources that all workspaces share.
+    pub shared: EngineShared,
+}
+
+impl WorkspaceSetup {
+    /// The inputs of the plans of this workspace.
+    pub(super) fn plan_context(&self) -> PlanContext<'_> {
+        PlanContext {
+            servers: &self.servers,
+            selection: &self.selection,
+            roots: self.gate.root_set(),
+            programs: &self.shared.programs,
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Parts of the state of a workspace actor.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use actix::prelude::*;
+
+use crate::indexer::handle::IndexHandle;
+use crate::query::watch_slot::FirstWalk;
+use crate::server::actor::LanguageServer;
+use crate::server::child_key::ChildKey;
+use crate::server::messages::WorkspaceGone;
+use crate::status::state_watch;
+
+/// One language server of the workspace.
+pub(super) struct Child {
+    pub(super) actor: Addr<LanguageServer>,
+    pub(super) state: state_watch::Receiver,
+}
+
+impl Drop for Child {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the sender is gone and cannot retry; each server gets at most one of these"
+    )]
+    fn drop(&mut self) {
+        // A stopped actor ignores it; the others have lost their workspace.
+        self.actor.do_send(WorkspaceGone);
+    }
+}
+
+/// The state of the watcher.
+pub(super) enum Watching {
+    Idle,
+    Starting(FirstWalk),
+    Done,
+    Failed(String),
+}
+
+/// The state of the sweep.
+#[derive(Default)]
+pub(super) struct Sweeping {
+    pub(super) begun: bool,
+    pub(super) pending: BTreeSet<(ChildKey, PathBuf)>,
+    pub(super) running: usize,
+}
+
+/// The state of the code index.
+#[derive(Default)]
+pub(super) enum Indexing {
+    /// Not used yet.
+    #[default]
+    Idle,
+    /// It is being opened.
+    Opening(FirstWalk),
+    /// It is open.
+    Open(IndexHandle),
+    /// It can't be opened, for this reason; the next query tries again.
+    Failed(String),
+}
