@@ -7,18 +7,18 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`language`] | the indexed languages, and the detection of a file's language |
+//! | `language` | the indexed languages, and the detection of a file's language |
 //! | [`extract`] | symbols and references of a source ([`Facts`]), by tree-sitter queries |
-//! | [`text`] | the text index: contents that may contain a text, and the search of their lines |
+//! | `text` | the text index: contents that may contain a text, and the search of their lines |
 //! | [`ranked`] | the symbol index: ranked search by name or words |
-//! | [`manifest`] | the paths of a commit or working tree and their contents |
-//! | [`scan`] | the files of a working tree, by ignore rules |
-//! | [`classify`] | files that are excluded: binary, minified, generated |
-//! | [`store`] | the SQLite database: contents, facts, manifests, jobs |
-//! | [`codec`] | the encoding of blobs in that database |
-//! | [`index_dir`] | the index folder of one repository: database, segments, locks |
-//! | [`lock`] | the writer lock of an index folder |
-//! | [`job`] | index jobs: scan, read, parse, publish, garbage collection |
+//! | `manifest` | the paths of a commit or working tree and their contents |
+//! | `scan` | the files of a working tree, by ignore rules |
+//! | `classify` | files that are excluded: binary, minified, generated |
+//! | `store` | the SQLite database: contents, facts, manifests, jobs |
+//! | `codec` | the encoding of blobs in that database |
+//! | `index_dir` | the index folder of one repository: database, segments, locks |
+//! | `lock` | the writer lock of an index folder |
+//! | `job` | index jobs: scan, read, parse, publish, garbage collection |
 //! | [`project`] | one root: the questions of the tools, answered from its index |
 //! | [`limits`] | the limits of this crate |
 //!

@@ -1,9 +1,9 @@
 //! Extracts the [`Facts`] of a source: its symbols and references.
 //!
 //! A grammar turns the source into a tree. The language's query (a data file in `config/queries`) says which nodes are symbols,
-//! names, references and so on; [`grammar`] lists the captures. The rest is the same for all languages: [`symbol_tree`] nests
-//! symbols and drops local ones, [`source_text`] makes signatures, comments and markers, [`visibility`] applies each language's
-//! rules. For C and C++, [`c_macros`] first blanks preprocessor constructs that the parser cannot read.
+//! names, references and so on; `grammar` lists the captures. The rest is the same for all languages: `symbol_tree` nests
+//! symbols and drops local ones, `source_text` makes signatures, comments and markers, `visibility` applies each language's
+//! rules. For C and C++, `c_macros` first blanks preprocessor constructs that the parser cannot read.
 //!
 //! It isn't a compiler: names are spelt as in the source, and nothing is resolved.
 //!
