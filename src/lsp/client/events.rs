@@ -34,13 +34,13 @@ pub enum ServerEvent {
         /// The method of that request, which has been answered.
         method: String,
     },
-    /// The server registered capabilities; [`LspClient::capabilities`](super::connection::LspClient::capabilities) already
+    /// The server registered capabilities; [`LspClient::capabilities`](super::LspClient::capabilities) already
     /// has them.
     Registered {
         /// The methods.
         methods: Vec<String>,
     },
-    /// The server unregistered capabilities; [`LspClient::capabilities`](super::connection::LspClient::capabilities)
+    /// The server unregistered capabilities; [`LspClient::capabilities`](super::LspClient::capabilities)
     /// already dropped them.
     Unregistered {
         /// The methods.

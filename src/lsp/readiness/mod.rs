@@ -155,7 +155,7 @@ impl ReadinessTracker {
         self.method_seen |= self.rule.method.as_deref() == Some(method);
     }
 
-    /// An event that [`progress::parse_notification`] returned.
+    /// An event that [`parse_notification`] returned.
     pub fn apply(&mut self, event: &ReadinessEvent, now: Instant) {
         match event {
             ReadinessEvent::Progress { token, progress } => self.on_progress(token, progress, now),
