@@ -114,8 +114,8 @@ impl KnownFiles {
     /// The same as one of many, each with its own outcome, in their order.
     pub fn check_all(&mut self, uris: &[CanonicalUri]) -> Vec<Result<FileCheck, ToolError>> {
         let gate = self.gate.clone();
-        let mut visit = gate.batch_lookup();
-        uris.iter().map(|uri| visit.stat(uri).and_then(|stamp| self.compare(uri, stamp))).collect()
+        let mut batch = gate.batch_lookup();
+        uris.iter().map(|uri| batch.stat(uri).and_then(|stamp| self.compare(uri, stamp))).collect()
     }
 
     /// Compares a file that was just seen with the last look at it.
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_from_elsewhere_does_not_make_an_old_text_new() {
+    fn a_check_elsewhere_does_not_validate_an_old_text() {
         let (_folder, file, gate, uri) = a_file("old");
         let mut known = KnownFiles::new(gate.clone());
         assert_eq!(known.document(&uri, None).unwrap().0.document.text(), "old");
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_made_on_the_way_here_counts_only_if_it_agrees() {
+    fn an_earlier_stamp_counts_only_if_it_agrees() {
         let (_folder, file, gate, uri) = a_file("old");
         let mut known = KnownFiles::new(gate.clone());
         let stamp = gate.stat(&uri).unwrap();

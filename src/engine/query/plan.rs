@@ -87,7 +87,7 @@ pub fn plan_for_file(setup: PlanContext<'_>, path: &Path, with_linters: bool) ->
     let mut plan = Plan::default();
     match setup.servers.index.language_of(path) {
         Some(language) => {
-            let options = PlanOptions { setup, look: &DiskFiles, with_linters, for_symbols: false };
+            let options = PlanOptions { setup, files: &DiskFiles, with_linters, for_symbols: false };
             plan_language(&options, language, path, &mut plan, &mut waits);
         }
         None => plan.unavailable.push(no_server()),
@@ -111,7 +111,7 @@ pub fn plan_for_workspace(setup: PlanContext<'_>, files: &[PathBuf], with_linter
     languages.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
     let mut waits = Vec::new();
     let mut plan = Plan::default();
-    let options = PlanOptions { setup, look: &CachedFiles::default(), with_linters, for_symbols: !with_linters };
+    let options = PlanOptions { setup, files: &CachedFiles::default(), with_linters, for_symbols: !with_linters };
     for (language, (_, folders)) in languages {
         for file in folders.into_values() {
             plan_language(&options, language, file, &mut plan, &mut waits);
@@ -138,7 +138,7 @@ pub fn plan_for_workspace(setup: PlanContext<'_>, files: &[PathBuf], with_linter
 /// What a plan is made from.
 struct PlanOptions<'a> {
     setup: PlanContext<'a>,
-    look: &'a dyn MarkerFiles,
+    files: &'a dyn MarkerFiles,
     with_linters: bool,
     /// Whether symbols of the workspace are wanted.
     for_symbols: bool,
@@ -162,7 +162,7 @@ fn plan_language(
         registry: &setup.servers.registry,
         selection: &setup.selection,
         roots: setup.roots,
-        files: options.look,
+        files: options.files,
     };
     let mut available = |kind: &str, _: &ServerSpec, root: &Path| {
         let Some(server) = setup.servers.by_kind.get(kind) else { return Err(no_server()) };
@@ -216,7 +216,7 @@ fn plan_fallback(options: &PlanOptions<'_>, kind: &str, path: &Path, plan: &mut 
     else {
         return;
     };
-    let placed = place_file(setup.roots, &server.root, path, options.look);
+    let placed = place_file(setup.roots, &server.root, path, options.files);
     let Some(ProjectPlacement { root: ProjectRoot::At { root, .. }, within }) = placed else { return };
     match setup.programs.peek(kind, server, &within) {
         Err(lookup) => waits.push(lookup),

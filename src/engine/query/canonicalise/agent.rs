@@ -61,7 +61,7 @@ pub(crate) fn canonical(
             });
             let list = codeyard_canon::call_items(raw.map(item).collect(), recorder, limits::MAX_RAW_ITEMS)?;
             notes.outside = list.outside();
-            LspItems::Items(list.into_items())
+            LspItems::CallItems(list.into_items())
         }
         Operation::IncomingCalls | Operation::OutgoingCalls => {
             let raw = answers.into_iter().flat_map(|answer| match answer {

@@ -43,7 +43,7 @@ pub(crate) fn canonicalise(
     collected: Collected,
     source_files: usize,
 ) -> Result<Canonicalised, ToolError> {
-    let mut recorder = GateRecorder { gate, visit: gate.batch_lookup(), observed: Vec::new(), outside: 0 };
+    let mut recorder = GateRecorder { gate, batch: gate.batch_lookup(), observed: Vec::new(), outside: 0 };
     // That a language has no server at all is nobody's failure.
     let named = collected.passed_over.iter().filter(|unavailable| !unavailable.kind.is_empty());
     let mut passed_over: Vec<String> = named.map(Unavailable::to_note).collect();
@@ -132,14 +132,14 @@ fn redacted(mut file: RawFileDiagnostics, gate: &Gate) -> RawFileDiagnostics {
 /// The gate as `canon` sees it; remembers how each admitted file looks on disk.
 struct GateRecorder<'a> {
     gate: &'a Gate,
-    visit: BatchLookup<'a>,
+    batch: BatchLookup<'a>,
     observed: Vec<(CanonicalUri, ObservedFile)>,
     outside: usize,
 }
 
 impl UriGate for GateRecorder<'_> {
     fn admit(&mut self, uri: &str) -> UriAdmission {
-        match self.visit.admit(uri) {
+        match self.batch.admit(uri) {
             StampedAdmission::Outside => {
                 self.outside += 1;
                 UriAdmission::Outside
