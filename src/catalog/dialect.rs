@@ -1,7 +1,7 @@
-//! The gateway's dialect of errors: JSON-RPC errors whose data holds a namespaced code (contract §6, decisions §3).
+//! Errors as JSON-RPC errors whose `data` has a namespaced code (`docs/contract-lsp-v1.md#errors`).
 //!
-//! Invariants: every error has its code in `data`, however small the cap; messages and details are bounded; members come
-//! in the order code, message, details, and the details in order of their keys.
+//! Invariants: `data` always has the code, however small the cap; messages and details are bounded; the members come in the
+//! order code, message, details, and the details in the order of their keys.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -11,17 +11,17 @@ use codeyard_base::budget::to_json_bounded;
 use codeyard_base::stable_json::stringify;
 use codeyard_model::error::{ErrorCode, ToolError};
 
-use super::Reply;
+use super::EncodedReply;
 
-/// What stands before each code.
+/// The namespace in front of each code.
 pub const CODE_PREFIX: &str = "MCP_LSP_GATEWAY/";
 
 /// JSON-RPC "Invalid params".
-const INVALID_PARAMS: i32 = -32602;
+pub(crate) const INVALID_PARAMS: i32 = -32602;
 /// JSON-RPC "Internal error".
-const INTERNAL_ERROR: i32 = -32603;
+pub(crate) const INTERNAL_ERROR: i32 = -32603;
 
-/// The JSON-RPC number of `code` (decisions §3).
+/// The JSON-RPC number of `code` (`docs/contract-lsp-v1.md#errors`).
 pub fn json_rpc_number(code: ErrorCode) -> i32 {
     match code {
         ErrorCode::InvalidParams
@@ -37,12 +37,12 @@ pub fn json_rpc_number(code: ErrorCode) -> i32 {
     }
 }
 
-/// The reply to a call of a tool that no catalog of the endpoint holds.
-pub fn catalog_error(tool: &str) -> Reply {
+/// The reply to a call of a tool that no catalog of the endpoint has.
+pub fn unknown_tool_reply(tool: &str) -> EncodedReply {
     error_reply(&unknown_tool(tool), MAX_ERROR_DATA_BYTES)
 }
 
-/// INVALID_PARAMS: there is no such tool. The name is the caller's text, so it is cut.
+/// INVALID_PARAMS for an unknown tool. The error repeats at most 64 characters of the caller's `tool`.
 pub fn unknown_tool(tool: &str) -> ToolError {
     let tool: String = tool.chars().take(64).collect();
     ToolError::new(ErrorCode::InvalidParams, "there is no such tool here; tools/list names those there are")
@@ -50,9 +50,9 @@ pub fn unknown_tool(tool: &str) -> ToolError {
         .with("tool", tool)
 }
 
-/// `error` as a reply whose data is at most `cap_bytes` and [`MAX_ERROR_DATA_BYTES`] long. Details that don't fit shrink
-/// to their `reason`, then go; the code always stays.
-pub fn error_reply(error: &ToolError, cap_bytes: usize) -> Reply {
+/// Encodes `error` with at most `cap_bytes` bytes, and at most [`MAX_ERROR_DATA_BYTES`], of `data`. Details that don't fit are
+/// reduced to their `reason`, then omitted. The code always remains.
+pub fn error_reply(error: &ToolError, cap_bytes: usize) -> EncodedReply {
     let code = format!("{CODE_PREFIX}{}", error.code.as_str());
     let sentence: String = error.message.chars().take(MAX_ERROR_MESSAGE_CHARS).collect();
     let cap = cap_bytes.min(MAX_ERROR_DATA_BYTES);
@@ -62,7 +62,7 @@ pub fn error_reply(error: &ToolError, cap_bytes: usize) -> Reply {
         .find_map(|details| write(&code, &sentence, &stringify(&details), cap))
         .unwrap_or_else(|| format!("{{\"code\":\"{code}\"}}").into_bytes());
     let message = format!("{code}: {sentence}");
-    Reply::Error { code: json_rpc_number(error.code), message, data, tool_code: error.code }
+    EncodedReply::Error { code: json_rpc_number(error.code), message, data, tool_code: error.code }
 }
 
 #[derive(Serialize)]
@@ -87,23 +87,23 @@ mod tests {
 
     fn data(error: &ToolError, cap: usize) -> String {
         match error_reply(error, cap) {
-            Reply::Error { data, .. } => String::from_utf8(data).unwrap(),
-            Reply::Result(_) | Reply::Refusal { .. } => unreachable!(),
+            EncodedReply::Error { data, .. } => String::from_utf8(data).unwrap(),
+            EncodedReply::Result(_) | EncodedReply::Refusal { .. } => unreachable!(),
         }
     }
 
     #[test]
-    fn members_come_in_order_and_details_sorted() {
+    fn members_are_ordered_and_details_sorted() {
         let error = ToolError::new(ErrorCode::CursorStale, "m").with("z", 1).with("a", "x");
         let expected = r#"{"code":"MCP_LSP_GATEWAY/CURSOR_STALE","message":"m","details":{"a":"x","z":1}}"#;
         assert_eq!(data(&error, 1_000), expected);
-        let Reply::Error { code, message, tool_code, .. } = error_reply(&error, 1_000) else { unreachable!() };
+        let EncodedReply::Error { code, message, tool_code, .. } = error_reply(&error, 1_000) else { unreachable!() };
         assert_eq!((code, message.as_str()), (-32602, "MCP_LSP_GATEWAY/CURSOR_STALE: m"));
         assert_eq!(tool_code, ErrorCode::CursorStale);
     }
 
     #[test]
-    fn errors_are_bounded_and_keep_what_matters_most() {
+    fn large_errors_keep_their_code_and_reason() {
         let error = ToolError::new(ErrorCode::Internal, "m".repeat(10_000))
             .with("reason", "timeout")
             .with("progress", "p".repeat(100_000));
@@ -113,8 +113,8 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_tool_is_invalid_params_and_its_name_is_cut() {
-        let Reply::Error { code, data, .. } = catalog_error(&"x".repeat(1_000)) else { unreachable!() };
+    fn an_unknown_tool_is_invalid_params_with_a_bounded_name() {
+        let EncodedReply::Error { code, data, .. } = unknown_tool_reply(&"x".repeat(1_000)) else { unreachable!() };
         assert_eq!(code, -32602);
         assert!(data.len() < 400);
     }

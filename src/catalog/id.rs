@@ -1,32 +1,27 @@
-//! Names of catalogs, and why a text isn't a set of them.
+//! Catalog identifiers, and the errors of naming a set of catalogs.
 //!
-//! Invariant: every [`CatalogId`] has a catalog behind it.
+//! The implementations are in `registry`.
 
-use super::Catalog;
-use super::agent::AGENT;
-use super::code::CODE;
-use super::lsp_v1::{LSP_V1, LSP_V1_SAFE};
-
-/// A catalog of this build.
+/// The catalogs of this build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CatalogId {
     /// The seven `vscode.lsp.*` tools.
     LspV1,
-    /// The same for clients that refuse dots in names.
+    /// The same tools with underscores, for clients that reject dots in tool names.
     LspV1Safe,
     /// The one tool `lsp`.
     Agent,
-    /// The tools over the code index.
+    /// The seven tools of the code index.
     Code,
 }
 
-/// Why catalogs can't be named or joined like this.
+/// Why a text doesn't name a set of catalogs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// No such catalog.
+pub enum CatalogError {
+    /// There is no catalog of this name.
     #[error("unknown catalog {0:?}")]
     Unknown(String),
-    /// Two of them hold a tool of the same name (also: one named twice).
+    /// Two catalogs have a tool of this name, or one catalog is listed twice.
     #[error("catalogs can't be joined: both hold the tool {0}")]
     DuplicateTool(String),
 }
@@ -35,7 +30,7 @@ impl CatalogId {
     /// All catalogs.
     pub const ALL: [Self; 4] = [Self::LspV1, Self::LspV1Safe, Self::Agent, Self::Code];
 
-    /// The name in endpoints and flags.
+    /// The name in endpoints and command-line flags.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::LspV1 => "lsp-v1",
@@ -45,20 +40,13 @@ impl CatalogId {
         }
     }
 
-    /// The catalog of this name.
-    pub fn parse(name: &str) -> Result<Self, Error> {
-        let found = Self::ALL.into_iter().find(|id| id.as_str() == name);
-        // The name is echoed in an error, so it is cut.
-        found.ok_or_else(|| Error::Unknown(name.chars().take(64).collect()))
-    }
-
-    /// The catalog itself.
-    pub fn catalog(self) -> &'static dyn Catalog {
-        match self {
-            Self::LspV1 => &LSP_V1,
-            Self::LspV1Safe => &LSP_V1_SAFE,
-            Self::Agent => &AGENT,
-            Self::Code => &CODE,
-        }
+    /// Parses the name of one catalog.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unknown`].
+    pub fn parse(name: &str) -> Result<Self, CatalogError> {
+        let known = Self::ALL.into_iter().find(|id| id.as_str() == name);
+        // The error repeats the name, so its length is bounded.
+        known.ok_or_else(|| CatalogError::Unknown(name.chars().take(64).collect()))
     }
 }

@@ -1,8 +1,8 @@
-//! Catalogs: fixed lists of tools, each with its dialect of arguments, payloads and errors (contract §2, decisions §1).
-//! A catalog is pure: JSON in, [`Query`] out; [`Answer`] in, [`Reply`] out. It knows no engine, no transport, no clock.
+//! Tool catalogs: fixed lists of MCP tools, each with its arguments, payloads and errors.
 //!
-//! Invariants: a name stands for one tool in a set; what `tools/list` shows is exactly what `decode` takes; a reply never
-//! exceeds the bytes it was given.
+//! A catalog is pure: JSON in, [`Query`] out; [`Answer`] in, [`EncodedReply`] out. It reads no clock and no file, and it
+//! depends neither on the engine nor on a transport. Invariants: a tool name is unique in a set of catalogs; `decode` accepts
+//! exactly what `tools/list` describes; a reply never exceeds the byte cap it was encoded with.
 
 mod agent;
 mod arguments;
@@ -11,6 +11,8 @@ mod dialect;
 mod id;
 pub mod limits;
 mod lsp_v1;
+mod policy;
+mod registry;
 mod reply;
 mod schema;
 mod set;
@@ -21,29 +23,30 @@ use codeyard_model::answer::Answer;
 use codeyard_model::error::ToolError;
 use codeyard_model::query::Query;
 
-pub use dialect::{CODE_PREFIX, catalog_error, error_reply, json_rpc_number, unknown_tool};
-pub use id::{CatalogId, Error};
-pub use reply::Reply;
+pub use dialect::{CODE_PREFIX, error_reply, json_rpc_number, unknown_tool, unknown_tool_reply};
+pub use id::{CatalogError, CatalogId};
+pub use policy::{CallPolicy, OnDeparture, OutcomeCode, OutcomeCodes};
+pub use reply::EncodedReply;
 pub use set::CatalogSet;
 
 /// One catalog.
 pub trait Catalog: Send + Sync {
-    /// Which one.
+    /// The catalog's identifier.
     fn id(&self) -> CatalogId;
 
-    /// Its tools' names, in the order they are listed.
+    /// The tool names, in the order of `tools/list`.
     fn tool_names(&self) -> Vec<String>;
 
-    /// The tools' entries of `tools/list`, each JSON text without line breaks, in the same order.
+    /// The entries of `tools/list`, each JSON text without line breaks, in the same order.
     fn tool_entries(&self) -> Vec<String>;
 
-    /// The permission that its tools need, if they need one.
-    fn permission(&self) -> Option<&'static str> {
-        None
-    }
+    /// The policy of `tool`. Every tool of the catalog has one; for any other name the value is unspecified.
+    fn policy(&self, tool: &str) -> CallPolicy;
 
-    /// The question that `tool` asks with `arguments` (none counts as `{}`). Page sizes are clamped to `max_page_size`.
-    /// INVALID_PARAMS with `details.path` for what doesn't fit the tool's schema, or for a tool that isn't here.
+    /// Decodes the `arguments` of a call of `tool`; no arguments count as `{}`. Page sizes are clamped to `max_page_size`.
+    ///
+    /// # Errors
+    /// INVALID_PARAMS with `details.path` for arguments that don't fit the tool's schema, and for an unknown tool.
     fn decode(
         &self,
         tool: &str,
@@ -51,9 +54,10 @@ pub trait Catalog: Send + Sync {
         max_page_size: usize,
     ) -> Result<Query<String>, ToolError>;
 
-    /// What a client should know before it calls, in a sentence or two.
+    /// One or two sentences that a client should read before its first call. They are part of `instructions`.
     fn guide(&self) -> &'static str;
 
-    /// The reply to a call, its own text at most `cap_bytes` long: the caller takes off what it wraps around it.
-    fn encode(&self, result: Result<&Answer, &ToolError>, cap_bytes: usize) -> Reply;
+    /// Encodes the outcome of a call as at most `cap_bytes` bytes of JSON. The caller subtracts the bytes of the envelope
+    /// that it adds.
+    fn encode(&self, result: Result<&Answer, &ToolError>, cap_bytes: usize) -> EncodedReply;
 }

@@ -1,36 +1,36 @@
-//! What a call is answered with, ready to be put into a JSON-RPC response.
+//! Encoded replies: the parts of a JSON-RPC response that a catalog determines.
 //!
 //! Invariant: all bytes here are valid JSON text without line breaks.
 
 use codeyard_model::error::ErrorCode;
 
-/// A result or an error.
+/// The encoded outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
+pub enum EncodedReply {
     /// The `result` member: an MCP tool result envelope as JSON text.
     Result(Vec<u8>),
-    /// The `result` member, where that says that the call failed: a tool result with `isError`.
+    /// The `result` member of a failed call: a tool result with `isError: true`.
     Refusal {
-        /// Its JSON text.
+        /// The JSON text of the tool result.
         result: Vec<u8>,
-        /// Which error it is, for spans and metrics.
+        /// The error code, for spans and metrics.
         tool_code: ErrorCode,
     },
     /// The `error` member, in parts.
     Error {
         /// The JSON-RPC number.
         code: i32,
-        /// One sentence for people, headed by the tool code.
+        /// The namespaced code, a colon, and one sentence.
         message: String,
         /// The `data` member as JSON text: `code`, `message`, `details`.
         data: Vec<u8>,
-        /// Which error it is, for spans and metrics.
+        /// The error code, for spans and metrics.
         tool_code: ErrorCode,
     },
 }
 
-impl Reply {
-    /// The error's code; `None` for a result.
+impl EncodedReply {
+    /// The error code; `None` for a result.
     pub fn tool_code(&self) -> Option<ErrorCode> {
         match self {
             Self::Result(_) => None,

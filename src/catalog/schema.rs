@@ -1,42 +1,42 @@
-//! Tool declarations as `tools/list` shows them: the schemas as they lie in `schemas/tools/`, without white space.
+//! Tool declarations, and their entries in `tools/list`. The schemas are the files in `schemas/tools/`, minified.
 //!
-//! Invariants: schemas keep their members' order; an entry has no line breaks, because stdio frames messages by them.
-//! The files name no dialect of JSON Schema: MCP's default, 2020-12, applies, and they use nothing that drafts differ in.
+//! Invariants: schemas keep the order of their members; an entry has no line breaks, because stdio separates messages by
+//! them. The files have no `$schema`: MCP's default, draft 2020-12, applies, and they only use what all drafts share.
 
 use std::fmt::Write;
 
-/// One tool, declared once: listing, decoding and the contract's tables all start here.
+/// The declaration of one tool. Listing, decoding and the tests of the contract's tables use it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ToolDecl {
     /// The canonical, dotted name.
     pub(super) name: &'static str,
-    /// What it is for, in one or two sentences.
+    /// The purpose of the tool, in one or two sentences.
     pub(super) description: &'static str,
-    /// The schema of its arguments.
+    /// The JSON Schema of the arguments.
     pub(super) input_schema: &'static str,
-    /// The schema of its payload.
+    /// The JSON Schema of the payload.
     pub(super) output_schema: &'static str,
 }
 
-/// The hints of every tool that only reads.
+/// The annotations of a tool that only reads.
 const READ_ONLY: &str = r#"{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#;
 
-/// The hints of a tool that writes what is codeyard's own, and nothing of the caller's.
+/// The annotations of a tool that writes codeyard's own files, and none of the caller's.
 const WRITES_OWN: &str =
     r#"{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#;
 
 impl ToolDecl {
-    /// The entry of `tools/list` under `name` (contract §2.2), of a tool that only reads.
+    /// The `tools/list` entry of a tool that only reads, under `name`.
     pub(super) fn entry(&self, name: &str) -> String {
-        self.hinted(name, READ_ONLY)
+        self.entry_with(name, READ_ONLY)
     }
 
-    /// The same of a tool that writes what is codeyard's own.
+    /// The `tools/list` entry of a tool that writes codeyard's own files, under `name`.
     pub(super) fn writing_entry(&self, name: &str) -> String {
-        self.hinted(name, WRITES_OWN)
+        self.entry_with(name, WRITES_OWN)
     }
 
-    fn hinted(&self, name: &str, hints: &str) -> String {
+    fn entry_with(&self, name: &str, hints: &str) -> String {
         let (name, description) = (serde_json::Value::from(name), serde_json::Value::from(self.description));
         let (input, output) = (minified(self.input_schema), minified(self.output_schema));
         let mut entry = format!("{{\"name\":{name},\"description\":{description}");
@@ -46,18 +46,18 @@ impl ToolDecl {
     }
 }
 
-/// JSON text without the white space between its tokens; strings stay as they are.
+/// `json` without the white space between tokens. Strings keep theirs.
 fn minified(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     let (mut in_string, mut escaped) = (false, false);
-    for letter in json.chars() {
-        if in_string || !letter.is_ascii_whitespace() {
-            text.push(letter);
+    for character in json.chars() {
+        if in_string || !character.is_ascii_whitespace() {
+            text.push(character);
         }
-        if letter == '"' && !escaped {
+        if character == '"' && !escaped {
             in_string = !in_string;
         }
-        escaped = in_string && letter == '\\' && !escaped;
+        escaped = in_string && character == '\\' && !escaped;
     }
     text
 }

@@ -1,13 +1,13 @@
-//! The catalogs that one endpoint serves, joined with `+`.
+//! Sets of catalogs: the catalogs that one endpoint serves, joined with `+`.
 //!
 //! Invariant: a set holds at least one catalog, and each tool name once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Catalog, CatalogId, Error};
+use super::{Catalog, CatalogError, CatalogId};
 
-/// Joined catalogs. Cheap to clone.
+/// A set of catalogs. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct CatalogSet {
     ids: Arc<[CatalogId]>,
@@ -16,20 +16,26 @@ pub struct CatalogSet {
 }
 
 impl CatalogSet {
-    /// The set that `text` names, such as `lsp-v1` or `agent+code`.
-    pub fn parse(text: &str) -> Result<Self, Error> {
+    /// Parses the name of a set, such as `lsp-v1` or `agent+code`.
+    ///
+    /// # Errors
+    /// An unknown catalog, or two catalogs with a tool of the same name.
+    pub fn parse(text: &str) -> Result<Self, CatalogError> {
         Self::of(text.split('+').map(CatalogId::parse).collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// These catalogs, in this order. No catalog at all is the default one.
-    pub fn of(ids: Vec<CatalogId>) -> Result<Self, Error> {
+    /// The set of `ids`, in this order. An empty list gives `lsp-v1`.
+    ///
+    /// # Errors
+    /// Two catalogs with a tool of the same name.
+    pub fn of(ids: Vec<CatalogId>) -> Result<Self, CatalogError> {
         let ids = if ids.is_empty() { vec![CatalogId::LspV1] } else { ids };
         let mut tools = BTreeMap::new();
         let mut entries = Vec::new();
         for id in &ids {
             for name in id.catalog().tool_names() {
                 if tools.insert(name.clone(), *id).is_some() {
-                    return Err(Error::DuplicateTool(name));
+                    return Err(CatalogError::DuplicateTool(name));
                 }
             }
             entries.extend(id.catalog().tool_entries());
@@ -43,7 +49,7 @@ impl CatalogSet {
         &self.ids
     }
 
-    /// The set as it is named in endpoints.
+    /// The name of the set in endpoints.
     pub fn name(&self) -> String {
         self.ids.iter().map(|id| id.as_str()).collect::<Vec<_>>().join("+")
     }
@@ -58,7 +64,7 @@ impl CatalogSet {
         self.list.strip_prefix("{\"tools\":").and_then(|rest| rest.strip_suffix('}')).unwrap_or("[]")
     }
 
-    /// The catalog that holds `tool`. `None` is answered with [`super::catalog_error`].
+    /// The catalog that has `tool`. Callers answer `None` with [`super::unknown_tool_reply`].
     pub fn find(&self, tool: &str) -> Option<&'static dyn Catalog> {
         self.tools.get(tool).map(|id| id.catalog())
     }
@@ -66,7 +72,7 @@ impl CatalogSet {
 
 impl Default for CatalogSet {
     fn default() -> Self {
-        // One catalog never holds a name twice; a test lists them.
+        // The tool names of one catalog are distinct; tests/contract lists them.
         Self::of(vec![CatalogId::LspV1]).expect("the default catalog has distinct names")
     }
 }
@@ -76,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn joins_and_refusals() {
+    fn sets_with_duplicate_or_unknown_names_are_rejected() {
         assert_eq!(CatalogSet::default().name(), "lsp-v1");
         let both = CatalogSet::parse("lsp-v1+lsp-v1-safe").unwrap();
         assert_eq!((both.name().as_str(), both.tools.len()), ("lsp-v1+lsp-v1-safe", 14));
@@ -90,10 +96,10 @@ mod tests {
             assert_eq!(joined.find("search_code").map(Catalog::id), Some(CatalogId::Code));
             assert!(joined.find(first).is_some());
         }
-        assert!(matches!(CatalogSet::parse("code+code"), Err(Error::DuplicateTool(_))));
+        assert!(matches!(CatalogSet::parse("code+code"), Err(CatalogError::DuplicateTool(_))));
         for unknown in ["", "agents", "lsp-v1+", "agent+", "code+", "launch", "LSP-V1", "lsp-v1 "] {
-            assert!(matches!(CatalogSet::parse(unknown), Err(Error::Unknown(_))), "{unknown}");
+            assert!(matches!(CatalogSet::parse(unknown), Err(CatalogError::Unknown(_))), "{unknown}");
         }
-        assert!(matches!(CatalogSet::parse("lsp-v1+lsp-v1"), Err(Error::DuplicateTool(_))));
+        assert!(matches!(CatalogSet::parse("lsp-v1+lsp-v1"), Err(CatalogError::DuplicateTool(_))));
     }
 }

@@ -1,58 +1,61 @@
-//! Admission: a place for every call in flight, in the process and in its workspace, or a refusal at once.
+//! Admission: a slot for every call in flight, in the process and in its workspace, or an immediate rejection.
 //!
-//! Nothing queues here: a call that finds no place is told to come back, before any work is done for it.
+//! Calls never queue here. A call without a slot is rejected with a retry hint before any work is done for it.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::limits;
-use codeyard_engine::directory::WorkspaceHandle;
+use codeyard_engine::workspace::handle::WorkspaceHandle;
 
-/// The places of the whole process.
+/// The call slots of the whole process. Cheap to clone.
 #[derive(Clone)]
 pub struct Admission {
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
 }
 
-/// A call's place; dropped when the call is over.
+/// The slot of one call. Drop it when the call ends.
 #[derive(Debug)]
-pub struct Place {
+pub struct CallSlot {
     _process: OwnedSemaphorePermit,
     _workspace: OwnedSemaphorePermit,
 }
 
-/// Why a call finds no place: it is to be answered with CAP_EXCEEDED and reason `overloaded`.
+/// Which slots are exhausted. The call is answered with its policy's `overloaded` code and the reason `overloaded`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Full {
-    /// As many calls are in flight as the process takes.
+pub enum Overload {
+    /// The slots of the process.
     Process,
-    /// As many as the workspace takes.
+    /// The slots of the workspace.
     Workspace,
 }
 
 impl Default for Admission {
     fn default() -> Self {
-        Self::with_places(limits::MAX_CALLS_IN_FLIGHT)
+        Self::with_slots(limits::MAX_CALLS_IN_FLIGHT)
     }
 }
 
 impl Admission {
-    /// So many calls at once.
-    pub fn with_places(places: usize) -> Self {
-        Self { places: Arc::new(Semaphore::new(places)) }
+    /// Admission with this number of slots for the process.
+    pub fn with_slots(slots: usize) -> Self {
+        Self { slots: Arc::new(Semaphore::new(slots)) }
     }
 
-    /// A place for a call to `workspace`, or what is full. A workspace that drains has none.
-    pub fn enter(&self, workspace: &WorkspaceHandle) -> Result<Place, Full> {
-        let process = self.places.clone().try_acquire_owned().map_err(|_| Full::Process)?;
-        let workspace = workspace.places.clone().try_acquire_owned().map_err(|_| Full::Workspace)?;
-        Ok(Place { _process: process, _workspace: workspace })
+    /// Takes a slot for a call to `workspace`. A workspace that drains has none.
+    ///
+    /// # Errors
+    /// The first exhausted resource, process before workspace.
+    pub fn admit(&self, workspace: &WorkspaceHandle) -> Result<CallSlot, Overload> {
+        let process = self.slots.clone().try_acquire_owned().map_err(|_| Overload::Process)?;
+        let workspace = workspace.places.clone().try_acquire_owned().map_err(|_| Overload::Workspace)?;
+        Ok(CallSlot { _process: process, _workspace: workspace })
     }
 }
 
-impl Full {
-    /// The word in metrics.
+impl Overload {
+    /// The label value in metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Process => "process",

@@ -1,9 +1,8 @@
-//! The way of a question of the catalog `code` through the engine: what changed on disk is taken, a first index is waited for, then the
-//! projects are asked on a thread that may block; what they find is [confirmed](super::confirm) by language servers if that is wanted.
-//! Dropping the future ends that work.
+//! Queries of the code index: apply the file changes, wait for a first index, then query the projects on a blocking thread. With
+//! `confirm: true` language servers [confirm](super::confirm) the rows. Dropping the future cancels this work.
 //!
-//! Invariants: what was on disk before the call is known before it is answered; a question that could be answered in part by its
-//! deadline is; a job's own time is nobody's deadline.
+//! Invariants: a query sees every file change that was on disk before the call; shortly before its deadline a query returns a
+//! partial answer if there is one; no call waits for an indexing job to end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -11,52 +10,59 @@ use std::time::Duration;
 
 use tokio::time::timeout_at;
 
-use super::confirm::Confirming;
-use super::pipeline::{Board, Waiting};
+use super::confirm::RowConfirmation;
+use super::wait_status::{WaitStatus, Waiting};
 use crate::limits;
 use codeyard_base::blocking;
 use codeyard_base::clock::{Deadline, Instant};
-use codeyard_engine::directory::{Directory, WorkspaceHandle};
-use codeyard_engine::indexer::ask::{self, Answered, Projects};
-use codeyard_engine::indexer::{BeginJob, CatchUp, FirstIndex, Indexed, Indexes, health};
-use codeyard_engine::workspace::{BeginCode, BegunCode};
+use codeyard_engine::indexer::code_query;
+use codeyard_engine::indexer::code_query::{IndexAnswer, Projects};
+use codeyard_engine::indexer::handle::IndexHandle;
+use codeyard_engine::indexer::health;
+use codeyard_engine::indexer::indexes::Indexes;
+use codeyard_engine::indexer::messages::{BeginJob, CatchUp, FirstIndex};
+use codeyard_engine::indexer::refusals;
+use codeyard_engine::supervisor::directory::Directory;
+use codeyard_engine::workspace::handle::WorkspaceHandle;
+use codeyard_engine::workspace::messages::{BeginCode, BegunCode};
 use codeyard_model::code::{
-    ActiveJob, CodeAnswer, CodeError, CodeQuery, Indexing, JobAnswer, JobMode, Metadata, Refusal, Schema,
+    ActiveJob, AnswerMetadata, CodeAnswer, CodeError, CodeQuery, CodeRefusal, IndexingStatus, JobAnswer, JobMode,
+    SchemaStatus,
 };
 use codeyard_model::error::ToolError;
 use codeyard_telemetry::CallTrace;
 
-/// Answers `query`. It has no deadline of its own; shortly before `deadline` it gives what it has.
+/// Answers `query`. `deadline` isn't enforced here: shortly before it, the partial answer is returned.
 pub(super) async fn answer(
     workspace: &WorkspaceHandle,
     query: &CodeQuery,
     deadline: Deadline,
-    board: &Board,
+    status: &WaitStatus,
     call: &CallTrace,
 ) -> Result<CodeAnswer, ToolError> {
-    let indexed = begin(workspace, deadline, board, call).await?;
-    let asking = Asking { workspace, query, deadline, board, call, indexed: &indexed };
+    let indexed = begin(workspace, deadline, status, call).await?;
+    let code_call = CodeCall { workspace, query, deadline, status, call, indexed: &indexed };
     let answer = match query {
-        CodeQuery::Health { workspace: root } => asking.health(root.as_deref()).await?,
+        CodeQuery::Health { workspace: root } => code_call.health(root.as_deref()).await?,
         CodeQuery::Index { force, reference } | CodeQuery::Sync { force, reference } => {
-            asking.job(*force, reference.as_deref()).await?
+            code_call.job(*force, reference.as_deref()).await?
         }
         CodeQuery::Search(_) | CodeQuery::Locate(_) | CodeQuery::Outline(_) => {
-            asking.first_index().await?;
-            asking.question().await?
+            code_call.first_index().await?;
+            code_call.query_projects().await?
         }
-        CodeQuery::Status { .. } => asking.question().await?,
+        CodeQuery::Status { .. } => code_call.query_projects().await?,
     };
-    if let Some(metadata) = ask::metadata_of(&answer) {
+    if let Some(metadata) = code_query::metadata_of(&answer) {
         let (freshness, completeness) = (metadata.freshness.as_str(), metadata.completeness.as_str());
-        call.note(|record| (record.freshness, record.completeness) = (Some(freshness), Some(completeness)));
+        call.update(|record| (record.freshness, record.completeness) = (Some(freshness), Some(completeness)));
     }
     Ok(answer)
 }
 
-/// Why `health_check` isn't answered about `root`: it is no root of `here` (decisions §5). Paths are compared as text: nothing of the
-/// disk outside the roots is told.
-pub(super) fn other_workspace(directory: &Directory, here: &WorkspaceHandle, query: &CodeQuery) -> Option<Refusal> {
+/// The error of a `health_check` whose `workspace` is no root of the workspace `here` (`docs/contract-code.md#errors`). Paths are
+/// compared as text, so the error reveals nothing about files outside the roots.
+pub(super) fn other_workspace(directory: &Directory, here: &WorkspaceHandle, query: &CodeQuery) -> Option<CodeRefusal> {
     let CodeQuery::Health { workspace: Some(path) } = query else { return None };
     if root_at(here.gate.root_set().roots(), path).is_some() {
         return None;
@@ -67,31 +73,31 @@ pub(super) fn other_workspace(directory: &Directory, here: &WorkspaceHandle, que
     Some(if is_elsewhere {
         let message =
             "This endpoint serves another workspace. Ask without `workspace`, or at that workspace's endpoint.";
-        Refusal::new(CodeError::WorkspaceNotAllowed, message)
+        CodeRefusal::new(CodeError::WorkspaceNotAllowed, message)
     } else {
         let message = "No workspace has this root. Ask without `workspace`; an operator can add one with `codeyard workspaces put`.";
-        Refusal::new(CodeError::WorkspaceNotRegistered, message)
+        CodeRefusal::new(CodeError::WorkspaceNotRegistered, message)
     })
 }
 
-/// The place of the root that `path` spells.
+/// The index of the root that `path` names.
 fn root_at(roots: &[std::path::PathBuf], path: &str) -> Option<usize> {
-    // A path's components leave out what is said twice and a stroke at the end.
+    // Comparing components ignores repeated and trailing slashes.
     roots.iter().position(|root| root.components().eq(std::path::Path::new(path).components()))
 }
 
-/// Rows 7: what changed is taken, and the index is open.
+/// Applies the file changes and opens the index.
 async fn begin(
     workspace: &WorkspaceHandle,
     deadline: Deadline,
-    board: &Board,
+    status: &WaitStatus,
     call: &CallTrace,
-) -> Result<Indexed, ToolError> {
+) -> Result<IndexHandle, ToolError> {
     let mut is_patient = true;
     let patience = Instant::now() + Duration::from_millis(limits::CODE_WALK_WAIT_MS).min(deadline.left());
     loop {
         match workspace.watch.get() {
-            // Until all that is indexed is followed, answers say that they may be stale: it isn't waited for longer than a walk.
+            // While some indexed files are not watched, answers are marked as possibly stale: the wait has the limit of a walk.
             Some(watch) if watch.index_degraded().is_some() => drop(timeout_at(patience, watch.barrier()).await),
             Some(watch) => watch.barrier().await,
             None => {}
@@ -100,52 +106,52 @@ async fn begin(
         match workspace.actor.send(begin).await.map_err(|_| ToolError::internal())?? {
             BegunCode::Open(indexed) => return Ok(indexed),
             BegunCode::Opening(opening) => {
-                board.write(Waiting::Preparing);
+                status.write(Waiting::Preparing);
                 opening.await;
             }
             BegunCode::Walking(walking) => {
-                board.write(Waiting::Preparing);
+                status.write(Waiting::Preparing);
                 is_patient = timeout_at(patience, walking).await.is_ok();
             }
         }
     }
 }
 
-/// One question under way.
-struct Asking<'a> {
+/// One query of the index while it runs.
+struct CodeCall<'a> {
     workspace: &'a WorkspaceHandle,
     query: &'a CodeQuery,
     deadline: Deadline,
-    board: &'a Board,
+    status: &'a WaitStatus,
     call: &'a CallTrace,
-    indexed: &'a Indexed,
+    indexed: &'a IndexHandle,
 }
 
-/// Ends the work on another thread when nobody waits for it any more.
-struct EndOnDrop(Arc<AtomicBool>);
+/// Tells the work on another thread to stop when the waiting future is dropped.
+struct StopOnDrop(Arc<AtomicBool>);
 
-impl Drop for EndOnDrop {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Relaxed);
     }
 }
 
-impl Asking<'_> {
+impl CodeCall<'_> {
     fn indexes(&self) -> &Arc<Indexes> {
         &self.workspace.indexes
     }
 
-    /// Has roots indexed that never were, and waits for that as long as there is time.
+    /// Starts the first index of roots without one, and waits for it within [`limits::FIRST_INDEX_WAIT_MS`].
     async fn first_index(&self) -> Result<(), ToolError> {
         if self.query.reference().is_some() {
             return Ok(());
         }
         let most = Duration::from_millis(limits::FIRST_INDEX_WAIT_MS);
-        let until = Instant::now() + most.min(self.deadline.left().saturating_sub(GRACE));
+        let until = Instant::now() + most.min(self.deadline.left().saturating_sub(PARTIAL_ANSWER_MARGIN));
         while !self.indexed.state.is_indexed() {
             let asked = self.indexed.indexer.send(FirstIndex).await.map_err(|_| ToolError::internal())?;
             let Some(mut jobs) = asked else { return Ok(()) };
-            self.board.write(Waiting::Index);
+            self.status.write(Waiting::Index);
             let _waiting = self.call.wait_for_index();
             let ended = timeout_at(until, jobs.changed()).await;
             if !matches!(ended, Ok(Ok(()))) {
@@ -155,45 +161,48 @@ impl Asking<'_> {
         Ok(())
     }
 
-    /// Asks the projects.
-    async fn question(&self) -> Result<CodeAnswer, ToolError> {
+    /// Queries the projects.
+    async fn query_projects(&self) -> Result<CodeAnswer, ToolError> {
         let (projects, query) = (self.indexed.projects.clone(), self.query.clone());
         let payload_bytes = self.workspace.payload_bytes;
-        let answered = self.aside(move |ends| {
+        let answered = self.run_blocking(move |ends| {
             let projects = Projects { all: &projects, payload_bytes };
             projects.answer(&query, &|| ends.load(Relaxed))
         });
-        let Answered { mut answer, mut behind } = answered.await?.ok_or_else(ToolError::internal)?;
+        let IndexAnswer { mut answer, mut behind } = answered.await?.ok_or_else(ToolError::internal)?;
         let reference = self.query.reference().map(str::to_owned);
-        let is_lost = |metadata: &Metadata| metadata.indexing == Indexing::NotIndexed;
-        if reference.is_none() && self.indexed.state.is_indexed() && ask::metadata_of(&answer).is_some_and(is_lost) {
-            // The working tree's index was there: somebody has removed it.
+        let is_lost = |metadata: &AnswerMetadata| metadata.indexing == IndexingStatus::NotIndexed;
+        if reference.is_none()
+            && self.indexed.state.is_indexed()
+            && code_query::metadata_of(&answer).is_some_and(is_lost)
+        {
+            // The index of the working tree was there before, so it was removed from the disk: index all roots again.
             behind = (0..self.indexed.projects.len()).collect();
         }
         if !behind.is_empty() {
-            // A full mailbox holds the same already.
+            // A full mailbox already holds the same message.
             drop(self.indexed.indexer.try_send(CatchUp { roots: behind, reference }));
         }
         if matches!(answer, CodeAnswer::Rows(_) | CodeAnswer::Outline(_)) {
-            self.was_used();
+            self.record_use();
         }
         if let (CodeAnswer::Rows(found), Some(true)) = (&mut answer, self.query.shape().map(|shape| shape.confirm)) {
-            let confirming = Confirming {
+            let confirmation = RowConfirmation {
                 workspace: self.workspace,
                 reference: self.query.reference(),
-                deadline: self.deadline.earlier(GRACE),
-                board: self.board,
+                deadline: self.deadline.earlier(PARTIAL_ANSWER_MARGIN),
+                status: self.status,
                 call: self.call,
             };
-            confirming.confirm(found).await;
+            confirmation.confirm(found).await;
         }
         Ok(answer)
     }
 
-    /// The workspace's index was used; that is remembered for the next start.
-    fn was_used(&self) {
+    /// Records that the workspace's index was used. The next start preloads such indexes.
+    fn record_use(&self) {
         let roots = self.workspace.gate.root_set().roots();
-        if self.indexed.state.is_indexed() && self.indexes().warmset.used(roots) {
+        if self.indexed.state.is_indexed() && self.indexes().warmset.record_use(roots) {
             let indexes = self.indexes().clone();
             drop(blocking::spawn(move || indexes.write_warmset()));
         }
@@ -202,20 +211,20 @@ impl Asking<'_> {
     async fn health(&self, root: Option<&str>) -> Result<CodeAnswer, ToolError> {
         let only = root.and_then(|root| root_at(self.workspace.gate.root_set().roots(), root));
         let (indexed, indexes) = (self.indexed.clone(), self.indexes().clone());
-        let health = self.aside(move |_| health::health(&indexed, &indexes, only)).await?;
+        let health = self.run_blocking(move |_| health::health(&indexed, &indexes, only)).await?;
         Ok(match health {
             Some(health) => CodeAnswer::Health(Box::new(health)),
-            None => CodeAnswer::Refused(Box::new(ask::no_root())),
+            None => CodeAnswer::Refused(Box::new(refusals::no_root())),
         })
     }
 
     async fn job(&self, is_forced: bool, reference: Option<&str>) -> Result<CodeAnswer, ToolError> {
         let Some(first) = self.indexed.projects.first().cloned() else {
-            return Ok(CodeAnswer::Refused(Box::new(ask::no_root())));
+            return Ok(CodeAnswer::Refused(Box::new(refusals::no_root())));
         };
-        let order = BeginJob { reference: reference.map(str::to_owned), is_forced };
-        let begun = self.indexed.indexer.send(order).await.map_err(|_| ToolError::internal())?;
-        let mut metadata = self.aside(move |_| first.metadata()).await?;
+        let request = BeginJob { reference: reference.map(str::to_owned), is_forced };
+        let begun = self.indexed.indexer.send(request).await.map_err(|_| ToolError::internal())?;
+        let mut metadata = self.run_blocking(move |_| first.metadata()).await?;
         if let Some(reference) = reference {
             metadata.reference = reference.to_owned();
         }
@@ -223,31 +232,31 @@ impl Asking<'_> {
             Some(Ok(begun)) => {
                 CodeAnswer::Job(JobAnswer { job_id: begun.id, status: begun.status, mode: begun.mode, metadata })
             }
-            Some(Err(active)) => CodeAnswer::Refused(Box::new(in_progress(active).beside(metadata))),
-            None => CodeAnswer::Refused(Box::new(no_job(metadata))),
+            Some(Err(active)) => CodeAnswer::Refused(Box::new(job_in_progress(active).with_metadata(metadata))),
+            None => CodeAnswer::Refused(Box::new(job_unavailable(metadata))),
         })
     }
 
-    /// Runs `work` on a thread that may block, once there is a place for it. It is told to end shortly before the deadline, and when
-    /// this future is dropped.
-    async fn aside<T: Send + 'static>(
+    /// Runs `work` on a blocking thread, once a slot is free. The flag that `work` gets becomes true shortly before the deadline, and
+    /// when this future is dropped.
+    async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
     ) -> Result<T, ToolError> {
-        let waits = self.indexes().waits();
-        let place = self.indexes().places.clone().acquire_owned().await.map_err(|_| ToolError::internal())?;
+        let waits = self.indexes().start_waiting();
+        let slot = self.indexes().places.clone().acquire_owned().await.map_err(|_| ToolError::internal())?;
         drop(waits);
-        self.board.write(Waiting::Answer);
-        // Who has waited for a place until now has no time left to work.
-        let ends = Arc::new(AtomicBool::new(self.deadline.left() <= GRACE));
-        let end = EndOnDrop(ends.clone());
-        let _working = self.call.asks_index();
+        self.status.write(Waiting::Answer);
+        // If the wait for a slot took the whole time, `work` stops at once.
+        let ends = Arc::new(AtomicBool::new(self.deadline.left() <= PARTIAL_ANSWER_MARGIN));
+        let end = StopOnDrop(ends.clone());
+        let _working = self.call.time_index_query();
         let mut working = blocking::spawn(move || {
-            // Work that outlives its question keeps its place.
-            let _place = place;
+            // Work that continues after its future was dropped keeps its slot.
+            let _slot = slot;
             work(&ends)
         });
-        let early = self.deadline.earlier(GRACE).instant();
+        let early = self.deadline.earlier(PARTIAL_ANSWER_MARGIN).instant();
         let done = tokio::select! {
             biased;
             done = &mut working => done,
@@ -260,17 +269,17 @@ impl Asking<'_> {
     }
 }
 
-/// So long before its deadline a question gives what it has.
-const GRACE: Duration = Duration::from_millis(codeyard_engine::limits::LATE_SERVER_MS);
+/// Time before the deadline at which a query returns its partial answer.
+const PARTIAL_ANSWER_MARGIN: Duration = Duration::from_millis(codeyard_engine::limits::LATE_SERVER_MS);
 
-/// The refusal of a job while another one runs.
-fn in_progress(active: ActiveJob) -> Refusal {
+/// The error of a job request while another job runs.
+fn job_in_progress(active: ActiveJob) -> CodeRefusal {
     let (code, what) = match active.mode {
         JobMode::Full => (CodeError::IndexInProgress, "builds the index"),
         JobMode::Incremental => (CodeError::SyncInProgress, "brings the index up to date"),
     };
     let message = format!("The job {} {what}. Call index_status until it shows no active job.", active.job_id);
-    Refusal::new(code, message)
+    CodeRefusal::new(code, message)
         .with("job_id", active.job_id)
         .with("status", active.status.as_str())
         .with("mode", active.mode.as_str())
@@ -278,16 +287,16 @@ fn in_progress(active: ActiveJob) -> Refusal {
         .with("started_at", active.started_at)
 }
 
-/// The refusal of a job where there can be none.
-fn no_job(metadata: Metadata) -> Refusal {
+/// The error of a job request that the workspace can't accept.
+fn job_unavailable(metadata: AnswerMetadata) -> CodeRefusal {
     let refusal = match metadata.schema {
-        Schema::ReindexRequired | Schema::CorruptManifest => Refusal::new(
+        SchemaStatus::ReindexRequired | SchemaStatus::CorruptManifest => CodeRefusal::new(
             CodeError::IndexIncompatible,
             "This build can't read the index. Call index_repo with force, or run `codeyard index --force`.",
         )
         .with("schema_status", metadata.schema.as_str())
         .with("remediation", "codeyard index --force"),
-        _ => Refusal::new(CodeError::IndexNotReady, "The workspace is being stopped. Ask again once it is back."),
+        _ => CodeRefusal::new(CodeError::IndexNotReady, "The workspace is being stopped. Ask again once it is back."),
     };
-    refusal.beside(metadata)
+    refusal.with_metadata(metadata)
 }

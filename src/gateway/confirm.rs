@@ -1,9 +1,9 @@
-//! Has language servers confirm the first symbols that the code index found (`confirm: true`): each symbol's file is asked for what it
-//! declares, the way that every question to a language server goes, and all files at once.
+//! Confirmation of code index rows by language servers (`confirm: true`, `docs/contract-code.md#confirmed-rows`): it queries the
+//! declarations of each symbol's file, all files at once.
 //!
-//! It decides nothing about rows but `confirmed_by`. Invariants: rows are never lost, whatever servers do: what isn't there by the
-//! deadline is left unconfirmed, and a warning says why; whoever stands in for a language server confirms nothing; dropping the
-//! future cancels what it asked.
+//! It sets `confirmed_by` and warnings and changes nothing else. Invariants: no row is lost, whatever servers do: a row without an
+//! answer at the deadline stays unconfirmed, and a warning says why; a fallback for a language server confirms nothing; dropping
+//! the future cancels its queries.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,61 +12,63 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::time::timeout_at;
 
-use super::pipeline::{self, Board, Waiting};
+use super::language_servers;
+use super::wait_status::{WaitStatus, Waiting};
 use crate::limits::MAX_CONFIRMED_ROWS;
 use codeyard_base::clock::Deadline;
-use codeyard_engine::directory::WorkspaceHandle;
-use codeyard_engine::known_files::NOT_UTF8;
-use codeyard_model::answer::{Answer, Declared};
-use codeyard_model::code::{ResultType, Row, Rows};
+use codeyard_engine::query::known_files::NOT_UTF8;
+use codeyard_engine::workspace::handle::WorkspaceHandle;
+use codeyard_model::answer::{Answer, DeclaredSymbols};
+use codeyard_model::code::{ResultRow, ResultRows, ResultType};
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::query::Query;
 use codeyard_telemetry::CallTrace;
 
-/// Why a row that is no symbol isn't confirmed.
+/// The warning for rows that are no symbols.
 const NO_SYMBOL: &str = "only symbols are asked about, not files, lines and imports";
-/// Why a row of a branch, tag or commit isn't.
-const ELSEWHERE: &str = "language servers know the working tree only; ask without `ref`";
+/// The warning for rows of a branch, tag or commit.
+const OTHER_REVISION: &str = "language servers know the working tree only; ask without `ref`";
 
-/// What rows are confirmed with.
-pub(super) struct Confirming<'a> {
+/// The confirmation of one answer's rows.
+pub(super) struct RowConfirmation<'a> {
     pub(super) workspace: &'a WorkspaceHandle,
-    /// The branch, tag or commit that was asked about.
+    /// The branch, tag or commit that the query names.
     pub(super) reference: Option<&'a str>,
-    /// By when it must be over.
+    /// When the confirmation must end.
     pub(super) deadline: Deadline,
-    pub(super) board: &'a Board,
+    pub(super) status: &'a WaitStatus,
     pub(super) call: &'a CallTrace,
 }
 
-/// Rows of one file, by their places in the answer.
-struct File {
+/// The rows of one file, as indexes into the answer.
+struct FileRows {
     path: PathBuf,
     rows: Vec<usize>,
 }
 
-/// How many rows aren't confirmed, by why.
+/// The number of unconfirmed rows for each reason.
 #[derive(Default)]
-struct Unconfirmed(BTreeMap<String, usize>);
+struct UnconfirmedCounts(BTreeMap<String, usize>);
 
-impl Confirming<'_> {
-    /// Confirms the first symbols of `found`, as far as servers answer in time, and warns of all other rows.
-    pub(super) async fn confirm(&self, found: &mut Rows) {
-        let mut unconfirmed = Unconfirmed::default();
+impl RowConfirmation<'_> {
+    /// Confirms the first [`MAX_CONFIRMED_ROWS`] symbols of `found` as far as servers answer in time, and adds a warning for all
+    /// other rows.
+    pub(super) async fn confirm(&self, found: &mut ResultRows) {
+        let mut unconfirmed = UnconfirmedCounts::default();
         let files = self.files(&found.rows, &mut unconfirmed);
-        let boards: Vec<Board> = files.iter().map(|_| Board::default()).collect();
-        self.board.write(Waiting::Each(boards.clone()));
-        let asked = files.iter().zip(&boards).map(|(file, board)| self.declared(&file.path, board));
-        let said = futures::future::join_all(asked).await;
-        for (file, said) in files.iter().zip(said) {
+        let statuses: Vec<WaitStatus> = files.iter().map(|_| WaitStatus::default()).collect();
+        self.status.write(Waiting::Each(statuses.clone()));
+        let queries = files.iter().zip(&statuses).map(|(file, status)| self.declared(&file.path, status));
+        let results = futures::future::join_all(queries).await;
+        for (file, result) in files.iter().zip(results) {
             for at in &file.rows {
                 let row = &mut found.rows[*at];
-                match &said {
+                match &result {
                     Ok(declared) if codeyard_canon::declares(&declared.symbols, row) => {
                         row.confirmed_by = Some(declared.by.to_string());
                     }
                     Ok(declared) => unconfirmed.add(format!("{} lists no such symbol there", declared.by)),
-                    Err(error) => unconfirmed.add(why(row.language.unwrap_or("this file"), error)),
+                    Err(error) => unconfirmed.add(reason(row.language.unwrap_or("this file"), error)),
                 }
             }
         }
@@ -74,13 +76,13 @@ impl Confirming<'_> {
         found.metadata.warnings.sort_unstable();
     }
 
-    /// The files to ask about.
-    fn files(&self, rows: &[Row], unconfirmed: &mut Unconfirmed) -> Vec<File> {
-        let mut files: Vec<File> = Vec::new();
+    /// The files to query, with their rows.
+    fn files(&self, rows: &[ResultRow], unconfirmed: &mut UnconfirmedCounts) -> Vec<FileRows> {
+        let mut files: Vec<FileRows> = Vec::new();
         let mut left = MAX_CONFIRMED_ROWS;
         for (at, row) in rows.iter().enumerate() {
             if self.reference.is_some() {
-                unconfirmed.add(ELSEWHERE);
+                unconfirmed.add(OTHER_REVISION);
             } else if row.result_type != ResultType::Symbol {
                 unconfirmed.add(NO_SYMBOL);
             } else if left == 0 {
@@ -90,48 +92,49 @@ impl Confirming<'_> {
                 let path = self.path_of(row);
                 match files.iter_mut().find(|file| file.path == path) {
                     Some(file) => file.rows.push(at),
-                    None => files.push(File { path, rows: vec![at] }),
+                    None => files.push(FileRows { path, rows: vec![at] }),
                 }
             }
         }
         files
     }
 
-    fn path_of(&self, row: &Row) -> PathBuf {
+    fn path_of(&self, row: &ResultRow) -> PathBuf {
         let only = || self.workspace.gate.root_set().roots().first().map(PathBuf::as_path);
         let root = row.root.as_deref().map(Path::new).or_else(only).unwrap_or(Path::new(""));
         root.join(&row.path)
     }
 
-    /// What the language server of the file at `path` says it declares, if it says so in time.
-    async fn declared(&self, path: &Path, board: &Board) -> Result<Declared, ToolError> {
-        let (uri, seen) = self.workspace.gate.named_seen(&path.to_string_lossy())?;
+    /// The declarations of the file at `path`, if its language server answers in time.
+    async fn declared(&self, path: &Path, status: &WaitStatus) -> Result<DeclaredSymbols, ToolError> {
+        let (uri, stamp) = self.workspace.gate.agent_path_stamped(&path.to_string_lossy())?;
         let query = Arc::new(Query::Declarations { uri });
-        let asked = pipeline::of_servers(self.workspace, (query, seen), self.deadline, board, self.call);
-        match timeout_at(self.deadline.instant(), asked).await {
+        let declarations = language_servers::ask(self.workspace, (query, stamp), self.deadline, status, self.call);
+        match timeout_at(self.deadline.instant(), declarations).await {
             Ok(Ok(Answer::Declarations(declared))) => Ok(declared),
             Ok(Ok(_)) => Err(ToolError::internal()),
             Ok(Err(error)) => Err(error),
-            Err(_) => Err(board.timeout()),
+            // Never a reply of its own: `reason` turns it into a warning.
+            Err(_) => Err(status.timeout(ErrorCode::CapExceeded)),
         }
     }
 }
 
-impl Unconfirmed {
-    fn add(&mut self, why: impl Into<String>) {
-        *self.0.entry(why.into()).or_default() += 1;
+impl UnconfirmedCounts {
+    fn add(&mut self, reason: impl Into<String>) {
+        *self.0.entry(reason.into()).or_default() += 1;
     }
 
     fn warnings(self) -> impl Iterator<Item = String> {
-        self.0.into_iter().map(|(why, count)| match count {
-            1 => format!("1 row is unconfirmed: {why}."),
-            _ => format!("{count} rows are unconfirmed: {why}."),
+        self.0.into_iter().map(|(reason, count)| match count {
+            1 => format!("1 row is unconfirmed: {reason}."),
+            _ => format!("{count} rows are unconfirmed: {reason}."),
         })
     }
 }
 
-/// Why nothing is known of a file's symbols, and what helps.
-fn why(language: &str, error: &ToolError) -> String {
+/// Why the declarations of a file are unknown, and what to do.
+fn reason(language: &str, error: &ToolError) -> String {
     let text = |key: &str| error.details.get(key).and_then(Value::as_str).unwrap_or_default();
     match (error.code, text("reason"), text("phase")) {
         (ErrorCode::CapExceeded, "timeout", "starting") => {

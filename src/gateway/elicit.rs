@@ -1,9 +1,9 @@
-//! Questions to the person behind a session: asked on the stream of a call, answered by a message of the session.
+//! Prompts to the person behind a session: sent on the stream of a call, answered by a message of the session.
 //!
-//! What is asked, and what follows from the answer, is not decided here. Invariants: an answer counts only in the session
-//! that was asked, and once; the same question is open once in a session, and all who ask it share the answer; a question
-//! that nobody waits for any more is withdrawn; an answer after that changes nothing, except that a choice which is to be
-//! kept is kept; what is open, and what is overdue, is bounded.
+//! The content of a prompt and the consequence of an answer are not decided here. Invariants: an answer counts once, and only
+//! in the session of its prompt; a session has at most one open prompt per subject, and all calls with that subject share the
+//! answer; a prompt without a waiting call is withdrawn; an answer after that has no effect, except that the word that is to be
+//! remembered is remembered; the numbers of open and of overdue prompts are bounded.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,273 +14,273 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout_at;
 
-use crate::limits::{MAX_OVERDUE_QUESTIONS, MAX_QUESTIONS};
+use crate::limits::{MAX_OPEN_PROMPTS, MAX_OVERDUE_PROMPTS};
 use codeyard_base::base64url;
 use codeyard_base::blocking;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::{PrincipalId, WorkspaceName};
-use codeyard_protocol::elicit::{self, Answer, Choice};
+use codeyard_protocol::elicit::{self, Choice, FormAnswer};
 use codeyard_protocol::id::RequestId;
 
-/// Messages to the client that one call may have waiting: its question, and the end of it.
-const LINE_MESSAGES: usize = 4;
+/// Messages of one call that may wait for its client: the prompt and its withdrawal, with some reserve.
+const PROMPT_QUEUE_MESSAGES: usize = 4;
 
-/// What a question is about. Two with the same subject are the same question.
+/// The subject of a prompt. Two prompts with the same subject are the same question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject {
-    /// Who wants it.
+pub struct PromptSubject {
+    /// The caller.
     pub principal: PrincipalId,
-    /// Where.
+    /// The workspace that is called.
     pub workspace: WorkspaceName,
-    /// The `rootsKey` of the workspace.
+    /// The key of the workspace's root set.
     pub roots: String,
     /// The permission's name.
     pub permission: &'static str,
 }
 
-/// A question to a person.
-pub struct Question {
-    /// What it is about.
-    pub subject: Subject,
-    /// What the person reads.
+/// A prompt to a person.
+pub struct Prompt {
+    /// The subject.
+    pub subject: PromptSubject,
+    /// The text that the person reads.
     pub text: String,
-    /// What the choice is called.
+    /// The label of the form's field.
     pub title: &'static str,
     /// The choices.
     pub choices: &'static [Choice],
-    /// The word of the choice that is to be kept.
-    pub kept: &'static str,
-    /// Keeps it. May block.
-    pub keep: Arc<dyn Fn() + Send + Sync>,
+    /// The word whose choice is to be remembered.
+    pub remembered_word: &'static str,
+    /// Remembers that choice. May block.
+    pub remember: Arc<dyn Fn() + Send + Sync>,
 }
 
-/// Why there is no answer.
+/// Why a prompt has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoAnswer {
-    /// The client can't be asked.
-    Unable,
-    /// Too many questions are open in the session.
+    /// The client can't show a form, or its stream is closed.
+    Unavailable,
+    /// The session has too many open prompts.
     TooMany,
-    /// None came in time.
-    Late,
+    /// No answer came in time, or the service stops.
+    TimedOut,
 }
 
-/// The client of one session, as somebody to ask.
+/// The client of one session, as the receiver of prompts.
 #[derive(Default)]
-pub struct Client {
-    offers_forms: AtomicBool,
-    open: Mutex<Vec<Open>>,
+pub struct SessionClient {
+    supports_forms: AtomicBool,
+    prompts: Mutex<Vec<SentPrompt>>,
 }
 
-/// A call's way to its client.
+/// Sends prompts on the stream of one call. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Line {
-    client: Arc<Client>,
+pub struct PromptSender {
+    client: Arc<SessionClient>,
     messages: mpsc::Sender<Vec<u8>>,
 }
 
-/// The client's end of a [`Line`]: messages of ours, JSON text.
-pub type LineEnd = mpsc::Receiver<Vec<u8>>;
+/// The transport's end of a [`PromptSender`]: our JSON-RPC messages to the client.
+pub type PromptReceiver = mpsc::Receiver<Vec<u8>>;
 
-/// A question that was asked.
-struct Open {
+/// A prompt that was sent.
+struct SentPrompt {
     id: RequestId,
-    subject: Subject,
-    stage: Stage,
-    said: watch::Sender<Option<Said>>,
-    kept: &'static str,
-    keep: Arc<dyn Fn() + Send + Sync>,
+    subject: PromptSubject,
+    stage: PromptStage,
+    outcome: watch::Sender<Option<PromptOutcome>>,
+    remembered_word: &'static str,
+    remember: Arc<dyn Fn() + Send + Sync>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum PromptStage {
     /// A call waits for the answer.
-    Waiting,
-    /// The answer is there, and being kept.
-    Keeping,
-    /// Nobody waits any more.
+    Open,
+    /// The answer has arrived and is being remembered.
+    Remembering,
+    /// The deadline has passed, and no call waits.
     Overdue,
 }
 
 #[derive(Debug, Clone)]
-enum Said {
-    Answer(Answer),
-    Nothing,
+enum PromptOutcome {
+    Answered(FormAnswer),
+    Unanswered,
 }
 
-type Hearing = watch::Receiver<Option<Said>>;
+type AnswerSubscription = watch::Receiver<Option<PromptOutcome>>;
 
-/// The call that asks. Dropped before there is an answer, it withdraws the question.
-struct Asking<'a> {
-    line: &'a Line,
+/// Held by the call that sent a prompt. Dropped before there is an answer, it withdraws the prompt.
+struct WithdrawOnDrop<'a> {
+    sender: &'a PromptSender,
     id: RequestId,
 }
 
-/// A line of `client`, and its end.
-pub fn line(client: &Arc<Client>) -> (Line, LineEnd) {
-    let (messages, end) = mpsc::channel(LINE_MESSAGES);
-    (Line { client: Arc::clone(client), messages }, end)
+/// A connected sender and receiver of prompts to `client`.
+pub fn prompt_channel(client: &Arc<SessionClient>) -> (PromptSender, PromptReceiver) {
+    let (messages, receiver) = mpsc::channel(PROMPT_QUEUE_MESSAGES);
+    (PromptSender { client: Arc::clone(client), messages }, receiver)
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for SessionClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("offers_forms", &self.offers_forms).finish_non_exhaustive()
+        f.debug_struct("SessionClient").field("supports_forms", &self.supports_forms).finish_non_exhaustive()
     }
 }
 
-impl Client {
-    /// The client says whether it can show a form.
-    pub fn offer_forms(&self, offers: bool) {
-        self.offers_forms.store(offers, Relaxed);
+impl SessionClient {
+    /// Records whether the client can show a form (its `initialize` declares the capability).
+    pub fn set_supports_forms(&self, supports_forms: bool) {
+        self.supports_forms.store(supports_forms, Relaxed);
     }
 
-    /// Whether it can show a form.
-    pub fn takes_forms(&self) -> bool {
-        self.offers_forms.load(Relaxed)
+    /// Whether the client can show a form.
+    pub fn supports_forms(&self) -> bool {
+        self.supports_forms.load(Relaxed)
     }
 
-    /// How many questions wait for an answer.
-    pub fn waiting(&self) -> usize {
-        self.open.lock().iter().filter(|open| open.stage == Stage::Waiting).count()
+    /// The number of open prompts.
+    pub fn open_prompts(&self) -> usize {
+        self.prompts.lock().iter().filter(|prompt| prompt.stage == PromptStage::Open).count()
     }
 
-    /// The client has answered our request `id`. One that isn't known is ignored. Must run inside a tokio runtime.
-    pub fn answered(self: &Arc<Self>, id: &RequestId, outcome: Result<&RawValue, &RawValue>) {
+    /// Handles the client's response to our request `id`. An unknown id is ignored. Must run inside a tokio runtime.
+    pub fn handle_response(self: &Arc<Self>, id: &RequestId, outcome: Result<&RawValue, &RawValue>) {
         let answer = elicit::answer(outcome);
-        let mut all = self.open.lock();
-        let known = |open: &Open| open.id == *id && open.stage != Stage::Keeping;
-        let Some(at) = all.iter().position(known) else { return };
-        if !matches!(&answer, Answer::Accepted(Some(word)) if word == all[at].kept) {
-            let open = all.remove(at);
-            open.said.send_replace(Some(Said::Answer(answer)));
+        let mut prompts = self.prompts.lock();
+        let matches = |prompt: &SentPrompt| prompt.id == *id && prompt.stage != PromptStage::Remembering;
+        let Some(at) = prompts.iter().position(matches) else { return };
+        if !matches!(&answer, FormAnswer::Accepted(Some(word)) if word == prompts[at].remembered_word) {
+            let prompt = prompts.remove(at);
+            prompt.outcome.send_replace(Some(PromptOutcome::Answered(answer)));
             return;
         }
-        all[at].stage = Stage::Keeping;
-        let (keep, client, id) = (Arc::clone(&all[at].keep), Arc::clone(self), id.clone());
-        drop(all);
+        prompts[at].stage = PromptStage::Remembering;
+        let (remember, client, id) = (Arc::clone(&prompts[at].remember), Arc::clone(self), id.clone());
+        drop(prompts);
         tokio::spawn(async move {
-            // What can't be kept is complained of by who keeps it.
-            drop(blocking::spawn(move || keep()).await);
-            client.kept(&id, &answer);
+            // `remember` logs its own failures.
+            drop(blocking::spawn(move || remember()).await);
+            client.finish_remembered(&id, &answer);
         });
     }
 
-    /// Tells an answer that was kept to all who wait for one on the same subject.
-    fn kept(&self, id: &RequestId, answer: &Answer) {
-        let mut all = self.open.lock();
-        let Some(at) = all.iter().position(|open| open.id == *id) else { return };
-        let kept = all.remove(at);
-        for open in all.iter().filter(|open| open.subject == kept.subject).chain([&kept]) {
-            open.said.send_replace(Some(Said::Answer(answer.clone())));
+    /// Sends an answer that was remembered to all calls that wait for one on the same subject.
+    fn finish_remembered(&self, id: &RequestId, answer: &FormAnswer) {
+        let mut prompts = self.prompts.lock();
+        let Some(at) = prompts.iter().position(|prompt| prompt.id == *id) else { return };
+        let remembered = prompts.remove(at);
+        for prompt in prompts.iter().filter(|prompt| prompt.subject == remembered.subject).chain([&remembered]) {
+            prompt.outcome.send_replace(Some(PromptOutcome::Answered(answer.clone())));
         }
     }
 
-    /// The answer that will come to the same question, if it is open.
-    fn hear(&self, subject: &Subject) -> Option<Hearing> {
-        let same = |open: &&Open| open.stage != Stage::Overdue && open.subject == *subject;
-        self.open.lock().iter().find(same).map(|open| open.said.subscribe())
+    /// Subscribes to the answer of the prompt with this subject; `None` if there is none.
+    fn subscribe(&self, subject: &PromptSubject) -> Option<AnswerSubscription> {
+        let same = |prompt: &&SentPrompt| prompt.stage != PromptStage::Overdue && prompt.subject == *subject;
+        self.prompts.lock().iter().find(same).map(|prompt| prompt.outcome.subscribe())
     }
 
-    /// Nobody is asked any more, and nobody waits for an answer: the service ends.
+    /// Ends all waits and accepts no more prompts: the service stops.
     pub fn close(&self) {
-        self.offer_forms(false);
-        for open in self.open.lock().iter().filter(|open| open.stage == Stage::Waiting) {
-            open.said.send_replace(Some(Said::Nothing));
+        self.set_supports_forms(false);
+        for prompt in self.prompts.lock().iter().filter(|prompt| prompt.stage == PromptStage::Open) {
+            prompt.outcome.send_replace(Some(PromptOutcome::Unanswered));
         }
     }
 
-    /// The question has had its time; whether it was still open.
-    fn overdue(&self, id: &RequestId) -> bool {
-        let mut all = self.open.lock();
-        let waiting = |open: &&mut Open| open.id == *id && open.stage == Stage::Waiting;
-        let Some(open) = all.iter_mut().find(waiting) else { return false };
-        open.stage = Stage::Overdue;
-        open.said.send_replace(Some(Said::Nothing));
-        if all.iter().filter(|open| open.stage == Stage::Overdue).count() > MAX_OVERDUE_QUESTIONS
-            && let Some(oldest) = all.iter().position(|open| open.stage == Stage::Overdue)
+    /// Marks the prompt `id` as overdue. Returns whether it was still open.
+    fn mark_overdue(&self, id: &RequestId) -> bool {
+        let mut prompts = self.prompts.lock();
+        let open = |prompt: &&mut SentPrompt| prompt.id == *id && prompt.stage == PromptStage::Open;
+        let Some(prompt) = prompts.iter_mut().find(open) else { return false };
+        prompt.stage = PromptStage::Overdue;
+        prompt.outcome.send_replace(Some(PromptOutcome::Unanswered));
+        if prompts.iter().filter(|prompt| prompt.stage == PromptStage::Overdue).count() > MAX_OVERDUE_PROMPTS
+            && let Some(oldest) = prompts.iter().position(|prompt| prompt.stage == PromptStage::Overdue)
         {
-            all.remove(oldest);
+            prompts.remove(oldest);
         }
         true
     }
 }
 
-impl Line {
-    /// Asks, or waits for the answer if the same is being asked, until `deadline`. Dropping the future withdraws the
-    /// question; others who wait for its answer then ask it themselves.
+impl PromptSender {
+    /// Sends `prompt`, or joins the open prompt with the same subject, and waits for the answer until `deadline`. Dropping
+    /// the future withdraws the prompt that it sent; other calls that wait for its answer then send it themselves.
     ///
     /// # Errors
     /// [`NoAnswer`].
-    pub async fn ask(&self, question: &Question, deadline: Deadline) -> Result<Answer, NoAnswer> {
-        if !self.client.takes_forms() {
-            return Err(NoAnswer::Unable);
+    pub async fn ask(&self, prompt: &Prompt, deadline: Deadline) -> Result<FormAnswer, NoAnswer> {
+        if !self.client.supports_forms() {
+            return Err(NoAnswer::Unavailable);
         }
         loop {
-            let (asking, mut hearing) = match self.client.hear(&question.subject) {
-                Some(hearing) => (None, hearing),
-                None => match self.put(question)? {
-                    Some((asking, hearing)) => (Some(asking), hearing),
-                    // Somebody else was faster.
+            let (own_prompt, mut subscription) = match self.client.subscribe(&prompt.subject) {
+                Some(subscription) => (None, subscription),
+                None => match self.send(prompt)? {
+                    Some((own_prompt, subscription)) => (Some(own_prompt), subscription),
+                    // Another call has sent the same prompt since.
                     None => continue,
                 },
             };
-            let said = timeout_at(deadline.instant(), hearing.wait_for(Option::is_some)).await;
-            let said = said.map(|heard| heard.map(|said| said.clone()));
-            match (said, asking) {
-                (Ok(Ok(Some(Said::Answer(answer)))), _) => return Ok(answer),
-                (Ok(Ok(_)), _) => return Err(NoAnswer::Late),
-                (Err(_), asking) => {
-                    if let Some(asking) = asking.filter(|asking| self.client.overdue(&asking.id)) {
-                        asking.withdraw("no answer in time");
+            let outcome = timeout_at(deadline.instant(), subscription.wait_for(Option::is_some)).await;
+            let outcome = outcome.map(|received| received.map(|outcome| outcome.clone()));
+            match (outcome, own_prompt) {
+                (Ok(Ok(Some(PromptOutcome::Answered(answer)))), _) => return Ok(answer),
+                (Ok(Ok(_)), _) => return Err(NoAnswer::TimedOut),
+                (Err(_), own_prompt) => {
+                    if let Some(own_prompt) = own_prompt.filter(|own| self.client.mark_overdue(&own.id)) {
+                        own_prompt.withdraw("no answer in time");
                     }
-                    return Err(NoAnswer::Late);
+                    return Err(NoAnswer::TimedOut);
                 }
-                // Who asked has gone, and with him the question.
+                // The call that sent the prompt was dropped and has withdrawn it: send it again.
                 (Ok(Err(_)), _) => {}
             }
         }
     }
 
-    /// Sends the question; `None` if the same is open already.
-    fn put(&self, question: &Question) -> Result<Option<(Asking<'_>, Hearing)>, NoAnswer> {
+    /// Sends `prompt`; `None` if one with the same subject is open.
+    fn send(&self, prompt: &Prompt) -> Result<Option<(WithdrawOnDrop<'_>, AnswerSubscription)>, NoAnswer> {
         let id = RequestId::of_text(&format!("ask-{}", base64url::encode(rand::random::<[u8; 16]>())));
-        let mut all = self.client.open.lock();
-        let mut open = all.iter().filter(|open| open.stage != Stage::Overdue);
-        if open.clone().any(|open| open.subject == question.subject) {
+        let mut prompts = self.client.prompts.lock();
+        let mut open = prompts.iter().filter(|sent| sent.stage != PromptStage::Overdue);
+        if open.clone().any(|sent| sent.subject == prompt.subject) {
             return Ok(None);
         }
-        if open.by_ref().count() >= MAX_QUESTIONS {
+        if open.by_ref().count() >= MAX_OPEN_PROMPTS {
             return Err(NoAnswer::TooMany);
         }
-        let message = elicit::request(&id, &question.text, question.title, question.choices);
-        self.messages.try_send(message).map_err(|_| NoAnswer::Unable)?;
-        let (said, hearing) = watch::channel(None);
-        all.push(Open {
+        let message = elicit::request(&id, &prompt.text, prompt.title, prompt.choices);
+        self.messages.try_send(message).map_err(|_| NoAnswer::Unavailable)?;
+        let (outcome, subscription) = watch::channel(None);
+        prompts.push(SentPrompt {
             id: id.clone(),
-            subject: question.subject.clone(),
-            stage: Stage::Waiting,
-            said,
-            kept: question.kept,
-            keep: Arc::clone(&question.keep),
+            subject: prompt.subject.clone(),
+            stage: PromptStage::Open,
+            outcome,
+            remembered_word: prompt.remembered_word,
+            remember: Arc::clone(&prompt.remember),
         });
-        Ok(Some((Asking { line: self, id }, hearing)))
+        Ok(Some((WithdrawOnDrop { sender: self, id }, subscription)))
     }
 }
 
-impl Asking<'_> {
+impl WithdrawOnDrop<'_> {
     fn withdraw(&self, reason: &str) {
-        // Where the stream has gone there is nobody to tell.
-        drop(self.line.messages.try_send(elicit::withdrawal(&self.id, reason)));
+        // A failed send means that the stream is closed, and the prompt with it.
+        drop(self.sender.messages.try_send(elicit::withdrawal(&self.id, reason)));
     }
 }
 
-impl Drop for Asking<'_> {
+impl Drop for WithdrawOnDrop<'_> {
     fn drop(&mut self) {
-        let mut all = self.line.client.open.lock();
-        let waiting = |open: &Open| open.id == self.id && open.stage == Stage::Waiting;
-        if let Some(at) = all.iter().position(waiting) {
-            all.remove(at);
-            drop(all);
+        let mut prompts = self.sender.client.prompts.lock();
+        let open = |prompt: &SentPrompt| prompt.id == self.id && prompt.stage == PromptStage::Open;
+        if let Some(at) = prompts.iter().position(open) {
+            prompts.remove(at);
+            drop(prompts);
             self.withdraw("the answer is no longer needed");
         }
     }
@@ -293,97 +293,97 @@ mod tests {
 
     use super::*;
 
-    struct Bench {
-        client: Arc<Client>,
-        line: Line,
-        end: LineEnd,
-        kept: Arc<AtomicUsize>,
+    struct Fixture {
+        client: Arc<SessionClient>,
+        sender: PromptSender,
+        receiver: PromptReceiver,
+        remembered: Arc<AtomicUsize>,
     }
 
-    impl Bench {
+    impl Fixture {
         fn new() -> Self {
-            let client = Arc::new(Client::default());
-            client.offer_forms(true);
-            let (line, end) = line(&client);
-            Self { client, line, end, kept: Arc::default() }
+            let client = Arc::new(SessionClient::default());
+            client.set_supports_forms(true);
+            let (sender, receiver) = prompt_channel(&client);
+            Self { client, sender, receiver, remembered: Arc::default() }
         }
 
-        fn question(&self, roots: usize) -> Question {
-            let kept = self.kept.clone();
-            let subject = Subject {
+        fn prompt(&self, roots: usize) -> Prompt {
+            let remembered = self.remembered.clone();
+            let subject = PromptSubject {
                 principal: PrincipalId::local(),
                 workspace: WorkspaceName::new("w").unwrap(),
                 roots: roots.to_string(),
                 permission: "lsp",
             };
-            let keep = Arc::new(move || {
-                kept.fetch_add(1, Relaxed);
+            let remember = Arc::new(move || {
+                remembered.fetch_add(1, Relaxed);
             });
-            Question { subject, text: String::new(), title: "", choices: &[], kept: "always", keep }
+            Prompt { subject, text: String::new(), title: "", choices: &[], remembered_word: "always", remember }
         }
 
-        /// Asks, and lets the time run out; the question's id.
+        /// Sends a prompt and lets its deadline pass. Returns the prompt's id.
         async fn overdue(&mut self, roots: usize) -> RequestId {
-            let question = self.question(roots);
-            let asked = self.line.ask(&question, Deadline::after(Duration::from_secs(5))).await;
-            assert_eq!(asked, Err(NoAnswer::Late));
-            let sent: serde_json::Value = serde_json::from_slice(&self.end.recv().await.unwrap()).unwrap();
-            let withdrawn: serde_json::Value = serde_json::from_slice(&self.end.recv().await.unwrap()).unwrap();
+            let prompt = self.prompt(roots);
+            let asked = self.sender.ask(&prompt, Deadline::after(Duration::from_secs(5))).await;
+            assert_eq!(asked, Err(NoAnswer::TimedOut));
+            let sent: serde_json::Value = serde_json::from_slice(&self.receiver.recv().await.unwrap()).unwrap();
+            let withdrawn: serde_json::Value = serde_json::from_slice(&self.receiver.recv().await.unwrap()).unwrap();
             assert_eq!(sent["id"], withdrawn["params"]["requestId"]);
             RequestId::of_text(sent["id"].as_str().unwrap())
         }
     }
 
-    fn answer(client: &Arc<Client>, id: &RequestId, word: &str) {
+    fn answer(client: &Arc<SessionClient>, id: &RequestId, word: &str) {
         let result = serde_json::json!({"action": "accept", "content": {"decision": word}});
-        client.answered(id, Ok(&RawValue::from_string(result.to_string()).unwrap()));
+        client.handle_response(id, Ok(&RawValue::from_string(result.to_string()).unwrap()));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_so_many_late_answers_are_listened_for() {
-        let mut bench = Bench::new();
+    async fn late_answers_are_accepted_for_a_bounded_number_of_prompts() {
+        let mut fixture = Fixture::new();
         let mut ids = Vec::new();
-        for roots in 0..=MAX_OVERDUE_QUESTIONS {
-            ids.push(bench.overdue(roots).await);
+        for roots in 0..=MAX_OVERDUE_PROMPTS {
+            ids.push(fixture.overdue(roots).await);
         }
-        assert_eq!(bench.client.open.lock().len(), MAX_OVERDUE_QUESTIONS);
-        assert_eq!(bench.client.waiting(), 0);
-        answer(&bench.client, &ids[0], "always");
-        assert_eq!(bench.client.open.lock().len(), MAX_OVERDUE_QUESTIONS, "the oldest is forgotten");
+        assert_eq!(fixture.client.prompts.lock().len(), MAX_OVERDUE_PROMPTS);
+        assert_eq!(fixture.client.open_prompts(), 0);
+        answer(&fixture.client, &ids[0], "always");
+        assert_eq!(fixture.client.prompts.lock().len(), MAX_OVERDUE_PROMPTS, "the oldest is dropped");
         for id in &ids[1..] {
-            answer(&bench.client, id, "always");
+            answer(&fixture.client, id, "always");
         }
-        while !bench.client.open.lock().is_empty() {
+        while !fixture.client.prompts.lock().is_empty() {
             tokio::task::yield_now().await;
         }
-        assert_eq!(bench.kept.load(Relaxed), MAX_OVERDUE_QUESTIONS);
+        assert_eq!(fixture.remembered.load(Relaxed), MAX_OVERDUE_PROMPTS);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_late_always_answers_the_same_question_that_was_asked_anew() {
-        let mut bench = Bench::new();
-        let late = bench.overdue(1).await;
-        let (line, mut end) = line(&bench.client);
-        let question = bench.question(1);
-        let asking = tokio::spawn(async move { line.ask(&question, Deadline::after(Duration::from_secs(60))).await });
-        let anew: serde_json::Value = serde_json::from_slice(&end.recv().await.unwrap()).unwrap();
-        answer(&bench.client, &late, "always");
-        assert_eq!(asking.await.unwrap(), Ok(Answer::Accepted(Some("always".to_owned()))));
-        let withdrawn: serde_json::Value = serde_json::from_slice(&end.recv().await.unwrap()).unwrap();
-        assert_eq!(withdrawn["params"]["requestId"], anew["id"], "its form has become needless");
-        assert!(bench.client.open.lock().is_empty());
+    async fn a_late_always_answers_a_newer_prompt_with_the_same_subject() {
+        let mut fixture = Fixture::new();
+        let late = fixture.overdue(1).await;
+        let (sender, mut receiver) = prompt_channel(&fixture.client);
+        let prompt = fixture.prompt(1);
+        let answered = tokio::spawn(async move { sender.ask(&prompt, Deadline::after(Duration::from_secs(60))).await });
+        let newer: serde_json::Value = serde_json::from_slice(&receiver.recv().await.unwrap()).unwrap();
+        answer(&fixture.client, &late, "always");
+        assert_eq!(answered.await.unwrap(), Ok(FormAnswer::Accepted(Some("always".to_owned()))));
+        let withdrawn: serde_json::Value = serde_json::from_slice(&receiver.recv().await.unwrap()).unwrap();
+        assert_eq!(withdrawn["params"]["requestId"], newer["id"], "its form is no longer needed");
+        assert!(fixture.client.prompts.lock().is_empty());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn when_the_service_ends_nobody_waits_for_a_person() {
-        let mut bench = Bench::new();
-        let (question, client) = (bench.question(1), bench.client.clone());
+    async fn closing_the_client_ends_all_waits_for_a_person() {
+        let mut fixture = Fixture::new();
+        let (prompt, client) = (fixture.prompt(1), fixture.client.clone());
         let deadline = Deadline::after(Duration::from_secs(60));
-        let (asked, ()) = tokio::join!(bench.line.ask(&question, deadline), async { client.close() });
-        assert_eq!((asked, deadline.passed()), (Err(NoAnswer::Late), false));
-        bench.end.recv().await.unwrap();
-        let withdrawn = String::from_utf8(bench.end.recv().await.unwrap()).unwrap();
-        assert!(withdrawn.contains("notifications/cancelled") && bench.client.open.lock().is_empty());
-        assert_eq!(bench.line.ask(&question, deadline).await, Err(NoAnswer::Unable));
+        let (asked, ()) = tokio::join!(fixture.sender.ask(&prompt, deadline), async { client.close() });
+        assert_eq!((asked, deadline.passed()), (Err(NoAnswer::TimedOut), false));
+        fixture.receiver.recv().await.unwrap();
+        let withdrawn = String::from_utf8(fixture.receiver.recv().await.unwrap()).unwrap();
+        assert!(withdrawn.contains("notifications/cancelled") && fixture.client.prompts.lock().is_empty());
+        assert_eq!(fixture.sender.ask(&prompt, deadline).await, Err(NoAnswer::Unavailable));
     }
 }

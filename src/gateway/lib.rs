@@ -1,17 +1,22 @@
-//! Rank 5: from a tool call to its reply. Admission, one request actor a call, and the pipeline that the actor runs.
+//! The gateway: it turns a tool call of a client into a query of the engine, and the answer into a reply.
 //!
-//! Invariants: exactly one reply a call, inside the deadline plus a small grace; after a cancellation nothing of the call is
-//! left; a reply's bytes never exceed the cap.
+//! It decodes through a catalog, asks for permission, checks the path, admits the call, and runs one actor per call. It knows
+//! no transport. Invariants: each call gets exactly one reply, at the latest shortly after its deadline; cancelled work
+//! leaves nothing running; a reply never exceeds its byte cap.
 
 pub mod admission;
+mod admit;
 mod code;
 mod confirm;
 pub mod elicit;
-mod entry;
-pub mod home;
+mod language_servers;
 pub mod limits;
 pub mod permission;
 mod pipeline;
+mod reply;
 mod request;
+mod resolve;
 pub mod router;
 pub mod service;
+mod wait_status;
+pub mod workspace_thread;

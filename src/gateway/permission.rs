@@ -1,193 +1,200 @@
-//! Whether a call may go on: what the configuration says of its principal and workspace, what is remembered, or what a
-//! person says who is asked.
+//! The permission check of a call: the configuration's rule for the principal and the workspace, a remembered grant, or a
+//! person's answer to a prompt.
 //!
-//! It stands between decoding and the gate, so that whoever isn't let in learns nothing about files. Invariants: the
-//! configuration's `deny` wins over everything, also over an answer that came later; only an answer that is exactly one of
-//! those offered lets a call go on; a call that waits for a person holds no place, and its deadline hasn't begun.
+//! It runs after decoding and before the path check, so a denied caller learns nothing about files. Invariants: the
+//! configuration's `deny` has precedence, also over a later answer; only an offered word grants a call; a call that waits for a
+//! person holds no slot, and its deadline has not started. See `docs/decisions/permissions.md`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt};
 
-use super::elicit::{Line, NoAnswer, Question, Subject};
+use super::elicit::{NoAnswer, Prompt, PromptSender, PromptSubject};
 use super::service::{Progress, ProgressSink};
 use crate::limits::PERMISSION_WAIT_MS;
 use codeyard_base::clock::Deadline;
 use codeyard_base::ids::{PrincipalId, WorkspaceName};
+use codeyard_catalog::OutcomeCodes;
 use codeyard_config::PermissionRule;
-use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::error::ToolError;
 use codeyard_model::limits::RETRY_AFTER_MS;
-use codeyard_protocol::elicit::{Answer, Choice};
-use codeyard_state::auth::permissions::{Grant, PermissionStore};
+use codeyard_protocol::elicit::{Choice, FormAnswer};
+use codeyard_state::{Grant, PermissionStore};
 use codeyard_telemetry::{CallTrace, PermissionOutcome};
 
 const ONCE: &str = "once";
 const ALWAYS: &str = "always";
 const DENY: &str = "deny";
 
-/// What a person may choose.
+/// The choices of the prompt (`docs/protocol.md#questions-to-a-person`).
 const CHOICES: &[Choice] = &[
     Choice { word: ONCE, title: "Allow once" },
     Choice { word: ALWAYS, title: "Always allow in this workspace" },
     Choice { word: DENY, title: "Deny" },
 ];
 
-/// See the module.
+/// Checks permissions. Cheap to clone.
 #[derive(Clone)]
 pub struct Permissions {
-    memory: Option<Arc<PermissionStore>>,
-    patience: Duration,
+    store: Option<Arc<PermissionStore>>,
+    wait: Duration,
 }
 
 /// A call that needs a permission.
-pub struct Wanted<'a> {
-    /// The permission's name.
+pub struct PermissionRequest<'a> {
+    /// The permission's name: the key below `permission` in the configuration.
     pub permission: &'static str,
-    /// Who calls.
+    /// The error codes of a call that is not permitted, or not asked because too many prompts are open.
+    pub outcomes: OutcomeCodes,
+    /// The caller.
     pub principal: &'a PrincipalId,
-    /// Where.
+    /// The workspace that is called.
     pub workspace: &'a WorkspaceName,
-    /// The `rootsKey` of the workspace: what was allowed for other folders doesn't hold for these.
+    /// The key of the workspace's root set. A grant for other roots doesn't apply.
     pub roots: &'a str,
-    /// The way to the client, if it has one.
-    pub line: Option<&'a Line>,
-    /// Where progress is told.
+    /// Sends prompts to the client, if its session can receive them.
+    pub prompts: Option<&'a PromptSender>,
+    /// Receives progress, if the client asked for it.
     pub progress: Option<&'a ProgressSink>,
-    /// What is told of the call.
+    /// The call's record and spans.
     pub call: &'a CallTrace,
 }
 
-/// What becomes of the call.
-pub enum Check {
-    /// It may go on.
+/// The result of a permission check.
+pub enum PermissionCheck {
+    /// The call is permitted.
     Granted,
-    /// It may not.
-    Refused(ToolError),
-    /// A person is asked.
-    Asking(BoxFuture<'static, Result<(), ToolError>>),
+    /// The call is not permitted.
+    Denied(ToolError),
+    /// A person is asked; the future resolves to the decision.
+    Pending(BoxFuture<'static, Result<(), ToolError>>),
 }
 
 impl Default for Permissions {
     fn default() -> Self {
-        Self { memory: None, patience: Duration::from_millis(PERMISSION_WAIT_MS) }
+        Self { store: None, wait: Duration::from_millis(PERMISSION_WAIT_MS) }
     }
 }
 
 impl Permissions {
-    /// With a memory for what was always allowed; without one, that holds once.
-    pub fn remembered_in(memory: Arc<PermissionStore>) -> Self {
-        Self { memory: Some(memory), ..Self::default() }
+    /// Permissions that remember the answer "always" in `store`. Without a store it counts as "once".
+    pub fn remembered_in(store: Arc<PermissionStore>) -> Self {
+        Self { store: Some(store), ..Self::default() }
     }
 
-    /// Replaces the time that a person has, for tests.
-    pub fn with_patience(self, patience: Duration) -> Self {
-        Self { patience, ..self }
+    /// Replaces the longest wait for a person, for tests.
+    pub fn with_wait(self, wait: Duration) -> Self {
+        Self { wait, ..self }
     }
 
-    /// Whether the call may go on; `rule` says what the configuration wants, now and once more after an answer.
-    pub fn check(&self, wanted: &Wanted<'_>, rule: impl Fn() -> PermissionRule + Send + 'static) -> Check {
-        let permission = wanted.permission;
-        let refused = |outcome| {
-            wanted.call.permission(outcome);
-            Check::Refused(refusal(outcome, permission))
+    /// Checks `request`. `rule` reads the configuration's rule: now, and again after an answer.
+    pub fn check(
+        &self,
+        request: &PermissionRequest<'_>,
+        rule: impl Fn() -> PermissionRule + Send + 'static,
+    ) -> PermissionCheck {
+        let (permission, outcomes) = (request.permission, request.outcomes);
+        let denied = |outcome| {
+            request.call.permission(outcome);
+            PermissionCheck::Denied(denial(outcome, permission, &outcomes))
         };
         match rule() {
             PermissionRule::Allow => {
-                wanted.call.permission(PermissionOutcome::Allowed);
-                return Check::Granted;
+                request.call.permission(PermissionOutcome::Allowed);
+                return PermissionCheck::Granted;
             }
-            PermissionRule::Deny => return refused(PermissionOutcome::Denied),
+            PermissionRule::Deny => return denied(PermissionOutcome::Denied),
             PermissionRule::Ask => {}
         }
-        let grant = Grant::new(wanted.principal, wanted.workspace, wanted.roots, permission);
-        if self.memory.as_ref().is_some_and(|memory| memory.holds(&grant)) {
-            wanted.call.permission(PermissionOutcome::Remembered);
-            return Check::Granted;
+        let grant = Grant::new(request.principal, request.workspace, request.roots, permission);
+        if self.store.as_ref().is_some_and(|store| store.contains(&grant)) {
+            request.call.permission(PermissionOutcome::Remembered);
+            return PermissionCheck::Granted;
         }
-        let Some(line) = wanted.line.cloned() else { return refused(PermissionOutcome::NotAsked) };
-        let (progress, call) = (wanted.progress.cloned(), wanted.call.clone());
-        let (question, patience) = (self.question(wanted, grant), self.patience);
-        let asking = async move {
-            let waiting = call.ask_person();
+        let Some(prompts) = request.prompts.cloned() else { return denied(PermissionOutcome::NotAsked) };
+        let (progress, call) = (request.progress.cloned(), request.call.clone());
+        let (prompt, wait) = (self.prompt(request, grant), self.wait);
+        let decision = async move {
+            let waiting = call.wait_for_permission();
             if let Some(sink) = progress {
                 let message = Some("waiting for a person's permission".to_owned());
                 sink.send(Progress { progress: 0.0, total: None, message });
             }
-            let outcome = match outcome(line.ask(&question, Deadline::after(patience)).await) {
+            let outcome = match outcome(prompts.ask(&prompt, Deadline::after(wait)).await) {
                 PermissionOutcome::Once | PermissionOutcome::Always if rule() == PermissionRule::Deny => {
                     PermissionOutcome::Denied
                 }
                 outcome => outcome,
             };
             waiting.ended(outcome);
-            if outcome.is_granted() { Ok(()) } else { Err(refusal(outcome, permission)) }
+            if outcome.is_granted() { Ok(()) } else { Err(denial(outcome, permission, &outcomes)) }
         };
-        Check::Asking(asking.boxed())
+        PermissionCheck::Pending(decision.boxed())
     }
 
-    fn question(&self, wanted: &Wanted<'_>, grant: Grant) -> Question {
-        let memory = self.memory.clone();
-        let keep = move || {
-            let kept = memory.as_ref().map(|memory| memory.remember(&grant));
-            if let Some(Err(error)) = kept {
-                tracing::warn!(%error, "a permission was given for always and can't be remembered; it holds once");
+    fn prompt(&self, request: &PermissionRequest<'_>, grant: Grant) -> Prompt {
+        let store = self.store.clone();
+        let remember = move || {
+            let remembered = store.as_ref().map(|store| store.remember(&grant));
+            if let Some(Err(error)) = remembered {
+                tracing::warn!(%error, "could not store a permission that was granted for always; it applies to this call only");
             }
         };
-        Question {
-            subject: Subject {
-                principal: wanted.principal.clone(),
-                workspace: wanted.workspace.clone(),
-                roots: wanted.roots.to_owned(),
-                permission: wanted.permission,
+        Prompt {
+            subject: PromptSubject {
+                principal: request.principal.clone(),
+                workspace: request.workspace.clone(),
+                roots: request.roots.to_owned(),
+                permission: request.permission,
             },
             text: format!(
                 "May `{}` use the tool `{}` in the workspace `{}`? It reads code there and changes nothing.",
-                wanted.principal, wanted.permission, wanted.workspace
+                request.principal, request.permission, request.workspace
             ),
             title: "Decision",
             choices: CHOICES,
-            kept: ALWAYS,
-            keep: Arc::new(keep),
+            remembered_word: ALWAYS,
+            remember: Arc::new(remember),
         }
     }
 }
 
-/// What an answer means.
-fn outcome(answer: Result<Answer, NoAnswer>) -> PermissionOutcome {
+/// The outcome of a prompt.
+fn outcome(answer: Result<FormAnswer, NoAnswer>) -> PermissionOutcome {
     match answer {
-        Ok(Answer::Accepted(Some(word))) if word == ONCE => PermissionOutcome::Once,
-        Ok(Answer::Accepted(Some(word))) if word == ALWAYS => PermissionOutcome::Always,
-        Ok(Answer::Accepted(Some(word))) if word == DENY => PermissionOutcome::Declined,
-        Ok(Answer::Declined) => PermissionOutcome::Declined,
-        Ok(Answer::Dismissed) => PermissionOutcome::Dismissed,
-        Ok(Answer::Accepted(_) | Answer::Failed) | Err(NoAnswer::Unable) => PermissionOutcome::NotAsked,
+        Ok(FormAnswer::Accepted(Some(word))) if word == ONCE => PermissionOutcome::Once,
+        Ok(FormAnswer::Accepted(Some(word))) if word == ALWAYS => PermissionOutcome::Always,
+        Ok(FormAnswer::Accepted(Some(word))) if word == DENY => PermissionOutcome::Declined,
+        Ok(FormAnswer::Declined) => PermissionOutcome::Declined,
+        Ok(FormAnswer::Dismissed) => PermissionOutcome::Dismissed,
+        Ok(FormAnswer::Accepted(_) | FormAnswer::Failed) | Err(NoAnswer::Unavailable) => PermissionOutcome::NotAsked,
         Err(NoAnswer::TooMany) => PermissionOutcome::TooMany,
-        Err(NoAnswer::Late) => PermissionOutcome::Unanswered,
+        Err(NoAnswer::TimedOut) => PermissionOutcome::Unanswered,
     }
 }
 
-/// The error of a call that may not go on.
-fn refusal(outcome: PermissionOutcome, permission: &'static str) -> ToolError {
+/// The error of a call that is not permitted.
+fn denial(outcome: PermissionOutcome, permission: &'static str, outcomes: &OutcomeCodes) -> ToolError {
     let setting = format!("permission.{permission}");
     let (reason, what) = match outcome {
-        PermissionOutcome::TooMany => return ToolError::overloaded(RETRY_AFTER_MS),
-        PermissionOutcome::Declined => ("permission_declined", "a person was asked for permission and said no"),
+        PermissionOutcome::TooMany => return outcomes.overloaded.apply(ToolError::overloaded(RETRY_AFTER_MS)),
+        PermissionOutcome::Declined => ("permission_declined", "a person declined the permission"),
         PermissionOutcome::Dismissed => {
-            ("permission_cancelled", "a person was asked for permission and closed the question without an answer")
+            ("permission_cancelled", "a person closed the permission prompt without an answer")
         }
         PermissionOutcome::Unanswered => {
-            ("permission_unanswered", "a person was asked for permission and didn't answer in time; call again")
+            ("permission_unanswered", "no person answered the permission prompt in time; call again")
         }
         PermissionOutcome::NotAsked => (
             "permission_not_asked",
-            "this needs a person's permission, and this client can't ask for it (MCP elicitation in form mode)",
+            "this call needs a person's permission, and the client does not support prompts (MCP elicitation in form mode)",
         ),
-        _ => ("permission_denied", "the configuration denies this to this principal in this workspace"),
+        _ => ("permission_denied", "the configuration denies this permission to this principal in this workspace"),
     };
     let message = format!(
         "{what}; an operator can set `{setting}` to \"allow\" or \"ask\" in the configuration, check it with `codeyard config check` \
          and reload it with SIGHUP"
     );
-    ToolError::new(ErrorCode::WorkspaceDenied, message).with("reason", reason).with("setting", setting)
+    ToolError::new(outcomes.denied.code, message).with("reason", reason).with("setting", setting)
 }

@@ -1,7 +1,7 @@
-//! The actor of one call: runs the pipeline, ends it at its deadline, ends it when nobody waits any more, and tells
-//! progress.
+//! The actor of one call: it runs the pipeline until an answer, the deadline or the client's departure, and sends progress.
 //!
-//! Stopping the actor drops the pipeline, and that cancels everything below. There is one reply, sent once.
+//! Stopping the actor drops the pipeline, and that cancels all work below it. What a departure means is declared by the
+//! tool's [`CallPolicy`]. Invariant: at most one reply is sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,85 +9,191 @@ use std::time::Duration;
 use actix::prelude::*;
 use tokio::sync::oneshot;
 
-use super::admission::Place;
-use super::pipeline::{self, Board};
+use super::admission::CallSlot;
+use super::pipeline;
 use super::service::{Progress, ProgressSink};
+use super::wait_status::WaitStatus;
 use codeyard_base::clock::Deadline;
-use codeyard_engine::directory::WorkspaceHandle;
+use codeyard_catalog::{CallPolicy, OnDeparture};
+use codeyard_engine::workspace::handle::WorkspaceHandle;
 use codeyard_files::gate::FileStamp;
 use codeyard_model::answer::Answer;
 use codeyard_model::error::ToolError;
 use codeyard_model::query::GatedQuery;
 use codeyard_telemetry::CallTrace;
 
-/// How often progress is told.
+/// Time between two progress values.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Row 6: everything a call needs.
-pub(crate) struct Job {
-    /// The question, through the gate.
+/// The outcome of a call before it is encoded.
+pub(crate) type CallResult = Result<Answer, ToolError>;
+
+/// An admitted call, ready to run.
+pub(crate) struct CallJob {
+    /// The query, its path checked.
     pub query: Arc<GatedQuery>,
-    /// What the gate saw of its document just now.
-    pub seen: Option<FileStamp>,
-    /// Where it is asked.
+    /// The document's stamp from the path check, if there is a document.
+    pub stamp: Option<FileStamp>,
+    /// The workspace that is asked.
     pub workspace: Arc<WorkspaceHandle>,
-    /// By when it must be answered.
+    /// The policy of the tool.
+    pub policy: CallPolicy,
+    /// When the answer is due.
     pub deadline: Deadline,
-    /// Its place among the calls in flight.
-    pub place: Place,
-    /// Where progress goes.
+    /// The call's admission slot.
+    pub slot: CallSlot,
+    /// Receives progress, if the client asked for it.
     pub progress: Option<ProgressSink>,
-    /// What is told of it.
+    /// The call's record and spans.
     pub call: CallTrace,
-    /// Where the answer goes; when the other end is dropped, the call is cancelled.
-    pub reply: oneshot::Sender<Result<Answer, ToolError>>,
+    /// Sends the answer. A dropped receiver means that the client has left.
+    pub reply: oneshot::Sender<CallResult>,
 }
 
-/// See the module.
-pub(crate) struct Request {
-    job: Option<Job>,
-    board: Board,
+/// The actor of one call.
+pub(crate) struct RequestActor {
+    job: Option<CallJob>,
+    status: WaitStatus,
 }
 
-impl Request {
-    /// Starts an actor for `job` on the thread of its workspace. If that thread is gone, the reply's other end hears so.
-    pub(crate) fn start_for(job: Job) {
+impl RequestActor {
+    /// Starts an actor for `job` on the thread of its workspace. If that thread has stopped, the reply's sender is dropped.
+    pub(crate) fn start_for(job: CallJob) {
         let arbiter = job.workspace.arbiter.clone();
-        let request = Self { job: Some(job), board: Board::default() };
+        let request = Self { job: Some(job), status: WaitStatus::default() };
         arbiter.spawn_fn(move || drop(request.start()));
     }
 }
 
-impl Actor for Request {
+impl Actor for RequestActor {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
         let Some(job) = self.job.take() else { return ctx.stop() };
-        let Job { query, seen, workspace, deadline, place, progress, call, mut reply } = job;
-        if reply.is_closed() {
-            return ctx.stop();
-        }
-        let board = self.board.clone();
-        // One future that waits for the answer, the caller's leaving and the deadline: whatever comes first drops the rest.
+        let CallJob { query, stamp, workspace, policy, deadline, slot, progress, call, reply } = job;
+        let status = self.status.clone();
         let work = async move {
-            let result = tokio::select! {
-                biased;
-                result = pipeline::answer(&workspace, (query, seen), deadline, &board, &call) => result,
-                () = reply.closed() => return,
-                () = tokio::time::sleep_until(deadline.instant()) => Err(board.timeout()),
-            };
-            drop(place);
-            drop(reply.send(result));
+            let answer = pipeline::answer(&workspace, (query, stamp), deadline, &status, &call);
+            run(answer, &policy, deadline, &status, (slot, reply)).await;
         };
         ctx.spawn(work.into_actor(self).map(|(), _, ctx| ctx.stop()));
         if let Some(sink) = progress {
-            let mut told = 0.0;
+            let mut sent = 0.0;
             ctx.run_interval(PROGRESS_INTERVAL, move |request, _| {
-                told += 1.0;
-                let (phase, progress) = request.board.read();
+                sent += 1.0;
+                let (phase, progress) = request.status.read();
                 let message = progress.unwrap_or_else(|| phase.as_str().to_owned());
-                sink.send(Progress { progress: told, total: None, message: Some(message) });
+                sink.send(Progress { progress: sent, total: None, message: Some(message) });
             });
         }
+    }
+}
+
+/// Runs `work` until it ends or `deadline` passes, and sends the outcome through `reply`. If the receiver is dropped before,
+/// `policy` decides whether `work` is dropped, too. `slot` is released before the outcome is sent.
+async fn run<S>(
+    work: impl Future<Output = CallResult>,
+    policy: &CallPolicy,
+    deadline: Deadline,
+    status: &WaitStatus,
+    (slot, mut reply): (S, oneshot::Sender<CallResult>),
+) {
+    if policy.on_departure == OnDeparture::Cancel && reply.is_closed() {
+        return;
+    }
+    let client_left = async {
+        match policy.on_departure {
+            OnDeparture::Cancel => reply.closed().await,
+            OnDeparture::Continue => std::future::pending().await,
+        }
+    };
+    // The first of the three to end drops the other two.
+    let result = tokio::select! {
+        biased;
+        result = work => result,
+        () = client_left => return,
+        () = tokio::time::sleep_until(deadline.instant()) => Err(status.timeout(policy.outcomes.timeout.code)),
+    };
+    drop(slot);
+    // A failed send means that the client has left.
+    drop(reply.send(result));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use super::*;
+    use codeyard_catalog::CatalogId;
+    use codeyard_model::error::ErrorCode;
+
+    const STEP: Duration = Duration::from_millis(100);
+
+    fn policy(on_departure: OnDeparture) -> CallPolicy {
+        CallPolicy { on_departure, ..CatalogId::LspV1.catalog().policy("vscode.lsp.hover") }
+    }
+
+    /// Runs work of five steps under a deadline of `deadline` steps, and drops the receiver after `leaves_after` steps. Returns
+    /// the number of steps that were done, whether the slot was released, and the outcome if the receiver was still there.
+    async fn steps_done(
+        on_departure: OnDeparture,
+        deadline: u32,
+        leaves_after: Option<u32>,
+    ) -> (usize, bool, Option<CallResult>) {
+        let (steps, slot) = (Arc::new(AtomicUsize::new(0)), Arc::new(()));
+        let (reply, receiver) = oneshot::channel();
+        let (counted, held) = (steps.clone(), slot.clone());
+        let running = tokio::spawn(async move {
+            let work = async {
+                for _ in 0..5 {
+                    tokio::time::sleep(STEP).await;
+                    counted.fetch_add(1, Relaxed);
+                }
+                Err(ToolError::internal())
+            };
+            let deadline = Deadline::after(STEP * deadline + STEP / 2);
+            run(work, &policy(on_departure), deadline, &WaitStatus::default(), (held, reply)).await;
+        });
+        let outcome = match leaves_after {
+            Some(steps) => {
+                tokio::time::sleep(STEP * steps + STEP / 2).await;
+                drop(receiver);
+                None
+            }
+            None => receiver.await.ok(),
+        };
+        running.await.unwrap();
+        (steps.load(Relaxed), Arc::strong_count(&slot) == 1, outcome)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_departure_cancels_or_continues_the_work_as_the_policy_says() {
+        assert_eq!(steps_done(OnDeparture::Cancel, 10, Some(2)).await, (2, true, None));
+        assert_eq!(steps_done(OnDeparture::Continue, 10, Some(2)).await, (5, true, None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_receiver_that_is_already_dropped_counts_as_a_departure() {
+        for (on_departure, expected) in [(OnDeparture::Cancel, 0), (OnDeparture::Continue, 1)] {
+            let (reply, receiver) = oneshot::channel();
+            drop(receiver);
+            let runs = AtomicUsize::new(0);
+            let work = async {
+                runs.fetch_add(1, Relaxed);
+                Err(ToolError::internal())
+            };
+            let deadline = Deadline::after(STEP);
+            run(work, &policy(on_departure), deadline, &WaitStatus::default(), ((), reply)).await;
+            assert_eq!(runs.load(Relaxed), expected, "{on_departure:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_deadline_ends_the_work_with_or_without_a_client() {
+        assert_eq!(steps_done(OnDeparture::Continue, 3, Some(1)).await, (3, true, None));
+        let (steps, released, outcome) = steps_done(OnDeparture::Cancel, 3, None).await;
+        let error = outcome.unwrap().unwrap_err();
+        assert_eq!((steps, released, error.code), (3, true, ErrorCode::CapExceeded));
+        assert_eq!(error.details["reason"], "timeout");
     }
 }

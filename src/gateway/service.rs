@@ -1,8 +1,7 @@
-//! What a transport needs of the gateway, and the values that cross between the two.
+//! The interface between the transports and the gateway: the [`Service`] trait and its values.
 //!
-//! This is not the gateway: nothing here admits, routes or answers. A transport knows the calls below and nothing else.
-//! Invariants: dropping a call's future cancels everything below it, down to the language server; a [`ProgressSink`]
-//! never blocks and never grows; a reply's bytes are one JSON text.
+//! The gateway itself is in [`router`](super::router). Invariants: dropping a call's future is the client's departure, whose
+//! meaning the tool's policy declares; a [`ProgressSink`] never blocks and holds one value; a reply's bytes are one JSON text.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,8 +10,8 @@ use futures::future::BoxFuture;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
-use super::elicit::Line;
-use super::home::Home;
+use super::elicit::PromptSender;
+use super::workspace_thread::WorkspaceThread;
 use crate::limits::MAX_PROGRESS_MESSAGE_BYTES;
 use codeyard_base::ids::{PrincipalId, TenantId, WorkspaceName};
 use codeyard_model::limits::RETRY_AFTER_MS;
@@ -21,161 +20,162 @@ use codeyard_telemetry::{Metrics, NoMetrics};
 
 pub use codeyard_telemetry::{TraceContext, TransportKind};
 
-/// What a transport needs of the gateway. Held as `Arc<dyn Service>`.
+/// The gateway as transports see it. Held as `Arc<dyn Service>`.
 pub trait Service: Send + Sync + 'static {
-    /// The workspace that an endpoint without a name means; `None` if none is configured.
+    /// The workspace of endpoints that name none; `None` if none is configured.
     fn default_workspace(&self) -> Option<WorkspaceName>;
 
-    /// The endpoint of these names. `workspace` `None` is the default one, `catalogs` `None` is `lsp-v1`.
+    /// The endpoint with these names. Without `workspace` it is the default workspace, without `catalogs` it is `lsp-v1`.
     ///
-    /// `None`: a workspace or catalog that isn't there, one that `principal` may not see, or catalogs that can't be
-    /// joined. The caller is told the same in all three cases.
+    /// `None` for an unknown workspace or catalog, for a workspace that `principal` may not see, and for catalogs that can't
+    /// be joined. Callers can't tell these cases apart.
     fn endpoint(&self, principal: &Principal, workspace: Option<&str>, catalogs: Option<&str>) -> Option<Endpoint>;
 
     /// The JSON array of `tools/list`.
     fn tools(&self, endpoint: &Endpoint) -> Arc<RawValue>;
 
-    /// Where those who ask at this endpoint are best served, if anywhere.
-    fn home(&self, _endpoint: &Endpoint) -> Option<Home> {
+    /// The thread on which connections to `endpoint` are served best, if there is one.
+    fn workspace_thread(&self, _endpoint: &Endpoint) -> Option<WorkspaceThread> {
         None
     }
 
-    /// Starts a call. Dropping the future cancels everything below it.
-    fn call(&self, call: ToolCall) -> BoxFuture<'static, Reply>;
+    /// Starts a call. Dropping the future is the client's departure: it cancels the call's work, unless the tool's policy lets
+    /// the work continue.
+    fn call(&self, call: ToolCall) -> BoxFuture<'static, ToolReply>;
 
-    /// The text of `instructions` in the answer to `initialize`.
+    /// The `instructions` in the result of `initialize`.
     fn instructions(&self, endpoint: &Endpoint) -> Option<String>;
 
-    /// Where transports count what never becomes a call.
+    /// The metrics that transports record requests and connections in.
     fn metrics(&self) -> Arc<dyn Metrics> {
         Arc::new(NoMetrics)
     }
 
-    /// The error of a call that a transport turns away because too many are in flight, in the dialect of the tool's
-    /// catalog. The default is that of `lsp-v1`.
-    fn overloaded(&self, _call: &ToolCall) -> Reply {
-        Reply::overloaded()
+    /// Records a call that a transport rejects because too many are in flight, and returns its error as the tool's catalog
+    /// encodes it. The default is the error of `lsp-v1`.
+    fn reject_overloaded(&self, _call: &ToolCall) -> ToolReply {
+        ToolReply::overloaded()
     }
 
-    /// Hears of a call whose parameters name no tool; the transport answers it.
-    fn malformed(&self, _call: &ToolCall) {}
+    /// Records a call whose parameters name no tool. The transport answers it.
+    fn record_malformed(&self, _call: &ToolCall) {}
 }
 
-/// Who calls, and for which tenant.
+/// The caller and its tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Principal {
-    /// The name behind the token, or `local`.
+    /// The name that the token belongs to, or `local`.
     pub id: PrincipalId,
-    /// The one tenant this principal belongs to.
+    /// The tenant of the principal.
     pub tenant: TenantId,
 }
 
-/// Made once: every request without a token is its.
+/// The principal of every request without a token.
 static LOCAL: LazyLock<Principal> =
     LazyLock::new(|| Principal { id: PrincipalId::local(), tenant: TenantId::default_tenant() });
 
-/// A workspace and the catalogs served for it at one address.
+/// A workspace and the catalogs that one address serves for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// The workspace; `None` when the service has none at all, so that every call is denied.
+    /// The workspace; `None` if the service has none. Then every call is denied.
     pub workspace: Option<WorkspaceName>,
-    /// Names of the catalogs, in the order asked for.
+    /// The names of the catalogs, in the order of the address.
     pub catalogs: Arc<[String]>,
 }
 
 /// One `tools/call`.
 #[derive(Debug)]
 pub struct ToolCall {
-    /// Where it is addressed to.
+    /// The endpoint that is called.
     pub endpoint: Endpoint,
-    /// Who calls.
+    /// The caller.
     pub principal: Principal,
-    /// The tool's name as given.
+    /// The tool's name, unchecked.
     pub tool: String,
-    /// The arguments as given; not yet known to be an object.
+    /// The arguments, unchecked: they may be no object.
     pub arguments: Option<Box<RawValue>>,
-    /// Where to tell progress, if it was asked for.
+    /// Receives progress, if the client asked for it.
     pub progress: Option<ProgressSink>,
-    /// The way to the person behind the client, if its session has one.
-    pub line: Option<Line>,
-    /// The client's trace.
+    /// Sends prompts to the person behind the client, if its session can receive them.
+    pub prompts: Option<PromptSender>,
+    /// The client's trace context.
     pub trace: TraceContext,
     /// The JSON text of the request's id.
     pub request_id_text: String,
-    /// The session's id, for correlation only.
+    /// The session's id, for logs and spans only.
     pub session: Option<String>,
-    /// The way it came in.
+    /// The transport of the request.
     pub transport: TransportKind,
 }
 
 /// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
-    /// The JSON text of the MCP result.
+pub enum ToolReply {
+    /// The JSON text of the tool result.
     Result(Bytes),
-    /// An MCP result that says that the call failed.
+    /// A tool result with `isError: true`.
     Refusal {
-        /// Its JSON text.
+        /// The JSON text of the tool result.
         result: Bytes,
-        /// When to come back, in milliseconds.
+        /// When to retry, in milliseconds.
         retry_after_ms: Option<u64>,
-        /// Whether the call was refused because too much is going on.
+        /// Whether the call was rejected because of overload.
         overloaded: bool,
     },
     /// A JSON-RPC error.
     Error {
         /// The JSON-RPC number.
         code: i32,
-        /// One sentence for a person.
+        /// One sentence for people.
         message: String,
         /// The JSON text of `error.data`.
         data: Option<Bytes>,
-        /// When to come back, in milliseconds.
+        /// When to retry, in milliseconds.
         retry_after_ms: Option<u64>,
-        /// Whether the call was refused because too much is going on.
+        /// Whether the call was rejected because of overload.
         overloaded: bool,
     },
 }
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// How much is done; the transport makes sure that what is sent only grows.
+    /// The amount that is done. The transport makes the values that it sends increase.
     pub progress: f64,
-    /// How much there is, if known.
+    /// The whole amount, if known.
     pub total: Option<f64>,
-    /// What is going on, in a few words.
+    /// A short description of the current step.
     pub message: Option<String>,
 }
 
-/// The sending end of a call's progress: holds one value, a newer one replaces it.
+/// Sends the progress of a call. It holds one value: a newer one replaces it.
 #[derive(Debug, Clone)]
 pub struct ProgressSink(watch::Sender<Option<Progress>>);
 
-/// The receiving end of a call's progress.
+/// Receives the progress of a call.
 #[derive(Debug)]
 pub struct ProgressFeed(watch::Receiver<Option<Progress>>);
 
-/// A connected sink and feed.
+/// A connected [`ProgressSink`] and [`ProgressFeed`].
 pub fn progress_channel() -> (ProgressSink, ProgressFeed) {
     let (sender, receiver) = watch::channel(None);
     (ProgressSink(sender), ProgressFeed(receiver))
 }
 
 impl Principal {
-    /// The principal of stdio, and of loopback without tokens.
+    /// The principal of stdio, and of loopback connections without tokens.
     pub fn local() -> Self {
         LOCAL.clone()
     }
 
-    /// The principal that a token names, in the one tenant there is.
+    /// The principal that a token belongs to, in the default tenant.
     pub fn of_token(id: PrincipalId) -> Self {
         Self { id, tenant: LOCAL.tenant.clone() }
     }
 }
 
-impl Reply {
-    /// Too much is going on, as `lsp-v1` says it.
+impl ToolReply {
+    /// The overload error as `lsp-v1` encodes it.
     pub fn overloaded() -> Self {
         let data = format!(
             "{{\"code\":\"MCP_LSP_GATEWAY/CAP_EXCEEDED\",\"details\":{{\"reason\":\"overloaded\",\"retryAfterMs\":{RETRY_AFTER_MS}}}}}"
@@ -191,7 +191,7 @@ impl Reply {
 }
 
 impl ProgressSink {
-    /// Tells how far the call is. Never waits; an overlong message is cut.
+    /// Replaces the progress. Never waits. A message over [`MAX_PROGRESS_MESSAGE_BYTES`] is truncated.
     pub fn send(&self, mut progress: Progress) {
         if let Some(message) = &mut progress.message {
             let cut = (0..=MAX_PROGRESS_MESSAGE_BYTES).rev().find(|at| message.is_char_boundary(*at));
@@ -202,7 +202,7 @@ impl ProgressSink {
 }
 
 impl ProgressFeed {
-    /// The newest value, if one came since the last look.
+    /// The newest value, if there is one since the last call.
     pub fn take(&mut self) -> Option<Progress> {
         if self.0.has_changed().unwrap_or(false) { self.0.borrow_and_update().clone() } else { None }
     }
@@ -213,14 +213,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_newest_progress_is_kept_and_messages_are_cut() {
+    fn only_the_newest_progress_is_kept_and_messages_are_truncated() {
         let (sink, mut feed) = progress_channel();
         assert_eq!(feed.take(), None);
         sink.send(Progress { progress: 1.0, total: None, message: None });
         sink.send(Progress { progress: 2.0, total: None, message: Some("é".repeat(MAX_PROGRESS_MESSAGE_BYTES)) });
-        let seen = feed.take().unwrap();
-        assert_eq!(seen.progress, 2.0);
-        assert!(seen.message.unwrap().len() <= MAX_PROGRESS_MESSAGE_BYTES);
+        let received = feed.take().unwrap();
+        assert_eq!(received.progress, 2.0);
+        assert!(received.message.unwrap().len() <= MAX_PROGRESS_MESSAGE_BYTES);
         assert_eq!(feed.take(), None);
     }
 }

@@ -1,6 +1,6 @@
-//! The parameters of `notifications/cancelled`.
+//! The parameters of `notifications/cancelled`. The transports look the request up.
 //!
-//! Finding the request is a transport's business. Invariant: anything malformed names no request.
+//! Invariant: malformed parameters name no request.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -14,7 +14,7 @@ struct Params<'a> {
     request_id: &'a RawValue,
 }
 
-/// The id of the request to cancel; `None` if the notification names none.
+/// The id of the request to cancel; `None` if the parameters name none.
 pub fn request_id(params: Option<&RawValue>) -> Option<RequestId> {
     let params: Params<'_> = message::params(params).ok()?;
     RequestId::parse(params.request_id).ok()
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_a_request_or_none() {
+    fn only_well_formed_parameters_name_a_request() {
         let of = |text: &str| request_id(Some(&RawValue::from_string(text.into()).unwrap()));
         assert_eq!(of(r#"{"requestId":7,"reason":"x"}"#).unwrap().as_json(), "7");
         for bad in ["{}", "[7]", r#"{"requestId":null}"#, r#"{"requestId":{}}"#] {

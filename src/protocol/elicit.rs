@@ -1,7 +1,7 @@
-//! `elicitation/create` in form mode: a question of ours to the person behind a client, and what came back.
+//! `elicitation/create` in form mode: our request to the person behind a client, and the client's response.
 //!
-//! What is asked and what follows from the answer is the gateway's. Invariants: the form is flat, with one field that
-//! takes one of the offered words; an answer that isn't exactly one of the form's is never taken for a yes.
+//! The gateway decides on the content and the consequence. Invariants: the form is flat, with one field that takes one of the
+//! offered words; a response that isn't exactly an accepted form never counts as an approval.
 
 use std::borrow::Cow;
 
@@ -13,28 +13,28 @@ use super::id::RequestId;
 use super::message;
 use super::names::{CANCELLED, ELICITATION, JSONRPC};
 
-/// The form's one field.
+/// The form's only field.
 const FIELD: &str = "decision";
 
-/// One of the words that the form's field takes.
+/// One choice of the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice {
-    /// The word.
+    /// The value of the field.
     pub word: &'static str,
-    /// What a person reads.
+    /// The label that the person reads.
     pub title: &'static str,
 }
 
-/// How a question was answered.
+/// The client's answer to a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// The form came back with this word, which may be none of those offered; `None` if it had none.
+pub enum FormAnswer {
+    /// The form was accepted with this word, which may not be one of the choices; `None` if the form had no word.
     Accepted(Option<String>),
-    /// The person said no.
+    /// The person declined.
     Declined,
     /// The person closed the form.
     Dismissed,
-    /// The client answered with an error, or with something that is no answer to a form.
+    /// The client answered with an error, or with a result that is no answer to a form.
     Failed,
 }
 
@@ -61,7 +61,7 @@ struct Content {
     decision: Option<String>,
 }
 
-/// The request `id`: a form that shows `text` and offers `choices`.
+/// The JSON text of the request `id`: a form with `text`, whose field has the label `title` and offers `choices`.
 pub fn request(id: &RequestId, text: &str, title: &str, choices: &[Choice]) -> Vec<u8> {
     let options: Vec<_> = choices.iter().map(|choice| json!({"const": choice.word, "title": choice.title})).collect();
     let field = json!({"type": "string", "title": title, "oneOf": options});
@@ -71,25 +71,25 @@ pub fn request(id: &RequestId, text: &str, title: &str, choices: &[Choice]) -> V
     write(&Message { jsonrpc: JSONRPC, id, method: ELICITATION, params })
 }
 
-/// The notification that nobody waits for the answer to our request `id` any more.
+/// The JSON text of the notification that cancels our request `id`.
 pub fn withdrawal(id: &RequestId, reason: &str) -> Vec<u8> {
     let id = RawValue::from_string(id.as_json().to_owned()).unwrap_or_default();
     let params = json!({"requestId": id, "reason": reason});
     write(&Message { jsonrpc: JSONRPC, id: None, method: CANCELLED, params })
 }
 
-/// What the outcome of such a request says.
-pub fn answer(outcome: Result<&RawValue, &RawValue>) -> Answer {
-    let Ok(result) = outcome else { return Answer::Failed };
-    let Ok(result) = message::params::<Returned<'_>>(Some(result)) else { return Answer::Failed };
+/// Decodes the response to such a request: `Ok` is its result, `Err` its error.
+pub fn answer(outcome: Result<&RawValue, &RawValue>) -> FormAnswer {
+    let Ok(result) = outcome else { return FormAnswer::Failed };
+    let Ok(result) = message::params::<Returned<'_>>(Some(result)) else { return FormAnswer::Failed };
     match &*result.action {
         "accept" => match message::params::<Content>(result.content) {
-            Ok(content) => Answer::Accepted(content.decision),
-            Err(_) => Answer::Failed,
+            Ok(content) => FormAnswer::Accepted(content.decision),
+            Err(_) => FormAnswer::Failed,
         },
-        "decline" => Answer::Declined,
-        "cancel" => Answer::Dismissed,
-        _ => Answer::Failed,
+        "decline" => FormAnswer::Declined,
+        "cancel" => FormAnswer::Dismissed,
+        _ => FormAnswer::Failed,
     }
 }
 
@@ -121,15 +121,15 @@ mod tests {
     }
 
     #[test]
-    fn only_the_forms_own_answers_are_understood() {
+    fn only_exact_form_answers_are_accepted() {
         let of = |text: &str| answer(Ok(&RawValue::from_string(text.into()).unwrap()));
-        let word = |word: &str| Answer::Accepted(Some(word.to_owned()));
+        let word = |word: &str| FormAnswer::Accepted(Some(word.to_owned()));
         assert_eq!(of(r#"{"action":"accept","content":{"decision":"once","x":1}}"#), word("once"));
         assert_eq!(of(r#"{"action":"acc\u0065pt","content":{"decision":"\u006fnce"}}"#), word("once"));
-        assert_eq!(of(r#"{"action":"accept","content":{}}"#), Answer::Accepted(None));
-        assert_eq!(of(r#"{"action":"accept"}"#), Answer::Accepted(None));
-        assert_eq!(of(r#"{"action":"decline","content":{"decision":"once"}}"#), Answer::Declined);
-        assert_eq!(of(r#"{"action":"cancel"}"#), Answer::Dismissed);
+        assert_eq!(of(r#"{"action":"accept","content":{}}"#), FormAnswer::Accepted(None));
+        assert_eq!(of(r#"{"action":"accept"}"#), FormAnswer::Accepted(None));
+        assert_eq!(of(r#"{"action":"decline","content":{"decision":"once"}}"#), FormAnswer::Declined);
+        assert_eq!(of(r#"{"action":"cancel"}"#), FormAnswer::Dismissed);
         for bad in [
             "null",
             "[\"accept\"]",
@@ -139,8 +139,8 @@ mod tests {
             r#"{"action":"accept","content":["once"]}"#,
             r#"{"action":"accept","content":{"decision":["once"]}}"#,
         ] {
-            assert_eq!(of(bad), Answer::Failed, "{bad}");
+            assert_eq!(of(bad), FormAnswer::Failed, "{bad}");
         }
-        assert_eq!(answer(Err(RawValue::NULL)), Answer::Failed);
+        assert_eq!(answer(Err(RawValue::NULL)), FormAnswer::Failed);
     }
 }

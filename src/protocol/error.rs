@@ -1,28 +1,28 @@
-//! Why a message can't be served, as JSON-RPC says it.
+//! Errors of messages that can't be served (`docs/protocol.md#messages-that-cant-be-served`). Errors of tools are in the catalogs.
 //!
-//! Tools' own failures are not here. Invariant: a message is constant text; nothing of the request's body gets into it.
+//! Invariant: an error's message is constant text and holds nothing of the request's body.
 
 use super::id::RequestId;
 use super::names::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
 
-/// A message that can't be served.
+/// The error of a message that can't be served.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", fault.message())]
-pub struct Error {
-    /// The id of the request, when it could be read.
+pub struct MessageError {
+    /// The id of the request, if it could be read.
     pub id: Option<RequestId>,
-    /// What is wrong.
+    /// The fault of the message.
     pub fault: Fault,
 }
 
-/// What is wrong with a message.
+/// The faults of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// Not JSON, or not UTF-8.
+    /// The bytes are no JSON in UTF-8.
     NotJson,
-    /// A batch.
+    /// An array of messages.
     Batch,
-    /// JSON, but no object, or an object that is no request, notification or response.
+    /// JSON that is no request, notification or response.
     NotAMessage,
     /// `jsonrpc` isn't `"2.0"`.
     WrongVersion,
@@ -30,13 +30,13 @@ pub enum Fault {
     BadId,
     /// The id is longer than the limit.
     LongId,
-    /// A line longer than the limit.
+    /// The line is longer than the limit.
     TooLong,
-    /// No such method.
+    /// The method is unknown.
     UnknownMethod,
     /// The parameters don't fit the method.
     BadParams,
-    /// A list cursor that isn't ours.
+    /// `tools/list` has a cursor, but the list has one page.
     ForeignCursor,
 }
 
@@ -55,7 +55,7 @@ impl Fault {
         Self::ForeignCursor,
     ];
 
-    /// The JSON-RPC number.
+    /// The JSON-RPC error number.
     pub fn code(self) -> i32 {
         match self {
             Self::NotJson => PARSE_ERROR,
@@ -81,7 +81,7 @@ impl Fault {
         }
     }
 
-    /// One sentence for a person.
+    /// One sentence for people.
     pub fn message(self) -> &'static str {
         match self {
             Self::NotJson => "the message is not valid JSON in UTF-8",
@@ -97,13 +97,13 @@ impl Fault {
         }
     }
 
-    /// The error of this fault in a message without a readable id.
-    pub fn unnamed(self) -> Error {
-        Error { id: None, fault: self }
+    /// The error for a message without a readable id.
+    pub fn unnamed(self) -> MessageError {
+        MessageError { id: None, fault: self }
     }
 
-    /// The error of this fault in the request `id`.
-    pub fn of(self, id: &RequestId) -> Error {
-        Error { id: Some(id.clone()), fault: self }
+    /// The error for the request `id`.
+    pub fn of(self, id: &RequestId) -> MessageError {
+        MessageError { id: Some(id.clone()), fault: self }
     }
 }

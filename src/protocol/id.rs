@@ -1,7 +1,7 @@
 //! Request ids and progress tokens: a JSON string or integer, kept as it was written.
 //!
-//! Not a number or text to count with. Invariants: the text is one JSON token of at most `MAX_REQUEST_ID_BYTES` bytes,
-//! echoed byte for byte; two ids are equal if they mean the same string, however it was escaped, or the same digits.
+//! Invariants: the text is one JSON token of at most `MAX_REQUEST_ID_BYTES` bytes and is echoed byte for byte; two ids are equal if
+//! they are the same string after unescaping, or the same digits.
 
 use std::hash::{Hash, Hasher};
 
@@ -15,12 +15,12 @@ use crate::limits::MAX_REQUEST_ID_BYTES;
 pub struct RequestId {
     /// The JSON token.
     raw: Box<str>,
-    /// What a string with escapes means.
+    /// The unescaped text of a string with escapes.
     decoded: Option<Box<str>>,
 }
 
 impl RequestId {
-    /// Reads an id.
+    /// Parses an id.
     ///
     /// # Errors
     /// [`Fault::LongId`] past the limit, [`Fault::BadId`] for anything but a string or an integer.
@@ -39,18 +39,18 @@ impl RequestId {
         Ok(Self { raw: text.into(), decoded: Some(decoded.into()) })
     }
 
-    /// The id of a request of ours. `text` is plain: letters, digits, `-` and `_`.
+    /// The id of our own request. `text` consists of letters, digits, `-` and `_`.
     pub fn of_text(text: &str) -> Self {
         Self { raw: format!("\"{text}\"").into(), decoded: None }
     }
 
-    /// The id as it was written: a JSON token.
+    /// The JSON token as it was written.
     pub fn as_json(&self) -> &str {
         &self.raw
     }
 
-    /// What makes two ids the same: whether it is a string, and its meaning.
-    fn meaning(&self) -> (bool, &str) {
+    /// The key of equality: whether the id is a string, and its unescaped text.
+    fn equality_key(&self) -> (bool, &str) {
         match (&self.decoded, self.raw.strip_prefix('"')) {
             (Some(decoded), _) => (true, decoded),
             (None, Some(rest)) => (true, rest.strip_suffix('"').unwrap_or(rest)),
@@ -61,7 +61,7 @@ impl RequestId {
 
 impl PartialEq for RequestId {
     fn eq(&self, other: &Self) -> bool {
-        self.meaning() == other.meaning()
+        self.equality_key() == other.equality_key()
     }
 }
 
@@ -69,7 +69,7 @@ impl Eq for RequestId {}
 
 impl Hash for RequestId {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.meaning().hash(state);
+        self.equality_key().hash(state);
     }
 }
 
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn other_values_are_rejected() {
         for text in ["null", "1.0", "1e3", "1.5", "true", "[]", "{}", "\"\\ud800\""] {
             assert_eq!(parse(text), Err(Fault::BadId), "{text}");
         }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn equality_is_of_meaning() {
+    fn escapes_make_no_difference_to_equality() {
         assert_eq!(parse("\"a\""), parse("\"\\u0061\""));
         assert_ne!(parse("\"1\""), parse("1"));
     }

@@ -1,6 +1,6 @@
-//! `initialize`: what the client asks is looked at, what we are is told.
+//! The parameters and the result of `initialize`.
 //!
-//! Invariant: the answer always names the one revision we speak, whichever was asked for; never an error for another.
+//! Invariant: the result always names the revision that this server speaks. A request for another revision is no error.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -10,23 +10,23 @@ use super::error::Fault;
 use super::message;
 use super::names::{REVISION, SERVER_NAME, SERVER_TITLE, SERVER_VERSION};
 
-/// Modes of elicitation, each with what it is said to be able to do.
-type Modes = Map<String, Value>;
+/// The modes of the client's `elicitation` capability, with their options.
+type ElicitationModes = Map<String, Value>;
 
 #[derive(Deserialize)]
-struct Params<'a> {
+struct InitializeParams<'a> {
     #[serde(borrow, default, rename = "protocolVersion")]
     _version: Option<std::borrow::Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
-struct Offer<'a> {
+struct ClientParams<'a> {
     #[serde(borrow, default)]
-    capabilities: Option<Offered<'a>>,
+    capabilities: Option<ClientCapabilities<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Offered<'a> {
+struct ClientCapabilities<'a> {
     #[serde(borrow, default)]
     elicitation: Option<&'a RawValue>,
 }
@@ -35,7 +35,7 @@ struct Offered<'a> {
 struct InitializeResult<'a> {
     #[serde(rename = "protocolVersion")]
     protocol_version: &'static str,
-    capabilities: Capabilities,
+    capabilities: ServerCapabilities,
     #[serde(rename = "serverInfo")]
     server_info: ServerInfo,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,12 +43,12 @@ struct InitializeResult<'a> {
 }
 
 #[derive(Serialize)]
-struct Capabilities {
-    tools: Tools,
+struct ServerCapabilities {
+    tools: ToolsCapability,
 }
 
 #[derive(Serialize)]
-struct Tools {
+struct ToolsCapability {
     #[serde(rename = "listChanged")]
     list_changed: bool,
 }
@@ -60,15 +60,15 @@ struct ServerInfo {
     version: &'static str,
 }
 
-/// The JSON text of the result for these parameters.
+/// The JSON text of the result for `params`.
 ///
 /// # Errors
 /// [`Fault::BadParams`] if they are no object, or name a revision that is no string.
 pub fn result(params: Option<&RawValue>, instructions: Option<&str>) -> Result<Vec<u8>, Fault> {
-    let _: Params<'_> = message::params(params)?;
+    let _: InitializeParams<'_> = message::params(params)?;
     let result = InitializeResult {
         protocol_version: REVISION,
-        capabilities: Capabilities { tools: Tools { list_changed: false } },
+        capabilities: ServerCapabilities { tools: ToolsCapability { list_changed: false } },
         server_info: ServerInfo { name: SERVER_NAME, title: SERVER_TITLE, version: SERVER_VERSION },
         instructions,
     };
@@ -76,10 +76,12 @@ pub fn result(params: Option<&RawValue>, instructions: Option<&str>) -> Result<V
     Ok(serde_json::to_vec(&result).unwrap_or_default())
 }
 
-/// Whether the client can show a person a form: it declares `elicitation` with nothing in it, or with `form`.
-pub fn offers_forms(params: Option<&RawValue>) -> bool {
-    let offer = message::params::<Offer<'_>>(params).ok().and_then(|offer| offer.capabilities);
-    let modes = offer.and_then(|offered| offered.elicitation).map(|modes| message::params::<Modes>(Some(modes)));
+/// Whether the client can show a form to a person: its `elicitation` capability is empty or has `form`.
+pub fn supports_forms(params: Option<&RawValue>) -> bool {
+    let capabilities = message::params::<ClientParams<'_>>(params).ok().and_then(|params| params.capabilities);
+    let modes = capabilities
+        .and_then(|capabilities| capabilities.elicitation)
+        .map(|modes| message::params::<ElicitationModes>(Some(modes)));
     matches!(modes, Some(Ok(modes)) if modes.is_empty() || modes.get("form").is_some_and(Value::is_object))
 }
 
@@ -88,10 +90,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_are_offered_by_name_or_by_saying_nothing_else() {
+    fn an_empty_capability_or_form_mode_supports_forms() {
         let of = |capabilities: &str| {
             let params = format!("{{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{capabilities}}}");
-            offers_forms(Some(&RawValue::from_string(params).unwrap()))
+            supports_forms(Some(&RawValue::from_string(params).unwrap()))
         };
         for offered in [
             r#"{"elicitation":{}}"#,
@@ -111,11 +113,11 @@ mod tests {
         ] {
             assert!(!of(not), "{not}");
         }
-        assert!(!offers_forms(None));
+        assert!(!supports_forms(None));
     }
 
     #[test]
-    fn the_revision_is_ours_whatever_is_asked() {
+    fn the_result_names_our_revision_for_every_request() {
         for asked in ["2025-11-25", "2024-11-05", "2026-07-28", "nonsense", ""] {
             let params = RawValue::from_string(format!("{{\"protocolVersion\":\"{asked}\"}}")).unwrap();
             let value: serde_json::Value = serde_json::from_slice(&result(Some(&params), Some("hi")).unwrap()).unwrap();

@@ -1,8 +1,7 @@
-//! Rank 2, pure: the words of JSON-RPC 2.0 and MCP 2025-11-25. Bytes in, typed messages out, and back.
+//! Messages of JSON-RPC 2.0 and MCP 2025-11-25: bytes to typed messages, and back (`docs/protocol.md`).
 //!
-//! No I/O, no clock, no tools: what a tool is called or answers is a catalog's business, and who may call it is a
-//! transport's. Invariants: an id is echoed byte for byte; every malformed message has one typed error; no text of
-//! a request's body is ever repeated in an error.
+//! The crate is pure: no I/O and no clock. Tools belong to the catalogs, callers to the transports. Invariants: an id is echoed byte
+//! for byte; every malformed message has one typed error; an error never repeats text of a request's body.
 
 pub mod cancelled;
 pub mod elicit;

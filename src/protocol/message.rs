@@ -1,53 +1,53 @@
-//! One JSON-RPC message out of bytes.
+//! Parses one JSON-RPC message.
 //!
-//! Parameters stay raw text: who serves the method reads them. Invariants: a message has exactly one kind; a request's
-//! id is valid; what isn't JSON is always [`Fault::NotJson`], whatever else is wrong with it.
+//! Parameters stay raw text; the method's module parses them. Invariants: a message has exactly one kind; a request's id is valid;
+//! bytes that are no JSON are always [`Fault::NotJson`].
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::error::{Error, Fault};
+use super::error::{Fault, MessageError};
 use super::id::RequestId;
 
 /// A JSON-RPC message.
 #[derive(Debug)]
 pub enum Message<'a> {
-    /// Wants an answer.
+    /// A message that expects a response.
     Request(Request<'a>),
-    /// Wants none.
+    /// A message that expects no response.
     Notification(Notification<'a>),
-    /// Answers a request of ours.
+    /// The response to a request of ours.
     Response(Response<'a>),
 }
 
 /// A request.
 #[derive(Debug)]
 pub struct Request<'a> {
-    /// Its id.
+    /// The id.
     pub id: RequestId,
-    /// Its method.
+    /// The method's name.
     pub method: Cow<'a, str>,
-    /// Its parameters, as written; `null` counts as none.
+    /// The raw parameters; `null` counts as none.
     pub params: Option<&'a RawValue>,
 }
 
 /// A notification.
 #[derive(Debug)]
 pub struct Notification<'a> {
-    /// Its method.
+    /// The method's name.
     pub method: Cow<'a, str>,
-    /// Its parameters, as written; `null` counts as none.
+    /// The raw parameters; `null` counts as none.
     pub params: Option<&'a RawValue>,
 }
 
 /// A response to a request of ours.
 #[derive(Debug)]
 pub struct Response<'a> {
-    /// The id it answers; `None` for an error about a message of ours that the client couldn't read.
+    /// The id of our request; `None` if the client couldn't read it.
     pub id: Option<RequestId>,
-    /// The result or the error, as written.
+    /// The raw result or error.
     pub outcome: Result<&'a RawValue, &'a RawValue>,
 }
 
@@ -67,13 +67,13 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Reads one message.
+/// Parses one message.
 ///
 /// # Errors
-/// An [`Error`] with the id if one could be read: `-32700` for what isn't JSON, else `-32600`.
-pub fn parse(bytes: &[u8]) -> Result<Message<'_>, Error> {
+/// A [`MessageError`], with the id if it could be read: `-32700` for bytes that are no JSON, otherwise `-32600`.
+pub fn parse(bytes: &[u8]) -> Result<Message<'_>, MessageError> {
     let text = std::str::from_utf8(bytes).map_err(|_| Fault::NotJson.unnamed())?;
-    // A derived struct would take an array for its fields, so the first letter decides.
+    // serde would accept an array for the fields of a struct, so the first byte is checked.
     match text.trim_ascii_start().as_bytes().first() {
         Some(b'{') => {}
         first => return Err(not_an_object(text, first == Some(&b'['))),
@@ -81,7 +81,7 @@ pub fn parse(bytes: &[u8]) -> Result<Message<'_>, Error> {
     let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|_| not_an_object(text, false))?;
     let id = envelope.id.map(RequestId::parse).transpose();
     let known = id.as_ref().ok().cloned().flatten();
-    let fail = |fault: Fault| Error { id: known.clone(), fault };
+    let fail = |fault: Fault| MessageError { id: known.clone(), fault };
     if envelope.jsonrpc.is_none_or(|version| version.get() != "\"2.0\"") {
         return Err(fail(Fault::WrongVersion));
     }
@@ -93,10 +93,10 @@ pub fn parse(bytes: &[u8]) -> Result<Message<'_>, Error> {
     }
 }
 
-/// Reads `params` of a method as `T`; `None` counts as `{}`.
+/// Parses the parameters of a method; `None` counts as `{}`.
 ///
 /// # Errors
-/// [`Fault::BadParams`] if they are no object of this form.
+/// [`Fault::BadParams`] if they are no object of the form of `T`.
 pub fn params<'a, T: Deserialize<'a>>(params: Option<&'a RawValue>) -> Result<T, Fault> {
     let text = params.map_or("{}", RawValue::get);
     if !text.starts_with('{') {
@@ -105,7 +105,7 @@ pub fn params<'a, T: Deserialize<'a>>(params: Option<&'a RawValue>) -> Result<T,
     serde_json::from_str(text).map_err(|_| Fault::BadParams)
 }
 
-/// For `deserialize_with`: a member that is there, even if it is `null`.
+/// For `deserialize_with`: `Some` for a member that exists, even if it is `null`.
 pub(super) fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
@@ -115,10 +115,10 @@ fn call<'a>(
     id: Result<Option<RequestId>, Fault>,
     method: &'a RawValue,
     params: Option<&'a RawValue>,
-) -> Result<Message<'a>, Error> {
+) -> Result<Message<'a>, MessageError> {
     let id = id.map_err(Fault::unnamed)?;
     let Some(method) = text_of(method) else {
-        return Err(Error { id, fault: Fault::NotAMessage });
+        return Err(MessageError { id, fault: Fault::NotAMessage });
     };
     let params = params.filter(|params| params.get() != "null");
     match id {
@@ -132,11 +132,11 @@ fn response<'a>(
     envelope: &Envelope<'a>,
     id: Result<Option<RequestId>, Fault>,
     outcome: Result<&'a RawValue, &'a RawValue>,
-) -> Result<Message<'a>, Error> {
-    let nameless = envelope.id.is_none_or(|id| id.get() == "null");
+) -> Result<Message<'a>, MessageError> {
+    let has_no_id = envelope.id.is_none_or(|id| id.get() == "null");
     match id {
         Ok(Some(id)) => Ok(Message::Response(Response { id: Some(id), outcome })),
-        _ if nameless && outcome.is_err() => Ok(Message::Response(Response { id: None, outcome })),
+        _ if has_no_id && outcome.is_err() => Ok(Message::Response(Response { id: None, outcome })),
         Err(fault) => Err(fault.unnamed()),
         Ok(None) => Err(Fault::NotAMessage.unnamed()),
     }
@@ -148,7 +148,7 @@ fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
     if inner.contains('\\') { serde_json::from_str(text).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(inner)) }
 }
 
-fn not_an_object(text: &str, array: bool) -> Error {
+fn not_an_object(text: &str, array: bool) -> MessageError {
     let fault = match serde_json::from_str::<serde::de::IgnoredAny>(text) {
         Err(_) => Fault::NotJson,
         Ok(_) if array => Fault::Batch,
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_kinds() {
+    fn requests_notifications_and_responses_are_parsed() {
         let Message::Request(request) = parse(br#" {"jsonrpc":"2.0","id":"a","method":"p\u0069ng","x":1} "#).unwrap()
         else {
             panic!("not a request")
@@ -177,12 +177,12 @@ mod tests {
         assert!(matches!(notification, Message::Notification(Notification { params: None, .. })));
         let response = parse(br#"{"jsonrpc":"2.0","id":3,"result":null}"#).unwrap();
         assert!(matches!(response, Message::Response(Response { id: Some(_), outcome: Ok(_) })));
-        let nameless = parse(br#"{"jsonrpc":"2.0","id":null,"error":{}}"#).unwrap();
-        assert!(matches!(nameless, Message::Response(Response { id: None, outcome: Err(_) })));
+        let without_id = parse(br#"{"jsonrpc":"2.0","id":null,"error":{}}"#).unwrap();
+        assert!(matches!(without_id, Message::Response(Response { id: None, outcome: Err(_) })));
     }
 
     #[test]
-    fn faults() {
+    fn malformed_messages_have_their_fault_and_id() {
         let cases = [
             ("", None, Fault::NotJson),
             ("nonsense", None, Fault::NotJson),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_no_danger() {
+    fn deep_nesting_does_not_overflow_the_stack() {
         let deep =
             format!("{{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{}{}}}", "[".repeat(99_999), "]".repeat(99_999));
         assert!(parse(deep.as_bytes()).is_ok());

@@ -1,8 +1,8 @@
-//! Names and numbers of the protocol, each in this one place.
+//! Names and numbers of the protocol.
 //!
-//! Only constants and the two functions that recognise a method. Invariant: nothing else in the crate spells these.
+//! Invariant: no other module of this crate repeats these literals.
 
-/// The one MCP revision spoken.
+/// The MCP revision that this server speaks.
 pub const REVISION: &str = "2025-11-25";
 /// The JSON-RPC version.
 pub const JSONRPC: &str = "2.0";
@@ -15,25 +15,25 @@ pub const SERVER_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The text is not JSON.
 pub const PARSE_ERROR: i32 = -32_700;
-/// The JSON is not a JSON-RPC message of ours.
+/// The JSON is no valid JSON-RPC message.
 pub const INVALID_REQUEST: i32 = -32_600;
-/// No such method.
+/// The method is unknown.
 pub const METHOD_NOT_FOUND: i32 = -32_601;
 /// The parameters don't fit the method.
 pub const INVALID_PARAMS: i32 = -32_602;
-/// The server couldn't.
+/// An error inside the server.
 pub const INTERNAL_ERROR: i32 = -32_603;
-/// The client cancelled the request: the number that LSP uses; MCP has none.
+/// The client cancelled the request. LSP's number, because MCP has none.
 pub const REQUEST_CANCELLED: i32 = -32_800;
 
 /// The progress notification of servers and clients.
 pub const PROGRESS: &str = "notifications/progress";
-/// The notification, of either side, that a request's answer isn't waited for any more.
+/// The notification of either side that cancels a request.
 pub const CANCELLED: &str = "notifications/cancelled";
-/// Our request for the answer of a person.
+/// Our request for a person's answer.
 pub const ELICITATION: &str = "elicitation/create";
 
-/// Requests that are served.
+/// The methods that are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// `initialize`.
@@ -46,14 +46,14 @@ pub enum Method {
     ToolsCall,
 }
 
-/// Notifications that a client may send.
+/// The kinds of client notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Notice {
+pub enum NotificationKind {
     /// [`CANCELLED`].
     Cancelled,
-    /// One that is part of MCP and asks for nothing here.
-    Heard,
-    /// One that MCP doesn't have; taken and ignored.
+    /// A notification of MCP that needs no action.
+    Accepted,
+    /// A notification that MCP doesn't define. It is ignored.
     Unknown,
 }
 
@@ -77,12 +77,12 @@ impl Method {
     }
 }
 
-impl Notice {
-    /// What the notification of this name is.
+impl NotificationKind {
+    /// The kind of the notification `name`.
     pub fn of(name: &str) -> Self {
         match name {
             CANCELLED => Self::Cancelled,
-            "notifications/initialized" | PROGRESS | "notifications/roots/list_changed" => Self::Heard,
+            "notifications/initialized" | PROGRESS | "notifications/roots/list_changed" => Self::Accepted,
             _ => Self::Unknown,
         }
     }

@@ -1,7 +1,7 @@
 //! The parameters of `tools/list` and `tools/call`.
 //!
-//! The arguments of a tool stay raw text: whether they fit is the catalog's word, in its own dialect. Invariant: a call
-//! that parses has a name; a progress token is a valid string or integer.
+//! A tool's arguments stay raw text; its catalog decodes them. Invariants: a parsed call has a name; a progress token is a valid
+//! string or integer.
 
 use std::borrow::Cow;
 
@@ -15,20 +15,20 @@ use crate::limits::{MAX_TRACEPARENT_BYTES, MAX_TRACESTATE_BYTES};
 
 /// The parameters of `tools/call`.
 #[derive(Debug)]
-pub struct Call<'a> {
+pub struct CallRequest<'a> {
     /// The tool's name.
     pub name: Cow<'a, str>,
-    /// Its arguments as written, not yet known to be an object; `null` counts as none.
+    /// The raw arguments, unchecked; `null` counts as none.
     pub arguments: Option<&'a RawValue>,
-    /// The token to tell progress under.
+    /// The token of progress notifications.
     pub progress_token: Option<RequestId>,
-    /// The client's trace.
-    pub trace: Trace,
+    /// The client's trace context.
+    pub trace: TraceMeta,
 }
 
-/// The trace that `_meta` names, unchecked; what is overlong is left out.
+/// The trace context in `_meta`, unchecked. An overlong value is ignored.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Trace {
+pub struct TraceMeta {
     /// `traceparent`
     pub parent: Option<String>,
     /// `tracestate`
@@ -61,20 +61,20 @@ struct ListParams<'a> {
     cursor: Option<&'a RawValue>,
 }
 
-/// Reads the parameters of `tools/call`.
+/// Parses the parameters of `tools/call`.
 ///
 /// # Errors
 /// [`Fault::BadParams`] without a name, or with a malformed `_meta` or progress token.
-pub fn call(params: Option<&RawValue>) -> Result<Call<'_>, Fault> {
+pub fn call(params: Option<&RawValue>) -> Result<CallRequest<'_>, Fault> {
     let CallParams { name, arguments, meta } = message::params(params)?;
     let meta = meta.map(|meta| message::params::<Meta<'_>>(Some(meta))).transpose()?;
     let token = meta.as_ref().and_then(|meta| meta.progress_token);
     let progress_token = token.map(RequestId::parse).transpose().map_err(|_| Fault::BadParams)?;
-    Ok(Call { name, arguments, progress_token, trace: meta.as_ref().map(trace).unwrap_or_default() })
+    Ok(CallRequest { name, arguments, progress_token, trace: meta.as_ref().map(trace).unwrap_or_default() })
 }
 
-/// The trace of a call whose parameters are wrong otherwise.
-pub fn meta(params: Option<&RawValue>) -> Trace {
+/// The trace context of a call whose other parameters are malformed.
+pub fn meta(params: Option<&RawValue>) -> TraceMeta {
     #[derive(Deserialize)]
     struct MetaOnly<'a> {
         #[serde(borrow, default, rename = "_meta")]
@@ -84,10 +84,10 @@ pub fn meta(params: Option<&RawValue>) -> Trace {
     read.and_then(|read| read.meta).as_ref().map(trace).unwrap_or_default()
 }
 
-fn trace(meta: &Meta<'_>) -> Trace {
+fn trace(meta: &Meta<'_>) -> TraceMeta {
     let parent = meta.traceparent.and_then(|raw| text(raw, MAX_TRACEPARENT_BYTES));
     let state = meta.tracestate.and_then(|raw| text(raw, MAX_TRACESTATE_BYTES));
-    Trace { parent, state }
+    TraceMeta { parent, state }
 }
 
 /// Checks the parameters of `tools/list`.
@@ -99,7 +99,7 @@ pub fn list(params: Option<&RawValue>) -> Result<(), Fault> {
     if params.cursor.is_some() { Err(Fault::ForeignCursor) } else { Ok(()) }
 }
 
-/// A string of at most `limit` bytes as written.
+/// A string whose JSON text has at most `limit` bytes between its quotes.
 fn text(raw: &RawValue, limit: usize) -> Option<String> {
     if raw.get().len() > limit + 2 { None } else { serde_json::from_str(raw.get()).ok() }
 }
@@ -113,19 +113,19 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_call() {
+    fn a_call_with_all_members_is_parsed() {
         let params = raw(
             r#"{"name":"a.b","arguments":{"x":1},"_meta":{"progressToken":"t","traceparent":"00-1","tracestate":"a=b","y":[]},"task":{}}"#,
         );
         let call = call(Some(&params)).unwrap();
         assert_eq!((&*call.name, call.arguments.unwrap().get()), ("a.b", r#"{"x":1}"#));
         assert_eq!(call.progress_token.unwrap().as_json(), "\"t\"");
-        assert_eq!(call.trace, Trace { parent: Some("00-1".into()), state: Some("a=b".into()) });
+        assert_eq!(call.trace, TraceMeta { parent: Some("00-1".into()), state: Some("a=b".into()) });
         assert_eq!(meta(Some(&params)), call.trace);
     }
 
     #[test]
-    fn what_is_no_call() {
+    fn malformed_calls_are_rejected() {
         for bad in [
             "[]",
             "{}",
@@ -142,17 +142,17 @@ mod tests {
     }
 
     #[test]
-    fn a_strange_trace_parent_is_ignored() {
+    fn a_malformed_trace_parent_is_ignored() {
         let long = format!(r#"{{"name":"a","_meta":{{"traceparent":"{}"}}}}"#, "0".repeat(MAX_TRACEPARENT_BYTES + 1));
         for text in [r#"{"name":"a","_meta":{"traceparent":7}}"#, &long, r#"{"name":"a","arguments":null}"#] {
             let params = raw(text);
             let call = call(Some(&params)).unwrap();
-            assert!(call.trace == Trace::default() && call.arguments.is_none());
+            assert!(call.trace == TraceMeta::default() && call.arguments.is_none());
         }
     }
 
     #[test]
-    fn one_page() {
+    fn the_tool_list_accepts_no_cursor() {
         assert_eq!(list(None), Ok(()));
         assert_eq!(list(Some(&raw(r#"{"cursor":null}"#))), Ok(()));
         assert_eq!(list(Some(&raw(r#"{"cursor":"x"}"#))), Err(Fault::ForeignCursor));

@@ -1,16 +1,16 @@
-//! Messages of ours as bytes.
+//! Writes our messages as JSON text.
 //!
-//! Results come as JSON text and are put in place, not parsed. Invariants: the id is the request's own token; an
-//! answer past its cap is replaced by an error, never cut.
+//! Results are JSON text that is copied, not parsed. Invariants: the id is the request's own token; an answer over its cap is
+//! replaced by an error and never truncated.
 
 use serde::Serialize;
 
-use super::error::Error;
+use super::error::MessageError;
 use super::id::RequestId;
 use super::names::{INTERNAL_ERROR, PROGRESS};
-use super::progress::Reading;
+use super::progress::ProgressReading;
 
-/// The answer that carries `result`, a JSON text.
+/// The response with `result`, which is JSON text.
 pub fn result(id: &RequestId, result: &[u8]) -> Vec<u8> {
     let id = id.as_json();
     let mut out = Vec::with_capacity(36 + id.len() + result.len());
@@ -22,7 +22,7 @@ pub fn result(id: &RequestId, result: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The answer of an error; `data` is a JSON text. Without an id it is `null`.
+/// The error response. `data` is JSON text. Without an id, the id is `null`.
 pub fn error(id: Option<&RequestId>, code: i32, message: &str, data: Option<&[u8]>) -> Vec<u8> {
     let mut out = Vec::with_capacity(128 + message.len() + data.map_or(0, <[u8]>::len));
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
@@ -39,14 +39,14 @@ pub fn error(id: Option<&RequestId>, code: i32, message: &str, data: Option<&[u8
     out
 }
 
-/// The answer to a message that can't be served; its data names the reason.
-pub fn fault(fault: &Error) -> Vec<u8> {
+/// The error response to a message that can't be served. Its data has the reason.
+pub fn fault(fault: &MessageError) -> Vec<u8> {
     let data = format!("{{\"reason\":\"{}\"}}", fault.fault.reason());
     error(fault.id.as_ref(), fault.fault.code(), fault.fault.message(), Some(data.as_bytes()))
 }
 
 /// A progress notification.
-pub fn progress(token: &RequestId, reading: Reading, message: Option<&str>) -> Vec<u8> {
+pub fn progress(token: &RequestId, reading: ProgressReading, message: Option<&str>) -> Vec<u8> {
     let mut out = Vec::with_capacity(160);
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":");
     put(&mut out, PROGRESS);
@@ -66,7 +66,7 @@ pub fn progress(token: &RequestId, reading: Reading, message: Option<&str>) -> V
     out
 }
 
-/// `message`, or an error in its place if it is longer than `cap` bytes.
+/// Returns `message`, or an error if it is longer than `cap` bytes.
 pub fn bounded(message: Vec<u8>, id: &RequestId, cap: usize) -> Vec<u8> {
     if message.len() <= cap {
         return message;
@@ -77,7 +77,7 @@ pub fn bounded(message: Vec<u8>, id: &RequestId, cap: usize) -> Vec<u8> {
     error(Some(id), INTERNAL_ERROR, "the answer is larger than a response may be; ask for less", Some(data.as_bytes()))
 }
 
-/// Makes `message` fit on one line. Raw line breaks in JSON text are only white space.
+/// Replaces raw line breaks in `message` by spaces. In JSON text they are white space between tokens.
 pub fn one_line(mut message: Vec<u8>) -> Vec<u8> {
     for byte in &mut message {
         if matches!(byte, b'\n' | b'\r') {
@@ -108,15 +108,18 @@ mod tests {
     }
 
     #[test]
-    fn messages() {
+    fn responses_errors_and_notifications_are_well_formed() {
         assert_eq!(result(&id("\"\\u0061\""), b"{\"x\": 1}"), br#"{"jsonrpc":"2.0","id":"\u0061","result":{"x": 1}}"#);
         let wrong = error(Some(&id("7")), -32_603, "a \"b\"\n", Some(b"{\"c\":1}"));
         let expected =
             json!({"jsonrpc": "2.0", "id": 7, "error": {"code": -32603, "message": "a \"b\"\n", "data": {"c": 1}}});
         assert_eq!(value(&wrong), expected);
-        let told = progress(&id("\"t\""), Reading { progress: 1.5, total: Some(2.0) }, Some("x"));
+        let notification = progress(&id("\"t\""), ProgressReading { progress: 1.5, total: Some(2.0) }, Some("x"));
         let params = json!({"progressToken": "t", "progress": 1.5, "total": 2.0, "message": "x"});
-        assert_eq!(value(&told), json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}));
+        assert_eq!(
+            value(&notification),
+            json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+        );
         for each in Fault::ALL {
             let body = value(&fault(&each.unnamed()));
             assert_eq!(body["id"], Value::Null);
@@ -135,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pretty_result_fits_on_one_line() {
+    fn an_indented_result_becomes_one_line() {
         let line = one_line(result(&id("1"), b"{\r\n  \"a\": \"x\\ny\"\n}"));
         assert!(!line.contains(&b'\n') && !line.contains(&b'\r'));
         assert_eq!(value(&line)["result"], json!({"a": "x\ny"}));

@@ -1,6 +1,6 @@
-//! The limits of this crate: sizes, counts and times that bound what callers, language servers and files can cost.
+//! The limits of this crate: connections, requests and waits of the transports and the admin API.
 
-/// MCP sessions remembered; the oldest is forgotten first.
+/// Remembered MCP sessions. The least recently used one is removed first.
 pub const MAX_SESSIONS: usize = 4_096;
 
 /// Requests of one stdio connection in flight.
@@ -18,8 +18,8 @@ pub const PROGRESS_INTERVAL_MS: u64 = 750;
 /// HTTP connections open at a time.
 pub const MAX_HTTP_CONNECTIONS: usize = 1_024;
 
-/// Connections beyond the cap that are still told so, at a time; any further one is closed unanswered.
-pub const MAX_HTTP_TURNED_AWAY: usize = 32;
+/// Connections beyond the cap that get a 503, at a time. Any further one is closed without an answer.
+pub const MAX_HTTP_REJECTIONS: usize = 32;
 
 /// Header fields of an HTTP request.
 pub const MAX_HTTP_HEADERS: usize = 64;
@@ -33,22 +33,22 @@ pub const HTTP_HEAD_TIMEOUT_MS: u64 = 30_000;
 /// Longest time a request's body may take to arrive, in milliseconds.
 pub const HTTP_BODY_TIMEOUT_MS: u64 = 10_000;
 
-/// A client that takes no byte of its answer for this long is closed, in milliseconds.
+/// A connection whose client reads no byte of an answer for this time is closed, in milliseconds.
 pub const HTTP_WRITE_TIMEOUT_MS: u64 = 30_000;
 
-/// After an answer to a request that wasn't read to its end, this much more is read and thrown away, in bytes.
+/// Bytes of an unread request that are read and discarded after the answer.
 pub const HTTP_LINGER_BYTES: usize = 4 * codeyard_model::limits::MAX_REQUEST_BYTES;
 
-/// The longest that takes, in milliseconds.
+/// Longest time for that, in milliseconds.
 pub const HTTP_LINGER_MS: u64 = 1_000;
 
-/// What is in flight may finish for this long after the stop was asked for, in milliseconds.
+/// Time for requests in flight to end at shutdown, in milliseconds.
 pub const DRAIN_MS: u64 = 5_000;
 
-/// Answers waiting for a slow reader of one stdio connection, in bytes; beyond it nothing more is read or answered.
+/// Answers that wait for a slow stdio client, in bytes. Beyond it nothing more is read or answered.
 pub const MAX_STDIO_QUEUED_BYTES: usize = 4 * codeyard_model::limits::MAX_RESPONSE_BYTES;
 
-/// At the end of a stdio connection answers already made may be written for this long, in milliseconds.
+/// Time to write the remaining answers at the end of a stdio connection, in milliseconds.
 pub const STDIO_FLUSH_MS: u64 = 2_000;
 
 /// First line on the local attach socket, in bytes.
@@ -57,24 +57,24 @@ pub const MAX_ATTACH_HELLO_BYTES: usize = 64 * 1024;
 /// Time for the handshake on the local attach socket, in milliseconds.
 pub const ATTACH_HELLO_TIMEOUT_MS: u64 = 2_000;
 
-/// Operators' connections to the local socket, and as many over TCP.
+/// Connections to the admin socket, and as many to the admin TCP listener.
 pub const MAX_ADMIN_CONNECTIONS: usize = 64;
 
-/// An operator's connection without a whole request head is closed after this time, in milliseconds; an idle one too. Short,
-/// because who has no token can hold a place for this long.
+/// An admin connection without a whole request head is closed after this time, in milliseconds; an idle one too. Short, because a
+/// client without a token can occupy a connection for this time.
 pub const ADMIN_HEAD_TIMEOUT_MS: u64 = 2_000;
 
-/// Largest answer of the admin API that our own commands take, in bytes.
+/// Largest response of the admin API that our own commands accept, in bytes.
 pub const MAX_ADMIN_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
-/// Longest time one request of an operator may take, in milliseconds.
+/// Longest time of an admin request, in milliseconds.
 pub const ADMIN_REQUEST_TIMEOUT_MS: u64 = 15_000;
 
-/// Longest time our own commands wait for an answer about how things are, in milliseconds.
-pub const ADMIN_LOOK_TIMEOUT_MS: u64 = 5_000;
+/// Longest time that our own commands wait for the response to a GET, in milliseconds.
+pub const ADMIN_GET_TIMEOUT_MS: u64 = 5_000;
 
-/// An operator who removes a workspace waits this long for its end, in milliseconds; the removal goes on without him.
+/// Longest wait of a DELETE for the end of the workspace, in milliseconds. Then it is answered with 202 and the removal continues.
 pub const ADMIN_REMOVAL_WAIT_MS: u64 = 12_000;
 
-/// Standard error of a language server in a list of all, in bytes.
+/// Standard error of each language server in a list of all, in bytes.
 pub const MAX_LISTED_STDERR_BYTES: usize = 2 * 1024;

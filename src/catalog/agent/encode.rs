@@ -1,39 +1,38 @@
-//! Answers and errors as tool results: the contract's `title`, `metadata` and `output`.
+//! Encodes answers and errors as tool results (`docs/contract-agent.md#results`).
 //!
-//! Invariants: `output` is the JSON of `metadata.result`, indented by 2, or a sentence; below a list that was found by name only,
-//! that is said; what else there is to say about a result
-//! stands in `metadata`; a reply never exceeds its cap.
+//! Invariants: the text is the JSON of `metadata.result`, indented by 2, or a sentence; a list that was found by name only is followed by a
+//! sentence that says so; all other notes are in `metadata`; a reply never exceeds its cap.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::Reply;
+use crate::EncodedReply;
 use crate::dialect::error_reply;
 use codeyard_base::budget::{BudgetExceeded, to_json_bounded};
 use codeyard_model::answer::Answer;
 use codeyard_model::error::{ErrorCode, ToolError};
-use codeyard_model::found::{Found, LspAnswer};
+use codeyard_model::lsp_items::{LspAnswer, LspItems};
 
 use super::sentence;
 
-/// The reply whose own JSON text is at most `cap` bytes long.
-pub(super) fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> Reply {
+/// Encodes the outcome of a call as at most `cap` bytes of JSON.
+pub(super) fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> EncodedReply {
     match result {
         Ok(Answer::Lsp(answer)) => match write(answer, cap) {
-            Ok(bytes) => Reply::Result(bytes),
+            Ok(bytes) => EncodedReply::Result(bytes),
             Err(exceeded) => refusal(&too_large(&exceeded), cap),
         },
-        // No other question is decoded here.
+        // This catalog decodes no other query.
         Ok(_) => refusal(&ToolError::internal(), cap),
         Err(error) => refusal(error, cap),
     }
 }
 
-/// An error as a tool result; in the gateway's form where even that has no room.
-fn refusal(error: &ToolError, cap: usize) -> Reply {
+/// Encodes an error as a tool result, or as a JSON-RPC error if the tool result exceeds the cap.
+fn refusal(error: &ToolError, cap: usize) -> EncodedReply {
     let written = refuse(error, cap).or_else(|exceeded| refuse(&too_large(&exceeded), cap));
     match written {
-        Ok(result) => Reply::Refusal { result, tool_code: error.code },
+        Ok(result) => EncodedReply::Refusal { result, tool_code: error.code },
         Err(_) => error_reply(error, cap),
     }
 }
@@ -64,7 +63,7 @@ struct Text<'a> {
 #[serde(rename_all = "camelCase")]
 struct Metadata<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<&'a Found>,
+    result: Option<&'a LspItems>,
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,7 +82,7 @@ struct Metadata<'a> {
     error: Option<ErrorBody<'a>>,
 }
 
-/// What a program needs of an error.
+/// The error for programs: the code and the details.
 #[derive(Serialize)]
 struct ErrorBody<'a> {
     code: &'static str,
@@ -106,11 +105,11 @@ fn write(answer: &LspAnswer, cap: usize) -> Result<Vec<u8>, BudgetExceeded> {
     };
     let metadata = Metadata {
         result: Some(&answer.found),
-        total: (!matches!(answer.found, Found::Hover(_))).then_some(answer.total),
+        total: (!matches!(answer.found, LspItems::Hover(_))).then_some(answer.total),
         next_cursor: answer.next_cursor.as_deref(),
         hint: sentence::hint(answer),
         outside: notes.outside,
-        passed_over: &notes.passed_over,
+        passed_over: &notes.skipped_providers,
         by_name: &notes.by_name,
         truncated: notes.truncated,
         error: None,

@@ -1,8 +1,7 @@
-//! The catalog `agent`: the one tool `lsp` with nine operations, for coding agents (lsp tool contract, decisions §4). See
-//! `docs/contract-agent.md`.
+//! The catalog `agent`: the tool `lsp` with nine operations, for coding agents (`docs/contract-agent.md`).
 //!
-//! Invariants: lines and characters come in counted from 1 and results stay LSP's, counted from 0; every outcome is a tool result,
-//! errors too; an empty answer and a failure never look alike.
+//! Invariants: lines and characters of arguments count from 1, those of results from 0 as in LSP; every outcome is a tool result, errors
+//! too; an empty answer and a failure are always distinguishable.
 
 mod decode;
 mod encode;
@@ -19,15 +18,18 @@ use codeyard_model::query::Query;
 
 use super::dialect::unknown_tool;
 use super::schema::ToolDecl;
-use super::{Catalog, CatalogId, Reply};
+use super::{CallPolicy, Catalog, CatalogId, EncodedReply};
 
 /// The catalog.
 pub(super) static AGENT: Agent = Agent;
 
-/// See the module.
+/// The catalog with the tool `lsp`.
 pub(super) struct Agent;
 
-/// The one tool.
+/// The policy of the tool. The permission is described in `docs/contract-agent.md#permission`.
+const POLICY: CallPolicy = CallPolicy { permission: Some(TOOL), ..CallPolicy::INTERACTIVE_TOOL_RESULT };
+
+/// The tool.
 const LSP: ToolDecl = ToolDecl {
     name: TOOL,
     description: "Code intelligence from real language servers.\n\
@@ -56,8 +58,8 @@ impl Catalog for Agent {
         vec![LSP.entry(TOOL)]
     }
 
-    fn permission(&self) -> Option<&'static str> {
-        Some(TOOL)
+    fn policy(&self, _tool: &str) -> CallPolicy {
+        POLICY
     }
 
     fn decode(
@@ -72,7 +74,7 @@ impl Catalog for Agent {
         decode::decode(arguments, max_page_size)
     }
 
-    fn encode(&self, result: Result<&Answer, &ToolError>, cap_bytes: usize) -> Reply {
+    fn encode(&self, result: Result<&Answer, &ToolError>, cap_bytes: usize) -> EncodedReply {
         encode::encode(result, cap_bytes)
     }
 

@@ -1,17 +1,17 @@
-//! What the tool `lsp` says in words: the contract's sentences where it has one, and what an agent can do next.
+//! The sentences of the tool `lsp`: those of `docs/contract-agent.md#errors`, and hints for the next call.
 //!
-//! Invariant: "No results found" is said of answers only, never of a failure.
+//! Invariant: "No results found" occurs in answers only, never in an error.
 
 use serde_json::Value;
 
 use codeyard_model::error::{ErrorCode, ToolError};
-use codeyard_model::found::{Found, LspAnswer};
-use codeyard_model::operation::{Needs, Operation};
+use codeyard_model::lsp_items::{LspAnswer, LspItems};
+use codeyard_model::operation::{Operation, OperationInput};
 
-/// The contract's sentence for files that nobody serves.
+/// The contract's sentence for a file without a language server.
 const NO_SERVER: &str = "No LSP server available for this file type.";
 
-/// The text of an answer with nothing in it; what else is to be said follows on a line of its own.
+/// The text of an empty answer. Notes follow on a second line.
 pub(super) fn nothing_found(answer: &LspAnswer) -> String {
     let mut text = format!("No results found for {}", answer.operation.as_str());
     let notes = &answer.notes;
@@ -20,8 +20,8 @@ pub(super) fn nothing_found(answer: &LspAnswer) -> String {
         1 => Some("1 result outside the allowed roots was left out.".to_owned()),
         several => Some(format!("{several} results outside the allowed roots were left out.")),
     };
-    let passed_over = (!notes.passed_over.is_empty())
-        .then(|| format!("Not answered by every language server: {}.", notes.passed_over.join(", ")));
+    let passed_over = (!notes.skipped_providers.is_empty())
+        .then(|| format!("Not answered by every language server: {}.", notes.skipped_providers.join(", ")));
     let more: Vec<String> = [outside, passed_over, notes.by_name_sentence()].into_iter().flatten().collect();
     if !more.is_empty() {
         text.push('\n');
@@ -30,7 +30,7 @@ pub(super) fn nothing_found(answer: &LspAnswer) -> String {
     text
 }
 
-/// How to go on from a page, or from a list that was cut.
+/// A hint for a page that isn't the last, or for a truncated result.
 pub(super) fn hint(answer: &LspAnswer) -> Option<String> {
     let narrower = match answer.operation {
         Operation::FindReferences => "or ask incomingCalls for the callers alone",
@@ -45,7 +45,7 @@ pub(super) fn hint(answer: &LspAnswer) -> Option<String> {
             answer.total,
             if is_cut { ", the best of still more" } else { "" }
         )),
-        (None, true, Found::Symbols(_)) => {
+        (None, true, LspItems::Symbols(_)) => {
             Some("only the best matches are listed; ask for more of the name".to_owned())
         }
         (None, true, _) => Some("the text was cut".to_owned()),
@@ -57,8 +57,8 @@ pub(super) fn hint(answer: &LspAnswer) -> Option<String> {
 pub(super) fn of_error(error: &ToolError) -> String {
     let reason = text(error, "reason").unwrap_or_default();
     match (error.code, reason) {
-        (ErrorCode::InvalidParams, _) => arguments(error, reason),
-        (ErrorCode::NotFound, "position_beyond") => beyond(error),
+        (ErrorCode::InvalidParams, _) => argument_error(error, reason),
+        (ErrorCode::NotFound, "position_beyond") => position_beyond(error),
         (ErrorCode::NotFound, "no_identifier") => no_identifier(error),
         (ErrorCode::NotFound, _) => match text(error, "path") {
             Some(path) => format!("File not found: {path}"),
@@ -81,15 +81,17 @@ pub(super) fn of_error(error: &ToolError) -> String {
     }
 }
 
-fn arguments(error: &ToolError, reason: &str) -> String {
+fn argument_error(error: &ToolError, reason: &str) -> String {
     let path = text(error, "path").unwrap_or_default();
     let operation = text(error, "operation").and_then(Operation::parse);
     let all = || Operation::ALL.map(Operation::as_str).join(", ");
     let needs = operation.map(|operation| {
-        let what = match operation.needs() {
-            Needs::Position => "filePath, line and character, the last two counted from 1 as editors show them",
-            Needs::File => "filePath",
-            Needs::Name => "query, the name or a part of it",
+        let what = match operation.input() {
+            OperationInput::Position => {
+                "filePath, line and character, the last two counted from 1 as editors show them"
+            }
+            OperationInput::File => "filePath",
+            OperationInput::Name => "query, the name or a part of it",
         };
         format!(" {} needs {what}.", operation.as_str())
     });
@@ -111,7 +113,7 @@ fn arguments(error: &ToolError, reason: &str) -> String {
     format!("{what}{}", needs.unwrap_or_default())
 }
 
-fn beyond(error: &ToolError) -> String {
+fn position_beyond(error: &ToolError) -> String {
     let (line, lines) = (number(error, "line"), number(error, "lines"));
     match error.details.get("length").and_then(Value::as_u64) {
         Some(length) => format!(
@@ -128,17 +130,17 @@ fn no_identifier(error: &ToolError) -> String {
     format!("There is no identifier at {line}:{character}.{}", identifiers(error))
 }
 
-/// The line's words with their columns, counted from 1.
+/// The identifiers of the line with their columns, counted from 1.
 fn identifiers(error: &ToolError) -> String {
     let words = error.details.get("identifiers").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let told: Vec<String> = words
+    let listed: Vec<String> = words
         .iter()
         .filter_map(|word| Some(format!("{} at {}", word.get("name")?.as_str()?, word.get("character")?)))
         .collect();
     let line = number(error, "line");
-    match told.is_empty() {
+    match listed.is_empty() {
         true => format!(" Line {line} has none; documentSymbol lists what the file declares."),
-        false => format!(" On line {line}: {}.", told.join(", ")),
+        false => format!(" On line {line}: {}.", listed.join(", ")),
     }
 }
 
@@ -167,18 +169,18 @@ fn not_ready(error: &ToolError) -> String {
 }
 
 fn with_command(message: &str, error: &ToolError) -> String {
-    let said = sentence(message);
+    let problem = sentence(message);
     match text(error, "command") {
-        Some(command) => format!("{said} Next: `{command}`."),
-        None => said,
+        Some(command) => format!("{problem} Next: `{command}`."),
+        None => problem,
     }
 }
 
-/// With a capital and a full stop.
+/// `message` with a capital first and a full stop.
 fn sentence(message: &str) -> String {
-    let mut letters = message.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().collect::<String>()).unwrap_or_default();
-    let rest = letters.as_str();
+    let mut characters = message.chars();
+    let first = characters.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
+    let rest = characters.as_str();
     let end = if rest.ends_with(['.', '!', '?']) { "" } else { "." };
     format!("{first}{rest}{end}")
 }

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::{CatalogId, Reply};
+use crate::{CatalogId, EncodedReply};
 use codeyard_canon::testing::file;
-use codeyard_model::answer::{Answer, Notes};
-use codeyard_model::error::{ErrorCode, Phase, ToolError};
-use codeyard_model::found::{
-    CallItem, Found, IncomingCall, Markup, MarkupHover, NamedSymbol, OutgoingCall, OutlineEntry,
-};
+use codeyard_model::answer::{Answer, AnswerNotes};
+use codeyard_model::error::{CallPhase, ErrorCode, ToolError};
 use codeyard_model::hover::MarkupKind;
 use codeyard_model::limits::{MAX_OUTPUT_CHARS, MAX_RESPONSE_BYTES};
+use codeyard_model::lsp_items::{
+    CallItem, IncomingCall, LspItems, Markup, MarkupHover, NamedSymbol, OutgoingCall, OutlineEntry,
+};
 use codeyard_model::operation::Operation;
 use codeyard_model::position::{Location, Range};
 use codeyard_paging::{CanonicalResult, LspResult, Snapshot, page};
@@ -20,9 +20,9 @@ const S: &str = "222222222222222222222222222222222222222222222222222222222222222
 
 fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> Value {
     let (bytes, failed) = match CatalogId::Agent.catalog().encode(result, cap) {
-        Reply::Result(bytes) => (bytes, false),
-        Reply::Refusal { result, .. } => (result, true),
-        Reply::Error { .. } => panic!("not a tool result"),
+        EncodedReply::Result(bytes) => (bytes, false),
+        EncodedReply::Refusal { result, .. } => (result, true),
+        EncodedReply::Error { .. } => panic!("not a tool result"),
     };
     assert!(bytes.len() <= cap && !bytes.contains(&b'\n'));
     let reply: Value = serde_json::from_slice(&bytes).unwrap();
@@ -33,13 +33,13 @@ fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> Value {
     reply
 }
 
-fn answer(operation: Operation, found: Found, notes: Notes, offset: u64) -> Answer {
+fn answer(operation: Operation, found: LspItems, notes: AnswerNotes, offset: u64) -> Answer {
     let result = LspResult { operation, title: format!("{} a.ts:1:1", operation.as_str()), found, notes };
     page(&Snapshot::new(CanonicalResult::Lsp(result)), Some((offset, 200)), K, S)
 }
 
-fn shown(operation: Operation, found: Found) -> Value {
-    let reply = encode(Ok(&answer(operation, found, Notes::default(), 0)), MAX_RESPONSE_BYTES);
+fn shown(operation: Operation, found: LspItems) -> Value {
+    let reply = encode(Ok(&answer(operation, found, AnswerNotes::default(), 0)), MAX_RESPONSE_BYTES);
     let text = reply["content"][0]["text"].as_str().unwrap();
     let output: Value = serde_json::from_str(text).unwrap();
     let result = &reply["structuredContent"]["metadata"]["result"];
@@ -68,32 +68,32 @@ fn item(name: &str) -> CallItem {
     CallItem { name: name.into(), kind: 12, uri: file("/w/a.ts"), range, selection_range: Range::new(10, 9, 10, 20) }
 }
 
-fn locations(n: u32) -> Found {
-    Found::Locations(
+fn locations(n: u32) -> LspItems {
+    LspItems::Locations(
         (0..n).map(|line| Location { uri: file("/w/a.ts"), range: Range::new(line, 4, line, 20) }).collect(),
     )
 }
 
 #[test]
-fn results_have_the_contracts_shapes() {
+fn results_follow_the_contract() {
     let range = json!({"start": {"line": 10, "character": 0}, "end": {"line": 20, "character": 1}});
     let name = json!({"start": {"line": 10, "character": 9}, "end": {"line": 10, "character": 20}});
     let function = json!({"name": "f", "kind": 12, "uri": "file:///w/a.ts", "range": range, "selectionRange": name});
     let place = json!({"start": {"line": 0, "character": 4}, "end": {"line": 0, "character": 20}});
     let found = shown(Operation::GoToDefinition, locations(1));
     assert_eq!(found, json!([{"uri": "file:///w/a.ts", "range": place}]));
-    assert_eq!(shown(Operation::PrepareCallHierarchy, Found::Items(vec![item("f")])), json!([function]));
+    assert_eq!(shown(Operation::PrepareCallHierarchy, LspItems::CallItems(vec![item("f")])), json!([function]));
     let from_ranges = vec![Range::new(0, 4, 0, 20)];
-    let incoming = Found::Incoming(vec![IncomingCall { from: item("f"), from_ranges: from_ranges.clone() }]);
+    let incoming = LspItems::Incoming(vec![IncomingCall { from: item("f"), from_ranges: from_ranges.clone() }]);
     assert_eq!(shown(Operation::IncomingCalls, incoming), json!([{"from": function, "fromRanges": [place]}]));
-    let outgoing = Found::Outgoing(vec![OutgoingCall { to: item("f"), from_ranges }]);
+    let outgoing = LspItems::Outgoing(vec![OutgoingCall { to: item("f"), from_ranges }]);
     assert_eq!(shown(Operation::OutgoingCalls, outgoing), json!([{"to": function, "fromRanges": [place]}]));
     let hover = MarkupHover {
         contents: Markup { kind: MarkupKind::Markdown, value: "`f`".into() },
         range: Some(Range::new(0, 4, 0, 20)),
     };
     let expected = json!({"contents": {"kind": "markdown", "value": "`f`"}, "range": place});
-    assert_eq!(shown(Operation::Hover, Found::Hover(Some(hover))), expected);
+    assert_eq!(shown(Operation::Hover, LspItems::Hover(Some(hover))), expected);
     let entry = |depth, name: &str| OutlineEntry {
         depth,
         name: name.into(),
@@ -101,31 +101,31 @@ fn results_have_the_contracts_shapes() {
         range: Range::new(10, 0, 20, 1),
         selection_range: Range::new(10, 9, 10, 20),
     };
-    let outline = shown(Operation::DocumentSymbol, Found::Outline(vec![entry(0, "C"), entry(1, "m")]));
+    let outline = shown(Operation::DocumentSymbol, LspItems::Outline(vec![entry(0, "C"), entry(1, "m")]));
     let inner = json!({"name": "m", "kind": 5, "range": range, "selectionRange": name});
     let outer = json!({"name": "C", "kind": 5, "range": range, "selectionRange": name, "children": [inner]});
     assert_eq!(outline, json!([outer]));
     let location = Location { uri: file("/w/a.ts"), range: Range::new(0, 4, 0, 20) };
     let symbol = NamedSymbol { name: "C".into(), kind: 5, location, container_name: None };
-    let symbols = shown(Operation::WorkspaceSymbol, Found::Symbols(vec![symbol]));
+    let symbols = shown(Operation::WorkspaceSymbol, LspItems::Symbols(vec![symbol]));
     assert_eq!(symbols, json!([{"name": "C", "kind": 5, "location": {"uri": "file:///w/a.ts", "range": place}}]));
 }
 
 #[test]
-fn nothing_found_is_the_contracts_sentence_and_no_error() {
+fn an_empty_answer_is_the_contract_sentence_and_no_error() {
     for operation in Operation::ALL {
         let found = match operation {
-            Operation::Hover => Found::Hover(None),
-            Operation::DocumentSymbol => Found::Outline(vec![]),
-            _ => Found::Locations(vec![]),
+            Operation::Hover => LspItems::Hover(None),
+            Operation::DocumentSymbol => LspItems::Outline(vec![]),
+            _ => LspItems::Locations(vec![]),
         };
-        let reply = encode(Ok(&answer(operation, found, Notes::default(), 0)), MAX_RESPONSE_BYTES);
+        let reply = encode(Ok(&answer(operation, found, AnswerNotes::default(), 0)), MAX_RESPONSE_BYTES);
         assert_eq!(text_of(&reply), format!("No results found for {}", operation.as_str()));
         assert_eq!(reply["isError"], false);
         let result = if operation == Operation::Hover { json!(null) } else { json!([]) };
         assert_eq!(reply["structuredContent"]["metadata"]["result"], result);
     }
-    let notes = Notes { outside: 2, passed_over: vec!["ruff: crashed".into()], ..Notes::default() };
+    let notes = AnswerNotes { outside: 2, skipped_providers: vec!["ruff: crashed".into()], ..AnswerNotes::default() };
     let reply = encode(Ok(&answer(Operation::GoToDefinition, locations(0), notes, 0)), MAX_RESPONSE_BYTES);
     assert_eq!(
         text_of(&reply),
@@ -135,8 +135,8 @@ fn nothing_found_is_the_contracts_sentence_and_no_error() {
 }
 
 #[test]
-fn what_else_there_is_to_say_stands_in_the_metadata() {
-    let notes = Notes { outside: 3, passed_over: vec!["ruff: timeout".into()], ..Notes::default() };
+fn notes_are_in_the_metadata() {
+    let notes = AnswerNotes { outside: 3, skipped_providers: vec!["ruff: timeout".into()], ..AnswerNotes::default() };
     let reply = encode(Ok(&answer(Operation::FindReferences, locations(3), notes, 0)), MAX_RESPONSE_BYTES);
     let mut metadata = reply["structuredContent"]["metadata"].clone();
     metadata.as_object_mut().unwrap().remove("result");
@@ -147,10 +147,10 @@ fn what_else_there_is_to_say_stands_in_the_metadata() {
 }
 
 #[test]
-fn a_long_list_comes_in_pages_that_say_how_to_go_on() {
+fn a_long_list_is_paged_with_a_hint() {
     let (mut offset, mut places) = (0, Vec::new());
     loop {
-        let page = answer(Operation::FindReferences, locations(1_000), Notes::default(), offset);
+        let page = answer(Operation::FindReferences, locations(1_000), AnswerNotes::default(), offset);
         let reply = encode(Ok(&page), MAX_RESPONSE_BYTES);
         assert!(text_of(&reply).chars().count() <= MAX_OUTPUT_CHARS);
         let metadata = &reply["structuredContent"]["metadata"];
@@ -163,17 +163,20 @@ fn a_long_list_comes_in_pages_that_say_how_to_go_on() {
         offset = codeyard_paging::decode(cursor, K).unwrap().offset;
     }
     assert_eq!(places, (0..1_000).collect::<Vec<u64>>());
-    let past = encode(Ok(&answer(Operation::FindReferences, locations(5), Notes::default(), 9)), MAX_RESPONSE_BYTES);
+    let past =
+        encode(Ok(&answer(Operation::FindReferences, locations(5), AnswerNotes::default(), 9)), MAX_RESPONSE_BYTES);
     assert_eq!((text_of(&past), &past["structuredContent"]["metadata"]["total"]), ("[]", &json!(5)));
 }
 
 #[test]
 fn a_reply_never_exceeds_its_cap() {
-    let reply = encode(Ok(&answer(Operation::FindReferences, locations(100), Notes::default(), 0)), 2_000);
+    let reply = encode(Ok(&answer(Operation::FindReferences, locations(100), AnswerNotes::default(), 0)), 2_000);
     assert_eq!((reply["isError"].as_bool(), text_of(&reply).contains("narrower")), (Some(true), true));
     let long = ToolError::new(ErrorCode::NotFound, "m").with("path", "p".repeat(10_000));
     assert_eq!(encode(Err(&long), 900)["isError"], true);
-    let Reply::Error { data, .. } = CatalogId::Agent.catalog().encode(Err(&long), 100) else { panic!("does it fit?") };
+    let EncodedReply::Error { data, .. } = CatalogId::Agent.catalog().encode(Err(&long), 100) else {
+        panic!("does it fit?")
+    };
     assert!(data.len() <= 100);
 }
 
@@ -201,15 +204,15 @@ fn failures_have_their_own_sentences() {
              `codeyard servers list`.",
         ),
         (
-            ToolError::timeout(Phase::Indexing, Some("12 of 40 files".into()), 1_500),
+            ToolError::timeout(CallPhase::Indexing, Some("12 of 40 files".into()), 1_500),
             "The language server is not ready: it is still indexing the workspace (12 of 40 files). Ask again in 2 s.",
         ),
         (
-            ToolError::timeout(Phase::Starting, None, 1_000),
+            ToolError::timeout(CallPhase::Starting, None, 1_000),
             "The language server is not ready: it is still starting. Ask again in 1 s.",
         ),
         (
-            ToolError::timeout(Phase::Answering, None, 1_000),
+            ToolError::timeout(CallPhase::Answering, None, 1_000),
             "The language server did not answer in time. Ask again in 1 s.",
         ),
         (

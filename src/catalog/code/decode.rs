@@ -1,7 +1,7 @@
-//! Arguments to a question of the index.
+//! Decodes the arguments of the tools of the code index.
 //!
-//! Invariants: an argument that would not be heeded is refused, never passed over; a refusal says in `details.allowed` what the
-//! argument may be. Not here: whether a language, a glob, a regular expression or a handle is one that the index knows.
+//! The index checks languages, globs, regular expressions and handles. Invariants: an argument that would have no effect is rejected, never
+//! ignored; an error describes the accepted values in `details.allowed`.
 
 use serde_json::value::RawValue;
 
@@ -9,18 +9,18 @@ use crate::arguments::Arguments;
 use crate::dialect::unknown_tool;
 use crate::limits::{MAX_CODE_CONTEXT_LINES, MAX_CODE_GLOBS, MAX_CODE_ROWS, MAX_CODE_TEXT_CHARS};
 use codeyard_model::code::{
-    CaseRule, CodeQuery, Depth, DetailLevel, ExplainLevel, FreshnessPolicy, LocateBy, LocateQuery, OutlineQuery,
-    SearchMode, SearchQuery, Shape, SymbolKind, tools,
+    CaseRule, CodeQuery, DetailLevel, ExplainLevel, FreshnessPolicy, LocateBy, LocateQuery, OutlineDepth, OutlineQuery,
+    RowOptions, SearchMode, SearchQuery, SymbolKind, tools,
 };
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::DEFAULT_CODE_ROWS;
 
-/// What `search_code` takes beside [`SHAPE`].
+/// The arguments of `search_code` besides [`ROW_OPTIONS`].
 const SEARCH: &[&str] = &["query", "mode", "case", "word", "paths", "context_lines", "offset"];
-/// What `locate_symbol` takes beside [`SHAPE`]; of the first four exactly one.
+/// The arguments of `locate_symbol` besides [`ROW_OPTIONS`]. Exactly one of the first four is required.
 const LOCATE: &[&str] = &["name", "symbol_id", "symbol_stable_id", "result_id", "kind"];
-/// What both take.
-const SHAPE: &[&str] = &[
+/// The arguments that both take.
+const ROW_OPTIONS: &[&str] = &[
     "ref",
     "language",
     "limit",
@@ -34,8 +34,10 @@ const SHAPE: &[&str] = &[
 const OUTLINE: &[&str] = &["path", "ref", "depth", "language", "freshness_policy"];
 const JOB: &[&str] = &["force", "ref"];
 
-/// The question that `tool` asks with `arguments`; at most `max_rows` rows. INVALID_PARAMS with `details.path`, `details.reason` and
-/// what is allowed.
+/// Decodes the `arguments` of `tool`, with at most `max_rows` rows.
+///
+/// # Errors
+/// INVALID_PARAMS with `details.path`, `details.reason` and `details.allowed`.
 pub(super) fn decode(tool: &str, arguments: Option<&RawValue>, max_rows: usize) -> Result<CodeQuery, ToolError> {
     let known = known(tool).ok_or_else(|| unknown_tool(tool))?;
     let query = Arguments::read(arguments, &known).and_then(|given| match tool {
@@ -51,14 +53,14 @@ pub(super) fn decode(tool: &str, arguments: Option<&RawValue>, max_rows: usize) 
         }
         _ => Ok(CodeQuery::Status { reference: given_text(&given, "ref")? }),
     });
-    query.map_err(|error| explained(error, tool, &known))
+    query.map_err(|error| with_allowed(error, tool, &known))
 }
 
 /// The arguments that `tool` takes.
 fn known(tool: &str) -> Option<Vec<&'static str>> {
     Some(match tool {
-        tools::SEARCH => [SEARCH, SHAPE].concat(),
-        tools::LOCATE => [LOCATE, SHAPE].concat(),
+        tools::SEARCH => [SEARCH, ROW_OPTIONS].concat(),
+        tools::LOCATE => [LOCATE, ROW_OPTIONS].concat(),
         tools::OUTLINE => OUTLINE.to_vec(),
         tools::HEALTH => vec!["workspace"],
         tools::INDEX | tools::SYNC => JOB.to_vec(),
@@ -68,29 +70,29 @@ fn known(tool: &str) -> Option<Vec<&'static str>> {
 }
 
 fn search(given: &Arguments<'_>, max_rows: usize) -> Result<SearchQuery, ToolError> {
-    let mode = word(given, "mode", SearchMode::parse)?.unwrap_or_default();
+    let mode = enum_value(given, "mode", SearchMode::parse)?.unwrap_or_default();
     let is_of_lines = matches!(mode, SearchMode::Text | SearchMode::Regex);
     let text = given.text("query")?;
-    // White space is a text to look for, but no name and no words.
+    // White space is a valid text to search for, but not a valid name.
     let text = if is_of_lines { text } else { text.trim().to_owned() };
     let query = SearchQuery {
         text: checked(given, "query", text)?,
         mode,
-        case: word(given, "case", CaseRule::parse)?.unwrap_or_default(),
+        case: enum_value(given, "case", CaseRule::parse)?.unwrap_or_default(),
         word: given.flag("word", false)?,
         globs: globs(given)?,
         context_lines: given.integer("context_lines", 0..=MAX_CODE_CONTEXT_LINES)?.unwrap_or_default(),
         offset: given.integer("offset", 0..=usize::MAX)?.unwrap_or_default(),
         shape: shape(given, max_rows)?,
     };
-    let is_idle = [
+    let without_effect = [
         ("case", mode == SearchMode::Symbol && query.case != CaseRule::default()),
         ("word", mode == SearchMode::Symbol && query.word),
         ("context_lines", mode == SearchMode::Symbol && query.context_lines > 0),
         ("offset", !is_of_lines && query.offset > 0),
     ];
-    match is_idle.into_iter().find(|(_, is_idle)| *is_idle) {
-        Some((name, _)) => Err(given.refused(name, "needs_mode")),
+    match without_effect.into_iter().find(|(_, is_given)| *is_given) {
+        Some((name, _)) => Err(given.rejected(name, "needs_mode")),
         None => Ok(query),
     }
 }
@@ -98,7 +100,7 @@ fn search(given: &Arguments<'_>, max_rows: usize) -> Result<SearchQuery, ToolErr
 fn globs(given: &Arguments<'_>) -> Result<Vec<String>, ToolError> {
     let globs = given.texts("paths")?;
     if globs.len() > MAX_CODE_GLOBS {
-        return Err(given.refused("paths", "range"));
+        return Err(given.rejected("paths", "range"));
     }
     globs.into_iter().map(|glob| checked(given, "paths", glob)).collect()
 }
@@ -113,40 +115,40 @@ fn locate(given: &Arguments<'_>, max_rows: usize) -> Result<LocateQuery, ToolErr
     let mut by = by.into_iter().flatten();
     let by = match (by.next(), by.next()) {
         (Some(by), None) => by,
-        (None, _) => return Err(given.refused("name", "missing")),
-        (Some(_), Some(_)) => return Err(given.refused("name", "several")),
+        (None, _) => return Err(given.rejected("name", "missing")),
+        (Some(_), Some(_)) => return Err(given.rejected("name", "several")),
     };
-    Ok(LocateQuery { by, kind: word(given, "kind", SymbolKind::parse)?, shape: shape(given, max_rows)? })
+    Ok(LocateQuery { by, kind: enum_value(given, "kind", SymbolKind::parse)?, shape: shape(given, max_rows)? })
 }
 
 fn outline(given: &Arguments<'_>) -> Result<OutlineQuery, ToolError> {
-    // A hint by the contract; a file's language is known from the file.
+    // A hint of the contract without effect: the index knows the language of a file.
     given_text(given, "language")?;
     Ok(OutlineQuery {
         path: checked(given, "path", given.text("path")?)?,
         reference: given_text(given, "ref")?,
-        depth: word(given, "depth", Depth::parse)?.unwrap_or_default(),
-        freshness: word(given, "freshness_policy", FreshnessPolicy::parse)?,
+        depth: enum_value(given, "depth", OutlineDepth::parse)?.unwrap_or_default(),
+        freshness: enum_value(given, "freshness_policy", FreshnessPolicy::parse)?,
     })
 }
 
-fn shape(given: &Arguments<'_>, max_rows: usize) -> Result<Shape, ToolError> {
+fn shape(given: &Arguments<'_>, max_rows: usize) -> Result<RowOptions, ToolError> {
     let limit = given.integer("limit", 1..=MAX_CODE_ROWS)?.unwrap_or(DEFAULT_CODE_ROWS);
     let legacy = given.object_if_given("debug", "debug.", &["ranking_reasons"])?;
     let legacy = legacy.map(|debug| debug.flag("ranking_reasons", false)).transpose()?;
     let legacy = legacy.map(|full| if full { ExplainLevel::Full } else { ExplainLevel::Off });
-    let shape = Shape {
+    let shape = RowOptions {
         reference: given_text(given, "ref")?,
         language: given_text(given, "language")?,
         limit: limit.min(max_rows),
-        detail: word(given, "detail_level", DetailLevel::parse)?.unwrap_or_default(),
+        detail: enum_value(given, "detail_level", DetailLevel::parse)?.unwrap_or_default(),
         compact: given.flag("compact", false)?,
-        freshness: word(given, "freshness_policy", FreshnessPolicy::parse)?,
-        explain: word(given, "ranking_explain_level", ExplainLevel::parse)?.or(legacy),
+        freshness: enum_value(given, "freshness_policy", FreshnessPolicy::parse)?,
+        explain: enum_value(given, "ranking_explain_level", ExplainLevel::parse)?.or(legacy),
         confirm: given.flag("confirm", false)?,
     };
     if shape.confirm && shape.detail != DetailLevel::Context {
-        return Err(given.refused("confirm", "needs_context"));
+        return Err(given.rejected("confirm", "needs_context"));
     }
     Ok(shape)
 }
@@ -154,33 +156,35 @@ fn shape(given: &Arguments<'_>, max_rows: usize) -> Result<Shape, ToolError> {
 fn given_text(given: &Arguments<'_>, name: &str) -> Result<Option<String>, ToolError> {
     given
         .text_if_given(name)?
-        .map(|text| if text.trim().is_empty() { Err(given.refused(name, "empty")) } else { checked(given, name, text) })
+        .map(
+            |text| if text.trim().is_empty() { Err(given.rejected(name, "empty")) } else { checked(given, name, text) },
+        )
         .transpose()
 }
 
 fn absolute(given: &Arguments<'_>, name: &str) -> Result<Option<String>, ToolError> {
     match given_text(given, name)? {
-        Some(path) if !path.starts_with('/') => Err(given.refused(name, "not_absolute")),
+        Some(path) if !path.starts_with('/') => Err(given.rejected(name, "not_absolute")),
         path => Ok(path),
     }
 }
 
-/// `text`, if it isn't empty or too long.
+/// Checks the length of `text`.
 fn checked(given: &Arguments<'_>, name: &str, text: String) -> Result<String, ToolError> {
     match text.chars().take(MAX_CODE_TEXT_CHARS + 1).count() {
-        0 => Err(given.refused(name, "empty")),
-        chars if chars > MAX_CODE_TEXT_CHARS => Err(given.refused(name, "range")),
+        0 => Err(given.rejected(name, "empty")),
+        chars if chars > MAX_CODE_TEXT_CHARS => Err(given.rejected(name, "range")),
         _ => Ok(text),
     }
 }
 
-fn word<T>(given: &Arguments<'_>, name: &str, parse: fn(&str) -> Option<T>) -> Result<Option<T>, ToolError> {
+fn enum_value<T>(given: &Arguments<'_>, name: &str, parse: fn(&str) -> Option<T>) -> Result<Option<T>, ToolError> {
     let text = given.text_if_given(name)?;
-    text.map(|text| parse(&text).ok_or_else(|| given.refused(name, "unknown_word"))).transpose()
+    text.map(|text| parse(&text).ok_or_else(|| given.rejected(name, "unknown_word"))).transpose()
 }
 
-/// `error` with what is allowed in place of what was given.
-fn explained(error: ToolError, tool: &str, known: &[&str]) -> ToolError {
+/// Adds the accepted values to `error`.
+fn with_allowed(error: ToolError, tool: &str, known: &[&str]) -> ToolError {
     let detail = |key: &str| error.details.get(key).and_then(serde_json::Value::as_str).unwrap_or_default();
     let allowed = match (detail("path"), detail("reason")) {
         ("name", "missing" | "several") => "exactly one of name, symbol_id, symbol_stable_id, result_id".to_owned(),
@@ -191,12 +195,12 @@ fn explained(error: ToolError, tool: &str, known: &[&str]) -> ToolError {
     error.with("allowed", allowed).with("tool", tool)
 }
 
-/// What the argument `name` may be, in words.
+/// Describes the accepted values of the argument `name`.
 fn allowed(name: &str) -> String {
     match name {
         "mode" => one_of(SearchMode::ALL, SearchMode::as_str),
         "case" => one_of(CaseRule::ALL, CaseRule::as_str),
-        "depth" => one_of(Depth::ALL, Depth::as_str),
+        "depth" => one_of(OutlineDepth::ALL, OutlineDepth::as_str),
         "detail_level" => one_of(DetailLevel::ALL, DetailLevel::as_str),
         "freshness_policy" => one_of(FreshnessPolicy::ALL, FreshnessPolicy::as_str),
         "ranking_explain_level" => one_of(ExplainLevel::ALL, ExplainLevel::as_str),

@@ -1,21 +1,20 @@
-//! Answers and errors as tool results.
+//! Encodes answers and errors as tool results.
 //!
-//! Invariants: a payload never passes [`MAX_CODE_PAYLOAD_BYTES`] and a reply never its cap; rows and symbols that don't fit are left
-//! out from the end, `result_completeness` says `truncated`, and the answer says how to get them; the reasons of a ranking are those
-//! of the rows that are there.
+//! Invariants: a payload never exceeds [`MAX_CODE_PAYLOAD_BYTES`], a reply never its cap; rows and symbols that don't fit are omitted from the
+//! end, `result_completeness` is `truncated`, and the answer says how to get them; ranking reasons belong to the rows in the answer.
 
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::Reply;
+use crate::EncodedReply;
 use crate::dialect::error_reply;
 use crate::limits::{MAX_ERROR_DATA_BYTES, MAX_ERROR_MESSAGE_CHARS};
 use codeyard_base::budget::to_json_bounded;
 use codeyard_model::answer::Answer;
 use codeyard_model::code::{
-    CodeAnswer, Completeness, Depth, DetailLevel, Health, Metadata, NextAction, Outline, OutlineSymbol, Refusal,
-    ResultType, Row, Rows, Status,
+    AnswerMetadata, CodeAnswer, CodeRefusal, Completeness, DetailLevel, HealthReport, IndexStatus, NextAction, Outline,
+    OutlineDepth, OutlineSymbol, ResultRow, ResultRows, ResultType,
 };
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::limits::MAX_CODE_PAYLOAD_BYTES;
@@ -26,20 +25,20 @@ use super::{sentence, state};
 
 /// The name of the payload's cap in `safety_limit_applied`.
 const PAYLOAD_LIMIT: &str = "payload_bytes";
-/// No symbol of an outline takes fewer bytes.
+/// The fewest bytes of an outline's symbol.
 const LEAST_SYMBOL_BYTES: usize = 48;
 
-/// The reply whose own JSON text is at most `cap` bytes long.
-pub(super) fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> Reply {
+/// Encodes the outcome of a call as at most `cap` bytes of JSON.
+pub(super) fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> EncodedReply {
     let answer = match result {
         Ok(Answer::Code(CodeAnswer::Refused(refusal))) => return refused(refusal, refusal.code.tool_code(), cap),
         Ok(Answer::Code(answer)) => answer,
-        // No other question is decoded here.
+        // This catalog decodes no other query.
         Ok(_) => return refused(&sentence::refusal(&ToolError::internal()), ErrorCode::Internal, cap),
         Err(error) => return refused(&sentence::refusal(error), error.code, cap),
     };
     match success(answer, cap) {
-        Some(bytes) => Reply::Result(bytes),
+        Some(bytes) => EncodedReply::Result(bytes),
         None => refused(&sentence::nothing_fits(cap), ErrorCode::CapExceeded, cap),
     }
 }
@@ -55,7 +54,7 @@ fn success(answer: &CodeAnswer, cap: usize) -> Option<Vec<u8>> {
         CodeAnswer::Health(found) => health(found, room(None)),
         CodeAnswer::Job(begun) => room(None).result(&state::job(begun), false),
         CodeAnswer::Status(found) => status(found, room(None)),
-        // Said above.
+        // Handled by the caller.
         CodeAnswer::Refused(_) => None,
     }
 }
@@ -71,15 +70,15 @@ struct RowsShape<'a> {
     metadata: MetadataShape<'a>,
 }
 
-fn rows(found: &Rows, room: Room) -> Option<Vec<u8>> {
+fn rows(found: &ResultRows, room: Room) -> Option<Vec<u8>> {
     let shown = written(found, room.payload);
     let Some(first) = found.rows.first() else { return frame(found, &[], None, room) };
-    // Who found something is shown at least one row, if need be a shorter one.
+    // An answer with rows has at least one row, shortened if necessary.
     longest(1, shown.len(), |count| frame(found, &shown[..count], None, room)).or_else(|| shortened(found, first, room))
 }
 
-/// The rows' JSON from the first on, as far as there can be room for them.
-fn written(found: &Rows, payload: usize) -> Vec<Box<RawValue>> {
+/// The JSON of the first rows, as many as can fit into `payload` bytes.
+fn written(found: &ResultRows, payload: usize) -> Vec<Box<RawValue>> {
     let mut left = payload;
     let mut shown = Vec::new();
     for row in &found.rows {
@@ -95,8 +94,8 @@ fn raw<T: Serialize>(value: &T, cap: usize) -> Option<Box<RawValue>> {
     RawValue::from_string(String::from_utf8(json).ok()?).ok()
 }
 
-/// The answer with these rows, the first of all that were found.
-fn frame(found: &Rows, shown: &[Box<RawValue>], warning: Option<String>, room: Room) -> Option<Vec<u8>> {
+/// The answer with the rows `shown`, the first of `found`.
+fn frame(found: &ResultRows, shown: &[Box<RawValue>], warning: Option<String>, room: Room) -> Option<Vec<u8>> {
     let is_search = found.intent.is_some();
     let mut metadata = found.metadata.clone();
     let mut narrower = None;
@@ -112,7 +111,7 @@ fn frame(found: &Rows, shown: &[Box<RawValue>], warning: Option<String>, room: R
         metadata.warnings.push(warning);
     }
     metadata.warnings.sort_unstable();
-    // Who goes on behind what was left out would miss it.
+    // A suggestion with an offset would skip the omitted rows.
     let skips = |next: &&NextAction| narrower.is_some() && next.arguments.get("offset").is_some();
     let next = found.next.iter().filter(|next| !skips(next));
     let actions = || narrower.iter().chain(next).map(shape::action).collect();
@@ -126,13 +125,13 @@ fn frame(found: &Rows, shown: &[Box<RawValue>], warning: Option<String>, room: R
     room.result(&payload, false)
 }
 
-fn truncate(metadata: &mut Metadata) {
+fn truncate(metadata: &mut AnswerMetadata) {
     metadata.completeness = Completeness::Truncated;
     metadata.safety_limit.get_or_insert(PAYLOAD_LIMIT);
 }
 
-/// The answer with the first row alone, which doesn't fit as it is: without its surroundings and, if it is a line, cut.
-fn shortened(found: &Rows, first: &Row, room: Room) -> Option<Vec<u8>> {
+/// The answer with a shortened first row, which doesn't fit as a whole: without context and, if it is a line, truncated.
+fn shortened(found: &ResultRows, first: &ResultRow, room: Room) -> Option<Vec<u8>> {
     if first.result_type != ResultType::Line {
         let bare = raw(&shape::row(first, DetailLevel::Location, true), room.payload)?;
         let warning = "The first row is shown without its details: they don't fit into the answer.";
@@ -153,7 +152,7 @@ fn shortened(found: &Rows, first: &Row, room: Room) -> Option<Vec<u8>> {
 }
 
 fn outline(found: &Outline, room: Room) -> Option<Vec<u8>> {
-    let is_top = found.depth == Depth::Top;
+    let is_top = found.depth == OutlineDepth::Top;
     let total = if is_top { found.symbols.len() } else { count(&found.symbols) };
     longest(0, total.min(room.payload / LEAST_SYMBOL_BYTES), |most| {
         let shown = shape::first_symbols(found, most);
@@ -169,7 +168,7 @@ fn outline(found: &Outline, room: Room) -> Option<Vec<u8>> {
     })
 }
 
-/// How many symbols there are, of all levels.
+/// The number of symbols on all levels.
 fn count(symbols: &[OutlineSymbol]) -> usize {
     let mut levels = vec![symbols];
     let mut count = 0;
@@ -180,7 +179,7 @@ fn count(symbols: &[OutlineSymbol]) -> usize {
     count
 }
 
-fn health(found: &Health, room: Room) -> Option<Vec<u8>> {
+fn health(found: &HealthReport, room: Room) -> Option<Vec<u8>> {
     let all = found.projects.len();
     longest(0, all, |shown| {
         let mut metadata = state::health_metadata(found);
@@ -192,7 +191,7 @@ fn health(found: &Health, room: Room) -> Option<Vec<u8>> {
     })
 }
 
-fn status(found: &Status, room: Room) -> Option<Vec<u8>> {
+fn status(found: &IndexStatus, room: Room) -> Option<Vec<u8>> {
     let all = found.recent_jobs.len();
     longest(0, all, |shown| {
         let mut metadata = found.metadata.clone();
@@ -219,20 +218,20 @@ struct ErrorShape<'a> {
     data: Option<&'a Value>,
 }
 
-/// An error as a tool result; without its data where they are too large, and in the gateway's form where even that has no room.
-fn refused(refusal: &Refusal, tool_code: ErrorCode, cap: usize) -> Reply {
+/// Encodes an error as a tool result: without its data if they are too large, and as a JSON-RPC error if that exceeds the cap, too.
+fn refused(refusal: &CodeRefusal, tool_code: ErrorCode, cap: usize) -> EncodedReply {
     let message: String = refusal.message.chars().take(MAX_ERROR_MESSAGE_CHARS).collect();
     let room = Room { payload: cap, reply: cap };
     let data = Some(&refusal.data).filter(|data| !data.is_null());
     let data = data.filter(|data| to_json_bounded(data, MAX_ERROR_DATA_BYTES).is_ok());
-    let bare = Metadata::default();
+    let bare = AnswerMetadata::default();
     let result =
         [(data, &refusal.metadata), (None, &refusal.metadata), (None, &bare)].into_iter().find_map(|(data, beside)| {
             let error = ErrorShape { code: refusal.code.as_str(), message: &message, data };
             room.result(&RefusalShape { error, metadata: shape::metadata(beside, 0) }, true)
         });
     match result {
-        Some(result) => Reply::Refusal { result, tool_code },
+        Some(result) => EncodedReply::Refusal { result, tool_code },
         None => error_reply(&ToolError::new(tool_code, message), cap),
     }
 }

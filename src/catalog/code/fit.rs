@@ -1,7 +1,7 @@
-//! What fits: tool results that never pass their caps, and the longest prefix that does.
+//! Tool results below their byte caps, and the search for the longest prefix of a list that fits.
 //!
-//! Invariants: a reply holds its payload twice, as `structuredContent` and, the same bytes, as the one text item; the payload's cap
-//! counts it once, the reply's cap counts all.
+//! Invariant: a reply holds its payload twice, as `structuredContent` and as text; the payload's cap counts it once, the reply's cap counts
+//! the whole reply.
 
 use std::io::Write;
 
@@ -9,17 +9,17 @@ use serde::Serialize;
 
 use codeyard_base::budget::{BoundedWriter, to_json_bounded};
 
-/// How much room there is.
+/// The byte caps of a reply.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
-    /// For the payload.
+    /// The cap of the payload.
     pub(super) payload: usize,
-    /// For the whole reply.
+    /// The cap of the whole reply.
     pub(super) reply: usize,
 }
 
 impl Room {
-    /// `payload` as a tool result; none if it doesn't fit.
+    /// Encodes `payload` as a tool result; `None` if it exceeds a cap.
     pub(super) fn result<P: Serialize>(self, payload: &P, is_error: bool) -> Option<Vec<u8>> {
         let json = to_json_bounded(payload, self.payload.min(self.reply)).ok()?;
         let text = std::str::from_utf8(&json).ok()?;
@@ -35,8 +35,8 @@ impl Room {
     }
 }
 
-/// What `make` makes of the largest number from `least` to `most` that it makes something of. `make` of a smaller number must not
-/// need more room; `most` itself is tried first.
+/// Calls `make` with numbers from `least` to `most` and returns the result of the largest that gives `Some`. If a number gives `Some`, all
+/// smaller ones must, too. Tries `most` first, then bisects.
 pub(super) fn longest<T>(least: usize, most: usize, mut make: impl FnMut(usize) -> Option<T>) -> Option<T> {
     if least > most {
         return None;
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_is_found_and_all_is_tried_first() {
+    fn the_largest_fitting_number_is_found_and_the_maximum_is_tried_first() {
         for (fitting, most, least) in (0..30).flat_map(|f| (0..30).flat_map(move |m| (0..4).map(move |l| (f, m, l)))) {
             let mut tried = Vec::new();
             let found = longest(least, most, |n| {

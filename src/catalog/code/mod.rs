@@ -1,7 +1,7 @@
-//! The catalog `code`: seven tools over the code index (code catalog contract, decisions §5). See `docs/contract-code.md`.
+//! The catalog `code`: seven tools of the code index (`docs/contract-code.md`).
 //!
-//! Invariants: every outcome is a tool result, errors too, whose one text is the JSON of its `structuredContent`; every one has
-//! `metadata`; what is left out for room is said.
+//! Invariants: every outcome is a tool result, errors too; its only text is the JSON of its `structuredContent`, which has `metadata`; an
+//! answer that was cut to fit says so.
 
 mod decode;
 mod encode;
@@ -20,13 +20,16 @@ use codeyard_model::error::ToolError;
 use codeyard_model::query::Query;
 
 use super::schema::ToolDecl;
-use super::{Catalog, CatalogId, Reply};
+use super::{CallPolicy, Catalog, CatalogId, EncodedReply};
 
 /// The catalog.
 pub(super) static CODE: Code = Code;
 
-/// See the module.
+/// The catalog of the code index.
 pub(super) struct Code;
+
+/// The policy of every tool here: `index_repo` and `sync_repo` only start a job, so they are interactive too.
+const POLICY: CallPolicy = CallPolicy::INTERACTIVE_TOOL_RESULT;
 
 macro_rules! tool {
     ($name:expr, $file:literal, $description:literal) => {
@@ -84,6 +87,10 @@ impl Catalog for Code {
         TOOLS.iter().map(entry).collect()
     }
 
+    fn policy(&self, _tool: &str) -> CallPolicy {
+        POLICY
+    }
+
     fn decode(
         &self,
         tool: &str,
@@ -93,7 +100,7 @@ impl Catalog for Code {
         decode::decode(tool, arguments, max_page_size).map(Query::Code)
     }
 
-    fn encode(&self, result: Result<&Answer, &ToolError>, cap_bytes: usize) -> Reply {
+    fn encode(&self, result: Result<&Answer, &ToolError>, cap_bytes: usize) -> EncodedReply {
         encode::encode(result, cap_bytes)
     }
 

@@ -1,22 +1,22 @@
-//! The gateway's errors in the words of this catalog, and what is said of rows that were left out.
+//! Messages of the catalog `code`: the gateway's errors, and notes on omitted rows (`docs/contract-code.md#errors`).
 //!
-//! Invariant: every sentence says what to do.
+//! Invariant: every message names the next step.
 
 use serde_json::Value;
 
-use codeyard_model::code::{CodeError, DetailLevel, NextAction, Refusal, ResultType, Rows, tools};
+use codeyard_model::code::{CodeError, CodeRefusal, DetailLevel, NextAction, ResultRows, ResultType, tools};
 use codeyard_model::error::{ErrorCode, ToolError};
 
-/// `error` as this catalog says it. Details that the sentence repeats for people stay in `data` for programs.
-pub(super) fn refusal(error: &ToolError) -> Refusal {
+/// Translates `error` into an error of this catalog. The details stay in `data`.
+pub(super) fn refusal(error: &ToolError) -> CodeRefusal {
     let reason = text(error, "reason");
     let (code, message) = match (error.code, reason) {
         (ErrorCode::InvalidParams, _) => (CodeError::InvalidInput, argument(error, reason)),
         (ErrorCode::CapExceeded, "overloaded") => (CodeError::Overloaded, overloaded(error)),
-        (ErrorCode::CapExceeded, "timeout") => (CodeError::Timeout, late(error)),
+        (ErrorCode::CapExceeded, "timeout") => (CodeError::Timeout, timeout(error)),
         (code, _) => (code_of(code), sentence(&error.message)),
     };
-    let mut refusal = Refusal::new(code, message);
+    let mut refusal = CodeRefusal::new(code, message);
     for (key, value) in &error.details {
         refusal = refusal.with(if key == "path" { "argument" } else { key }, value.clone());
     }
@@ -56,26 +56,26 @@ fn argument(error: &ToolError, reason: &str) -> String {
 }
 
 fn overloaded(error: &ToolError) -> String {
-    format!("Too much is going on here. Ask again in {} ms.", again_in(error))
+    format!("Too much is going on here. Ask again in {} ms.", retry_after_ms(error))
 }
 
-fn late(error: &ToolError) -> String {
+fn timeout(error: &ToolError) -> String {
     let state = match text(error, "phase") {
         "queued" => "The call waited for a free place until its time was up.",
         _ => "The time was up before the answer was there.",
     };
-    format!("{state} Ask again in {} ms, or ask a narrower question.", again_in(error))
+    format!("{state} Ask again in {} ms, or ask a narrower question.", retry_after_ms(error))
 }
 
-fn again_in(error: &ToolError) -> u64 {
+fn retry_after_ms(error: &ToolError) -> u64 {
     error.details.get("retryAfterMs").and_then(Value::as_u64).unwrap_or(codeyard_model::limits::RETRY_AFTER_MS)
 }
 
-/// With a capital and a full stop.
+/// `message` with a capital first and a full stop.
 fn sentence(message: &str) -> String {
-    let mut letters = message.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().collect::<String>()).unwrap_or_default();
-    let rest = letters.as_str();
+    let mut characters = message.chars();
+    let first = characters.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
+    let rest = characters.as_str();
     let end = if rest.ends_with(['.', '!', '?']) { "" } else { "." };
     format!("{first}{rest}{end}")
 }
@@ -84,15 +84,15 @@ fn text<'e>(error: &'e ToolError, key: &str) -> &'e str {
     error.details.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Not even one row fits.
-pub(super) fn nothing_fits(cap: usize) -> Refusal {
+/// The error if not even one row fits.
+pub(super) fn nothing_fits(cap: usize) -> CodeRefusal {
     let message =
         "The answer doesn't fit into a response of this server. Ask with `detail_level` \"location\" or for one file.";
-    Refusal::new(CodeError::InvalidInput, message).with("reason", "response_too_large").with("limit", cap)
+    CodeRefusal::new(CodeError::InvalidInput, message).with("reason", "response_too_large").with("limit", cap)
 }
 
-/// That only the first `shown` rows of `found` are there, and how to get the others.
-pub(super) fn rows_left_out(found: &Rows, shown: usize) -> String {
+/// The warning that the answer only has the first `shown` rows, with a way to get the others.
+pub(super) fn rows_left_out(found: &ResultRows, shown: usize) -> String {
     let narrower = if found.rows.first().is_some_and(|row| row.result_type == ResultType::Line) {
         "narrow the query, or ask with a smaller `context_lines`"
     } else if found.detail != DetailLevel::Location {
@@ -103,9 +103,8 @@ pub(super) fn rows_left_out(found: &Rows, shown: usize) -> String {
     format!("Only {shown} of {} rows fit into the answer: {narrower}.", found.rows.len())
 }
 
-/// The call that gives what was left out behind the first `shown` rows; none if it isn't known what was asked, or if no other call
-/// would give more.
-pub(super) fn narrower(found: &Rows, shown: usize) -> Option<NextAction> {
+/// The call that returns the rows behind the first `shown`; `None` if the arguments of this call are unknown.
+pub(super) fn narrower(found: &ResultRows, shown: usize) -> Option<NextAction> {
     let mut arguments = found.asked.arguments.clone();
     if arguments.is_empty() {
         return None;
@@ -134,7 +133,7 @@ pub(super) fn narrower(found: &Rows, shown: usize) -> Option<NextAction> {
     Some(NextAction { tool: tools::SEARCH, arguments: arguments.into(), reason })
 }
 
-/// That only the first symbols of an outline are there, and how to get the others.
+/// The warning that the answer only has the first symbols of an outline, with a way to get the others.
 pub(super) fn symbols_left_out(shown: usize, total: usize, last_line: u32, is_top: bool) -> String {
     let top = if is_top { "" } else { "`depth` \"top\" lists what stands at the top; " };
     format!(
@@ -142,7 +141,7 @@ pub(super) fn symbols_left_out(shown: usize, total: usize, last_line: u32, is_to
     )
 }
 
-/// That a list of `total` entries was cut.
+/// The warning that a list of `total` entries was truncated.
 pub(super) fn list_cut(what: &str, shown: usize, total: usize) -> String {
     format!("Only the first {shown} of {total} {what} fit into the answer.")
 }

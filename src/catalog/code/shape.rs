@@ -1,19 +1,20 @@
-//! Rows, outlines and metadata as the contract shows them, members in its order.
+//! The JSON forms of rows, outlines and metadata, with the members in the contract's order (`docs/contract-code.md#answers`).
 //!
-//! Invariants: what isn't known is left out, never null; the handles of a row are there at every level of detail, compact or not;
-//! lines have one level.
+//! Invariants: an unknown value is omitted, never null; a row has its handles at every detail level, compact or not; line rows have one
+//! detail level.
 
 use serde::Serialize;
 
 use crate::limits::MAX_OUTLINE_LEVELS;
 use codeyard_model::code::{
-    Depth, DetailLevel, ExplainLevel, Metadata, NextAction, Outline, OutlineSymbol, Reasons, Related, ResultType, Row,
+    AnswerMetadata, DetailLevel, ExplainLevel, NextAction, Outline, OutlineDepth, OutlineSymbol, RankingReasons,
+    RelatedSymbol, ResultRow, ResultType,
 };
 
-/// The version of the metadata's words (decisions §5).
+/// The version of the metadata (`docs/contract-code.md#metadata`).
 const PROTOCOL_VERSION: &str = "1.0";
 
-/// Beside every answer.
+/// The metadata of an answer.
 #[derive(Serialize)]
 pub(super) struct MetadataShape<'a> {
     codecompass_protocol_version: &'static str,
@@ -21,7 +22,7 @@ pub(super) struct MetadataShape<'a> {
     state: Option<StateShape>,
     #[serde(rename = "ref", skip_serializing_if = "str::is_empty")]
     reference: &'a str,
-    /// Of outlines.
+    /// Set for outlines only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) symbol_count: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +43,7 @@ struct StateShape {
     schema_status: &'static str,
 }
 
-/// `basic` has the factors that a caller may act on, `full` has all (decisions §5).
+/// The ranking of one row. `basic` has the factors that a caller can influence, `full` has all.
 #[derive(Serialize)]
 struct ReasonsShape {
     result_index: usize,
@@ -58,18 +59,19 @@ struct ReasonsShape {
     final_score: f64,
 }
 
-/// `metadata`, with the reasons of the first `rows` rows. What was refused before the index was looked at says nothing of it.
-pub(super) fn metadata(metadata: &Metadata, rows: usize) -> MetadataShape<'_> {
-    let Metadata { freshness, indexing, completeness, schema, .. } = *metadata;
-    let unseen = Metadata { warnings: metadata.warnings.clone(), ..Metadata::default() };
+/// The JSON form of `metadata`, with the ranking reasons of the first `rows` rows. Without the state of the index if the call failed before
+/// the index was read.
+pub(super) fn metadata(metadata: &AnswerMetadata, rows: usize) -> MetadataShape<'_> {
+    let AnswerMetadata { freshness, indexing, completeness, schema, .. } = *metadata;
+    let unseen = AnswerMetadata { warnings: metadata.warnings.clone(), ..AnswerMetadata::default() };
     let state = (*metadata != unseen).then(|| StateShape {
         freshness_status: freshness.as_str(),
         indexing_status: indexing.as_str(),
         result_completeness: completeness.as_str(),
         schema_status: schema.as_str(),
     });
-    let told = metadata.reasons.as_ref().filter(|(level, _)| *level != ExplainLevel::Off);
-    let ranking_reasons = told.map(|(level, all)| {
+    let shown_reasons = metadata.reasons.as_ref().filter(|(level, _)| *level != ExplainLevel::Off);
+    let ranking_reasons = shown_reasons.map(|(level, all)| {
         let reasons = all.iter().take(rows).enumerate();
         reasons.map(|(index, of)| reasons_of(index, of, *level == ExplainLevel::Full)).collect()
     });
@@ -85,7 +87,7 @@ pub(super) fn metadata(metadata: &Metadata, rows: usize) -> MetadataShape<'_> {
     }
 }
 
-fn reasons_of(result_index: usize, of: &Reasons, is_full: bool) -> ReasonsShape {
+fn reasons_of(result_index: usize, of: &RankingReasons, is_full: bool) -> ReasonsShape {
     ReasonsShape {
         result_index,
         exact_match_boost: of.exact_match_boost,
@@ -98,7 +100,7 @@ fn reasons_of(result_index: usize, of: &Reasons, is_full: bool) -> ReasonsShape 
     }
 }
 
-/// One row, of whichever type.
+/// The JSON form of a row.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum RowShape<'a> {
@@ -108,7 +110,7 @@ pub(super) enum RowShape<'a> {
     Line(LineShape<'a>),
 }
 
-/// See [`RowShape`].
+/// The JSON form of a symbol, a reference or a file.
 #[derive(Serialize, Default)]
 pub(super) struct NamedShape<'a> {
     path: &'a str,
@@ -146,7 +148,7 @@ pub(super) struct NamedShape<'a> {
     score: Option<f64>,
 }
 
-/// See [`RowShape`].
+/// The JSON form of a matching line.
 #[derive(Serialize)]
 pub(super) struct LineShape<'a> {
     result_type: &'static str,
@@ -173,8 +175,8 @@ struct RelatedShape<'a> {
     line: u32,
 }
 
-/// `row` at this level of detail.
-pub(super) fn row(row: &Row, detail: DetailLevel, compact: bool) -> RowShape<'_> {
+/// The JSON form of `row` at this detail level.
+pub(super) fn row(row: &ResultRow, detail: DetailLevel, compact: bool) -> RowShape<'_> {
     if row.result_type == ResultType::Line {
         return RowShape::Line(line(row, row.text.as_deref().unwrap_or_default(), compact));
     }
@@ -209,8 +211,8 @@ pub(super) fn row(row: &Row, detail: DetailLevel, compact: bool) -> RowShape<'_>
     RowShape::Named(Box::new(shown))
 }
 
-/// The line `row` with this text.
-pub(super) fn line<'a>(row: &'a Row, text: &'a str, compact: bool) -> LineShape<'a> {
+/// The JSON form of the line `row` with `text` as its text.
+pub(super) fn line<'a>(row: &'a ResultRow, text: &'a str, compact: bool) -> LineShape<'a> {
     LineShape {
         result_type: row.result_type.as_str(),
         path: &row.path,
@@ -225,11 +227,11 @@ pub(super) fn line<'a>(row: &'a Row, text: &'a str, compact: bool) -> LineShape<
     }
 }
 
-fn related(symbol: &Related) -> RelatedShape<'_> {
+fn related(symbol: &RelatedSymbol) -> RelatedShape<'_> {
     RelatedShape { kind: symbol.kind.as_str(), name: &symbol.name, path: &symbol.path, line: symbol.line }
 }
 
-/// A call that would help.
+/// The JSON form of a suggested call.
 #[derive(Serialize)]
 pub(super) struct ActionShape<'a> {
     tool: &'static str,
@@ -237,12 +239,12 @@ pub(super) struct ActionShape<'a> {
     reason: &'a str,
 }
 
-/// `action` as it is shown.
+/// The JSON form of `action`.
 pub(super) fn action(action: &NextAction) -> ActionShape<'_> {
     ActionShape { tool: action.tool, arguments: &action.arguments, reason: &action.reason }
 }
 
-/// `get_file_outline`.
+/// The payload of `get_file_outline`.
 #[derive(Serialize)]
 pub(super) struct OutlineShape<'a> {
     file_path: &'a str,
@@ -254,7 +256,7 @@ pub(super) struct OutlineShape<'a> {
     metadata: MetadataShape<'a>,
 }
 
-/// One symbol of an outline.
+/// The JSON form of an outline's symbol.
 #[derive(Serialize)]
 pub(super) struct SymbolShape<'a> {
     kind: &'static str,
@@ -269,7 +271,7 @@ pub(super) struct SymbolShape<'a> {
     children: Vec<SymbolShape<'a>>,
 }
 
-/// `outline` with these symbols.
+/// The payload of `outline` with these symbols.
 pub(super) fn outline<'a>(
     outline: &'a Outline,
     symbols: &'a [SymbolShape<'a>],
@@ -279,8 +281,8 @@ pub(super) fn outline<'a>(
     OutlineShape { file_path, root, language: outline.language, symbols, metadata }
 }
 
-/// The first symbols of an outline in the file's order, with what they stand in.
-pub(super) struct Shown<'a> {
+/// The first symbols of an outline in the file's order, with the symbols that contain them.
+pub(super) struct OutlinePrefix<'a> {
     pub(super) symbols: Vec<SymbolShape<'a>>,
     pub(super) count: usize,
     /// The line of the last one.
@@ -288,15 +290,15 @@ pub(super) struct Shown<'a> {
 }
 
 /// At most the first `most` symbols of `outline`, and no deeper than [`MAX_OUTLINE_LEVELS`].
-pub(super) fn first_symbols(outline: &Outline, most: usize) -> Shown<'_> {
-    let mut shown = Shown { symbols: Vec::new(), count: 0, last_line: 0 };
-    let levels = if outline.depth == Depth::Top { 1 } else { MAX_OUTLINE_LEVELS };
+pub(super) fn first_symbols(outline: &Outline, most: usize) -> OutlinePrefix<'_> {
+    let mut shown = OutlinePrefix { symbols: Vec::new(), count: 0, last_line: 0 };
+    let levels = if outline.depth == OutlineDepth::Top { 1 } else { MAX_OUTLINE_LEVELS };
     shown.symbols = shown.take(&outline.symbols, levels, most);
     shown
 }
 
-impl<'a> Shown<'a> {
-    /// Recursion is bounded by `levels`.
+impl<'a> OutlinePrefix<'a> {
+    /// Takes symbols until there are `most`. `levels` bounds the recursion.
     fn take(&mut self, symbols: &'a [OutlineSymbol], levels: usize, most: usize) -> Vec<SymbolShape<'a>> {
         let mut taken = Vec::new();
         for symbol in symbols {

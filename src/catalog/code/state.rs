@@ -1,20 +1,20 @@
-//! `health_check`, `index_status` and jobs as the contract shows them.
+//! The JSON forms of `health_check`, `index_status` and jobs (`docs/contract-code.md#answers`).
 //!
-//! Invariant: `active_job`, `interrupted_recovery_report` and a check's `message` are null where there is none, as the contract shows
-//! them; anything else that isn't known is left out.
+//! Invariant: `active_job`, `interrupted_recovery_report` and a check's `message` are null if there is none; any other unknown value is
+//! omitted.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use codeyard_model::code::{
-    ActiveJob, Completeness, Freshness, Grammars, Health, Indexing, InterruptedJob, JobAnswer, JobRecord, Metadata,
-    ProjectHealth, Schema, StartupCheck, Status, Warmset,
+    ActiveJob, AnswerMetadata, Completeness, Freshness, GrammarStatus, HealthReport, IndexStatus, IndexingStatus,
+    InterruptedJob, JobAnswer, JobRecord, ProjectHealth, SchemaStatus, StartupCheck, WarmsetStatus,
 };
 
 use super::shape::{self, MetadataShape};
 
-/// `health_check`.
+/// The payload of `health_check`.
 #[derive(Serialize)]
 pub(super) struct HealthShape<'a> {
     status: &'static str,
@@ -32,7 +32,7 @@ pub(super) struct HealthShape<'a> {
     metadata: MetadataShape<'a>,
 }
 
-/// `index_status`.
+/// The payload of `index_status`.
 #[derive(Serialize)]
 pub(super) struct StatusShape<'a> {
     #[serde(flatten)]
@@ -44,7 +44,7 @@ pub(super) struct StatusShape<'a> {
     metadata: MetadataShape<'a>,
 }
 
-/// `index_repo` and `sync_repo`.
+/// The payload of `index_repo` and `sync_repo`.
 #[derive(Serialize)]
 pub(super) struct JobShape<'a> {
     job_id: &'a str,
@@ -145,14 +145,14 @@ struct RecordShape<'a> {
     message: Option<&'a str>,
 }
 
-/// What is told of jobs that the end of their process interrupted.
+/// The message about jobs that were interrupted by the end of their process.
 const INTERRUPTED: &str =
     "These jobs were interrupted. What was published before them is served; sync_repo does their work again.";
 
 /// `health` with its first `projects` projects.
-pub(super) fn health<'a>(health: &'a Health, projects: usize, metadata: &'a Metadata) -> HealthShape<'a> {
-    let Grammars { available, missing } = &health.grammars;
-    let Warmset { enabled, capacity, members } = &health.warmset;
+pub(super) fn health<'a>(health: &'a HealthReport, projects: usize, metadata: &'a AnswerMetadata) -> HealthShape<'a> {
+    let GrammarStatus { available, missing } = &health.grammars;
+    let WarmsetStatus { enabled, capacity, members } = &health.warmset;
     let report =
         ReportShape { interrupted_jobs: health.interrupted.iter().map(interrupted).collect(), message: INTERRUPTED };
     HealthShape {
@@ -173,27 +173,27 @@ pub(super) fn health<'a>(health: &'a Health, projects: usize, metadata: &'a Meta
 }
 
 /// What the projects of `health` say together: of each word the worst, and the branch of the first.
-pub(super) fn health_metadata(health: &Health) -> Metadata {
-    let Some(first) = health.projects.first() else { return Metadata::default() };
+pub(super) fn health_metadata(health: &HealthReport) -> AnswerMetadata {
+    let Some(first) = health.projects.first() else { return AnswerMetadata::default() };
     let worst_of =
         |words: &[Freshness]| words.iter().copied().find(|word| health.projects.iter().any(|p| p.freshness == *word));
     let freshness = worst_of(&[Freshness::Stale, Freshness::Syncing]).unwrap_or(Freshness::Fresh);
-    let states = [Indexing::Failed, Indexing::NotIndexed, Indexing::Indexing];
+    let states = [IndexingStatus::Failed, IndexingStatus::NotIndexed, IndexingStatus::Indexing];
     let indexing = states.into_iter().find(|word| health.projects.iter().any(|project| project.index_status == *word));
-    let schemas = [Schema::CorruptManifest, Schema::ReindexRequired, Schema::NotIndexed];
+    let schemas = [SchemaStatus::CorruptManifest, SchemaStatus::ReindexRequired, SchemaStatus::NotIndexed];
     let schema = schemas.into_iter().find(|word| health.projects.iter().any(|project| project.schema_status == *word));
-    Metadata {
+    AnswerMetadata {
         freshness,
-        indexing: indexing.unwrap_or(Indexing::Ready),
+        indexing: indexing.unwrap_or(IndexingStatus::Ready),
         completeness: Completeness::Complete,
-        schema: schema.unwrap_or(Schema::Compatible),
+        schema: schema.unwrap_or(SchemaStatus::Compatible),
         reference: first.reference.clone(),
-        ..Metadata::default()
+        ..AnswerMetadata::default()
     }
 }
 
-/// `status` with its newest `jobs` jobs.
-pub(super) fn status<'a>(status: &'a Status, jobs: usize, metadata: &'a Metadata) -> StatusShape<'a> {
+/// The payload of `status` with its newest `jobs` jobs.
+pub(super) fn status<'a>(status: &'a IndexStatus, jobs: usize, metadata: &'a AnswerMetadata) -> StatusShape<'a> {
     StatusShape {
         project: project(&status.project),
         left_out: status.left_out.iter().copied().collect(),
@@ -204,7 +204,7 @@ pub(super) fn status<'a>(status: &'a Status, jobs: usize, metadata: &'a Metadata
     }
 }
 
-/// A job that was begun.
+/// The payload of a job that was started.
 pub(super) fn job(job: &JobAnswer) -> JobShape<'_> {
     JobShape {
         job_id: &job.job_id,

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use crate::limits::MAX_OUTLINE_LEVELS;
-use crate::{Catalog, CatalogId, Reply};
-use codeyard_model::answer::{Answer, List, Notes};
+use crate::{Catalog, CatalogId, EncodedReply};
+use codeyard_model::answer::{Answer, AnswerNotes, CappedList};
 use codeyard_model::code::*;
-use codeyard_model::error::{ErrorCode, Phase, ToolError};
+use codeyard_model::error::{CallPhase, ErrorCode, ToolError};
 use codeyard_model::limits::{MAX_CODE_PAYLOAD_BYTES, MAX_RESPONSE_BYTES};
 
 fn catalog() -> &'static dyn Catalog {
@@ -16,11 +16,11 @@ fn catalog() -> &'static dyn Catalog {
 }
 
 /// The text of the reply, which is the JSON of the payload; and whether it is an error.
-fn text_of(reply: &Reply, tool: &str) -> (String, bool) {
+fn text_of(reply: &EncodedReply, tool: &str) -> (String, bool) {
     let (bytes, failed) = match reply {
-        Reply::Result(bytes) => (bytes, false),
-        Reply::Refusal { result, .. } => (result, true),
-        Reply::Error { .. } => panic!("not a tool result"),
+        EncodedReply::Result(bytes) => (bytes, false),
+        EncodedReply::Refusal { result, .. } => (result, true),
+        EncodedReply::Error { .. } => panic!("not a tool result"),
     };
     assert!(!bytes.contains(&b'\n'));
     let reply: Value = serde_json::from_slice(bytes).unwrap();
@@ -52,7 +52,7 @@ fn assert_known(payload: &Value, schema: &Value, at: &str) {
 
 fn encoded(answer: CodeAnswer, cap: usize) -> (String, bool) {
     let tool = match &answer {
-        CodeAnswer::Rows(Rows { intent: None, .. }) => "locate_symbol",
+        CodeAnswer::Rows(ResultRows { intent: None, .. }) => "locate_symbol",
         CodeAnswer::Rows(_) | CodeAnswer::Refused(_) => "search_code",
         CodeAnswer::Outline(_) => "get_file_outline",
         CodeAnswer::Health(_) => "health_check",
@@ -61,8 +61,8 @@ fn encoded(answer: CodeAnswer, cap: usize) -> (String, bool) {
     };
     let reply = catalog().encode(Ok(&Answer::Code(answer)), cap);
     let bytes = match &reply {
-        Reply::Result(bytes) | Reply::Refusal { result: bytes, .. } => bytes.len(),
-        Reply::Error { .. } => 0,
+        EncodedReply::Result(bytes) | EncodedReply::Refusal { result: bytes, .. } => bytes.len(),
+        EncodedReply::Error { .. } => 0,
     };
     assert!(bytes <= cap);
     text_of(&reply, tool)
@@ -78,21 +78,21 @@ fn value(answer: CodeAnswer) -> Value {
     serde_json::from_str(&shown(answer)).unwrap()
 }
 
-fn ready() -> Metadata {
-    Metadata {
+fn ready() -> AnswerMetadata {
+    AnswerMetadata {
         freshness: Freshness::Fresh,
-        indexing: Indexing::Ready,
+        indexing: IndexingStatus::Ready,
         completeness: Completeness::Complete,
-        schema: Schema::Compatible,
+        schema: SchemaStatus::Compatible,
         reference: "main".into(),
-        ..Metadata::default()
+        ..AnswerMetadata::default()
     }
 }
 
-fn symbol() -> Row {
-    let parent = Related { kind: SymbolKind::Impl, name: "Vault".into(), path: "src/vault.rs".into(), line: 40 };
-    let related = Related { kind: SymbolKind::Struct, name: "Key".into(), path: "src/key.rs".into(), line: 3 };
-    Row {
+fn symbol() -> ResultRow {
+    let parent = RelatedSymbol { kind: SymbolKind::Impl, name: "Vault".into(), path: "src/vault.rs".into(), line: 40 };
+    let related = RelatedSymbol { kind: SymbolKind::Struct, name: "Key".into(), path: "src/key.rs".into(), line: 3 };
+    ResultRow {
         result_type: ResultType::Symbol,
         path: "src/vault.rs".into(),
         line_start: 44,
@@ -111,12 +111,12 @@ fn symbol() -> Row {
         symbol_stable_id: Some("t1".into()),
         score: Some(0.75),
         confirmed_by: Some("rust-analyzer".into()),
-        ..Row::default()
+        ..ResultRow::default()
     }
 }
 
-fn line(number: u32, text: &str) -> Row {
-    Row {
+fn line(number: u32, text: &str) -> ResultRow {
+    ResultRow {
         result_type: ResultType::Line,
         path: "src/vault.rs".into(),
         line_start: number,
@@ -126,30 +126,30 @@ fn line(number: u32, text: &str) -> Row {
         text: Some(text.into()),
         before: vec!["// before".into()],
         after: vec![],
-        ..Row::default()
+        ..ResultRow::default()
     }
 }
 
-fn rows(rows: Vec<Row>) -> Rows {
+fn rows(rows: Vec<ResultRow>) -> ResultRows {
     let total = rows.len();
-    Rows {
+    ResultRows {
         rows,
-        intent: Some(Intent::Symbol),
+        intent: Some(QueryIntent::Symbol),
         total,
         next: vec![],
         detail: DetailLevel::Signature,
         compact: false,
-        asked: Asked::default(),
+        asked: CallArguments::default(),
         metadata: ready(),
     }
 }
 
-fn asked(query: SearchQuery) -> Asked {
-    Asked::of(&CodeQuery::Search(query))
+fn asked(query: SearchQuery) -> CallArguments {
+    CallArguments::of(&CodeQuery::Search(query))
 }
 
-fn reasons(n: usize) -> Vec<Reasons> {
-    let of = |index: usize| Reasons {
+fn reasons(n: usize) -> Vec<RankingReasons> {
+    let of = |index: usize| RankingReasons {
         exact_match_boost: 1.0,
         qualified_name_boost: 0.5,
         path_affinity: 0.25,
@@ -173,8 +173,8 @@ fn outline_symbol(name: &str, line: u32, children: Vec<OutlineSymbol>) -> Outlin
     }
 }
 
-fn outline(symbols: Vec<OutlineSymbol>, depth: Depth) -> Outline {
-    let (path, asked, metadata) = ("src/vault.rs".into(), Asked::default(), ready());
+fn outline(symbols: Vec<OutlineSymbol>, depth: OutlineDepth) -> Outline {
+    let (path, asked, metadata) = ("src/vault.rs".into(), CallArguments::default(), ready());
     Outline { path, root: None, language: Some("rust"), depth, symbols, asked, metadata }
 }
 
@@ -182,8 +182,8 @@ fn project() -> ProjectHealth {
     ProjectHealth {
         project_id: "0123456789abcdef".into(),
         repo_root: "/w/vault".into(),
-        index_status: Indexing::Ready,
-        schema_status: Schema::Compatible,
+        index_status: IndexingStatus::Ready,
+        schema_status: SchemaStatus::Compatible,
         current_schema_version: Some(1),
         required_schema_version: 1,
         freshness: Freshness::Fresh,
@@ -194,25 +194,25 @@ fn project() -> ProjectHealth {
     }
 }
 
-fn health() -> Health {
-    Health {
+fn health() -> HealthReport {
+    HealthReport {
         status: HealthStatus::Ready,
         version: "0.1.0",
         uptime_seconds: 60,
         tantivy_ok: true,
         sqlite_ok: true,
-        grammars: Grammars { available: vec!["go", "rust"], missing: vec![] },
+        grammars: GrammarStatus { available: vec!["go", "rust"], missing: vec![] },
         active_job: None,
         interrupted: vec![],
-        warmset: Warmset { enabled: true, capacity: 3, members: vec!["/w/vault".into()] },
-        prewarm: Prewarm::Complete,
-        startup: check(Schema::Compatible),
+        warmset: WarmsetStatus { enabled: true, capacity: 3, members: vec!["/w/vault".into()] },
+        prewarm: PrewarmStatus::Complete,
+        startup: check(SchemaStatus::Compatible),
         projects: vec![project()],
     }
 }
 
-fn check(status: Schema) -> StartupCheck {
-    let is_fine = status == Schema::Compatible;
+fn check(status: SchemaStatus) -> StartupCheck {
+    let is_fine = status == SchemaStatus::Compatible;
     StartupCheck {
         status,
         current_schema_version: is_fine.then_some(1),
@@ -235,8 +235,8 @@ fn active_job() -> ActiveJob {
     }
 }
 
-fn status() -> Status {
-    Status {
+fn status() -> IndexStatus {
+    IndexStatus {
         project: project(),
         active_job: Some(active_job()),
         recent_jobs: vec![JobRecord {
@@ -249,7 +249,7 @@ fn status() -> Status {
             ended_at: Some("2026-02-23T10:30:00Z".into()),
             message: None,
         }],
-        startup: check(Schema::Compatible),
+        startup: check(SchemaStatus::Compatible),
         left_out: vec![("binary", 2), ("too_large", 1)],
         metadata: ready(),
     }
@@ -258,64 +258,71 @@ fn status() -> Status {
 /// Every shape, by its name.
 fn shapes() -> Vec<(String, CodeAnswer)> {
     let mut all = Vec::new();
-    let bare = Row { path: "a.txt".into(), line_start: 1, line_end: 1, name: "a.txt".into(), ..Row::default() };
-    let file = Row { result_type: ResultType::File, result_id: "f1".into(), root: Some("/w".into()), ..bare };
+    let bare =
+        ResultRow { path: "a.txt".into(), line_start: 1, line_end: 1, name: "a.txt".into(), ..ResultRow::default() };
+    let file = ResultRow { result_type: ResultType::File, result_id: "f1".into(), root: Some("/w".into()), ..bare };
     for detail in DetailLevel::ALL {
         for compact in [false, true] {
-            let found = Rows { detail: *detail, compact, ..rows(vec![symbol(), file.clone(), line(7, "let key;")]) };
-            let of_locate = Rows { intent: None, rows: vec![symbol()], total: 4, ..found.clone() };
+            let found =
+                ResultRows { detail: *detail, compact, ..rows(vec![symbol(), file.clone(), line(7, "let key;")]) };
+            let of_locate = ResultRows { intent: None, rows: vec![symbol()], total: 4, ..found.clone() };
             let suffix = if compact { ", compact" } else { "" };
             all.push((format!("search_code, {}{suffix}", detail.as_str()), CodeAnswer::Rows(found)));
             all.push((format!("locate_symbol, {}{suffix}", detail.as_str()), CodeAnswer::Rows(of_locate)));
         }
     }
     let next = NextAction { tool: tools::OUTLINE, arguments: json!({"path": "a.rs"}), reason: "see the file".into() };
-    all.push(("search_code, a next action".into(), CodeAnswer::Rows(Rows { next: vec![next], ..rows(vec![]) })));
+    all.push(("search_code, a next action".into(), CodeAnswer::Rows(ResultRows { next: vec![next], ..rows(vec![]) })));
     for level in ExplainLevel::ALL {
-        let metadata = Metadata { reasons: Some((*level, reasons(2))), ..ready() };
-        let found = Rows { detail: DetailLevel::Location, metadata, ..rows(vec![symbol(), symbol()]) };
+        let metadata = AnswerMetadata { reasons: Some((*level, reasons(2))), ..ready() };
+        let found = ResultRows { detail: DetailLevel::Location, metadata, ..rows(vec![symbol(), symbol()]) };
         all.push((format!("ranking_reasons, {}", level.as_str()), CodeAnswer::Rows(found)));
     }
-    let metadata = Metadata {
+    let metadata = AnswerMetadata {
         warnings: vec!["One.".into(), "Two.".into()],
         suppressed_duplicates: 2,
         safety_limit: Some("candidates"),
         ..ready()
     };
-    all.push(("metadata, all of it".into(), CodeAnswer::Rows(Rows { metadata, ..rows(vec![]) })));
+    all.push(("metadata, all of it".into(), CodeAnswer::Rows(ResultRows { metadata, ..rows(vec![]) })));
     let symbols = || vec![outline_symbol("Vault", 40, vec![outline_symbol("unlock", 44, vec![])])];
-    all.push(("get_file_outline, all".into(), CodeAnswer::Outline(outline(symbols(), Depth::All))));
-    all.push(("get_file_outline, top".into(), CodeAnswer::Outline(outline(symbols(), Depth::Top))));
-    let plain = Outline { language: None, root: Some("/w".into()), ..outline(vec![], Depth::All) };
+    all.push(("get_file_outline, all".into(), CodeAnswer::Outline(outline(symbols(), OutlineDepth::All))));
+    all.push(("get_file_outline, top".into(), CodeAnswer::Outline(outline(symbols(), OutlineDepth::Top))));
+    let plain = Outline { language: None, root: Some("/w".into()), ..outline(vec![], OutlineDepth::All) };
     all.push(("get_file_outline, not parsed".into(), CodeAnswer::Outline(plain)));
     all.push(("health_check, ready".into(), CodeAnswer::Health(Box::new(health()))));
     all.push(("health_check, everything".into(), CodeAnswer::Health(Box::new(busy()))));
-    all.push(("health_check, no root".into(), CodeAnswer::Health(Box::new(Health { projects: vec![], ..health() }))));
+    all.push((
+        "health_check, no root".into(),
+        CodeAnswer::Health(Box::new(HealthReport { projects: vec![], ..health() })),
+    ));
     let (status_, mode) = (JobStatus::Queued, JobMode::Full);
     let job = JobAnswer { job_id: "j3".into(), status: status_, mode, metadata: ready() };
     all.push(("index_repo".into(), CodeAnswer::Job(job)));
     all.push(("index_status, a job".into(), CodeAnswer::Status(Box::new(status()))));
     let new = ProjectHealth { current_schema_version: None, last_indexed_at: None, ..project() };
-    let startup = check(Schema::NotIndexed);
-    let empty = Status { project: new, active_job: None, recent_jobs: vec![], left_out: vec![], startup, ..status() };
+    let startup = check(SchemaStatus::NotIndexed);
+    let empty =
+        IndexStatus { project: new, active_job: None, recent_jobs: vec![], left_out: vec![], startup, ..status() };
     all.push(("index_status, no index".into(), CodeAnswer::Status(Box::new(empty))));
     all
 }
 
-fn busy() -> Health {
+fn busy() -> HealthReport {
     let interrupted = InterruptedJob {
         job_id: "j0".into(),
         project_id: "0123456789abcdef".into(),
         mode: JobMode::Full,
         started_at: "2026-02-23T09:00:00Z".into(),
     };
-    let stale = ProjectHealth { freshness: Freshness::Stale, index_status: Indexing::Failed, ..project() };
-    let old = ProjectHealth { schema_status: Schema::ReindexRequired, freshness: Freshness::Syncing, ..project() };
-    Health {
+    let stale = ProjectHealth { freshness: Freshness::Stale, index_status: IndexingStatus::Failed, ..project() };
+    let old =
+        ProjectHealth { schema_status: SchemaStatus::ReindexRequired, freshness: Freshness::Syncing, ..project() };
+    HealthReport {
         status: HealthStatus::Error,
         active_job: Some(active_job()),
         interrupted: vec![interrupted],
-        startup: check(Schema::ReindexRequired),
+        startup: check(SchemaStatus::ReindexRequired),
         projects: vec![project(), stale, old],
         ..health()
     }
@@ -328,7 +335,7 @@ fn shapes_are_golden() {
         writeln!(golden, "# {name}\n{}\n", shown(answer)).unwrap();
     }
     for code in CodeError::ALL {
-        let refusal = Refusal::new(*code, "What to do.").with("suggestion", "Call sync_repo.").beside(ready());
+        let refusal = CodeRefusal::new(*code, "What to do.").with("suggestion", "Call sync_repo.").with_metadata(ready());
         let (text, failed) = encoded(CodeAnswer::Refused(Box::new(refusal)), MAX_RESPONSE_BYTES);
         assert!(failed);
         writeln!(golden, "# error, {}\n{text}\n", code.as_str()).unwrap();
@@ -341,16 +348,16 @@ fn shapes_are_golden() {
 }
 
 #[test]
-fn every_combination_of_the_metadata_is_said_as_it_is() {
+fn every_combination_of_metadata_is_encoded() {
     let mut said = std::collections::BTreeSet::new();
     for freshness in Freshness::ALL {
-        for indexing in Indexing::ALL {
+        for indexing in IndexingStatus::ALL {
             for completeness in Completeness::ALL {
-                for schema in Schema::ALL {
+                for schema in SchemaStatus::ALL {
                     let (freshness, indexing) = (*freshness, *indexing);
                     let (completeness, schema) = (*completeness, *schema);
-                    let metadata = Metadata { freshness, indexing, completeness, schema, ..ready() };
-                    let text = shown(CodeAnswer::Rows(Rows { metadata, ..rows(vec![]) }));
+                    let metadata = AnswerMetadata { freshness, indexing, completeness, schema, ..ready() };
+                    let text = shown(CodeAnswer::Rows(ResultRows { metadata, ..rows(vec![]) }));
                     let expected = format!(
                         "\"metadata\":{{\"codecompass_protocol_version\":\"1.0\",\"freshness_status\":\"{}\",\
                          \"indexing_status\":\"{}\",\"result_completeness\":\"{}\",\"schema_status\":\"{}\",\"ref\":\"main\"}}}}",
@@ -369,14 +376,14 @@ fn every_combination_of_the_metadata_is_said_as_it_is() {
 }
 
 #[test]
-fn handles_and_order_are_the_same_at_every_level() {
-    let all = [(0.9, "a"), (0.5, "b"), (0.5, "c")].map(|(score, id)| Row {
+fn handles_and_order_are_the_same_at_every_detail_level() {
+    let all = [(0.9, "a"), (0.5, "b"), (0.5, "c")].map(|(score, id)| ResultRow {
         score: Some(score),
         result_id: id.into(),
         ..symbol()
     });
     let handles = |detail, compact| -> Vec<Value> {
-        let found = value(CodeAnswer::Rows(Rows { detail, compact, ..rows(all.to_vec()) }));
+        let found = value(CodeAnswer::Rows(ResultRows { detail, compact, ..rows(all.to_vec()) }));
         let of = |row: &Value| {
             ["result_id", "result_type", "symbol_id", "symbol_stable_id", "score", "confirmed_by"]
                 .map(|k| row[k].clone())
@@ -390,16 +397,18 @@ fn handles_and_order_are_the_same_at_every_level() {
     }
 }
 
-fn long(n: usize) -> Vec<Row> {
-    (0..n).map(|at| Row { name: format!("name{at}"), signature: Some("s".repeat(997 + at % 7)), ..symbol() }).collect()
+fn long(n: usize) -> Vec<ResultRow> {
+    (0..n)
+        .map(|at| ResultRow { name: format!("name{at}"), signature: Some("s".repeat(997 + at % 7)), ..symbol() })
+        .collect()
 }
 
 #[test]
-fn the_longest_prefix_that_fits_is_kept_and_the_narrower_call_named() {
+fn the_longest_fitting_prefix_is_kept_and_a_narrower_call_suggested() {
     let query = SearchQuery { text: "name".into(), ..SearchQuery::default() };
     let whole = |n, reasons_of: usize| {
-        let metadata = Metadata { reasons: Some((ExplainLevel::Full, reasons(reasons_of))), ..ready() };
-        Rows { asked: asked(query.clone()), metadata, ..rows(long(n)) }
+        let metadata = AnswerMetadata { reasons: Some((ExplainLevel::Full, reasons(reasons_of))), ..ready() };
+        ResultRows { asked: asked(query.clone()), metadata, ..rows(long(n)) }
     };
     let text = shown(CodeAnswer::Rows(whole(200, 200)));
     let cut: Value = serde_json::from_str(&text).unwrap();
@@ -423,12 +432,15 @@ fn the_longest_prefix_that_fits_is_kept_and_the_narrower_call_named() {
 }
 
 #[test]
-fn a_smaller_budget_of_the_configuration_counts_and_a_larger_one_does_not() {
+fn the_configuration_can_only_lower_the_payload_cap() {
     let with = |payload_bytes| {
-        let asked = Asked { payload_bytes: Some(payload_bytes), ..Asked::default() };
+        let asked = CallArguments { payload_bytes: Some(payload_bytes), ..CallArguments::default() };
         let symbols = (0..2_000).map(|at| outline_symbol("f", at, vec![])).collect();
-        let of_file = Outline { asked: asked.clone(), ..outline(symbols, Depth::All) };
-        (shown(CodeAnswer::Rows(Rows { asked, ..rows(long(200)) })).len(), shown(CodeAnswer::Outline(of_file)).len())
+        let of_file = Outline { asked: asked.clone(), ..outline(symbols, OutlineDepth::All) };
+        (
+            shown(CodeAnswer::Rows(ResultRows { asked, ..rows(long(200)) })).len(),
+            shown(CodeAnswer::Outline(of_file)).len(),
+        )
     };
     let (rows, outline) = with(8_192);
     assert!((6_000..=8_192).contains(&rows) && (7_900..=8_192).contains(&outline), "{rows} {outline}");
@@ -438,21 +450,21 @@ fn a_smaller_budget_of_the_configuration_counts_and_a_larger_one_does_not() {
 }
 
 #[test]
-fn the_cap_of_the_reply_holds_whatever_it_is() {
+fn a_reply_never_exceeds_any_cap() {
     for cap in [300, 700, 1_000, 2_000, 5_000, 20_000, 100_000] {
         for (name, answer) in shapes() {
             let reply = catalog().encode(Ok(&Answer::Code(answer)), cap);
             let bytes = match &reply {
-                Reply::Result(bytes) | Reply::Refusal { result: bytes, .. } => bytes.len(),
-                Reply::Error { data, .. } => data.len(),
+                EncodedReply::Result(bytes) | EncodedReply::Refusal { result: bytes, .. } => bytes.len(),
+                EncodedReply::Error { data, .. } => data.len(),
             };
             assert!(bytes <= cap, "{name} at {cap}: {bytes}");
         }
-        let found = Rows { detail: DetailLevel::Context, ..rows(long(200)) };
+        let found = ResultRows { detail: DetailLevel::Context, ..rows(long(200)) };
         let reply = catalog().encode(Ok(&Answer::Code(CodeAnswer::Rows(found))), cap);
-        if let Reply::Result(bytes) = &reply {
-            let told: Value = serde_json::from_slice(bytes).unwrap();
-            let payload = &told["structuredContent"];
+        if let EncodedReply::Result(bytes) = &reply {
+            let reply: Value = serde_json::from_slice(bytes).unwrap();
+            let payload = &reply["structuredContent"];
             assert!(bytes.len() <= cap && !payload["results"].as_array().unwrap().is_empty());
             assert_eq!(payload["metadata"]["result_completeness"], "truncated");
         } else {
@@ -462,25 +474,25 @@ fn the_cap_of_the_reply_holds_whatever_it_is() {
 }
 
 #[test]
-fn each_kind_of_answer_names_the_call_that_gives_more() {
-    let first = |found: Rows| value(CodeAnswer::Rows(found))["suggested_next_actions"][0]["arguments"].clone();
+fn each_truncated_answer_suggests_a_narrower_call() {
+    let first = |found: ResultRows| value(CodeAnswer::Rows(found))["suggested_next_actions"][0]["arguments"].clone();
     let query = |detail, compact| SearchQuery {
         text: "q".into(),
-        shape: Shape { detail, compact, limit: 200, ..Shape::default() },
+        shape: RowOptions { detail, compact, limit: 200, ..RowOptions::default() },
         ..SearchQuery::default()
     };
-    let of = |detail, compact| Rows { detail, compact, asked: asked(query(detail, compact)), ..rows(long(200)) };
+    let of = |detail, compact| ResultRows { detail, compact, asked: asked(query(detail, compact)), ..rows(long(200)) };
     let context = first(of(DetailLevel::Context, false));
     assert_eq!((&context["compact"], &context["detail_level"]), (&json!(true), &json!("context")));
     assert_eq!(first(of(DetailLevel::Context, true))["detail_level"], "location");
-    let wide: Vec<Row> = (0..200).map(|_| Row { path: "p".repeat(2_000), ..symbol() }).collect();
-    let kept = first(Rows { rows: wide, ..of(DetailLevel::Location, false) })["limit"].as_u64().unwrap();
+    let wide: Vec<ResultRow> = (0..200).map(|_| ResultRow { path: "p".repeat(2_000), ..symbol() }).collect();
+    let kept = first(ResultRows { rows: wide, ..of(DetailLevel::Location, false) })["limit"].as_u64().unwrap();
     assert!((10..200).contains(&kept));
     for (mode, expected) in [(SearchMode::Auto, "text"), (SearchMode::Text, "text"), (SearchMode::Regex, "regex")] {
         let query = SearchQuery { mode, offset: 100, ..query(DetailLevel::Signature, false) };
         let lines = (0..200).map(|at| line(at, &"x".repeat(1_000))).collect();
         let behind = NextAction { tool: tools::SEARCH, arguments: json!({"offset": 300}), reason: "more".into() };
-        let found = Rows { asked: asked(query), next: vec![behind], ..rows(lines) };
+        let found = ResultRows { asked: asked(query), next: vec![behind], ..rows(lines) };
         let cut = value(CodeAnswer::Rows(found));
         assert_eq!(cut["suggested_next_actions"].as_array().unwrap().len(), 1, "nothing is passed over");
         let next = &cut["suggested_next_actions"][0]["arguments"];
@@ -488,7 +500,7 @@ fn each_kind_of_answer_names_the_call_that_gives_more() {
         assert_eq!((next["offset"].as_u64(), &next["mode"]), (Some(100 + kept), &json!(expected)));
     }
     // `locate_symbol` has no place for calls, and without what was asked none can be made: a warning says it.
-    for found in [Rows { intent: None, ..of(DetailLevel::Context, false) }, rows(long(200))] {
+    for found in [ResultRows { intent: None, ..of(DetailLevel::Context, false) }, rows(long(200))] {
         let cut = value(CodeAnswer::Rows(found));
         let warning = cut["metadata"]["warnings"][0].as_str().unwrap();
         assert!(warning.contains(" of 200 rows fit") && warning.contains("`detail_level` \"location\""), "{warning}");
@@ -496,27 +508,27 @@ fn each_kind_of_answer_names_the_call_that_gives_more() {
 }
 
 #[test]
-fn a_row_that_alone_does_not_fit_is_shortened_and_it_is_said() {
+fn a_single_row_that_does_not_fit_is_shortened_with_a_warning() {
     let text = "é".repeat(MAX_CODE_PAYLOAD_BYTES);
     let cut = value(CodeAnswer::Rows(rows(vec![line(1, &text), line(2, "b")])));
     let shown = cut["results"][0]["text"].as_str().unwrap();
     assert!(text.starts_with(shown) && shown.len() > MAX_CODE_PAYLOAD_BYTES - 1_500, "{}", shown.len());
     assert_eq!((cut["results"].as_array().unwrap().len(), &cut["results"][0]["result_id"]), (1, &json!("l1")));
     assert!(cut["metadata"]["warnings"].to_string().contains(&format!("{} of {} bytes", shown.len(), text.len())));
-    let huge = Row { signature: Some("s".repeat(MAX_CODE_PAYLOAD_BYTES)), ..symbol() };
+    let huge = ResultRow { signature: Some("s".repeat(MAX_CODE_PAYLOAD_BYTES)), ..symbol() };
     let cut = value(CodeAnswer::Rows(rows(vec![huge])));
     assert_eq!((&cut["results"][0]["signature"], &cut["results"][0]["symbol_id"]), (&Value::Null, &json!("s1")));
     assert_eq!(cut["metadata"]["result_completeness"], "truncated");
-    let endless = Row { path: "p".repeat(MAX_CODE_PAYLOAD_BYTES), ..symbol() };
+    let endless = ResultRow { path: "p".repeat(MAX_CODE_PAYLOAD_BYTES), ..symbol() };
     let (text, failed) = encoded(CodeAnswer::Rows(rows(vec![endless])), MAX_RESPONSE_BYTES);
     assert!(failed && text.contains("response_too_large"), "{text}");
 }
 
 #[test]
-fn an_outline_is_cut_in_the_files_order_and_says_how_to_get_the_rest() {
+fn an_outline_is_truncated_in_file_order_with_a_warning() {
     let members = |from: u32| (from + 1..from + 40).map(|at| outline_symbol("member", at, vec![])).collect();
     let symbols: Vec<OutlineSymbol> = (0..100).map(|at| outline_symbol("Type", at * 40, members(at * 40))).collect();
-    let cut = value(CodeAnswer::Outline(outline(symbols.clone(), Depth::All)));
+    let cut = value(CodeAnswer::Outline(outline(symbols.clone(), OutlineDepth::All)));
     let shown = cut["symbols"].as_array().unwrap();
     let last = shown.last().unwrap();
     let last_line = last["children"].as_array().map_or(&last["line_start"], |all| &all.last().unwrap()["line_start"]);
@@ -528,18 +540,18 @@ fn an_outline_is_cut_in_the_files_order_and_says_how_to_get_the_rest() {
     assert!(warning.contains("`depth` \"top\""));
     assert_eq!(cut["metadata"]["symbol_count"], 4_000);
     assert_eq!(cut["metadata"]["result_completeness"], "truncated");
-    let top = value(CodeAnswer::Outline(outline(symbols, Depth::Top)));
+    let top = value(CodeAnswer::Outline(outline(symbols, OutlineDepth::Top)));
     assert_eq!((top["symbols"].as_array().unwrap().len(), &top["metadata"]["symbol_count"]), (100, &json!(100)));
     assert_eq!(top["metadata"]["result_completeness"], "complete");
 }
 
 #[test]
-fn an_outline_goes_no_deeper_than_its_limit() {
+fn the_depth_of_an_outline_is_bounded() {
     let mut nested = outline_symbol("leaf", 90, vec![]);
     for level in (0..90).rev() {
         nested = outline_symbol("nest", level, vec![nested]);
     }
-    let mut at = value(CodeAnswer::Outline(outline(vec![nested], Depth::All)));
+    let mut at = value(CodeAnswer::Outline(outline(vec![nested], OutlineDepth::All)));
     assert_eq!(at["metadata"]["result_completeness"], "truncated");
     let mut levels = 0;
     while let Some(next) = at["symbols"].get(0).or_else(|| at["children"].get(0)).cloned() {
@@ -549,17 +561,17 @@ fn an_outline_goes_no_deeper_than_its_limit() {
 }
 
 #[test]
-fn health_says_the_worst_of_its_projects() {
-    let told = value(CodeAnswer::Health(Box::new(busy())));
-    let words = ["freshness_status", "indexing_status", "schema_status"].map(|key| told["metadata"][key].clone());
+fn health_reports_the_worst_project() {
+    let payload = value(CodeAnswer::Health(Box::new(busy())));
+    let words = ["freshness_status", "indexing_status", "schema_status"].map(|key| payload["metadata"][key].clone());
     assert_eq!(words, [json!("stale"), json!("failed"), json!("reindex_required")]);
-    let many = Health { projects: (0..2_000).map(|_| project()).collect(), ..health() };
+    let many = HealthReport { projects: (0..2_000).map(|_| project()).collect(), ..health() };
     let cut = value(CodeAnswer::Health(Box::new(many)));
     assert_eq!(cut["metadata"]["result_completeness"], "truncated");
     assert!(cut["projects"].as_array().unwrap().len() > 100);
 }
 
-fn told(error: &ToolError) -> (String, Value) {
+fn refused(error: &ToolError) -> (String, Value) {
     let reply = catalog().encode(Err(error), MAX_RESPONSE_BYTES);
     assert_eq!(reply.tool_code(), Some(error.code));
     let (text, failed) = text_of(&reply, "search_code");
@@ -570,11 +582,11 @@ fn told(error: &ToolError) -> (String, Value) {
 }
 
 #[test]
-fn the_gateways_errors_are_said_in_this_catalogs_words() {
-    let (code, error) = told(&ToolError::overloaded(250));
+fn gateway_errors_get_the_codes_of_this_catalog() {
+    let (code, error) = refused(&ToolError::overloaded(250));
     assert_eq!((code.as_str(), &error["data"]["retryAfterMs"]), ("overloaded", &json!(250)));
     assert_eq!(error["message"], "Too much is going on here. Ask again in 250 ms.");
-    let (code, error) = told(&ToolError::timeout(Phase::Queued, None, 500));
+    let (code, error) = refused(&ToolError::timeout(CallPhase::Queued, None, 500));
     assert_eq!((code.as_str(), &error["data"]["retryAfterMs"]), ("timeout", &json!(500)));
     let expected = [
         (ErrorCode::InvalidParams, "invalid_input"),
@@ -591,20 +603,21 @@ fn the_gateways_errors_are_said_in_this_catalogs_words() {
     ];
     assert_eq!(expected.map(|(code, _)| code), ErrorCode::ALL);
     for (code, word) in expected {
-        assert_eq!(told(&ToolError::new(code, "say it").with("path", "x")).0, word);
+        assert_eq!(refused(&ToolError::new(code, "say it").with("path", "x")).0, word);
     }
-    let list = List { items: vec![], total: 0, notes: Notes::default() };
+    let list = CappedList { items: vec![], total: 0, notes: AnswerNotes::default() };
     let other = catalog().encode(Ok(&Answer::Definition(list)), MAX_RESPONSE_BYTES);
     assert_eq!(other.tool_code(), Some(ErrorCode::Internal));
 }
 
 #[test]
-fn an_error_is_bounded_and_keeps_its_code() {
+fn a_large_error_is_bounded_and_keeps_its_code() {
     let many: Vec<String> = (0..10_000).map(|at| format!("candidate {at}")).collect();
-    let refusal = Refusal::new(CodeError::AmbiguousSymbol, "m".repeat(10_000)).with("candidates", many).beside(ready());
+    let refusal =
+        CodeRefusal::new(CodeError::AmbiguousSymbol, "m".repeat(10_000)).with("candidates", many).with_metadata(ready());
     for cap in [200, 1_000, 2_000, MAX_RESPONSE_BYTES] {
         match catalog().encode(Ok(&Answer::Code(CodeAnswer::Refused(Box::new(refusal.clone())))), cap) {
-            Reply::Refusal { result, tool_code } => {
+            EncodedReply::Refusal { result, tool_code } => {
                 let reply: Value = serde_json::from_slice(&result).unwrap();
                 let error = &reply["structuredContent"]["error"];
                 assert_eq!(
@@ -613,8 +626,8 @@ fn an_error_is_bounded_and_keeps_its_code() {
                 );
                 assert!(result.len() <= cap && tool_code == ErrorCode::InvalidParams && error.get("data").is_none());
             }
-            Reply::Error { data, .. } => assert!(cap <= 1_000 && data.len() <= cap),
-            Reply::Result(_) => panic!("an error"),
+            EncodedReply::Error { data, .. } => assert!(cap <= 1_000 && data.len() <= cap),
+            EncodedReply::Result(_) => panic!("an error"),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Arguments to queries (contract §7, inputs).
+//! Decodes the arguments of the seven tools (`docs/contract-lsp-v1.md#arguments`).
 //!
-//! Invariant: a call passes exactly if its arguments fit the tool's schema; beyond the schema only a query of nothing but
-//! white space is refused, and a member given twice.
+//! Invariant: arguments are accepted exactly if they fit the tool's schema, with two exceptions: a query of white space and a duplicate member
+//! are rejected.
 
 use serde_json::value::RawValue;
 
@@ -14,7 +14,7 @@ use codeyard_model::query::{PageRequest, Query};
 
 type Decoded = Result<Query<String>, ToolError>;
 
-/// The query that the tool of this canonical name asks.
+/// Decodes the arguments of the tool with this canonical name.
 pub(super) fn decode(tool: &str, arguments: Option<&RawValue>, max_page_size: usize) -> Decoded {
     match tool {
         "vscode.lsp.definition" => definition(arguments),
@@ -57,7 +57,7 @@ fn workspace_symbols(arguments: Option<&RawValue>, max_page_size: usize) -> Deco
     let given = Arguments::read(arguments, &["query", "pageSize", "cursor"])?;
     let query = given.text("query")?;
     match query.trim() {
-        "" => Err(given.refused("query", "empty")),
+        "" => Err(given.rejected("query", "empty")),
         query => Ok(Query::WorkspaceSymbols { query: query.into(), page: page(&given, max_page_size)? }),
     }
 }

@@ -1,14 +1,14 @@
-//! Answers to replies (contract §3.0, §5.3, §7).
+//! Encodes answers as tool results (`docs/contract-lsp-v1.md#payloads`).
 //!
-//! Invariants: the same answer gives the same bytes; a reply never exceeds its cap: bytes are counted while they are
-//! written, and what would be too long is CAP_EXCEEDED (a hover is cut instead).
+//! Invariants: equal answers give equal bytes; a reply never exceeds its cap: bytes are counted while they are written, and a longer answer is
+//! CAP_EXCEEDED. A hover is truncated instead.
 
 use serde::Serialize;
 
-use crate::Reply;
+use crate::EncodedReply;
 use crate::dialect::error_reply;
 use codeyard_base::budget::{BudgetExceeded, to_json_bounded};
-use codeyard_model::answer::{Answer, List, Notes, Page};
+use codeyard_model::answer::{Answer, AnswerNotes, CappedList, Page};
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::hover::Hover;
 
@@ -16,10 +16,10 @@ use super::fit;
 use super::payload::{Definition, DocumentDiagnostics, DocumentSymbols, Envelope, HoverPayload, Paged};
 use super::summary::{self, Noun};
 
-/// The reply whose own JSON text is at most `cap` bytes long.
-pub(super) fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> Reply {
+/// Encodes the outcome of a call as at most `cap` bytes of JSON.
+pub(super) fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> EncodedReply {
     match result.map(|answer| encode_answer(answer, cap)) {
-        Ok(Ok(bytes)) => Reply::Result(bytes),
+        Ok(Ok(bytes)) => EncodedReply::Result(bytes),
         Ok(Err(error)) => error_reply(&error, cap),
         Err(error) => error_reply(error, cap),
     }
@@ -43,7 +43,7 @@ fn encode_answer(answer: &Answer, cap: usize) -> Result<Vec<u8>, ToolError> {
             write(&DocumentDiagnostics { uri, diagnostics: &list.items, summary }, cap)
         }
         Answer::WorkspaceDiagnostics(page) => encode_page(page, summary::DIAGNOSED_FILE, cap),
-        // No such question is decoded here.
+        // This catalog decodes no such query.
         Answer::Declarations(_) | Answer::Lsp(_) | Answer::Code(_) => Err(ToolError::internal()),
     }
 }
@@ -58,24 +58,24 @@ fn encode_page<T: Serialize>(page: &Page<T>, noun: Noun, cap: usize) -> Result<V
     })
 }
 
-fn encode_hover(hover: &Hover, notes: &Notes, cap: usize) -> Result<Vec<u8>, ToolError> {
+fn encode_hover(hover: &Hover, notes: &AnswerNotes, cap: usize) -> Result<Vec<u8>, ToolError> {
     let whole = write_hover(hover, notes, cap);
     if whole.is_ok() {
         return whole;
     }
-    let notes = Notes { truncated: true, ..notes.clone() };
+    let notes = AnswerNotes { truncated: true, ..notes.clone() };
     match fit::hover_that_fits(hover, &notes, cap) {
         Some(cut) => write_hover(&cut, &notes, cap),
         None => whole,
     }
 }
 
-fn write_hover(hover: &Hover, notes: &Notes, cap: usize) -> Result<Vec<u8>, ToolError> {
+fn write_hover(hover: &Hover, notes: &AnswerNotes, cap: usize) -> Result<Vec<u8>, ToolError> {
     let summary = summary::hover(hover.contents.is_empty(), notes);
     write(&HoverPayload { contents: &hover.contents, range: hover.range, summary }, cap)
 }
 
-fn list_summary<T>(verb: &str, noun: Noun, list: &List<T>) -> String {
+fn list_summary<T>(verb: &str, noun: Noun, list: &CappedList<T>) -> String {
     summary::list(verb, noun, list.items.len(), list.total, &list.notes)
 }
 

@@ -1,15 +1,15 @@
-//! What fits under the byte cap: the hover that is cut to it, and the page size that a refused page hints at.
+//! Fitting answers to the byte cap: truncated hovers, and the hinted page size of a page that is too large.
 //!
-//! Invariants: a page of the hinted size from the same place fits, and one more entry wouldn't; a hover is cut between
-//! code points and no shorter than needed. A cursor's length is known here because its form is normative (contract
-//! §3.6); the cursor itself is made in `paging`.
+//! The form of a cursor is part of the contract (`docs/contract-lsp-v1.md#paging`), so its length is computed here; `paging` makes the cursors.
+//! Invariants: a page of the hinted size from the same offset fits, and a page with one more entry doesn't; a hover is truncated between code
+//! points, and no more than necessary.
 
 use std::io;
 
 use serde::Serialize;
 
 use codeyard_base::base64url;
-use codeyard_model::answer::{Notes, Page};
+use codeyard_model::answer::{AnswerNotes, Page};
 use codeyard_model::hover::{Hover, HoverFragment};
 
 use super::payload::{Envelope, HoverPayload, Paged};
@@ -18,7 +18,7 @@ use super::summary::{self, Noun};
 /// Bytes of a cursor's JSON besides the digits of its offset: braces, members' names, two keys of 64 digits, the version.
 const CURSOR_FIXED_BYTES: usize = 154;
 
-/// The most entries from this page's start that fit into `cap` bytes; 0 if not even one does.
+/// The largest number of entries from this page's start that fits into `cap` bytes; 0 if none does.
 pub(super) fn page_size_that_fits<T: Serialize>(page: &Page<T>, noun: Noun, cap: usize) -> usize {
     let start = start_of(page);
     let (mut items, mut fits) = (0, 0);
@@ -36,8 +36,8 @@ pub(super) fn page_size_that_fits<T: Serialize>(page: &Page<T>, noun: Noun, cap:
     fits
 }
 
-/// `hover` with its last fragments cut so that the payload fits into `cap` bytes; none if nothing of it does.
-pub(super) fn hover_that_fits(hover: &Hover, notes: &Notes, cap: usize) -> Option<Hover> {
+/// `hover` with its last fragments truncated so that the payload fits into `cap` bytes; `None` if no text fits.
+pub(super) fn hover_that_fits(hover: &Hover, notes: &AnswerNotes, cap: usize) -> Option<Hover> {
     let mut hover = hover.clone();
     while let Some(fragment) = hover.contents.pop() {
         hover.contents.push(HoverFragment { kind: fragment.kind, value: String::new() });
@@ -55,18 +55,18 @@ pub(super) fn hover_that_fits(hover: &Hover, notes: &Notes, cap: usize) -> Optio
     None
 }
 
-fn hover_bytes(hover: &Hover, notes: &Notes) -> usize {
+fn hover_bytes(hover: &Hover, notes: &AnswerNotes) -> usize {
     let summary = summary::hover(false, notes);
     json_bytes(&Envelope::of(&HoverPayload { contents: &hover.contents, range: hover.range, summary }))
 }
 
-/// The longest start of `text` that takes at most `room` bytes inside a JSON string.
+/// The longest prefix of `text` that takes at most `room` bytes inside a JSON string.
 fn prefix(text: &str, room: usize) -> &str {
     let mut left = room;
-    let mut letter_bytes = [0; 4];
-    for (at, letter) in text.char_indices() {
-        // Without the two quotes.
-        let bytes = json_bytes(letter.encode_utf8(&mut letter_bytes)) - 2;
+    let mut encoded = [0; 4];
+    for (at, character) in text.char_indices() {
+        // The two quotes don't count.
+        let bytes = json_bytes(character.encode_utf8(&mut encoded)) - 2;
         if bytes > left {
             return &text[..at];
         }
@@ -75,7 +75,7 @@ fn prefix(text: &str, room: usize) -> &str {
     text
 }
 
-/// Where the page starts in the whole list: a last page ends with it, any other where its cursor says.
+/// The offset of the page in the whole list: from the end of the list for a last page, from the cursor for others.
 fn start_of<T>(page: &Page<T>) -> usize {
     #[derive(serde::Deserialize)]
     struct Offset {
@@ -90,7 +90,7 @@ fn cursor_bytes(offset: usize) -> usize {
     ((CURSOR_FIXED_BYTES + offset.to_string().len()) * 4).div_ceil(3)
 }
 
-/// How long `value` is as JSON.
+/// The length of `value` as JSON, in bytes.
 fn json_bytes<T: Serialize + ?Sized>(value: &T) -> usize {
     let mut counter = Counter(0);
     // Counting never fails, and every value here serialises.

@@ -1,7 +1,7 @@
 //! The catalogs `lsp-v1` and `lsp-v1-safe`: the same seven read-only tools under two spellings of their names
-//! (contract §7, decisions §1). See `docs/contract-lsp-v1.md`.
+//! (`docs/contract-lsp-v1.md`).
 //!
-//! Invariant: the spelling shows in names only; schemas, request keys, cursors and payloads are the same.
+//! Invariant: only the names differ; schemas, request keys, cursors and payloads are the same.
 
 mod decode;
 mod encode;
@@ -19,14 +19,17 @@ use codeyard_model::error::ToolError;
 use codeyard_model::query::Query;
 
 use super::dialect::unknown_tool;
-use super::{Catalog, CatalogId, Reply};
+use super::{CallPolicy, Catalog, CatalogId, EncodedReply};
 
 /// The catalog with dots in its names.
 pub(super) static LSP_V1: LspV1 = LspV1 { id: CatalogId::LspV1, separator: "." };
-/// The catalog with underscores instead.
+/// The catalog with underscores in its names.
 pub(super) static LSP_V1_SAFE: LspV1 = LspV1 { id: CatalogId::LspV1Safe, separator: "_" };
 
-/// The seven tools, their names' parts joined by a separator.
+/// The policy of every tool here.
+const POLICY: CallPolicy = CallPolicy::INTERACTIVE_JSON_RPC;
+
+/// The seven tools, with the parts of their names joined by a separator.
 pub(super) struct LspV1 {
     id: CatalogId,
     separator: &'static str,
@@ -38,11 +41,15 @@ impl Catalog for LspV1 {
     }
 
     fn tool_names(&self) -> Vec<String> {
-        tools::TOOLS.iter().map(|tool| self.spelt(tool.name)).collect()
+        tools::TOOLS.iter().map(|tool| self.name_of(tool.name)).collect()
     }
 
     fn tool_entries(&self) -> Vec<String> {
-        tools::TOOLS.iter().map(|tool| tool.entry(&self.spelt(tool.name))).collect()
+        tools::TOOLS.iter().map(|tool| tool.entry(&self.name_of(tool.name))).collect()
+    }
+
+    fn policy(&self, _tool: &str) -> CallPolicy {
+        POLICY
     }
 
     fn decode(
@@ -51,7 +58,7 @@ impl Catalog for LspV1 {
         arguments: Option<&RawValue>,
         max_page_size: usize,
     ) -> Result<Query<String>, ToolError> {
-        let canonical = tools::TOOLS.iter().map(|tool| tool.name).find(|name| self.is_spelt(name, tool));
+        let canonical = tools::TOOLS.iter().map(|tool| tool.name).find(|name| self.is_name_of(name, tool));
         decode::decode(canonical.ok_or_else(|| unknown_tool(tool))?, arguments, max_page_size)
     }
 
@@ -59,18 +66,19 @@ impl Catalog for LspV1 {
         "The vscode.lsp tools name documents by absolute file: URIs below these roots; their lines and UTF-16 characters count from 0."
     }
 
-    fn encode(&self, result: Result<&Answer, &ToolError>, cap_bytes: usize) -> Reply {
+    fn encode(&self, result: Result<&Answer, &ToolError>, cap_bytes: usize) -> EncodedReply {
         encode::encode(result, cap_bytes)
     }
 }
 
 impl LspV1 {
-    fn spelt(&self, canonical: &str) -> String {
+    /// The name of a tool in this catalog.
+    fn name_of(&self, canonical: &str) -> String {
         canonical.replace('.', self.separator)
     }
 
-    /// Whether `given` is how this catalog spells a name; as [`LspV1::spelt`], without making the name.
-    fn is_spelt(&self, canonical: &str, given: &str) -> bool {
+    /// Whether `given` is [`LspV1::name_of`] of `canonical`. Doesn't allocate.
+    fn is_name_of(&self, canonical: &str, given: &str) -> bool {
         canonical.split('.').eq(given.splitn(canonical.split('.').count(), self.separator))
     }
 }

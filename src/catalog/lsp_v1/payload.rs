@@ -1,7 +1,6 @@
-//! The payload objects and the envelope around them, members in the contract's order (§3.0, §7).
+//! The payloads and their envelope, with the members in the contract's order (`docs/contract-lsp-v1.md#payloads`).
 //!
-//! Invariants: `content` is empty, so nothing is said twice; a missing optional member is left out, except `nextCursor`,
-//! which is null on the last page.
+//! Invariants: `content` is empty; a missing optional member is omitted, except `nextCursor`, which is null on the last page.
 
 use serde::Serialize;
 
@@ -27,14 +26,14 @@ impl<'a, P> Envelope<'a, P> {
     }
 }
 
-/// §7.1.
+/// The payload of `vscode.lsp.definition`.
 #[derive(Serialize)]
 pub(super) struct Definition<'a> {
     pub(super) locations: &'a [Location],
     pub(super) summary: String,
 }
 
-/// §7.2, §7.5, §7.7.
+/// The payload of the paged tools.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Paged<'a, T> {
@@ -43,7 +42,7 @@ pub(super) struct Paged<'a, T> {
     pub(super) summary: String,
 }
 
-/// §7.3.
+/// The payload of `vscode.lsp.hover`.
 #[derive(Serialize)]
 pub(super) struct HoverPayload<'a> {
     pub(super) contents: &'a [HoverFragment],
@@ -52,14 +51,14 @@ pub(super) struct HoverPayload<'a> {
     pub(super) summary: String,
 }
 
-/// §7.4.
+/// The payload of `vscode.lsp.documentSymbols`.
 #[derive(Serialize)]
 pub(super) struct DocumentSymbols<'a> {
     pub(super) symbols: &'a [DocumentSymbol],
     pub(super) summary: String,
 }
 
-/// §7.6.
+/// The payload of `vscode.lsp.diagnostics.document`.
 #[derive(Serialize)]
 pub(super) struct DocumentDiagnostics<'a> {
     pub(super) uri: &'a CanonicalUri,

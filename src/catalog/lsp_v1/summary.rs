@@ -1,19 +1,18 @@
-//! The one-line summaries (contract §3.1): a first sentence with the count, then what else there is to know, in a fixed
-//! order. `docs/contract-lsp-v1.md` shows them all.
+//! The one-line summaries: a sentence with the count, then the notes in a fixed order (`docs/contract-lsp-v1.md#summaries`).
 //!
-//! Invariant: a summary depends on the answer alone, names no path, and stays short.
+//! Invariant: a summary depends on the answer alone, names no path, and is short.
 
-use codeyard_model::answer::Notes;
+use codeyard_model::answer::AnswerNotes;
 use codeyard_model::limits::MAX_PROVIDERS_NAMED;
 
-/// What a list holds, in the singular and the plural.
+/// The noun for the entries of a list, in the singular and the plural.
 #[derive(Clone, Copy)]
 pub(super) struct Noun {
     one: &'static str,
     many: &'static str,
-    /// What stands before the number when these are returned.
+    /// The text before the number of returned entries.
     of: &'static str,
-    /// What is left out as outside the roots.
+    /// The noun for omitted entries outside the roots.
     outside: [&'static str; 2],
 }
 
@@ -35,8 +34,8 @@ pub(super) const DIAGNOSTIC: Noun = Noun { one: "diagnostic", many: "diagnostics
 pub(super) const DIAGNOSED_FILE: Noun =
     Noun { one: "file", many: "files", of: "diagnostics for ", outside: ["file", "files"] };
 
-/// Of an unpaged list: `verb` is `Found` or `Returned`.
-pub(super) fn list(verb: &str, noun: Noun, shown: usize, total: usize, notes: &Notes) -> String {
+/// The summary of an unpaged list. `verb` is `Found` or `Returned`.
+pub(super) fn list(verb: &str, noun: Noun, shown: usize, total: usize, notes: &AnswerNotes) -> String {
     let first = match (shown, total) {
         (_, 0) => nothing(noun),
         (shown, total) if shown < total => format!("Returned the first {shown} of {}.", count(total, noun)),
@@ -45,8 +44,8 @@ pub(super) fn list(verb: &str, noun: Noun, shown: usize, total: usize, notes: &N
     with_notes(first, noun, notes)
 }
 
-/// Of a page.
-pub(super) fn page(noun: Noun, shown: usize, total: usize, more: bool, notes: &Notes) -> String {
+/// The summary of a page.
+pub(super) fn page(noun: Noun, shown: usize, total: usize, more: bool, notes: &AnswerNotes) -> String {
     let next = if more { " (next page available)" } else { "" };
     let first = match (shown, total) {
         (_, 0) => nothing(noun),
@@ -56,8 +55,8 @@ pub(super) fn page(noun: Noun, shown: usize, total: usize, more: bool, notes: &N
     with_notes(first, noun, notes)
 }
 
-/// Of a hover.
-pub(super) fn hover(empty: bool, notes: &Notes) -> String {
+/// The summary of a hover.
+pub(super) fn hover(empty: bool, notes: &AnswerNotes) -> String {
     let first = if empty { "No hover information found." } else { "Hover available." };
     with_notes(first.into(), DEFINITION, notes)
 }
@@ -77,7 +76,7 @@ fn counted(number: usize, noun: Noun) -> String {
     format!("{}{}", noun.of, count(number, noun))
 }
 
-fn with_notes(mut text: String, noun: Noun, notes: &Notes) -> String {
+fn with_notes(mut text: String, noun: Noun, notes: &AnswerNotes) -> String {
     if notes.truncated {
         text.push_str(" Truncated.");
     }
@@ -90,7 +89,7 @@ fn with_notes(mut text: String, noun: Noun, notes: &Notes) -> String {
         let what = if notes.outside == 1 { one } else { many };
         text.push_str(&format!(" {} {what} outside the allowed roots omitted.", notes.outside));
     }
-    push_passed_over(&mut text, &notes.passed_over);
+    push_passed_over(&mut text, &notes.skipped_providers);
     if let Some(sentence) = notes.by_name_sentence() {
         text.push(' ');
         text.push_str(&sentence);
@@ -116,10 +115,10 @@ fn push_passed_over(text: &mut String, passed_over: &[String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use codeyard_model::answer::Coverage;
+    use codeyard_model::answer::DiagnosticsCoverage;
 
-    fn plain() -> Notes {
-        Notes::default()
+    fn plain() -> AnswerNotes {
+        AnswerNotes::default()
     }
 
     #[test]
@@ -142,12 +141,12 @@ mod tests {
 
     #[test]
     fn notes_follow_in_a_fixed_order() {
-        let notes = Notes {
+        let notes = AnswerNotes {
             outside: 2,
             passed_over: (1..=6).map(|n| format!("k{n}: crashed")).collect(),
             truncated: true,
             truncated_files: 1,
-            coverage: Some(Coverage { covered: 3, total: 9 }),
+            coverage: Some(DiagnosticsCoverage { covered: 3, total: 9 }),
             is_partial: false,
             by_name: vec!["go".into(), "ruby".into()],
         };
@@ -155,7 +154,7 @@ mod tests {
                         roots omitted. Passed over k1: crashed, k2: crashed, k3: crashed, k4: crashed and 2 more. By name \
                         only, without a language server for go, ruby. 3 of 9 source files covered.";
         assert_eq!(page(REFERENCE, 0, 0, false, &notes), expected);
-        let one = Notes { outside: 1, passed_over: vec!["ty: crashed".into()], ..plain() };
+        let one = AnswerNotes { outside: 1, skipped_providers: vec!["ty: crashed".into()], ..plain() };
         let text = page(DIAGNOSED_FILE, 1, 1, false, &one);
         assert_eq!(
             text,

@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use crate::{CatalogId, CatalogSet, Reply};
+use crate::{CatalogId, CatalogSet, EncodedReply};
 use codeyard_canon::testing::{FakeGate, file};
-use codeyard_model::answer::{Answer, Coverage, Notes};
+use codeyard_model::answer::{Answer, AnswerNotes, DiagnosticsCoverage};
 use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::hover::{Hover, HoverFragment, MarkupKind};
@@ -17,30 +17,32 @@ use codeyard_paging::{CanonicalResult, Snapshot, page};
 const K: &str = "1111111111111111111111111111111111111111111111111111111111111111";
 const S: &str = "2222222222222222222222222222222222222222222222222222222222222222";
 
-fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> Reply {
+fn encode(result: Result<&Answer, &ToolError>, cap: usize) -> EncodedReply {
     let reply = CatalogId::LspV1.catalog().encode(result, cap);
-    assert_eq!(CatalogId::LspV1Safe.catalog().encode(result, cap), reply, "both spellings give the same bytes");
+    assert_eq!(CatalogId::LspV1Safe.catalog().encode(result, cap), reply, "both catalogs give the same bytes");
     reply
 }
 
 fn result(answer: &Answer, cap: usize) -> Option<Vec<u8>> {
     match encode(Ok(answer), cap) {
-        Reply::Result(bytes) => {
+        EncodedReply::Result(bytes) => {
             assert!(bytes.len() <= cap);
             Some(bytes)
         }
-        Reply::Error { tool_code, .. } => {
+        EncodedReply::Error { tool_code, .. } => {
             assert_eq!(tool_code, ErrorCode::CapExceeded);
             None
         }
-        Reply::Refusal { .. } => panic!("errors are JSON-RPC's here"),
+        EncodedReply::Refusal { .. } => panic!("errors are JSON-RPC errors in this catalog"),
     }
 }
 
 fn details(answer: &Answer, cap: usize) -> Value {
     match encode(Ok(answer), cap) {
-        Reply::Error { data, .. } => serde_json::from_slice::<Value>(&data).unwrap()["details"].clone(),
-        Reply::Result(bytes) | Reply::Refusal { result: bytes, .. } => panic!("{} bytes fit into {cap}", bytes.len()),
+        EncodedReply::Error { data, .. } => serde_json::from_slice::<Value>(&data).unwrap()["details"].clone(),
+        EncodedReply::Result(bytes) | EncodedReply::Refusal { result: bytes, .. } => {
+            panic!("{} bytes fit into {cap}", bytes.len())
+        }
     }
 }
 
@@ -70,7 +72,7 @@ fn symbols(n: u32) -> CanonicalResult {
         container_name: n.is_multiple_of(2).then(|| "Holder".into()),
     });
     let found = codeyard_canon::workspace_symbols(raw.collect(), &mut FakeGate::default(), 20_000, 20_000).unwrap();
-    CanonicalResult::workspace_symbols(found, Notes::default())
+    CanonicalResult::workspace_symbols(found, AnswerNotes::default())
 }
 
 fn raw_diagnostics(n: u32) -> Vec<RawDiagnostic> {
@@ -84,7 +86,7 @@ fn raw_diagnostics(n: u32) -> Vec<RawDiagnostic> {
     (0..n).map(one).collect()
 }
 
-fn workspace_diagnostics(files: u32, each: u32, notes: Notes) -> CanonicalResult {
+fn workspace_diagnostics(files: u32, each: u32, notes: AnswerNotes) -> CanonicalResult {
     let raw = (0..files)
         .map(|n| RawFileDiagnostics { uri: format!("file:///w/f{n:03}").into(), diagnostics: raw_diagnostics(each) });
     let found = codeyard_canon::workspace_diagnostics(raw.collect(), &mut FakeGate::default(), 5_000, 200).unwrap();
@@ -103,23 +105,23 @@ fn document_symbols(n: u32) -> CanonicalResult {
     let children = (1..n).map(|line| leaf(format!("m{line}"), line)).collect();
     let tree = vec![RawDocumentSymbol { children, ..leaf("Class".into(), 0) }];
     let found = codeyard_canon::document_symbols(&file("/w/a"), tree, 20_000).unwrap();
-    CanonicalResult::document_symbols(found, Notes::default(), 200)
+    CanonicalResult::document_symbols(found, AnswerNotes::default(), 200)
 }
 
-fn hover(fragments: usize, letters: &str) -> Answer {
+fn hover(fragments: usize, text: &str) -> Answer {
     let contents = (0..fragments)
-        .map(|n| HoverFragment { kind: MarkupKind::Markdown, value: format!("{n}{}", letters.repeat(3_000)) })
+        .map(|n| HoverFragment { kind: MarkupKind::Markdown, value: format!("{n}{}", text.repeat(3_000)) })
         .collect();
     let raw = vec![Hover { contents, range: Some(Range::new(1, 2, 1, 5)) }];
-    answer(CanonicalResult::hover(codeyard_canon::hover(raw), Notes::default()), 0, 1)
+    answer(CanonicalResult::hover(codeyard_canon::hover(raw), AnswerNotes::default()), 0, 1)
 }
 
-/// One ordinary answer of each tool, with every optional member somewhere.
-fn ordinary() -> Vec<(&'static str, Answer)> {
-    let notes = Notes {
+/// A typical answer of each tool. Each optional member occurs in one of them.
+fn typical() -> Vec<(&'static str, Answer)> {
+    let notes = AnswerNotes {
         passed_over: vec!["ruff: not_installed".into()],
-        coverage: Some(Coverage { covered: 2, total: 3 }),
-        ..Notes::default()
+        coverage: Some(DiagnosticsCoverage { covered: 2, total: 3 }),
+        ..AnswerNotes::default()
     };
     let outside = vec![RawLocation { uri: "file:///x/a".into(), range: Range::new(0, 0, 0, 1) }];
     let with_outside = [raw_locations(2), outside].concat();
@@ -133,36 +135,39 @@ fn ordinary() -> Vec<(&'static str, Answer)> {
     }];
     let diagnostics = codeyard_canon::diagnostics(&file("/w/a"), raw_diagnostics(3));
     vec![
-        ("vscode.lsp.definition", answer(CanonicalResult::definition(definition, Notes::default(), 200), 0, 1)),
-        ("vscode.lsp.references", answer(CanonicalResult::references(locations(5), Notes::default()), 2, 2)),
+        ("vscode.lsp.definition", answer(CanonicalResult::definition(definition, AnswerNotes::default(), 200), 0, 1)),
+        ("vscode.lsp.references", answer(CanonicalResult::references(locations(5), AnswerNotes::default()), 2, 2)),
         (
             "vscode.lsp.hover",
-            answer(CanonicalResult::hover(codeyard_canon::hover(small_hover), Notes::default()), 0, 1),
+            answer(CanonicalResult::hover(codeyard_canon::hover(small_hover), AnswerNotes::default()), 0, 1),
         ),
         ("vscode.lsp.documentSymbols", answer(document_symbols(3), 0, 1)),
         ("vscode.lsp.workspaceSymbols", answer(symbols(3), 0, 2)),
         (
             "vscode.lsp.diagnostics.document",
-            answer(CanonicalResult::document_diagnostics(file("/w/a"), diagnostics, Notes::default(), 200), 0, 1),
+            answer(CanonicalResult::document_diagnostics(file("/w/a"), diagnostics, AnswerNotes::default(), 200), 0, 1),
         ),
         ("vscode.lsp.diagnostics.workspace", answer(workspace_diagnostics(2, 2, notes), 0, 5)),
     ]
 }
 
-/// The same tools with nothing found.
+/// An empty answer of each tool.
 fn empty() -> Vec<(&'static str, Answer)> {
     let none = || codeyard_canon::locations(vec![], &mut FakeGate::default(), 0, 0).unwrap();
     let diagnostics = codeyard_canon::diagnostics(&file("/w/a"), vec![]);
     vec![
-        ("vscode.lsp.definition", answer(CanonicalResult::definition(none(), Notes::default(), 200), 0, 1)),
-        ("vscode.lsp.references", answer(CanonicalResult::references(none(), Notes::default()), 0, 1)),
-        ("vscode.lsp.hover", answer(CanonicalResult::hover(codeyard_canon::hover(vec![]), Notes::default()), 0, 1)),
+        ("vscode.lsp.definition", answer(CanonicalResult::definition(none(), AnswerNotes::default(), 200), 0, 1)),
+        ("vscode.lsp.references", answer(CanonicalResult::references(none(), AnswerNotes::default()), 0, 1)),
+        (
+            "vscode.lsp.hover",
+            answer(CanonicalResult::hover(codeyard_canon::hover(vec![]), AnswerNotes::default()), 0, 1),
+        ),
         (
             "vscode.lsp.documentSymbols",
             answer(
                 CanonicalResult::document_symbols(
                     codeyard_canon::document_symbols(&file("/w/a"), vec![], 0).unwrap(),
-                    Notes::default(),
+                    AnswerNotes::default(),
                     200,
                 ),
                 0,
@@ -172,9 +177,9 @@ fn empty() -> Vec<(&'static str, Answer)> {
         ("vscode.lsp.workspaceSymbols", answer(symbols(0), 0, 1)),
         (
             "vscode.lsp.diagnostics.document",
-            answer(CanonicalResult::document_diagnostics(file("/w/a"), diagnostics, Notes::default(), 200), 0, 1),
+            answer(CanonicalResult::document_diagnostics(file("/w/a"), diagnostics, AnswerNotes::default(), 200), 0, 1),
         ),
-        ("vscode.lsp.diagnostics.workspace", answer(workspace_diagnostics(0, 0, Notes::default()), 0, 1)),
+        ("vscode.lsp.diagnostics.workspace", answer(workspace_diagnostics(0, 0, AnswerNotes::default()), 0, 1)),
     ]
 }
 
@@ -187,7 +192,7 @@ fn output_schema(tool: &str) -> jsonschema::Validator {
 
 #[test]
 fn payloads_are_golden() {
-    for (tool, answer) in ordinary() {
+    for (tool, answer) in typical() {
         let path = format!("{}/../../tests/contract/golden/{tool}.result.json", env!("CARGO_MANIFEST_DIR"));
         let mut bytes = result(&answer, MAX_RESPONSE_BYTES).unwrap();
         bytes.push(b'\n');
@@ -202,14 +207,17 @@ fn payloads_are_golden() {
 #[test]
 fn payloads_fit_their_output_schemas() {
     let full = [
-        ("vscode.lsp.definition", answer(CanonicalResult::definition(locations(300), Notes::default(), 200), 0, 1)),
-        ("vscode.lsp.references", answer(CanonicalResult::references(locations(300), Notes::default()), 0, 200)),
+        (
+            "vscode.lsp.definition",
+            answer(CanonicalResult::definition(locations(300), AnswerNotes::default(), 200), 0, 1),
+        ),
+        ("vscode.lsp.references", answer(CanonicalResult::references(locations(300), AnswerNotes::default()), 0, 200)),
         ("vscode.lsp.hover", hover(9, "𝒳")),
         ("vscode.lsp.documentSymbols", answer(document_symbols(412), 0, 1)),
         ("vscode.lsp.workspaceSymbols", answer(symbols(300), 0, 200)),
-        ("vscode.lsp.diagnostics.workspace", answer(workspace_diagnostics(3, 300, Notes::default()), 0, 200)),
+        ("vscode.lsp.diagnostics.workspace", answer(workspace_diagnostics(3, 300, AnswerNotes::default()), 0, 200)),
     ];
-    for (tool, answer) in ordinary().into_iter().chain(empty()).chain(full) {
+    for (tool, answer) in typical().into_iter().chain(empty()).chain(full) {
         let payload = payload(&answer);
         let validator = output_schema(tool);
         if let Err(error) = validator.validate(&payload) {
@@ -222,8 +230,8 @@ fn payloads_fit_their_output_schemas() {
 }
 
 #[test]
-fn the_envelope_is_the_contracts() {
-    for (tool, answer) in ordinary() {
+fn the_envelope_follows_the_contract() {
+    for (tool, answer) in typical() {
         let text = String::from_utf8(result(&answer, MAX_RESPONSE_BYTES).unwrap()).unwrap();
         assert!(text.starts_with("{\"isError\":false,\"structuredContent\":{"), "{tool}");
         assert!(text.ends_with("},\"content\":[]}") && !text.contains('\n'), "{tool}");
@@ -231,7 +239,7 @@ fn the_envelope_is_the_contracts() {
 }
 
 #[test]
-fn nothing_found_is_a_success_that_says_so() {
+fn an_empty_answer_is_a_success_with_a_summary() {
     for (tool, answer) in empty() {
         let payload = payload(&answer);
         assert!(payload["summary"].as_str().unwrap().starts_with("No "), "{tool}: {payload}");
@@ -239,34 +247,34 @@ fn nothing_found_is_a_success_that_says_so() {
 }
 
 #[test]
-fn the_first_two_hundred_of_more_and_the_summary_says_so() {
+fn a_long_list_is_truncated_and_its_summary_says_so() {
     let payload = payload(&answer(document_symbols(412), 0, 1));
     assert_eq!(payload["symbols"].as_array().unwrap().len(), 200);
     assert_eq!(payload["summary"], "Returned the first 200 of 412 document symbols.");
 }
 
 #[test]
-fn a_full_page_of_ordinary_size_fits() {
-    let page = answer(CanonicalResult::references(locations(20_000), Notes::default()), 0, 200);
+fn a_full_page_of_typical_entries_fits() {
+    let page = answer(CanonicalResult::references(locations(20_000), AnswerNotes::default()), 0, 200);
     assert!(result(&page, MAX_RESPONSE_BYTES).is_some());
 }
 
 #[test]
 fn the_byte_cap_is_exact_for_every_tool() {
-    for (tool, answer) in ordinary() {
+    for (tool, answer) in typical() {
         let bytes = result(&answer, usize::MAX).unwrap();
         assert_eq!(result(&answer, bytes.len()), Some(bytes.clone()), "{tool}");
         if tool != "vscode.lsp.hover" {
             assert_eq!(details(&answer, bytes.len() - 1)["reason"], "response_too_large", "{tool}");
         }
         for cap in 0..bytes.len() {
-            // `result` asserts that what comes is within the cap.
+            // `result` asserts the cap.
             result(&answer, cap);
         }
     }
 }
 
-/// Compares the hint on a refused page with the largest smaller page that really fits.
+/// Compares the hint of a page that is too large with the largest smaller page that fits.
 fn check_hint(whole: &Snapshot, offset: u64, size: usize, cap: usize) -> usize {
     let cut = |size| page(whole, Some((offset, size)), K, S);
     let fits = (1..size).rev().find(|size| result(&cut(*size), cap).is_some()).unwrap_or(0);
@@ -279,15 +287,19 @@ fn check_hint(whole: &Snapshot, offset: u64, size: usize, cap: usize) -> usize {
 #[test]
 fn the_hinted_page_size_is_the_largest_that_fits() {
     let results = [
-        CanonicalResult::references(locations(1_005), Notes::default()),
+        CanonicalResult::references(locations(1_005), AnswerNotes::default()),
         symbols(110),
-        workspace_diagnostics(105, 3, Notes { passed_over: vec!["ty: crashed".into()], ..Notes::default() }),
+        workspace_diagnostics(
+            105,
+            3,
+            AnswerNotes { skipped_providers: vec!["ty: crashed".into()], ..AnswerNotes::default() },
+        ),
     ];
     for whole in results.map(Snapshot::new) {
-        // The second crosses from one digit of the offset to two, the last ends two of the lists.
+        // In the second case the offset gets a digit more; the third reaches the end of two of the lists.
         for (offset, size) in [(0, 12), (3, 9), (92, 18)] {
             let bytes = |size| result(&page(&whole, Some((offset, size)), K, S), usize::MAX).unwrap().len();
-            // Each size's exact length and one less: where hints change, if they are exact.
+            // The exact length of each size, and one byte less: exact hints change there.
             let mut caps: Vec<usize> = (1..size).flat_map(|size| [bytes(size) - 1, bytes(size)]).collect();
             caps.extend([300, bytes(size) - 1]);
             caps.retain(|cap| *cap < bytes(size));
@@ -299,8 +311,8 @@ fn the_hinted_page_size_is_the_largest_that_fits() {
 }
 
 #[test]
-fn a_workspace_page_over_the_cap_hints_a_size() {
-    let whole = workspace_diagnostics(200, 200, Notes::default());
+fn a_workspace_diagnostics_page_over_the_cap_hints_a_size() {
+    let whole = workspace_diagnostics(200, 200, AnswerNotes::default());
     let page = answer(whole.clone(), 0, 200);
     let size = details(&page, MAX_RESPONSE_BYTES)["pageSizeThatFits"].as_u64().unwrap() as usize;
     assert!(result(&answer(whole.clone(), 0, size), MAX_RESPONSE_BYTES).is_some());
@@ -308,15 +320,15 @@ fn a_workspace_page_over_the_cap_hints_a_size() {
 }
 
 #[test]
-fn a_hover_is_cut_at_a_code_point_to_fit() {
-    for letters in ["x", "𝒳", "\u{1}", "\"é"] {
-        let answer = hover(3, letters);
+fn a_hover_is_truncated_at_a_code_point_to_fit() {
+    for text in ["x", "𝒳", "\u{1}", "\"é"] {
+        let answer = hover(3, text);
         let whole = result(&answer, usize::MAX).unwrap().len();
         for cap in (300..whole).step_by(1_711).chain([whole - 1]) {
-            let bytes = result(&answer, cap).expect("a hover fits into any sensible cap");
+            let bytes = result(&answer, cap).expect("a hover fits into this cap");
             let payload = &serde_json::from_slice::<Value>(&bytes).unwrap()["structuredContent"];
             assert_eq!(payload["summary"], "Hover available. Truncated.");
-            // No room is wasted: one more letter wouldn't fit, unless the next fragment's frame doesn't.
+            // One more character wouldn't fit, or the frame of the next fragment wouldn't.
             assert!(cap - bytes.len() < 64, "{} of {cap}", bytes.len());
             assert!(output_schema("vscode.lsp.hover").is_valid(payload));
         }
@@ -324,14 +336,14 @@ fn a_hover_is_cut_at_a_code_point_to_fit() {
 }
 
 #[test]
-fn a_hover_of_which_nothing_fits_is_an_error() {
+fn a_hover_without_room_for_any_text_is_an_error() {
     let answer = hover(1, "x");
     assert!(result(&answer, 100).is_none());
     assert!(result(&answer, 250).is_some());
 }
 
 #[test]
-fn a_hover_at_its_limits_never_reaches_the_default_cap() {
+fn the_longest_hover_fits_into_the_default_cap() {
     let answer = hover(8, "\u{1}\u{1}\u{1}");
     let payload = payload(&answer);
     assert_eq!(payload["contents"].as_array().unwrap().len(), 8);
@@ -339,10 +351,10 @@ fn a_hover_at_its_limits_never_reaches_the_default_cap() {
 }
 
 #[test]
-fn errors_are_replies_too_and_bounded() {
+fn errors_are_bounded_replies() {
     for code in ErrorCode::ALL {
         let error = ToolError::new(code, "m").with("big", "x".repeat(1_000_000));
-        let Reply::Error { data, tool_code, .. } = encode(Err(&error), 1_000) else { unreachable!() };
+        let EncodedReply::Error { data, tool_code, .. } = encode(Err(&error), 1_000) else { unreachable!() };
         assert_eq!((tool_code, data.len() <= 1_000), (code, true));
         let data: Value = serde_json::from_slice(&data).unwrap();
         assert_eq!(data["code"], format!("MCP_LSP_GATEWAY/{}", code.as_str()));

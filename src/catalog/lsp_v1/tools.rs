@@ -1,6 +1,6 @@
-//! The seven tools' declarations, in the contract's order (§2.1).
+//! The declarations of the seven tools, in the order of `docs/contract-lsp-v1.md#tools`.
 //!
-//! Invariant: these seven and no other; positions and lines count from 0, as their schemas tell the caller.
+//! Invariant: lines and columns count from 0, as the schemas say.
 
 use crate::schema::ToolDecl;
 

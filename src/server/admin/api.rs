@@ -1,30 +1,30 @@
-//! What the operations stand on: the engine's control, the probes, and a few facts about the service.
+//! The context of the operations: the engine's control, the probes, and facts about the service.
 
 use std::sync::Arc;
 
-use crate::transport::http::probes::{Check, Checks, Exposition, Failing, Probes};
+use crate::transport::http::probes::{Exposition, FailingCheck, ProbeCheck, Probes, ReadinessChecks};
 use codeyard_base::clock::Instant;
-use codeyard_engine::control::{Control, Failing as Found};
-use codeyard_engine::workspace::Trouble;
+use codeyard_engine::supervisor::control::{Control, ServiceProblem as Found};
+use codeyard_engine::workspace::messages::WorkspaceProblem;
 
 use super::documents::CallCount;
 
 /// Facts about the service that the engine doesn't know.
 #[derive(Clone)]
 pub struct ServiceFacts {
-    /// Its version.
+    /// The version of the service.
     pub version: &'static str,
-    /// When it started.
+    /// When the service started.
     pub started: Instant,
     /// The endpoint of the default workspace.
     pub listen: String,
-    /// Where operators reach it over TCP.
+    /// The address of the admin API over TCP.
     pub admin_listen: Option<String>,
-    /// Counts tool calls so far.
+    /// Returns the number of tool calls since the start, by tool and outcome.
     pub calls: Arc<dyn Fn() -> Vec<CallCount> + Send + Sync>,
 }
 
-/// See the module.
+/// The context of the operations.
 pub struct Api {
     pub(super) control: Control,
     pub(super) probes: Probes,
@@ -32,34 +32,36 @@ pub struct Api {
 }
 
 impl Api {
-    /// The operations on the engine that `control` leads to.
+    /// A context with the engine behind `control`.
     pub fn new(control: Control, probes: Probes, facts: ServiceFacts) -> Self {
         Self { control, probes, facts }
     }
 }
 
-/// The probes of an engine.
+/// The probes of the engine behind `control`, with the metrics of `exposition`.
 pub fn probes(control: &Control, exposition: Exposition) -> Probes {
     let control = control.clone();
-    let checks: Checks = Arc::new(move || {
+    let checks: ReadinessChecks = Arc::new(move || {
         let control = control.clone();
         Box::pin(async move {
             match control.failing().await {
                 Ok(found) => found.into_iter().map(failing).collect(),
-                Err(_) => vec![Failing { check: Check::Engine, workspace: None, server: None }],
+                Err(_) => vec![FailingCheck { check: ProbeCheck::Engine, workspace: None, server: None }],
             }
         })
     });
     Probes { checks, exposition }
 }
 
-fn failing(found: Found) -> Failing {
+fn failing(found: Found) -> FailingCheck {
     let (check, workspace, server) = match found {
-        Found::Stopping => (Check::Draining, None, None),
-        Found::NotOpen(name) => (Check::WorkspaceNotOpen, Some(name), None),
-        Found::NotAnswering(name) => (Check::WorkspaceNotAnswering, Some(name), None),
-        Found::Trouble(name, Trouble::Unwatched) => (Check::WatcherGone, Some(name), None),
-        Found::Trouble(name, Trouble::Quarantined(kind)) => (Check::ServerQuarantined, Some(name), Some(kind)),
+        Found::Stopping => (ProbeCheck::Draining, None, None),
+        Found::NotOpen(name) => (ProbeCheck::WorkspaceNotOpen, Some(name), None),
+        Found::NotAnswering(name) => (ProbeCheck::WorkspaceNotAnswering, Some(name), None),
+        Found::InWorkspace(name, WorkspaceProblem::Unwatched) => (ProbeCheck::WatcherGone, Some(name), None),
+        Found::InWorkspace(name, WorkspaceProblem::Quarantined(kind)) => {
+            (ProbeCheck::ServerQuarantined, Some(name), Some(kind))
+        }
     };
-    Failing { check, workspace: workspace.map(|name| name.to_string()), server }
+    FailingCheck { check, workspace: workspace.map(|name| name.to_string()), server }
 }

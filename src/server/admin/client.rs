@@ -1,6 +1,6 @@
-//! The other end of the admin socket, for our own commands: one request, one answer.
+//! A client of the admin socket for our own commands: one connection per request.
 //!
-//! Invariants: an answer is bounded in size and time; the other end must be a process of our own user.
+//! Invariants: a response is bounded in size and time; the server must be a process of our own user.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,74 +16,79 @@ use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 use super::problem::ProblemDocument;
-use crate::limits::{ADMIN_LOOK_TIMEOUT_MS, ADMIN_REQUEST_TIMEOUT_MS, MAX_ADMIN_ANSWER_BYTES};
+use crate::limits::{ADMIN_GET_TIMEOUT_MS, ADMIN_REQUEST_TIMEOUT_MS, MAX_ADMIN_ANSWER_BYTES};
 use crate::transport::attach::is_ours;
 
-/// Why there is no answer.
+/// Why a request to the admin socket failed.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// Nobody is there.
-    #[error("no server runs here; `codeyard serve --root .` starts one")]
-    Nobody,
-    /// Somebody is there, but can't be understood, or isn't ours.
-    #[error("the running server can't be asked: {0}")]
+pub enum AdminClientError {
+    /// No server listens on the socket.
+    #[error("no server runs here; start one with `codeyard serve --root .`")]
+    NotRunning,
+    /// The server runs as another user, doesn't answer in time, or its answer can't be read.
+    #[error("cannot query the running server: {0}")]
     Broken(String),
-    /// The server refuses.
+    /// The server rejected the request.
     #[error("{}; {}", .0.detail, .0.remedy)]
-    Refused(Box<ProblemDocument>),
+    Rejected(Box<ProblemDocument>),
 }
 
-/// A way to the running server of a state directory.
+/// A client of the running server of a state directory.
 #[derive(Debug, Clone)]
 pub struct AdminClient {
     socket: PathBuf,
 }
 
 impl AdminClient {
-    /// By the socket at this path.
+    /// A client of the socket at this path.
     pub fn new(socket: &Path) -> Self {
         Self { socket: socket.to_owned() }
     }
 
-    /// A document.
+    /// Gets a JSON document.
     ///
     /// # Errors
-    /// All of them.
-    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
+    /// [`AdminClientError`].
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, AdminClientError> {
         self.send(Method::GET, path, None).await
     }
 
-    /// A text, such as `/metrics`.
+    /// Gets a text, such as `/metrics`.
     ///
     /// # Errors
-    /// All of them.
-    pub async fn text(&self, path: &str) -> Result<String, Error> {
+    /// [`AdminClientError`].
+    pub async fn text(&self, path: &str) -> Result<String, AdminClientError> {
         let (_, bytes) = self.exchange(Method::GET, path, None).await?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// What comes of a request with a method and perhaps a body.
+    /// Sends a request and returns its JSON document.
     ///
     /// # Errors
-    /// All of them.
+    /// [`AdminClientError`].
     pub async fn send<T: DeserializeOwned>(
         &self,
         method: Method,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<T, Error> {
+    ) -> Result<T, AdminClientError> {
         let (_, bytes) = self.exchange(method, path, body).await?;
-        serde_json::from_slice(&bytes).map_err(|_| Error::Broken("its answer is not of the expected form".to_owned()))
+        serde_json::from_slice(&bytes)
+            .map_err(|_| AdminClientError::Broken("its answer is not of the expected form".to_owned()))
     }
 
-    async fn exchange(&self, method: Method, path: &str, body: Option<&Value>) -> Result<(StatusCode, Vec<u8>), Error> {
-        // Longer than the server takes at most, so that it is the one to say what is wrong: a look asks its actors for
-        // `OPERATOR_PATIENCE_MS` each, all at once.
-        let limit_ms = if method == Method::GET { ADMIN_LOOK_TIMEOUT_MS } else { ADMIN_REQUEST_TIMEOUT_MS + 1_000 };
-        let exchanged = self.exchange_now(method, path, body);
-        timeout(Duration::from_millis(limit_ms), exchanged).await.map_err(|_| {
-            let advice = "look whether its process is stopped or overloaded, then try again or restart it";
-            Error::Broken(format!("it did not answer within {} s; {advice}", limit_ms / 1_000))
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<(StatusCode, Vec<u8>), AdminClientError> {
+        // Longer than the server's own limit, so that the server reports the problem. A GET queries the actors in parallel.
+        let limit_ms = if method == Method::GET { ADMIN_GET_TIMEOUT_MS } else { ADMIN_REQUEST_TIMEOUT_MS + 1_000 };
+        let exchange = self.exchange_now(method, path, body);
+        timeout(Duration::from_millis(limit_ms), exchange).await.map_err(|_| {
+            let advice = "check whether its process is stopped or overloaded, then retry or restart it";
+            AdminClientError::Broken(format!("it did not answer within {} s; {advice}", limit_ms / 1_000))
         })?
     }
 
@@ -92,8 +97,8 @@ impl AdminClient {
         method: Method,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<(StatusCode, Vec<u8>), Error> {
-        let broken = |error: &dyn std::error::Error| Error::Broken(error.to_string());
+    ) -> Result<(StatusCode, Vec<u8>), AdminClientError> {
+        let broken = |error: &dyn std::error::Error| AdminClientError::Broken(error.to_string());
         let stream = self.connect().await?;
         let made = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
         let (mut sender, connection) = made.map_err(|error| broken(&error))?;
@@ -110,28 +115,28 @@ impl AdminClient {
         let status = response.status();
         let collected = Limited::new(response.into_body(), MAX_ADMIN_ANSWER_BYTES).collect().await;
         driving.abort();
-        let bytes = collected.map_err(|error| Error::Broken(error.to_string()))?.to_bytes().to_vec();
+        let bytes = collected.map_err(|error| AdminClientError::Broken(error.to_string()))?.to_bytes().to_vec();
         if status.is_success() {
             return Ok((status, bytes));
         }
         match serde_json::from_slice::<ProblemDocument>(&bytes) {
-            Ok(problem) => Err(Error::Refused(Box::new(problem))),
-            Err(_) => Err(Error::Broken(format!("it answers {status}"))),
+            Ok(problem) => Err(AdminClientError::Rejected(Box::new(problem))),
+            Err(_) => Err(AdminClientError::Broken(format!("it answers {status}"))),
         }
     }
 
-    async fn connect(&self) -> Result<UnixStream, Error> {
+    async fn connect(&self) -> Result<UnixStream, AdminClientError> {
         let stream = match UnixStream::connect(&self.socket).await {
             Ok(stream) => stream,
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
-                return Err(Error::Nobody);
+                return Err(AdminClientError::NotRunning);
             }
-            Err(error) => return Err(Error::Broken(error.to_string())),
+            Err(error) => return Err(AdminClientError::Broken(error.to_string())),
         };
         match is_ours(&stream) {
             Ok(true) => Ok(stream),
-            Ok(false) => Err(Error::Broken("the socket belongs to another user".to_owned())),
-            Err(error) => Err(Error::Broken(error.to_string())),
+            Ok(false) => Err(AdminClientError::Broken("the socket belongs to another user".to_owned())),
+            Err(error) => Err(AdminClientError::Broken(error.to_string())),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! One request of an operator: may it come in, which route is it, what does it bring, how long may it take.
+//! Handles one admin request: access, route, body, deadline.
 //!
-//! The router is made from the table of routes. Invariants: over TCP nothing is looked up before the token was checked;
-//! bodies are bounded in bytes and time, and every request in time.
+//! The routes come from the table of routes. Invariants: over TCP nothing is looked up before the token is checked; bodies are bounded
+//! in bytes and time, requests in time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,53 +17,58 @@ use tokio::time::timeout;
 
 use super::api::Api;
 use super::problem::{Kind, Problem};
-use super::routes::{Call, ROUTES, Route};
+use super::route::{Route, RouteRequest};
+use super::routes::ROUTES;
 use crate::limits::{ADMIN_REQUEST_TIMEOUT_MS, HTTP_BODY_TIMEOUT_MS};
-use crate::transport::http::refusal::Refusal;
+use crate::transport::http::refusal::RefusalReason;
 use crate::transport::http::{AllowedHosts, AllowedOrigins, body, media};
 use codeyard_model::limits::MAX_REQUEST_BYTES;
 use codeyard_state::TokenStore;
 
-/// Who may come in.
+/// The access rule of one listener.
 #[derive(Clone)]
-pub enum Entrance {
-    /// Processes of our own user, which was checked when they connected.
+pub enum Access {
+    /// Processes of our own user. The listener checks this for each connection.
     Local,
-    /// Who has a token of an operator, asks for a host of ours, and is no foreign page.
+    /// Requests with an admin token, an allowed host and an allowed origin.
     Tcp {
-        /// The tokens.
+        /// The admin tokens.
         tokens: Arc<TokenStore>,
-        /// Hosts that may be asked for.
+        /// The accepted values of `Host`.
         hosts: AllowedHosts,
-        /// Web origins that may ask.
+        /// The accepted values of `Origin`.
         origins: AllowedOrigins,
     },
 }
 
-struct Door {
+struct AdminService {
     api: Arc<Api>,
-    entrance: Entrance,
+    access: Access,
 }
 
-/// The router for those who come in by `entrance`.
-pub fn router(api: Arc<Api>, entrance: Entrance) -> Router {
-    Router::new().fallback(handle).with_state(Arc::new(Door { api, entrance }))
+/// The router of a listener with the rule `access`.
+pub fn router(api: Arc<Api>, access: Access) -> Router {
+    Router::new().fallback(handle).with_state(Arc::new(AdminService { api, access }))
 }
 
-async fn handle(State(door): State<Arc<Door>>, request: Request) -> Response {
+async fn handle(State(service): State<Arc<AdminService>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let limit = Duration::from_millis(ADMIN_REQUEST_TIMEOUT_MS);
-    let answered = timeout(limit, door.answer(&parts, body)).await.unwrap_or_else(|_| {
-        Err(Problem::new(Kind::TimedOut, "it takes too long", "look at GET /admin/v1/workspaces before asking again"))
+    let answered = timeout(limit, service.answer(&parts, body)).await.unwrap_or_else(|_| {
+        Err(Problem::new(
+            Kind::TimedOut,
+            "the request takes too long",
+            "check GET /admin/v1/workspaces before you retry",
+        ))
     });
     answered.unwrap_or_else(|problem| problem.response())
 }
 
-impl Door {
+impl AdminService {
     async fn answer(&self, parts: &Parts, body: Body) -> Result<Response, Problem> {
         let found = find(parts.uri.path(), &parts.method);
         let open = matches!(&found, Ok((route, _)) if route.open);
-        self.entrance.check(parts, open)?;
+        self.access.check(parts, open)?;
         let (route, captures) = found?;
         let body = match route.body {
             Some(_) => {
@@ -72,13 +77,13 @@ impl Door {
             }
             None => Bytes::new(),
         };
-        let call = Call { captures, headers: parts.headers.clone(), body };
-        (route.run)(self.api.clone(), call).await
+        let request = RouteRequest { routes: ROUTES, captures, headers: parts.headers.clone(), body };
+        (route.run)(self.api.clone(), request).await
     }
 }
 
-impl Entrance {
-    fn check(&self, parts: &Parts, open: bool) -> Result<(), Refusal> {
+impl Access {
+    fn check(&self, parts: &Parts, open: bool) -> Result<(), RefusalReason> {
         let Self::Tcp { tokens, hosts, origins } = self else { return Ok(()) };
         hosts.check(parts)?;
         origins.check(&parts.headers)?;
@@ -87,13 +92,13 @@ impl Entrance {
         }
         let mut values = parts.headers.get_all(header::AUTHORIZATION).iter();
         let value = values.next().filter(|_| values.next().is_none()).and_then(|value| value.to_str().ok());
-        let (scheme, token) = value.and_then(|value| value.split_once(' ')).ok_or(Refusal::Bearer)?;
+        let (scheme, token) = value.and_then(|value| value.split_once(' ')).ok_or(RefusalReason::Bearer)?;
         let known = scheme.eq_ignore_ascii_case("bearer") && tokens.principal(token.trim_matches(' ')).is_some();
-        if known { Ok(()) } else { Err(Refusal::Bearer) }
+        if known { Ok(()) } else { Err(RefusalReason::Bearer) }
     }
 }
 
-/// The route of a request, and what stands for the parameters of its path. `HEAD` is a `GET` whose body isn't sent.
+/// The route of a request, and the values of the parameters in its path. `HEAD` is routed as `GET`.
 fn find(path: &str, method: &Method) -> Result<(&'static Route, Vec<String>), Problem> {
     let method = if method == Method::HEAD { "GET" } else { method.as_str() };
     let mut others = Vec::new();
@@ -105,8 +110,8 @@ fn find(path: &str, method: &Method) -> Result<(&'static Route, Vec<String>), Pr
         others.push(route.method);
     }
     if others.is_empty() {
-        let remedy = "GET /admin/v1/openapi.json describes what is";
-        return Err(Problem::new(Kind::NotFound, "nothing is served here", remedy));
+        let remedy = "GET /admin/v1/openapi.json lists all paths";
+        return Err(Problem::new(Kind::NotFound, "there is no such path", remedy));
     }
     if others.contains(&"GET") {
         others.push("HEAD");
@@ -114,6 +119,7 @@ fn find(path: &str, method: &Method) -> Result<(&'static Route, Vec<String>), Pr
     Err(Problem::method(&others))
 }
 
+/// The values of the parameters of `template` in `path`; `None` if `path` doesn't match.
 fn captures(template: &str, path: &str) -> Option<Vec<String>> {
     let (mut wanted, mut given) = (template.split('/'), path.split('/'));
     let mut found = Vec::new();
@@ -127,7 +133,7 @@ fn captures(template: &str, path: &str) -> Option<Vec<String>> {
     }
 }
 
-/// A part of a path, its escapes resolved; `None` if it is empty or no text.
+/// A segment of a path, percent-decoded; `None` if it is empty or no UTF-8.
 fn decoded(text: &str) -> Option<String> {
     let bytes = codeyard_model::uri::percent_decode(text.as_bytes());
     String::from_utf8(bytes).ok().filter(|text| !text.is_empty())
@@ -160,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_routes_have_the_same_method_and_path_or_name() {
+    fn routes_have_distinct_paths_and_names() {
         for (at, route) in ROUTES.iter().enumerate() {
             let same = |other: &Route| (other.method, other.path) == (route.method, route.path) || other.id == route.id;
             assert!(!ROUTES[at + 1..].iter().any(same), "{}", route.id);

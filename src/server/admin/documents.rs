@@ -1,6 +1,6 @@
-//! The JSON documents of the admin API, as they are answered, described in OpenAPI, and read by our own commands.
+//! The JSON documents of the admin API. The server writes them, the OpenAPI document describes them, our own commands read them.
 //!
-//! Invariant: a field that isn't known now is left out or `null`, never invented.
+//! Invariant: an unknown value is omitted or `null`.
 
 use std::collections::BTreeMap;
 
@@ -11,78 +11,78 @@ use serde_json::{Map, Value};
 /// The service as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceDocument {
-    /// Its process id.
+    /// The process id.
     pub pid: u32,
-    /// Its version.
+    /// The version of codeyard.
     pub version: String,
-    /// Seconds since it started.
+    /// Seconds since the start of the process.
     pub uptime_s: u64,
     /// The endpoint of the default workspace.
     pub listen: String,
-    /// Where operators reach it beside the local socket.
+    /// The address of the admin API over TCP.
     pub admin_listen: Option<String>,
-    /// The workspace that an endpoint without a name means. It may have been removed.
+    /// The workspace of endpoints without a name. It may have been removed.
     pub default_workspace: Option<String>,
-    /// It is stopping.
+    /// Whether the service is stopping.
     pub draining: bool,
     /// Resident memory of the process itself in bytes.
     pub memory_bytes: Option<u64>,
-    /// Tool calls so far.
+    /// Tool calls since the start.
     pub calls: Vec<CallCount>,
 }
 
-/// Tool calls of one kind so far.
+/// The number of tool calls with one outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallCount {
     /// The tool's name.
     pub tool: String,
     /// `ok`, or the error code.
     pub outcome: String,
-    /// How many.
+    /// The number of calls.
     pub count: u64,
 }
 
 /// All workspaces.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkspaceList {
-    /// Those of the configuration in force, then those on their way out: while one is replaced, its name is there twice.
+    /// The configured workspaces, then those that are draining. While one is replaced, its name occurs twice.
     pub workspaces: Vec<WorkspaceDocument>,
 }
 
 /// One workspace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkspaceDocument {
-    /// Its name.
+    /// The workspace's name.
     pub name: String,
-    /// How it is.
+    /// The workspace's state.
     pub state: WorkspaceState,
-    /// Why it couldn't be opened.
+    /// Why the workspace could not be opened.
     pub problem: Option<String>,
-    /// Who put it there; not known of one that is `draining`.
+    /// Who configured the workspace; unknown while it is `draining`.
     pub origin: Option<Origin>,
-    /// An endpoint without a name means it.
+    /// Whether it is the workspace of endpoints without a name.
     pub default: bool,
-    /// Its ETag: differs whenever `configuration` does. One that is `draining` has none.
+    /// The ETag of `configuration`. A `draining` workspace has none.
     pub revision: Option<String>,
-    /// Its roots and extra roots.
+    /// The roots and extra roots.
     pub roots: Vec<String>,
-    /// What it is to be, as `PUT` takes it. Secrets are hidden; sent back hidden, they stay as they are.
+    /// The configuration, as `PUT` accepts it. Secrets are redacted; a `PUT` with a redacted secret keeps the stored one.
     pub configuration: Map<String, Value>,
-    /// What its answers hang on.
+    /// The counters that answers depend on.
     pub epochs: Option<EpochsDocument>,
-    /// `idle` before the first question, `starting`, `watching`, or why files aren't watched.
+    /// `idle` before the first query, `starting`, `watching`, or why files aren't watched.
     pub watching: Option<String>,
-    /// Source files, once they were walked.
+    /// The number of source files; unknown before the first scan.
     pub source_files: Option<usize>,
     /// Calls in flight.
     pub calls_in_flight: usize,
-    /// Language servers that run or start.
+    /// Running and starting language servers.
     pub servers: Option<usize>,
-    /// Retained results.
+    /// The number of retained results.
     pub snapshots: Option<usize>,
-    /// Their bytes.
+    /// The bytes of the retained results.
     pub snapshot_bytes: Option<usize>,
-    /// Its code indexes, one a root; none before a tool of the catalog `code` was asked.
+    /// The code indexes, one per root; empty before the first call of a tool of the catalog `code`.
     #[serde(default)]
     pub indexes: Vec<IndexDocument>,
 }
@@ -96,192 +96,192 @@ pub struct IndexDocument {
     pub status: String,
     /// `fresh`, `stale` or `syncing`.
     pub freshness: String,
-    /// Files in it.
+    /// Indexed files.
     pub files: u64,
-    /// Symbols in them.
+    /// Indexed symbols.
     pub symbols: u64,
-    /// When the last job was published.
+    /// When the newest index was published.
     pub last_indexed_at: Option<String>,
-    /// What the job that runs is doing.
+    /// The current step of the running job.
     pub job: Option<String>,
-    /// What is wrong with it, and what to do.
+    /// What is wrong with the index, and the next step.
     pub problem: Option<String>,
 }
 
-/// How a workspace is.
+/// The state of a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceState {
-    /// It takes calls.
+    /// The workspace accepts calls.
     Open,
-    /// It couldn't be opened; `problem` says why.
+    /// The workspace could not be opened; `problem` says why.
     Failed,
-    /// It doesn't answer.
+    /// The workspace doesn't answer.
     NotAnswering,
-    /// It was removed or replaced; its calls end and its language servers stop.
+    /// The workspace was removed or replaced. Calls in flight will finish, then its language servers stop.
     Draining,
 }
 
-/// Who put a workspace there.
+/// Who configured a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// The configuration file, or the command line.
     Configuration,
-    /// An operator while the service runs; gone with its end.
+    /// An operator, until the service ends.
     Operator,
 }
 
-/// The counters that answers hang on.
+/// The counters that answers depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EpochsDocument {
-    /// Rises when roots change, and with each start.
+    /// Increases when roots change, and with each start.
     pub roots: u64,
-    /// Rises with edits.
+    /// Increases with edits.
     pub text: u64,
-    /// Rises when files come or go.
+    /// Increases when files are created or removed.
     pub fs: u64,
-    /// Rises when diagnostics change.
+    /// Increases when diagnostics change.
     pub diagnostics: u64,
 }
 
-/// What came of putting a workspace.
+/// The result of a `PUT` of a workspace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PutDocument {
-    /// How it changed.
+    /// What was done.
     pub change: Change,
-    /// How it is now.
+    /// The workspace after the change.
     pub workspace: WorkspaceDocument,
 }
 
-/// How a workspace changed.
+/// What a `PUT` did to a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// It is new.
+    /// The workspace was created.
     Created,
-    /// It was opened anew: `rootsEpoch` rose, so that older cursors are stale, and language servers start anew.
+    /// The workspace was opened again: `rootsEpoch` increased, so older cursors are stale, and its language servers restart.
     Replaced,
-    /// It took new values over as it runs.
+    /// The new values were applied to the running workspace.
     Retuned,
-    /// It was like this before.
+    /// The configuration was the same before.
     Unchanged,
 }
 
-/// What came of removing a workspace.
+/// The result of removing a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RemovalDocument {
-    /// Its name.
+    /// The workspace's name.
     pub name: String,
-    /// It is gone wholly; `false`: it takes no new call, and what is left of it goes on ending.
+    /// Whether the removal is complete. If not, the workspace is draining; calls in flight will finish.
     pub finished: bool,
     /// Calls that were in flight.
     pub calls: Option<usize>,
-    /// Those of them that hadn't ended in time and were cut off.
+    /// Calls that did not end in time and were cancelled.
     pub calls_cut: Option<usize>,
-    /// Its language servers, and how each ended.
+    /// The language servers, and how each ended.
     pub servers: Vec<StoppedDocument>,
-    /// How long it took in milliseconds.
+    /// The duration in milliseconds.
     pub took_ms: Option<u64>,
 }
 
 /// A language server that was stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoppedDocument {
-    /// Its workspace.
+    /// The workspace.
     pub workspace: String,
-    /// Which one it was.
+    /// The server's name in paths.
     pub id: String,
-    /// Its kind.
+    /// The server's kind.
     pub kind: String,
-    /// What it took: `none` (it wasn't running), `exit`, `terminate` or `kill`.
+    /// What ended it: `none` (it wasn't running), `exit`, `terminate` or `kill`.
     pub ended_by: String,
 }
 
 /// All language servers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerList {
-    /// Those that run, start or failed, by workspace.
+    /// Running, starting and failed language servers, ordered by workspace.
     pub servers: Vec<ServerDocument>,
-    /// Workspaces that don't answer, so that theirs are missing here.
+    /// Workspaces that don't answer. Their language servers are missing here.
     pub not_answering: Vec<String>,
 }
 
 /// One language server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerDocument {
-    /// Its workspace.
+    /// The workspace.
     pub workspace: String,
-    /// Its name in paths; the same for every server of this kind at this root.
+    /// The server's name in paths. Every server of this kind at this root has the same.
     pub id: String,
-    /// Its kind.
+    /// The server's kind.
     pub kind: String,
-    /// Its version, where known.
+    /// The server's version, if known.
     pub version: Option<String>,
-    /// Its project root, relative to the workspace's root.
+    /// The project root, relative to the workspace's root.
     pub root: String,
     /// `starting`, `restarting`, `indexing`, `ready` or `down`.
     pub state: String,
-    /// Seconds since it is in that state.
+    /// Seconds in this state.
     pub since_s: u64,
-    /// Why it is down or restarting: `crashed`, `quarantined`, `not_installed`, `stopped`.
+    /// Why the server is down or restarting: `crashed`, `quarantined`, `not_installed`, `stopped`.
     pub reason: Option<String>,
     /// The same as a sentence.
     pub message: Option<String>,
-    /// Its own word on how far it is.
+    /// The progress that the server reports.
     pub progress: Option<String>,
-    /// It never said that it was ready; enough time passed without a sign of work.
+    /// Whether the server counts as ready because it reported no work for some time, not because it said so.
     pub assumed_ready: bool,
-    /// Its process id.
+    /// The process id.
     pub pid: Option<u32>,
-    /// Memory of its process tree in bytes.
+    /// Memory of the process tree in bytes.
     pub memory_bytes: Option<u64>,
-    /// Restarts since it was first needed.
+    /// Restarts since the first start.
     pub restarts: u64,
-    /// Documents open at it.
+    /// Documents that are open in the server.
     pub open_documents: usize,
-    /// Requests under way.
+    /// Requests without an answer yet.
     pub pending: usize,
-    /// Seconds since it was last asked.
+    /// Seconds since the last request.
     pub unused_s: u64,
-    /// The end of its standard error; in the list only the last few lines.
+    /// The end of its standard error; the list of all servers only has the last lines.
     pub stderr: String,
 }
 
-/// A language server that is started anew.
+/// A language server that restarts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RestartDocument {
-    /// Its workspace.
+    /// The workspace.
     pub workspace: String,
-    /// Which one.
+    /// The server's name in paths.
     pub id: String,
-    /// Its kind.
+    /// The server's kind.
     pub kind: String,
 }
 
-/// What is retained.
+/// The retained results of all workspaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SnapshotList {
-    /// By workspace. One that isn't open holds nothing and isn't here.
+    /// The open workspaces. A workspace that isn't open retains nothing.
     pub workspaces: Vec<SnapshotDocument>,
     /// Workspaces that don't answer.
     pub not_answering: Vec<String>,
 }
 
-/// What one workspace retains.
+/// The retained results of one workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SnapshotDocument {
     /// The workspace.
     pub workspace: String,
-    /// Retained results.
+    /// The number of retained results.
     pub count: usize,
-    /// Their bytes, with what keeping costs.
+    /// Their bytes, bookkeeping included.
     pub bytes: usize,
-    /// The most bytes there may be.
+    /// The limit of these bytes.
     pub limit_bytes: usize,
-    /// Seconds since the oldest was made.
+    /// Age of the oldest result in seconds.
     pub oldest_s: Option<u64>,
-    /// Results dropped to make room.
+    /// Results that were evicted.
     pub evictions: u64,
     /// Retained results by tool.
     pub by_tool: BTreeMap<String, usize>,

@@ -1,78 +1,60 @@
-//! Listening for operators: the local socket, and TCP.
+//! The listeners of the admin API: the local socket, and TCP.
 //!
-//! Invariants: never more than `MAX_ADMIN_CONNECTIONS` on each, and one that asks nothing is closed after
-//! `ADMIN_HEAD_TIMEOUT_MS`; at the local socket only processes of our own user; a stop
-//! lets what is in flight end, for `DRAIN_MS`.
+//! Invariants: each listener has at most `MAX_ADMIN_CONNECTIONS` connections; a connection without a request head is closed after
+//! `ADMIN_HEAD_TIMEOUT_MS`; the local socket serves processes of our own user only; at shutdown, requests in flight have
+//! `DRAIN_MS` to end.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, UnixListener};
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::api::Api;
-use super::dispatch::{Entrance, router};
+use super::dispatch::{Access, router};
+use crate::accept::{accept_until_shutdown, drain};
 use crate::limits::{ADMIN_HEAD_TIMEOUT_MS, DRAIN_MS, MAX_ADMIN_CONNECTIONS};
 use crate::transport::attach::is_ours;
 use crate::transport::http::ConnectionLimits;
 use crate::transport::http::connection::serve_connection;
 
-/// Serves operators on the local socket until `shutdown`. Bind it with [`listen`](crate::transport::attach::listen).
+/// Serves the admin API on the local socket until `shutdown`. Bind the socket with
+/// [`listen`](crate::transport::attach::listen).
 pub async fn serve_local(listener: UnixListener, api: Arc<Api>, shutdown: CancellationToken) {
-    let router = router(api, Entrance::Local);
-    accept(
+    let router = router(api, Access::Local);
+    let connections = accept_until_shutdown(
+        "admin socket",
+        MAX_ADMIN_CONNECTIONS,
         &shutdown,
         || listener.accept(),
-        |(stream, _), connections: &mut JoinSet<()>| {
+        |(stream, _), connections| {
             if is_ours(&stream).unwrap_or(false) {
                 connections.spawn(connection(stream, router.clone(), shutdown.clone()));
             } else {
-                tracing::warn!("another user at the admin socket refused");
+                tracing::warn!("rejected an admin connection of another user");
             }
         },
     )
     .await;
+    drain(connections, Duration::from_millis(DRAIN_MS)).await;
 }
 
-/// Serves operators over TCP until `shutdown`; `entrance` says who may come in.
-pub async fn serve_tcp(listener: TcpListener, api: Arc<Api>, entrance: Entrance, shutdown: CancellationToken) {
-    let router = router(api, entrance);
-    accept(
+/// Serves the admin API over TCP until `shutdown`. `access` checks the requests.
+pub async fn serve_tcp(listener: TcpListener, api: Arc<Api>, access: Access, shutdown: CancellationToken) {
+    let router = router(api, access);
+    let connections = accept_until_shutdown(
+        "admin TCP listener",
+        MAX_ADMIN_CONNECTIONS,
         &shutdown,
         || listener.accept(),
-        |(stream, _), connections: &mut JoinSet<()>| {
+        |(stream, _), connections| {
             connections.spawn(connection(stream, router.clone(), shutdown.clone()));
         },
     )
     .await;
-}
-
-async fn accept<T, F>(shutdown: &CancellationToken, next: impl Fn() -> F, mut take: impl FnMut(T, &mut JoinSet<()>))
-where
-    F: Future<Output = io::Result<T>>,
-{
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            biased;
-            () = shutdown.cancelled() => break,
-            Some(_) = connections.join_next() => {}
-            accepted = next(), if connections.len() < MAX_ADMIN_CONNECTIONS => match accepted {
-                Ok(accepted) => take(accepted, &mut connections),
-                Err(error) => {
-                    tracing::warn!(%error, "an operator's connection can't be accepted");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            },
-        }
-    }
-    let ended = async { while connections.join_next().await.is_some() {} };
-    let _ = tokio::time::timeout(Duration::from_millis(DRAIN_MS), ended).await;
-    connections.shutdown().await;
+    drain(connections, Duration::from_millis(DRAIN_MS)).await;
 }
 
 async fn connection<S>(stream: S, router: Router, shutdown: CancellationToken)

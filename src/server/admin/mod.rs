@@ -1,9 +1,8 @@
-//! Rank 6: what operators do over HTTP: look at workspaces, language servers and retained results, and change them.
+//! The admin API: operators list, inspect and change workspaces, language servers and retained results over HTTP (`docs/admin.md`).
 //!
-//! One table of routes makes the router and the OpenAPI document. It is served on a local socket of mode 0600, and on TCP
-//! with tokens of its own if configured. Not here: MCP, and what a change means, which is the engine's. Invariants: no
-//! answer holds source text, an argument or a secret; roots and standard error are told here and nowhere else; every body,
-//! connection and wait is bounded; an error says what to do next.
+//! The router and the OpenAPI document come from one table of routes. The API is served on a local socket of mode 0600, and over TCP
+//! with separate tokens if configured. The engine makes the changes. Invariants: no response holds source text, an argument or a secret;
+//! only this API reveals roots and standard error; every body, connection and wait is bounded; an error names the next step.
 
 pub mod api;
 pub mod client;
@@ -13,7 +12,8 @@ pub mod listen;
 pub mod openapi;
 mod operations;
 pub mod problem;
+pub mod route;
 pub mod routes;
-pub mod unique;
+mod strict_json;
 
 pub use api::{Api, ServiceFacts};

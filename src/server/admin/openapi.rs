@@ -1,27 +1,27 @@
-//! The OpenAPI 3.1 document of the admin API, made from the table of routes.
+//! The OpenAPI 3.1 document of the admin API, generated from the table of routes.
 //!
-//! Invariant: nothing is described that the table doesn't hold, and nothing of the table is left out.
+//! Invariant: it describes exactly the routes of the table.
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::problem::{Kind, ProblemDocument};
-use super::routes::{Answer, Content, ROUTES, Route};
+use super::route::{ResponseContent, Route, RouteResponse};
 use codeyard_protocol::names::SERVER_VERSION;
 
-/// Problems that any request may meet.
+/// The problems of all routes.
 const COMMON: [Kind; 4] = [Kind::Unauthorized, Kind::Forbidden, Kind::Unavailable, Kind::TimedOut];
 
-/// The document.
-pub fn document() -> Value {
+/// The OpenAPI document of `routes`.
+pub fn document(routes: &[Route]) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
     let mut generator = settings.into_generator();
     let mut paths: Map<String, Value> = Map::new();
-    for route in ROUTES {
+    for route in routes {
         let described = describe(route, &mut generator);
         let methods = paths.entry(route.path).or_insert_with(|| Value::Object(Map::new()));
         methods[route.method.to_ascii_lowercase()] = described;
@@ -31,8 +31,8 @@ pub fn document() -> Value {
         "info": {
             "title": "codeyard admin API",
             "version": SERVER_VERSION,
-            "description": "For operators: on the local socket run/admin.sock of the state directory, or on the address of \
-                            [admin] listen with a token of its own.",
+            "description": "For operators, on the local socket run/admin.sock of the state directory, or on the address of \
+                            [admin] listen with an admin token.",
         },
         "security": [{}, {"operator": []}],
         "paths": paths,
@@ -83,17 +83,17 @@ fn parameters(route: &Route) -> Vec<Value> {
         named.map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}})).collect();
     if route.conditional {
         let tag = |name: &str, about: &str| json!({"name": name, "in": "header", "required": false, "description": about, "schema": {"type": "string"}});
-        all.push(tag("If-Match", "Only if the workspace is at one of these ETags; `*`: only if it is there."));
-        all.push(tag("If-None-Match", "`*`: only if it isn't there."));
+        all.push(tag("If-Match", "The workspace must have one of these ETags; `*`: it must exist."));
+        all.push(tag("If-None-Match", "`*`: the workspace must not exist."));
     }
     all
 }
 
-fn response(answer: &Answer, generator: &mut SchemaGenerator) -> Value {
+fn response(answer: &RouteResponse, generator: &mut SchemaGenerator) -> Value {
     let content = match answer.content {
-        Content::Json(schema) => json!({"application/json": {"schema": schema(generator)}}),
-        Content::AnyJson => json!({"application/json": {"schema": {"type": "object"}}}),
-        Content::Text => json!({"text/plain": {"schema": {"type": "string"}}}),
+        ResponseContent::Json(schema) => json!({"application/json": {"schema": schema(generator)}}),
+        ResponseContent::AnyJson => json!({"application/json": {"schema": {"type": "object"}}}),
+        ResponseContent::Text => json!({"text/plain": {"schema": {"type": "string"}}}),
     };
     json!({"description": answer.about, "content": content})
 }

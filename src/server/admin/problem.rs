@@ -1,31 +1,31 @@
-//! Why a request of an operator isn't done, as `application/problem+json`: what is wrong, and what to do.
+//! Errors of the admin API as `application/problem+json`: what is wrong, and the next step.
 //!
-//! Invariant: it repeats nothing of the request but names that were checked.
+//! Invariant: an error repeats nothing of the request except names that were checked.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 
-use crate::transport::http::refusal::Refusal;
-use codeyard_engine::control::Silent;
+use crate::transport::http::refusal::RefusalReason;
+use codeyard_engine::supervisor::control::NoReply;
 
 /// The kinds of problems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The body broke off, or is no JSON.
+    /// The body is incomplete or no JSON.
     BadRequest,
-    /// No valid token.
+    /// There is no valid token.
     Unauthorized,
     /// The host or the origin isn't allowed.
     Forbidden,
-    /// Nothing is there.
+    /// The path or the named object doesn't exist.
     NotFound,
     /// The path doesn't take this method.
     MethodNotAllowed,
     /// The body took too long.
     TooSlow,
-    /// What is there doesn't allow it now.
+    /// The state of the object doesn't allow the operation.
     Conflict,
     /// The condition of the request doesn't hold.
     ConditionFailed,
@@ -33,11 +33,11 @@ pub enum Kind {
     TooLarge,
     /// The body isn't declared as JSON.
     UnsupportedMediaType,
-    /// The body is JSON, but not what is asked for.
+    /// The body is JSON, but doesn't fit the schema.
     Invalid,
     /// The service is stopping, or something in it doesn't answer.
     Unavailable,
-    /// It takes too long.
+    /// The request takes too long.
     TimedOut,
 }
 
@@ -61,19 +61,19 @@ impl Kind {
         }
     }
 
-    /// A few words for it.
+    /// The reason phrase of the status.
     pub fn title(self) -> &'static str {
         self.status().canonical_reason().unwrap_or("Error")
     }
 }
 
-/// The body of a refusal (RFC 9457).
+/// The body of an error response (RFC 9457).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ProblemDocument {
-    /// Always `about:blank`: the status says which kind it is.
+    /// Always `about:blank`: the status identifies the kind.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The kind in a few words.
+    /// The reason phrase of the status.
     pub title: String,
     /// The HTTP status.
     pub status: u16,
@@ -84,17 +84,17 @@ pub struct ProblemDocument {
     /// The key of the body that is wrong, such as `roots[0]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The revision there is, where a condition named another.
+    /// The current revision, if a condition named another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
 }
 
-/// A refusal.
+/// An error of the admin API.
 #[derive(Debug, Clone)]
-pub struct Problem(Box<Parts>);
+pub struct Problem(Box<ProblemParts>);
 
 #[derive(Debug, Clone)]
-struct Parts {
+struct ProblemParts {
     kind: Kind,
     detail: String,
     remedy: String,
@@ -104,52 +104,52 @@ struct Parts {
 }
 
 impl Problem {
-    /// What is wrong, and what to do.
+    /// A problem with what is wrong (`detail`) and the next step (`remedy`).
     pub fn new(kind: Kind, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
         let (detail, remedy) = (detail.into(), remedy.into());
-        Self(Box::new(Parts { kind, detail, remedy, key: None, revision: None, allow: None }))
+        Self(Box::new(ProblemParts { kind, detail, remedy, key: None, revision: None, allow: None }))
     }
 
-    /// With the key of the body that is wrong.
+    /// Adds the key of the body that is wrong.
     pub fn at_key(mut self, key: String) -> Self {
         self.0.key = Some(key).filter(|key| !key.is_empty());
         self
     }
 
-    /// With the revision there is.
+    /// Adds the current revision.
     pub fn with_revision(mut self, revision: Option<String>) -> Self {
         self.0.revision = revision;
         self
     }
 
-    /// The path takes other methods.
+    /// The path has only the methods `allowed`.
     pub fn method(allowed: &[&str]) -> Self {
         let allow = allowed.join(", ");
         let remedy = format!("use {allow}");
-        let mut problem = Self::new(Kind::MethodNotAllowed, "this path does not take this method", remedy);
+        let mut problem = Self::new(Kind::MethodNotAllowed, "this path does not support this method", remedy);
         problem.0.allow = Some(allow);
         problem
     }
 
-    /// No such workspace.
+    /// There is no such workspace.
     pub fn no_workspace() -> Self {
-        Self::new(Kind::NotFound, "there is no such workspace", "GET /admin/v1/workspaces lists those there are")
+        Self::new(Kind::NotFound, "there is no such workspace", "GET /admin/v1/workspaces lists the workspaces")
     }
 
-    /// No such language server.
+    /// There is no such language server.
     pub fn no_server() -> Self {
-        let remedy = "GET /admin/v1/servers lists those that run; the next question starts one that is needed";
+        let remedy = "GET /admin/v1/servers lists the running ones; a query that needs one starts it";
         Self::new(Kind::NotFound, "there is no such language server now", remedy)
     }
 
     /// The service is stopping.
     pub fn stopping() -> Self {
-        Self::new(Kind::Unavailable, "the service is stopping", "ask again once it is back")
+        Self::new(Kind::Unavailable, "the service is stopping", "retry after the restart")
     }
 
-    /// Too many workspaces are on their way out.
+    /// Too many workspaces are draining.
     pub fn busy() -> Self {
-        Self::new(Kind::Unavailable, "too many workspaces are being stopped", "ask again in a few seconds")
+        Self::new(Kind::Unavailable, "too many workspaces are being stopped", "retry in a few seconds")
     }
 
     /// The response.
@@ -187,38 +187,38 @@ impl Problem {
     }
 }
 
-impl From<Silent> for Problem {
-    fn from(_: Silent) -> Self {
-        Self::new(Kind::Unavailable, "the engine does not answer", "ask again; if it stays so, restart codeyard")
+impl From<NoReply> for Problem {
+    fn from(_: NoReply) -> Self {
+        Self::new(Kind::Unavailable, "the engine does not answer", "retry; if it persists, restart codeyard")
     }
 }
 
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Self {
-        let (kind, detail, remedy) = match refusal {
-            Refusal::Host => (
+impl From<RefusalReason> for Problem {
+    fn from(reason: RefusalReason) -> Self {
+        let (kind, detail, remedy) = match reason {
+            RefusalReason::Host => (
                 Kind::Forbidden,
                 "the Host header is not in the list of allowed hosts",
                 "use a loopback name, or add the host to server.allowed_hosts",
             ),
-            Refusal::Origin => (
+            RefusalReason::Origin => (
                 Kind::Forbidden,
                 "the Origin header is not in the list of allowed origins",
                 "call it from a program, or add the origin to server.allowed_origins",
             ),
-            Refusal::ContentType => (
+            RefusalReason::ContentType => (
                 Kind::UnsupportedMediaType,
                 "the body is not declared as JSON in UTF-8",
                 "send `Content-Type: application/json`, uncompressed",
             ),
-            Refusal::BodySize => (Kind::TooLarge, "the body is larger than the limit", "send less than 1 MiB"),
-            Refusal::BodyTime => (Kind::TooSlow, "the body did not arrive in time", "send it in one go"),
-            Refusal::Bearer => (
+            RefusalReason::BodySize => (Kind::TooLarge, "the body is larger than the limit", "send less than 1 MiB"),
+            RefusalReason::BodyTime => (Kind::TooSlow, "the body did not arrive in time", "send it faster"),
+            RefusalReason::Bearer => (
                 Kind::Unauthorized,
                 "a valid bearer token for operators is required",
-                "make one with `codeyard token add --admin NAME`; tokens of /mcp don't count here",
+                "create one with `codeyard token add --admin NAME`; tokens of /mcp are not valid here",
             ),
-            _ => (Kind::BadRequest, "the body broke off", "send it whole"),
+            _ => (Kind::BadRequest, "the body is incomplete", "send the whole body"),
         };
         Self::new(kind, detail, remedy)
     }

@@ -1,15 +1,15 @@
-//! From a request to its answer, the same on every transport.
+//! Serves JSON-RPC requests. It is the same on every transport.
 //!
-//! It doesn't look at sessions, headers or frames. Invariants: a method that isn't served is `-32601` whatever else is
-//! wrong; an answer's bytes never pass `max_response_bytes`.
+//! Sessions, headers and framing belong to the transports. Invariants: an unknown method is answered with `-32601`, whatever else
+//! is wrong with the request; an answer has at most `max_response_bytes` bytes.
 
 use std::sync::Arc;
 
 use codeyard_base::clock::Instant;
-use codeyard_gateway::elicit::{self, Client};
+use codeyard_gateway::elicit::{self, SessionClient};
 use codeyard_gateway::service::progress_channel;
-use codeyard_gateway::service::{Endpoint, Principal, Reply, Service, ToolCall, TraceContext, TransportKind};
-use codeyard_protocol::error::{Error, Fault};
+use codeyard_gateway::service::{Endpoint, Principal, Service, ToolCall, ToolReply, TraceContext, TransportKind};
+use codeyard_protocol::error::{Fault, MessageError};
 use codeyard_protocol::id::RequestId;
 use codeyard_protocol::message::{Request, Response};
 use codeyard_protocol::names::Method;
@@ -17,54 +17,54 @@ use codeyard_protocol::{initialize, tools, write};
 use codeyard_telemetry::RequestRecord;
 use codeyard_telemetry::names::instruments::OTHER_METHOD;
 
-use super::inflight::InFlight;
-use super::running::{Running, Telling};
+use super::inflight::InFlightCalls;
+use super::running::{ProgressStream, RunningCall};
 
-/// What the requests of one caller have in common.
+/// The context that the requests of one caller share.
 pub struct Caller<'a> {
     /// The gateway.
     pub service: &'a dyn Service,
-    /// Where the caller is.
+    /// The endpoint of the request.
     pub endpoint: &'a Endpoint,
-    /// Who the caller is.
+    /// The caller.
     pub principal: &'a Principal,
-    /// The session, for correlation.
+    /// The session's id, for logs and spans only.
     pub session: Option<&'a str>,
     /// The `traceparent` header.
     pub header_traceparent: Option<&'a str>,
     /// The `tracestate` header.
     pub header_tracestate: Option<&'a str>,
-    /// The way it came in.
+    /// The transport of the request.
     pub transport: TransportKind,
     /// The session's running calls.
-    pub in_flight: &'a Arc<InFlight>,
-    /// The session's client, as somebody to ask.
-    pub client: Option<&'a Arc<Client>>,
+    pub in_flight: &'a Arc<InFlightCalls>,
+    /// The session's client, which can receive prompts.
+    pub client: Option<&'a Arc<SessionClient>>,
 }
 
-/// What becomes of a request.
-pub enum Outcome {
-    /// Its result, as JSON text.
+/// The outcome of a request.
+pub enum RequestOutcome {
+    /// The result, as JSON text.
     Ready(Vec<u8>),
-    /// A call that has started.
-    Started(Running),
-    /// A call that has been turned away.
-    Refused(Reply),
+    /// A call that is running.
+    Started(RunningCall),
+    /// A call that was rejected because too many are in flight.
+    Rejected(ToolReply),
 }
 
-/// The served method of `request`.
+/// The method of `request`.
 ///
 /// # Errors
-/// [`Fault::UnknownMethod`].
-pub fn method(service: &dyn Service, transport: TransportKind, request: &Request<'_>) -> Result<Method, Error> {
+/// [`Fault::UnknownMethod`]. It is recorded in the metrics.
+pub fn method(service: &dyn Service, transport: TransportKind, request: &Request<'_>) -> Result<Method, MessageError> {
     Method::of(&request.method).ok_or_else(|| {
         let unknown = Fault::UnknownMethod.of(&request.id);
-        tell(service, OTHER_METHOD, transport, Some(&unknown), Instant::now());
+        record_request(service, OTHER_METHOD, transport, Some(&unknown), Instant::now());
         unknown
     })
 }
 
-/// The result of `initialize` at `endpoint`, as JSON text; what the client says of itself is noted in `client`.
+/// The result of `initialize` at `endpoint`, as JSON text. The client's capabilities are recorded in `client`.
 ///
 /// # Errors
 /// [`Fault::BadParams`].
@@ -72,73 +72,79 @@ pub fn initialize(
     service: &dyn Service,
     endpoint: &Endpoint,
     request: &Request<'_>,
-    client: Option<&Arc<Client>>,
-) -> Result<Vec<u8>, Error> {
+    client: Option<&Arc<SessionClient>>,
+) -> Result<Vec<u8>, MessageError> {
     let instructions = service.instructions(endpoint);
     let result = initialize::result(request.params, instructions.as_deref()).map_err(|fault| fault.of(&request.id))?;
     if let Some(client) = client {
-        client.offer_forms(initialize::offers_forms(request.params));
+        client.set_supports_forms(initialize::supports_forms(request.params));
     }
     Ok(result)
 }
 
-/// Takes the client's answer to a request of ours. What is no answer to an open question of this client is ignored.
-pub fn answered(client: &Arc<Client>, response: &Response<'_>) {
+/// Handles the client's response to a request of ours. A response to no open prompt of this client is ignored.
+pub fn handle_response(client: &Arc<SessionClient>, response: &Response<'_>) {
     if let Some(id) = &response.id {
-        client.answered(id, response.outcome);
+        client.handle_response(id, response.outcome);
     }
 }
 
 /// Serves `request`, whose method is `method`.
 ///
 /// # Errors
-/// If the parameters don't fit the method.
-pub fn serve(caller: &Caller<'_>, method: Method, request: &Request<'_>) -> Result<Outcome, Error> {
+/// Parameters that don't fit the method.
+pub fn serve(caller: &Caller<'_>, method: Method, request: &Request<'_>) -> Result<RequestOutcome, MessageError> {
     let fail = |fault: Fault| fault.of(&request.id);
-    let began = Instant::now();
+    let started = Instant::now();
     let served = match method {
-        Method::Initialize => initialize(caller.service, caller.endpoint, request, caller.client).map(Outcome::Ready),
-        Method::Ping => Ok(Outcome::Ready(b"{}".to_vec())),
+        Method::Initialize => {
+            initialize(caller.service, caller.endpoint, request, caller.client).map(RequestOutcome::Ready)
+        }
+        Method::Ping => Ok(RequestOutcome::Ready(b"{}".to_vec())),
         Method::ToolsList => tools::list(request.params).map_err(fail).map(|_| {
             let list = caller.service.tools(caller.endpoint);
-            Outcome::Ready([b"{\"tools\":", list.get().as_bytes(), b"}"].concat())
+            RequestOutcome::Ready([b"{\"tools\":", list.get().as_bytes(), b"}"].concat())
         }),
         Method::ToolsCall => {
             return match tools::call(request.params) {
                 Ok(call) => Ok(start(caller, &request.id, call)),
                 Err(fault) => {
                     caller.service.metrics().rejected(fault.reason());
-                    caller.service.malformed(&caller.call(&request.id, String::new(), tools::meta(request.params)));
+                    caller.service.record_malformed(&caller.call(
+                        &request.id,
+                        String::new(),
+                        tools::meta(request.params),
+                    ));
                     Err(fail(fault))
                 }
             };
         }
     };
-    tell(caller.service, method.as_str(), caller.transport, served.as_ref().err(), began);
+    record_request(caller.service, method.as_str(), caller.transport, served.as_ref().err(), started);
     served
 }
 
-/// Counts a request that has become no tool call.
-pub fn tell(
+/// Records a request that isn't a tool call in the metrics.
+pub fn record_request(
     service: &dyn Service,
     method: &'static str,
     transport: TransportKind,
-    failed: Option<&Error>,
-    began: Instant,
+    failed: Option<&MessageError>,
+    started: Instant,
 ) {
     if let Some(error) = failed {
         service.metrics().rejected(error.fault.reason());
     }
     let error = failed.map(|error| error.fault.code());
-    service.metrics().request(&RequestRecord { method, transport, error, total: began.elapsed() });
+    service.metrics().request(&RequestRecord { method, transport, error, total: started.elapsed() });
 }
 
-/// The bytes of `reply` to the request `id`, at most `cap`.
-pub fn reply(id: &RequestId, reply: &Reply, cap: usize) -> Vec<u8> {
+/// The JSON-RPC response with `reply` to the request `id`, at most `cap` bytes.
+pub fn reply(id: &RequestId, reply: &ToolReply, cap: usize) -> Vec<u8> {
     let message = match reply {
-        Reply::Result(result) | Reply::Refusal { result, .. } => write::result(id, result),
-        Reply::Error { code, message, data, retry_after_ms, overloaded } => {
-            let hint = data.is_none().then(|| hint(*retry_after_ms, *overloaded)).flatten();
+        ToolReply::Result(result) | ToolReply::Refusal { result, .. } => write::result(id, result),
+        ToolReply::Error { code, message, data, retry_after_ms, overloaded } => {
+            let hint = data.is_none().then(|| retry_hint(*retry_after_ms, *overloaded)).flatten();
             write::error(Some(id), *code, message, data.as_deref().or(hint.as_deref()))
         }
     };
@@ -147,14 +153,14 @@ pub fn reply(id: &RequestId, reply: &Reply, cap: usize) -> Vec<u8> {
 
 impl Caller<'_> {
     /// A call of `tool` by this caller, without arguments.
-    fn call(&self, id: &RequestId, tool: String, trace: tools::Trace) -> ToolCall {
+    fn call(&self, id: &RequestId, tool: String, trace: tools::TraceMeta) -> ToolCall {
         ToolCall {
             endpoint: self.endpoint.clone(),
             principal: self.principal.clone(),
             tool,
             arguments: None,
             progress: None,
-            line: None,
+            prompts: None,
             trace: TraceContext {
                 traceparent: trace.parent,
                 tracestate: trace.state,
@@ -168,27 +174,28 @@ impl Caller<'_> {
     }
 }
 
-fn start(caller: &Caller<'_>, id: &RequestId, call: tools::Call<'_>) -> Outcome {
-    let mut wanted = caller.call(id, call.name.into_owned(), call.trace);
-    let Some(place) = caller.in_flight.enter(id) else {
+fn start(caller: &Caller<'_>, id: &RequestId, call: tools::CallRequest<'_>) -> RequestOutcome {
+    let mut tool_call = caller.call(id, call.name.into_owned(), call.trace);
+    let Some(ticket) = caller.in_flight.add(id) else {
         caller.service.metrics().shed("session");
-        return Outcome::Refused(caller.service.overloaded(&wanted));
+        return RequestOutcome::Rejected(caller.service.reject_overloaded(&tool_call));
     };
-    let (progress, telling) = match call.progress_token {
+    let (progress, progress_stream) = match call.progress_token {
         Some(token) => {
             let (sink, feed) = progress_channel();
-            (Some(sink), Some(Telling::new(token, feed)))
+            (Some(sink), Some(ProgressStream::new(token, feed)))
         }
         None => (None, None),
     };
-    wanted.arguments = call.arguments.map(ToOwned::to_owned);
-    wanted.progress = progress;
-    let (line, messages) = caller.client.filter(|client| client.takes_forms()).map(elicit::line).unzip();
-    wanted.line = line;
-    Outcome::Started(Running::new(caller.service.call(wanted), place, telling, messages))
+    tool_call.arguments = call.arguments.map(ToOwned::to_owned);
+    tool_call.progress = progress;
+    let (prompts, messages) =
+        caller.client.filter(|client| client.supports_forms()).map(elicit::prompt_channel).unzip();
+    tool_call.prompts = prompts;
+    RequestOutcome::Started(RunningCall::new(caller.service.call(tool_call), ticket, progress_stream, messages))
 }
 
-fn hint(retry_after_ms: Option<u64>, overloaded: bool) -> Option<Vec<u8>> {
+fn retry_hint(retry_after_ms: Option<u64>, overloaded: bool) -> Option<Vec<u8>> {
     let ms = retry_after_ms?;
     let reason = if overloaded { "overloaded" } else { "unavailable" };
     Some(format!("{{\"reason\":\"{reason}\",\"retryAfterMs\":{ms}}}").into_bytes())

@@ -1,7 +1,7 @@
-//! The calls of one session that are running, so that the client can cancel them by id.
+//! The running calls of one session, so that the client can cancel them by request id.
 //!
-//! It answers nothing and owns no call. Invariants: never more than its cap; two calls may carry one id; an entry goes
-//! when its ticket is dropped.
+//! It owns no call. Invariants: it never holds more calls than its cap; two calls may have the same id; an entry is removed when
+//! its ticket is dropped.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,32 +13,32 @@ use codeyard_protocol::id::RequestId;
 
 /// The running calls of one session.
 #[derive(Debug)]
-pub struct InFlight {
+pub struct InFlightCalls {
     cap: usize,
-    table: Mutex<Table>,
+    table: Mutex<CallTable>,
 }
 
-/// One running call's place; freed when dropped.
+/// The entry of one running call. Dropping it removes the entry.
 #[derive(Debug)]
-pub struct Ticket {
-    of: Arc<InFlight>,
+pub struct CallTicket {
+    calls: Arc<InFlightCalls>,
     key: u64,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct CallTable {
     next: u64,
     running: HashMap<u64, (RequestId, AbortHandle)>,
 }
 
-impl InFlight {
-    /// No calls yet, and never more than `cap`.
+impl InFlightCalls {
+    /// An empty table for at most `cap` calls.
     pub fn new(cap: usize) -> Arc<Self> {
         Arc::new(Self { cap, table: Mutex::default() })
     }
 
-    /// Takes a place for the request `id`; `None` if all are taken.
-    pub fn enter(self: &Arc<Self>, id: &RequestId) -> Option<(Ticket, AbortRegistration)> {
+    /// Adds a call with the request `id`; `None` at the cap.
+    pub fn add(self: &Arc<Self>, id: &RequestId) -> Option<(CallTicket, AbortRegistration)> {
         let (handle, registration) = AbortHandle::new_pair();
         let mut table = self.table.lock();
         if table.running.len() >= self.cap {
@@ -47,10 +47,10 @@ impl InFlight {
         let key = table.next;
         table.next += 1;
         table.running.insert(key, (id.clone(), handle));
-        Some((Ticket { of: Arc::clone(self), key }, registration))
+        Some((CallTicket { calls: Arc::clone(self), key }, registration))
     }
 
-    /// Cancels every running call with this id; how many there were.
+    /// Cancels every running call with this id, and returns their number.
     pub fn cancel(&self, id: &RequestId) -> usize {
         let table = self.table.lock();
         let same = table.running.values().filter(|(known, _)| known == id);
@@ -62,19 +62,19 @@ impl InFlight {
         self.table.lock().running.values().for_each(|(_, handle)| handle.abort());
     }
 
-    /// How many calls are running.
+    /// The number of running calls.
     pub fn len(&self) -> usize {
         self.table.lock().running.len()
     }
 
-    /// Whether none is running.
+    /// Whether no call is running.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-impl Drop for Ticket {
+impl Drop for CallTicket {
     fn drop(&mut self) {
-        self.of.table.lock().running.remove(&self.key);
+        self.calls.table.lock().running.remove(&self.key);
     }
 }

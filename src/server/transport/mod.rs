@@ -1,8 +1,8 @@
-//! Rank 6: how calls come in. Streamable HTTP, standard input and output, and the local socket that joins the two.
+//! The MCP transports: Streamable HTTP, standard input and output, and the local socket that `codeyard stdio` attaches to.
 //!
-//! A transport frames, bounds, names the caller and hands over; it knows [`Service`](codeyard_gateway::service::Service)
-//! and no tool. Invariants: every request is answered at most once; a caller that goes away drops its calls, which
-//! cancels them; every queue and buffer is bounded by a name in `base::limits`.
+//! A transport frames messages, bounds them, identifies the caller and calls [`Service`](codeyard_gateway::service::Service). It
+//! knows no tool. Invariants: every request is answered at most once; a client that leaves drops its calls' futures; every queue
+//! and buffer is bounded by a constant of [`limits`](crate::limits) or of the configuration.
 
 pub mod attach;
 pub mod dispatch;

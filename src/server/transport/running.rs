@@ -1,8 +1,8 @@
-//! A call that is running, as steps: progress notifications and messages of its own to the client, then its end.
+//! A running call as a sequence of steps: progress notifications and prompts to the client, then the end.
 //!
-//! Both transports take the steps and write them in their own framing. Invariants: progress only where it was asked
-//! for, not before `PROGRESS_AFTER_MS`, then every `PROGRESS_INTERVAL_MS`, and never after the end; what the
-//! call has left to say when it ends is said before its end; dropping it drops the call.
+//! Both transports write the steps in their own framing. Invariants: progress is sent only if the client asked for it, first after
+//! `PROGRESS_AFTER_MS`, then every `PROGRESS_INTERVAL_MS`, and never after the end; messages that the call has sent before its end
+//! come before the end; dropping the value drops the call.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -10,91 +10,92 @@ use std::time::Duration;
 use futures::future::{AbortRegistration, Abortable, BoxFuture};
 use tokio::time::{Sleep, sleep};
 
-use super::inflight::Ticket;
+use super::inflight::CallTicket;
 use crate::limits::{PROGRESS_AFTER_MS, PROGRESS_INTERVAL_MS};
 use codeyard_base::clock::Instant;
-use codeyard_gateway::elicit::LineEnd;
-use codeyard_gateway::service::{ProgressFeed, Reply};
+use codeyard_gateway::elicit::PromptReceiver;
+use codeyard_gateway::service::{ProgressFeed, ToolReply};
 use codeyard_protocol::id::RequestId;
-use codeyard_protocol::progress::Meter;
+use codeyard_protocol::progress::ProgressMeter;
 use codeyard_protocol::write;
 
 /// A running call.
-pub struct Running {
-    /// Gone when it has ended.
-    call: Option<Abortable<BoxFuture<'static, Reply>>>,
-    telling: Option<Telling>,
-    messages: Option<LineEnd>,
-    ended: Option<Step>,
-    _ticket: Ticket,
+pub struct RunningCall {
+    /// `None` once the call has ended.
+    call: Option<Abortable<BoxFuture<'static, ToolReply>>>,
+    progress_stream: Option<ProgressStream>,
+    messages: Option<PromptReceiver>,
+    ended: Option<CallStep>,
+    _ticket: CallTicket,
 }
 
-/// What a running call did.
+/// One step of a running call.
 #[derive(Debug)]
-pub enum Step {
-    /// A message to send on the way, as JSON text: progress, a question, its withdrawal.
+pub enum CallStep {
+    /// A message to the client, as JSON text: progress, a prompt, the withdrawal of a prompt.
     Message(Vec<u8>),
-    /// It ended.
-    Done(Reply),
-    /// The client cancelled it; it is gone.
+    /// The call has ended.
+    Done(ToolReply),
+    /// The client has cancelled the call.
     Cancelled,
 }
 
-/// The progress of one call under its token.
-pub struct Telling {
+/// The progress notifications of one call.
+pub struct ProgressStream {
     token: RequestId,
     feed: ProgressFeed,
-    meter: Meter,
+    meter: ProgressMeter,
     message: Option<String>,
     next: Pin<Box<Sleep>>,
 }
 
-impl Telling {
-    /// Tells what `feed` says under `token`.
+impl ProgressStream {
+    /// Notifications with `token` of the progress in `feed`.
     pub fn new(token: RequestId, feed: ProgressFeed) -> Self {
         let next = Box::pin(sleep(Duration::from_millis(PROGRESS_AFTER_MS)));
-        Self { token, feed, meter: Meter::default(), message: None, next }
+        Self { token, feed, meter: ProgressMeter::default(), message: None, next }
     }
 
-    async fn due(&mut self) -> Vec<u8> {
+    /// The next notification, when it is due.
+    async fn next_due(&mut self) -> Vec<u8> {
         self.next.as_mut().await;
         self.next.as_mut().reset(Instant::now() + Duration::from_millis(PROGRESS_INTERVAL_MS));
-        let told = self.feed.take();
-        let numbers = told.as_ref().map(|told| (told.progress, told.total));
-        if let Some(message) = told.and_then(|told| told.message) {
+        let newest = self.feed.take();
+        let numbers = newest.as_ref().map(|progress| (progress.progress, progress.total));
+        if let Some(message) = newest.and_then(|progress| progress.message) {
             self.message = Some(message);
         }
         write::progress(&self.token, self.meter.read(numbers), self.message.as_deref())
     }
 }
 
-impl Running {
-    /// A call in its place, cancelled through `registration`. `messages` is the end of its line to the client.
+impl RunningCall {
+    /// A call that `registration` can cancel. `messages` receives its prompts to the client.
     pub fn new(
-        call: BoxFuture<'static, Reply>,
-        (ticket, registration): (Ticket, AbortRegistration),
-        telling: Option<Telling>,
-        messages: Option<LineEnd>,
+        call: BoxFuture<'static, ToolReply>,
+        (ticket, registration): (CallTicket, AbortRegistration),
+        progress_stream: Option<ProgressStream>,
+        messages: Option<PromptReceiver>,
     ) -> Self {
         let call = Some(Abortable::new(call, registration));
-        Self { call, telling, messages, ended: None, _ticket: ticket }
+        Self { call, progress_stream, messages, ended: None, _ticket: ticket }
     }
 
-    /// The next step. May be dropped and asked for again; not to be asked for after the end.
-    pub async fn next(&mut self) -> Step {
+    /// The next step. Cancel-safe. Never resolves after the end.
+    pub async fn next(&mut self) -> CallStep {
         if let Some(call) = &mut self.call {
             let ended = tokio::select! {
                 biased;
                 ended = call => ended,
-                message = said(self.messages.as_mut()) => return Step::Message(message),
-                message = due(self.telling.as_mut()) => return Step::Message(message),
+                message = next_message(self.messages.as_mut()) => return CallStep::Message(message),
+                message = next_progress(self.progress_stream.as_mut()) => return CallStep::Message(message),
             };
-            // A call that is dropped may have something to say.
+            // Dropping the call may send the withdrawal of a prompt.
             self.call = None;
-            self.ended = Some(ended.map_or(Step::Cancelled, Step::Done));
+            self.ended = Some(ended.map_or(CallStep::Cancelled, CallStep::Done));
         }
         if let Some(message) = self.messages.as_mut().and_then(|messages| messages.try_recv().ok()) {
-            return Step::Message(message);
+            return CallStep::Message(message);
         }
         match self.ended.take() {
             Some(end) => end,
@@ -103,7 +104,7 @@ impl Running {
     }
 }
 
-async fn said(messages: Option<&mut LineEnd>) -> Vec<u8> {
+async fn next_message(messages: Option<&mut PromptReceiver>) -> Vec<u8> {
     if let Some(messages) = messages
         && let Some(message) = messages.recv().await
     {
@@ -112,9 +113,9 @@ async fn said(messages: Option<&mut LineEnd>) -> Vec<u8> {
     std::future::pending().await
 }
 
-async fn due(telling: Option<&mut Telling>) -> Vec<u8> {
-    match telling {
-        Some(telling) => telling.due().await,
+async fn next_progress(progress_stream: Option<&mut ProgressStream>) -> Vec<u8> {
+    match progress_stream {
+        Some(progress_stream) => progress_stream.next_due().await,
         None => std::future::pending().await,
     }
 }

@@ -1,4 +1,4 @@
-//! How long a session lasts, told when it is over. Invariant: told once, however the session ends.
+//! Records the duration of a session in the metrics. Invariant: it is recorded once, however the session ends.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use codeyard_base::clock::Instant;
 use codeyard_gateway::service::TransportKind;
 use codeyard_telemetry::Metrics;
 
-/// Tells the length of a session when it is dropped with it.
+/// Records the duration of the session that owns it, on drop.
 pub(super) struct SessionTimer {
     metrics: Arc<dyn Metrics>,
     transport: TransportKind,
@@ -14,7 +14,7 @@ pub(super) struct SessionTimer {
 }
 
 impl SessionTimer {
-    /// A session begins.
+    /// Starts with the session.
     pub(super) fn start(metrics: Arc<dyn Metrics>, transport: TransportKind) -> Self {
         Self { metrics, transport, started: Instant::now() }
     }

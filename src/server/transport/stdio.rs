@@ -1,8 +1,8 @@
-//! MCP over a pair of byte streams: one message a line, answers as they come.
+//! MCP over a pair of byte streams: one message per line, answers in the order in which they are ready.
 //!
-//! Everything runs in one task, so that its end drops every call. Invariants: only MCP messages are written; a
-//! cancelled request gets no answer; when the reader of our answers is slow, nothing more is read; the end of input
-//! cancels what is in flight.
+//! One task serves the whole connection, so its end drops every call. Invariants: only MCP messages are written; a cancelled request
+//! gets no answer; while `MAX_STDIO_QUEUED_BYTES` of answers wait for a slow client, nothing is read; the end of input cancels the
+//! calls in flight.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,22 +16,22 @@ use futures::stream::FuturesUnordered;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
-use super::dispatch::{self, Caller, Outcome};
-use super::inflight::InFlight;
-use super::lines::{Line, Lines};
-use super::running::{Running, Step};
+use super::dispatch::{self, Caller, RequestOutcome};
+use super::inflight::InFlightCalls;
+use super::lines::{LineFrame, LineReader};
+use super::running::{CallStep, RunningCall};
 use super::session_timer::SessionTimer;
 use crate::limits::{DRAIN_MS, MAX_STDIO_IN_FLIGHT, MAX_STDIO_QUEUED_BYTES, STDIO_FLUSH_MS};
-use codeyard_gateway::elicit::Client;
+use codeyard_gateway::elicit::SessionClient;
 use codeyard_gateway::service::{Endpoint, Principal, Service, TransportKind};
 use codeyard_model::limits::Limits;
-use codeyard_protocol::error::{Error, Fault};
+use codeyard_protocol::error::{Fault, MessageError};
 use codeyard_protocol::id::RequestId;
 use codeyard_protocol::message::{self, Message, Request};
-use codeyard_protocol::names::Notice;
+use codeyard_protocol::names::NotificationKind;
 use codeyard_protocol::{cancelled, write};
 
-/// Serves one client until its input ends or `shutdown`.
+/// Serves one client until its input ends, or until `shutdown`.
 ///
 /// # Errors
 /// Those of the two streams.
@@ -47,13 +47,13 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let lines = Lines::new(reader, limits.max_request_bytes);
+    let lines = LineReader::new(reader, limits.max_request_bytes);
     serve_lines(lines, writer, service, endpoint, limits, shutdown).await
 }
 
-/// The same, over lines of which some may have been read already.
+/// Like [`serve_stdio`], for a reader that may have been used for a handshake before.
 pub(super) async fn serve_lines<R, W>(
-    mut lines: Lines<R>,
+    mut lines: LineReader<R>,
     mut writer: W,
     service: Arc<dyn Service>,
     endpoint: Endpoint,
@@ -66,16 +66,16 @@ where
 {
     let mut connection = Connection::new(service, endpoint, limits);
     loop {
-        let room = connection.out.bytes < MAX_STDIO_QUEUED_BYTES;
+        let has_room = connection.out.bytes < MAX_STDIO_QUEUED_BYTES;
         tokio::select! {
             biased;
             () = shutdown.cancelled() => return connection.drain(&mut writer).await,
             written = connection.out.write_some(&mut writer), if !connection.out.is_clean() => written?,
-            Some(step) = connection.calls.next(), if room => connection.step(step),
-            line = lines.next(), if room => match line? {
-                Line::Text(line) => connection.line(&line),
-                Line::TooLong => connection.reject(&Fault::TooLong.unnamed()),
-                Line::End => break,
+            Some(step) = connection.calls.next(), if has_room => connection.handle_step(step),
+            line = lines.next(), if has_room => match line? {
+                LineFrame::Text(line) => connection.handle_line(&line),
+                LineFrame::TooLong => connection.reject(&Fault::TooLong.unnamed()),
+                LineFrame::End => break,
             },
         }
     }
@@ -83,24 +83,24 @@ where
     connection.flush(&mut writer).await
 }
 
-/// A running call, and what it did.
-type Stepped = (RequestId, Running, Step);
+/// A running call and its newest step.
+type CallStepResult = (RequestId, RunningCall, CallStep);
 
 struct Connection {
     service: Arc<dyn Service>,
     endpoint: Endpoint,
     principal: Principal,
-    in_flight: Arc<InFlight>,
-    client: Arc<Client>,
-    calls: FuturesUnordered<BoxFuture<'static, Stepped>>,
-    out: Outgoing,
+    in_flight: Arc<InFlightCalls>,
+    client: Arc<SessionClient>,
+    calls: FuturesUnordered<BoxFuture<'static, CallStepResult>>,
+    out: OutgoingMessages,
     cap: usize,
     _timer: SessionTimer,
 }
 
-/// Messages waiting to be written.
+/// Messages that wait to be written.
 #[derive(Default)]
-struct Outgoing {
+struct OutgoingMessages {
     queue: VecDeque<Bytes>,
     bytes: usize,
     unflushed: bool,
@@ -113,19 +113,19 @@ impl Connection {
             service,
             endpoint,
             principal: Principal::local(),
-            in_flight: InFlight::new(MAX_STDIO_IN_FLIGHT),
+            in_flight: InFlightCalls::new(MAX_STDIO_IN_FLIGHT),
             client: Arc::default(),
             calls: FuturesUnordered::new(),
-            out: Outgoing::default(),
+            out: OutgoingMessages::default(),
             cap: limits.max_response_bytes,
         }
     }
 
-    fn line(&mut self, line: &[u8]) {
+    fn handle_line(&mut self, line: &[u8]) {
         let served = match message::parse(line) {
-            Ok(Message::Request(request)) => self.request(&request),
+            Ok(Message::Request(request)) => self.handle_request(&request),
             Ok(Message::Notification(notification)) => {
-                if Notice::of(&notification.method) == Notice::Cancelled
+                if NotificationKind::of(&notification.method) == NotificationKind::Cancelled
                     && let Some(id) = cancelled::request_id(notification.params)
                 {
                     self.in_flight.cancel(&id);
@@ -133,7 +133,7 @@ impl Connection {
                 Ok(())
             }
             Ok(Message::Response(response)) => {
-                dispatch::answered(&self.client, &response);
+                dispatch::handle_response(&self.client, &response);
                 Ok(())
             }
             Err(error) => return self.reject(&error),
@@ -143,13 +143,13 @@ impl Connection {
         }
     }
 
-    /// Answers a line that is no message.
-    fn reject(&mut self, error: &Error) {
+    /// Answers a line that is no valid message.
+    fn reject(&mut self, error: &MessageError) {
         self.service.metrics().rejected(error.fault.reason());
         self.out.push(write::fault(error));
     }
 
-    fn request(&mut self, request: &Request<'_>) -> Result<(), Error> {
+    fn handle_request(&mut self, request: &Request<'_>) -> Result<(), MessageError> {
         let method = dispatch::method(&*self.service, TransportKind::Pipe, request)?;
         let caller = Caller {
             service: &*self.service,
@@ -163,27 +163,27 @@ impl Connection {
             client: Some(&self.client),
         };
         match dispatch::serve(&caller, method, request)? {
-            Outcome::Ready(result) => {
+            RequestOutcome::Ready(result) => {
                 self.out.push(write::bounded(write::result(&request.id, &result), &request.id, self.cap));
             }
-            Outcome::Refused(reply) => self.out.push(dispatch::reply(&request.id, &reply, self.cap)),
-            Outcome::Started(running) => self.calls.push(stepping(request.id.clone(), running)),
+            RequestOutcome::Rejected(reply) => self.out.push(dispatch::reply(&request.id, &reply, self.cap)),
+            RequestOutcome::Started(running) => self.calls.push(next_step(request.id.clone(), running)),
         }
         Ok(())
     }
 
-    fn step(&mut self, (id, running, step): Stepped) {
+    fn handle_step(&mut self, (id, running, step): CallStepResult) {
         match step {
-            Step::Message(message) => {
+            CallStep::Message(message) => {
                 self.out.push(message);
-                self.calls.push(stepping(id, running));
+                self.calls.push(next_step(id, running));
             }
-            Step::Done(reply) => self.out.push(dispatch::reply(&id, &reply, self.cap)),
-            Step::Cancelled => {}
+            CallStep::Done(reply) => self.out.push(dispatch::reply(&id, &reply, self.cap)),
+            CallStep::Cancelled => {}
         }
     }
 
-    /// Lets what is in flight end, for a while, and writes the answers.
+    /// Lets the calls in flight end within `DRAIN_MS`, and writes their answers.
     async fn drain<W: AsyncWrite + Unpin>(mut self, writer: &mut W) -> io::Result<()> {
         self.client.close();
         let ended = async {
@@ -191,7 +191,7 @@ impl Connection {
                 tokio::select! {
                     biased;
                     written = self.out.write_some(writer), if !self.out.is_clean() => written?,
-                    Some(step) = self.calls.next() => self.step(step),
+                    Some(step) = self.calls.next() => self.handle_step(step),
                 }
             }
             Ok::<(), io::Error>(())
@@ -201,11 +201,11 @@ impl Connection {
         self.flush(writer).await
     }
 
-    /// Cancels what is in flight. What it has left to say, such as that a question is withdrawn, is still said.
+    /// Cancels the calls in flight. Messages that this causes, such as the withdrawal of a prompt, are still queued.
     async fn cancel_all(&mut self) {
         self.in_flight.cancel_all();
         while let Some(step) = self.calls.next().await {
-            self.step(step);
+            self.handle_step(step);
         }
     }
 
@@ -220,7 +220,7 @@ impl Connection {
     }
 }
 
-impl Outgoing {
+impl OutgoingMessages {
     fn push(&mut self, message: Vec<u8>) {
         let mut line = write::one_line(message);
         line.push(b'\n');
@@ -228,12 +228,12 @@ impl Outgoing {
         self.queue.push_back(line.into());
     }
 
-    /// Whether everything is written and flushed.
+    /// Whether all messages are written and flushed.
     fn is_clean(&self) -> bool {
         self.queue.is_empty() && !self.unflushed
     }
 
-    /// Writes what the writer takes at once, or flushes. May be dropped and called again.
+    /// Writes as much as the writer accepts at once, or flushes. Cancel-safe.
     async fn write_some<W: AsyncWrite + Unpin>(&mut self, writer: &mut W) -> io::Result<()> {
         let Some(front) = self.queue.front_mut() else {
             writer.flush().await?;
@@ -254,7 +254,7 @@ impl Outgoing {
     }
 }
 
-fn stepping(id: RequestId, mut running: Running) -> BoxFuture<'static, Stepped> {
+fn next_step(id: RequestId, mut running: RunningCall) -> BoxFuture<'static, CallStepResult> {
     async move {
         let step = running.next().await;
         (id, running, step)

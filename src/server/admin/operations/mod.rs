@@ -1,4 +1,4 @@
-//! What each route does: a question to the engine, and its answer as a document.
+//! The operations of the routes: each queries the engine and returns a document.
 
 pub(super) mod servers;
 pub(super) mod service;
@@ -10,10 +10,10 @@ use axum::response::Response;
 use serde::Serialize;
 
 use super::problem::Problem;
-use super::routes::Call;
+use super::route::RouteRequest;
 use codeyard_base::ids::WorkspaceName;
 
-/// JSON with a status.
+/// A JSON response with this status.
 fn json(status: StatusCode, document: &impl Serialize) -> Response {
     let mut response = Response::new(Body::from(serde_json::to_vec(document).unwrap_or_default()));
     *response.status_mut() = status;
@@ -22,7 +22,7 @@ fn json(status: StatusCode, document: &impl Serialize) -> Response {
     response
 }
 
-/// The workspace that the path names first.
-fn named(call: &Call) -> Result<WorkspaceName, Problem> {
-    call.captures.first().and_then(|text| WorkspaceName::new(text)).ok_or_else(Problem::no_workspace)
+/// The workspace name in the first parameter of the path.
+fn workspace_name(request: &RouteRequest) -> Result<WorkspaceName, Problem> {
+    request.captures.first().and_then(|text| WorkspaceName::new(text)).ok_or_else(Problem::no_workspace)
 }

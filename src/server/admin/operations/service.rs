@@ -1,4 +1,4 @@
-//! The service as a whole, what is retained, the probes, and the description of all this.
+//! Operations on the whole service: status, retained results, OpenAPI document, probes.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use crate::admin::api::Api;
 use crate::admin::documents::{ServiceDocument, SnapshotDocument, SnapshotList};
 use crate::admin::openapi;
 use crate::admin::problem::Problem;
-use crate::admin::routes::Call;
+use crate::admin::route::RouteRequest;
 use crate::transport::http::probes::Probe;
-use codeyard_engine::supervisor::RosterEntry;
+use codeyard_engine::supervisor::messages::WorkspaceEntry;
 use codeyard_paging::SnapshotStats;
 
-pub(crate) async fn get(api: Arc<Api>, _: Call) -> Result<Response, Problem> {
-    let roster = api.control.roster(None).await?;
+pub(crate) async fn get(api: Arc<Api>, _: RouteRequest) -> Result<Response, Problem> {
+    let listing = api.control.list(None).await?;
     let facts = &api.facts;
     let document = ServiceDocument {
         pid: std::process::id(),
@@ -24,18 +24,18 @@ pub(crate) async fn get(api: Arc<Api>, _: Call) -> Result<Response, Problem> {
         uptime_s: facts.started.elapsed().as_secs(),
         listen: facts.listen.clone(),
         admin_listen: facts.admin_listen.clone(),
-        default_workspace: roster.default.map(|name| name.to_string()),
-        draining: roster.stopping,
+        default_workspace: listing.default.map(|name| name.to_string()),
+        draining: listing.stopping,
         memory_bytes: resident_bytes(),
         calls: (facts.calls)(),
     };
     Ok(json(StatusCode::OK, &document))
 }
 
-pub(crate) async fn snapshots(api: Arc<Api>, _: Call) -> Result<Response, Problem> {
-    let (roster, stats) = api.control.snapshots().await?;
+pub(crate) async fn snapshots(api: Arc<Api>, _: RouteRequest) -> Result<Response, Problem> {
+    let (listing, stats) = api.control.snapshots().await?;
     let mut list = SnapshotList::default();
-    for (entry, stats) in roster.entries.iter().zip(stats) {
+    for (entry, stats) in listing.entries.iter().zip(stats) {
         match stats {
             Some(stats) => list.workspaces.push(snapshot(entry, stats)),
             None if entry.handle.is_some() => list.not_answering.push(entry.config.name.to_string()),
@@ -45,23 +45,23 @@ pub(crate) async fn snapshots(api: Arc<Api>, _: Call) -> Result<Response, Proble
     Ok(json(StatusCode::OK, &list))
 }
 
-pub(crate) async fn openapi(_: Arc<Api>, _: Call) -> Result<Response, Problem> {
-    Ok(json(StatusCode::OK, &openapi::document()))
+pub(crate) async fn openapi(_: Arc<Api>, request: RouteRequest) -> Result<Response, Problem> {
+    Ok(json(StatusCode::OK, &openapi::document(request.routes)))
 }
 
-pub(crate) async fn live(api: Arc<Api>, _: Call) -> Result<Response, Problem> {
+pub(crate) async fn live(api: Arc<Api>, _: RouteRequest) -> Result<Response, Problem> {
     Ok(api.probes.answer(Probe::Live).await)
 }
 
-pub(crate) async fn ready(api: Arc<Api>, _: Call) -> Result<Response, Problem> {
+pub(crate) async fn ready(api: Arc<Api>, _: RouteRequest) -> Result<Response, Problem> {
     Ok(api.probes.answer(Probe::Ready).await)
 }
 
-pub(crate) async fn metrics(api: Arc<Api>, _: Call) -> Result<Response, Problem> {
+pub(crate) async fn metrics(api: Arc<Api>, _: RouteRequest) -> Result<Response, Problem> {
     Ok(api.probes.answer(Probe::Metrics).await)
 }
 
-fn snapshot(entry: &RosterEntry, stats: SnapshotStats) -> SnapshotDocument {
+fn snapshot(entry: &WorkspaceEntry, stats: SnapshotStats) -> SnapshotDocument {
     SnapshotDocument {
         workspace: entry.config.name.to_string(),
         count: stats.count,
@@ -73,7 +73,7 @@ fn snapshot(entry: &RosterEntry, stats: SnapshotStats) -> SnapshotDocument {
     }
 }
 
-/// Resident memory of this process.
+/// Resident memory of this process, in bytes.
 fn resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let kibibytes = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

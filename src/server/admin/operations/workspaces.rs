@@ -1,4 +1,4 @@
-//! Workspaces: list, get, put, delete with drain.
+//! Operations on workspaces: list, get, put, delete.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,29 +6,30 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 
-use super::{json, named};
+use super::{json, workspace_name};
 use crate::admin::api::Api;
 use crate::admin::documents::{
     Change, EpochsDocument, IndexDocument, Origin, PutDocument, RemovalDocument, StoppedDocument, WorkspaceDocument,
     WorkspaceList, WorkspaceState,
 };
 use crate::admin::problem::{Kind, Problem};
-use crate::admin::routes::Call;
-use crate::admin::unique;
+use crate::admin::route::RouteRequest;
+use crate::admin::strict_json;
 use crate::limits::ADMIN_REMOVAL_WAIT_MS;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::WorkspaceConfig;
-use codeyard_engine::control::Overview;
 use codeyard_engine::indexer::health::IndexHealth;
-use codeyard_engine::supervisor::{Condition, Departure, Leaving, PutChange, PutError, RemoveError, RosterEntry};
-use codeyard_engine::workspace::WorkspaceHealth;
+use codeyard_engine::supervisor::control::Overview;
+use codeyard_engine::supervisor::drain_state::{DrainReport, Draining};
+use codeyard_engine::supervisor::messages::{Condition, PutChange, PutError, RemoveError, WorkspaceEntry};
+use codeyard_engine::workspace::messages::WorkspaceHealth;
 
-pub(crate) async fn list(api: Arc<Api>, _: Call) -> Result<Response, Problem> {
+pub(crate) async fn list(api: Arc<Api>, _: RouteRequest) -> Result<Response, Problem> {
     Ok(json(StatusCode::OK, &WorkspaceList { workspaces: documents(api.control.overview(None).await?) }))
 }
 
-pub(crate) async fn get(api: Arc<Api>, call: Call) -> Result<Response, Problem> {
-    let document = one(&api, &named(&call)?).await?;
+pub(crate) async fn get(api: Arc<Api>, request: RouteRequest) -> Result<Response, Problem> {
+    let document = current(&api, &workspace_name(&request)?).await?;
     let answer = json(StatusCode::OK, &document);
     Ok(match &document.revision {
         Some(revision) => tagged(answer, revision),
@@ -36,18 +37,22 @@ pub(crate) async fn get(api: Arc<Api>, call: Call) -> Result<Response, Problem> 
     })
 }
 
-pub(crate) async fn put(api: Arc<Api>, call: Call) -> Result<Response, Problem> {
-    let name = named(&call).map_err(|_| {
-        let form = "name it with 1 to 64 of a-z, 0-9, '.', '_', '-', of which the first is a letter or digit";
-        Problem::new(Kind::Invalid, "this is no name of a workspace", form)
+pub(crate) async fn put(api: Arc<Api>, request: RouteRequest) -> Result<Response, Problem> {
+    let name = workspace_name(&request).map_err(|_| {
+        let form = "use 1 to 64 of a-z, 0-9, '.', '_' and '-', with a letter or digit first";
+        Problem::new(Kind::Invalid, "the workspace name is not valid", form)
     })?;
-    let body = unique::from_slice(&call.body).map_err(|_| {
-        Problem::new(Kind::BadRequest, "the body is no JSON, or has a key twice", "send a JSON object, each key once")
+    let body = strict_json::from_slice(&request.body).map_err(|_| {
+        Problem::new(
+            Kind::BadRequest,
+            "body is not valid JSON or has a duplicate key",
+            "send a JSON object with distinct keys",
+        )
     })?;
-    let roster = api.control.roster(Some(&name)).await?;
-    let before = roster.entries.first().map(|entry| &entry.config);
+    let listing = api.control.list(Some(&name)).await?;
+    let before = listing.entries.first().map(|entry| &entry.config);
     let config = WorkspaceConfig::from_json(&name, body, before).map_err(invalid)?;
-    let done = api.control.put(config, condition(&call.headers)).await?.map_err(refused_put)?;
+    let done = api.control.put(config, condition(&request.headers)).await?.map_err(refused_put)?;
     let change = match done.change {
         PutChange::Created => Change::Created,
         PutChange::Replaced => Change::Replaced,
@@ -55,21 +60,21 @@ pub(crate) async fn put(api: Arc<Api>, call: Call) -> Result<Response, Problem> 
         PutChange::Unchanged => Change::Unchanged,
     };
     let status = if change == Change::Created { StatusCode::CREATED } else { StatusCode::OK };
-    let workspace = one(&api, &name).await?;
+    let workspace = current(&api, &name).await?;
     Ok(tagged(json(status, &PutDocument { change, workspace }), &done.revision))
 }
 
-pub(crate) async fn delete(api: Arc<Api>, call: Call) -> Result<Response, Problem> {
-    let name = named(&call)?;
-    let departing = api.control.remove(name.clone(), condition(&call.headers)).await?.map_err(|error| match error {
+pub(crate) async fn delete(api: Arc<Api>, request: RouteRequest) -> Result<Response, Problem> {
+    let name = workspace_name(&request)?;
+    let report = api.control.remove(name.clone(), condition(&request.headers)).await?.map_err(|error| match error {
         RemoveError::Unknown => Problem::no_workspace(),
         RemoveError::Condition(there) => condition_failed(there),
         RemoveError::Busy => Problem::busy(),
         RemoveError::Stopping => Problem::stopping(),
     })?;
-    // It goes on by itself, whether or not we wait.
-    match tokio::time::timeout(Duration::from_millis(ADMIN_REMOVAL_WAIT_MS), departing).await {
-        Ok(departure) => Ok(json(StatusCode::OK, &removal(&departure))),
+    // The removal continues in the engine, whether or not this request waits.
+    match tokio::time::timeout(Duration::from_millis(ADMIN_REMOVAL_WAIT_MS), report).await {
+        Ok(report) => Ok(json(StatusCode::OK, &removal(&report))),
         Err(_) => {
             let (calls, calls_cut, servers, took_ms) = (None, None, Vec::new(), None);
             let name = name.to_string();
@@ -79,21 +84,21 @@ pub(crate) async fn delete(api: Arc<Api>, call: Call) -> Result<Response, Proble
     }
 }
 
-/// How one workspace is now.
-async fn one(api: &Api, name: &WorkspaceName) -> Result<WorkspaceDocument, Problem> {
+/// The current document of one workspace.
+async fn current(api: &Api, name: &WorkspaceName) -> Result<WorkspaceDocument, Problem> {
     let found = documents(api.control.overview(Some(name)).await?);
     found.into_iter().next().ok_or_else(Problem::no_workspace)
 }
 
 fn documents(overview: Overview) -> Vec<WorkspaceDocument> {
-    let roster = overview.roster;
-    let is_default = |name: &WorkspaceName| roster.default.as_ref() == Some(name);
-    let there = roster.entries.iter().zip(overview.healths);
-    let there = there.map(|(entry, health)| document(entry, health, is_default(&entry.config.name)));
-    there.chain(roster.leaving.iter().map(leaving)).collect()
+    let listing = overview.list;
+    let is_default = |name: &WorkspaceName| listing.default.as_ref() == Some(name);
+    let open = listing.entries.iter().zip(overview.healths);
+    let open = open.map(|(entry, health)| document(entry, health, is_default(&entry.config.name)));
+    open.chain(listing.draining.iter().map(draining)).collect()
 }
 
-fn document(entry: &RosterEntry, health: Option<WorkspaceHealth>, default: bool) -> WorkspaceDocument {
+fn document(entry: &WorkspaceEntry, health: Option<WorkspaceHealth>, default: bool) -> WorkspaceDocument {
     let config = &entry.config;
     let shown = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();
     let state = match (&entry.handle, &health) {
@@ -129,9 +134,9 @@ fn document(entry: &RosterEntry, health: Option<WorkspaceHealth>, default: bool)
     }
 }
 
-fn leaving(leaving: &Leaving) -> WorkspaceDocument {
+fn draining(draining: &Draining) -> WorkspaceDocument {
     WorkspaceDocument {
-        name: leaving.name.to_string(),
+        name: draining.name.to_string(),
         state: WorkspaceState::Draining,
         problem: None,
         origin: None,
@@ -142,7 +147,7 @@ fn leaving(leaving: &Leaving) -> WorkspaceDocument {
         epochs: None,
         watching: None,
         source_files: None,
-        calls_in_flight: leaving.calls(),
+        calls_in_flight: draining.calls(),
         servers: None,
         snapshots: None,
         snapshot_bytes: None,
@@ -163,20 +168,20 @@ fn index(index: &IndexHealth) -> IndexDocument {
     }
 }
 
-fn removal(departure: &Departure) -> RemovalDocument {
-    let servers = departure.servers.iter().map(|server| StoppedDocument {
-        workspace: departure.name.to_string(),
+fn removal(report: &DrainReport) -> RemovalDocument {
+    let servers = report.servers.iter().map(|server| StoppedDocument {
+        workspace: report.name.to_string(),
         id: server.id.clone(),
         kind: server.kind.clone(),
         ended_by: server.ended_by.to_owned(),
     });
     RemovalDocument {
-        name: departure.name.to_string(),
+        name: report.name.to_string(),
         finished: true,
-        calls: Some(departure.calls),
-        calls_cut: Some(departure.calls_cut),
+        calls: Some(report.calls),
+        calls_cut: Some(report.calls_cut),
         servers: servers.collect(),
-        took_ms: u64::try_from(departure.took.as_millis()).ok(),
+        took_ms: u64::try_from(report.took.as_millis()).ok(),
     }
 }
 
@@ -187,7 +192,7 @@ fn tagged(mut response: Response, revision: &str) -> Response {
     response
 }
 
-/// What `If-Match` and `If-None-Match` ask for. One that can't be read holds of nothing.
+/// The condition of `If-Match` and `If-None-Match`. A header that can't be read matches nothing.
 fn condition(headers: &HeaderMap) -> Condition {
     let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or_default().trim());
     match (text(header::IF_MATCH), text(header::IF_NONE_MATCH)) {
@@ -202,8 +207,9 @@ fn condition(headers: &HeaderMap) -> Condition {
 }
 
 fn condition_failed(there: Option<String>) -> Problem {
-    let remedy = "GET the workspace, look at what changed, and ask again with its ETag";
-    Problem::new(Kind::ConditionFailed, "the workspace is not as the request supposes", remedy).with_revision(there)
+    let remedy = "GET the workspace, check what changed, and retry with its ETag";
+    Problem::new(Kind::ConditionFailed, "the workspace does not match the condition of the request", remedy)
+        .with_revision(there)
 }
 
 fn invalid(error: codeyard_config::ConfigError) -> Problem {
@@ -216,7 +222,7 @@ fn refused_put(error: PutError) -> Problem {
         PutError::Condition(there) => condition_failed(there),
         PutError::Invalid(error) => invalid(error),
         PutError::Unusable(why) => {
-            Problem::new(Kind::Invalid, why, "name folders that are there and may be read").at_key("roots".into())
+            Problem::new(Kind::Invalid, why, "name existing folders that can be read").at_key("roots".into())
         }
         PutError::Busy => Problem::busy(),
         PutError::Stopping => Problem::stopping(),

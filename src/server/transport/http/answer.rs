@@ -1,7 +1,7 @@
-//! Answers to served requests, as HTTP.
+//! HTTP responses to served requests.
 //!
-//! JSON as a rule; an event stream once a call has told progress, or asks a person something. Invariants: a JSON-RPC error that
-//! answers a valid request rides on 200, overload on 503 with `Retry-After`; the stream ends with its one answer.
+//! A response is JSON, or an event stream if the call's first step is a message (progress or a prompt). Invariants: a JSON-RPC error
+//! that answers a valid request has status 200, overload has 503 with `Retry-After`; an event stream ends with the answer.
 
 use std::convert::Infallible;
 
@@ -12,13 +12,13 @@ use bytes::Bytes;
 use futures::{StreamExt, stream};
 
 use crate::transport::dispatch;
-use crate::transport::running::{Running, Step};
-use codeyard_gateway::service::Reply;
+use crate::transport::running::{CallStep, RunningCall};
+use codeyard_gateway::service::ToolReply;
 use codeyard_protocol::id::RequestId;
 use codeyard_protocol::names::REQUEST_CANCELLED;
 use codeyard_protocol::write;
 
-/// 200 with a JSON-RPC message.
+/// Status 200 with a JSON-RPC message.
 pub fn json(message: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(message));
     let headers = response.headers_mut();
@@ -34,11 +34,11 @@ pub fn empty(status: StatusCode) -> Response {
     response
 }
 
-/// The answer `reply` to the request `id`, at most `cap` bytes.
-pub fn reply(id: &RequestId, reply: &Reply, cap: usize) -> Response {
+/// The response with `reply` to the request `id`, at most `cap` bytes of JSON-RPC.
+pub fn reply(id: &RequestId, reply: &ToolReply, cap: usize) -> Response {
     let mut response = json(dispatch::reply(id, reply, cap));
-    if let Reply::Error { overloaded: true, retry_after_ms, .. }
-    | Reply::Refusal { overloaded: true, retry_after_ms, .. } = reply
+    if let ToolReply::Error { overloaded: true, retry_after_ms, .. }
+    | ToolReply::Refusal { overloaded: true, retry_after_ms, .. } = reply
     {
         *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
         let seconds = retry_after_ms.unwrap_or(0).div_ceil(1_000).max(1);
@@ -47,22 +47,22 @@ pub fn reply(id: &RequestId, reply: &Reply, cap: usize) -> Response {
     response
 }
 
-/// Waits for the first step of a call and answers accordingly.
-pub async fn running(id: RequestId, mut running: Running, cap: usize) -> Response {
+/// Waits for the first step of a call, then responds with JSON or an event stream.
+pub async fn running(id: RequestId, mut running: RunningCall, cap: usize) -> Response {
     match running.next().await {
-        Step::Done(done) => reply(&id, &done, cap),
-        Step::Cancelled => json(cancelled(&id)),
-        Step::Message(first) => events(first, id, running, cap),
+        CallStep::Done(done) => reply(&id, &done, cap),
+        CallStep::Cancelled => json(cancelled(&id)),
+        CallStep::Message(first) => events(first, id, running, cap),
     }
 }
 
-fn events(first: Vec<u8>, id: RequestId, running: Running, cap: usize) -> Response {
+fn events(first: Vec<u8>, id: RequestId, running: RunningCall, cap: usize) -> Response {
     let rest = stream::unfold(Some((running, id)), move |state| async move {
         let (mut running, id) = state?;
         let (message, state) = match running.next().await {
-            Step::Message(message) => (message, Some((running, id))),
-            Step::Done(done) => (dispatch::reply(&id, &done, cap), None),
-            Step::Cancelled => (cancelled(&id), None),
+            CallStep::Message(message) => (message, Some((running, id))),
+            CallStep::Done(done) => (dispatch::reply(&id, &done, cap), None),
+            CallStep::Cancelled => (cancelled(&id), None),
         };
         Some((event(message), state))
     });

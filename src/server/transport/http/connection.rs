@@ -1,4 +1,7 @@
-//! One HTTP connection, over TCP or a local socket: bounded heads, a clock on writes, an end in order.
+//! One HTTP connection, over TCP or a local socket.
+//!
+//! Invariants: request heads are bounded in size and time; a write without progress times out; at shutdown the request in flight
+//! is answered before the connection closes.
 
 use std::convert::Infallible;
 
@@ -10,11 +13,11 @@ use hyper_util::rt::TokioTimer;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use super::ConnectionLimits;
-use super::socket::Socket;
+use super::options::ConnectionLimits;
+use super::socket::HttpSocket;
 use crate::limits::{MAX_HTTP_HEAD_BYTES, MAX_HTTP_HEADERS};
 
-/// Serves one connection to its end, or to `shutdown`: then what is in flight on it ends first.
+/// Serves one connection to its end, or until `shutdown`; then the request in flight is answered first.
 pub async fn serve_connection<S, H>(stream: S, handler: H, limits: &ConnectionLimits, shutdown: CancellationToken)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -25,7 +28,7 @@ where
         .header_read_timeout(limits.head)
         .max_headers(MAX_HTTP_HEADERS)
         .max_buf_size(MAX_HTTP_HEAD_BYTES)
-        .serve_connection(Socket::new(stream, limits.write), handler);
+        .serve_connection(HttpSocket::new(stream, limits.write), handler);
     tokio::pin!(connection);
     let ended = tokio::select! {
         biased;

@@ -1,9 +1,7 @@
-//! One HTTP request: the checks in their order, then the message.
+//! Handles one HTTP request: the checks in the order of `docs/protocol.md#refusals-over-http`, then the message.
 //!
-//! The order of `decisions` §2 is the order of the lines in [`Door::answer`]; only a probe of this machine's own comes before
-//! it, at a path that is no endpoint's. Invariants: nothing is looked up before
-//! authentication; a method that isn't served is answered before version and session are asked for; dropping the
-//! handler's future drops the call.
+//! Only a local probe comes before the checks, at a path that is no endpoint path. Invariants: nothing is looked up before
+//! authentication; an unknown method is answered before version and session are checked; dropping the handler's future drops the call.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -18,14 +16,15 @@ use futures::future::BoxFuture;
 use hyper::body::Incoming;
 
 use super::host::{AllowedHosts, AllowedOrigins, only};
+use super::options::HttpOptions;
 use super::path::EndpointPath;
 use super::probes::{Probe, Probes};
-use super::refusal::{Refusal, Refused};
+use super::refusal::{HttpRefusal, RefusalReason};
 use super::session::{Session, Sessions};
 use super::{answer, body, media};
-use crate::transport::dispatch::{self, Caller, Outcome};
-use crate::transport::inflight::InFlight;
-use crate::transport::running::Running;
+use crate::transport::dispatch::{self, Caller, RequestOutcome};
+use crate::transport::inflight::InFlightCalls;
+use crate::transport::running::RunningCall;
 use codeyard_base::clock::Instant;
 use codeyard_gateway::limits::MAX_CALLS_IN_FLIGHT;
 use codeyard_gateway::service::{Endpoint, Principal, Service, TransportKind};
@@ -33,7 +32,7 @@ use codeyard_model::limits::Limits;
 use codeyard_protocol::id::RequestId;
 use codeyard_protocol::limits::{MAX_TRACEPARENT_BYTES, MAX_TRACESTATE_BYTES};
 use codeyard_protocol::message::{self, Message, Notification, Request as RpcRequest};
-use codeyard_protocol::names::{Method, Notice, REVISION};
+use codeyard_protocol::names::{Method, NotificationKind, REVISION};
 use codeyard_protocol::{cancelled, write};
 use codeyard_state::TokenStore;
 
@@ -44,8 +43,8 @@ pub const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// What every request of one server meets.
-pub struct Door {
+/// The MCP endpoints of one server: the service, and the checks in front of it.
+pub struct McpEndpoint {
     pub(super) service: Arc<dyn Service>,
     pub(super) auth: Option<Arc<TokenStore>>,
     pub(super) hosts: AllowedHosts,
@@ -56,152 +55,176 @@ pub struct Door {
     pub(super) probes: Option<Probes>,
 }
 
-/// A caller that may come in.
-struct Visitor<'a> {
+/// A request that has passed authentication: its principal, endpoint and headers.
+struct AuthorizedRequest<'a> {
     principal: Principal,
     endpoint: Endpoint,
     headers: &'a HeaderMap,
 }
 
-/// What has become of a request that was read.
-enum Taken {
-    /// Its answer.
+/// The outcome of a request whose bytes were read.
+enum HandledRequest {
+    /// The response.
     Answered(Response),
-    /// A call that runs.
-    Running(RequestId, Running),
+    /// A running call, whose response follows.
+    Running(RequestId, RunningCall),
 }
 
-/// The door as one connection meets it.
-pub(super) struct Visits {
-    pub(super) door: Arc<Door>,
-    /// Where the connection came from.
+/// The requests of one connection.
+pub(super) struct ConnectionService {
+    pub(super) endpoint: Arc<McpEndpoint>,
+    /// The address of the client.
     pub(super) peer: SocketAddr,
 }
 
-impl hyper::service::Service<hyper::Request<Incoming>> for Visits {
+impl hyper::service::Service<hyper::Request<Incoming>> for ConnectionService {
     type Response = Response;
     type Error = Infallible;
     type Future = BoxFuture<'static, Result<Response, Infallible>>;
 
-    // No router: the checks have an order of their own, and nothing comes before them.
+    // There is no router, because the checks have a fixed order and come first.
     fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
-        let (door, peer) = (self.door.clone(), self.peer);
+        let (endpoint, peer) = (self.endpoint.clone(), self.peer);
         Box::pin(async move {
             let (parts, body) = request.into_parts();
             let has_body = !body.is_end_stream();
-            Ok(match door.answer(parts, body, peer).await {
+            Ok(match endpoint.answer(parts, body, peer).await {
                 Ok(response) => response,
-                Err(refused) => {
-                    door.service.metrics().rejected(refused.reason());
-                    refused.response(has_body)
+                Err(refusal) => {
+                    endpoint.service.metrics().rejected(refusal.reason());
+                    refusal.response(has_body)
                 }
             })
         })
     }
 }
 
-impl Door {
-    async fn answer(&self, parts: Parts, body: Incoming, peer: SocketAddr) -> Result<Response, Refused> {
-        match self.take(parts, body, peer).await? {
-            Taken::Answered(response) => Ok(response),
-            Taken::Running(id, running) => Ok(answer::running(id, running, self.limits.max_response_bytes).await),
+impl McpEndpoint {
+    /// The endpoints of `service`, with an empty session table.
+    pub(super) fn new(service: Arc<dyn Service>, options: HttpOptions) -> Self {
+        let sessions = Sessions::new(options.connections.sessions, service.metrics());
+        Self {
+            service,
+            auth: options.auth,
+            hosts: options.allowed_hosts,
+            origins: options.allowed_origins,
+            limits: options.limits.clamped(),
+            body_timeout: options.connections.body,
+            sessions,
+            probes: options.probes,
         }
     }
 
-    /// Reads a request and begins what it asks for. Its bytes aren't kept: they lie in the connection's buffer, which is
-    /// read into again while a call runs.
-    async fn take(&self, parts: Parts, body: Incoming, peer: SocketAddr) -> Result<Taken, Refused> {
+    async fn answer(&self, parts: Parts, body: Incoming, peer: SocketAddr) -> Result<Response, HttpRefusal> {
+        match self.handle(parts, body, peer).await? {
+            HandledRequest::Answered(response) => Ok(response),
+            HandledRequest::Running(id, running) => {
+                Ok(answer::running(id, running, self.limits.max_response_bytes).await)
+            }
+        }
+    }
+
+    /// Checks and reads a request, and serves it or starts its call. The request's bytes aren't kept while a call runs, because the
+    /// connection's buffer is reused.
+    async fn handle(&self, parts: Parts, body: Incoming, peer: SocketAddr) -> Result<HandledRequest, HttpRefusal> {
         let parts = &parts;
         if let (Some(probes), Some(probe)) = (&self.probes, Probe::of(parts, peer)) {
-            return Ok(Taken::Answered(probes.answer(probe).await));
+            return Ok(HandledRequest::Answered(probes.answer(probe).await));
         }
-        let path = EndpointPath::parse(parts.uri.path()).ok_or(Refusal::Path)?;
-        let deleting = parts.method == HttpMethod::DELETE;
-        if !deleting && parts.method != HttpMethod::POST {
-            return Err(Refusal::Method.into());
+        let path = EndpointPath::parse(parts.uri.path()).ok_or(RefusalReason::Path)?;
+        let is_delete = parts.method == HttpMethod::DELETE;
+        if !is_delete && parts.method != HttpMethod::POST {
+            return Err(RefusalReason::Method.into());
         }
         self.hosts.check(parts)?;
         self.origins.check(&parts.headers)?;
         let principal = self.principal(&parts.headers)?;
         let endpoint = self.service.endpoint(&principal, path.workspace, path.catalogs.as_deref());
-        let endpoint = endpoint.ok_or(Refusal::Endpoint)?;
-        let visitor = Visitor { principal, endpoint, headers: &parts.headers };
-        if deleting {
-            return Ok(Taken::Answered(self.end_session(&visitor)?));
+        let endpoint = endpoint.ok_or(RefusalReason::Endpoint)?;
+        let authorized = AuthorizedRequest { principal, endpoint, headers: &parts.headers };
+        if is_delete {
+            return Ok(HandledRequest::Answered(self.end_session(&authorized)?));
         }
         media::content_type(&parts.headers)?;
         media::accept(&parts.headers)?;
         let body = body::read(body, self.limits.max_request_bytes, self.body_timeout).await?;
         match message::parse(&body)? {
-            Message::Request(request) => self.request(&visitor, &request),
-            Message::Notification(notification) => Ok(Taken::Answered(self.notification(&visitor, &notification)?)),
+            Message::Request(request) => self.request(&authorized, &request),
+            Message::Notification(notification) => {
+                Ok(HandledRequest::Answered(self.notification(&authorized, &notification)?))
+            }
             Message::Response(response) => {
-                dispatch::answered(&self.session(&visitor)?.client, &response);
-                Ok(Taken::Answered(answer::empty(StatusCode::ACCEPTED)))
+                dispatch::handle_response(&self.session(&authorized)?.client, &response);
+                Ok(HandledRequest::Answered(answer::empty(StatusCode::ACCEPTED)))
             }
         }
     }
 
-    fn principal(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
+    fn principal(&self, headers: &HeaderMap) -> Result<Principal, RefusalReason> {
         let Some(tokens) = &self.auth else {
             return Ok(Principal::local());
         };
-        let value = only(headers, header::AUTHORIZATION).ok_or(Refusal::Bearer)?;
-        bearer(tokens, value).ok_or(Refusal::Bearer)
+        let value = only(headers, header::AUTHORIZATION).ok_or(RefusalReason::Bearer)?;
+        bearer(tokens, value).ok_or(RefusalReason::Bearer)
     }
 
-    fn request(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Result<Taken, Refused> {
-        let refuse = |refusal: Refusal| refusal.of(&request.id);
+    fn request(
+        &self,
+        authorized: &AuthorizedRequest<'_>,
+        request: &RpcRequest<'_>,
+    ) -> Result<HandledRequest, HttpRefusal> {
+        let reject = |reason: RefusalReason| reason.of(&request.id);
         let method = match dispatch::method(&*self.service, TransportKind::Tcp, request) {
             Ok(method) => method,
-            Err(unknown) => return Ok(Taken::Answered(answer::json(write::fault(&unknown)))),
+            Err(unknown) => return Ok(HandledRequest::Answered(answer::json(write::fault(&unknown)))),
         };
         let session = match method {
-            Method::Initialize => return Ok(Taken::Answered(self.initialize(visitor, request))),
-            Method::Ping => self.optional_session(visitor).map_err(refuse)?,
-            Method::ToolsList | Method::ToolsCall => Some(self.session(visitor).map_err(refuse)?),
+            Method::Initialize => return Ok(HandledRequest::Answered(self.initialize(authorized, request))),
+            Method::Ping => self.optional_session(authorized).map_err(reject)?,
+            Method::ToolsList | Method::ToolsCall => Some(self.session(authorized).map_err(reject)?),
         };
-        let spare;
+        let no_session;
         let in_flight = match &session {
             Some(session) => &session.in_flight,
             None => {
-                spare = InFlight::new(MAX_CALLS_IN_FLIGHT);
-                &spare
+                no_session = InFlightCalls::new(MAX_CALLS_IN_FLIGHT);
+                &no_session
             }
         };
         let caller = Caller {
             service: &*self.service,
-            endpoint: &visitor.endpoint,
-            principal: &visitor.principal,
+            endpoint: &authorized.endpoint,
+            principal: &authorized.principal,
             session: session.as_deref().map(|session| session.id.as_str()),
-            header_traceparent: only(visitor.headers, TRACEPARENT).filter(|text| text.len() <= MAX_TRACEPARENT_BYTES),
-            header_tracestate: only(visitor.headers, TRACESTATE).filter(|text| text.len() <= MAX_TRACESTATE_BYTES),
+            header_traceparent: only(authorized.headers, TRACEPARENT)
+                .filter(|text| text.len() <= MAX_TRACEPARENT_BYTES),
+            header_tracestate: only(authorized.headers, TRACESTATE).filter(|text| text.len() <= MAX_TRACESTATE_BYTES),
             transport: TransportKind::Tcp,
             in_flight,
             client: session.as_deref().map(|session| &session.client),
         };
         let cap = self.limits.max_response_bytes;
-        Ok(Taken::Answered(match dispatch::serve(&caller, method, request) {
-            Ok(Outcome::Ready(result)) => {
+        Ok(HandledRequest::Answered(match dispatch::serve(&caller, method, request) {
+            Ok(RequestOutcome::Ready(result)) => {
                 answer::json(write::bounded(write::result(&request.id, &result), &request.id, cap))
             }
-            Ok(Outcome::Refused(reply)) => answer::reply(&request.id, &reply, cap),
-            Ok(Outcome::Started(running)) => return Ok(Taken::Running(request.id.clone(), running)),
+            Ok(RequestOutcome::Rejected(reply)) => answer::reply(&request.id, &reply, cap),
+            Ok(RequestOutcome::Started(running)) => return Ok(HandledRequest::Running(request.id.clone(), running)),
             Err(error) => answer::json(write::fault(&error)),
         }))
     }
 
-    fn initialize(&self, visitor: &Visitor<'_>, request: &RpcRequest<'_>) -> Response {
-        let began = Instant::now();
+    fn initialize(&self, authorized: &AuthorizedRequest<'_>, request: &RpcRequest<'_>) -> Response {
+        let started = Instant::now();
         let client = Arc::default();
-        let result = dispatch::initialize(&*self.service, &visitor.endpoint, request, Some(&client));
+        let result = dispatch::initialize(&*self.service, &authorized.endpoint, request, Some(&client));
         let method = Method::Initialize.as_str();
-        dispatch::tell(&*self.service, method, TransportKind::Tcp, result.as_ref().err(), began);
+        dispatch::record_request(&*self.service, method, TransportKind::Tcp, result.as_ref().err(), started);
         let result = match result {
             Ok(result) => result,
             Err(error) => return answer::json(write::fault(&error)),
         };
-        let session = self.sessions.start(&visitor.principal, client);
+        let session = self.sessions.start(&authorized.principal, client);
         let mut response = answer::json(write::result(&request.id, &result));
         // base64url is always a valid header value.
         if let Ok(id) = HeaderValue::from_str(&session.id) {
@@ -210,11 +233,15 @@ impl Door {
         response
     }
 
-    fn notification(&self, visitor: &Visitor<'_>, notification: &Notification<'_>) -> Result<Response, Refusal> {
-        let notice = Notice::of(&notification.method);
-        if notice != Notice::Unknown {
-            let session = self.session(visitor)?;
-            if notice == Notice::Cancelled
+    fn notification(
+        &self,
+        authorized: &AuthorizedRequest<'_>,
+        notification: &Notification<'_>,
+    ) -> Result<Response, RefusalReason> {
+        let kind = NotificationKind::of(&notification.method);
+        if kind != NotificationKind::Unknown {
+            let session = self.session(authorized)?;
+            if kind == NotificationKind::Cancelled
                 && let Some(id) = cancelled::request_id(notification.params)
             {
                 session.in_flight.cancel(&id);
@@ -223,35 +250,35 @@ impl Door {
         Ok(answer::empty(StatusCode::ACCEPTED))
     }
 
-    fn end_session(&self, visitor: &Visitor<'_>) -> Result<Response, Refusal> {
-        let session = self.session(visitor)?;
-        self.sessions.end(&session.id, &visitor.principal);
+    fn end_session(&self, authorized: &AuthorizedRequest<'_>) -> Result<Response, RefusalReason> {
+        let session = self.session(authorized)?;
+        self.sessions.end(&session.id, &authorized.principal);
         Ok(answer::empty(StatusCode::NO_CONTENT))
     }
 
-    fn session(&self, visitor: &Visitor<'_>) -> Result<Arc<Session>, Refusal> {
-        self.optional_session(visitor)?.ok_or(Refusal::MissingSession)
+    fn session(&self, authorized: &AuthorizedRequest<'_>) -> Result<Arc<Session>, RefusalReason> {
+        self.optional_session(authorized)?.ok_or(RefusalReason::MissingSession)
     }
 
-    /// The session, if one is named; the version is checked first.
-    fn optional_session(&self, visitor: &Visitor<'_>) -> Result<Option<Arc<Session>>, Refusal> {
-        let named = visitor.headers.contains_key(SESSION);
-        if visitor.headers.contains_key(VERSION) {
-            if only(visitor.headers, VERSION) != Some(REVISION) {
-                return Err(Refusal::WrongVersion);
+    /// The session that the request names, if any. The version is checked first.
+    fn optional_session(&self, authorized: &AuthorizedRequest<'_>) -> Result<Option<Arc<Session>>, RefusalReason> {
+        let names_session = authorized.headers.contains_key(SESSION);
+        if authorized.headers.contains_key(VERSION) {
+            if only(authorized.headers, VERSION) != Some(REVISION) {
+                return Err(RefusalReason::WrongVersion);
             }
-        } else if !named {
-            return Err(Refusal::MissingVersion);
+        } else if !names_session {
+            return Err(RefusalReason::MissingVersion);
         }
-        if !named {
+        if !names_session {
             return Ok(None);
         }
-        let found = only(visitor.headers, SESSION).and_then(|id| self.sessions.find(id, &visitor.principal));
-        found.map(Some).ok_or(Refusal::UnknownSession)
+        let session = only(authorized.headers, SESSION).and_then(|id| self.sessions.find(id, &authorized.principal));
+        session.map(Some).ok_or(RefusalReason::UnknownSession)
     }
 }
 
-/// Whom the value of an `Authorization` header names.
+/// The principal of the bearer token in the value of an `Authorization` header.
 pub(super) fn bearer(tokens: &TokenStore, value: &str) -> Option<Principal> {
     let (scheme, token) = value.split_once(' ')?;
     let named = scheme.eq_ignore_ascii_case("bearer").then(|| tokens.principal(token.trim_matches(' ')));

@@ -1,21 +1,22 @@
-//! Which names this server answers to, and which web origins may speak to it.
+//! Checks of `Host` and `Origin` against lists of allowed hosts and web origins.
 //!
-//! The two lists stand against DNS rebinding: a page that has talked a browser into reaching us comes with its own name.
-//! They are no authentication. Invariants: what can't be parsed is refused; a header given twice is refused; names
-//! compare without case, addresses by value.
+//! They protect against DNS rebinding: a web page that reaches this server through a browser sends its own host name. They are no
+//! authentication. `http::uri::Authority` doesn't fit: it accepts user information, drops a port that isn't a number, and compares
+//! addresses as text. Invariants: a value that can't be parsed is rejected; a header given twice is rejected; names compare without
+//! case, addresses by value.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, header};
 
-use super::refusal::Refusal;
+use super::refusal::RefusalReason;
 
-/// The hosts that may be asked for.
+/// The accepted hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AllowedHosts(Vec<Authority>);
+pub struct AllowedHosts(Vec<HostPort>);
 
-/// The web origins that may ask.
+/// The accepted web origins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedOrigins {
     loopback: bool,
@@ -24,7 +25,7 @@ pub struct AllowedOrigins {
 
 /// A host with an optional port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Authority {
+struct HostPort {
     host: Host,
     port: Option<u16>,
 }
@@ -39,7 +40,7 @@ enum Host {
 impl Default for AllowedHosts {
     /// The loopback names, `localhost`, `127.0.0.1` and `[::1]`, with any port.
     fn default() -> Self {
-        let any_port = |host| Authority { host, port: None };
+        let any_port = |host| HostPort { host, port: None };
         Self(vec![
             any_port(Host::Name("localhost".to_owned())),
             any_port(Host::V4(Ipv4Addr::LOCALHOST)),
@@ -49,25 +50,25 @@ impl Default for AllowedHosts {
 }
 
 impl AllowedHosts {
-    /// One more host, `name` or `name:port`; without a port it counts for any. `false` if it can't be parsed.
+    /// Accepts one more host, `name` or `name:port`. Without a port, every port is accepted. `false` if `text` can't be parsed.
     #[must_use]
     pub fn allow(&mut self, text: &str) -> bool {
-        let authority = Authority::parse(text);
-        let well = authority.is_some();
+        let authority = HostPort::parse(text);
+        let is_valid = authority.is_some();
         self.0.extend(authority);
-        well
+        is_valid
     }
 
-    /// Checks the `Host` header, and the target's own authority where the request line has one.
+    /// Checks the `Host` header, and the authority of an absolute request target.
     ///
     /// # Errors
-    /// [`Refusal::Host`].
-    pub fn check(&self, parts: &Parts) -> Result<(), Refusal> {
-        let host = only(&parts.headers, header::HOST).ok_or(Refusal::Host)?;
+    /// [`RefusalReason::Host`].
+    pub fn check(&self, parts: &Parts) -> Result<(), RefusalReason> {
+        let host = only(&parts.headers, header::HOST).ok_or(RefusalReason::Host)?;
         let target = parts.uri.authority().map(|authority| authority.as_str());
         let allowed =
-            |text| Authority::parse(text).is_some_and(|asked| self.0.iter().any(|known| known.covers(&asked)));
-        if allowed(host) && target.is_none_or(allowed) { Ok(()) } else { Err(Refusal::Host) }
+            |text| HostPort::parse(text).is_some_and(|requested| self.0.iter().any(|known| known.covers(&requested)));
+        if allowed(host) && target.is_none_or(allowed) { Ok(()) } else { Err(RefusalReason::Host) }
     }
 }
 
@@ -79,12 +80,12 @@ impl Default for AllowedOrigins {
 }
 
 impl AllowedOrigins {
-    /// No origin at all: for programs only, no web page.
+    /// No origin at all: web pages are rejected.
     pub fn none() -> Self {
         Self { loopback: false, others: Vec::new() }
     }
 
-    /// One more origin, spelled as browsers send it: `https://app.example.com`.
+    /// Accepts one more origin, written as browsers send it: `https://app.example.com`.
     pub fn allow(&mut self, origin: &str) {
         self.others.push(origin.to_ascii_lowercase());
     }
@@ -92,18 +93,22 @@ impl AllowedOrigins {
     /// Checks the `Origin` header, if there is one.
     ///
     /// # Errors
-    /// [`Refusal::Origin`].
-    pub fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// [`RefusalReason::Origin`].
+    pub fn check(&self, headers: &HeaderMap) -> Result<(), RefusalReason> {
         if !headers.contains_key(header::ORIGIN) {
             return Ok(());
         }
-        let origin = only(headers, header::ORIGIN).ok_or(Refusal::Origin)?.to_ascii_lowercase();
+        let origin = only(headers, header::ORIGIN).ok_or(RefusalReason::Origin)?.to_ascii_lowercase();
         let loopback = self.loopback && is_loopback(&origin);
-        if origin != "null" && (loopback || self.others.contains(&origin)) { Ok(()) } else { Err(Refusal::Origin) }
+        if origin != "null" && (loopback || self.others.contains(&origin)) {
+            Ok(())
+        } else {
+            Err(RefusalReason::Origin)
+        }
     }
 }
 
-impl Authority {
+impl HostPort {
     fn parse(text: &str) -> Option<Self> {
         if let Some(rest) = text.strip_prefix('[') {
             let (address, rest) = rest.split_once(']')?;
@@ -115,38 +120,38 @@ impl Authority {
             return Some(Self { host: Host::V4(address), port });
         }
         let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
-        let well = !name.is_empty() && !name.starts_with('.') && !name.ends_with('.') && name.bytes().all(plain);
-        well.then_some(Self { host: Host::Name(name), port })
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+        let is_valid = !name.is_empty() && !name.starts_with('.') && !name.ends_with('.') && name.bytes().all(is_plain);
+        is_valid.then_some(Self { host: Host::Name(name), port })
     }
 
-    /// Whether a request for `asked` is one for this entry.
-    fn covers(&self, asked: &Self) -> bool {
-        self.host == asked.host && (self.port.is_none() || self.port == asked.port)
+    /// Whether this entry accepts `requested`.
+    fn covers(&self, requested: &Self) -> bool {
+        self.host == requested.host && (self.port.is_none() || self.port == requested.port)
     }
 }
 
-/// The one value of a header; `None` if it is missing, given twice, or no text.
+/// The value of a header that must occur once; `None` if it is missing, given twice, or not visible ASCII.
 pub(super) fn only(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next().map(HeaderValue::to_str)?.ok()?;
     values.next().is_none().then_some(first)
 }
 
-/// `Some(None)` without a port; `None` if it isn't one.
+/// Parses the optional port behind a host: `Some(None)` without one, `None` if it is malformed.
 fn port_of(rest: &str) -> Option<Option<u16>> {
     if rest.is_empty() {
         return Some(None);
     }
     let digits = rest.strip_prefix(':')?;
-    let well = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    if well { digits.parse().ok().map(Some) } else { None }
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number { digits.parse().ok().map(Some) } else { None }
 }
 
 fn is_loopback(origin: &str) -> bool {
     let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-    let authority = rest.and_then(Authority::parse);
-    authority.is_some_and(|asked| AllowedHosts::default().0.iter().any(|known| known.covers(&asked)))
+    let authority = rest.and_then(HostPort::parse);
+    authority.is_some_and(|requested| AllowedHosts::default().0.iter().any(|known| known.covers(&requested)))
 }
 
 #[cfg(test)]
@@ -170,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts() {
+    fn loopback_hosts_are_accepted_and_others_rejected() {
         let allowed = AllowedHosts::default();
         for good in [
             "localhost",
@@ -219,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn more_hosts() {
+    fn configured_hosts_are_accepted() {
         let mut allowed = AllowedHosts::default();
         assert!(allowed.allow("Code.Example") && allowed.allow("code.example.org:8443") && !allowed.allow("a b"));
         assert!(host(&allowed, "/mcp", &["code.example:7"]));
@@ -228,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn origins() {
+    fn loopback_and_configured_origins_are_accepted() {
         let mut allowed = AllowedOrigins::default();
         assert!(origin(&allowed, &[]));
         for good in ["http://localhost", "http://LOCALHOST:5173", "https://127.0.0.1:8443", "http://[::1]:1"] {

@@ -1,19 +1,20 @@
-//! `Content-Type` and `Accept` as they bear on an endpoint.
+//! Checks of `Content-Type` and `Accept` for an MCP endpoint.
 //!
-//! Not a general media type library. Invariants: the body must be JSON in UTF-8, not compressed; the client must take
-//! both kinds of answer, by the most specific range that speaks of each; a range that can't be parsed allows nothing.
+//! It isn't a general media type parser: crates such as `mime` parse media types but don't match weighted `Accept` ranges. Invariants:
+//! the body must be uncompressed JSON in UTF-8; the client must accept both kinds of answer, as the most specific matching range of
+//! each says; a range that can't be parsed accepts nothing.
 
 use axum::http::{HeaderMap, header};
 
 use super::host::only;
-use super::refusal::Refusal;
+use super::refusal::RefusalReason;
 
 /// Checks that the body is declared as JSON.
 ///
 /// # Errors
-/// [`Refusal::ContentType`].
-pub fn content_type(headers: &HeaderMap) -> Result<(), Refusal> {
-    let value = only(headers, header::CONTENT_TYPE).ok_or(Refusal::ContentType)?;
+/// [`RefusalReason::ContentType`].
+pub fn content_type(headers: &HeaderMap) -> Result<(), RefusalReason> {
+    let value = only(headers, header::CONTENT_TYPE).ok_or(RefusalReason::ContentType)?;
     let mut parts = value.split(';').map(str::trim);
     let json = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"));
     let utf8 = parts.all(|parameter| match parameter.split_once('=') {
@@ -26,35 +27,36 @@ pub fn content_type(headers: &HeaderMap) -> Result<(), Refusal> {
         Some(coding) => coding.as_bytes().eq_ignore_ascii_case(b"identity"),
         None => true,
     };
-    if json && utf8 && plain { Ok(()) } else { Err(Refusal::ContentType) }
+    if json && utf8 && plain { Ok(()) } else { Err(RefusalReason::ContentType) }
 }
 
-/// Checks that the client takes JSON as well as an event stream.
+/// Checks that the client accepts both JSON and event streams.
 ///
 /// # Errors
-/// [`Refusal::Accept`].
-pub fn accept(headers: &HeaderMap) -> Result<(), Refusal> {
-    let mut json = Taste::default();
-    let mut events = Taste::default();
+/// [`RefusalReason::Accept`].
+pub fn accept(headers: &HeaderMap) -> Result<(), RefusalReason> {
+    let mut json = AcceptMatch::default();
+    let mut events = AcceptMatch::default();
     for value in headers.get_all(header::ACCEPT) {
         let ranges = value.to_str().unwrap_or_default().split(',');
-        for (range, wanted) in ranges.filter_map(range_of) {
-            json.hear(range, wanted, "application", "json");
-            events.hear(range, wanted, "text", "event-stream");
+        for (range, is_accepted) in ranges.filter_map(range_of) {
+            json.consider(range, is_accepted, "application", "json");
+            events.consider(range, is_accepted, "text", "event-stream");
         }
     }
-    if json.wanted && events.wanted { Ok(()) } else { Err(Refusal::Accept) }
+    if json.is_accepted && events.is_accepted { Ok(()) } else { Err(RefusalReason::Accept) }
 }
 
-/// What the most specific range so far says of one type.
+/// Whether one media type is accepted, as the most specific range so far says.
 #[derive(Default)]
-struct Taste {
+struct AcceptMatch {
     specificity: u8,
-    wanted: bool,
+    is_accepted: bool,
 }
 
-impl Taste {
-    fn hear(&mut self, range: &str, wanted: bool, kind: &str, subtype: &str) {
+impl AcceptMatch {
+    /// Takes one range into account for the type `kind/subtype`.
+    fn consider(&mut self, range: &str, is_accepted: bool, kind: &str, subtype: &str) {
         let specificity = match range.split_once('/') {
             Some((k, s)) if k.eq_ignore_ascii_case(kind) && s.eq_ignore_ascii_case(subtype) => 3,
             Some((k, "*")) if k.eq_ignore_ascii_case(kind) => 2,
@@ -62,9 +64,9 @@ impl Taste {
             _ => return,
         };
         if specificity > self.specificity {
-            *self = Self { specificity, wanted };
+            *self = Self { specificity, is_accepted };
         } else if specificity == self.specificity {
-            self.wanted |= wanted;
+            self.is_accepted |= is_accepted;
         }
     }
 }
@@ -73,15 +75,15 @@ impl Taste {
 fn range_of(text: &str) -> Option<(&str, bool)> {
     let mut parts = text.split(';').map(str::trim);
     let range = parts.next()?;
-    let mut wanted = true;
+    let mut is_accepted = true;
     for parameter in parts {
         if let Some((name, value)) = parameter.split_once('=')
             && name.trim().eq_ignore_ascii_case("q")
         {
-            wanted = weight(value.trim())? > 0;
+            is_accepted = weight(value.trim())? > 0;
         }
     }
-    Some((range, wanted))
+    Some((range, is_accepted))
 }
 
 /// A weight in thousandths: `0`, `1`, or one of them with up to three decimals, at most `1`.
@@ -109,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn accepted() {
+    fn accept_headers() {
         for good in [
             &["application/json, text/event-stream"][..],
             &["text/event-stream", "Application/JSON"],
@@ -135,12 +137,12 @@ mod tests {
             &["*/json, text/event-stream"],
             &["application/jsonx, text/event-stream"],
         ] {
-            assert_eq!(accept(&with(header::ACCEPT, bad)), Err(Refusal::Accept), "{bad:?}");
+            assert_eq!(accept(&with(header::ACCEPT, bad)), Err(RefusalReason::Accept), "{bad:?}");
         }
     }
 
     #[test]
-    fn declared() {
+    fn content_types() {
         for good in ["application/json", "Application/Json; charset=UTF-8", "application/json;charset=\"utf-8\";x=y"] {
             assert_eq!(content_type(&with(header::CONTENT_TYPE, &[good])), Ok(()), "{good}");
         }
@@ -152,10 +154,10 @@ mod tests {
             &["application/json; charset=latin1"],
             &["application/json", "application/json"],
         ] {
-            assert_eq!(content_type(&with(header::CONTENT_TYPE, bad)), Err(Refusal::ContentType), "{bad:?}");
+            assert_eq!(content_type(&with(header::CONTENT_TYPE, bad)), Err(RefusalReason::ContentType), "{bad:?}");
         }
         let mut packed = with(header::CONTENT_TYPE, &["application/json"]);
         packed.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-        assert_eq!(content_type(&packed), Err(Refusal::ContentType));
+        assert_eq!(content_type(&packed), Err(RefusalReason::ContentType));
     }
 }

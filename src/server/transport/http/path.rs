@@ -1,7 +1,7 @@
-//! The path of an endpoint: `/mcp`, `/mcp/{workspace}`, `/mcp/{workspace}/{catalogs}`.
+//! Endpoint paths: `/mcp`, `/mcp/{workspace}`, `/mcp/{workspace}/{catalogs}`.
 //!
-//! Only the shape: whether there is such a workspace is asked after authentication. Invariant: what has the shape is
-//! safe to compare with names as it stands.
+//! Only the form is checked here; the workspace is looked up after authentication. Invariant: a parsed name needs no decoding before
+//! it is compared with other names.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use codeyard_base::ids::WorkspaceName;
 /// Longest list of catalogs in a path, in bytes.
 const MAX_CATALOGS: usize = 256;
 
-/// What a path names.
+/// The names in a path.
 #[derive(Debug, PartialEq, Eq)]
 pub struct EndpointPath<'a> {
     /// The workspace; `None` is the default one.
@@ -20,7 +20,7 @@ pub struct EndpointPath<'a> {
 }
 
 impl<'a> EndpointPath<'a> {
-    /// Reads a path; `None` if it isn't of an endpoint's shape.
+    /// Parses a path; `None` if it doesn't have the form of an endpoint path.
     pub fn parse(path: &'a str) -> Option<Self> {
         let rest = path.strip_prefix("/mcp")?;
         if rest.is_empty() {
@@ -36,12 +36,13 @@ impl<'a> EndpointPath<'a> {
     }
 }
 
-/// Names of `[a-z0-9-]+` joined with `+`, which may come percent-encoded.
+/// Parses names of `[a-z0-9-]+` joined with `+`, which may be percent-encoded.
 fn catalogs_of(text: &str) -> Option<Cow<'_, str>> {
     let text = if text.contains('%') { Cow::Owned(text.replace("%2B", "+").replace("%2b", "+")) } else { text.into() };
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let well = text.len() <= MAX_CATALOGS && text.split('+').all(|name| !name.is_empty() && name.bytes().all(plain));
-    well.then_some(text)
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_valid =
+        text.len() <= MAX_CATALOGS && text.split('+').all(|name| !name.is_empty() && name.bytes().all(is_plain));
+    is_valid.then_some(text)
 }
 
 #[cfg(test)]
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shapes() {
+    fn endpoint_paths_are_parsed_and_others_rejected() {
         let parsed = |path| EndpointPath::parse(path).map(|path| (path.workspace, path.catalogs.map(Cow::into_owned)));
         assert_eq!(parsed("/mcp"), Some((None, None)));
         assert_eq!(parsed("/mcp/linux"), Some((Some("linux"), None)));

@@ -1,7 +1,7 @@
-//! `/livez`, `/readyz` and `/metrics`: what a supervisor of processes and a scraper ask, without a token, on loopback only.
+//! The probes `/livez`, `/readyz` and `/metrics` for process supervisors and scrapers, without a token, on loopback only.
 //!
-//! On the main listener they are there for a program on this machine that reached us directly. For everybody else they look
-//! like any unknown path. Invariants: no path, no argument and no secret is told, only names of ours; nothing is changed.
+//! On the main listener they answer programs on this machine that connect directly. For all others they look like an unknown path.
+//! Invariants: an answer holds names of workspaces and servers, but no file path, argument or secret; a probe changes nothing.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use serde::{Deserialize, Serialize};
 
 use super::host::{AllowedHosts, AllowedOrigins};
 
-/// Says what fails now.
-pub type Checks = Arc<dyn Fn() -> BoxFuture<'static, Vec<Failing>> + Send + Sync>;
-/// Writes the metrics in Prometheus' text format.
+/// Runs the readiness checks and returns those that fail.
+pub type ReadinessChecks = Arc<dyn Fn() -> BoxFuture<'static, Vec<FailingCheck>> + Send + Sync>;
+/// Renders the metrics in Prometheus' text format.
 pub type Exposition = Arc<dyn Fn() -> String + Send + Sync>;
 
-/// What the three paths stand on.
+/// The sources of the three probes.
 #[derive(Clone)]
 pub struct Probes {
     /// For `/readyz`.
-    pub checks: Checks,
+    pub checks: ReadinessChecks,
     /// For `/metrics`.
     pub exposition: Exposition,
 }
@@ -40,55 +40,57 @@ pub enum Probe {
     Metrics,
 }
 
-/// The process answers.
+/// The answer of `/livez`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Liveness {
     /// Always true.
     pub live: bool,
 }
 
-/// Whether the service answers as it should.
+/// The answer of `/readyz`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Readiness {
-    /// Nothing fails.
+    /// Whether no check fails.
     pub ready: bool,
-    /// What fails.
-    pub failing: Vec<Failing>,
+    /// The failing checks.
+    pub failing: Vec<FailingCheck>,
 }
 
-/// Something that fails.
+/// A failing check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Failing {
-    /// What it is.
-    pub check: Check,
-    /// In which workspace.
+#[schemars(rename = "Failing")]
+pub struct FailingCheck {
+    /// The check.
+    pub check: ProbeCheck,
+    /// The workspace, if the check is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// Which kind of language server.
+    /// The kind of language server, if the check is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
 }
 
-/// What can fail.
+/// The readiness checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Check {
+#[schemars(rename = "Check")]
+pub enum ProbeCheck {
     /// The engine doesn't answer.
     Engine,
     /// The service is stopping.
     Draining,
-    /// A workspace couldn't be opened.
+    /// A workspace could not be opened.
     WorkspaceNotOpen,
     /// A workspace doesn't answer.
     WorkspaceNotAnswering,
-    /// A workspace's files aren't watched any more.
+    /// The files of a workspace are no longer watched.
     WatcherGone,
-    /// A language server failed too often and is left alone for a while.
+    /// A language server failed too often and is quarantined.
     ServerQuarantined,
 }
 
 impl Probe {
-    /// The probe at this path.
+    /// The probe at `path`.
     pub fn at(path: &str) -> Option<Self> {
         match path {
             "/livez" => Some(Self::Live),
@@ -98,7 +100,7 @@ impl Probe {
         }
     }
 
-    /// The probe that a request from `peer` to the main listener asks for, if it is one that may.
+    /// The probe that a request from `peer` to the main listener names, if `peer` may use it.
     pub(super) fn of(parts: &Parts, peer: SocketAddr) -> Option<Self> {
         let probe = Self::at(parts.uri.path())?;
         let reads = matches!(parts.method, Method::GET | Method::HEAD);
@@ -118,7 +120,7 @@ impl Probes {
             }
             Probe::Metrics => {
                 let exposition = self.exposition.clone();
-                // Collecting may take its time; other connections of this thread needn't wait.
+                // Rendering may take long, so it doesn't run on the connection's thread.
                 let text = tokio::task::spawn_blocking(move || exposition()).await.unwrap_or_default();
                 typed(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text.into_bytes())
             }
@@ -126,8 +128,8 @@ impl Probes {
     }
 }
 
-/// Whether a program on this machine asks, directly: from a loopback address, by a loopback name, through no proxy, and no
-/// page of another host.
+/// Whether the request comes directly from a program on this machine: from a loopback address, for a loopback host, without a
+/// proxy, and not from a page of another origin.
 fn is_local(parts: &Parts, peer: SocketAddr) -> bool {
     peer.ip().to_canonical().is_loopback()
         && AllowedHosts::default().check(parts).is_ok()

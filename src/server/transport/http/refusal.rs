@@ -1,35 +1,35 @@
-//! Why a request over HTTP is refused before it is served, and how that is said.
+//! Rejections of HTTP requests before they are served, and their responses.
 //!
-//! The order of the variants is the order of the checks (decisions §2), which `docs/protocol.md` tables. Invariants:
-//! the body is a short JSON-RPC error that names the reason; nothing of the request but its id is repeated.
+//! The order of the variants is the order of the checks (`docs/protocol.md#refusals-over-http`). Invariants: the body is a short
+//! JSON-RPC error that names the reason; it repeats nothing of the request except its id.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 
-use codeyard_protocol::error::Error;
+use codeyard_protocol::error::MessageError;
 use codeyard_protocol::id::RequestId;
 use codeyard_protocol::names::INVALID_REQUEST;
 use codeyard_protocol::write;
 
-/// A reason to refuse.
+/// The reason of a rejection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Refusal {
-    /// The path isn't of an endpoint's shape.
+pub enum RefusalReason {
+    /// The path doesn't have the form of an endpoint path.
     Path,
     /// Neither POST nor DELETE.
     Method,
-    /// The host isn't in the list, is missing, or given twice.
+    /// The host isn't in the list, or the header is missing or given twice.
     Host,
     /// The origin isn't in the list.
     Origin,
-    /// No bearer token, or none of ours.
+    /// There is no valid bearer token.
     Bearer,
-    /// No such workspace or catalog, or none that this principal may see.
+    /// The workspace or catalog doesn't exist, or this principal may not see it.
     Endpoint,
     /// The body isn't declared as JSON.
     ContentType,
-    /// The client doesn't take both JSON and an event stream.
+    /// The client doesn't accept both JSON and event streams.
     Accept,
     /// The body is too large.
     BodySize,
@@ -49,15 +49,15 @@ pub enum Refusal {
     UnknownSession,
 }
 
-/// A refusal with what is known of the request.
+/// A rejected request: the reason, and the request's id or parse error if known.
 #[derive(Debug)]
-pub struct Refused {
-    refusal: Refusal,
+pub struct HttpRefusal {
+    reason: RefusalReason,
     id: Option<RequestId>,
-    message: Option<Error>,
+    message: Option<MessageError>,
 }
 
-impl Refusal {
+impl RefusalReason {
     /// Every reason, in the order of the checks.
     pub const ALL: [Self; 16] = [
         Self::Path,
@@ -138,14 +138,14 @@ impl Refusal {
         }
     }
 
-    /// The refusal of the request `id`.
-    pub fn of(self, id: &RequestId) -> Refused {
-        Refused { refusal: self, id: Some(id.clone()), message: None }
+    /// The rejection of the request `id`.
+    pub fn of(self, id: &RequestId) -> HttpRefusal {
+        HttpRefusal { reason: self, id: Some(id.clone()), message: None }
     }
 }
 
-impl Refusal {
-    /// Whether it is decided while the body is still on its way.
+impl RefusalReason {
+    /// Whether the check comes before the body is read.
     fn comes_before_the_body_is_read(self) -> bool {
         !matches!(
             self,
@@ -154,45 +154,45 @@ impl Refusal {
     }
 }
 
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
-        Self { refusal, id: None, message: None }
+impl From<RefusalReason> for HttpRefusal {
+    fn from(reason: RefusalReason) -> Self {
+        Self { reason, id: None, message: None }
     }
 }
 
-impl From<Error> for Refused {
-    fn from(error: Error) -> Self {
-        Self { refusal: Refusal::Message, id: None, message: Some(error) }
+impl From<MessageError> for HttpRefusal {
+    fn from(error: MessageError) -> Self {
+        Self { reason: RefusalReason::Message, id: None, message: Some(error) }
     }
 }
 
-impl Refused {
+impl HttpRefusal {
     /// The word in `error.data.reason`.
     pub fn reason(&self) -> &'static str {
-        self.message.as_ref().map_or(self.refusal.reason(), |error| error.fault.reason())
+        self.message.as_ref().map_or(self.reason.reason(), |error| error.fault.reason())
     }
 
-    /// The HTTP response. `body_left`: the request has a body that wasn't read, so that the connection can't be used again.
-    pub fn response(&self, body_left: bool) -> Response {
+    /// The HTTP response. `has_unread_body` says that the request has a body that wasn't read, so the connection must close.
+    pub fn response(&self, has_unread_body: bool) -> Response {
         let body = match &self.message {
             Some(error) => write::fault(error),
             None => {
-                let data = format!("{{\"reason\":\"{}\"}}", self.refusal.reason());
-                write::error(self.id.as_ref(), INVALID_REQUEST, self.refusal.message(), Some(data.as_bytes()))
+                let data = format!("{{\"reason\":\"{}\"}}", self.reason.reason());
+                write::error(self.id.as_ref(), INVALID_REQUEST, self.reason.message(), Some(data.as_bytes()))
             }
         };
         let mut response = Response::new(Body::from(body));
-        *response.status_mut() = self.refusal.status();
+        *response.status_mut() = self.reason.status();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        match self.refusal {
-            Refusal::Method => headers.insert(header::ALLOW, HeaderValue::from_static("POST, DELETE")),
-            Refusal::Bearer => {
+        match self.reason {
+            RefusalReason::Method => headers.insert(header::ALLOW, HeaderValue::from_static("POST, DELETE")),
+            RefusalReason::Bearer => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"codeyard\""))
             }
             _ => None,
         };
-        if body_left && self.refusal.comes_before_the_body_is_read() {
+        if has_unread_body && self.reason.comes_before_the_body_is_read() {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
@@ -204,12 +204,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_with_an_unread_body_is_said_to_close() {
-        let closes = |refusal: Refusal, body_left| {
-            Refused::from(refusal).response(body_left).headers().contains_key(header::CONNECTION)
+    fn a_response_to_an_unread_body_closes_the_connection() {
+        let closes = |reason: RefusalReason, has_unread_body| {
+            HttpRefusal::from(reason).response(has_unread_body).headers().contains_key(header::CONNECTION)
         };
-        assert!(closes(Refusal::Bearer, true) && closes(Refusal::BodySize, true));
-        assert!(!closes(Refusal::Bearer, false), "there was no body");
-        assert!(!closes(Refusal::UnknownSession, true), "it was read");
+        assert!(closes(RefusalReason::Bearer, true) && closes(RefusalReason::BodySize, true));
+        assert!(!closes(RefusalReason::Bearer, false), "there was no body");
+        assert!(!closes(RefusalReason::UnknownSession, true), "the body was read");
     }
 }

@@ -1,8 +1,8 @@
-//! MCP sessions: random names that tie a client's requests together.
+//! MCP sessions: random ids that connect the requests of one client.
 //!
-//! A session is no credential and holds no state that matters: cursors and workspaces are named by the client. It lets
-//! `notifications/cancelled` find a request, and an answer find our question. Invariants: never more than the cap, the one unused longest goes first; an
-//! id is 256 random bits; one principal's session doesn't exist for another.
+//! A session is no credential, and calls don't depend on it: clients name cursors and workspaces themselves. It lets
+//! `notifications/cancelled` find a request, and a response find our prompt. Invariants: at the cap the least recently used session is
+//! removed; an id has 256 random bits; a session doesn't exist for other principals.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 
-use crate::transport::inflight::InFlight;
+use crate::transport::inflight::InFlightCalls;
 use crate::transport::session_timer::SessionTimer;
 use codeyard_base::base64url;
-use codeyard_gateway::elicit::Client;
+use codeyard_gateway::elicit::SessionClient;
 use codeyard_gateway::limits::MAX_CALLS_IN_FLIGHT;
 use codeyard_gateway::service::{Principal, TransportKind};
 use codeyard_telemetry::Metrics;
@@ -21,12 +21,12 @@ use codeyard_telemetry::Metrics;
 /// One client's session.
 #[derive(Debug)]
 pub struct Session {
-    /// Its id.
+    /// The session's id.
     pub id: String,
-    /// Its running calls.
-    pub in_flight: Arc<InFlight>,
-    /// Its client, as somebody to ask.
-    pub client: Arc<Client>,
+    /// The session's running calls.
+    pub in_flight: Arc<InFlightCalls>,
+    /// The session's client, which can receive prompts.
+    pub client: Arc<SessionClient>,
     principal: Principal,
     used: AtomicU64,
     _timer: SessionTimer,
@@ -36,23 +36,23 @@ pub struct Session {
 pub struct Sessions {
     metrics: Arc<dyn Metrics>,
     cap: usize,
-    /// Counts uses: the order of time without a clock.
+    /// Counts uses, to order sessions by their last use.
     uses: AtomicU64,
     known: RwLock<HashMap<String, Arc<Session>>>,
 }
 
 impl Sessions {
-    /// None yet, and never more than `cap`.
+    /// An empty table for at most `cap` sessions.
     pub fn new(cap: usize, metrics: Arc<dyn Metrics>) -> Self {
         Self { metrics, cap: cap.max(1), uses: AtomicU64::new(0), known: RwLock::default() }
     }
 
-    /// A new session of `principal`, whose client is `client`.
-    pub fn start(&self, principal: &Principal, client: Arc<Client>) -> Arc<Session> {
+    /// Starts a session of `principal` with `client`.
+    pub fn start(&self, principal: &Principal, client: Arc<SessionClient>) -> Arc<Session> {
         let id = base64url::encode(rand::random::<[u8; 32]>());
         let session = Arc::new(Session {
             id: id.clone(),
-            in_flight: InFlight::new(MAX_CALLS_IN_FLIGHT),
+            in_flight: InFlightCalls::new(MAX_CALLS_IN_FLIGHT),
             client,
             principal: principal.clone(),
             used: AtomicU64::new(self.now()),
@@ -69,14 +69,14 @@ impl Sessions {
         session
     }
 
-    /// The session `id`, if it is one of `principal`'s.
+    /// The session `id` of `principal`.
     pub fn find(&self, id: &str, principal: &Principal) -> Option<Arc<Session>> {
         let session = self.known.read().get(id).filter(|session| session.principal == *principal).cloned()?;
         session.used.store(self.now(), Ordering::Relaxed);
         Some(session)
     }
 
-    /// Ends the session `id` and cancels what runs in it; `false` if it isn't one of `principal`'s.
+    /// Ends the session `id` and cancels its calls. `false` if `principal` has no such session.
     pub fn end(&self, id: &str, principal: &Principal) -> bool {
         let Some(session) = self.find(id, principal) else {
             return false;
@@ -85,17 +85,17 @@ impl Sessions {
         self.known.write().remove(id).is_some()
     }
 
-    /// Asks nobody any more, in any session.
+    /// Ends all waits for prompts in all sessions, and accepts no more prompts.
     pub fn close(&self) {
         self.known.read().values().for_each(|session| session.client.close());
     }
 
-    /// How many there are.
+    /// The number of sessions.
     pub fn len(&self) -> usize {
         self.known.read().len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no sessions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -112,14 +112,14 @@ mod tests {
     use codeyard_telemetry::NoMetrics;
 
     #[test]
-    fn bounded_by_the_longest_unused_and_private() {
+    fn the_least_recently_used_session_is_removed_and_sessions_are_private() {
         let sessions = Sessions::new(3, Arc::new(NoMetrics));
         let (ann, bob) = (Principal::local(), Principal::of_token(PrincipalId::new("bob")));
         let made: Vec<_> = (0..3).map(|_| sessions.start(&ann, Arc::default())).collect();
         assert!(sessions.find(&made[0].id, &ann).is_some() && sessions.find(&made[0].id, &bob).is_none());
         let newest = sessions.start(&bob, Arc::default());
         assert_eq!(sessions.len(), 3);
-        assert!(sessions.find(&made[1].id, &ann).is_none(), "unused longest");
+        assert!(sessions.find(&made[1].id, &ann).is_none(), "least recently used");
         assert!(sessions.find(&made[0].id, &ann).is_some() && sessions.find(&newest.id, &bob).is_some());
         assert!(!sessions.end(&newest.id, &ann) && sessions.end(&newest.id, &bob) && !sessions.end(&newest.id, &bob));
         assert_eq!(base64url::decode(&newest.id).unwrap().len(), 32);

@@ -1,7 +1,7 @@
-//! A connection that neither waits for ever on a client that doesn't read, nor cuts an answer short.
+//! A socket for hyper with a write timeout and a lingering close.
 //!
-//! Invariants: a write that makes no progress for its timeout fails; after our side is closed, what the client still
-//! sends is read and thrown away, within bounds, so that the answer isn't lost to a reset.
+//! Invariants: a write without progress fails after its timeout; after our side is shut down, the client's remaining bytes are
+//! read and discarded within bounds, so that a TCP reset doesn't destroy the answer.
 
 use std::io;
 use std::pin::Pin;
@@ -15,8 +15,8 @@ use tokio::time::{Sleep, sleep};
 
 use crate::limits::{HTTP_LINGER_BYTES, HTTP_LINGER_MS};
 
-/// A connection with a clock on its writes.
-pub struct Socket<S> {
+/// A socket with a write timeout and a lingering close.
+pub struct HttpSocket<S> {
     io: TokioIo<S>,
     write_timeout: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
@@ -28,13 +28,13 @@ struct Linger {
     until: Pin<Box<Sleep>>,
 }
 
-impl<S> Socket<S> {
-    /// Wraps `stream`.
+impl<S> HttpSocket<S> {
+    /// Wraps `stream`. A write without progress fails after `write_timeout`.
     pub fn new(stream: S, write_timeout: Duration) -> Self {
         Self { io: TokioIo::new(stream), write_timeout, stalled: None, linger: None }
     }
 
-    fn timed(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn with_timeout(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if written.is_ready() {
             self.stalled = None;
             return written;
@@ -47,11 +47,11 @@ impl<S> Socket<S> {
 }
 
 impl Linger {
-    /// Ready when the client is done, or the patience is.
+    /// Ready when the client has closed its side, or a bound is reached.
     fn poll<S: AsyncRead + Unpin>(&mut self, stream: &mut S, cx: &mut Context<'_>) -> Poll<()> {
-        let mut space = [0_u8; 8 * 1024];
+        let mut discarded = [0_u8; 8 * 1024];
         while self.until.as_mut().poll(cx).is_pending() {
-            let mut buffer = ReadBuf::new(&mut space);
+            let mut buffer = ReadBuf::new(&mut discarded);
             let read = ready!(Pin::new(&mut *stream).poll_read(cx, &mut buffer));
             let count = buffer.filled().len();
             if read.is_err() || count == 0 || count >= self.left {
@@ -63,16 +63,16 @@ impl Linger {
     }
 }
 
-impl<S: AsyncRead + Unpin> Read for Socket<S> {
+impl<S: AsyncRead + Unpin> Read for HttpSocket<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.io).poll_read(cx, buf)
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Write for Socket<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> Write for HttpSocket<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write(cx, buf);
-        self.timed(cx, written)
+        self.with_timeout(cx, written)
     }
 
     fn poll_write_vectored(
@@ -81,7 +81,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Write for Socket<S> {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write_vectored(cx, bufs);
-        self.timed(cx, written)
+        self.with_timeout(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {

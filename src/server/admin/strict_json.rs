@@ -1,26 +1,26 @@
-//! JSON in which no key is given twice: which of the two values holds is nothing to guess about.
+//! Parses JSON and rejects objects with duplicate keys. `serde_json::Value` silently keeps the last value instead.
 //!
-//! Invariant: depth is bounded by the parser's own limit.
+//! Invariant: serde_json's recursion limit bounds the depth.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Reads one JSON value, and nothing after it.
+/// Parses one JSON value with nothing behind it.
 ///
 /// # Errors
-/// Those of the parser, and a key that is there twice.
-pub fn from_slice(bytes: &[u8]) -> serde_json::Result<Value> {
+/// Malformed JSON, and duplicate keys.
+pub(super) fn from_slice(bytes: &[u8]) -> serde_json::Result<Value> {
     let mut parser = serde_json::Deserializer::from_slice(bytes);
-    let value = Unique.deserialize(&mut parser)?;
+    let value = NoDuplicateKeys.deserialize(&mut parser)?;
     parser.end()?;
     Ok(value)
 }
 
-struct Unique;
+struct NoDuplicateKeys;
 
-impl<'de> DeserializeSeed<'de> for Unique {
+impl<'de> DeserializeSeed<'de> for NoDuplicateKeys {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, parser: D) -> Result<Value, D::Error> {
@@ -28,7 +28,7 @@ impl<'de> DeserializeSeed<'de> for Unique {
     }
 }
 
-impl<'de> Visitor<'de> for Unique {
+impl<'de> Visitor<'de> for NoDuplicateKeys {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -72,7 +72,7 @@ impl<'de> Visitor<'de> for Unique {
         while let Some(key) = members.next_key::<String>()? {
             let value = members.next_value_seed(Self)?;
             if all.insert(key, value).is_some() {
-                return Err(A::Error::custom("a key is given twice"));
+                return Err(A::Error::custom("duplicate key"));
             }
         }
         Ok(all.into())
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_is_read_but_a_key_given_twice() {
+    fn duplicate_keys_are_rejected() {
         let text = r#"{"a":[1,-2,0.5,"x\n",true,null],"b":{"a":{}}}"#;
         assert_eq!(from_slice(text.as_bytes()).unwrap(), serde_json::from_str::<Value>(text).unwrap());
         for wrong in [r#"{"a":1,"a":1}"#, r#"{"b":[{"a":1,"\u0061":2}]}"#, "{} {}", "{"] {

@@ -1,9 +1,9 @@
-//! Where a connection is served: on the thread of the workspace that it asks first, so that a question is read, asked and
-//! answered by one thread.
+//! Chooses the thread that serves a connection: the thread of the workspace that its first request names, so that one thread
+//! reads, asks and answers.
 //!
-//! It looks at the bytes that came first and leaves them unread; whatever they say, what is answered is the same.
-//! Invariants: nothing is looked up for somebody who isn't let in; a connection whose beginning says too little is served
-//! where it was accepted; one that says nothing is closed in the time of a head.
+//! It peeks at the first bytes and leaves them unread; they have no influence on the answer. Invariants: nothing is looked up
+//! for a client without a valid token; a connection whose first bytes name no workspace is served where it was accepted; a
+//! connection that sends nothing is closed after the timeout of a request head.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,51 +11,53 @@ use std::sync::Arc;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
-use super::ConnectionLimits;
 use super::connection::serve_connection;
-use super::handler::{Door, Visits, bearer};
+use super::handler::{ConnectionService, McpEndpoint, bearer};
+use super::options::ConnectionLimits;
 use super::path::EndpointPath;
-use codeyard_gateway::home::Home;
 use codeyard_gateway::service::Principal;
+use codeyard_gateway::workspace_thread::WorkspaceThread;
 
-/// As much of a head is looked at; an `Authorization` beyond it isn't seen.
-const LOOKED_AT: usize = 2 * 1024;
+/// Bytes of a request head that are peeked at. An `Authorization` header behind them isn't seen.
+const PEEKED_BYTES: usize = 2 * 1024;
 
-/// Serves a connection to its end, or to `shutdown`.
+/// Serves a connection to its end, or until `shutdown`.
 pub(super) async fn serve(
     stream: TcpStream,
     peer: SocketAddr,
-    door: Arc<Door>,
+    endpoint: Arc<McpEndpoint>,
     limits: ConnectionLimits,
     shutdown: CancellationToken,
 ) {
-    let mut space = [0_u8; LOOKED_AT];
-    let seen = tokio::select! {
+    let mut head = [0_u8; PEEKED_BYTES];
+    let peeked = tokio::select! {
         biased;
         () = shutdown.cancelled() => return,
-        seen = tokio::time::timeout(limits.head, stream.peek(&mut space)) => seen,
+        peeked = tokio::time::timeout(limits.head, stream.peek(&mut head)) => peeked,
     };
-    let Ok(Ok(count)) = seen else { return };
-    let home = home(&door, &space[..count]);
-    let visits = Visits { door, peer };
-    let Some(home) = home else { return serve_connection(stream, visits, &limits, shutdown).await };
-    // Its events are to wake the other thread.
+    let Ok(Ok(count)) = peeked else { return };
+    let workspace_thread = workspace_thread(&endpoint, &head[..count]);
+    let connection = ConnectionService { endpoint, peer };
+    let Some(workspace_thread) = workspace_thread else {
+        return serve_connection(stream, connection, &limits, shutdown).await;
+    };
+    // Registered again on the other thread, so that its reactor gets the events.
     let Ok(stream) = stream.into_std() else { return };
     let work = async move {
         if let Ok(stream) = TcpStream::from_std(stream) {
-            serve_connection(stream, visits, &limits, shutdown).await;
+            serve_connection(stream, connection, &limits, shutdown).await;
         }
     };
-    home.run(work).await;
+    workspace_thread.run(work).await;
 }
 
-/// The home of the workspace that a request with this beginning is for, if its sender may see it.
-fn home(door: &Door, beginning: &[u8]) -> Option<Home> {
-    let text = std::str::from_utf8(beginning).ok()?;
+/// The thread of the workspace that a request head names, if its sender may see that workspace.
+fn workspace_thread(endpoint: &McpEndpoint, head: &[u8]) -> Option<WorkspaceThread> {
+    let text = std::str::from_utf8(head).ok()?;
     let mut lines = text.split("\r\n");
     let target = lines.next()?.split(' ').nth(1)?;
     let path = EndpointPath::parse(target.split('?').next()?)?;
-    let principal = match &door.auth {
+    let principal = match &endpoint.auth {
         None => Principal::local(),
         Some(tokens) => {
             let mut fields = lines.take_while(|line| !line.is_empty()).filter_map(|line| line.split_once(':'));
@@ -63,7 +65,8 @@ fn home(door: &Door, beginning: &[u8]) -> Option<Home> {
             bearer(tokens, value.trim_matches([' ', '\t']))?
         }
     };
-    door.service.home(&door.service.endpoint(&principal, path.workspace, path.catalogs.as_deref())?)
+    let workspace = endpoint.service.endpoint(&principal, path.workspace, path.catalogs.as_deref())?;
+    endpoint.service.workspace_thread(&workspace)
 }
 
 #[cfg(test)]
@@ -73,16 +76,16 @@ mod tests {
     use serde_json::value::RawValue;
 
     use super::*;
-    use crate::transport::http::{HttpOptions, door};
+    use crate::transport::http::HttpOptions;
     use codeyard_base::ids::WorkspaceName;
-    use codeyard_gateway::service::{Endpoint, ToolReply, Service, ToolCall};
+    use codeyard_gateway::service::{Endpoint, Service, ToolCall, ToolReply};
     use codeyard_state::{StateDir, TokenAudience, TokenStore};
 
-    /// Notes what is looked up.
+    /// Records the workspaces that are looked up.
     #[derive(Default)]
-    struct Asked(Mutex<Vec<Option<String>>>);
+    struct RecordingService(Mutex<Vec<Option<String>>>);
 
-    impl Service for Asked {
+    impl Service for RecordingService {
         fn default_workspace(&self) -> Option<WorkspaceName> {
             None
         }
@@ -105,18 +108,18 @@ mod tests {
         }
     }
 
-    fn looked_up(auth: Option<Arc<TokenStore>>, beginnings: &[&str]) -> Vec<Option<String>> {
-        let asked = Arc::new(Asked::default());
-        let door = door(asked.clone(), HttpOptions::new(auth));
-        for beginning in beginnings {
-            assert!(home(&door, beginning.as_bytes()).is_none());
+    fn looked_up(auth: Option<Arc<TokenStore>>, heads: &[&str]) -> Vec<Option<String>> {
+        let service = Arc::new(RecordingService::default());
+        let endpoint = McpEndpoint::new(service.clone(), HttpOptions::new(auth));
+        for head in heads {
+            assert!(workspace_thread(&endpoint, head.as_bytes()).is_none());
         }
-        std::mem::take(&mut *asked.0.lock())
+        std::mem::take(&mut *service.0.lock())
     }
 
     #[test]
     fn the_first_request_names_the_workspace() {
-        let beginnings = [
+        let heads = [
             "POST /mcp/linux HTTP/1.1\r\nHost: localhost\r\n\r\n{}",
             "POST /mcp?x HTTP/1.1\r\n",
             "GET /livez HTTP/1.1\r\n\r\n",
@@ -125,17 +128,15 @@ mod tests {
             "\u{16}\u{3}",
             "",
         ];
-        assert_eq!(looked_up(None, &beginnings), [Some("linux".to_owned()), None]);
+        assert_eq!(looked_up(None, &heads), [Some("linux".to_owned()), None]);
     }
 
     #[tokio::test]
-    async fn nothing_is_looked_up_for_who_has_no_token() {
+    async fn nothing_is_looked_up_without_a_valid_token() {
         let dir = tempfile::tempdir().unwrap();
-        let (store, made) = TokenStore::open_or_create(
-            StateDir::open(dir.path()).unwrap().store().unwrap(),
-            TokenAudience::Mcp,
-        )
-        .unwrap();
+        let (store, made) =
+            TokenStore::open_or_create(StateDir::open(dir.path()).unwrap().store().unwrap(), TokenAudience::Mcp)
+                .unwrap();
         let (store, token) = (Arc::new(store), made.unwrap());
         let head = |field: &str| format!("POST /mcp/linux HTTP/1.1\r\nHost: localhost\r\n{field}\r\n\r\n{{}}");
         let right = format!("authorization:  Bearer {}", token.reveal());

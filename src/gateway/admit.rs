@@ -1,0 +1,81 @@
+//! From a decoded query to the actor of its call: the path check, admission, and the wait for a permission before both.
+//!
+//! Invariant: a call that waits for a person holds no slot, and its deadline has not started.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio::sync::oneshot;
+
+use super::admission::Admission;
+use super::request::{CallJob, CallResult, RequestActor};
+use super::resolve::resolve_document;
+use super::service::ProgressSink;
+use codeyard_base::clock::Deadline;
+use codeyard_catalog::CallPolicy;
+use codeyard_engine::workspace::handle::WorkspaceHandle;
+use codeyard_model::answer::Answer;
+use codeyard_model::error::ToolError;
+use codeyard_model::limits;
+use codeyard_model::query::Query;
+use codeyard_telemetry::{CallTrace, Metrics};
+
+/// A decoded call that was not admitted yet.
+pub(super) struct PendingCall {
+    pub(super) admission: Admission,
+    pub(super) metrics: Arc<dyn Metrics>,
+    pub(super) workspace: Arc<WorkspaceHandle>,
+    pub(super) query: Query<String>,
+    /// The policy of the tool, already tightened to the limits of the workspace.
+    pub(super) policy: CallPolicy,
+    pub(super) progress: Option<ProgressSink>,
+    pub(super) trace: CallTrace,
+}
+
+impl PendingCall {
+    /// Admits the call, checks its path and starts its actor. `deadline` is when the answer is due.
+    pub(super) fn start(self, deadline: Deadline) -> Result<AnswerReceiver, ToolError> {
+        let Self { admission, metrics, workspace, query, policy, progress, trace: call } = self;
+        let slot = admission.admit(&workspace).map_err(|overload| {
+            metrics.shed(overload.as_str());
+            policy.outcomes.overloaded.apply(ToolError::overloaded(limits::RETRY_AFTER_MS))
+        })?;
+        let mut stamp = None;
+        let query = Arc::new(resolve_document(&workspace, query, &mut stamp)?);
+        let (reply, answer) = oneshot::channel();
+        RequestActor::start_for(CallJob { query, stamp, workspace, policy, deadline, slot, progress, call, reply });
+        Ok(answer)
+    }
+
+    /// Starts the call with a deadline that begins now.
+    pub(super) fn start_now(self) -> Result<AnswerReceiver, ToolError> {
+        let deadline = Deadline::after(Duration::from_millis(self.policy.deadline_ms));
+        self.start(deadline)
+    }
+}
+
+/// Receives the answer of a call's actor.
+pub(super) type AnswerReceiver = oneshot::Receiver<CallResult>;
+
+/// Where the answer of a call comes from.
+pub(super) enum CallPath {
+    /// The call's actor is running.
+    Running(AnswerReceiver),
+    /// A person is asked for permission first.
+    AwaitingPermission(BoxFuture<'static, Result<AnswerReceiver, ToolError>>),
+    /// The answer is known without a query.
+    Answered(Box<Answer>),
+}
+
+impl CallPath {
+    /// Waits for the call's answer.
+    pub(super) async fn answer(self) -> CallResult {
+        let answer = match self {
+            Self::Running(answer) => answer,
+            Self::AwaitingPermission(permitted) => permitted.await?,
+            Self::Answered(answer) => return Ok(*answer),
+        };
+        answer.await.unwrap_or_else(|_| Err(ToolError::internal()))
+    }
+}

@@ -1,0 +1,113 @@
+//! Queries of language servers: begin, wait for what is missing, run, cut the page.
+//!
+//! Invariant: dropping the future cancels everything it waits for.
+
+use std::sync::Arc;
+
+use super::wait_status::{WaitStatus, Waiting};
+use codeyard_base::clock::{Deadline, Instant};
+use codeyard_engine::query::messages::ExecutionOutcome;
+use codeyard_engine::query::operation;
+use codeyard_engine::status::server_state::ServerState;
+use codeyard_engine::status::state_watch;
+use codeyard_engine::workspace::handle::WorkspaceHandle;
+use codeyard_engine::workspace::messages::{Begin, Begun, Wait};
+use codeyard_files::gate::FileStamp;
+use codeyard_model::answer::Answer;
+use codeyard_model::error::{CallPhase, ToolError};
+use codeyard_model::query::GatedQuery;
+use codeyard_telemetry::CallTrace;
+
+/// Answers `query`. `stamp` is the document's stamp from the path check. `deadline` isn't enforced here: the engine uses it to
+/// return what it has shortly before.
+pub(super) async fn ask(
+    workspace: &WorkspaceHandle,
+    (query, mut stamp): (Arc<GatedQuery>, Option<FileStamp>),
+    deadline: Deadline,
+    status: &WaitStatus,
+    call: &CallTrace,
+) -> Result<Answer, ToolError> {
+    loop {
+        if let Some(subscription) = workspace.watch.get() {
+            subscription.barrier().await;
+        }
+        let begin = Begin { query: query.clone(), seen: stamp.take(), deadline, call: call.clone() };
+        let begun = workspace.actor.send(begin).await.map_err(|_| ToolError::internal())??;
+        match begun {
+            Begun::Hit { snapshot, offset, request_key, snapshot_key } => {
+                return Ok(codeyard_paging::page(&snapshot, window(&query, offset), &request_key, &snapshot_key));
+            }
+            Begun::Wait(wait) => {
+                // Shortly before the deadline the workspace is asked once more: it then accepts partial answers.
+                let late = operation::linter_cutoff(deadline);
+                let retries_at_cutoff = operation::asks_for_name(&query) && Instant::now() < late;
+                tokio::select! {
+                    biased;
+                    () = wait_for(wait, status, call) => {}
+                    () = tokio::time::sleep_until(late), if retries_at_cutoff => {}
+                }
+            }
+            Begun::Run { run, is_shared, request_key } => {
+                status.write(Waiting::Answer);
+                let waited = is_shared.then(|| call.wait_for_shared());
+                let outcome = run.await;
+                drop(waited);
+                match outcome {
+                    // The partial answer is due to the deadline of the call that started the run. This call has more
+                    // time, so the missing servers may still answer.
+                    ExecutionOutcome::Done { snapshot, .. }
+                        if is_shared
+                            && snapshot.result().notes().is_partial
+                            && Instant::now() < operation::linter_cutoff(deadline) =>
+                    {
+                        tokio::task::yield_now().await;
+                    }
+                    ExecutionOutcome::Done { snapshot, key } => {
+                        return Ok(codeyard_paging::page(&snapshot, window(&query, 0), &request_key, &key));
+                    }
+                    ExecutionOutcome::Failed(error) => return Err(error),
+                    ExecutionOutcome::Changed => {
+                        call.update(|record| record.repeats += 1);
+                        tokio::task::yield_now().await;
+                    }
+                }
+            }
+        }
+    }
+}
+
+async fn wait_for(wait: Wait, status: &WaitStatus, call: &CallTrace) {
+    match wait {
+        Wait::Preparing(preparing) => {
+            status.write(Waiting::Preparing);
+            let _waiting = call.wait(CallPhase::Starting);
+            preparing.await;
+        }
+        Wait::Servers(states) => {
+            status.write(Waiting::Servers(states.clone()));
+            let _waiting = call.wait(status.read().0);
+            for state in states {
+                state_change(state).await;
+            }
+        }
+        Wait::Any(states) => {
+            status.write(Waiting::Servers(states.clone()));
+            let _waiting = call.wait(status.read().0);
+            let changes = states.into_iter().map(|state| Box::pin(state_change(state)));
+            futures::future::select_all(changes).await;
+        }
+    }
+}
+
+/// Waits until the state of a server may change what the call can do.
+async fn state_change(mut state: state_watch::Receiver) {
+    // A server that has started may wait for a document to be opened; the next `Begin` opens it. An error means that the
+    // server's actor has stopped; the next `Begin` reports why.
+    let starting = matches!(*state.borrow(), ServerState::Starting);
+    let has_changed = |now: &ServerState| !now.is_pending() || starting && *now != ServerState::Starting;
+    state.wait_for(has_changed).await.ok();
+}
+
+fn window(query: &GatedQuery, offset: u64) -> Option<(u64, usize)> {
+    query.page().map(|page| (offset, page.size))
+}

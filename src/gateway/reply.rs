@@ -1,0 +1,93 @@
+//! From a call's outcome to its reply and its telemetry record (row 12 of `docs/architecture.md`).
+//!
+//! Invariant: a reply stays below the response cap of the tool's policy by the size of the JSON-RPC envelope.
+
+use bytes::Bytes;
+
+use super::service::ToolReply;
+use crate::limits::RESPONSE_ENVELOPE_BYTES;
+use codeyard_catalog::{CallPolicy, Catalog, EncodedReply};
+use codeyard_model::answer::Answer;
+use codeyard_model::code::CodeAnswer;
+use codeyard_model::error::ToolError;
+use codeyard_telemetry::OpenCall;
+
+/// Encodes the outcome of a call with `catalog`.
+pub(super) fn encode(catalog: &dyn Catalog, result: Result<&Answer, &ToolError>, policy: &CallPolicy) -> ToolReply {
+    let cap = policy.max_response_bytes.saturating_sub(RESPONSE_ENVELOPE_BYTES);
+    let mut reply = to_tool_reply(catalog.encode(result, cap));
+    if let Err(error) = result
+        && let ToolReply::Error { retry_after_ms, overloaded, .. }
+        | ToolReply::Refusal { retry_after_ms, overloaded, .. } = &mut reply
+    {
+        *retry_after_ms = error.details.get("retryAfterMs").and_then(serde_json::Value::as_u64);
+        *overloaded = error.details.get("reason").and_then(serde_json::Value::as_str) == Some("overloaded");
+    }
+    reply
+}
+
+/// The reply of a catalog as transports take it, without a retry hint.
+pub(super) fn to_tool_reply(reply: EncodedReply) -> ToolReply {
+    match reply {
+        EncodedReply::Result(json) => ToolReply::Result(Bytes::from(json)),
+        EncodedReply::Refusal { result, .. } => {
+            ToolReply::Refusal { result: Bytes::from(result), retry_after_ms: None, overloaded: false }
+        }
+        EncodedReply::Error { code, message, data, .. } => {
+            ToolReply::Error { code, message, data: Some(Bytes::from(data)), retry_after_ms: None, overloaded: false }
+        }
+    }
+}
+
+/// Closes the record of a call that failed before it ran.
+pub(super) fn close_failed(open: OpenCall, error: &ToolError, reply: &ToolReply) {
+    let (bytes, rpc_code, _) = summary(reply);
+    open.end(Err(error), codeyard_telemetry::CallReply { bytes, rpc_code, ..codeyard_telemetry::CallReply::default() });
+}
+
+/// Closes the record of a call. An answer that exceeded the response cap is recorded as the error that was sent.
+pub(super) fn close(open: OpenCall, result: Result<&Answer, &ToolError>, policy: &CallPolicy, reply: &ToolReply) {
+    let (bytes, rpc_code, is_failure) = summary(reply);
+    let too_large;
+    let refused;
+    let (outcome, counts) = match result {
+        Ok(Answer::Code(CodeAnswer::Refused(refusal))) => {
+            refused = ToolError::new(refusal.code.tool_code(), "").with("reason", refusal.code.as_str());
+            (Err(&refused), None)
+        }
+        Ok(_) if is_failure => {
+            too_large = ToolError::new(policy.outcomes.too_large.code, "").with("reason", "response_too_large");
+            (Err(&too_large), None)
+        }
+        Ok(answer) => (Ok(()), count(answer)),
+        Err(error) => (Err(error), None),
+    };
+    let is_cut = counts.is_some_and(|(items, total, is_paged)| items < total && !is_paged);
+    let items = counts.map(|(items, total, _)| (items, total));
+    open.end(outcome, codeyard_telemetry::CallReply { bytes, rpc_code, items, is_cut });
+}
+
+/// The bytes of a reply, its JSON-RPC error number, and whether it is a failure.
+fn summary(reply: &ToolReply) -> (usize, Option<i32>, bool) {
+    match reply {
+        ToolReply::Result(json) => (json.len(), None, false),
+        ToolReply::Refusal { result, .. } => (result.len(), None, true),
+        ToolReply::Error { code, data, .. } => (data.as_ref().map_or(0, Bytes::len), Some(*code), true),
+    }
+}
+
+/// The number of entries in an answer, the number in the whole list, and whether the list is paged.
+fn count(answer: &Answer) -> Option<(usize, usize, bool)> {
+    Some(match answer {
+        Answer::Definition(list) => (list.items.len(), list.total, false),
+        Answer::References(page) => (page.items.len(), page.total, true),
+        Answer::Hover(..) | Answer::Declarations(_) => return None,
+        Answer::DocumentSymbols(list) => (list.items.len(), list.total, false),
+        Answer::WorkspaceSymbols(page) => (page.items.len(), page.total, true),
+        Answer::DocumentDiagnostics(_, list) => (list.items.len(), list.total, false),
+        Answer::WorkspaceDiagnostics(page) => (page.items.len(), page.total, true),
+        Answer::Lsp(answer) => (answer.found.len(), answer.total, true),
+        Answer::Code(CodeAnswer::Rows(found)) => (found.rows.len(), found.total, true),
+        Answer::Code(_) => return None,
+    })
+}

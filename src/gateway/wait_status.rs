@@ -1,0 +1,78 @@
+//! What a call waits for, and the error that it gets when its deadline passes then.
+//!
+//! The pipeline writes it, the call's actor reads it. Invariant: it names one phase at any time.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use codeyard_engine::status::server_state::{Down, ServerState, Unavailable};
+use codeyard_engine::status::state_watch;
+use codeyard_model::error::{CallPhase, ErrorCode, ToolError};
+use codeyard_model::limits;
+
+/// What a call waits for at the moment.
+#[derive(Default)]
+pub(crate) enum Waiting {
+    /// The workspace's actor.
+    #[default]
+    Queued,
+    /// The workspace's first scan of its files, or its search for language servers.
+    Preparing,
+    /// The first index of the workspace.
+    Index,
+    /// Several queries that run at once.
+    Each(Vec<WaitStatus>),
+    /// Language servers that are not ready.
+    Servers(Vec<state_watch::Receiver>),
+    /// The answer to the query.
+    Answer,
+}
+
+/// What a call waits for, shared between its pipeline and its actor. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct WaitStatus(Arc<Mutex<Waiting>>);
+
+impl WaitStatus {
+    /// Replaces the status.
+    pub(super) fn write(&self, waiting: Waiting) {
+        *self.0.lock() = waiting;
+    }
+
+    /// The phase, and the progress that the first unready server reports.
+    pub(crate) fn read(&self) -> (CallPhase, Option<String>) {
+        match &*self.0.lock() {
+            Waiting::Queued => (CallPhase::Queued, None),
+            Waiting::Preparing => (CallPhase::Starting, None),
+            Waiting::Index => (CallPhase::Indexing, None),
+            Waiting::Answer => (CallPhase::Answering, None),
+            Waiting::Each(statuses) => {
+                let unready = statuses.iter().map(Self::read).find(|(phase, _)| *phase != CallPhase::Answering);
+                unready.unwrap_or((CallPhase::Answering, None))
+            }
+            Waiting::Servers(states) => {
+                let pending = states.iter().map(|state| state.borrow().clone()).find(ServerState::is_pending);
+                pending.map_or((CallPhase::Answering, None), |state| (state.phase(), state.progress()))
+            }
+        }
+    }
+
+    /// The failure of a server that is being restarted, if the call waits for one.
+    fn failing(&self) -> Option<Down> {
+        let Waiting::Servers(states) = &*self.0.lock() else { return None };
+        states.iter().find_map(|state| match &*state.borrow() {
+            ServerState::Restarting(down) => Some(down.clone()),
+            _ => None,
+        })
+    }
+
+    /// The error of a call whose deadline passes now: PROVIDER_UNAVAILABLE while a failed server is restarted, otherwise a
+    /// timeout with this `code`.
+    pub(crate) fn timeout(&self, code: ErrorCode) -> ToolError {
+        if let Some(down) = self.failing() {
+            return Unavailable::new("", down.reason, down.message, "codeyard doctor").to_error();
+        }
+        let (phase, progress) = self.read();
+        ToolError { code, ..ToolError::timeout(phase, progress, limits::RETRY_AFTER_MS) }
+    }
+}
