@@ -116,9 +116,9 @@ fn delete_unreferenced(
         }));
     }
     let unused: Vec<ContentNo> = store.all_contents()?.into_iter().filter(|no| !referenced.contains(no)).collect();
-    let (given, _) = store.reserved_numbers()?;
+    let (reserved, _) = store.reserved_numbers()?;
     store.write(|transaction| {
-        transaction.set_collected_at(given)?;
+        transaction.set_collected_at(reserved)?;
         unreachable.iter().try_for_each(|head| transaction.drop_manifest(head.id))
     })?;
     if !unused.is_empty() {

@@ -6,7 +6,7 @@
 //!
 //! Invariants: queries are answered from the last published generation while a job runs; a job can be stopped, or its
 //! process can end, between any two steps, and the next job continues from what was published; content numbers depend
-//! on the files and their spec only, not on threads.
+//! on the files and their order only, not on threads.
 
 mod gc;
 mod parsing;
@@ -62,7 +62,7 @@ pub enum JobError {
     /// The branch, tag or commit doesn't exist.
     #[error("no branch, tag or commit '{0}' in this repository; list the branches with `git branch --all`")]
     NoSuchRef(String),
-    /// A commit was requested, but the root is in no index_dir.
+    /// A commit was requested, but the root is in no git repository.
     #[error("this root is not in a readable git repository; leave `ref` out to index the working tree")]
     NoGit,
     /// The root doesn't exist or can't be read.

@@ -1,7 +1,7 @@
-//! Parses contents that have no facts yet, in the spec of their numbers.
+//! Parses contents that have no facts yet, in the order of their numbers.
 //!
 //! Workers read and parse; only the job's thread writes. It commits in batches: a batch counts once both the symbol
-//! index and the database have it. Invariant: the spec of writes doesn't depend on the spec in which workers finish.
+//! index and the database have it. Invariant: the order of writes doesn't depend on the order in which workers finish.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -108,7 +108,7 @@ pub(super) fn parse(
         let to = ResultWriter { writer: &mut writer, replaces, publishes };
         let written = write(run, store, to, open, receive);
         if written.is_err() {
-            // Tells the workers that no run is left.
+            // Makes the workers stop: no content is left for them.
             next.store(open.len(), Ordering::Relaxed);
         }
         written
@@ -123,7 +123,7 @@ struct ResultWriter<'w> {
     publishes: bool,
 }
 
-/// Writes the workers' results in spec.
+/// Writes the workers' results in order.
 fn write(
     run: &JobRun<'_>,
     store: &mut IndexStore,

@@ -1,6 +1,6 @@
 //! Reads changed files: each file's bytes become a content, and the text of new contents is indexed.
 //!
-//! Invariant: contents are numbered in the spec of paths, so that the same tree read into an empty index always gets
+//! Invariant: contents are numbered in the order of paths, so that the same tree read into an empty index always gets
 //! the same numbers.
 
 use std::collections::HashMap;

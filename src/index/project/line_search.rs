@@ -18,7 +18,7 @@ use crate::manifest::{ManifestEntry, PathClass};
 use crate::scan;
 use crate::store::{FileOrigin, LIVE, StoreError};
 use crate::text::{
-    CandidateSet, ContentSource, LineMatch, Pattern, ReadOutcome, SearchOptions, SearchedFile, TextMatches, TextQuery,
+    CandidateSet, ContentSource, LineMatch, Pattern, FileReadOutcome, SearchOptions, SearchedFile, TextMatches, TextQuery,
     UnreadReason, search,
 };
 use codeyard_files::gate::{DirHandleCache, ReadFailure, RootReader};
@@ -201,30 +201,30 @@ impl DiskSource<'_> {
     fn with_dir_handles(
         &self,
         read: impl FnOnce(&RootReader, &mut DirHandleCache) -> Result<bool, ReadFailure>,
-    ) -> Option<ReadOutcome> {
+    ) -> Option<FileReadOutcome> {
         let mut dir_handles = self.idle.lock().pop().unwrap_or_default();
         let read = read(&self.root_reader, &mut dir_handles);
         self.idle.lock().push(dir_handles);
         Some(match read {
-            Ok(true) => ReadOutcome::Done,
+            Ok(true) => FileReadOutcome::Done,
             Ok(false) => return None,
-            Err(ReadFailure::Missing) => ReadOutcome::Failed(UnreadReason::Gone),
-            Err(ReadFailure::TooLarge(_)) => ReadOutcome::Failed(UnreadReason::TooLarge),
-            Err(ReadFailure::Failed) => ReadOutcome::Failed(UnreadReason::Unreadable),
+            Err(ReadFailure::Missing) => FileReadOutcome::Failed(UnreadReason::Gone),
+            Err(ReadFailure::TooLarge(_)) => FileReadOutcome::Failed(UnreadReason::TooLarge),
+            Err(ReadFailure::Failed) => FileReadOutcome::Failed(UnreadReason::Unreadable),
         })
     }
 }
 
 impl ContentSource for DiskSource<'_> {
-    fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> ReadOutcome {
+    fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> FileReadOutcome {
         let path = Path::new(&*entry.path);
         let read = self.with_dir_handles(|root_reader, dir_handles| {
             root_reader.read_cached(dir_handles, path, entry.size, MAX_SEARCHED_FILE_BYTES, into).map(|()| true)
         });
-        read.unwrap_or(ReadOutcome::Failed(UnreadReason::Changed))
+        read.unwrap_or(FileReadOutcome::Failed(UnreadReason::Changed))
     }
 
-    fn read_piece(&self, entry: &ManifestEntry, from: u64, length: u64, into: &mut Vec<u8>) -> Option<ReadOutcome> {
+    fn read_piece(&self, entry: &ManifestEntry, from: u64, length: u64, into: &mut Vec<u8>) -> Option<FileReadOutcome> {
         // A longer part is read with its whole file, which is then reported as too large.
         let length = usize::try_from(length).ok().filter(|_| length <= MAX_SEARCHED_FILE_BYTES)?;
         let Some(FileOrigin::Disk(stamp)) = self.view.origin(&entry.path).filter(|_| self.root_reader.has_dir_handle())
@@ -247,16 +247,16 @@ struct BlobSource<'b> {
 }
 
 impl ContentSource for BlobSource<'_> {
-    fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> ReadOutcome {
+    fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> FileReadOutcome {
         let Some(FileOrigin::Blob(oid)) = self.view.origin(&entry.path) else {
-            return ReadOutcome::Failed(UnreadReason::Changed);
+            return FileReadOutcome::Failed(UnreadReason::Changed);
         };
         let idle = self.idle.lock().pop();
         let Some(reader) = idle.or_else(|| self.project.git().map(|git| git.reader())) else {
-            return ReadOutcome::Failed(UnreadReason::Unreadable);
+            return FileReadOutcome::Failed(UnreadReason::Unreadable);
         };
         let is_read = reader.read(&oid, into);
         self.idle.lock().push(reader);
-        if is_read { ReadOutcome::Done } else { ReadOutcome::Failed(UnreadReason::Unreadable) }
+        if is_read { FileReadOutcome::Done } else { FileReadOutcome::Failed(UnreadReason::Unreadable) }
     }
 }

@@ -39,7 +39,7 @@ use super::ranked::SymbolIndexError;
 use super::store::{LIVE, ManifestHead, ManifestKey, StoreError};
 use crate::limits::MAX_CACHED_VIEWS;
 use codeyard_base::digest::sha256hex;
-use codeyard_git::{GitHead, GitRepository};
+use codeyard_git::{GitRepository, RepositoryHead};
 use codeyard_model::code::{
     AnswerMetadata, CodeError, CodeRefusal, Completeness, Freshness, FreshnessPolicy, IndexingStatus, InterruptedJob,
     SchemaStatus,
@@ -179,7 +179,7 @@ impl Project {
         ManifestKey::of(&self.root, reference)
     }
 
-    fn git_head(&self) -> (Option<GitRepository>, GitHead) {
+    fn git_head(&self) -> (Option<GitRepository>, RepositoryHead) {
         let git = self.git();
         let head = git.as_ref().map(GitRepository::head).unwrap_or_default();
         (git, head)
@@ -218,15 +218,15 @@ impl Project {
             ..AnswerMetadata::default()
         };
         match schema {
-            SchemaStatus::ReindexRequired => return Err(Box::new(written_by_other_version().beside(metadata))),
-            SchemaStatus::CorruptManifest => return Err(Box::new(damaged().beside(metadata))),
+            SchemaStatus::ReindexRequired => return Err(Box::new(written_by_other_version().with_metadata(metadata))),
+            SchemaStatus::CorruptManifest => return Err(Box::new(damaged().with_metadata(metadata))),
             SchemaStatus::Compatible | SchemaStatus::NotIndexed => {}
         }
         let is_busy = self.active_job().is_some();
         let is_live = self.key(reference).reference == LIVE;
         let found = self
             .find_view(reference, git.as_ref())
-            .map_err(|error| Box::new(refusal_of_open_error(&error).beside(metadata.clone())))?;
+            .map_err(|error| Box::new(refusal_of_open_error(&error).with_metadata(metadata.clone())))?;
         // The commit that the reference names now. A deleted branch names none, even if the index has it.
         let requested = reference.filter(|_| !is_live);
         let current = match requested {
@@ -238,7 +238,7 @@ impl Project {
             metadata.freshness = if is_busy { Freshness::Syncing } else { Freshness::Stale };
             metadata.indexing = if is_busy { IndexingStatus::Indexing } else { IndexingStatus::NotIndexed };
             if !is_live {
-                return Err(Box::new(not_indexed(&metadata.reference.clone(), git.as_ref()).beside(metadata)));
+                return Err(Box::new(not_indexed(&metadata.reference.clone(), git.as_ref()).with_metadata(metadata)));
             }
             let context = QueryContext { view: None, store: None, metadata };
             return self.check_freshness(context, (None, current), policy, requested);
@@ -286,7 +286,7 @@ impl Project {
         if let Some(commit) = current {
             refusal = refusal.with("current_head", commit);
         }
-        Err(Box::new(refusal.beside(context.metadata)))
+        Err(Box::new(refusal.with_metadata(context.metadata)))
     }
 
     /// The published manifest of a reference.
@@ -385,7 +385,7 @@ fn refusal_of_store_error(error: &StoreError) -> CodeRefusal {
 
 /// The refusal for an index that can't be reached. The index itself may be intact.
 fn index_unreachable(error: &impl std::fmt::Display) -> CodeRefusal {
-    CodeRefusal::new(CodeError::IndexNotReady, format!("could not reach the index: {error}."))
+    CodeRefusal::new(CodeError::IndexNotReady, format!("Could not reach the index: {error}."))
 }
 
 fn refusal_of_open_error(error: &IndexOpenError) -> CodeRefusal {

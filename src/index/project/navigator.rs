@@ -106,8 +106,8 @@ impl Navigator<'_> {
             TextQuery { pattern: word.to_owned(), is_regex: false, case: CaseRule::Sensitive, word: false };
         let damaged = |_| refuse_store_error(&StoreError::Damaged, &self.context);
         let pattern = Pattern::new(&text_query).map_err(|why| {
-            let refusal = CodeRefusal::new(CodeError::InvalidInput, format!("could not search for this name: {why}."));
-            Box::new(refusal.beside(self.context.metadata.clone()))
+            let refusal = CodeRefusal::new(CodeError::InvalidInput, format!("Could not search for this name: {why}."));
+            Box::new(refusal.with_metadata(self.context.metadata.clone()))
         })?;
         let segments = view.segments.iter().map(|segment| &**segment);
         let candidates = CandidateSet::from_segments(segments, pattern.plan()).map_err(damaged)?;

@@ -58,7 +58,7 @@ fn not_found(path: &str, context: &QueryContext<'_>) -> Box<CodeRefusal> {
         "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and repeat the call.".to_owned()
     };
     let code = if context.view.is_some() { CodeError::FileNotFound } else { CodeError::IndexNotReady };
-    Box::new(CodeRefusal::new(code, message).beside(context.metadata.clone()))
+    Box::new(CodeRefusal::new(code, message).with_metadata(context.metadata.clone()))
 }
 
 /// The top-level symbols, each with its children.

@@ -179,7 +179,7 @@ impl<'r> RowBuilder<'r> {
         self.sources.preview(self.view, entry, from, to, MAX_PREVIEW_LINES, MAX_PREVIEW_BYTES)
     }
 
-    /// The symbols that a symbol refers to: first those of the by_stable_key file, then those with a unique definition in the
+    /// The symbols that a symbol refers to: first those of the same file, then those with a unique definition in the
     /// manifest.
     fn related(&mut self, entry: &ManifestEntry, facts: &Facts, at: usize) -> Result<Vec<RelatedSymbol>, StoreError> {
         let mut names: Vec<(&str, ReferenceRole)> = Vec::new();

@@ -108,7 +108,7 @@ impl Project {
                 "No symbol of this index has the handle '{}'. Get a new handle from locate_symbol by name, or from search_code.",
                 id.chars().take(80).collect::<String>()
             );
-            return Err(Box::new(CodeRefusal::new(code, message).beside(context.metadata)));
+            return Err(Box::new(CodeRefusal::new(code, message).with_metadata(context.metadata)));
         };
         let content = view.manifest.entries()[entry].content;
         let reasons = RankingReasons {
@@ -209,7 +209,7 @@ fn empty_answer(shape: &RowOptions, intent: Option<QueryIntent>, mut metadata: A
 
 fn not_ready(metadata: AnswerMetadata) -> Box<CodeRefusal> {
     let message = "Nothing is indexed yet. Call index_repo, wait until index_status says ready, and repeat the call.";
-    Box::new(CodeRefusal::new(CodeError::IndexNotReady, message).beside(metadata))
+    Box::new(CodeRefusal::new(CodeError::IndexNotReady, message).with_metadata(metadata))
 }
 
 fn language(shape: &RowOptions, context: &QueryContext<'_>) -> Result<Option<Language>, Box<CodeRefusal>> {
@@ -226,7 +226,7 @@ fn language(shape: &RowOptions, context: &QueryContext<'_>) -> Result<Option<Lan
                 .with("argument", "language")
                 .with("reason", "unknown_language")
                 .with("allowed", known())
-                .beside(context.metadata.clone()),
+                .with_metadata(context.metadata.clone()),
         )
     };
     Language::by_name(name).ok_or_else(unknown).map(Some)
@@ -239,7 +239,7 @@ pub(super) fn invalid_argument(
     context: &QueryContext<'_>,
 ) -> Box<CodeRefusal> {
     let refusal = CodeRefusal::new(CodeError::InvalidInput, why).with("argument", argument).with("reason", reason);
-    Box::new(refusal.with("allowed", allowed).beside(context.metadata.clone()))
+    Box::new(refusal.with("allowed", allowed).with_metadata(context.metadata.clone()))
 }
 
 pub(super) fn refuse_store_error(error: &StoreError, context: &QueryContext<'_>) -> Box<CodeRefusal> {
@@ -247,7 +247,7 @@ pub(super) fn refuse_store_error(error: &StoreError, context: &QueryContext<'_>)
     if matches!(error, StoreError::Damaged) {
         metadata.schema = SchemaStatus::CorruptManifest;
     }
-    Box::new(refusal_of_store_error(error).beside(metadata))
+    Box::new(refusal_of_store_error(error).with_metadata(metadata))
 }
 
 fn refuse_symbol_index_error(error: &SymbolIndexError, context: &QueryContext<'_>) -> Box<CodeRefusal> {
@@ -255,7 +255,7 @@ fn refuse_symbol_index_error(error: &SymbolIndexError, context: &QueryContext<'_
         SymbolIndexError::OtherFormat { .. } | SymbolIndexError::Damaged(_) => {
             refuse_store_error(&StoreError::Damaged, context)
         }
-        other => Box::new(index_unreachable(other).beside(context.metadata.clone())),
+        other => Box::new(index_unreachable(other).with_metadata(context.metadata.clone())),
     }
 }
 

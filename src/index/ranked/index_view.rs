@@ -151,13 +151,13 @@ impl SymbolIndexView {
         if query.files && query.kind.is_none() && matches!(parsed.intent, QueryIntent::Path | QueryIntent::Symbol) {
             search.files(&Scorer::new(&parsed, weights, query.kind, &[], 0));
         }
-        let mut is_cut = false;
+        let mut is_truncated = false;
         if parsed.intent != QueryIntent::Path || search.total == 0 {
             let plan = CandidatePlan::search(&self.searcher, self.fields, &parsed)?;
-            is_cut = plan.is_truncated;
+            is_truncated = plan.is_truncated;
             search.symbols(plan, weights)?;
         }
-        Ok(search.into_results(is_cut))
+        Ok(search.into_results(is_truncated))
     }
 
     /// The symbols with this name, and with these qualifiers if the query has any. Ignores case and separators if no
@@ -237,20 +237,20 @@ impl<'a> RankedSearch<'a> {
     /// The entry, if it passes the filter.
     fn passing_entry(&mut self, at: usize) -> Option<&'a ManifestEntry> {
         let entry = self.view.manifest.entries().get(at)?;
-        let entry_states = self.entry_states.get_mut(at)?;
-        if *entry_states == 0 {
-            *entry_states = if self.query.filter.is_none_or(|filter| filter(entry)) { 2 } else { 1 };
+        let state = self.entry_states.get_mut(at)?;
+        if *state == 0 {
+            *state = if self.query.filter.is_none_or(|filter| filter(entry)) { 2 } else { 1 };
         }
-        (*entry_states > 1).then_some(entry)
+        (*state > 1).then_some(entry)
     }
 
     /// The number of query words in the path of an entry that passes.
     fn path_words(&mut self, at: usize) -> usize {
-        let entry_states = &mut self.entry_states[at];
-        if *entry_states == 2 {
-            *entry_states = 3 + self.view.paths.count_words(at, &self.parsed.words) as u8;
+        let state = &mut self.entry_states[at];
+        if *state == 2 {
+            *state = 3 + self.view.paths.count_words(at, &self.parsed.words) as u8;
         }
-        usize::from(*entry_states - 3)
+        usize::from(*state - 3)
     }
 
     fn files(&mut self, scorer: &Scorer) {
@@ -258,10 +258,10 @@ impl<'a> RankedSearch<'a> {
         let mut found = Vec::new();
         match self.parsed.intent {
             QueryIntent::Path => view.paths.find_path(&self.parsed.whole, |entry, exact| found.push((entry, exact))),
-            _ if self.parsed.qualifiers.is_empty() && self.parsed.kind.is_none() => {
+            QueryIntent::Symbol if self.parsed.qualifiers.is_empty() && self.parsed.kind.is_none() => {
                 view.paths.find_stem(&self.parsed.name, |entry, exact| found.push((entry, exact)));
             }
-            _ => {}
+            QueryIntent::Symbol | QueryIntent::Error | QueryIntent::NaturalLanguage => {}
         }
         for (at, exact) in found {
             let Some(entry) = self.passing_entry(at) else { continue };

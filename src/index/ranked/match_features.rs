@@ -22,7 +22,7 @@ use super::schema::{Fields, name_terms, pair_term, scope_term};
 use super::symbol_index::SymbolIndexError;
 use super::tokenizer::normalize;
 
-/// PostingDocs that are processed at once.
+/// Documents that are processed at once.
 const WINDOW: u32 = 4_096;
 /// Prefixes of fewer characters aren't expanded.
 const MIN_PREFIX_CHARS: usize = 3;

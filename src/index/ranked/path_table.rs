@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn paths_match_better_the_more_of_them_the_query_names() {
-        let paths = paths(&["a/FeatureTerm.rs", "run.rs", "run.rs/x", "src/prerun.rs", "z"]);
+        let paths = paths(&["a/Run.rs", "run.rs", "run.rs/x", "src/prerun.rs", "z"]);
         assert_eq!(found(&paths, "run.rs"), [(0, END), (1, WHOLE), (2, SEGMENT), (3, PART)]);
         assert_eq!(found(&paths, "./a/run.rs"), [(0, WHOLE)]);
         assert_eq!(found(&paths, "a/run.rs\nrun.rs"), []);

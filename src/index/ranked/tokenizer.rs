@@ -1,6 +1,6 @@
 //! Splits names and sentences into words. The index and queries use the same rules.
 //!
-//! Pure. Words are in lower case and consist of chars or digits: `HTTPServer_v2` is `http`, `server`, `v`, `2`.
+//! Pure. Words are in lower case and consist of letters or digits: `HTTPServer_v2` is `http`, `server`, `v`, `2`.
 //!
 //! tantivy's tokenizers split at white space and punctuation; none splits identifiers at case and digits.
 
@@ -17,8 +17,8 @@ pub(super) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
 
-/// Calls `each` with every part of `text`. A part ends at a character that is no character or digit, where lower case
-/// becomes upper case, before the last upper-case character of a run that lower case follows, and between chars and
+/// Calls `each` with every part of `text`. A part ends at a character that is no letter or digit, where lower case
+/// becomes upper case, before the last letter of a run of upper case that lower case follows, and between letters and
 /// digits.
 pub(super) fn split(text: &str, mut each: impl FnMut(&str)) {
     let mut chars = text.char_indices().peekable();
@@ -30,7 +30,7 @@ pub(super) fn split(text: &str, mut each: impl FnMut(&str)) {
         let is_boundary = match (before, class) {
             (_, CharClass::Other) => true,
             (CharClass::Upper, CharClass::Upper) => next == CharClass::Lower,
-            // `Word`: the first character belongs to the part.
+            // `Word`: the first letter belongs to the part.
             (CharClass::Upper, CharClass::Lower) => false,
             (one, other) => one != other,
         };
@@ -93,7 +93,7 @@ pub(super) fn normalize(name: &str) -> String {
     name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// The longest prefix of `text` with at max_bytes `max_bytes` bytes.
+/// The longest prefix of `text` with at most `max_bytes` bytes.
 pub(super) fn truncate_str(text: &str, max_bytes: usize) -> &str {
     let end = (0..=max_bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     &text[..end.unwrap_or(0)]

@@ -44,12 +44,12 @@ impl Ord for TopEntry {
 }
 
 impl TopHits {
-    /// Keeps at limit `limit` hits.
+    /// Keeps at most `limit` hits.
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, heap: BinaryHeap::new() }
     }
 
-    /// Whether a hit with this score, as from [`micros`], could be entry.
+    /// Whether a hit with this score, as from [`micros`], could be kept.
     pub(super) fn may_keep(&self, score: u64) -> bool {
         self.heap.len() < self.limit || self.heap.peek().is_some_and(|least| score >= least.0.key.0)
     }

@@ -1,6 +1,7 @@
--- Numbers: generation, features, begun, contents (the last number given), swept (the last number when unused contents were forgotten).
+-- Numbers: generation, features, begun (the database's random id), contents (the last content number), swept (the last content number at
+-- the last garbage collection).
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
--- A content is bytes read as one language; 0 is none.
+-- A content: the hash of the bytes, and the language they are read as; language 0 means none.
 CREATE TABLE contents (
     no INTEGER PRIMARY KEY,
     hash BLOB NOT NULL,
@@ -11,9 +12,9 @@ CREATE TABLE contents (
     UNIQUE (hash, language)
 );
 CREATE INDEX loose ON contents (no) WHERE segment IS NULL;
--- Only of contents that declare or name something.
+-- The facts of contents that have symbols or references.
 CREATE TABLE facts (no INTEGER PRIMARY KEY, packed BLOB NOT NULL);
--- What git calls a content; 0 in place of a number: it was left out, for that reason.
+-- The content of a git blob; number 0 means that the blob is excluded for this reason.
 CREATE TABLE blobs (
     oid BLOB NOT NULL,
     language INTEGER NOT NULL,
