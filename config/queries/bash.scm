@@ -1,4 +1,4 @@
-; Bash and other shells. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the first holds.
+; Bash and other shells. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the first one wins.
 
 (function_definition name: (_) @name body: (_) @local) @fn
 (declaration_command "readonly" (variable_assignment name: (variable_name) @name)) @const

@@ -1,5 +1,5 @@
-; C, and the part of C++ that is the same. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the
-; first holds.
+; C and C++. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the
+; first one wins.
 
 (function_definition declarator: (_) @declarator body: (_) @local) @fn
 (function_definition declarator: (_) @declarator) @fn
@@ -22,9 +22,9 @@
 (preproc_function_def name: (_) @name) @macro
 (preproc_include path: (_) @name) @use.declared
 (preproc_include path: (_) @import)
-; What the parser gave up on may still hold the head of a function.
+; An error node may still contain a function declarator.
 (ERROR (function_declarator declarator: (identifier) @name) @fn)
-; Parameters in the style of K&R.
+; Functions with K&R-style parameters.
 (function_definition (declaration) @local)
 (compound_statement) @local
 

@@ -1,4 +1,4 @@
-; C++, beside what it shares with C (c.scm).
+; C++, in addition to c.scm.
 
 (class_specifier name: [(type_identifier) @name (qualified_identifier) @name (template_type name: (_) @name)] body: (_)) @class
 (struct_specifier name: [(qualified_identifier) @name (template_type name: (_) @name)] body: (_)) @struct

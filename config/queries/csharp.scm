@@ -1,4 +1,4 @@
-; C#. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the first holds.
+; C#. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the first one wins.
 
 ((file_scoped_namespace_declaration name: (_) @name) @module (#set! rest))
 (namespace_declaration name: (_) @name) @module

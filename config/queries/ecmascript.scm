@@ -1,5 +1,5 @@
-; What JavaScript, TypeScript and TSX share. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the
-; first holds.
+; JavaScript, TypeScript and TSX. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the
+; first one wins.
 
 (function_declaration name: (_) @name body: (_) @local) @fn
 (generator_function_declaration name: (_) @name body: (_) @local) @fn

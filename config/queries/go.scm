@@ -1,4 +1,4 @@
-; Go. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the first holds.
+; Go. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the first one wins.
 
 (package_clause (package_identifier) @name) @module
 (function_declaration name: (_) @name body: (_) @local) @fn

@@ -1,4 +1,4 @@
-; Java. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the first holds.
+; Java. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the first one wins.
 
 ((package_declaration [(scoped_identifier) (identifier)] @name) @module (#set! rest))
 (class_declaration name: (_) @name) @class

@@ -1,4 +1,4 @@
-; JavaScript, beside what it shares with TypeScript (ecmascript.scm).
+; JavaScript, in addition to ecmascript.scm.
 (field_definition property: (_) @name value: [
   (arrow_function body: (_) @body)
   (function_expression body: (_) @body)

@@ -1,4 +1,4 @@
-; JSON: keys of objects, not those in lists. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the first holds.
+; JSON: keys of objects, not those in lists. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the first one wins.
 
 (pair key: (string) @name) @variable
 (array) @local

@@ -1,4 +1,4 @@
-; Kotlin. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the first holds.
+; Kotlin. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the first one wins.
 
 ((package_header (qualified_identifier) @name) @module (#set! rest))
 (class_declaration "interface" name: (_) @name (class_body) @body) @interface

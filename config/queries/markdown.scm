@@ -1,4 +1,4 @@
-; Markdown: headings. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the first holds.
+; Markdown: headings. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the first one wins.
 
 (section . (atx_heading heading_content: (inline) @name)) @module
 (setext_heading heading_content: (paragraph) @name) @module

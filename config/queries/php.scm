@@ -1,4 +1,4 @@
-; PHP. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the first holds.
+; PHP. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the first one wins.
 
 ((namespace_definition name: (_) @name !body) @module (#set! rest))
 (namespace_definition name: (_) @name body: (_)) @module

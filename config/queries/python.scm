@@ -1,4 +1,4 @@
-; Python. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the first holds.
+; Python. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the first one wins.
 
 (function_definition name: (_) @name body: (_) @local) @fn
 (class_definition name: (_) @name) @class
@@ -7,7 +7,7 @@
 (function_definition body: (block . (expression_statement (string) @doc)))
 (class_definition body: (block . (expression_statement (string) @doc)))
 
-; Names in capital letters are constants by convention.
+; Names in capitals are constants by convention.
 ((expression_statement (assignment left: (identifier) @name)) @const (#match? @name "^_*[A-Z][A-Z0-9_]*$"))
 (expression_statement (assignment left: (identifier) @name)) @variable
 (expression_statement (assignment left: [(pattern_list (identifier) @name) (tuple_pattern (identifier) @name)])) @variable

@@ -1,4 +1,4 @@
-; Ruby. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the first holds.
+; Ruby. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the first one wins.
 
 (module name: [(constant) @name (scope_resolution name: (_) @name)]) @module
 (class name: [(constant) @name (scope_resolution name: (_) @name)]) @class

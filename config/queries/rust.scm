@@ -1,4 +1,4 @@
-; Rust. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the first holds.
+; Rust. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the first one wins.
 
 (function_item name: (_) @name body: (_) @local) @fn
 (function_signature_item name: (_) @name) @fn.declared

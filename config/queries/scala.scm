@@ -1,4 +1,4 @@
-; Scala. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the first holds.
+; Scala. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the first one wins.
 
 ((package_clause name: (_) @name !body) @module (#set! rest))
 (package_clause name: (_) @name body: (_)) @module

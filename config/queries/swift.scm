@@ -1,4 +1,4 @@
-; Swift. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the first holds.
+; Swift. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the first one wins.
 
 (class_declaration declaration_kind: "struct" name: (_) @name) @struct
 (class_declaration declaration_kind: "enum" name: (_) @name) @enum

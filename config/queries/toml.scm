@@ -1,4 +1,4 @@
-; TOML: tables and keys, not those in lists. What captures mean: src/index/extract/grammar.rs. Of several patterns for one name the first holds.
+; TOML: tables and keys, not those in lists. Captures are described in src/index/extract/grammar.rs. If several patterns match one name, the first one wins.
 
 (table [(bare_key) (quoted_key) (dotted_key)] @name) @module
 (table_array_element [(bare_key) (quoted_key) (dotted_key)] @name) @module

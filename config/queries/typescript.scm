@@ -1,4 +1,4 @@
-; TypeScript and TSX, beside what they share with JavaScript (ecmascript.scm).
+; TypeScript and TSX, in addition to ecmascript.scm.
 (abstract_class_declaration name: (_) @name) @class
 (interface_declaration name: (_) @name) @interface
 (enum_declaration name: (_) @name) @enum

@@ -4,4 +4,4 @@
 
 mod repository;
 
-pub use repository::{BlobReader, GitHead, GitRepository, TreeFile};
+pub use repository::{BlobReader, GitRepository, RepositoryHead, TreeFile};

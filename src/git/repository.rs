@@ -21,7 +21,7 @@ pub struct GitRepository {
 
 /// The branch and commit that are checked out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GitHead {
+pub struct RepositoryHead {
     /// The branch's name without `refs/heads/`; `None` if the head is detached.
     pub branch: Option<String>,
     /// The commit in hexadecimal digits; `None` before the first commit.
@@ -61,10 +61,10 @@ impl GitRepository {
     }
 
     /// The branch and commit that are checked out.
-    pub fn head(&self) -> GitHead {
+    pub fn head(&self) -> RepositoryHead {
         let repository = self.repository.to_thread_local();
         let branch = repository.head_name().ok().flatten().map(|name| name.shorten().to_str_lossy().into_owned());
-        GitHead { branch, commit: repository.head_id().ok().map(|id| id.to_string()) }
+        RepositoryHead { branch, commit: repository.head_id().ok().map(|id| id.to_string()) }
     }
 
     /// Resolves a branch, a tag, an abbreviated commit or an expression such as `main~3` to a commit in hexadecimal digits. A branch

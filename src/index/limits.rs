@@ -3,25 +3,25 @@
 /// Longest text or regular expression that is searched for, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 4_096;
 
-/// What a compiled regular expression may take, in bytes.
+/// Largest compiled regular expression, in bytes.
 pub const MAX_REGEX_BYTES: usize = 16 * 1024 * 1024;
 
-/// What each thread may remember of a regular expression's states while it searches, in bytes; beyond it they are made anew.
+/// Cache of a regular expression's states in each searching thread, in bytes; a full cache is cleared.
 pub const REGEX_CACHE_BYTES: usize = 16 * 1024 * 1024;
 
-/// Longest part of one line that is shown, in bytes; it is cut at a letter.
+/// Longest shown part of a line, in bytes; it is cut at a character boundary.
 pub const MAX_SHOWN_LINE_BYTES: usize = 1_000;
 
-/// Matches in one line whose places are told.
+/// Matches of one line whose positions are returned.
 pub const MAX_SHOWN_MATCHES: usize = 64;
 
-/// A thread that searches keeps this much room for the next file, in bytes.
+/// Read buffer that a searching thread keeps from one file to the next, in bytes.
 pub const KEPT_READ_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 
-/// Pairs of a gram and a part of a content held in memory while the text index is made, 16 bytes each; further ones go to the disk.
+/// Pairs of a gram and a part, 16 bytes each, held in memory while the text index is built; further ones are spilled to disk.
 pub const TEXT_PAIRS_IN_MEMORY: usize = 8 * 1024 * 1024;
 
-/// Memory of the writer of the symbol index, in bytes; what it holds beyond is written out.
+/// Memory of the symbol index's writer, in bytes; beyond it a segment is written.
 pub const SYMBOL_WRITER_BYTES: usize = 128 * 1024 * 1024;
 
 /// Longest name that the symbol index holds, in bytes; longer ones are cut.
@@ -33,40 +33,40 @@ pub const MAX_SYMBOLS_PER_CONTENT: usize = 1 << 24;
 /// Words of one symbol's comment, and of its signature, that the symbol index holds.
 pub const MAX_SYMBOL_WORDS: usize = 120;
 
-/// Words of a ranked question that are looked for.
+/// Words of a ranked query that are searched for.
 pub const MAX_RANKED_WORDS: usize = 8;
 
-/// Names in front of the name in a ranked question that are looked for.
+/// Qualifiers before the name in a ranked query that are used.
 pub const MAX_RANKED_QUALIFIERS: usize = 4;
 
-/// Places in the symbol index that one ranked question starts from; what is rarer goes first.
+/// Postings of the symbol index that one ranked query reads, the rarest features first.
 pub const MAX_RANKED_POSTINGS: u64 = 40_000;
 
-/// Terms with the same beginning that a ranked question looks at.
+/// Terms that a prefix in a ranked query expands to.
 pub const MAX_RANKED_EXPANSIONS: usize = 128;
 
-/// Longest ranked question, in bytes; longer ones are cut.
+/// Longest ranked query, in bytes; longer ones are cut.
 pub const MAX_RANKED_TEXT_BYTES: usize = 1_024;
 
 /// Files of one root that are indexed.
 pub const MAX_INDEXED_FILES: usize = 1_000_000;
 
-/// The facts of one content as bytes; more is damage.
+/// Encoded facts of one content, in bytes; more counts as damage.
 pub const MAX_PACKED_FACTS_BYTES: usize = 256 * 1024 * 1024;
 
-/// The list of a manifest's files as bytes; more is damage.
+/// Encoded file list of a manifest, in bytes; more counts as damage.
 pub const MAX_PACKED_LISTING_BYTES: usize = 1024 * 1024 * 1024;
 
-/// Jobs of one root that are remembered.
+/// Jobs of one root that are kept in the history.
 pub const MAX_REMEMBERED_JOBS: usize = 50;
 
 /// Jobs that `index_status` shows.
 pub const MAX_RECENT_JOBS: usize = 10;
 
-/// Contents that no segment of the text index covers, and that every search looks at.
+/// Contents that no text segment covers; every search reads them.
 pub const MAX_LOOSE_CONTENTS: usize = 256;
 
-/// Segments of the text index; beyond it they are merged.
+/// Text segments; beyond this number they are merged.
 pub const MAX_SEGMENTS: usize = 12;
 
 /// Manifests of one project that are kept in memory.
@@ -81,27 +81,27 @@ pub const MAX_PREVIEW_LINES: usize = 10;
 /// Bytes of a preview.
 pub const MAX_PREVIEW_BYTES: usize = 2_000;
 
-/// Symbols beside a row.
+/// Related symbols of one row.
 pub const MAX_RELATED: usize = 5;
 
 /// Largest source that is parsed for symbols, in bytes; a larger one is searched as text only.
 pub const MAX_PARSED_BYTES: usize = 16 * 1024 * 1024;
 
-/// Steps that the parser may take for one source, in hundreds, whatever its size; counted, not timed, so that the same source always
-/// gives the same symbols. This many take about two seconds.
+/// Parser steps for a source of any size, in hundreds. Steps are counted instead of time, so that the same source always gives the same
+/// symbols. This many take about two seconds.
 pub const PARSE_STEPS: usize = 40_000;
 
-/// Bytes of a source for which the parser may take a hundred steps more: several times what sources without errors need.
+/// Bytes of source that add a hundred parser steps: several times what sources without errors need.
 pub const PARSE_BYTES_PER_STEP: usize = 40;
 
 /// Symbols kept of one source.
 pub const MAX_FILE_SYMBOLS: usize = 100_000;
 
-/// Places that name something kept of one source.
+/// References kept of one source.
 pub const MAX_FILE_REFERENCES: usize = 400_000;
 
-/// Keys kept of one data file (JSON, YAML, TOML), the first ones.
+/// Keys kept of one data file (JSON, YAML, TOML); the first ones are kept.
 pub const MAX_FILE_KEYS: usize = 5_000;
 
-/// How deep keys of a data file are kept.
+/// Depth of the keys kept of a data file.
 pub const MAX_KEY_DEPTH: usize = 5;

@@ -67,7 +67,7 @@ pub(super) fn scan_tree(root: &Path, threads: usize, stop: &StopSignal) -> Optio
     let scanned = Mutex::new(ScanResult::default());
     let walker = builder(root).threads(threads).build_parallel();
     walker.run(|| {
-        let beneath = RootReader::open(root);
+        let reader = RootReader::open(root);
         let mut batch = ThreadBatch { total: &scanned, own: ScanResult::default() };
         Box::new(move |entry| {
             if stop.is_set() {
@@ -86,7 +86,7 @@ pub(super) fn scan_tree(root: &Path, threads: usize, stop: &StopSignal) -> Optio
             let Ok(below) = entry.path().strip_prefix(root) else { return WalkState::Continue };
             match below.to_str() {
                 Some(path) => {
-                    if let Some(stamp) = beneath.stat_listed(below) {
+                    if let Some(stamp) = reader.stat_listed(below) {
                         batch.own.files.push(ScannedFile { path: path.into(), stamp });
                     }
                 }
@@ -115,7 +115,7 @@ pub(super) fn scan_paths(root: &Path, paths: &BTreeSet<String>, stop: &StopSigna
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
         below.is_empty() || is_not_vcs(entry) && (filtered.contains(below) || is_folder && leads_to(&filtered, below))
     });
-    let beneath = RootReader::open(root);
+    let reader = RootReader::open(root);
     let mut scanned = ScanResult::default();
     for entry in builder.build() {
         if stop.is_set() {
@@ -130,7 +130,7 @@ pub(super) fn scan_paths(root: &Path, paths: &BTreeSet<String>, stop: &StopSigna
         };
         let below = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
         if let Some(path) = below.filter(|path| wanted.contains(*path))
-            && let Some(stamp) = beneath.stat(Path::new(path))
+            && let Some(stamp) = reader.stat(Path::new(path))
         {
             scanned.files.push(ScannedFile { path: path.into(), stamp });
         }

@@ -104,7 +104,7 @@ impl DeclaratorNode {
 impl CompiledGrammar {
     /// The role of this node in a C declarator.
     pub(super) fn declarator_node(&self, node: Node<'_>) -> DeclaratorNode {
-        // The kind of an error node lies beyond the table.
+        // The kind of an error node isn't in the table.
         self.declarator_nodes.get(usize::from(node.kind_id())).copied().unwrap_or(DeclaratorNode::Other)
     }
 }

@@ -86,12 +86,12 @@ pub fn extract(language: Language, source: &str) -> Facts {
 }
 
 /// The tree of the source, or of its beginning if the parser ran out of steps.
-struct Parsed {
+struct ParsedSource {
     tree: Tree,
     is_whole: bool,
 }
 
-fn parse(parser: &mut Parser, compiled: &CompiledGrammar, source: &str) -> Option<Parsed> {
+fn parse(parser: &mut Parser, compiled: &CompiledGrammar, source: &str) -> Option<ParsedSource> {
     parser.set_language(&compiled.grammar).ok()?;
     let mut reached = source.len();
     // Each attempt parses less than half of what the one before reached.
@@ -109,7 +109,7 @@ fn parse(parser: &mut Parser, compiled: &CompiledGrammar, source: &str) -> Optio
         // Discards the state of an interrupted parse.
         parser.reset();
         if let Some(tree) = tree {
-            return Some(Parsed { tree, is_whole: attempt == 0 });
+            return Some(ParsedSource { tree, is_whole: attempt == 0 });
         }
         reached /= 2;
     }

@@ -190,7 +190,7 @@ fn push_line(out: &mut String, line: &str) {
 }
 
 /// Converts byte columns to UTF-16 columns. Cheap if called in source order.
-pub(super) struct Columns<'a> {
+pub(super) struct Utf16Columns<'a> {
     source: &'a [u8],
     is_ascii: bool,
     row: u32,
@@ -198,7 +198,7 @@ pub(super) struct Columns<'a> {
     units: u32,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> Utf16Columns<'a> {
     pub(super) fn new(source: &'a str) -> Self {
         Self { source: source.as_bytes(), is_ascii: source.is_ascii(), row: u32::MAX, bytes: 0, units: 0 }
     }
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn columns_count_utf16_units() {
         let source = "aä😀b c\näx";
-        let mut columns = Columns::new(source);
+        let mut columns = Utf16Columns::new(source);
         assert_eq!(columns.of(7, (0, 7)), 4);
         assert_eq!(columns.of(9, (0, 9)), 6);
         assert_eq!(columns.of(1, (0, 1)), 1);

@@ -6,9 +6,9 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::captures::{ByteSpan, Captures, SymbolCapture};
+use super::captures::{ByteSpan, Captures, ReferenceCapture, SymbolCapture};
 use super::names::{MAX_NAME, slice, symbol_name};
-use super::source_text::{self, Columns};
+use super::source_text::{self, Utf16Columns};
 use super::visibility::{self, EnclosingSymbol};
 use crate::facts::{Facts, Reference, Symbol};
 use crate::language::Language;
@@ -47,8 +47,8 @@ struct TreeBuilder<'a> {
     /// The text that was parsed: the source with some bytes blanked, of the same length. Signatures are taken from it.
     parsed_text: &'a str,
     captures: &'a Captures,
-    columns: Columns<'a>,
-    frames: Vec<OpenRange>,
+    columns: Utf16Columns<'a>,
+    open_ranges: Vec<OpenRange>,
     facts: Facts,
     /// One for each symbol in `facts`.
     spans: Vec<ByteSpan>,
@@ -82,8 +82,8 @@ pub(super) fn build(language: Language, source: &str, parsed_text: &str, capture
         source,
         parsed_text,
         captures,
-        columns: Columns::new(source),
-        frames: Vec::new(),
+        columns: Utf16Columns::new(source),
+        open_ranges: Vec::new(),
         facts: Facts::default(),
         spans: Vec::new(),
         access: Vec::new(),
@@ -92,28 +92,9 @@ pub(super) fn build(language: Language, source: &str, parsed_text: &str, capture
         package: None,
         assigned: HashSet::new(),
     };
-    builder.symbols();
-    builder.exported();
-    let mut open: Vec<(u32, u32)> = Vec::new();
-    let mut next = 0;
-    for named in references {
-        while let Some(span) = builder.spans.get(next).filter(|span| span.start <= named.span.start) {
-            open.pop_ended(span.start);
-            if builder.facts.symbols[next].kind != SymbolKind::Use {
-                open.push((span.end, u32::try_from(next).unwrap_or(u32::MAX)));
-            }
-            next += 1;
-        }
-        open.pop_ended(named.span.start);
-        let column = builder.columns.of(named.span.start, named.position);
-        builder.facts.references.push(Reference {
-            name: source_text::one_line(slice(source, named.span), MAX_NAME),
-            role: named.role,
-            line: named.position.0 + 1,
-            column,
-            within: open.last().map(|(_, at)| *at),
-        });
-    }
+    builder.add_symbols();
+    builder.publish_exported();
+    builder.add_references(&references);
     builder.facts
 }
 
@@ -137,39 +118,65 @@ fn holds_members(kind: SymbolKind) -> bool {
 }
 
 impl TreeBuilder<'_> {
-    fn symbols(&mut self) {
+    /// Adds the references, each with the innermost symbol around it. `references` are sorted by position.
+    fn add_references(&mut self, references: &[ReferenceCapture]) {
+        let mut open: Vec<(u32, u32)> = Vec::new();
+        let mut next = 0;
+        for reference in references {
+            let start = reference.span.start;
+            while let Some(span) = self.spans.get(next).filter(|span| span.start <= start) {
+                open.pop_ended(span.start);
+                if self.facts.symbols[next].kind != SymbolKind::Use {
+                    open.push((span.end, u32::try_from(next).unwrap_or(u32::MAX)));
+                }
+                next += 1;
+            }
+            open.pop_ended(start);
+            let column = self.columns.of(start, reference.position);
+            self.facts.references.push(Reference {
+                name: source_text::one_line(slice(self.source, reference.span), MAX_NAME),
+                role: reference.role,
+                line: reference.position.0 + 1,
+                column,
+                within: open.last().map(|(_, at)| *at),
+            });
+        }
+    }
+
+    /// Adds the symbols in source order.
+    fn add_symbols(&mut self) {
         let captures = self.captures;
-        let mut marks: Vec<(u32, Reverse<u32>, RangeKind)> =
+        let mut ranges: Vec<(u32, Reverse<u32>, RangeKind)> =
             Vec::with_capacity(captures.symbols.len() + captures.locals.len());
-        marks.extend(
+        ranges.extend(
             (0_u32..)
                 .zip(&captures.symbols)
                 .map(|(at, found)| (found.span.start, Reverse(found.span.end), RangeKind::Symbol(at))),
         );
-        for (spans, mark) in [
+        for (spans, kind) in [
             (&captures.locals, RangeKind::Local),
             (&captures.wrappers, RangeKind::Wrapper),
             (&captures.access, RangeKind::Access),
             (&captures.docs, RangeKind::Doc),
         ] {
-            marks.extend(spans.iter().map(|span| (span.start, Reverse(span.end), mark)));
+            ranges.extend(spans.iter().map(|span| (span.start, Reverse(span.end), kind)));
         }
-        marks.sort_unstable();
-        for (start, Reverse(end), mark) in marks {
-            while self.frames.last().is_some_and(|frame| frame.end <= start) {
-                self.frames.pop();
+        ranges.sort_unstable();
+        for (start, Reverse(end), range_kind) in ranges {
+            while self.open_ranges.last().is_some_and(|range| range.end <= start) {
+                self.open_ranges.pop();
             }
             let span = ByteSpan { start, end };
-            let top = self.frames.last().copied();
-            match mark {
+            let top = self.open_ranges.last().copied();
+            match range_kind {
                 RangeKind::Wrapper if self.wrapper.is_none_or(|wrapper| wrapper.end <= start) => {
                     self.wrapper = Some(span)
                 }
                 RangeKind::Wrapper => {}
-                RangeKind::Symbol(at) => self.symbol(captures.symbols[at as usize], top),
+                RangeKind::Symbol(at) => self.add_symbol(captures.symbols[at as usize], top),
                 // The body of a namespace is no local scope.
                 RangeKind::Local if top.is_some_and(|top| top.end == end && self.is_module(top.parent)) => {}
-                RangeKind::Local => self.frames.push(OpenRange {
+                RangeKind::Local => self.open_ranges.push(OpenRange {
                     end,
                     start,
                     parent: top.and_then(|top| top.parent),
@@ -191,14 +198,15 @@ impl TreeBuilder<'_> {
         }
     }
 
-    fn symbol(&mut self, found: SymbolCapture, mut top: Option<OpenRange>) {
+    /// Adds a symbol, unless it is a dropped local one. `top` is the innermost open range.
+    fn add_symbol(&mut self, found: SymbolCapture, mut top: Option<OpenRange>) {
         // `int one, two;` declares two symbols with the same range: they are siblings.
         if let Some(parent) = top.and_then(|top| top.parent)
             && top.is_some_and(|top| (top.start, top.end) == (found.span.start, found.span.end))
             && is_dropped_if_local(self.facts.symbols[parent as usize].kind, true)
         {
-            self.frames.pop();
-            top = self.frames.last().copied();
+            self.open_ranges.pop();
+            top = self.open_ranges.last().copied();
         }
         let (is_local, depth) = top.map_or((false, 0), |top| (top.is_local, top.depth));
         let parent = top.and_then(|top| top.parent);
@@ -224,7 +232,7 @@ impl TreeBuilder<'_> {
         self.push_symbol(found, kind, parent, at, named);
         if !found.is_flat {
             let is_local = is_local && !holds_members(kind);
-            self.frames.push(OpenRange {
+            self.open_ranges.push(OpenRange {
                 end: found.span.end,
                 start: found.span.start,
                 parent: Some(at),
@@ -353,7 +361,7 @@ impl TreeBuilder<'_> {
     }
 
     /// Makes the symbols public that a separate `export { name }` statement exports.
-    fn exported(&mut self) {
+    fn publish_exported(&mut self) {
         if self.captures.exported.is_empty() {
             return;
         }

@@ -27,19 +27,19 @@ const MAX_CLASS: u32 = 128;
 const MAX_EXPANDED: u32 = 8;
 
 /// A set of texts, sorted and distinct.
-type Texts = Vec<PatternText>;
+type TextSet = Vec<PatternText>;
 
 /// What holds for every match of a part of the pattern.
 #[derive(Debug, Clone)]
 pub(super) enum PatternInfo {
     /// Every match is one of these texts.
-    Exact(Texts),
+    Exact(TextSet),
     /// Every match begins with one of `prefixes` and ends with one of `suffixes`, and a content with a match satisfies `plan`.
     Affixes {
-        /// Texts that a match may begin with.
-        prefixes: Texts,
-        /// Texts that a match may end with.
-        suffixes: Texts,
+        /// TextSet that a match may begin with.
+        prefixes: TextSet,
+        /// TextSet that a match may end with.
+        suffixes: TextSet,
         /// The grams that a content with a match contains.
         plan: GramPlan,
     },
@@ -82,7 +82,7 @@ fn analyse_class(class: &Class) -> PatternInfo {
 }
 
 /// Merges pairs of single bytes that differ in case only.
-fn merge_cases(texts: Texts) -> Texts {
+fn merge_cases(texts: TextSet) -> TextSet {
     // The two cases of a byte are neighbours in the set.
     let is_same =
         |one: &PatternText, other: &PatternText| one.len() == 1 && other.len() == 1 && one[0].folded == other[0].folded;
@@ -207,13 +207,13 @@ impl PatternInfo {
     }
 }
 
-fn set(mut texts: Texts) -> Texts {
+fn set(mut texts: TextSet) -> TextSet {
     texts.sort_unstable();
     texts.dedup();
     texts
 }
 
-fn joined(one: &[PatternText], two: &[PatternText]) -> Texts {
+fn joined(one: &[PatternText], two: &[PatternText]) -> TextSet {
     set(one.iter().flat_map(|start| two.iter().map(move |end| [start.as_slice(), end].concat())).collect())
 }
 
@@ -223,8 +223,8 @@ fn extended(
     texts: &[PatternText],
     neighbours: &[PatternText],
     shorten: fn(&mut PatternText, usize),
-    join: impl Fn(&[PatternText]) -> Texts,
-) -> Texts {
+    join: impl Fn(&[PatternText]) -> TextSet,
+) -> TextSet {
     let (mut neighbours, mut bytes) = (neighbours.to_vec(), AFFIX_BYTES);
     while texts.len().saturating_mul(neighbours.len()) > MAX_TEXTS {
         if bytes < TRIGRAM_AFFIX_BYTES {
@@ -237,7 +237,7 @@ fn extended(
 }
 
 /// The texts that may occur where a part that ends with one of `suffixes` precedes a part that begins with one of `prefixes`.
-fn joined_affixes(suffixes: &[PatternText], prefixes: &[PatternText]) -> Texts {
+fn joined_affixes(suffixes: &[PatternText], prefixes: &[PatternText]) -> TextSet {
     let (mut left, mut right) = (cut_suffixes(suffixes.to_vec()), cut_prefixes(prefixes.to_vec()));
     for bytes in (TRIGRAM_AFFIX_BYTES..AFFIX_BYTES).rev() {
         if left.len() * right.len() <= MAX_JOINED {
@@ -256,16 +256,16 @@ fn keep_end(text: &mut PatternText, bytes: usize) {
     drop(text.drain(..text.len().saturating_sub(bytes)));
 }
 
-fn cut_prefixes(texts: Texts) -> Texts {
+fn cut_prefixes(texts: TextSet) -> TextSet {
     cut(texts, keep_start)
 }
 
-fn cut_suffixes(texts: Texts) -> Texts {
+fn cut_suffixes(texts: TextSet) -> TextSet {
     cut(texts, keep_end)
 }
 
 /// Shortens the texts until there are few enough.
-fn cut(mut texts: Texts, shorten: fn(&mut PatternText, usize)) -> Texts {
+fn cut(mut texts: TextSet, shorten: fn(&mut PatternText, usize)) -> TextSet {
     for bytes in (0..=AFFIX_BYTES).rev() {
         texts = shortened(texts, bytes, shorten);
         if texts.len() <= MAX_AFFIXES {
@@ -275,7 +275,7 @@ fn cut(mut texts: Texts, shorten: fn(&mut PatternText, usize)) -> Texts {
     texts
 }
 
-fn shortened(mut texts: Texts, bytes: usize, shorten: fn(&mut PatternText, usize)) -> Texts {
+fn shortened(mut texts: TextSet, bytes: usize, shorten: fn(&mut PatternText, usize)) -> TextSet {
     texts.iter_mut().for_each(|text| shorten(text, bytes));
     set(texts)
 }

@@ -40,7 +40,7 @@ pub(crate) use merge::merge;
 pub(crate) use output::SegmentInfo;
 pub(crate) use pattern::{Pattern, TextQuery};
 pub(crate) use search::{
-    ContentSource, LineMatch, ReadOutcome, SearchOptions, SearchedFile, TextMatches, UnreadReason, search,
+    ContentSource, FileReadOutcome, LineMatch, SearchOptions, SearchedFile, TextMatches, UnreadReason, search,
 };
 pub(crate) use segment::Segment;
 pub(crate) use writer::SegmentWriter;

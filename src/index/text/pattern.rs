@@ -58,22 +58,22 @@ impl fmt::Display for PatternError {
                 write!(f, "The query is longer than {MAX_PATTERN_BYTES} bytes. Search for a part of it.")
             }
             Self::LineBreak => f.write_str(
-                "The query holds a line break, but lines are searched one by one. Search for one of its lines, and ask for \
+                "The query contains a line break, but each line is searched separately. Search for one of its lines, and request \
                  more context lines.",
             ),
             Self::Nul => f.write_str(
-                "The query can only match a NUL byte, and files that hold one aren't searched. Leave it out of the query.",
+                "The query can only match a NUL byte, and files that contain one aren't searched. Remove it from the query.",
             ),
             Self::Syntax(what, at) => {
                 write!(f, "The query isn't a regular expression: {what}")?;
                 if let Some(at) = at {
-                    write!(f, ", at letter {at}")?;
+                    write!(f, ", at character {at}")?;
                 }
-                f.write_str(". Correct it, or search for it letter by letter with mode \"text\".")
+                f.write_str(". Correct it, or search for the literal text with mode \"text\".")
             }
             Self::TooLarge => write!(
                 f,
-                "The regular expression takes more than {} MiB when it is compiled. Use smaller repetition counts, or \
+                "The compiled regular expression takes more than {} MiB. Use smaller repetition counts, or \
                  `(?-u:...)` around classes such as \\w.",
                 MAX_REGEX_BYTES >> 20
             ),
@@ -99,7 +99,7 @@ impl Pattern {
         let is_insensitive = match query.case {
             CaseRule::Sensitive => false,
             CaseRule::Insensitive => true,
-            CaseRule::Smart => LiteralLetters::of(&ast).ignores_case(),
+            CaseRule::Smart => LiteralCase::of(&ast).ignores_case(),
         };
         let mut builder = RegexMatcherBuilder::new();
         builder.multi_line(true).unicode(true).octal(false).case_insensitive(is_insensitive).word(query.word);
@@ -119,8 +119,8 @@ impl Pattern {
             ErrorKind::Regex(text) if text.contains("size limit") => PatternError::TooLarge,
             _ => PatternError::Syntax(error.to_string(), None),
         })?;
-        let looks = hir.properties().look_set();
-        let is_line_local = !looks.contains(Look::Start) && !looks.contains(Look::End);
+        let look_arounds = hir.properties().look_set();
+        let is_line_local = !look_arounds.contains(Look::Start) && !look_arounds.contains(Look::End);
         Ok(Self { matcher, plan: GramPlan::of(&hir), is_line_local })
     }
 
@@ -153,18 +153,18 @@ fn syntax_error(what: &dyn fmt::Display, source: &str, offset: usize, from: usiz
 
 /// Whether a pattern's literals contain letters in upper case. Classes such as `\pL` don't count.
 #[derive(Default)]
-struct LiteralLetters {
+struct LiteralCase {
     /// There is a literal.
     any: bool,
     /// A literal is in upper case.
     any_upper: bool,
 }
 
-impl LiteralLetters {
+impl LiteralCase {
     fn of(ast: &Ast) -> Self {
-        let mut letters = Self::default();
-        letters.add(ast);
-        letters
+        let mut literals = Self::default();
+        literals.add(ast);
+        literals
     }
 
     /// Whether [`CaseRule::Smart`] ignores case for this pattern.

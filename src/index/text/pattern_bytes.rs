@@ -10,11 +10,11 @@ use super::grams::{FOLDED, Gram, LONG_GRAM_BYTES, long_gram};
 pub(super) struct PatternByte {
     /// The byte, in lower case if it is an ASCII letter.
     pub(super) folded: u8,
-    case: Case,
+    case: ByteCase,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Case {
+enum ByteCase {
     /// Lower case, or a byte without case.
     Lower,
     Upper,
@@ -24,13 +24,13 @@ enum Case {
 impl PatternByte {
     /// Exact this byte.
     pub(super) fn exactly(byte: u8) -> Self {
-        let case = if byte.is_ascii_uppercase() { Case::Upper } else { Case::Lower };
+        let case = if byte.is_ascii_uppercase() { ByteCase::Upper } else { ByteCase::Lower };
         Self { folded: FOLDED[usize::from(byte)], case }
     }
 
     /// The same byte, matching in lower and in upper case.
     pub(super) fn in_either_case(self) -> Self {
-        if self.folded.is_ascii_lowercase() { Self { case: Case::Either, ..self } } else { self }
+        if self.folded.is_ascii_lowercase() { Self { case: ByteCase::Either, ..self } } else { self }
     }
 }
 
@@ -56,7 +56,7 @@ impl LongGram {
     pub(super) fn of(bytes: &[PatternByte; LONG_GRAM_BYTES]) -> Self {
         let bits = |case| bytes.iter().fold(0, |bits, byte| bits << 1 | u8::from(byte.case == case));
         let first = long_gram(bytes.map(|byte| byte.folded));
-        Self { first, upper: bits(Case::Upper), either: bits(Case::Either) }
+        Self { first, upper: bits(ByteCase::Upper), either: bits(ByteCase::Either) }
     }
 
     /// The smallest and the largest number of these long grams.

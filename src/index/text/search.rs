@@ -24,7 +24,7 @@ const PIECE_OVERRUN_BYTES: u64 = 512;
 
 /// The outcome of reading a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReadOutcome {
+pub(crate) enum FileReadOutcome {
     /// Its bytes were read.
     Done,
     /// It cannot be searched.
@@ -112,16 +112,22 @@ pub(crate) struct SearchedFile<'a> {
 /// Reads the bytes of files. Called from all threads.
 pub(crate) trait ContentSource: Sync {
     /// Reads a file without decoding it into the buffer, which is empty.
-    fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> ReadOutcome;
+    fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> FileReadOutcome;
 
     /// Replaces the buffer's contents with up to `length` bytes of a file from offset `from`. `None` if only whole files can be read.
-    fn read_piece(&self, _entry: &ManifestEntry, _from: u64, _length: u64, _into: &mut Vec<u8>) -> Option<ReadOutcome> {
+    fn read_piece(
+        &self,
+        _entry: &ManifestEntry,
+        _from: u64,
+        _length: u64,
+        _into: &mut Vec<u8>,
+    ) -> Option<FileReadOutcome> {
         None
     }
 }
 
-impl<F: Fn(&ManifestEntry, &mut Vec<u8>) -> ReadOutcome + Sync> ContentSource for F {
-    fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> ReadOutcome {
+impl<F: Fn(&ManifestEntry, &mut Vec<u8>) -> FileReadOutcome + Sync> ContentSource for F {
+    fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> FileReadOutcome {
         self(entry, into)
     }
 }
@@ -343,7 +349,7 @@ impl<'a> SearchWorker<'a> {
             return count_in_text(collector.count, text).map(|count| FileMatches { count, lines: Vec::new() });
         }
         self.bytes.clear();
-        if let ReadOutcome::Failed(reason) = self.source.read(file.entry, &mut self.bytes) {
+        if let FileReadOutcome::Failed(reason) = self.source.read(file.entry, &mut self.bytes) {
             return Err(reason);
         }
         let text = decode(&self.bytes);
@@ -361,8 +367,8 @@ impl<'a> SearchWorker<'a> {
         let from = piece.from.saturating_sub(1);
         let length = piece.to - from + PIECE_OVERRUN_BYTES;
         match self.source.read_piece(entry, from, length, &mut self.bytes) {
-            Some(ReadOutcome::Done) => {}
-            Some(ReadOutcome::Failed(reason)) => return Err(reason),
+            Some(FileReadOutcome::Done) => {}
+            Some(FileReadOutcome::Failed(reason)) => return Err(reason),
             None => return Ok(None),
         }
         let bytes = self.bytes.as_slice();

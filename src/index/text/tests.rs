@@ -8,8 +8,8 @@ mod segments;
 mod stopping;
 
 use super::{
-    CandidateSet, ContentSource, FilePiece, Pattern, ReadOutcome, SearchOptions, SearchedFile, Segment, SegmentWriter,
-    TextMatches, TextQuery, decode, is_binary, search,
+    CandidateSet, ContentSource, FilePiece, FileReadOutcome, Pattern, SearchOptions, SearchedFile, Segment,
+    SegmentWriter, TextMatches, TextQuery, decode, is_binary, search,
 };
 use crate::{ManifestEntry, PathClass};
 use codeyard_model::code::CaseRule;
@@ -55,17 +55,17 @@ const ALL: SearchOptions<'static> =
 struct Memory<'a>(&'a [File]);
 
 impl ContentSource for Memory<'_> {
-    fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> ReadOutcome {
+    fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> FileReadOutcome {
         into.extend(&self.0[entry.content as usize].1);
-        ReadOutcome::Done
+        FileReadOutcome::Done
     }
 
-    fn read_piece(&self, entry: &ManifestEntry, from: u64, length: u64, into: &mut Vec<u8>) -> Option<ReadOutcome> {
+    fn read_piece(&self, entry: &ManifestEntry, from: u64, length: u64, into: &mut Vec<u8>) -> Option<FileReadOutcome> {
         into.clear();
         let bytes = &self.0[entry.content as usize].1;
         let (from, to) = (bytes.len().min(from as usize), bytes.len().min((from + length) as usize));
         into.extend(&bytes[from..to]);
-        Some(ReadOutcome::Done)
+        Some(FileReadOutcome::Done)
     }
 }
 

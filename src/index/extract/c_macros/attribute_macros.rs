@@ -4,7 +4,7 @@
 //! that look like macros are blanked.
 
 use super::SourceBuffer;
-use super::tokens::{Token, TokenKind};
+use super::tokens::{CToken, TokenKind};
 
 /// The role of a word in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ struct WordRun {
 
 struct DeclarationScanner<'p, 'a, 't> {
     buffer: &'p mut SourceBuffer<'a>,
-    tokens: &'t [Token],
+    tokens: &'t [CToken],
     run: WordRun,
     /// For each open brace: whether it contains declarations, and whether it is the body of a type.
     braces: Vec<(bool, bool)>,
@@ -39,7 +39,7 @@ struct DeclarationScanner<'p, 'a, 't> {
 }
 
 /// Blanks attribute macros.
-pub(super) fn blank_attribute_macros(buffer: &mut SourceBuffer<'_>, tokens: &[Token]) {
+pub(super) fn blank_attribute_macros(buffer: &mut SourceBuffer<'_>, tokens: &[CToken]) {
     let run = WordRun { words: Vec::new(), before: 0 };
     let mut scanner = DeclarationScanner { buffer, tokens, run, braces: Vec::new(), parens: 0, head: None };
     for (at, token) in tokens.iter().enumerate() {
@@ -76,7 +76,7 @@ impl DeclarationScanner<'_, '_, '_> {
                 let any = |known: &[&str]| self.run.words.iter().any(|word| known.contains(&self.text(*word)));
                 let is_tagged = any(&["struct", "union", "class", "enum"]);
                 let declares = any(&["struct", "union", "class", "namespace", "extern", "interface"]);
-                // Bounds the nesting.
+                // The bound limits the cost of deep nesting.
                 let declares = declares && self.parens == 0 && self.braces.len() < 100;
                 self.braces.push((declares, is_tagged && self.parens == 0));
                 self.parens = 0;

@@ -1,7 +1,7 @@
 //! Blanks the directives of an `#if` whose branches aren't whole, and all its branches but one.
 
 use super::SourceBuffer;
-use super::tokens::{Token, TokenKind};
+use super::tokens::{CToken, TokenKind};
 
 /// An `#if` without its `#endif` so far.
 struct Conditional {
@@ -22,7 +22,7 @@ struct Conditional {
 const MAX_DEPTH: usize = 200;
 
 /// Blanks the branches of partial conditionals and removes their tokens.
-pub(super) fn blank_partial_branches(buffer: &mut SourceBuffer<'_>, tokens: &mut Vec<Token>, is_cpp: bool) {
+pub(super) fn blank_partial_branches(buffer: &mut SourceBuffer<'_>, tokens: &mut Vec<CToken>, is_cpp: bool) {
     let mut conditionals: Vec<Conditional> = Vec::new();
     let (mut braces, mut parens) = (0_i32, 0_i32);
     let mut removed: Vec<(usize, usize)> = Vec::new();
@@ -91,7 +91,7 @@ fn is_never(directive: &str, is_cpp: bool) -> bool {
 }
 
 /// Whether a branch begins or ends inside a declaration or statement.
-fn is_partial_branch(buffer: &SourceBuffer<'_>, branch: &[Token]) -> bool {
+fn is_partial_branch(buffer: &SourceBuffer<'_>, branch: &[CToken]) -> bool {
     let (Some(first), Some(last)) = (branch.first(), branch.last()) else { return false };
     let begins = match first.kind {
         TokenKind::Word => buffer.word(*first) == "else",
@@ -109,7 +109,7 @@ fn is_partial_branch(buffer: &SourceBuffer<'_>, branch: &[Token]) -> bool {
 /// Blanks the directives of a conditional and all its branches but the kept one.
 fn blank(
     buffer: &mut SourceBuffer<'_>,
-    tokens: &[Token],
+    tokens: &[CToken],
     conditional: &Conditional,
     removed: &mut Vec<(usize, usize)>,
 ) {
@@ -126,7 +126,7 @@ fn blank(
     }
 }
 
-fn remove(tokens: &mut Vec<Token>, removed: &mut [(usize, usize)]) {
+fn remove(tokens: &mut Vec<CToken>, removed: &mut [(usize, usize)]) {
     removed.sort_unstable();
     let mut ranges = removed.iter().peekable();
     let (mut at, mut until) = (0, 0);

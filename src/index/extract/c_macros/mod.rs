@@ -1,7 +1,7 @@
 //! Blanks C and C++ preprocessor constructs that the parser cannot read.
 //!
 //! The parser fails on `FORCE_INLINE static int f(void)`, or on braces that only one branch of an `#if` closes, and then loses the
-//! functions nearby. This module recognizes such constructs by their shape, never by name, and overwrites them with blanks. The
+//! functions around them. This module recognizes such constructs by their shape, never by name, and overwrites them with blanks. The
 //! result has the same length, so all offsets stay valid. Comments are read from the original source.
 //!
 //! - [`branches`]: keeps one branch of an `#if` whose branches aren't whole declarations or statements.
@@ -13,7 +13,7 @@ mod tokens;
 
 use std::borrow::Cow;
 
-use tokens::Token;
+use tokens::CToken;
 
 /// A source and its blanked copy.
 struct SourceBuffer<'a> {
@@ -33,7 +33,7 @@ impl SourceBuffer<'_> {
         }
     }
 
-    fn word(&self, token: Token) -> &str {
+    fn word(&self, token: CToken) -> &str {
         self.source.get(token.start as usize..token.end as usize).unwrap_or_default()
     }
 }

@@ -2,7 +2,7 @@
 
 /// A token.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Token {
+pub(super) struct CToken {
     pub(super) start: u32,
     pub(super) end: u32,
     pub(super) kind: TokenKind,
@@ -28,7 +28,7 @@ pub(super) enum TokenKind {
 }
 
 /// The tokens of `source`.
-pub(super) fn tokens(source: &str) -> Vec<Token> {
+pub(super) fn tokens(source: &str) -> Vec<CToken> {
     let bytes = source.as_bytes();
     let mut found = Vec::with_capacity(bytes.len() / 5);
     let (mut at, mut is_line_start) = (0, true);
@@ -79,7 +79,7 @@ pub(super) fn tokens(source: &str) -> Vec<Token> {
         };
         is_line_start = false;
         let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        found.push(Token { start: small(start), end: small(at), kind });
+        found.push(CToken { start: small(start), end: small(at), kind });
     }
     found
 }

@@ -36,13 +36,13 @@ proptest! {
 struct CountingSource<'a>(Memory<'a>, AtomicU64);
 
 impl ContentSource for CountingSource<'_> {
-    fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> ReadOutcome {
+    fn read(&self, entry: &ManifestEntry, into: &mut Vec<u8>) -> FileReadOutcome {
         let read = self.0.read(entry, into);
         self.1.fetch_add(into.len() as u64, Ordering::Relaxed);
         read
     }
 
-    fn read_piece(&self, entry: &ManifestEntry, from: u64, length: u64, into: &mut Vec<u8>) -> Option<ReadOutcome> {
+    fn read_piece(&self, entry: &ManifestEntry, from: u64, length: u64, into: &mut Vec<u8>) -> Option<FileReadOutcome> {
         let read = self.0.read_piece(entry, from, length, into);
         self.1.fetch_add(into.len() as u64, Ordering::Relaxed);
         read

@@ -83,7 +83,7 @@ fn expression() -> impl Strategy<Value = String> {
         ][..],
     );
     let look = prop::sample::select(&["^", "$", "\\b", "\\B", "\\A", "\\z", ""][..]);
-    let word = prop::collection::vec(character(), 1..5).prop_map(|letters| letters.concat());
+    let word = prop::collection::vec(character(), 1..5).prop_map(|parts| parts.concat());
     let leaf =
         prop_oneof![4 => character(), 4 => word, 3 => class.prop_map(str::to_owned), 1 => look.prop_map(str::to_owned)];
     leaf.prop_recursive(5, 40, 5, |inner| {
@@ -139,16 +139,16 @@ proptest! {
         case in prop::sample::select(CaseRule::ALL),
     ) {
         let (mut pattern, mut text) = (String::new(), before);
-        for (letters, form) in pieces {
-            let letters = letters.concat();
+        for (chars, form) in pieces {
+            let chars = chars.concat();
             let (expression, instance) = match form {
-                0 => (letters.clone(), letters),
-                1 => (format!("(?:x|{letters}|yy)"), letters),
-                2 => (format!("(?:{letters})+"), letters.repeat(3)),
-                3 => (format!("(?i:{letters})"), letters.to_uppercase()),
-                4 => (format!("[{letters}x][a-c]?"), letters.chars().last().unwrap_or('x').to_string()),
-                5 => (format!("(?:{letters}){{2}}(?:a|bb|ccccc)"), [&letters, &letters, "ccccc"].concat()),
-                _ => (format!("{letters}.*"), format!("{letters}##")),
+                0 => (chars.clone(), chars),
+                1 => (format!("(?:x|{chars}|yy)"), chars),
+                2 => (format!("(?:{chars})+"), chars.repeat(3)),
+                3 => (format!("(?i:{chars})"), chars.to_uppercase()),
+                4 => (format!("[{chars}x][a-c]?"), chars.chars().last().unwrap_or('x').to_string()),
+                5 => (format!("(?:{chars}){{2}}(?:a|bb|ccccc)"), [&chars, &chars, "ccccc"].concat()),
+                _ => (format!("{chars}.*"), format!("{chars}##")),
             };
             pattern.push_str(&expression);
             text.extend(instance.bytes());
@@ -236,9 +236,9 @@ fn pattern_errors_say_what_is_wrong_and_what_to_do() {
     let text = error("ab(c", "").to_string();
     assert_eq!(
         text,
-        "The query isn't a regular expression: unclosed group, at letter 3. Correct it, or search for it letter by letter with \
-         mode \"text\"."
+        "The query isn't a regular expression: unclosed group, at character 3. Correct it, or search for the literal text with mode \
+         \"text\"."
     );
-    assert!(error("é[z-a]", "").to_string().contains("at letter 3"));
+    assert!(error("é[z-a]", "").to_string().contains("at character 3"));
     assert!(error("\\p{Nonsense}", "").to_string().contains("property"));
 }

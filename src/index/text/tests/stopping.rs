@@ -18,7 +18,7 @@ fn stopped_searches_are_incomplete() {
     let stop = || asked.fetch_add(1, Ordering::Relaxed) >= 40;
     let read = |_: &ManifestEntry, bytes: &mut Vec<u8>| {
         bytes.extend(b"a foo\nand foo\n");
-        ReadOutcome::Done
+        FileReadOutcome::Done
     };
     let found = search(&pattern, &entries, &read, &SearchOptions { threads: 1, stop: &stop, ..ALL });
     assert_eq!((found.is_complete, found.total, found.lines.len()), (false, 80, 80));
@@ -39,16 +39,16 @@ fn files_that_cannot_be_searched_are_listed_in_order() {
     let entries = whole_files(&entries);
     let pattern = Pattern::new(&query("foo", "F")).unwrap();
     let read = |entry: &ManifestEntry, bytes: &mut Vec<u8>| match entry.content {
-        7 => ReadOutcome::Failed(UnreadReason::Gone),
-        50 => ReadOutcome::Failed(UnreadReason::TooLarge),
+        7 => FileReadOutcome::Failed(UnreadReason::Gone),
+        50 => FileReadOutcome::Failed(UnreadReason::TooLarge),
         // It became binary after it was indexed.
         60 => {
             bytes.extend(b"foo\n\0\n");
-            ReadOutcome::Done
+            FileReadOutcome::Done
         }
         content => {
             bytes.extend(&files[content as usize].1);
-            ReadOutcome::Done
+            FileReadOutcome::Done
         }
     };
     for threads in [1, 4] {
@@ -70,7 +70,7 @@ fn files_that_change_between_the_passes_are_listed_and_not_counted() {
         if entry.content == 3 && reads.fetch_add(1, Ordering::Relaxed) > 0 {
             bytes.extend(b"foo\n");
         }
-        ReadOutcome::Done
+        FileReadOutcome::Done
     };
     // With an offset, lines are read in a second pass.
     let found = search(&pattern, &entries, &read, &SearchOptions { offset: 1, limit: 5, threads: 1, ..ALL });
