@@ -3,16 +3,17 @@
 use std::fs;
 use std::path::Path;
 
-use codeyard_server::admin::openapi::document;
+use codeyard_server::admin::openapi;
+use codeyard_server::admin::routes::ROUTES;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::harness::Place;
+use crate::harness::Sandbox;
 use crate::wire::{Answer, Way};
 
 #[test]
 fn the_committed_document_is_that_of_the_code() {
-    let wanted = serde_json::to_string_pretty(&document()).unwrap() + "\n";
+    let wanted = serde_json::to_string_pretty(&openapi::document(ROUTES)).unwrap() + "\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/admin.openapi.json");
     if std::env::var_os("UPDATE_DOCS").is_some() {
         fs::write(&path, &wanted).unwrap();
@@ -33,7 +34,7 @@ fn check(operation: &Value, answer: &Answer) {
         return;
     }
     let mut schema = content["schema"].clone();
-    schema["components"] = document()["components"].clone();
+    schema["components"] = openapi::document(ROUTES)["components"].clone();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let body = answer.json();
     let wrong: Vec<String> = validator.iter_errors(&body).map(|error| error.to_string()).collect();
@@ -42,12 +43,12 @@ fn check(operation: &Value, answer: &Answer) {
 
 #[test]
 fn every_route_answers_as_the_document_says() {
-    let place = Place::new();
-    let serving = place.serve(&["--config", &place.configured()]);
-    let way = Way::local(&place);
+    let sandbox = Sandbox::new();
+    let serving = sandbox.serve(&["--config", &sandbox.configured()]);
+    let way = Way::local(&sandbox);
     let served = way.get("/admin/v1/openapi.json").is(200).json();
-    assert_eq!(served, document());
-    serving.client("repo").ask("vscode.lsp.documentSymbols", &json!({"uri": uri(&place)})).unwrap();
+    assert_eq!(served, openapi::document(ROUTES));
+    serving.client("repo").ask("vscode.lsp.documentSymbols", &json!({"uri": uri(&sandbox)})).unwrap();
     let id = way.get("/admin/v1/servers").json()["servers"][0]["id"].as_str().unwrap().to_owned();
     let mut called = 0;
     // What reads first, then what changes, and the end at the end.
@@ -59,7 +60,7 @@ fn every_route_answers_as_the_document_says() {
             }
             let name = if method == "put" { "fresh" } else { "repo" };
             let path = path.replace("{name}", name).replace("{workspace}", "repo").replace("{id}", &id);
-            let body = json!({"roots": [place.path("other")]});
+            let body = json!({"roots": [sandbox.path("other")]});
             let body = if operation["requestBody"].is_object() { body } else { Value::Null };
             let answer = match &body {
                 Value::Null => way.send(&method.to_uppercase(), &path, &[], ""),
@@ -75,13 +76,13 @@ fn every_route_answers_as_the_document_says() {
             called += 1;
         }
     }
-    assert_eq!(called, codeyard_server::admin::routes::ROUTES.len());
+    assert_eq!(called, ROUTES.len());
     assert_eq!(serving.stop(Signal::TERM), 0);
 }
 
 #[test]
 fn the_body_of_a_workspace_is_described_as_it_is_read() {
-    let whole = document();
+    let whole = openapi::document(ROUTES);
     let mut schema = whole["paths"]["/admin/v1/workspaces/{name}"]["put"]["requestBody"]["content"]["application/json"]
         ["schema"]
         .clone();
@@ -95,6 +96,6 @@ fn the_body_of_a_workspace_is_described_as_it_is_read() {
     }
 }
 
-fn uri(place: &Place) -> String {
-    format!("file://{}", place.path("repo/a.tiny").display())
+fn uri(sandbox: &Sandbox) -> String {
+    format!("file://{}", sandbox.path("repo/a.tiny").display())
 }

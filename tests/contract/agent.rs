@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use codeyard_catalog::{Catalog, CatalogId, CatalogSet, Reply};
+use codeyard_catalog::{Catalog, CatalogId, CatalogSet, EncodedReply};
 use codeyard_engine::limits;
 use codeyard_model::error::{ErrorCode, ToolError};
-use codeyard_model::operation::{LspQuery, Needs, Operation, Subject};
+use codeyard_model::operation::{LspQuery, Operation, OperationInput, QuerySubject};
 use codeyard_model::position::Position;
 use codeyard_model::query::Query;
 use serde_json::value::RawValue;
@@ -31,7 +31,7 @@ fn decode(arguments: &Value) -> Result<LspQuery<String>, ToolError> {
 fn refusal(arguments: &Value) -> String {
     let error = decode(arguments).unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidParams, "{arguments}");
-    let Reply::Refusal { result: bytes, .. } = catalog().encode(Err(&error), 10_000) else {
+    let EncodedReply::Refusal { result: bytes, .. } = catalog().encode(Err(&error), 10_000) else {
         panic!("a tool result is wanted")
     };
     let reply: Value = serde_json::from_slice(&bytes).unwrap();
@@ -40,10 +40,10 @@ fn refusal(arguments: &Value) -> String {
 }
 
 fn needed(operation: Operation) -> &'static [&'static str] {
-    match operation.needs() {
-        Needs::Position => &["filePath", "line", "character"],
-        Needs::File => &["filePath"],
-        Needs::Name => &["query"],
+    match operation.input() {
+        OperationInput::Position => &["filePath", "line", "character"],
+        OperationInput::File => &["filePath"],
+        OperationInput::Name => &["query"],
     }
 }
 
@@ -88,10 +88,10 @@ fn what_is_needed_is_taken_and_the_rest_is_not_looked_at() {
     for operation in Operation::ALL {
         let asked = decode(&everything(operation)).unwrap();
         assert_eq!((asked.operation, asked.page.cursor.as_deref(), asked.page.size), (operation, Some("c"), 200));
-        let expected = match operation.needs() {
-            Needs::Position => Subject::At("a.ts".to_owned(), Position { line: 2, character: 4 }),
-            Needs::File => Subject::File("a.ts".to_owned()),
-            Needs::Name => Subject::Name("f".to_owned()),
+        let expected = match operation.input() {
+            OperationInput::Position => QuerySubject::At("a.ts".to_owned(), Position { line: 2, character: 4 }),
+            OperationInput::File => QuerySubject::File("a.ts".to_owned()),
+            OperationInput::Name => QuerySubject::Name("f".to_owned()),
         };
         assert_eq!(asked.subject, expected);
         let mut odd = everything(operation);

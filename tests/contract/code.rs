@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use codeyard_catalog::limits;
-use codeyard_catalog::{Catalog, CatalogId, CatalogSet, Reply};
+use codeyard_catalog::{Catalog, CatalogId, CatalogSet, EncodedReply};
 use codeyard_model::answer::Answer;
 use codeyard_model::code::*;
 use codeyard_model::error::{ErrorCode, ToolError};
@@ -45,9 +45,9 @@ fn refusal(tool: &str, arguments: &Value) -> Value {
 
 fn shown(result: Result<&Answer, &ToolError>) -> Value {
     let (bytes, failed) = match catalog().encode(result, codeyard_model::limits::MAX_RESPONSE_BYTES) {
-        Reply::Result(bytes) => (bytes, false),
-        Reply::Refusal { result, .. } => (result, true),
-        Reply::Error { .. } => panic!("a tool result is wanted"),
+        EncodedReply::Result(bytes) => (bytes, false),
+        EncodedReply::Refusal { result, .. } => (result, true),
+        EncodedReply::Error { .. } => panic!("a tool result is wanted"),
     };
     let reply: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(reply["isError"], failed);

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use codeyard_engine::limits::LATE_SERVER_MS;
-use codeyard_gateway::service::Reply;
+use codeyard_gateway::service::ToolReply;
 use serde_json::{Value, json};
 
 use crate::harness::*;
@@ -53,7 +53,7 @@ pub(crate) fn named(yard: &Yard, name: &str) -> impl Future<Output = Told> + Sen
 
 impl Told {
     /// The reply as a transport gets it.
-    pub(crate) fn reply(&self) -> &Reply {
+    pub(crate) fn reply(&self) -> &ToolReply {
         &self.called.reply
     }
 

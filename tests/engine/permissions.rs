@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use codeyard_base::ids::PrincipalId;
 use codeyard_config::{PermissionRule, PermissionSection, PrincipalPermission};
-use codeyard_gateway::elicit::{self, Client, LineEnd};
+use codeyard_gateway::elicit::{self, SessionClient, PromptReceiver};
 use codeyard_gateway::service::{Endpoint, Principal, ToolCall};
 use codeyard_protocol::id::RequestId;
 use codeyard_telemetry::{CallRecord, Metrics, PermissionOutcome};
@@ -50,23 +50,23 @@ fn named(call: ToolCall, principal: &str) -> ToolCall {
 }
 
 /// A client that can be asked, and the call with a line to it.
-fn asked(call: ToolCall) -> (Arc<Client>, ToolCall, LineEnd) {
-    let client = Arc::new(Client::default());
-    client.offer_forms(true);
-    let (line, end) = elicit::line(&client);
-    (client, ToolCall { line: Some(line), ..call }, end)
+fn asked(call: ToolCall) -> (Arc<SessionClient>, ToolCall, PromptReceiver) {
+    let client = Arc::new(SessionClient::default());
+    client.set_supports_forms(true);
+    let (sender, receiver) = elicit::prompt_channel(&client);
+    (client, ToolCall { prompts: Some(sender), ..call }, receiver)
 }
 
 /// The id of the next message, which must be a question.
-async fn question(end: &mut LineEnd) -> String {
+async fn question(end: &mut PromptReceiver) -> String {
     let message: Value = serde_json::from_slice(&end.recv().await.expect("a question")).unwrap();
     assert_eq!(message["method"], "elicitation/create");
     message["id"].as_str().unwrap().to_owned()
 }
 
-fn answer(client: &Arc<Client>, id: &str, word: &str) {
+fn answer(client: &Arc<SessionClient>, id: &str, word: &str) {
     let result = json!({"action": "accept", "content": {"decision": word}}).to_string();
-    client.answered(&RequestId::of_text(id), Ok(&RawValue::from_string(result).unwrap()));
+    client.handle_response(&RequestId::of_text(id), Ok(&RawValue::from_string(result).unwrap()));
 }
 
 #[track_caller]

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use codeyard_base::ids::WorkspaceName;
-use codeyard_gateway::service::{Endpoint, Principal, Reply, ToolCall, TraceContext, TransportKind};
+use codeyard_gateway::service::{Endpoint, Principal, ToolReply, ToolCall, TraceContext, TransportKind};
 use codeyard_model::error::ErrorCode;
-use codeyard_model::operation::{Needs, Operation};
+use codeyard_model::operation::{OperationInput, Operation};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -72,7 +72,7 @@ pub(crate) struct Call {
 /// A call that has been answered.
 pub(crate) struct Done {
     pub number: usize,
-    pub reply: Reply,
+    pub reply: ToolReply,
     pub at: Instant,
     /// The version of the files when the answer came.
     pub until: usize,
@@ -125,10 +125,10 @@ pub(crate) fn arguments(site: &Site, asked: &Asked, size: usize, page: &Page, ba
         Asked::WorkspaceDiagnostics => json!({}),
         Asked::Lsp(Lsp { operation, file, line, query }) => {
             let mut arguments = json!({"operation": operation.as_str()});
-            match operation.needs() {
-                Needs::Name => arguments["query"] = query.as_str().into(),
-                Needs::File => arguments["filePath"] = file.as_str().into(),
-                Needs::Position => {
+            match operation.input() {
+                OperationInput::Name => arguments["query"] = query.as_str().into(),
+                OperationInput::File => arguments["filePath"] = file.as_str().into(),
+                OperationInput::Position => {
                     arguments["filePath"] = file.as_str().into();
                     arguments["line"] = (line + 1).into();
                     arguments["character"] = 1.into();
@@ -194,7 +194,7 @@ pub(crate) fn to_tool_call(workspace: usize, tool: &str, arguments: &Value, numb
         tool: tool.to_owned(),
         arguments: Some(RawValue::from_string(arguments.to_string()).unwrap()),
         progress: None,
-        line: None,
+        prompts: None,
         trace: TraceContext::default(),
         request_id_text: number.to_string(),
         session: None,

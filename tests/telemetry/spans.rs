@@ -114,14 +114,14 @@ fn each_error_has_a_span_with_its_code() {
         yard.call(REFERENCES, yard.site().at("a.fake", 0, 0)).await.failed("PROVIDER_UNAVAILABLE");
         let mut none = yard.tool_call("w0", DEFINITION, json!({}));
         none.tool = String::new();
-        yard.gateway.malformed(&none);
+        yard.gateway.record_malformed(&none);
         let full = Gateway::new(yard.engine().directory(), {
             Telemetry::new(std::sync::Arc::new(NoMetrics)).with_spans(&told.pipeline)
         })
-        .with_admission(Admission::with_places(0));
+        .with_admission(Admission::with_slots(0));
         let call = |tool: &str| yard.tool_call("w0", tool, yard.site().at("a.fake", 0, 0));
         drop(full.call(call(DEFINITION)).await);
-        drop(full.overloaded(&call(REFERENCES)));
+        drop(full.reject_overloaded(&call(REFERENCES)));
         let spans = told.spans().await;
         let failed: Vec<_> =
             spans.iter().filter(|span| attribute(span, names::OUTCOME).is_some_and(|is| is != "ok")).cloned().collect();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codeyard_model::limits::Limits;
-use codeyard_server::transport::attach::{Hello, Resolve, VERSION, attach, listen, pipe, serve_attach};
+use codeyard_server::transport::attach::{Hello, ResolveEndpoint, VERSION, attach, listen, pipe, serve_attach};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio_util::sync::CancellationToken;
@@ -31,7 +31,7 @@ fn shared() -> Shared {
     let path = dir.path().join("attach.sock");
     let fake = Arc::new(Fake::default());
     let stop = CancellationToken::new();
-    let resolve: Resolve = Arc::new(|hello: &Hello| {
+    let resolve: ResolveEndpoint = Arc::new(|hello: &Hello| {
         let known = hello.roots == [PathBuf::from("/known")] || hello.workspace.as_deref() == Some("main");
         known.then(|| endpoint("main", hello.catalogs.as_deref().unwrap_or("lsp-v1")))
     });

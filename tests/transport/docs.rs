@@ -1,7 +1,7 @@
 //! The table of refusals in `docs/protocol.md` is what the server does.
 
 use codeyard_protocol::error::Fault;
-use codeyard_server::transport::http::refusal::Refusal;
+use codeyard_server::transport::http::refusal::RefusalReason;
 use serde_json::json;
 
 use crate::refusals::{reason_of, violate};
@@ -20,11 +20,11 @@ fn numbered_rows() -> Vec<Vec<String>> {
 #[tokio::test]
 async fn the_table_of_refusals() {
     let rows = numbered_rows();
-    assert_eq!(rows.len(), Refusal::ALL.len());
+    assert_eq!(rows.len(), RefusalReason::ALL.len());
     let server = server().await;
     let session = server.session().await;
     let good = server.call(&json!(1), "echo", &json!({})).in_session(&session);
-    for (at, (row, refusal)) in rows.iter().zip(Refusal::ALL).enumerate() {
+    for (at, (row, refusal)) in rows.iter().zip(RefusalReason::ALL).enumerate() {
         assert_eq!(row[0], (at + 1).to_string());
         assert_eq!((&*row[1], &*row[2]), (refusal.status().as_str(), refusal.reason()), "{row:?}");
         let Some(ask) = violate(refusal, good.clone()) else { continue };

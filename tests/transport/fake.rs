@@ -7,8 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::PermissionRule;
-use codeyard_gateway::permission::{Check, Permissions, Wanted};
-use codeyard_gateway::service::{Endpoint, Principal, Progress, Reply, Service, ToolCall};
+use codeyard_gateway::permission::{PermissionCheck, Permissions, PermissionRequest};
+use codeyard_gateway::service::{Endpoint, Principal, Progress, ToolReply, Service, ToolCall};
 use codeyard_telemetry::{CallRecord, CallStart, Metrics, OpenCall, RequestRecord, Telemetry, TransportKind};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -138,7 +138,7 @@ impl Service for Fake {
         serde_json::value::to_raw_value(&list).unwrap().into()
     }
 
-    fn call(&self, call: ToolCall) -> BoxFuture<'static, Reply> {
+    fn call(&self, call: ToolCall) -> BoxFuture<'static, ToolReply> {
         self.started.fetch_add(1, Ordering::SeqCst);
         self.seen.lock().push(json!({
             "principal": call.principal.id.as_str(),
@@ -173,7 +173,7 @@ impl Service for Fake {
 
 impl Fake {
     /// The tool `guarded`: its permission, as the gateway checks it, and nothing else.
-    fn permitted(&self, call: &ToolCall) -> BoxFuture<'static, Reply> {
+    fn permitted(&self, call: &ToolCall) -> BoxFuture<'static, ToolReply> {
         let telemetry = Telemetry::new(self.told.clone());
         let workspace = call.endpoint.workspace.clone().unwrap();
         let start = CallStart {
@@ -188,27 +188,28 @@ impl Fake {
             context: &call.trace,
         };
         let open = OpenCall::begin(&telemetry, start);
-        let wanted = Wanted {
+        let request = PermissionRequest {
             permission: "lsp",
+            outcomes: codeyard_catalog::CatalogId::Agent.catalog().policy("lsp").outcomes,
             principal: &call.principal.id,
             workspace: &workspace,
             roots: if *self.distinct.lock() { &call.request_id_text } else { "roots" },
-            line: call.line.as_ref(),
+            prompts: call.prompts.as_ref(),
             progress: call.progress.as_ref(),
             call: open.trace(),
         };
         let rule = self.rule.clone();
-        let check = self.permissions.lock().check(&wanted, move || *rule.lock());
+        let check = self.permissions.lock().check(&request, move || *rule.lock());
         async move {
             let checked = match check {
-                Check::Granted => Ok(()),
-                Check::Refused(error) => Err(error),
-                Check::Asking(asking) => asking.await,
+                PermissionCheck::Granted => Ok(()),
+                PermissionCheck::Denied(error) => Err(error),
+                PermissionCheck::Pending(decision) => decision.await,
             };
-            open.end(checked.as_ref().copied(), codeyard_telemetry::Reply::default());
+            open.end(checked.as_ref().copied(), codeyard_telemetry::CallReply::default());
             match checked {
                 Ok(()) => result(&json!("in")),
-                Err(error) => Reply::Error {
+                Err(error) => ToolReply::Error {
                     code: -32_602,
                     message: error.message,
                     data: Some(serde_json::to_vec(&error.details).unwrap().into()),
@@ -221,7 +222,7 @@ impl Fake {
     }
 }
 
-async fn answer(call: ToolCall) -> Reply {
+async fn answer(call: ToolCall) -> ToolReply {
     let arguments: Value = call.arguments.as_ref().map_or(Value::Null, |raw| serde_json::from_str(raw.get()).unwrap());
     let ms = Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0));
     match call.tool.as_str() {
@@ -234,16 +235,16 @@ async fn answer(call: ToolCall) -> Reply {
             result(&arguments)
         }
         "huge" => result(&json!("x".repeat(usize::try_from(arguments["bytes"].as_u64().unwrap()).unwrap()))),
-        "pretty" => Reply::Result(Bytes::from_static(
+        "pretty" => ToolReply::Result(Bytes::from_static(
             b"{\n  \"structuredContent\": {\"a\": \"x\\ny\"},\r\n  \"content\": []\n}",
         )),
-        "busy" => Reply::overloaded(),
-        "occupied" => Reply::Refusal {
+        "busy" => ToolReply::overloaded(),
+        "occupied" => ToolReply::Refusal {
             result: Bytes::from_static(b"{\"isError\":true,\"content\":[]}"),
             retry_after_ms: Some(1_500),
             overloaded: true,
         },
-        "fail" => Reply::Error {
+        "fail" => ToolReply::Error {
             code: -32_603,
             message: "no".to_owned(),
             data: Some(Bytes::from_static(b"{\"code\":\"MCP_LSP_GATEWAY/NOT_FOUND\"}")),
@@ -254,7 +255,7 @@ async fn answer(call: ToolCall) -> Reply {
     }
 }
 
-fn result(payload: &Value) -> Reply {
+fn result(payload: &Value) -> ToolReply {
     let result = json!({"isError": false, "structuredContent": {"echo": payload}, "content": []});
-    Reply::Result(serde_json::to_vec(&result).unwrap().into())
+    ToolReply::Result(serde_json::to_vec(&result).unwrap().into())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codeyard_config::PermissionRule;
-use codeyard_gateway::limits::{MAX_QUESTIONS, PERMISSION_WAIT_MS};
+use codeyard_gateway::limits::{MAX_OPEN_PROMPTS, PERMISSION_WAIT_MS};
 use codeyard_gateway::permission::Permissions;
 use codeyard_state::{PermissionStore, StateDir};
 use serde_json::{Value, json};
@@ -391,7 +391,7 @@ async fn open_questions_of_a_session_are_bounded() {
     let mut pipe = pipe();
     forms(&mut pipe).await;
     *pipe.fake.distinct.lock() = true;
-    for id in 0..MAX_QUESTIONS as u64 {
+    for id in 0..MAX_OPEN_PROMPTS as u64 {
         pipe.call(id, GUARDED, json!({}), json!({})).await;
         assert_eq!(pipe.next().await["method"], "elicitation/create");
     }

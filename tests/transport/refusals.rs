@@ -3,35 +3,35 @@
 use std::time::Duration;
 
 use codeyard_model::limits::MAX_REQUEST_BYTES;
-use codeyard_server::transport::http::refusal::Refusal;
+use codeyard_server::transport::http::refusal::RefusalReason;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::wire::{Ask, Server, read_answer, server, server_with};
 
 /// Makes `ask` one that is to be refused for `refusal`; `None` for those that need more than bytes.
-pub(crate) fn violate(refusal: Refusal, ask: Ask) -> Option<Ask> {
+pub(crate) fn violate(refusal: RefusalReason, ask: Ask) -> Option<Ask> {
     Some(match refusal {
-        Refusal::Path => ask.at("/elsewhere"),
-        Refusal::Method => ask.method("PUT"),
-        Refusal::Host => ask.set("host", "evil.example"),
-        Refusal::Origin => ask.add("origin", "http://evil.example"),
-        Refusal::Bearer => ask.set("authorization", "Bearer cyd_wrong"),
-        Refusal::Endpoint => ask.at("/mcp/nowhere"),
-        Refusal::ContentType => ask.set("content-type", "text/plain"),
-        Refusal::Accept => ask.set("accept", "application/json"),
-        Refusal::BodySize => ask.body(vec![b' '; MAX_REQUEST_BYTES + 1]),
-        Refusal::Message => ask.body("nonsense"),
-        Refusal::WrongVersion => ask.set("mcp-protocol-version", "2024-11-05"),
-        Refusal::MissingVersion => ask.without("mcp-protocol-version").without("mcp-session-id"),
-        Refusal::MissingSession => ask.without("mcp-session-id"),
-        Refusal::UnknownSession => ask.in_session("nonesuch"),
-        Refusal::BodyTime | Refusal::BodyBroken => return None,
+        RefusalReason::Path => ask.at("/elsewhere"),
+        RefusalReason::Method => ask.method("PUT"),
+        RefusalReason::Host => ask.set("host", "evil.example"),
+        RefusalReason::Origin => ask.add("origin", "http://evil.example"),
+        RefusalReason::Bearer => ask.set("authorization", "Bearer cyd_wrong"),
+        RefusalReason::Endpoint => ask.at("/mcp/nowhere"),
+        RefusalReason::ContentType => ask.set("content-type", "text/plain"),
+        RefusalReason::Accept => ask.set("accept", "application/json"),
+        RefusalReason::BodySize => ask.body(vec![b' '; MAX_REQUEST_BYTES + 1]),
+        RefusalReason::Message => ask.body("nonsense"),
+        RefusalReason::WrongVersion => ask.set("mcp-protocol-version", "2024-11-05"),
+        RefusalReason::MissingVersion => ask.without("mcp-protocol-version").without("mcp-session-id"),
+        RefusalReason::MissingSession => ask.without("mcp-session-id"),
+        RefusalReason::UnknownSession => ask.in_session("nonesuch"),
+        RefusalReason::BodyTime | RefusalReason::BodyBroken => return None,
     })
 }
 
-pub(crate) fn reason_of(refusal: Refusal) -> &'static str {
-    if refusal == Refusal::Message { "not_json" } else { refusal.reason() }
+pub(crate) fn reason_of(refusal: RefusalReason) -> &'static str {
+    if refusal == RefusalReason::Message { "not_json" } else { refusal.reason() }
 }
 
 async fn good(server: &Server) -> Ask {
@@ -44,12 +44,12 @@ async fn each_refusal_and_each_pair_in_order() {
     let server = server().await;
     let good = good(&server).await;
     assert_eq!(server.send(&good).await.status, 200);
-    for (at, first) in Refusal::ALL.into_iter().enumerate() {
+    for (at, first) in RefusalReason::ALL.into_iter().enumerate() {
         let Some(alone) = violate(first, good.clone()) else { continue };
         let answer = server.send(&alone).await;
         assert_eq!((answer.status, &*answer.reason()), (first.status().as_u16(), reason_of(first)), "{first:?}");
         assert!(answer.body.len() < 400 && answer.header("content-type") == Some("application/json"));
-        for second in &Refusal::ALL[at + 1..] {
+        for second in &RefusalReason::ALL[at + 1..] {
             // The later violation first, so that the earlier one has the last word where both change the same thing.
             let Some(both) = violate(*second, good.clone()).and_then(|ask| violate(first, ask)) else { continue };
             let answer = server.send(&both).await;
@@ -67,7 +67,7 @@ async fn refusals_say_what_http_wants_said() {
         let answer = server.send(&good.clone().method(method).body("")).await;
         assert_eq!((answer.status, answer.header("allow")), (405, Some("POST, DELETE")), "{method}");
     }
-    let answer = server.send(&violate(Refusal::Bearer, good.clone()).unwrap()).await;
+    let answer = server.send(&violate(RefusalReason::Bearer, good.clone()).unwrap()).await;
     assert_eq!(answer.header("www-authenticate"), Some("Bearer realm=\"codeyard\""));
     assert!(!String::from_utf8_lossy(&answer.body).contains("cyd_"));
     for wrong in ["", "cyd_", "Basic abc", "Bearer", "Bearer ", &format!("Bearer {}x", server.token), &server.token] {
@@ -234,7 +234,7 @@ async fn without_tokens_only_on_loopback() {
     let open = tokio::net::TcpListener::bind("0.0.0.0:0").await.unwrap();
     let fake = std::sync::Arc::new(crate::fake::Fake::default());
     let served = http::serve(open, fake, HttpOptions::new(None), Default::default()).await;
-    assert!(matches!(served, Err(http::Error::OpenWithoutToken)));
+    assert!(matches!(served, Err(http::HttpServerError::OpenWithoutToken)));
     let server = server_with(|options| options.auth = None).await;
     let open = good(&server).await.without("authorization");
     assert_eq!(server.send(&open).await.status, 200);

@@ -20,7 +20,7 @@ pub(crate) struct Server {
     pub token: String,
     pub bob: String,
     pub stop: CancellationToken,
-    pub task: JoinHandle<Result<(), http::Error>>,
+    pub task: JoinHandle<Result<(), http::HttpServerError>>,
     _dir: tempfile::TempDir,
 }
 

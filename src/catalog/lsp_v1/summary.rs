@@ -89,7 +89,7 @@ fn with_notes(mut text: String, noun: Noun, notes: &AnswerNotes) -> String {
         let what = if notes.outside == 1 { one } else { many };
         text.push_str(&format!(" {} {what} outside the allowed roots omitted.", notes.outside));
     }
-    push_passed_over(&mut text, &notes.skipped_providers);
+    push_skipped_providers(&mut text, &notes.skipped_providers);
     if let Some(sentence) = notes.by_name_sentence() {
         text.push(' ');
         text.push_str(&sentence);
@@ -100,13 +100,13 @@ fn with_notes(mut text: String, noun: Noun, notes: &AnswerNotes) -> String {
     text
 }
 
-fn push_passed_over(text: &mut String, passed_over: &[String]) {
-    if passed_over.is_empty() {
+fn push_skipped_providers(text: &mut String, skipped: &[String]) {
+    if skipped.is_empty() {
         return;
     }
-    let named = &passed_over[..passed_over.len().min(MAX_PROVIDERS_NAMED)];
+    let named = &skipped[..skipped.len().min(MAX_PROVIDERS_NAMED)];
     text.push_str(&format!(" Passed over {}", named.join(", ")));
-    match passed_over.len() - named.len() {
+    match skipped.len() - named.len() {
         0 => text.push('.'),
         more => text.push_str(&format!(" and {more} more.")),
     }
@@ -143,7 +143,7 @@ mod tests {
     fn notes_follow_in_a_fixed_order() {
         let notes = AnswerNotes {
             outside: 2,
-            passed_over: (1..=6).map(|n| format!("k{n}: crashed")).collect(),
+            skipped_providers: (1..=6).map(|n| format!("k{n}: crashed")).collect(),
             truncated: true,
             truncated_files: 1,
             coverage: Some(DiagnosticsCoverage { covered: 3, total: 9 }),

@@ -119,7 +119,7 @@ fn hover(fragments: usize, text: &str) -> Answer {
 /// A typical answer of each tool. Each optional member occurs in one of them.
 fn typical() -> Vec<(&'static str, Answer)> {
     let notes = AnswerNotes {
-        passed_over: vec!["ruff: not_installed".into()],
+        skipped_providers: vec!["ruff: not_installed".into()],
         coverage: Some(DiagnosticsCoverage { covered: 2, total: 3 }),
         ..AnswerNotes::default()
     };
