@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::wait_status::{WaitStatus, Waiting};
 use codeyard_base::clock::{Deadline, Instant};
 use codeyard_engine::query::messages::ExecutionOutcome;
-use codeyard_engine::query::operation;
+use codeyard_engine::query::gather;
 use codeyard_engine::status::server_state::ServerState;
 use codeyard_engine::status::state_watch;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
@@ -39,8 +39,8 @@ pub(super) async fn ask(
             }
             Begun::Wait(wait) => {
                 // Shortly before the deadline the workspace is asked once more: it then accepts partial answers.
-                let late = operation::linter_cutoff(deadline);
-                let retries_at_cutoff = operation::asks_for_name(&query) && Instant::now() < late;
+                let late = gather::linter_cutoff(deadline);
+                let retries_at_cutoff = gather::asks_for_name(&query) && Instant::now() < late;
                 tokio::select! {
                     biased;
                     () = wait_for(wait, status, call) => {}
@@ -58,7 +58,7 @@ pub(super) async fn ask(
                     ExecutionOutcome::Done { snapshot, .. }
                         if is_shared
                             && snapshot.result().notes().is_partial
-                            && Instant::now() < operation::linter_cutoff(deadline) =>
+                            && Instant::now() < gather::linter_cutoff(deadline) =>
                     {
                         tokio::task::yield_now().await;
                     }

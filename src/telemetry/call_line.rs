@@ -1,6 +1,6 @@
 //! A finished call as one line of the log, JSON or text.
 //!
-//! Invariant: what stands in a line is the call's record and nothing else.
+//! Invariant: a line contains the call's record and nothing else.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -15,17 +15,17 @@ use codeyard_model::error::ErrorCode;
 /// The target under which calls are logged, for filters.
 pub const CALL_TARGET: &str = "codeyard::call";
 
-/// How a line is written.
+/// The format of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineFormat {
-    /// For people.
+    /// Text for people.
     Text,
     /// One JSON object.
     Json,
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct CallLine<'a> {
     timestamp: &'a str,
     level: &'static str,
     target: &'static str,
@@ -65,7 +65,7 @@ struct Line<'a> {
     asked_ms: Option<f64>,
 }
 
-/// Whether a call is logged as a warning: it failed by our fault.
+/// Whether a call is logged as a warning: codeyard or a language server caused its failure.
 pub(super) fn is_warning(record: &CallRecord) -> bool {
     record.outcome == Outcome::Failed(ErrorCode::Internal)
 }
@@ -78,7 +78,7 @@ pub(super) fn write(record: &CallRecord, at: SystemTime, format: LineFormat, int
         Outcome::Failed(code) => ("error", Some(code.as_str())),
         Outcome::Cancelled => ("cancelled", None),
     };
-    let line = Line {
+    let line = CallLine {
         timestamp: &timestamp,
         level: if is_warning(record) { "WARN" } else { "INFO" },
         target: CALL_TARGET,
@@ -114,7 +114,7 @@ pub(super) fn write(record: &CallRecord, at: SystemTime, format: LineFormat, int
     into.push(b'\n');
 }
 
-fn text(line: &Line<'_>, into: &mut Vec<u8>) -> std::io::Result<()> {
+fn text(line: &CallLine<'_>, into: &mut Vec<u8>) -> std::io::Result<()> {
     write!(into, "{} {:>5} {}: {} {}", line.timestamp, line.level, line.target, line.tool, line.outcome)?;
     for word in [line.code, line.reason].into_iter().flatten() {
         write!(into, " {word}")?;

@@ -1,10 +1,9 @@
-//! One tool call while it runs: the facts that the layers note about it, and the spans below its own.
+//! One tool call while it runs: its record and its child spans.
 //!
-//! A [`CallTrace`] crosses from the gateway through workspace and execution to the questions at language servers. Nothing is
-//! sent while the call runs: its record, its span and its children leave together when its [`OpenCall`] ends. Invariants:
-//! that happens exactly once, with an outcome, as cancelled if the value is dropped; a child that ends later, because
-//! others wait for the same execution, is sent by itself; a child costs no allocation of its own, and nothing at all where
-//! no spans are made.
+//! A [`CallTrace`] goes with the call from the gateway through the workspace to the requests to language servers. Nothing is exported
+//! while the call runs: record, span and children leave together when its [`OpenCall`] ends. Invariants: that happens exactly once, with
+//! an outcome, and as cancelled if the value is dropped; a child that ends later, because other calls wait for the same execution, is
+//! exported by itself; a child costs no allocation of its own, and nothing where no spans are built.
 
 mod finished;
 mod work;
@@ -25,19 +24,19 @@ use codeyard_base::clock::Instant;
 use codeyard_base::ids::{PrincipalId, ServerKind, WorkspaceName};
 use codeyard_model::error::{CallPhase, ErrorCode, ToolError};
 
-pub use work::{Asker, LspCall, PersonWait, SharedWait, Timed};
+pub use work::{LspCall, PermissionWait, RequestOrigin, SharedWait, WorkTimer};
 
-/// What is known of a call when it comes in.
+/// The facts of a call when it arrives.
 pub struct CallStart<'a> {
     /// The tool's name as its catalog spells it; `None` if no catalog has it.
     pub tool: Option<Arc<str>>,
     /// The catalog.
     pub catalog: &'static str,
-    /// The workspace it is addressed to.
+    /// The workspace that the call names.
     pub workspace: Option<WorkspaceName>,
-    /// Who calls.
+    /// The calling principal.
     pub principal: &'a PrincipalId,
-    /// The way it came in.
+    /// The transport of the request.
     pub transport: TransportKind,
     /// The JSON text of the request's id.
     pub request_id: &'a str,
@@ -49,20 +48,20 @@ pub struct CallStart<'a> {
     pub context: &'a TraceContext,
 }
 
-/// What a call came to, apart from its outcome.
+/// The size of a call's reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reply {
+pub struct CallReply {
     /// Bytes of the result's JSON text, or of the error's data.
     pub bytes: usize,
     /// The number of the JSON-RPC error.
     pub rpc_code: Option<i32>,
     /// Entries in the answer, and in the whole list it is a part of.
     pub items: Option<(usize, usize)>,
-    /// Whether the rest of the list is given nowhere.
+    /// Whether the list was cut and no page holds the rest.
     pub is_cut: bool,
 }
 
-/// See the module. Clones are handles of the same call.
+/// A handle of a call. Clones are handles of the same call.
 #[derive(Clone)]
 pub struct CallTrace(Arc<Call>);
 
@@ -79,7 +78,7 @@ struct Call {
     parent: Option<SpanIdentity>,
     link: Option<SpanIdentity>,
     span: Option<SpanIdentity>,
-    /// What the call holds once it has ended, in bytes; read where `state` may be locked.
+    /// Bytes that the call holds once it has ended. Read while `state` may be locked.
     held: AtomicUsize,
     state: Mutex<State>,
 }
@@ -89,27 +88,27 @@ struct State {
     children: Vec<ChildSpan>,
     shared: Option<SpanIdentity>,
     has_cursor: bool,
-    taken_up: bool,
-    /// A person is being asked: it isn't the workspace that lets the call wait.
-    with_person: bool,
+    is_admitted: bool,
+    /// The call waits for a person, not for its workspace.
+    waits_for_person: bool,
     ended: bool,
-    /// Requests under way at language servers, and since when there is one.
-    asking: u32,
-    asking_since: Instant,
+    /// Requests in flight to language servers, and since when there is one.
+    in_flight: u32,
+    in_flight_since: Instant,
 }
 
-/// A span below a call's own, as it will be sent.
+/// A child span of a call, as it will be exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChildSpan {
-    pub(super) work: Work,
+    pub(super) work: WorkKind,
     pub(super) from: Instant,
     pub(super) to: Instant,
 }
 
-/// What a child span is about.
+/// The kind of work that a child span measures.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Work {
-    /// Until the workspace takes the call up.
+pub(super) enum WorkKind {
+    /// Waiting until the workspace starts with the call.
     Queue,
     /// Waiting for a person's answer.
     Person,
@@ -117,16 +116,16 @@ pub(super) enum Work {
     Wait(CallPhase),
     /// A request to a language server.
     Lsp { method: &'static str, server: ServerKind, outcome: RpcOutcome },
-    /// Making the canonical answer.
+    /// Building the canonical answer.
     Canonicalise,
     /// Waiting for the first index.
     IndexWait,
-    /// The code index is asked.
+    /// A query to the code index.
     Index,
 }
 
 impl OpenCall {
-    /// A call that has just come in.
+    /// Starts the record of a call that has just arrived.
     pub fn begin(telemetry: &Telemetry, start: CallStart<'_>) -> Self {
         let started = Instant::now();
         let (parent, link) = start.context.parent_and_link();
@@ -137,7 +136,7 @@ impl OpenCall {
             workspace: start.workspace,
             principal: PrincipalHash::of(start.principal),
             transport: start.transport,
-            request_id: told_id(start.request_id),
+            request_id: truncated_id(start.request_id),
             session: start.session,
             protocol_version: start.protocol_version,
             operation: None,
@@ -174,13 +173,13 @@ impl OpenCall {
             children: Vec::new(),
             shared: None,
             has_cursor: false,
-            taken_up: false,
-            with_person: false,
+            is_admitted: false,
+            waits_for_person: false,
             ended: false,
-            asking: 0,
-            asking_since: started,
+            in_flight: 0,
+            in_flight_since: started,
         };
-        telemetry.0.flow.arrived();
+        telemetry.0.gauges.arrive();
         let call = Call {
             telemetry: telemetry.clone(),
             started,
@@ -194,13 +193,13 @@ impl OpenCall {
         Self { trace: CallTrace(Arc::new(call)), ended: false }
     }
 
-    /// The handle for the layers below.
+    /// The handle for the layers that serve the call.
     pub fn trace(&self) -> &CallTrace {
         &self.trace
     }
 
-    /// Ends it with what it came to.
-    pub fn end(mut self, result: Result<(), &ToolError>, reply: Reply) {
+    /// Ends the call.
+    pub fn end(mut self, result: Result<(), &ToolError>, reply: CallReply) {
         self.ended = true;
         self.trace.end(result.map_err(Some), reply);
     }
@@ -209,48 +208,48 @@ impl OpenCall {
 impl Drop for OpenCall {
     fn drop(&mut self) {
         if !self.ended {
-            self.trace.end(Err(None), Reply::default());
+            self.trace.end(Err(None), CallReply::default());
         }
     }
 }
 
 impl CallTrace {
-    /// Notes something about the call. Once the call has ended nothing is noted.
-    pub fn note(&self, fact: impl FnOnce(&mut CallRecord)) {
+    /// Changes the record. Does nothing once the call has ended.
+    pub fn update(&self, fact: impl FnOnce(&mut CallRecord)) {
         let mut state = self.0.state.lock();
         if !state.ended {
             fact(&mut state.record);
         }
     }
 
-    /// The call brought a cursor: what becomes of it is told.
-    pub fn has_cursor(&self) {
+    /// Records that the call brought a cursor.
+    pub fn record_cursor(&self) {
         self.0.state.lock().has_cursor = true;
     }
 
-    /// The workspace has taken the call up; only the first time counts.
-    pub fn taken_up(&self) {
+    /// The workspace starts with the call. Only the first time counts.
+    pub fn mark_admitted(&self) {
         let mut state = self.0.state.lock();
-        if !std::mem::replace(&mut state.taken_up, true) {
+        if !std::mem::replace(&mut state.is_admitted, true) {
             let (from, to) = (self.0.started + state.record.asked, Instant::now());
             state.record.queue = to.saturating_duration_since(from);
-            self.0.telemetry.0.flow.taken_up();
-            self.keep(&mut state, ChildSpan { work: Work::Queue, from, to });
+            self.0.telemetry.0.gauges.leave_queue();
+            self.add_child(&mut state, ChildSpan { work: WorkKind::Queue, from, to });
         }
     }
 
-    /// What became of its wish for a permission.
+    /// Records the outcome of the permission check.
     pub fn permission(&self, outcome: PermissionOutcome) {
-        self.note(|record| record.permission = Some(outcome));
+        self.update(|record| record.permission = Some(outcome));
     }
 
     /// Begins to wait for a person's answer.
-    pub fn ask_person(&self) -> PersonWait {
-        PersonWait::begin(self.clone())
+    pub fn wait_for_permission(&self) -> PermissionWait {
+        PermissionWait::begin(self.clone())
     }
 
-    /// The answer comes from an execution that `other` has started.
-    pub fn shares(&self, other: &CallTrace) {
+    /// Records that the answer comes from an execution that `other` started.
+    pub fn record_shared(&self, other: &CallTrace) {
         let mut state = self.0.state.lock();
         state.record.cache = Some(CacheUse::Shared);
         if self.is_recorded() {
@@ -258,19 +257,19 @@ impl CallTrace {
         }
     }
 
-    /// Begins to wait for a language server that is in the state of `phase`.
-    pub fn wait(&self, phase: CallPhase) -> Timed {
-        self.timed(Work::Wait(phase))
+    /// Begins to wait for a language server that is in the state `phase`.
+    pub fn wait(&self, phase: CallPhase) -> WorkTimer {
+        self.timed(WorkKind::Wait(phase))
     }
 
     /// Begins to wait for the first index of the workspace.
-    pub fn wait_for_index(&self) -> Timed {
-        self.timed(Work::IndexWait)
+    pub fn wait_for_index(&self) -> WorkTimer {
+        self.timed(WorkKind::IndexWait)
     }
 
-    /// Begins to ask the code index.
-    pub fn asks_index(&self) -> Timed {
-        self.timed(Work::Index)
+    /// Begins a query to the code index.
+    pub fn time_index_query(&self) -> WorkTimer {
+        self.timed(WorkKind::Index)
     }
 
     /// Begins to wait for another call's execution.
@@ -278,17 +277,17 @@ impl CallTrace {
         SharedWait { trace: self.clone(), from: Instant::now() }
     }
 
-    /// Whether spans are made of it.
+    /// Whether its spans are exported.
     pub(super) fn is_recorded(&self) -> bool {
         self.0.span.as_ref().is_some_and(|span| span.bare().is_sampled())
     }
 
-    fn timed(&self, work: Work) -> Timed {
-        Timed { trace: self.clone(), work, from: Instant::now() }
+    fn timed(&self, work: WorkKind) -> WorkTimer {
+        WorkTimer { trace: self.clone(), work, from: Instant::now() }
     }
 
-    /// Keeps a child until the call ends, or sends it if it has.
-    fn keep(&self, state: &mut State, child: ChildSpan) {
+    /// Stores a child until the call ends, or queues it at once if it has ended.
+    fn add_child(&self, state: &mut State, child: ChildSpan) {
         if !self.is_recorded() {
             return;
         }
@@ -301,19 +300,19 @@ impl CallTrace {
         }
     }
 
-    fn end(&self, result: Result<(), Option<&ToolError>>, reply: Reply) {
+    fn end(&self, result: Result<(), Option<&ToolError>>, reply: CallReply) {
         let mut guard = self.0.state.lock();
         let state = &mut *guard;
         let now = Instant::now();
-        self.0.telemetry.0.flow.left();
-        if !std::mem::replace(&mut state.taken_up, true) && !state.with_person {
-            self.0.telemetry.0.flow.taken_up();
-            let child = ChildSpan { work: Work::Queue, from: self.0.started + state.record.asked, to: now };
+        self.0.telemetry.0.gauges.leave();
+        if !std::mem::replace(&mut state.is_admitted, true) && !state.waits_for_person {
+            self.0.telemetry.0.gauges.leave_queue();
+            let child = ChildSpan { work: WorkKind::Queue, from: self.0.started + state.record.asked, to: now };
             state.record.queue = now.saturating_duration_since(child.from);
-            self.keep(state, child);
+            self.add_child(state, child);
         }
-        if state.asking > 0 {
-            state.record.server += now - state.asking_since;
+        if state.in_flight > 0 {
+            state.record.server += now - state.in_flight_since;
         }
         let record = &mut state.record;
         record.total = now - self.0.started;
@@ -331,13 +330,13 @@ impl CallTrace {
         record.cap = cap(record, reply.is_cut);
         record.cursor = state.has_cursor.then(|| CursorOutcome::of(record.outcome));
         state.ended = true;
-        self.0.held.store(self.weighed(state), Relaxed);
+        self.0.held.store(self.measure_bytes(state), Relaxed);
         drop(guard);
         self.0.telemetry.ended(self);
     }
 }
 
-/// Which cap a call hit.
+/// The cap that a call hit.
 fn cap(record: &CallRecord, is_cut: bool) -> Option<&'static str> {
     match record.outcome {
         Outcome::Failed(ErrorCode::CapExceeded) => record.reason.or(Some(names::OTHER)),
@@ -347,8 +346,8 @@ fn cap(record: &CallRecord, is_cut: bool) -> Option<&'static str> {
     }
 }
 
-/// The beginning of a JSON-RPC id as text: a string without its quotes.
-fn told_id(json: &str) -> String {
+/// The first bytes of a JSON-RPC id as text, a string without its quotes.
+fn truncated_id(json: &str) -> String {
     let text = if json.starts_with('"') { serde_json::from_str(json).unwrap_or_default() } else { json.to_owned() };
     let longest = limits::MAX_REQUEST_ID_BYTES.min(text.len());
     let end = (0..=longest).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
@@ -360,7 +359,7 @@ pub(super) mod samples {
     use super::*;
     use crate::NoMetrics;
 
-    /// A call that has ended, whose session's id has so many bytes.
+    /// A call that has ended, with a session id of `bytes` bytes.
     pub(crate) fn call_of(bytes: usize) -> CallTrace {
         let telemetry = Telemetry::new(Arc::new(NoMetrics));
         let start = CallStart {
@@ -381,7 +380,7 @@ pub(super) mod samples {
     }
 
     #[test]
-    fn a_waiting_call_is_weighed_and_small() {
+    fn the_bytes_of_a_queued_call_are_counted_and_few() {
         let (small, large) = (call_of(0).held_bytes(), call_of(10_000).held_bytes());
         assert_eq!(large - small, 10_000);
         assert!(small <= 1024 + limits::MAX_REQUEST_ID_BYTES, "{small}");

@@ -1,8 +1,8 @@
-//! What leaves the process by OTLP: spans of finished calls, and the metrics of one provider.
+//! Export by OTLP: the spans of finished calls, and the metrics of one provider.
 //!
-//! All of it happens on one thread, `codeyard-telemetry`, with a runtime of its own, started only if the environment names a
-//! receiver. Invariants: a call never waits for it; what waits is bounded, and what is lost is counted and, at most once a
-//! minute, said; the end is bounded too, whatever the receiver does.
+//! It runs on one thread, `codeyard-telemetry`, with a runtime of its own, which starts only if the environment names a receiver.
+//! `docs/decisions/telemetry-export.md` says why the SDK's processors aren't used. Invariants: a call never waits for an export; queues
+//! are bounded; losses are counted and logged at most once a minute; the end is bounded too, whatever the receiver does.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -27,7 +27,7 @@ use super::{CallLog, Observers, names, otlp};
 use crate::limits;
 use codeyard_base::priority::give_way;
 
-/// What was lost on the way out, and what wasn't.
+/// Counts of exported and lost telemetry.
 #[derive(Debug, Default)]
 pub struct Losses {
     pub(super) spans: AtomicU64,
@@ -37,12 +37,12 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Spans that were dropped: their queue was full, their call had too many, or their receiver didn't take them.
+    /// Spans that were dropped: their queue was full, their call had too many, or their export failed.
     pub fn spans_dropped(&self) -> u64 {
         self.spans.load(Relaxed)
     }
 
-    /// Spans that a receiver has taken.
+    /// Spans that a receiver accepted.
     pub fn spans_exported(&self) -> u64 {
         self.exported.load(Relaxed)
     }
@@ -57,18 +57,18 @@ impl Losses {
         self.metric_exports_failed.load(Relaxed)
     }
 
-    /// Has the losses exported, with the lines that `log` had to drop.
-    pub fn observed_by(self: &Arc<Self>, observers: &Observers<'_>, log: Option<Arc<dyn CallLog>>) {
+    /// Registers the losses, with the lines that `log` dropped.
+    pub fn register_with(self: &Arc<Self>, observers: &Observers<'_>, log: Option<Arc<dyn CallLog>>) {
         let losses = self.clone();
         observers.observe(&names::instruments::TELEMETRY_DROPPED, move |sink| {
-            sink.tell(losses.spans_dropped(), &["traces"]);
-            sink.tell(losses.metric_exports_failed(), &["metrics"]);
-            sink.tell(log.as_ref().map_or(0, |log| log.dropped()), &["logs"]);
+            sink.record(losses.spans_dropped(), &["traces"]);
+            sink.record(losses.metric_exports_failed(), &["metrics"]);
+            sink.record(log.as_ref().map_or(0, |log| log.dropped()), &["logs"]);
         });
     }
 }
 
-/// The process's telemetry as the environment asks for it. Built once, where the service is put together.
+/// The process's export as the environment configures it. Built once, when the service is assembled.
 pub struct Pipeline {
     meters: SdkMeterProvider,
     spans: Option<Arc<SpanQueue>>,
@@ -81,8 +81,8 @@ pub struct Pipeline {
 type Pump = BoxFuture<'static, ()>;
 
 impl Pipeline {
-    /// Exports to the receivers that `settings` names. `readers` adds readers and views to the provider of metrics. What
-    /// can't be set up is left out, and said in the second value.
+    /// Exports to the receivers that `settings` names. `readers` adds readers and views to the meter provider. The second value holds a
+    /// warning for each part that can't be set up and is left out.
     pub fn start(
         settings: &Settings,
         readers: impl FnOnce(MeterProviderBuilder) -> MeterProviderBuilder,
@@ -94,7 +94,7 @@ impl Pipeline {
         })
     }
 
-    /// Exports spans to `exporter`, whatever `settings` says of their receiver.
+    /// Exports spans to `exporter`, whatever receiver `settings` names.
     pub fn start_with<E: SpanExporter + 'static>(
         settings: &Settings,
         exporter: E,
@@ -106,7 +106,7 @@ impl Pipeline {
     fn launch(
         settings: &Settings,
         readers: impl FnOnce(MeterProviderBuilder) -> MeterProviderBuilder,
-        spans: impl FnOnce(span_pump::Parts) -> Option<Result<Pump, String>> + Send + 'static,
+        spans: impl FnOnce(span_pump::SpanPumpParts) -> Option<Result<Pump, String>> + Send + 'static,
     ) -> (Self, Vec<String>) {
         let (losses, stop, resource) = (Arc::new(Losses::default()), CancellationToken::new(), resource(settings));
         let reader = settings.metrics.as_ref().map(|_| Arc::new(ManualReader::builder().build()));
@@ -116,14 +116,14 @@ impl Pipeline {
         }
         let meters = readers(builder).build();
         let queue = Arc::new(SpanQueue::new(settings.sampler, settings.batch, losses.clone()));
-        let parts = span_pump::Parts {
+        let parts = span_pump::SpanPumpParts {
             queue: queue.clone(),
             batch: settings.batch,
             losses: losses.clone(),
             stop: stop.clone(),
             resource,
         };
-        let metrics = settings.metrics.clone().zip(reader).map(|(to, reader)| metric_pump::Parts {
+        let metrics = settings.metrics.clone().zip(reader).map(|(to, reader)| metric_pump::MetricPumpParts {
             to,
             reader,
             interval: settings.metric_interval,
@@ -147,12 +147,12 @@ impl Pipeline {
         }
     }
 
-    /// The meter that instruments are made of.
+    /// The meter that creates instruments.
     pub fn meter(&self) -> Meter {
         self.meters.meter(names::SCOPE)
     }
 
-    /// What was lost so far.
+    /// The losses so far.
     pub fn losses(&self) -> Arc<Losses> {
         self.losses.clone()
     }
@@ -161,12 +161,12 @@ impl Pipeline {
         self.spans.clone()
     }
 
-    /// Sends what waits, for at most [`limits::TELEMETRY_FLUSH_MS`], and ends. Blocks as long. A second call does nothing.
+    /// Exports the rest of the queues, for at most [`limits::TELEMETRY_FLUSH_MS`], and ends. Blocks as long. A second call does nothing.
     pub fn shutdown(&self) {
         self.stop.cancel();
         if let Some(ended) = self.ended.lock().take() {
             let patience = Duration::from_millis(limits::TELEMETRY_FLUSH_MS + limits::TELEMETRY_END_MS);
-            // A thread that takes longer is left behind: the process is about to end.
+            // A thread that takes longer is abandoned: the process is about to end.
             ended.recv_timeout(patience).ok();
         }
     }
@@ -179,11 +179,11 @@ impl Drop for Pipeline {
 }
 
 /// The channel of the thread's end, whether spans are exported, and warnings.
-type Started = (mpsc::Receiver<()>, bool, Vec<String>);
-type Built = (Option<Result<Pump, String>>, Option<Result<Pump, String>>);
+type StartedThread = (mpsc::Receiver<()>, bool, Vec<String>);
+type BuiltPumps = (Option<Result<Pump, String>>, Option<Result<Pump, String>>);
 
-/// Starts the thread, builds the pumps on it, and lets them run. Without pumps the thread ends at once.
-fn run_thread(build: impl FnOnce() -> Built + Send + 'static) -> std::io::Result<Started> {
+/// Starts the thread, builds the pumps on it, and runs them. Without pumps the thread ends at once.
+fn run_thread(build: impl FnOnce() -> BuiltPumps + Send + 'static) -> std::io::Result<StartedThread> {
     let (built_tx, built_rx) = mpsc::channel();
     let (ended_tx, ended_rx) = mpsc::channel();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -1,7 +1,7 @@
-//! Rank 3: what is told about calls: one span a tool call with its children, one log line, and counters.
+//! Telemetry of calls: one span for each tool call with its children, one log line, and metrics.
 //!
-//! All of it is made of one value, [`CallRecord`]. Invariants: span, attribute and metric names come from [`names`] only;
-//! nothing that is told holds an argument, a path, a token or source text; telling never makes a call wait.
+//! All of it is built from one value, [`CallRecord`]. Invariants: names of spans, attributes and metrics come from [`names`] only; no
+//! argument, path, token or source text is exported; recording never makes a call wait.
 
 mod call_line;
 mod call_trace;
@@ -33,10 +33,12 @@ use call_trace::ChildSpan;
 use trace_context::SpanIdentity;
 
 pub use call_line::{CALL_TARGET, LineFormat};
-pub use call_trace::{Asker, CallStart, CallTrace, LspCall, OpenCall, PersonWait, Reply, SharedWait, Timed};
+pub use call_trace::{
+    CallReply, CallStart, CallTrace, LspCall, OpenCall, PermissionWait, RequestOrigin, SharedWait, WorkTimer,
+};
 pub use export::{Losses, Pipeline};
 pub use log_queue::{LineWriter, LogQueue};
-pub use metrics::{Counts, Meters, Metrics, NoMetrics, Observers, RequestRecord, Sink, Tally};
+pub use metrics::{Counts, Meters, MetricSink, Metrics, NoMetrics, Observers, RequestRecord, Tally};
 pub use prometheus::Prometheus;
 pub use record::{
     CacheUse, CallRecord, CursorOutcome, Outcome, PermissionOutcome, PrincipalHash, RpcOutcome, RpcRecord,
@@ -44,58 +46,58 @@ pub use record::{
 };
 pub use trace_context::TraceContext;
 
-/// Where calls are told. Cheap to clone.
+/// The telemetry of a process. Cheap to clone.
 #[derive(Clone)]
-pub struct Telemetry(Arc<Parts>);
+pub struct Telemetry(Arc<TelemetryParts>);
 
 #[derive(Clone)]
-struct Parts {
+struct TelemetryParts {
     metrics: Arc<dyn Metrics>,
-    spans: Option<Arc<dyn Spans>>,
+    spans: Option<Arc<dyn SpanSink>>,
     log: Option<Arc<dyn CallLog>>,
     ids: RandomIdGenerator,
-    flow: Arc<Flow>,
+    gauges: Arc<CallGauges>,
 }
 
-/// How many calls have no reply yet, and how many of them no workspace has taken up.
+/// The numbers of calls without a reply, and of those among them that no workspace has started with.
 #[derive(Debug, Default)]
-struct Flow {
+struct CallGauges {
     open: AtomicU64,
     queued: AtomicU64,
 }
 
-impl Flow {
-    fn arrived(&self) {
+impl CallGauges {
+    fn arrive(&self) {
         self.open.fetch_add(1, Relaxed);
         self.queued.fetch_add(1, Relaxed);
     }
 
-    fn taken_up(&self) {
+    fn leave_queue(&self) {
         self.queued.fetch_sub(1, Relaxed);
     }
 
-    fn waits_again(&self) {
+    fn enter_queue(&self) {
         self.queued.fetch_add(1, Relaxed);
     }
 
-    fn left(&self) {
+    fn leave(&self) {
         self.open.fetch_sub(1, Relaxed);
     }
 }
 
-/// Takes what becomes spans. Never waits.
-trait Spans: Send + Sync {
-    /// Whether a call is sampled: `parent` is the client's span.
+/// Receives what becomes spans. Never waits.
+trait SpanSink: Send + Sync {
+    /// Whether a call is sampled. `parent` is the client's span.
     fn samples(&self, parent: Option<&SpanContext>, trace: TraceId) -> bool;
     /// A sampled call has ended.
     fn call(&self, call: &CallTrace);
     /// A child of a sampled call has ended after it.
     fn child(&self, call: &CallTrace, child: ChildSpan);
-    /// A child is left out because its call has too many.
+    /// A child is dropped because its call has too many.
     fn child_dropped(&self);
 }
 
-/// Takes what becomes log lines. Never waits.
+/// Receives what becomes log lines. Never waits.
 pub trait CallLog: Send + Sync {
     /// A call has ended.
     fn call(&self, call: &CallTrace);
@@ -104,42 +106,42 @@ pub trait CallLog: Send + Sync {
 }
 
 impl Telemetry {
-    /// Counters only.
+    /// Metrics only.
     pub fn new(metrics: Arc<dyn Metrics>) -> Self {
-        Self(Arc::new(Parts {
+        Self(Arc::new(TelemetryParts {
             metrics,
             spans: None,
             log: None,
             ids: RandomIdGenerator::default(),
-            flow: Arc::default(),
+            gauges: Arc::default(),
         }))
     }
 
-    /// With spans, if `pipeline` exports them.
+    /// Adds spans, if `pipeline` exports them.
     pub fn with_spans(self, pipeline: &Pipeline) -> Self {
-        let spans = pipeline.spans().map(|queue| queue as Arc<dyn Spans>);
-        Self(Arc::new(Parts { spans, ..self.0.as_ref().clone() }))
+        let spans = pipeline.spans().map(|queue| queue as Arc<dyn SpanSink>);
+        Self(Arc::new(TelemetryParts { spans, ..self.0.as_ref().clone() }))
     }
 
-    /// With a log line for each call.
+    /// Adds a log line for each call.
     pub fn with_log(self, log: Arc<dyn CallLog>) -> Self {
-        Self(Arc::new(Parts { log: Some(log), ..self.0.as_ref().clone() }))
+        Self(Arc::new(TelemetryParts { log: Some(log), ..self.0.as_ref().clone() }))
     }
 
-    /// The counters.
+    /// The metrics.
     pub fn metrics(&self) -> &Arc<dyn Metrics> {
         &self.0.metrics
     }
 
-    /// Has the numbers of calls in flight and in queues exported.
-    pub fn observed_by(&self, observers: &Observers<'_>) {
-        let flow = self.0.flow.clone();
-        observers.observe(&names::instruments::IN_FLIGHT, move |sink| sink.tell(flow.open.load(Relaxed), &[]));
-        let flow = self.0.flow.clone();
-        observers.observe(&names::instruments::QUEUE_DEPTH, move |sink| sink.tell(flow.queued.load(Relaxed), &[]));
+    /// Registers the numbers of calls in flight and in queues.
+    pub fn register_with(&self, observers: &Observers<'_>) {
+        let gauges = self.0.gauges.clone();
+        observers.observe(&names::instruments::IN_FLIGHT, move |sink| sink.record(gauges.open.load(Relaxed), &[]));
+        let gauges = self.0.gauges.clone();
+        observers.observe(&names::instruments::QUEUE_DEPTH, move |sink| sink.record(gauges.queued.load(Relaxed), &[]));
     }
 
-    /// The identity of a new span below `parent`; `None` where no spans are made.
+    /// The identity of a new child span of `parent`; `None` where no spans are exported.
     fn identify(&self, parent: Option<&SpanIdentity>) -> Option<SpanIdentity> {
         let spans = self.0.spans.as_ref()?;
         let bare = parent.map(SpanIdentity::bare);

@@ -1,7 +1,7 @@
-//! Lines on their way to the log, and the thread that writes them.
+//! The queue of log lines, and the thread that writes them.
 //!
-//! Invariants: who logs never waits for who reads the log; what waits is bounded in number and bytes, what comes beyond is
-//! dropped and counted, and the count is written as soon as something can be; lines are never mixed.
+//! Invariants: logging never waits for the log's reader; the queue is bounded in lines and bytes, further lines are dropped and counted,
+//! and the count is logged as soon as a line can be written; lines never mix.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -17,26 +17,26 @@ use super::call_line::{self, CALL_TARGET, LineFormat};
 use super::call_trace::CallTrace;
 use crate::limits;
 
-/// See the module.
+/// A bounded queue of lines.
 pub struct LogQueue {
     format: LineFormat,
-    waiting: Mutex<Waiting>,
+    queued: Mutex<QueuedLines>,
     filled: Condvar,
     emptied: Condvar,
     dropped: AtomicU64,
 }
 
 #[derive(Default)]
-struct Waiting {
-    lines: VecDeque<Line>,
+struct QueuedLines {
+    lines: VecDeque<LogLine>,
     bytes: usize,
     writing: bool,
 }
 
-enum Line {
-    /// Written already.
+enum LogLine {
+    /// A formatted line.
     Text(Box<[u8]>),
-    /// Yet to be written: that's the thread's work, not the call's.
+    /// A call. The thread formats its line, so that the call doesn't have to.
     Call(CallTrace),
 }
 
@@ -48,7 +48,7 @@ impl LogQueue {
     pub fn start(format: LineFormat, out: impl Write + Send + 'static) -> std::io::Result<Arc<Self>> {
         let queue = Arc::new(Self {
             format,
-            waiting: Mutex::default(),
+            queued: Mutex::default(),
             filled: Condvar::new(),
             emptied: Condvar::new(),
             dropped: AtomicU64::new(0),
@@ -58,9 +58,9 @@ impl LogQueue {
         Ok(queue)
     }
 
-    /// Adds a line, with its line break.
+    /// Adds a line with its line break.
     pub fn line(&self, text: &[u8]) {
-        self.push(Line::Text(text.into()), text.len());
+        self.push(LogLine::Text(text.into()), text.len());
     }
 
     /// Lines dropped so far.
@@ -70,70 +70,70 @@ impl LogQueue {
 
     /// Waits until everything is written, for at most [`limits::LOG_FLUSH_MS`].
     pub fn flush(&self) {
-        let mut waiting = self.waiting.lock();
-        let unwritten = |waiting: &mut Waiting| waiting.writing || !waiting.lines.is_empty();
-        self.emptied.wait_while_for(&mut waiting, unwritten, Duration::from_millis(limits::LOG_FLUSH_MS));
+        let mut queued = self.queued.lock();
+        let unwritten = |queued: &mut QueuedLines| queued.writing || !queued.lines.is_empty();
+        self.emptied.wait_while_for(&mut queued, unwritten, Duration::from_millis(limits::LOG_FLUSH_MS));
     }
 
-    fn push(&self, line: Line, bytes: usize) {
-        let bytes = size_of::<Line>() + bytes;
-        let mut waiting = self.waiting.lock();
-        if waiting.lines.len() >= limits::MAX_LOG_QUEUE || waiting.bytes + bytes > limits::MAX_LOG_QUEUE_BYTES {
+    fn push(&self, line: LogLine, bytes: usize) {
+        let bytes = size_of::<LogLine>() + bytes;
+        let mut queued = self.queued.lock();
+        if queued.lines.len() >= limits::MAX_LOG_QUEUE || queued.bytes + bytes > limits::MAX_LOG_QUEUE_BYTES {
             self.dropped.fetch_add(1, Relaxed);
             return;
         }
-        let was_empty = waiting.lines.is_empty();
-        waiting.bytes += bytes;
-        waiting.lines.push_back(line);
-        drop(waiting);
+        let was_empty = queued.lines.is_empty();
+        queued.bytes += bytes;
+        queued.lines.push_back(line);
+        drop(queued);
         if was_empty {
             self.filled.notify_one();
         }
     }
 
-    /// The thread: until the process ends, or nobody can take lines any more.
+    /// The thread. It runs until the process ends.
     fn write(&self, mut out: impl Write) {
-        let (mut told, mut buffer) = (0, Vec::new());
+        let (mut reported, mut buffer) = (0, Vec::new());
         loop {
             let lines = self.take();
             for line in lines {
                 match line {
-                    Line::Text(text) => buffer.extend_from_slice(&text),
-                    Line::Call(call) => call.read(|finished| {
+                    LogLine::Text(text) => buffer.extend_from_slice(&text),
+                    LogLine::Call(call) => call.read(|finished| {
                         let ended = call.started() + finished.record.total;
                         call_line::write(finished.record, call.wall(ended), self.format, &mut buffer);
                     }),
                 }
             }
             let dropped = self.dropped();
-            if dropped > told {
-                self.tell_dropped(dropped - told, &mut buffer);
-                told = dropped;
+            if dropped > reported {
+                self.report_dropped(dropped - reported, &mut buffer);
+                reported = dropped;
             }
-            // A log that is closed takes nothing, and nobody else is to be told.
+            // A closed log accepts nothing, and there is no other place for the error.
             _ = out.write_all(&buffer).and_then(|()| out.flush());
             buffer.clear();
             buffer.shrink_to(limits::MAX_LOG_QUEUE_BYTES / 16);
-            let mut waiting = self.waiting.lock();
-            waiting.writing = false;
+            let mut queued = self.queued.lock();
+            queued.writing = false;
             self.emptied.notify_all();
         }
     }
 
-    /// What waits, as soon as something does. Lines that come soon after are taken along.
-    fn take(&self) -> VecDeque<Line> {
-        let mut waiting = self.waiting.lock();
-        while waiting.lines.is_empty() {
-            self.filled.wait(&mut waiting);
+    /// Takes the queued lines as soon as there is one, with those that follow within `LOG_GATHER_MS`.
+    fn take(&self) -> VecDeque<LogLine> {
+        let mut queued = self.queued.lock();
+        while queued.lines.is_empty() {
+            self.filled.wait(&mut queued);
         }
-        waiting.writing = true;
-        // Only the first line rings, so this lets the time pass.
-        self.filled.wait_for(&mut waiting, Duration::from_millis(limits::LOG_GATHER_MS));
-        waiting.bytes = 0;
-        std::mem::take(&mut waiting.lines)
+        queued.writing = true;
+        // Only the first line notifies, so this waits for the whole time.
+        self.filled.wait_for(&mut queued, Duration::from_millis(limits::LOG_GATHER_MS));
+        queued.bytes = 0;
+        std::mem::take(&mut queued.lines)
     }
 
-    fn tell_dropped(&self, lines: u64, buffer: &mut Vec<u8>) {
+    fn report_dropped(&self, lines: u64, buffer: &mut Vec<u8>) {
         let target = "codeyard::log";
         // Writing into memory doesn't fail.
         _ = match self.format {
@@ -158,12 +158,12 @@ impl CallLog for LogQueue {
             tracing::enabled!(target: CALL_TARGET, Level::INFO)
         };
         if wanted {
-            self.push(Line::Call(call.clone()), call.held_bytes());
+            self.push(LogLine::Call(call.clone()), call.held_bytes());
         }
     }
 }
 
-/// A line is written to it as a whole.
+/// Adds each write to the queue as one line.
 #[derive(Clone)]
 pub struct LineWriter(pub Arc<LogQueue>);
 
@@ -185,12 +185,12 @@ mod tests {
     use super::*;
     use crate::call_trace::samples::call_of;
 
-    /// Takes nothing until it is told to.
-    struct Gate(mpsc::Receiver<()>, Arc<Mutex<Vec<u8>>>);
+    /// A reader that accepts nothing until a signal arrives.
+    struct BlockedReader(mpsc::Receiver<()>, Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Gate {
+    impl Write for BlockedReader {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            // Open for good once the sender is gone.
+            // Never blocks again once the sender is dropped.
             self.0.recv().ok();
             self.1.lock().extend_from_slice(bytes);
             Ok(bytes.len())
@@ -202,35 +202,36 @@ mod tests {
     }
 
     #[test]
-    fn who_logs_doesnt_wait_for_a_blocked_reader_and_is_told_what_was_dropped() {
+    fn logging_does_not_wait_for_a_blocked_reader_and_drops_are_logged() {
         let (open, gate) = mpsc::channel();
         let written = Arc::new(Mutex::new(Vec::new()));
-        let queue = LogQueue::start(LineFormat::Text, Gate(gate, written.clone())).unwrap();
+        let queue = LogQueue::start(LineFormat::Text, BlockedReader(gate, written.clone())).unwrap();
         for _ in 0..3 * limits::MAX_LOG_QUEUE {
             queue.line(b"line\n");
         }
         assert!(queue.dropped() > 0, "the queue is bounded");
         drop(open);
-        while queue.waiting.lock().writing || !queue.waiting.lock().lines.is_empty() {
+        while queue.queued.lock().writing || !queue.queued.lock().lines.is_empty() {
             queue.flush();
         }
         let text = String::from_utf8(written.lock().clone()).unwrap();
         let lines = text.lines().filter(|line| *line == "line").count() as u64;
         assert_eq!(lines + queue.dropped(), 3 * limits::MAX_LOG_QUEUE as u64);
-        let told: u64 = text.lines().filter_map(|line| line.split_once("dropped lines=")?.1.parse::<u64>().ok()).sum();
-        assert_eq!(told, queue.dropped());
+        let reported: u64 =
+            text.lines().filter_map(|line| line.split_once("dropped lines=")?.1.parse::<u64>().ok()).sum();
+        assert_eq!(reported, queue.dropped());
     }
 
     #[test]
-    fn calls_that_wait_count_with_what_they_hold() {
+    fn queued_calls_count_with_the_bytes_they_hold() {
         let (open, gate) = mpsc::channel();
-        let queue = LogQueue::start(LineFormat::Text, Gate(gate, Arc::default())).unwrap();
+        let queue = LogQueue::start(LineFormat::Text, BlockedReader(gate, Arc::default())).unwrap();
         let call = call_of(64 * 1024);
         let fit = limits::MAX_LOG_QUEUE_BYTES / (64 * 1024);
-        // The thread may take what waits once, before it finds that nobody reads.
+        // The thread may empty the queue once before the reader blocks it.
         for _ in 0..3 * fit {
-            queue.push(Line::Call(call.clone()), call.held_bytes());
-            assert!(queue.waiting.lock().bytes <= limits::MAX_LOG_QUEUE_BYTES);
+            queue.push(LogLine::Call(call.clone()), call.held_bytes());
+            assert!(queue.queued.lock().bytes <= limits::MAX_LOG_QUEUE_BYTES);
         }
         assert!(queue.dropped() >= fit as u64, "{}", queue.dropped());
         drop(open);
@@ -241,7 +242,7 @@ mod tests {
         let written = Arc::new(Mutex::new(Vec::new()));
         let (open, gate) = mpsc::channel();
         drop(open);
-        let queue = LogQueue::start(LineFormat::Json, Gate(gate, written.clone())).unwrap();
+        let queue = LogQueue::start(LineFormat::Json, BlockedReader(gate, written.clone())).unwrap();
         queue.line(&vec![b'x'; limits::MAX_LOG_QUEUE_BYTES + 1]);
         queue.line(b"{}\n");
         while written.lock().is_empty() {

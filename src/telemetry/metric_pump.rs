@@ -22,7 +22,7 @@ use super::settings::Destination;
 use super::{export_pump, otlp};
 
 /// The parts of the pump.
-pub(super) struct Parts {
+pub(super) struct MetricPumpParts {
     pub(super) to: Destination,
     pub(super) reader: Arc<ManualReader>,
     pub(super) interval: Duration,
@@ -39,16 +39,16 @@ pub(super) struct SharedReader(pub(super) Arc<ManualReader>);
 ///
 /// # Errors
 /// If its exporter can't be built.
-pub(super) fn start(parts: Parts) -> Result<BoxFuture<'static, ()>, String> {
+pub(super) fn start(parts: MetricPumpParts) -> Result<BoxFuture<'static, ()>, String> {
     let exporter = otlp::metrics(&parts.to).map_err(|why| format!("metrics can't be exported: {why}"))?;
     Ok(run(exporter, parts).boxed())
 }
 
-async fn run(exporter: MetricExporter, parts: Parts) {
+async fn run(exporter: MetricExporter, parts: MetricPumpParts) {
     export_pump::run(&parts.stop, pump(&exporter, &parts)).await;
 }
 
-async fn pump(exporter: &MetricExporter, parts: &Parts) {
+async fn pump(exporter: &MetricExporter, parts: &MetricPumpParts) {
     let mut warning = RateLimitedWarning::new("metrics");
     let mut metrics = ResourceMetrics::default();
     loop {

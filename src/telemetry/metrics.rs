@@ -1,8 +1,8 @@
-//! What is counted and measured, behind a facade that the other layers hold.
+//! Metrics, behind the trait that the other crates use.
 //!
-//! [`Counts`] counts in memory; [`Meters`] also measures times with OpenTelemetry; [`Observers`] has values read that
-//! others keep. Invariants: recording never waits for an export; labels are names of ours, of a catalog or of the
-//! registry, so their number is bounded by the program and its configuration, not by its callers.
+//! [`Counts`] counts in memory; [`Meters`] also measures times with OpenTelemetry; [`Observers`] registers callbacks that read values of
+//! other owners. Invariants: recording never waits for an export; labels are constants, or names of a catalog or of the registry, so
+//! that the program and its configuration bound their number, not its callers.
 
 mod counts;
 mod meters;
@@ -16,41 +16,41 @@ use super::record::{CallRecord, RpcRecord, TransportKind};
 
 pub use counts::Counts;
 pub use meters::Meters;
-pub use observers::{Observers, Sink};
+pub use observers::{MetricSink, Observers};
 pub use tally::Tally;
 
-/// What is counted.
+/// Receives the events that are counted and measured.
 pub trait Metrics: Send + Sync {
     /// A call ended.
     fn call(&self, record: &CallRecord);
     /// An MCP request other than a tool call was answered.
     fn request(&self, _: &RequestRecord) {}
-    /// A request to a language server ended; a request that several calls share is told once.
+    /// A request to a language server ended; a request that several calls share counts once.
     fn rpc(&self, _: &RpcRecord) {}
     /// An MCP session ended.
     fn session(&self, _: TransportKind, _: Duration) {}
-    /// A client's message was refused before it was served; one of the words of `names::instruments`.
+    /// A client's message was rejected before it was served. The reason is a word of `names::instruments`.
     fn rejected(&self, _reason: &str) {}
-    /// A call or a connection was turned away because something was full; one of the words of `names::instruments`.
+    /// A call or a connection was shed because a limit was reached. The limit is a word of `names::instruments`.
     fn shed(&self, _full: &str) {}
-    /// A language server of this kind was started anew.
+    /// A language server of this kind was restarted.
     fn restart(&self, kind: &str, reason: &'static str);
-    /// The answers of a language server of this kind are to be believed, so long after its start.
+    /// A language server of this kind became ready, this long after its start.
     fn ready(&self, _kind: &str, _after: Duration) {}
-    /// A job of the code index ended, so long after it began; its mode and how it ended in the words of `names::instruments`.
+    /// A job of the code index ended, this long after it began. Mode and status are words of `names::instruments`.
     fn index_job(&self, _mode: &'static str, _status: &'static str, _took: Duration) {}
     /// A retained result answered.
     fn retained_hit(&self);
-    /// Retained results were dropped; one of the words of `names::instruments`.
+    /// Retained results were dropped. The reason is a word of `names::instruments`.
     fn evicted(&self, _reason: &str, _count: u64) {}
 }
 
-/// What is told of an MCP request that is no tool call.
+/// The facts of an MCP request other than a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestRecord {
     /// The method; `_OTHER` for one that isn't served.
     pub method: &'static str,
-    /// The way it came in.
+    /// The transport of the request.
     pub transport: TransportKind,
     /// The number of its JSON-RPC error, if it failed.
     pub error: Option<i32>,

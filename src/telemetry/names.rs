@@ -1,22 +1,22 @@
-//! Every span, attribute and metric name, on one page. Attributes follow OpenTelemetry's conventions where they have one.
+//! All names of spans, attributes and metrics. Attributes follow OpenTelemetry's conventions where there is one.
 
 pub mod instruments;
 
 /// The instrumentation scope.
 pub const SCOPE: &str = "codeyard";
-/// The MCP method of every call; with the tool's name it names the span.
+/// The MCP method of every call. A span's name is this and the tool's name.
 pub const TOOLS_CALL: &str = "tools/call";
-/// The span of a call's wait to be taken up by its workspace.
+/// The span of the wait until the workspace starts with a call.
 pub const SPAN_QUEUE: &str = "queue";
 /// The span of a wait for a person's permission.
 pub const SPAN_PERSON: &str = "wait for permission";
 /// The span of a wait for language servers.
 pub const SPAN_WAIT: &str = "wait for language server";
-/// The span of making the canonical answer.
+/// The span of building the canonical answer.
 pub const SPAN_CANONICALISE: &str = "canonicalise";
 /// The span of a wait for the first index of a workspace.
 pub const SPAN_INDEX_WAIT: &str = "wait for index";
-/// The span of asking the code index.
+/// The span of a query to the code index.
 pub const SPAN_INDEX: &str = "index";
 
 /// The MCP method.
@@ -25,7 +25,7 @@ pub const METHOD: &str = "mcp.method.name";
 pub const PROTOCOL_VERSION: &str = "mcp.protocol.version";
 /// The MCP session's id.
 pub const SESSION: &str = "mcp.session.id";
-/// What the call does, in the terms of generative AI; always [`EXECUTE_TOOL`].
+/// The operation, in the conventions for generative AI; always [`EXECUTE_TOOL`].
 pub const OPERATION: &str = "gen_ai.operation.name";
 /// The value of [`OPERATION`].
 pub const EXECUTE_TOOL: &str = "execute_tool";
@@ -62,21 +62,21 @@ pub const SERVER_KIND: &str = "codeyard.server.kind";
 pub const EPOCHS: &str = "codeyard.epochs";
 /// Where the result came from: `retained`, `shared` or `fresh`.
 pub const CACHE: &str = "codeyard.cache";
-/// Whether the result was there or under way already.
+/// Whether the result was retained or shared.
 pub const CACHE_HIT: &str = "codeyard.cache.hit";
-/// What became of the cursor.
+/// The outcome of the cursor.
 pub const CURSOR: &str = "codeyard.cursor";
-/// What became of the call's wish for a permission; absent when its tool needs none.
+/// The outcome of the permission check; absent if the tool needs no permission.
 pub const PERMISSION: &str = "codeyard.permission";
-/// How fresh the code index was that the answer came from: `fresh`, `stale` or `syncing`.
+/// The freshness of the code index that answered: `fresh`, `stale` or `syncing`.
 pub const INDEX_FRESHNESS: &str = "codeyard.index.freshness";
-/// Whether an answer from the code index is all there is: `complete`, `partial` or `truncated`.
+/// Whether an answer from the code index is complete: `complete`, `partial` or `truncated`.
 pub const INDEX_COMPLETENESS: &str = "codeyard.index.completeness";
-/// Milliseconds while the code index was asked.
+/// Milliseconds of the query to the code index.
 pub const INDEX_MS: &str = "codeyard.index_ms";
-/// How ready the language servers were: `ready`, or the state that was waited for, `starting` or `indexing`.
+/// The readiness of the language servers: `ready`, or the state that the call waited for, `starting` or `indexing`.
 pub const READINESS: &str = "codeyard.readiness";
-/// How often the question was begun anew because the workspace had changed.
+/// How often the query was repeated because the workspace changed.
 pub const REPEATS: &str = "codeyard.repeats";
 /// Entries in the answer.
 pub const ITEMS: &str = "codeyard.items";
@@ -84,9 +84,9 @@ pub const ITEMS: &str = "codeyard.items";
 pub const ITEMS_TOTAL: &str = "codeyard.items.total";
 /// Bytes of the result, or of the error's data.
 pub const BYTES: &str = "codeyard.bytes";
-/// Milliseconds until the workspace took the call up.
+/// Milliseconds until the workspace started with the call.
 pub const QUEUE_MS: &str = "codeyard.queue_ms";
-/// Milliseconds while language servers were asked.
+/// Milliseconds with a request in flight to a language server.
 pub const SERVER_MS: &str = "codeyard.server_ms";
 /// How the call ended: `ok`, `CANCELLED`, or an error code without its catalog's prefix.
 pub const OUTCOME: &str = "codeyard.outcome";
@@ -137,9 +137,9 @@ pub const SPAN_ATTRIBUTES: &[&str] = &[
     CAP,
 ];
 
-/// The tool of a call that no catalog knows: what the caller wrote is never repeated.
+/// The tool of a call that no catalog has. The caller's text is never exported.
 pub const UNKNOWN_TOOL: &str = "unknown";
-/// Reasons that a failed call's `details.reason` may give. Whatever else there is counts as [`OTHER`].
+/// The values of `details.reason` of a failed call. Any other counts as [`OTHER`].
 pub const REASONS: &[&str] = &[
     "ambiguous_symbol",
     "crashed",
@@ -212,12 +212,12 @@ pub const REASONS: &[&str] = &[
     "workspace_not_registered",
 ];
 
-/// The reason as a name of ours.
+/// The reason as a constant.
 pub fn reason(text: &str) -> &'static str {
     REASONS.binary_search(&text).map_or(OTHER, |at| REASONS[at])
 }
 
-/// Stands for a reason that isn't in [`REASONS`].
+/// The value for a reason that isn't in [`REASONS`].
 pub const OTHER: &str = "other";
 /// The cap of a result that is too large to be retained.
 pub const CAP_SNAPSHOT: &str = "snapshot_too_large";

@@ -1,7 +1,7 @@
 //! Exporters that speak OTLP, over HTTP and gRPC.
 //!
-//! Invariants: a request ends within its destination's timeout, retries included; redirects aren't followed, so that
-//! headers go to the named receiver only, and no proxy is asked; no error repeats a URL, a header or a path. Must be built inside a tokio runtime.
+//! They must be built inside a tokio runtime. Invariants: a request ends within its destination's timeout, retries included; redirects
+//! aren't followed and no proxy is used, so that headers reach the named receiver only; no error repeats a URL, a header or a path.
 
 use std::collections::HashMap;
 
@@ -14,10 +14,10 @@ use opentelemetry_sdk::metrics::Temporality;
 
 use super::settings::{CertificateFile, Destination, Protocol};
 
-/// Said where the exporter's own words might repeat the endpoint.
-const UNBUILT: &str = "the exporter can't be set up; check the OTEL_EXPORTER_OTLP variables";
+/// The error in place of the exporter's own text, which may repeat the endpoint.
+const NOT_BUILT: &str = "the exporter can't be set up; check the OTEL_EXPORTER_OTLP variables";
 
-/// An exporter of spans.
+/// Builds the exporter of spans.
 pub(super) fn spans(to: &Destination) -> Result<SpanExporter, String> {
     match to.protocol {
         Protocol::Http => {
@@ -34,10 +34,10 @@ pub(super) fn spans(to: &Destination) -> Result<SpanExporter, String> {
             }
         }
     }
-    .map_err(|_| UNBUILT.to_owned())
+    .map_err(|_| NOT_BUILT.to_owned())
 }
 
-/// An exporter of metrics.
+/// Builds the exporter of metrics.
 pub(super) fn metrics(to: &Destination) -> Result<MetricExporter, String> {
     let builder = MetricExporter::builder().with_temporality(Temporality::Cumulative);
     match to.protocol {
@@ -55,7 +55,7 @@ pub(super) fn metrics(to: &Destination) -> Result<MetricExporter, String> {
             }
         }
     }
-    .map_err(|_| UNBUILT.to_owned())
+    .map_err(|_| NOT_BUILT.to_owned())
 }
 
 fn headers(to: &Destination) -> HashMap<String, String> {
@@ -74,12 +74,14 @@ fn metadata(to: &Destination) -> Result<MetadataMap, String> {
 }
 
 fn client(to: &Destination) -> Result<reqwest::Client, String> {
+    // Without it, the HTTP client has no implementation of TLS. An error means that one is installed already.
+    rustls::crypto::ring::default_provider().install_default().ok();
     let builder = reqwest::Client::builder().timeout(to.timeout).redirect(reqwest::redirect::Policy::none());
     let mut builder = builder.no_proxy();
     if let Some((_, trusted)) = trusted(to)? {
         builder = builder.tls_certs_only(trusted);
     }
-    builder.build().map_err(|_| UNBUILT.to_owned())
+    builder.build().map_err(|_| NOT_BUILT.to_owned())
 }
 
 fn tls(to: &Destination) -> Result<Option<ClientTlsConfig>, String> {
@@ -94,10 +96,10 @@ fn tls(to: &Destination) -> Result<Option<ClientTlsConfig>, String> {
 }
 
 /// Certificates that are trusted instead of the system's: as PEM, and parsed.
-type Trusted = (Vec<u8>, Vec<reqwest::Certificate>);
+type TrustedCertificates = (Vec<u8>, Vec<reqwest::Certificate>);
 
-/// What the destination's certificate file holds, if it names one.
-fn trusted(to: &Destination) -> Result<Option<Trusted>, String> {
+/// Reads the destination's certificate file, if it names one.
+fn trusted(to: &Destination) -> Result<Option<TrustedCertificates>, String> {
     let Some(CertificateFile { variable, path }) = &to.certificate else { return Ok(None) };
     let pem = std::fs::read(path).map_err(|error| format!("the file of {variable} can't be read: {error}"))?;
     let parsed = reqwest::Certificate::from_pem_bundle(&pem).ok().filter(|parsed| !parsed.is_empty());

@@ -1,7 +1,7 @@
-//! The same metrics as text for Prometheus.
+//! The metrics as text for Prometheus.
 //!
-//! A reader of its own beside those that push: looking here takes nothing from them. Invariant: what is rendered was
-//! gathered without waiting for any actor, so a hung workspace never keeps a scrape waiting.
+//! It is a separate reader: a scrape takes nothing from the OTLP export. Invariant: gathering waits for no actor, so a hung workspace
+//! never delays a scrape.
 
 use opentelemetry_sdk::metrics::{Instrument, MeterProviderBuilder, Stream};
 use prometheus::{Registry, TextEncoder};
@@ -10,7 +10,7 @@ use super::Pipeline;
 use super::settings::Settings;
 use crate::limits::MAX_SERIES;
 
-/// What Prometheus scrapes. Cheap to clone.
+/// The registry that Prometheus scrapes. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Prometheus(Registry);
 
@@ -30,14 +30,14 @@ impl Prometheus {
         match exporter {
             Ok(exporter) => (builder.with_reader(exporter), Self(registry)),
             Err(error) => {
-                tracing::error!(%error, "metrics for Prometheus can't be made; /metrics will be empty");
+                tracing::error!(%error, "the Prometheus exporter can't be built; /metrics will be empty");
                 (builder, Self(registry))
             }
         }
     }
 
-    /// A pipeline as `settings` asks for, with a reader for Prometheus; and what of it can't be set up.
-    pub fn beside(settings: &Settings) -> (Pipeline, Self, Vec<String>) {
+    /// A pipeline for `settings` with a reader for Prometheus, and a warning for each part that can't be set up.
+    pub fn with_pipeline(settings: &Settings) -> (Pipeline, Self, Vec<String>) {
         let mut prometheus = None;
         let (pipeline, warnings) = Pipeline::start(settings, |builder| {
             let (builder, attached) = Self::attach(builder);
@@ -47,8 +47,7 @@ impl Prometheus {
         (pipeline, prometheus.unwrap_or_else(|| Self(Registry::new())), warnings)
     }
 
-    /// All series as they are now, in Prometheus's text format. Takes a millisecond or so of processor time and blocks
-    /// nobody; call it on a thread that may work so long.
+    /// All series in Prometheus's text format. Takes about a millisecond of processor time; call it on a thread that may work so long.
     pub fn render(&self) -> String {
         let mut text = String::new();
         if let Err(error) = TextEncoder::new().encode_utf8(&self.0.gather(), &mut text) {
@@ -58,7 +57,7 @@ impl Prometheus {
     }
 }
 
-/// Beyond so many series of one instrument further ones are summed up under `otel.metric.overflow`.
+/// Bounds the series of an instrument. Further ones are summed up under `otel.metric.overflow`.
 fn bounded(_: &Instrument) -> Option<Stream> {
     Stream::builder().with_cardinality_limit(MAX_SERIES).build().ok()
 }
@@ -71,11 +70,11 @@ mod tests {
     use crate::Observers;
 
     #[test]
-    fn losses_are_told_by_signal() {
-        let (pipeline, prometheus, warnings) = Prometheus::beside(&Settings::default());
+    fn losses_are_exported_by_signal() {
+        let (pipeline, prometheus, warnings) = Prometheus::with_pipeline(&Settings::default());
         assert_eq!(warnings, [""; 0]);
         let losses = pipeline.losses();
-        losses.observed_by(&Observers::new(&pipeline.meter()), None);
+        losses.register_with(&Observers::new(&pipeline.meter()), None);
         losses.spans.fetch_add(3, Relaxed);
         losses.metric_exports_failed.fetch_add(2, Relaxed);
         let text = prometheus.render();
@@ -86,8 +85,8 @@ mod tests {
     }
 
     #[test]
-    fn without_its_pipeline_nothing_is_rendered() {
-        let (pipeline, prometheus, _) = Prometheus::beside(&Settings::default());
+    fn without_its_pipeline_the_text_is_empty() {
+        let (pipeline, prometheus, _) = Prometheus::with_pipeline(&Settings::default());
         drop(pipeline);
         assert_eq!(prometheus.render(), "");
     }

@@ -1,8 +1,7 @@
-//! Everything that is told of one finished tool call. Span attributes, the log line and the metrics are made of it and of
-//! nothing else.
+//! The facts of one finished tool call. Span attributes, the log line and the metrics are built from them and from nothing else.
 //!
-//! Invariants: nothing here is an argument, a path, a token or source text; every text is a name of ours, of the
-//! configuration or of the registry, but for the request's and the session's id, which are bounded.
+//! Invariants: no field is an argument, a path, a token or source text; every text is a constant name, or a name of the configuration or
+//! of the registry, except the ids of request and session, which are bounded.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,14 +21,14 @@ pub enum Outcome {
     Ok,
     /// With this error.
     Failed(ErrorCode),
-    /// Its client went away or took it back.
+    /// Its client disconnected or cancelled it.
     Cancelled,
 }
 
-/// The way a call came in, in OpenTelemetry's words for `network.transport`.
+/// The transport of a call, in OpenTelemetry's values of `network.transport`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TransportKind {
-    /// Standard input and output, or the local socket that stands for them.
+    /// Standard input and output, or the local socket in their place.
     Pipe,
     /// HTTP.
     Tcp,
@@ -40,59 +39,59 @@ pub enum TransportKind {
 pub enum CacheUse {
     /// It was retained from an earlier call.
     Retained,
-    /// From an execution that another call had started.
+    /// It comes from an execution that another call started.
     Shared,
-    /// From an execution of its own.
+    /// It comes from an execution of its own.
     Fresh,
 }
 
-/// What became of a cursor.
+/// The outcome of a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CursorOutcome {
     /// It continued its result.
     Continued,
-    /// It is none of ours, or of another request.
+    /// It is malformed, or belongs to another request.
     Invalid,
     /// The workspace has changed since.
     Stale,
     /// Its result is no longer retained.
     Expired,
-    /// The call ended before or beside it: a deadline, a cancellation.
+    /// The call ended for another reason: a deadline, a cancellation.
     Undecided,
 }
 
-/// What became of a call's wish for a permission.
+/// The outcome of a permission check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PermissionOutcome {
     /// The configuration allows it.
     Allowed,
-    /// A person has allowed it for always, some time ago.
+    /// A person allowed it with "always" in an earlier call.
     Remembered,
-    /// A person has allowed it once.
+    /// A person allowed it once.
     Once,
-    /// A person has allowed it for always.
+    /// A person allowed it with "always".
     Always,
     /// The configuration denies it.
     Denied,
-    /// A person said no.
+    /// A person denied it.
     Declined,
-    /// A person closed the question.
+    /// A person closed the prompt.
     Dismissed,
     /// The client can't ask a person.
     NotAsked,
     /// No person answered in time.
     Unanswered,
-    /// Too many questions were open.
+    /// Too many prompts were open.
     TooMany,
-    /// The call ended while a person was asked.
+    /// The call ended before a person answered.
     Withdrawn,
 }
 
-/// A principal that can be told from others without being named: the first 8 bytes of the SHA-256 of its name.
+/// Identifies a principal without its name: the first 8 bytes of the name's SHA-256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PrincipalHash([u8; 8]);
 
-/// See the module.
+/// The facts of one call.
 #[derive(Debug, Clone)]
 pub struct CallRecord {
     /// The tool's name as its catalog spells it; `unknown` if no catalog has it.
@@ -101,9 +100,9 @@ pub struct CallRecord {
     pub catalog: &'static str,
     /// The workspace; `None` where none is configured.
     pub workspace: Option<WorkspaceName>,
-    /// Who called.
+    /// The calling principal.
     pub principal: PrincipalHash,
-    /// The way the call came in.
+    /// The transport of the request.
     pub transport: TransportKind,
     /// The JSON-RPC id as text, a string without its quotes.
     pub request_id: String,
@@ -121,19 +120,19 @@ pub struct CallRecord {
     pub epochs: Option<Epochs>,
     /// How fresh the code index was that the answer came from: `fresh`, `stale`, `syncing`.
     pub freshness: Option<&'static str>,
-    /// Whether an answer from the code index is all there is: `complete`, `partial`, `truncated`.
+    /// Whether an answer from the code index is complete: `complete`, `partial`, `truncated`.
     pub completeness: Option<&'static str>,
     /// Where the result came from; `None` if the call ended before that was known.
     pub cache: Option<CacheUse>,
-    /// What became of the cursor; `None` if there was none.
+    /// The cursor's outcome; `None` if there was none.
     pub cursor: Option<CursorOutcome>,
     /// The least ready state of a language server that the call had to wait for; `None` if it waited for none.
     pub waited_for: Option<CallPhase>,
-    /// How often the question was begun anew because the workspace had changed meanwhile.
+    /// How often the query was repeated because the workspace changed meanwhile.
     pub repeats: u32,
-    /// What became of its wish for a permission; `None` if its tool needs none.
+    /// The outcome of the permission check; `None` if its tool needs no permission.
     pub permission: Option<PermissionOutcome>,
-    /// Waiting for a person's answer.
+    /// Time of the wait for a person's answer.
     pub asked: Duration,
     /// How it ended.
     pub outcome: Outcome,
@@ -149,27 +148,27 @@ pub struct CallRecord {
     pub items: Option<usize>,
     /// Entries of the whole list that the answer is a part of.
     pub items_total: Option<usize>,
-    /// Until its workspace took it up, without the wait for a person.
+    /// Time until its workspace started with it, without the wait for a person.
     pub queue: Duration,
-    /// Waiting for language servers to start and to have read the workspace.
+    /// Time of the wait for language servers to start and to index the workspace.
     pub wait: Duration,
-    /// While at least one request was under way at a language server; for a shared execution, the wait for its end.
+    /// Time with at least one request in flight to a language server; for a shared execution, the wait for its end.
     pub server: Duration,
-    /// Making the canonical answer of the raw ones.
+    /// Time to build the canonical answer from the raw ones.
     pub canonicalise: Duration,
-    /// While the code index was asked.
+    /// Time of the query to the code index.
     pub index: Duration,
-    /// Files that language servers named and that lie outside the roots.
+    /// Files outside the roots that language servers returned.
     pub outside: usize,
     /// From the call's arrival to its reply.
     pub total: Duration,
-    /// The trace it belongs to, if its client named one or spans are made.
+    /// Its trace, if its client named one or spans are exported.
     pub trace_id: Option<TraceId>,
-    /// Its span, if spans are made.
+    /// Its span, if spans are exported.
     pub span_id: Option<SpanId>,
 }
 
-/// What is told of one request to a language server.
+/// The facts of one request to a language server.
 #[derive(Debug, Clone)]
 pub struct RpcRecord {
     /// The LSP method.
@@ -189,9 +188,9 @@ pub enum RpcOutcome {
     Ok,
     /// With this JSON-RPC error.
     Error(i64),
-    /// The language server went away.
+    /// The language server ended.
     Lost,
-    /// Nobody waited for it any more.
+    /// No call waited for it any more.
     Cancelled,
 }
 
@@ -228,7 +227,7 @@ impl CacheUse {
 }
 
 impl CursorOutcome {
-    /// What became of a cursor in a call that ended so.
+    /// The outcome of the cursor in a call with this outcome.
     pub fn of(outcome: Outcome) -> Self {
         match outcome {
             Outcome::Ok => Self::Continued,
@@ -252,7 +251,7 @@ impl CursorOutcome {
 }
 
 impl PermissionOutcome {
-    /// All there are.
+    /// All outcomes.
     pub const ALL: [Self; 11] = [
         Self::Allowed,
         Self::Remembered,
@@ -284,14 +283,14 @@ impl PermissionOutcome {
         }
     }
 
-    /// Whether the call may go on.
+    /// Whether the call may proceed.
     pub fn is_granted(self) -> bool {
         matches!(self, Self::Allowed | Self::Remembered | Self::Once | Self::Always)
     }
 }
 
 impl RpcOutcome {
-    /// The class of the error, as in `error.type`; `None` for a result. A number stands for itself.
+    /// The value of `error.type`; `None` for a result. A JSON-RPC error has its number.
     pub fn error_type(self) -> Option<String> {
         match self {
             Self::Ok => None,
@@ -318,7 +317,7 @@ impl fmt::Display for PrincipalHash {
 }
 
 impl CallRecord {
-    /// How ready the language servers were: `ready`, or the state that had to be waited for.
+    /// The readiness of the language servers: `ready`, or the state that the call waited for.
     pub fn readiness(&self) -> &'static str {
         self.waited_for.map_or("ready", CallPhase::as_str)
     }

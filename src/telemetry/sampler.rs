@@ -1,17 +1,17 @@
-//! Which calls are traced: the samplers that `OTEL_TRACES_SAMPLER` may name.
+//! The samplers that `OTEL_TRACES_SAMPLER` can name. They decide which calls are traced.
 //!
-//! Invariant: the decision hangs on the trace's id and on the parent's flag alone, so that every service of one trace that
-//! is set up alike decides alike.
+//! Invariant: the decision depends only on the trace's id and the parent's flag, so that all services with the same settings decide
+//! alike for one trace.
 
 use opentelemetry::trace::{SpanContext, SpanKind, TraceId};
-use opentelemetry_sdk::trace::{Sampler as Sdk, SamplingDecision, ShouldSample};
+use opentelemetry_sdk::trace::{Sampler as SdkSampler, SamplingDecision, ShouldSample};
 
 /// A sampler.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampler {
-    /// The parent's flag decides where there is a parent.
+    /// The parent's flag decides, if there is a parent.
     by_parent: bool,
-    /// The share of the traces that are sampled otherwise, 0 to 1.
+    /// The share of the other traces that is sampled, 0 to 1.
     ratio: f64,
 }
 
@@ -23,7 +23,7 @@ impl Default for Sampler {
 }
 
 impl Sampler {
-    /// The sampler of this name; `ratio` counts for those that take one.
+    /// The sampler of this name. `ratio` is for those that take one.
     pub fn named(name: &str, ratio: f64) -> Option<Self> {
         let (by_parent, root) = match name.strip_prefix("parentbased_") {
             Some(root) => (true, root),
@@ -38,7 +38,7 @@ impl Sampler {
         Some(Self { by_parent, ratio })
     }
 
-    /// Whether a call is sampled whose client's span is `parent`.
+    /// Whether a call is sampled. `parent` is the client's span.
     pub(super) fn samples(&self, parent: Option<&SpanContext>, trace: TraceId) -> bool {
         if let Some(parent) = parent.filter(|_| self.by_parent) {
             return parent.is_sampled();
@@ -46,7 +46,7 @@ impl Sampler {
         if self.ratio >= 1.0 || self.ratio <= 0.0 {
             return self.ratio >= 1.0;
         }
-        let sampler = Sdk::TraceIdRatioBased(self.ratio);
+        let sampler = SdkSampler::TraceIdRatioBased(self.ratio);
         let decided = sampler.should_sample(None, trace, "", &SpanKind::Server, &[], &[]);
         decided.decision == SamplingDecision::RecordAndSample
     }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parents_flag_decides_unless_the_sampler_says_otherwise() {
+    fn the_parents_flag_decides_only_in_parent_based_samplers() {
         let (yes, no) = (parent(TraceFlags::SAMPLED), parent(TraceFlags::default()));
         let trace = TraceId::from(7u128);
         let of = |name: &str| {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_about_that_share_of_the_ids() {
+    fn a_ratio_samples_about_that_share_of_the_ids() {
         let sampler = Sampler::named("traceidratio", 0.25).unwrap();
         let step = u64::MAX / 1_000;
         let taken = (0..1_000).filter(|n| sampler.samples(None, TraceId::from(u128::from(n * step) + 1))).count();

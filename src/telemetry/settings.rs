@@ -1,7 +1,7 @@
-//! What the standard `OTEL_*` variables ask for.
+//! The settings of the standard `OTEL_*` variables.
 //!
-//! It reads no environment itself: variables come through a function. Invariants: a value that can't be used gives a
-//! warning that names its variable, once, and the default in its place; no warning repeats a header or any of a URL.
+//! The module doesn't read the environment: a function supplies the variables. Invariants: an unusable value gives one warning that names
+//! its variable, and the default is used; no warning repeats a header or a part of a URL.
 
 mod values;
 
@@ -13,53 +13,53 @@ use reqwest::header::{HeaderName, HeaderValue};
 use super::sampler::Sampler;
 use crate::limits;
 
-/// Longest part of a wrong value that a warning repeats, in characters.
+/// Length of a wrong value in a warning, in characters. A longer one is cut.
 const SHOWN_VALUE: usize = 64;
 
-/// Everything the environment says about telemetry.
+/// The export that the environment configures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Where traces go; `None` is nowhere.
+    /// The receiver of traces; `None` exports none.
     pub traces: Option<Destination>,
-    /// Where metrics go; `None` is nowhere.
+    /// The receiver of metrics; `None` exports none.
     pub metrics: Option<Destination>,
-    /// Which calls are traced.
+    /// Decides which calls are traced.
     pub sampler: Sampler,
     /// Attributes of the resource, the service's name among them.
     pub resource: Vec<(String, String)>,
-    /// How spans are batched.
+    /// The batches of spans.
     pub batch: Batch,
     /// Time between two exports of metrics.
     pub metric_interval: Duration,
-    /// Longest time one export of metrics may take.
+    /// Timeout of one export of metrics.
     pub metric_timeout: Duration,
 }
 
 /// An OTLP receiver.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Destination {
-    /// How it is spoken to.
+    /// Its protocol.
     pub protocol: Protocol,
     /// Its URL; for HTTP with the path of the signal.
     pub endpoint: String,
-    /// Headers of every request; they may be secrets.
+    /// Headers of every request. They can be secrets.
     pub headers: Vec<(String, String)>,
-    /// Longest time one request may take, with its retries.
+    /// Timeout of one request, with its retries.
     pub timeout: Duration,
-    /// A PEM file with the certificates that are trusted.
+    /// A PEM file with the trusted certificates.
     pub certificate: Option<CertificateFile>,
 }
 
 /// A PEM file, and the variable that names it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CertificateFile {
-    /// For warnings, which don't repeat the path.
+    /// The variable, for warnings. They don't repeat the path.
     pub variable: String,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
 }
 
-/// How OTLP is carried.
+/// The transport of OTLP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// `http/protobuf`
@@ -68,20 +68,20 @@ pub enum Protocol {
     Grpc,
 }
 
-/// How spans are gathered before they are sent (`OTEL_BSP_*`).
+/// How spans are batched (`OTEL_BSP_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
-    /// Longest time a span waits for others.
+    /// The time that a span waits for others.
     pub delay: Duration,
-    /// Spans that may wait; further ones are dropped and counted.
+    /// Spans in the queue. Further ones are dropped and counted.
     pub queue: usize,
-    /// Spans sent at once.
+    /// Spans of one export.
     pub size: usize,
-    /// Longest time one export may take.
+    /// Timeout of one export.
     pub timeout: Duration,
 }
 
-/// A signal, as it is spelt in variables and paths.
+/// A signal, as variables and paths spell it.
 #[derive(Clone, Copy)]
 struct Signal {
     name: &'static str,
@@ -123,20 +123,20 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What `variable` says, and what there is to warn of.
+    /// Reads the settings from `variable`. The second value holds the warnings.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> (Self, Vec<String>) {
-        let mut reader = Reader { variable: &variable, warnings: Vec::new() };
+        let mut reader = VariableReader { variable: &variable, warnings: Vec::new() };
         let settings = reader.settings();
         (settings, reader.warnings)
     }
 }
 
-struct Reader<'a> {
+struct VariableReader<'a> {
     variable: &'a dyn Fn(&str) -> Option<String>,
     warnings: Vec<String>,
 }
 
-impl Reader<'_> {
+impl VariableReader<'_> {
     fn settings(&mut self) -> Settings {
         let resource = self.resource();
         if self.is_disabled() {
@@ -166,11 +166,11 @@ impl Reader<'_> {
 
     fn warn(&mut self, name: &str, value: &str, expected: &str) {
         let shown: String = value.chars().take(SHOWN_VALUE).collect();
-        self.say(format!("{name}={shown:?} is ignored: {expected}"));
+        self.add_warning(format!("{name}={shown:?} is ignored: {expected}"));
     }
 
-    /// Both signals read the common variables: what is wrong with one is said once.
-    fn say(&mut self, warning: String) {
+    /// Adds a warning. Both signals read the common variables, so an equal warning is added once.
+    fn add_warning(&mut self, warning: String) {
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
         }
@@ -185,7 +185,7 @@ impl Reader<'_> {
         value.eq_ignore_ascii_case("true")
     }
 
-    /// Off, unless the exporter is chosen or an endpoint is named.
+    /// The receiver of a signal. Export is off unless an exporter or an endpoint is set.
     fn destination(&mut self, signal: Signal) -> Option<Destination> {
         let of_signal = of_signal(signal, "ENDPOINT");
         let endpoint = self.first(&of_signal);
@@ -205,7 +205,7 @@ impl Reader<'_> {
             None if protocol == Protocol::Grpc => "http://localhost:4317".to_owned(),
             None => format!("http://localhost:4318/{}", signal.path),
         };
-        self.not_supported(signal);
+        self.warn_unsupported(signal);
         let certificate = self.first(&self::of_signal(signal, "CERTIFICATE"));
         let certificate = certificate.map(|(variable, path)| CertificateFile { variable, path: path.into() });
         let names = self::of_signal(signal, "TIMEOUT");
@@ -225,7 +225,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The URL to send to: for HTTP the common endpoint is a base that the signal's path is appended to, its own is used as is.
+    /// The URL of the receiver. For HTTP the signal's path is appended to the common endpoint; the signal's own endpoint is used as it is.
     fn endpoint(&mut self, signal: Signal, protocol: Protocol, name: &str, url: &str) -> Option<String> {
         let is_insecure = self.is_insecure(signal);
         let host_only = protocol == Protocol::Grpc && !url.contains('/');
@@ -239,7 +239,7 @@ impl Reader<'_> {
                 Some(url.into())
             }
             Err(wrong) => {
-                self.say(format!("{name} is ignored: {wrong}; nothing is exported"));
+                self.add_warning(format!("{name} is ignored: {wrong}; nothing is exported"));
                 None
             }
         }
@@ -253,14 +253,14 @@ impl Reader<'_> {
         value.eq_ignore_ascii_case("true")
     }
 
-    fn not_supported(&mut self, signal: Signal) {
+    fn warn_unsupported(&mut self, signal: Signal) {
         if let Some((name, value)) = self.first(&of_signal(signal, "COMPRESSION")).filter(|(_, value)| value != "none")
         {
             self.warn(&name, &value, "compression isn't built in; requests are sent as they are");
         }
-        for what in ["CLIENT_KEY", "CLIENT_CERTIFICATE"] {
-            if let Some((name, _)) = self.first(&of_signal(signal, what)) {
-                self.say(format!("{name} is ignored: client certificates aren't built in"));
+        for name in ["CLIENT_KEY", "CLIENT_CERTIFICATE"] {
+            if let Some((name, _)) = self.first(&of_signal(signal, name)) {
+                self.add_warning(format!("{name} is ignored: client certificates aren't built in"));
             }
         }
     }
@@ -272,7 +272,9 @@ impl Reader<'_> {
         pairs.retain(|(name, value)| name.parse::<HeaderName>().is_ok() && HeaderValue::from_str(value).is_ok());
         wrong += found - pairs.len();
         if wrong > 0 {
-            self.say(format!("{name}: {wrong} entries are ignored: each must be key=value and fit an HTTP header"));
+            self.add_warning(format!(
+                "{name}: {wrong} entries are ignored: each must be key=value and fit an HTTP header"
+            ));
         }
         pairs
     }
@@ -281,7 +283,7 @@ impl Reader<'_> {
         let name = "OTEL_RESOURCE_ATTRIBUTES";
         let (mut attributes, wrong) = self.get(name).map(|text| values::pairs(&text)).unwrap_or_default();
         if wrong > 0 {
-            self.say(format!("{name}: {wrong} entries are ignored: each must be key=value"));
+            self.add_warning(format!("{name}: {wrong} entries are ignored: each must be key=value"));
         }
         let service = self.get("OTEL_SERVICE_NAME");
         let named = attributes.iter().position(|(key, _)| key == "service.name").map(|at| attributes.remove(at).1);
@@ -407,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn the_signals_own_variable_comes_first() {
+    fn the_variable_of_the_signal_comes_first() {
         let settings = quiet(&[
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:1"),
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
@@ -448,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_that_is_no_url_is_named_once_and_not_repeated() {
+    fn a_wrong_endpoint_gives_one_warning_without_its_text() {
         for protocol in ["http/protobuf", "grpc"] {
             for wrong in [
                 "http://user:s3cret@exa mple:1",
@@ -477,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_cant_be_sent_is_ignored_and_its_variable_named_once() {
+    fn an_unusable_header_is_ignored_with_one_warning() {
         for wrong in ["a b=s3cret", "é=s3cret", "x=%0d%0aevil: s3cret", "x=s3cret%00"] {
             let headers = format!("{wrong},good=1");
             let name = "OTEL_EXPORTER_OTLP_HEADERS";
@@ -491,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_named_and_its_default_used() {
+    fn a_wrong_value_gives_a_warning_and_the_default() {
         let wrong = [
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:1"),
             ("OTEL_SDK_DISABLED", "maybe"),

@@ -9,7 +9,7 @@ use opentelemetry::trace::{Link, SpanContext, SpanId, SpanKind, Status, TraceFla
 use opentelemetry::{InstrumentationScope, KeyValue, Value};
 use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator, SpanData, SpanEvents, SpanLinks};
 
-use super::call_trace::{CallTrace, ChildSpan, Work};
+use super::call_trace::{CallTrace, ChildSpan, WorkKind};
 use super::names;
 use super::record::{CallRecord, Outcome};
 use super::trace_context::SpanIdentity;
@@ -82,16 +82,16 @@ impl SpanBuilder {
             instrumentation_scope: self.scope.clone(),
         };
         match &child.work {
-            Work::Queue => span.name = names::SPAN_QUEUE.into(),
-            Work::Person => span.name = names::SPAN_PERSON.into(),
-            Work::Canonicalise => span.name = names::SPAN_CANONICALISE.into(),
-            Work::IndexWait => span.name = names::SPAN_INDEX_WAIT.into(),
-            Work::Index => span.name = names::SPAN_INDEX.into(),
-            Work::Wait(phase) => {
+            WorkKind::Queue => span.name = names::SPAN_QUEUE.into(),
+            WorkKind::Person => span.name = names::SPAN_PERSON.into(),
+            WorkKind::Canonicalise => span.name = names::SPAN_CANONICALISE.into(),
+            WorkKind::IndexWait => span.name = names::SPAN_INDEX_WAIT.into(),
+            WorkKind::Index => span.name = names::SPAN_INDEX.into(),
+            WorkKind::Wait(phase) => {
                 span.name = names::SPAN_WAIT.into();
                 span.attributes.push(KeyValue::new(names::READINESS, phase.as_str()));
             }
-            Work::Lsp { method, server, outcome } => {
+            WorkKind::Lsp { method, server, outcome } => {
                 span.name = (*method).into();
                 span.span_kind = SpanKind::Client;
                 span.attributes.extend([

@@ -19,7 +19,7 @@ use super::span_builder::SpanBuilder;
 use super::span_queue::{QueuedCall, SpanQueue};
 
 /// The parts of the pump.
-pub(super) struct Parts {
+pub(super) struct SpanPumpParts {
     pub(super) queue: Arc<SpanQueue>,
     pub(super) batch: Batch,
     pub(super) losses: Arc<Losses>,
@@ -28,13 +28,13 @@ pub(super) struct Parts {
 }
 
 /// Runs until `parts.stop`, then exports the rest of the queue.
-pub(super) async fn run<E: SpanExporter>(mut exporter: E, parts: Parts) {
+pub(super) async fn run<E: SpanExporter>(mut exporter: E, parts: SpanPumpParts) {
     exporter.set_resource(&parts.resource);
     export_pump::run(&parts.stop, pump(&exporter, &parts)).await;
     parts.queue.close();
 }
 
-async fn pump<E: SpanExporter>(exporter: &E, parts: &Parts) {
+async fn pump<E: SpanExporter>(exporter: &E, parts: &SpanPumpParts) {
     let builder = SpanBuilder::new();
     let mut warning = RateLimitedWarning::new("spans");
     loop {

@@ -11,7 +11,7 @@ use opentelemetry::trace::{SpanContext, TraceId};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::Spans;
+use super::SpanSink;
 use super::call_trace::{CallTrace, ChildSpan};
 use super::export::Losses;
 use super::sampler::Sampler;
@@ -112,7 +112,7 @@ impl SpanQueue {
     }
 }
 
-impl Spans for SpanQueue {
+impl SpanSink for SpanQueue {
     fn samples(&self, parent: Option<&SpanContext>, trace: TraceId) -> bool {
         self.sampler.samples(parent, trace)
     }

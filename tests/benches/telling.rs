@@ -6,7 +6,7 @@ use std::sync::Arc;
 use codeyard_base::ids::{PrincipalId, ServerKind, WorkspaceName};
 use codeyard_telemetry::settings::Settings;
 use codeyard_telemetry::{
-    Asker, CallStart, CallTrace, LineFormat, LogQueue, NoMetrics, OpenCall, Pipeline, Reply, RpcOutcome, Telemetry,
+    RequestOrigin, CallStart, CallTrace, LineFormat, LogQueue, NoMetrics, OpenCall, Pipeline, Reply, RpcOutcome, Telemetry,
     TraceContext, TransportKind,
 };
 use criterion::Criterion;
@@ -77,9 +77,9 @@ impl Call {
         };
         let open = OpenCall::begin(telemetry, start);
         let trace: CallTrace = open.trace().clone();
-        trace.taken_up();
-        let asker = Asker::Call(trace);
-        asker.takes_part(&self.server);
+        trace.mark_admitted();
+        let asker = RequestOrigin::Call(trace);
+        asker.record_server(&self.server);
         asker.lsp("textDocument/hover", &self.server).end(RpcOutcome::Ok);
         drop(asker.canonicalise());
         open.end(Ok(()), Reply { bytes: 400, ..Reply::default() });

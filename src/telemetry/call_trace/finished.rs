@@ -1,6 +1,6 @@
-//! A call that has ended, as those who tell of it see it, and what it weighs while it waits to be told.
+//! A call that has ended, as the log and the span builder read it, and the memory that it holds until then.
 //!
-//! Invariant: what is read here no longer changes.
+//! Invariant: a call that has ended doesn't change.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
@@ -11,29 +11,29 @@ use crate::trace_context::SpanIdentity;
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::ServerKind;
 
-/// A finished call, as its consumers see it.
-pub(crate) struct Finished<'a> {
+/// The content of a call that has ended.
+pub(crate) struct FinishedCall<'a> {
     pub(crate) record: &'a CallRecord,
     pub(crate) children: &'a [ChildSpan],
-    /// The span of the call whose execution this one has shared.
+    /// The span of the call whose execution this one shared.
     pub(crate) shared: Option<&'a SpanIdentity>,
 }
 
 impl CallTrace {
     /// The record and the children of a call that has ended.
-    pub(crate) fn read<T>(&self, read: impl FnOnce(Finished<'_>) -> T) -> T {
+    pub(crate) fn read<T>(&self, read: impl FnOnce(FinishedCall<'_>) -> T) -> T {
         let state = self.0.state.lock();
-        read(Finished { record: &state.record, children: &state.children, shared: state.shared.as_ref() })
+        read(FinishedCall { record: &state.record, children: &state.children, shared: state.shared.as_ref() })
     }
 
-    /// About how many bytes it holds while it waits to be told. Takes no lock: late children are told under the call's.
+    /// About how many bytes it holds while it is queued. Takes no lock: late children are queued while the call's is held.
     pub(crate) fn held_bytes(&self) -> usize {
         self.0.held.load(Relaxed)
     }
 
-    pub(super) fn weighed(&self, state: &State) -> usize {
+    pub(super) fn measure_bytes(&self, state: &State) -> usize {
         let (record, children) = (&state.record, state.children.capacity());
-        // A call's own span has its trace state from the parent.
+        // A call's own span shares its trace state with the parent.
         let identities = [self.0.parent.as_ref(), self.0.link.as_ref(), state.shared.as_ref()];
         size_of::<Call>()
             + record.request_id.capacity()
@@ -43,7 +43,7 @@ impl CallTrace {
             + identities.into_iter().flatten().map(SpanIdentity::held_bytes).sum::<usize>()
     }
 
-    /// The identity of its span, if spans are made.
+    /// The identity of its span, if spans are exported.
     pub(crate) fn span(&self) -> Option<&SpanIdentity> {
         self.0.span.as_ref()
     }
@@ -63,7 +63,7 @@ impl CallTrace {
         self.0.wall + at.saturating_duration_since(self.0.started)
     }
 
-    /// When it began.
+    /// The instant at which it arrived.
     pub(crate) fn started(&self) -> Instant {
         self.0.started
     }

@@ -1,4 +1,4 @@
-//! Counters in memory: read by the status socket, by tests, and by the observers that export them.
+//! Counters in memory. The admin API, the tests and the observers that export them read them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::names::instruments::{self as known, Instrument};
 use crate::record::{CallRecord, Outcome};
 use codeyard_model::error::ErrorCode;
 
-/// One of the tallies.
-type Part = fn(&Counts) -> &Tally;
+/// Selects one of the tallies.
+type TallyOf = fn(&Counts) -> &Tally;
 
-/// Counts in memory.
+/// Counters in memory.
 #[derive(Debug)]
 pub struct Counts {
     calls: Mutex<BTreeMap<(Arc<str>, Outcome), u64>>,
@@ -74,8 +74,8 @@ impl Metrics for Counts {
         if let Some(permission) = record.permission {
             self.permissions.count(permission.as_str());
         }
-        if let Some(why) = denial(record) {
-            self.denials.count(why);
+        if let Some(reason) = denial(record) {
+            self.denials.count(reason);
         }
         if let Some(freshness) = record.freshness {
             self.index_answers.count(freshness);
@@ -110,7 +110,7 @@ impl Metrics for Counts {
     }
 }
 
-/// Why the gate didn't let a call's path through, if it didn't.
+/// The reason for which the gate refused a call's path, if it did.
 fn denial(record: &CallRecord) -> Option<&'static str> {
     match record.outcome {
         Outcome::Failed(_) if record.permission.is_some_and(|permission| !permission.is_granted()) => None,
@@ -146,9 +146,9 @@ impl Counts {
         self.cancels.load(Relaxed)
     }
 
-    /// Has the counters exported.
-    pub(super) fn observed_by(self: &Arc<Self>, observers: &Observers) {
-        let tallies: [(&'static Instrument, Part); 8] = [
+    /// Registers the counters.
+    pub(super) fn register_with(self: &Arc<Self>, observers: &Observers) {
+        let tallies: [(&'static Instrument, TallyOf); 8] = [
             (&known::ANSWERS, |counts| &counts.answers),
             (&known::CURSORS, |counts| &counts.cursors),
             (&known::CAPS, |counts| &counts.caps),
@@ -161,18 +161,18 @@ impl Counts {
         for (instrument, tally) in tallies {
             let counts = self.clone();
             observers.observe(instrument, move |sink| {
-                tally(&counts).each().for_each(|(word, count)| sink.tell(count, &[word]));
+                tally(&counts).each().for_each(|(word, count)| sink.record(count, &[word]));
             });
         }
         let counts = self.clone();
         observers.observe(&known::PATH_DENIALS, move |sink| {
-            counts.denials.each().for_each(|(word, count)| sink.tell(count, &["call", word]));
-            sink.tell(counts.outside.load(Relaxed), &["server", "outside"]);
+            counts.denials.each().for_each(|(word, count)| sink.record(count, &["call", word]));
+            sink.record(counts.outside.load(Relaxed), &["server", "outside"]);
         });
         let counts = self.clone();
         observers.observe(&known::RESTARTS, move |sink| {
             let restarts = counts.restarts.lock().clone();
-            restarts.iter().for_each(|((kind, reason), count)| sink.tell(*count, &[kind, reason]));
+            restarts.iter().for_each(|((kind, reason), count)| sink.record(*count, &[kind, reason]));
         });
     }
 }

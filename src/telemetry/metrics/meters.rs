@@ -1,7 +1,7 @@
-//! Times measured with OpenTelemetry's instruments, and the counters beside them.
+//! Durations measured with OpenTelemetry's histograms, together with the counters.
 //!
-//! Invariants: recording allocates nothing and takes a few hundred nanoseconds: keys are constants, texts are shared, and
-//! the attributes of a measurement always come in the same order, which the SDK finds again without sorting.
+//! Invariant: recording allocates nothing and takes a few hundred nanoseconds. Keys are constants, texts are shared, and the attributes
+//! of a measurement always have the same order, which the SDK finds without sorting.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::names::{
 };
 use crate::record::{CallRecord, Outcome, RpcOutcome, RpcRecord, TransportKind};
 
-/// See the module.
+/// The histograms and counters of a process.
 #[derive(Debug)]
 pub struct Meters {
     counts: Arc<Counts>,
@@ -29,11 +29,10 @@ pub struct Meters {
 }
 
 impl Meters {
-    /// Makes the instruments at `meter`, and has `counts` and the process's own figures exported. `version` is the
-    /// program's.
+    /// Creates the histograms at `meter`, and registers `counts` and the process's own figures. `version` is the program's.
     pub fn new(meter: &Meter, counts: Arc<Counts>, version: &'static str) -> Self {
         let observers = Observers::new(meter);
-        counts.observed_by(&observers);
+        counts.register_with(&observers);
         process::observe(&observers, version);
         let histogram = |instrument: &'static Instrument| {
             let made = meter.f64_histogram(instrument.name).with_unit(instrument.unit);
@@ -59,7 +58,7 @@ impl Meters {
         process::resident_bytes()
     }
 
-    fn operation(&self, method: &'static str, tool: Option<&Arc<str>>, ended: Ended, total: Duration) {
+    fn operation(&self, method: &'static str, tool: Option<&Arc<str>>, ended: RequestEnd, total: Duration) {
         let method = KeyValue::new(METHOD, method);
         let transport = KeyValue::new(TRANSPORT, ended.transport.as_str());
         let seconds = total.as_secs_f64();
@@ -79,7 +78,7 @@ impl Meters {
 }
 
 /// How a request ended.
-struct Ended {
+struct RequestEnd {
     error: Option<&'static str>,
     code: Option<i32>,
     transport: TransportKind,
@@ -89,7 +88,7 @@ impl Metrics for Meters {
     fn call(&self, record: &CallRecord) {
         self.counts.call(record);
         let error = (record.outcome != Outcome::Ok).then(|| record.outcome.as_str());
-        let ended = Ended { error, code: record.rpc_code, transport: record.transport };
+        let ended = RequestEnd { error, code: record.rpc_code, transport: record.transport };
         self.operation(TOOLS_CALL, Some(&record.tool), ended, record.total.saturating_sub(record.asked));
         self.queue.record(record.queue.as_secs_f64(), &[]);
     }
@@ -97,7 +96,7 @@ impl Metrics for Meters {
     fn request(&self, record: &RequestRecord) {
         let method = known::METHOD_WORDS.iter().find(|known| **known == record.method);
         let error = record.error.map(|code| status(i64::from(code)));
-        let ended = Ended { error, code: record.error, transport: record.transport };
+        let ended = RequestEnd { error, code: record.error, transport: record.transport };
         self.operation(method.unwrap_or(&known::OTHER_METHOD), None, ended, record.total);
     }
 
@@ -149,8 +148,8 @@ impl Metrics for Meters {
     }
 }
 
-/// The number of a JSON-RPC error as a constant text; one that no specification knows is `_OTHER`, because a language
-/// server may send any.
+/// The number of a JSON-RPC error as a constant text. A number that no specification defines is `_OTHER`, because a language server may
+/// send any.
 fn status(code: i64) -> &'static str {
     match code {
         -32_700 => "-32700",

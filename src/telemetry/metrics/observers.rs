@@ -1,39 +1,39 @@
-//! Values that others keep, read whenever metrics are exported.
+//! Callbacks that read values of other owners whenever metrics are exported.
 //!
-//! The functions given here run on the thread that exports: they read atomics and short lists, and wait for nothing.
+//! Invariant: a callback runs on the exporting thread, reads atomics and short lists, and doesn't wait.
 
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::Meter;
 
 use crate::names::instruments::{Instrument, Kind};
 
-/// Where functions are registered that tell the values of an instrument.
+/// Registers callbacks for instruments.
 pub struct Observers<'a>(&'a Meter);
 
-/// Takes the values of one instrument.
-pub struct Sink<'a> {
+/// Receives the values of one instrument.
+pub struct MetricSink<'a> {
     labels: &'static [&'static str],
-    emit: &'a mut dyn FnMut(Value, &[KeyValue]),
+    emit: &'a mut dyn FnMut(Observed, &[KeyValue]),
 }
 
-enum Value {
+enum Observed {
     Whole(u64),
     Real(f64),
 }
 
-impl Sink<'_> {
-    /// Tells a value; `labels` are those of the instrument, in its order.
-    pub fn tell(&mut self, value: u64, labels: &[&str]) {
-        (self.emit)(Value::Whole(value), &pairs(self.labels, labels));
+impl MetricSink<'_> {
+    /// Records a value. `labels` are the values of the instrument's labels, in their order.
+    pub fn record(&mut self, value: u64, labels: &[&str]) {
+        (self.emit)(Observed::Whole(value), &pairs(self.labels, labels));
     }
 
-    /// Tells a value that is no whole number.
-    pub fn tell_real(&mut self, value: f64, labels: &[&str]) {
-        (self.emit)(Value::Real(value), &pairs(self.labels, labels));
+    /// Records a value that isn't a whole number.
+    pub fn record_real(&mut self, value: f64, labels: &[&str]) {
+        (self.emit)(Observed::Real(value), &pairs(self.labels, labels));
     }
 }
 
-impl Value {
+impl Observed {
     fn whole(self) -> u64 {
         match self {
             Self::Whole(value) => value,
@@ -59,13 +59,13 @@ fn pairs(keys: &'static [&'static str], values: &[&str]) -> Vec<KeyValue> {
 }
 
 impl<'a> Observers<'a> {
-    /// Registers at this meter.
+    /// Registers callbacks at this meter.
     pub fn new(meter: &'a Meter) -> Self {
         Self(meter)
     }
 
-    /// Has `read` tell the values of `instrument` at each export.
-    pub fn observe(&self, instrument: &'static Instrument, read: impl Fn(&mut Sink<'_>) + Send + Sync + 'static) {
+    /// Calls `read` for the values of `instrument` at each export.
+    pub fn observe(&self, instrument: &'static Instrument, read: impl Fn(&mut MetricSink<'_>) + Send + Sync + 'static) {
         macro_rules! register {
             ($make:ident, $convert:ident) => {
                 self.0
@@ -73,8 +73,9 @@ impl<'a> Observers<'a> {
                     .with_unit(instrument.unit)
                     .with_description(instrument.about)
                     .with_callback(move |observer| {
-                        let mut emit = |value: Value, labels: &[KeyValue]| observer.observe(value.$convert(), labels);
-                        read(&mut Sink { labels: instrument.labels, emit: &mut emit });
+                        let mut emit =
+                            |value: Observed, labels: &[KeyValue]| observer.observe(value.$convert(), labels);
+                        read(&mut MetricSink { labels: instrument.labels, emit: &mut emit });
                     })
                     .build();
             };

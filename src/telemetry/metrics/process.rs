@@ -1,6 +1,6 @@
-//! What the system says of this process: processor time, memory, descriptors, threads.
+//! Figures of this process: processor time, memory, descriptors, threads.
 //!
-//! Read from `/proc/self` at each export, which takes well below a millisecond; elsewhere than on Linux it tells nothing.
+//! They are read from `/proc/self` at each export, which takes well below a millisecond. Only Linux has them.
 
 use std::fs;
 
@@ -8,33 +8,33 @@ use super::Observers;
 use crate::names::instruments as known;
 use codeyard_base::clock::Instant;
 
-/// Ticks a second in `/proc`: a constant of Linux's interface to programs, whatever the kernel counts in.
+/// Ticks per second in `/proc`, a constant of Linux's interface to programs.
 const USER_HZ: f64 = 100.0;
 
-/// Has the process's own figures exported; `version` is the program's.
+/// Registers the process's figures. `version` is the program's.
 pub(super) fn observe(observers: &Observers<'_>, version: &'static str) {
     let started = Instant::now();
-    observers.observe(&known::BUILD, move |sink| sink.tell(1, &[version]));
-    observers.observe(&known::UPTIME, move |sink| sink.tell_real(started.elapsed().as_secs_f64(), &[]));
+    observers.observe(&known::BUILD, move |sink| sink.record(1, &[version]));
+    observers.observe(&known::UPTIME, move |sink| sink.record_real(started.elapsed().as_secs_f64(), &[]));
     observers.observe(&known::CPU, |sink| {
         if let Some((user, system)) = cpu_seconds() {
-            sink.tell_real(user, &["user"]);
-            sink.tell_real(system, &["system"]);
+            sink.record_real(user, &["user"]);
+            sink.record_real(system, &["system"]);
         }
     });
     observers.observe(&known::RESIDENT, |sink| {
         if let Some(bytes) = resident_bytes() {
-            sink.tell(bytes, &[]);
+            sink.record(bytes, &[]);
         }
     });
     observers.observe(&known::DESCRIPTORS, |sink| {
         if let Some(count) = entries("/proc/self/fd") {
-            sink.tell(count, &[]);
+            sink.record(count, &[]);
         }
     });
     observers.observe(&known::THREADS, |sink| {
         if let Some(count) = entries("/proc/self/task") {
-            sink.tell(count, &[]);
+            sink.record(count, &[]);
         }
     });
 }
@@ -50,7 +50,7 @@ pub(super) fn resident_bytes() -> Option<u64> {
 /// Processor time of this process in user and in system mode, in seconds.
 fn cpu_seconds() -> Option<(f64, f64)> {
     let text = fs::read_to_string("/proc/self/stat").ok()?;
-    // The program's name stands in brackets and may hold blanks: the last bracket ends it.
+    // The program's name is in brackets and may contain blanks: the last bracket ends it.
     let mut fields = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().skip(11);
     let user: f64 = fields.next()?.parse().ok()?;
     let system: f64 = fields.next()?.parse().ok()?;
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_system_tells_of_this_process() {
+    fn the_figures_of_this_process_are_plausible() {
         assert!(resident_bytes().unwrap() > 1_000_000);
         let (user, system) = cpu_seconds().unwrap();
         assert!(user >= 0.0 && system >= 0.0 && user + system < 1e6);

@@ -1,10 +1,10 @@
-//! Counters for a fixed list of words: one atomic addition a count, no lock, no allocation.
+//! Counters for a fixed list of words: one atomic addition per count, no lock, no allocation.
 //!
-//! Invariant: the words of the list are all there ever is; any other counts as the last one.
+//! Invariant: a word that isn't in the list counts as the last one.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// See the module.
+/// One counter for each word of a list.
 #[derive(Debug)]
 pub struct Tally {
     words: &'static [&'static str],
@@ -12,7 +12,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// All zero. `words` isn't empty.
+    /// Counters that are zero. `words` must not be empty.
     pub fn new(words: &'static [&'static str]) -> Self {
         Self { words, counts: words.iter().map(|_| AtomicU64::new(0)).collect() }
     }
@@ -22,7 +22,7 @@ impl Tally {
         self.add(word, 1);
     }
 
-    /// Counts so many.
+    /// Adds to a count.
     pub fn add(&self, word: &str, more: u64) {
         let at = self.words.iter().position(|known| *known == word);
         if let Some(count) = self.counts.get(at.unwrap_or(self.words.len() - 1)) {

@@ -1,7 +1,7 @@
-//! Every instrument: its name, kind, unit, what it tells and the labels it has; and every word that a label may hold.
+//! All instruments, with name, kind, unit, description and labels, and all words that a label can have.
 //!
-//! The page `docs/metrics.md` is made of this table. Invariants: a label holds a name of ours, of a catalog or of the
-//! registry, never a caller's text; what isn't in a list of words counts as [`OTHER`](super::OTHER).
+//! `docs/metrics.md` is generated from this table. Invariants: a label is a constant, or a name of a catalog or of the registry, never a
+//! caller's text; a word that isn't in its list counts as [`OTHER`](super::OTHER).
 
 use super::{
     CACHE, CAP, CURSOR, ERROR_TYPE, INDEX_FRESHNESS, METHOD, PERMISSION, REASON, RPC_METHOD, RPC_STATUS, RPC_SYSTEM,
@@ -13,13 +13,13 @@ use super::{
 pub struct Instrument {
     /// Its name in OpenTelemetry.
     pub name: &'static str,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Its unit in UCUM; one in braces only says what is counted.
+    /// Its unit in UCUM. A unit in braces names what is counted.
     pub unit: &'static str,
-    /// What it tells.
+    /// Its description.
     pub about: &'static str,
-    /// Keys of its attributes, in the order in which they are given.
+    /// Keys of its attributes, in the order of their values.
     pub labels: &'static [&'static str],
 }
 
@@ -28,27 +28,27 @@ pub struct Instrument {
 pub enum Kind {
     /// A distribution, with the upper bounds of its buckets.
     Histogram(&'static [f64]),
-    /// What only grows.
+    /// A sum that only grows.
     Counter,
-    /// The same in fractions.
+    /// A sum of fractions that only grows.
     RealCounter,
-    /// What may grow and shrink, and can be summed.
+    /// A sum that grows and shrinks.
     UpDown,
-    /// What is as it is now.
+    /// The present value.
     Gauge,
 }
 
 /// The state of a workspace or language server.
 pub const STATE: &str = "codeyard.state";
-/// What a job of the code index reads.
+/// The mode of a job of the code index.
 pub const JOB_MODE: &str = "codeyard.job.mode";
 /// `codeyard` itself, or a language server's kind.
 pub const COMPONENT: &str = "codeyard.component";
-/// Who named a path: `call` or `server`.
+/// The source of a path: `call` or `server`.
 pub const NAMED_BY: &str = "codeyard.named_by";
 /// A kind of telemetry: `traces`, `metrics` or `logs`.
 pub const SIGNAL: &str = "codeyard.signal";
-/// Where processor time went: `user` or `system`.
+/// The mode of processor time: `user` or `system`.
 pub const CPU_MODE: &str = "cpu.mode";
 
 /// From a tenth of a millisecond to ten seconds: most calls end below ten milliseconds, none after three seconds.
@@ -83,58 +83,58 @@ instruments! {
     RPC_CALL = "rpc.client.call.duration", Kind::Histogram(CALL_BUCKETS), "s",
         [RPC_SYSTEM, RPC_METHOD, SERVER_KIND, ERROR_TYPE],
         "Time from sending a request to a language server to its reply.";
-    IN_FLIGHT = "codeyard.calls.in_flight", Kind::UpDown, "{call}", [], "Tool calls that have no reply yet.";
+    IN_FLIGHT = "codeyard.calls.in_flight", Kind::UpDown, "{call}", [], "Tool calls without a reply.";
     SHED = "codeyard.calls.shed", Kind::Counter, "{call}", [REASON],
-        "Tool calls and connections turned away because too much is going on, by what was full.";
+        "Tool calls and connections shed because a limit was reached, by limit.";
     QUEUE_DEPTH = "codeyard.queue.depth", Kind::UpDown, "{call}", [],
-        "Tool calls that their workspace hasn't taken up yet.";
+        "Tool calls that their workspace hasn't started with yet.";
     QUEUE_WAIT = "codeyard.queue.wait", Kind::Histogram(QUEUE_BUCKETS), "s", [],
-        "Time until a tool call was taken up by its workspace.";
+        "Time until the workspace started with a tool call.";
     CAPS = "codeyard.caps.hit", Kind::Counter, "{hit}", [CAP], "Tool calls that hit a cap, by the cap.";
     ANSWERS = "codeyard.cache.answers", Kind::Counter, "{answer}", [CACHE],
-        "Tool calls by where their result came from: retained, shared with another call, or fresh.";
+        "Tool calls by the source of their result: retained, shared with another call, or fresh.";
     CURSORS = "codeyard.cursors", Kind::Counter, "{cursor}", [CURSOR],
-        "Cursors that calls brought, by what became of them.";
+        "Cursors of calls, by outcome.";
     PERMISSIONS = "codeyard.permissions", Kind::Counter, "{call}", [PERMISSION],
-        "Tool calls that needed a permission, by what became of it.";
+        "Tool calls that needed a permission, by outcome.";
     PATH_DENIALS = "codeyard.path.denials", Kind::Counter, "{path}", [NAMED_BY, REASON],
-        "Paths the gate didn't let through: of calls, and of language servers' answers.";
+        "Paths that the gate refused, of calls and of language servers' answers.";
     REQUESTS_REJECTED = "codeyard.requests.rejected", Kind::Counter, "{request}", [REASON],
-        "Messages of clients that were refused before they were served.";
+        "Messages of clients that were rejected before they were served.";
     WORKSPACES = "codeyard.workspaces", Kind::UpDown, "{workspace}", [STATE], "Workspaces by state.";
     SERVERS = "codeyard.servers", Kind::UpDown, "{server}", [SERVER_KIND, STATE],
         "Language servers by kind and state.";
     RESTARTS = "codeyard.server.restarts", Kind::Counter, "{restart}", [SERVER_KIND, REASON],
         "Ends of language servers that call for a restart, by reason.";
     READINESS = "codeyard.server.readiness.duration", Kind::Histogram(READY_BUCKETS), "s", [SERVER_KIND],
-        "Time from a language server's start until its answers are to be believed.";
+        "Time from a language server's start until it is ready.";
     FRAMES_REJECTED = "codeyard.frames.rejected", Kind::Counter, "{frame}", [REASON],
-        "Frames of language servers that weren't taken.";
+        "Frames of language servers that were rejected.";
     MEMORY = "codeyard.memory.usage", Kind::UpDown, "By", [COMPONENT],
         "Memory of codeyard itself, and of the process trees of language servers by kind.";
     MEMORY_BUDGET = "codeyard.memory.budget", Kind::Gauge, "By", [],
-        "Memory that all language servers together may take; 0 is no budget.";
+        "Memory budget of all language servers together; 0 means none.";
     SNAPSHOTS = "codeyard.snapshots", Kind::UpDown, "{snapshot}", [], "Retained results.";
     SNAPSHOT_BYTES = "codeyard.snapshots.size", Kind::UpDown, "By", [], "Bytes of retained results.";
     EVICTED = "codeyard.snapshots.evicted", Kind::Counter, "{snapshot}", [REASON],
         "Retained results that were dropped, by reason.";
     WATCH_EVENTS = "codeyard.watch.events", Kind::Counter, "{event}", [], "File events read from the kernel.";
     WATCH_OVERFLOWS = "codeyard.watch.overflows", Kind::Counter, "{overflow}", [],
-        "Times file events were lost, so that everything was compared with disk.";
+        "Times that file events were lost and everything was compared with the disk.";
     INDEX_FILES = "codeyard.index.files", Kind::UpDown, "{file}", [],
-        "Files that the open code indexes hold of their working trees.";
+        "Files of working trees in the open code indexes.";
     INDEX_SYMBOLS = "codeyard.index.symbols", Kind::UpDown, "{symbol}", [], "Symbols in those files.";
     INDEX_SIZE = "codeyard.index.size", Kind::UpDown, "By", [],
-        "Bytes on disk of the open code indexes, with all their branches, as after the last job.";
+        "Bytes on disk of the open code indexes, with all their branches, after the last job.";
     INDEX_JOB = "codeyard.index.job.duration", Kind::Histogram(JOB_BUCKETS), "s", [JOB_MODE, STATE],
-        "Time that jobs of the code index took, by what they read and how they ended.";
+        "Duration of jobs of the code index, by mode and status.";
     INDEX_QUEUE = "codeyard.index.queue.depth", Kind::UpDown, "{call}", [],
-        "Questions that wait for a place to ask a code index.";
+        "Queries that wait for a free place at a code index.";
     INDEX_ANSWERS = "codeyard.index.answers", Kind::Counter, "{answer}", [INDEX_FRESHNESS],
-        "Answers from code indexes by how fresh the index was.";
+        "Answers from code indexes, by freshness.";
     TELEMETRY_DROPPED = "codeyard.telemetry.dropped", Kind::Counter, "{item}", [SIGNAL],
-        "Telemetry that was dropped rather than let a call wait.";
-    BUILD = "codeyard.build.info", Kind::Gauge, "", [SERVICE_VERSION], "Always 1; the labels tell what runs.";
+        "Telemetry that was dropped so that no call waits.";
+    BUILD = "codeyard.build.info", Kind::Gauge, "", [SERVICE_VERSION], "Always 1; the labels hold the version.";
     CPU = "process.cpu.time", Kind::RealCounter, "s", [CPU_MODE], "Processor time of codeyard itself.";
     RESIDENT = "process.memory.usage", Kind::UpDown, "By", [], "Resident memory of codeyard itself.";
     DESCRIPTORS = "process.unix.file_descriptor.count", Kind::UpDown, "{file_descriptor}", [],
@@ -143,9 +143,9 @@ instruments! {
     UPTIME = "process.uptime", Kind::Gauge, "s", [], "Time since codeyard was started.";
 }
 
-/// What was full when a call was turned away.
+/// The limit that was reached when a call was shed.
 pub const SHED_BY: &[&str] = &["connection", "process", "session", "workspace"];
-/// Caps that a call may hit.
+/// Caps that a call can hit.
 pub const CAP_WORDS: &[&str] = &[
     "document_too_large",
     "items_nonpaged",
@@ -227,7 +227,7 @@ pub const REJECTION_WORDS: &[&str] = &[
 ];
 /// How fresh a code index is.
 pub const FRESHNESS_WORDS: &[&str] = &["fresh", "stale", "syncing"];
-/// What a job of the code index reads.
+/// The mode of a job of the code index.
 pub const JOB_MODE_WORDS: &[&str] = &["full", "incremental"];
 /// How a job of the code index ends.
 pub const JOB_WORDS: &[&str] = &["failed", "interrupted", "published"];

@@ -1,8 +1,8 @@
-//! How values of several parts are spelt: URLs and lists of pairs. What is wrong is told without repeating it.
+//! Parsers of URLs and lists of pairs. Invariant: an error doesn't repeat the text.
 
 use reqwest::Url;
 
-/// The URL of a receiver, or what is wrong with it in words that repeat none of it.
+/// The URL of a receiver, or what is wrong with it.
 pub(super) fn url(text: &str) -> Result<Url, &'static str> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     let is_plain = !text.chars().any(|char| char.is_whitespace() || char.is_control());
@@ -13,7 +13,7 @@ pub(super) fn url(text: &str) -> Result<Url, &'static str> {
     Ok(url)
 }
 
-/// `key=value,key=value`, values percent-decoded; and how many entries aren't of that form.
+/// The pairs of `key=value,key=value` with percent-decoded values, and the number of entries of another form.
 pub(super) fn pairs(text: &str) -> (Vec<(String, String)>, usize) {
     let mut wrong = 0;
     let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).filter_map(|entry| {

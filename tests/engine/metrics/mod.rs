@@ -27,11 +27,11 @@ struct Measured {
 
 impl Measured {
     async fn open(plan: Plan) -> Self {
-        let (pipeline, prometheus, _) = Prometheus::beside(&Settings::default());
+        let (pipeline, prometheus, _) = Prometheus::with_pipeline(&Settings::default());
         let meter = pipeline.meter();
         let meters = Arc::new(Meters::new(&meter, Arc::new(Counts::default()), "1"));
         let yard = plan.metrics(meters).open().await;
-        yard.observed_by(&Observers::new(&meter));
+        yard.register_with(&Observers::new(&meter));
         Self { yard, prometheus, _pipeline: pipeline }
     }
 
