@@ -1,6 +1,6 @@
-//! base64url without padding (RFC 4648 §5), as cursors use it (contract §3.6).
+//! base64url without padding (RFC 4648 §5), the encoding of cursors.
 //!
-//! Invariant: `decode` takes exactly what `encode` gives; padding, foreign letters and loose bits are refused.
+//! Invariant: `decode` accepts exactly the output of `encode`; padding, other characters and unused bits are refused.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

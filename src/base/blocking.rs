@@ -1,8 +1,7 @@
-//! Work that blocks: on the runtime's blocking pool, or, where a simulation asks for it, on the thread that asked.
+//! Blocking work: on the runtime's blocking pool, or in a simulation on the calling thread.
 //!
-//! A pool's threads finish in an order that nobody can repeat. With [`on_this_thread`] everything that would have gone to the
-//! pool runs as a task of the present runtime, after a time that the simulation chooses. Invariant: who hands work over
-//! can't tell the two apart, except by the order in which work finishes.
+//! The threads of a pool finish in an order that can't be repeated. With [`on_this_thread`] the work runs as a task of the present runtime
+//! instead, after a delay that the simulation chooses. Invariant: for the caller the two differ only in the order in which work ends.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,14 +9,14 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-/// How long a piece of work takes to come to its turn.
+/// The delay of a piece of work.
 type Pace = Rc<dyn Fn() -> Duration>;
 
 thread_local! {
     static PACE: RefCell<Option<Pace>> = const { RefCell::new(None) };
 }
 
-/// Keeps blocking work on the thread that made it, until it is dropped there.
+/// Keeps blocking work on the thread that created this guard, until it is dropped there.
 #[must_use = "dropping it sends blocking work to the pool again"]
 pub struct OnThisThread(Option<Pace>);
 
@@ -28,7 +27,7 @@ impl Drop for OnThisThread {
     }
 }
 
-/// From now on blocking work that this thread hands over runs on this thread, each piece after what `pace` says.
+/// Runs the blocking work of this thread on this thread, each piece after the delay that `pace` returns, until the guard is dropped.
 pub fn on_this_thread(pace: impl Fn() -> Duration + 'static) -> OnThisThread {
     OnThisThread(PACE.with(|current| current.borrow_mut().replace(Rc::new(pace))))
 }
@@ -55,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn work_runs_here_while_asked_and_elsewhere_otherwise() {
+    fn work_runs_on_the_calling_thread_while_the_guard_lives() {
         run(async {
             let here = std::thread::current().id();
             let of = || std::thread::current().id();

@@ -1,6 +1,6 @@
-//! A byte budget: a writer that counts what goes through it and refuses the first byte too many.
+//! A byte budget: a writer that refuses the first byte beyond its cap.
 //!
-//! Invariant: what was written through a [`BoundedWriter`] never exceeds its cap, not even by one chunk.
+//! Invariant: the output of a [`BoundedWriter`] never exceeds its cap, not even by one chunk.
 
 use std::io::{self, Write};
 

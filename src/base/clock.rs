@@ -1,6 +1,6 @@
 //! Time. Deadlines and timers use tokio's clock, which tests can pause; wall time is only for file stamps and logs.
 //!
-//! Invariant: nothing outside this module asks the operating system for the time, except through tokio.
+//! Invariant: no pure crate reads the operating system's time other than through this module.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -16,7 +16,7 @@ impl Deadline {
         Self(Instant::now() + after)
     }
 
-    /// So much earlier.
+    /// The deadline `by` earlier.
     pub fn earlier(self, by: Duration) -> Self {
         Self(self.0.checked_sub(by).unwrap_or(self.0))
     }
@@ -26,7 +26,7 @@ impl Deadline {
         self.0
     }
 
-    /// What is left, zero when it has passed.
+    /// The remaining time, zero when it has passed.
     pub fn left(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }

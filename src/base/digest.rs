@@ -6,12 +6,12 @@ use sha2::{Digest, Sha256};
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// The lower-case hex SHA-256 of `text` (64 characters); `sha256hex` of contract §3.6.
+/// The lower-case hex SHA-256 of `text` (64 characters); `sha256hex` of `docs/contract-lsp-v1.md`.
 pub fn sha256hex(text: impl AsRef<[u8]>) -> String {
     hex(&Sha256::digest(text.as_ref()))
 }
 
-/// A stable identifier, `sha256:` and the hex digest of the canonical string (contract §3.7).
+/// A stable identifier, `sha256:` and the hex digest of the canonical string.
 pub fn stable_id(canonical: &str) -> String {
     let mut id = String::with_capacity(71);
     id.push_str("sha256:");

@@ -1,4 +1,4 @@
-//! Names that must not be mistaken for each other: workspaces, tenants, principals, server kinds, documents' languages.
+//! Typed names of workspaces, tenants, principals, kinds of language servers, and languages.
 //!
 //! Invariant: a [`WorkspaceName`] always matches `[a-z0-9][a-z0-9._-]{0,63}`.
 
@@ -32,11 +32,11 @@ text_id!(
     WorkspaceName
 );
 text_id!(
-    /// The name of a tenant; until tenancy is built there is the one tenant `default`.
+    /// The name of a tenant. There is one tenant, `default`.
     TenantId
 );
 text_id!(
-    /// Who calls: the name behind a token, or `local` where no token is asked for.
+    /// The principal of a request: the name of its token, or `local` where no token is required.
     PrincipalId
 );
 text_id!(
@@ -62,7 +62,7 @@ impl WorkspaceName {
         (1..=64).contains(&bytes.len()) && head(&bytes[0]) && bytes.iter().all(tail)
     }
 
-    /// The nearest valid name to `text`, for naming a workspace after its folder; `root` if nothing is left.
+    /// The valid name nearest to `text`, for a workspace that is named after its folder; `root` if no character remains.
     pub fn from_folder(text: &str) -> Self {
         let kept: String = text
             .to_lowercase()
@@ -90,7 +90,7 @@ impl TenantId {
 }
 
 impl PrincipalId {
-    /// Whether `text` may name one: 1 to 64 printable ASCII characters without spaces.
+    /// Whether `text` is a valid name: 1 to 64 printable ASCII characters without spaces.
     pub fn is_well(text: &str) -> bool {
         (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
     }

@@ -1,16 +1,16 @@
-//! How urgent a thread is: work that nobody waits for gives way to work that somebody does.
+//! The priority of a thread: background work yields to work that a call waits for.
 //!
-//! Not a scheduler. Invariant: only the calling thread changes, so it must be one that ends with its work: without privileges no
-//! thread becomes as urgent again as it was.
+//! Invariant: only the calling thread changes. Its thread must end with the work, because a process without privileges can't raise the
+//! priority again.
 
-/// The niceness of threads that give way: beside one busy thread on its processor such a thread still gets a quarter of the
-/// time. Not more, because the watcher's walk is awaited in the end, and a telemetry thread that starves loses spans.
+/// The niceness of background threads. Beside one busy thread on its processor such a thread still gets a quarter of the time. It isn't
+/// higher, because calls wait for the watcher's walk in the end, and a starved telemetry thread loses spans.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 5;
 
-/// Has other threads go first where processors are short. Where that can't be said of one thread alone nothing changes.
+/// Lowers the priority of the calling thread. Does nothing on systems that can't do this for one thread.
 pub fn give_way() {
-    // On Linux no process means the calling thread. It's a courtesy: a refusal leaves all threads alike.
+    // On Linux no process means the calling thread. If the system refuses, all threads keep the same priority.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, NICENESS);
 }

@@ -1,7 +1,7 @@
 //! Canonical JSON: object keys sorted by code point, no white space, whatever order a map keeps them in.
 //!
-//! Two values are the same if and only if their canonical texts are (contract §4.3). Other crates may switch
-//! serde_json to insertion order; this module sorts by itself and doesn't care.
+//! Two values are equal if and only if their canonical texts are. The module sorts keys itself, so it doesn't depend on the order in
+//! which serde_json keeps them.
 
 use serde_json::Value;
 

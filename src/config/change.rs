@@ -1,23 +1,23 @@
-//! What a reload changes: workspaces that come, go or differ, and keys that wait for a restart.
+//! The difference between two configurations: workspaces that are added, removed or changed, and keys that need a restart.
 //!
 //! Invariant: two equal configurations give no change; a workspace appears at most once.
 
 use crate::{Config, WorkspaceConfig};
 use codeyard_base::ids::WorkspaceName;
 
-/// One workspace that a reload touches.
+/// A workspace that a reload changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkspaceChange {
     /// It is new.
     Added(WorkspaceName),
-    /// It is gone: calls to it end, its language servers stop.
+    /// It is removed: its calls end, its language servers stop.
     Removed(WorkspaceName),
-    /// It is there before and after, but differs.
+    /// It exists before and after, and differs.
     Changed(WorkspaceName, Changed),
 }
 
 impl WorkspaceChange {
-    /// Which one.
+    /// Its name.
     pub fn name(&self) -> &WorkspaceName {
         match self {
             Self::Added(name) | Self::Removed(name) | Self::Changed(name, _) => name,
@@ -25,14 +25,14 @@ impl WorkspaceChange {
     }
 }
 
-/// In what a workspace differs. At least one field is true.
+/// The parts in which a workspace differs. At least one field is true.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changed {
-    /// Roots or extra roots: `rootsEpoch` rises, and language servers start anew.
+    /// Roots or extra roots: `rootsEpoch` rises, and language servers restart.
     pub roots: bool,
-    /// Environment, settings, choice or registry entries of language servers: those concerned start anew.
+    /// Environment, settings, choice or registry entries of language servers: the affected ones restart.
     pub servers: bool,
-    /// Limits, diagnostics, permissions, supervision, index, tenant or prewarming: taken over as it runs.
+    /// Limits, diagnostics, permissions, supervision, index, tenant or prewarming: applied without a restart.
     pub policy: bool,
 }
 
@@ -42,7 +42,7 @@ impl Changed {
     }
 }
 
-/// What differs between the running configuration and a new one: removed workspaces first, then the new order.
+/// The difference between the running configuration and a new one: removed workspaces first, then the new order.
 pub fn diff(old: &Config, new: &Config) -> Vec<WorkspaceChange> {
     let gone = old.workspaces.iter().filter(|before| new.workspace(before.name.as_str()).is_none());
     let mut changes: Vec<WorkspaceChange> = gone.map(|before| WorkspaceChange::Removed(before.name.clone())).collect();
@@ -92,7 +92,7 @@ fn changed((old, before): (&Config, &WorkspaceConfig), (new, after): (&Config, &
     }
 }
 
-/// What holds for the code index of every workspace.
+/// The settings of the code index of every workspace.
 fn about_code(config: &Config) -> impl PartialEq + '_ {
     (&config.index, &config.query, &config.ranking, config.explain_level())
 }

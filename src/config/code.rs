@@ -1,6 +1,6 @@
 //! The sections about the code index and the catalog `code`, with their defaults.
 //!
-//! Values only; what may stand in them is checked in `validate`. Invariant: each key's default is written once, here or in the model.
+//! `validate` checks the values. Invariant: each key's default is written once, here or in the model.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,13 +11,13 @@ use codeyard_model::limits::{MAX_CODE_PAYLOAD_BYTES, MAX_PARSED_FILE_BYTES, MAX_
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IndexSection {
-    /// Index a workspace when a tool of the catalog `code` is first asked there. Without it `index_repo` or `codeyard index` does.
+    /// Index a workspace at the first call of a tool of the catalog `code`. Otherwise `index_repo` or `codeyard index` does.
     pub auto: bool,
-    /// Files of more bytes are left out, and counted in `index_status`.
+    /// Larger files, in bytes, are not indexed; `index_status` counts them.
     pub max_file_bytes: u64,
-    /// Files of more bytes are searched as text only.
+    /// Larger files, in bytes, are searched as text only.
     pub max_parsed_file_bytes: u64,
-    /// Threads of a job, and of a search; 0 is one a processor, at most 8.
+    /// Threads of a job, and of a search. 0 means one per processor, at most 8.
     pub threads: u64,
 }
 
@@ -36,40 +36,40 @@ impl Default for IndexSection {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Freshness {
-    /// The question is refused.
+    /// The call is refused.
     Strict,
-    /// It is answered, and the index catches up in the background.
+    /// The call is answered, and the index is updated in the background.
     #[default]
     Balanced,
-    /// It is answered.
+    /// The call is answered.
     BestEffort,
 }
 
-/// How much is told of why rows stand where they stand.
+/// How much of the ranking is explained.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Explain {
     /// Nothing.
     #[default]
     Off,
-    /// The factors that an agent may act on.
+    /// The factors that an agent can act on.
     Basic,
     /// All of them.
     Full,
 }
 
-/// `[query]`: questions of the catalog `code`, where they don't say otherwise.
+/// `[query]`: defaults for calls of the catalog `code`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct QuerySection {
-    /// What happens when the index is behind: `strict` refuses, `balanced` answers and has the index catch up, `best_effort` answers.
+    /// What happens when the index is behind: `strict` refuses the call, `balanced` answers and updates the index, `best_effort` answers.
     pub freshness_policy: Freshness,
-    /// How much is told of why rows stand where they stand: `off`, `basic` or `full`. Said nowhere: as `debug.ranking_reasons` says,
-    /// else `off`.
+    /// How much of the ranking is explained: `off`, `basic` or `full`. Default: the value of `debug.ranking_reasons`, else `off`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Explain")]
     pub ranking_explain_level: Option<Explain>,
-    /// Largest payload of an answer, in bytes; rows that don't fit are left out, and said. Larger values are lowered to the default.
+    /// Largest payload of an answer, in bytes. Rows that don't fit are dropped, and the answer says so. Larger values are lowered to the
+    /// default.
     pub payload_bytes: usize,
 }
 
@@ -83,7 +83,7 @@ impl Default for QuerySection {
     }
 }
 
-/// `[debug]`: what older configurations said.
+/// `[debug]`: keys of older configurations.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DebugSection {
@@ -99,7 +99,7 @@ pub struct DebugSection {
 pub struct WarmsetSection {
     /// Read the indexes of the most recently used workspaces at the start. `--no-prewarm` turns it off for one start.
     pub enabled: bool,
-    /// Of so many workspaces.
+    /// Number of workspaces.
     pub capacity: usize,
 }
 
@@ -110,7 +110,7 @@ impl Default for WarmsetSection {
 }
 
 impl Freshness {
-    /// The policy of a question that names none.
+    /// The policy of a call that names none.
     pub fn policy(self) -> FreshnessPolicy {
         match self {
             Self::Strict => FreshnessPolicy::Strict,
@@ -120,7 +120,7 @@ impl Freshness {
     }
 }
 
-/// The level of a question that names none: `ranking_explain_level` wins over the legacy key (decisions §5).
+/// The level of a call that names none. `ranking_explain_level` wins over the older key.
 pub(super) fn explain_level(query: &QuerySection, debug: &DebugSection) -> ExplainLevel {
     match (query.ranking_explain_level, debug.ranking_reasons) {
         (Some(Explain::Full), _) | (None, Some(true)) => ExplainLevel::Full,

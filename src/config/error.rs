@@ -1,6 +1,6 @@
-//! What is wrong with a configuration: where, which key, what, and what to do about it.
+//! Configuration errors: position, key, problem and remedy.
 //!
-//! Invariant: one line of text, without a value of `env`; it is shown to whoever runs the service, never to a caller.
+//! Invariant: an error is one line of text without a value of `env`. It is shown to operators, never to callers.
 
 use std::fmt;
 
@@ -16,20 +16,20 @@ pub struct Place {
 /// Why a configuration is refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq, thiserror::Error)]
 pub struct ConfigError {
-    /// The file as it was named to the parser; empty where there is none.
+    /// The file's name as the parser got it; empty if there is no file.
     pub file: String,
-    /// Where in the file; `None` if the value came from elsewhere, such as the command line.
+    /// The position in the file; `None` if the value has another source, such as the command line.
     pub place: Option<Place>,
     /// The key as a path, `workspace[0].name`; empty if the text isn't TOML at all.
     pub key: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// What to do; may be empty where the problem says it.
+    /// The remedy; empty if the problem implies it.
     pub remedy: String,
 }
 
 impl ConfigError {
-    /// An error at a key, its place still unknown.
+    /// An error at a key whose position isn't known yet.
     pub(super) fn at(key: impl Into<String>, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { key: key.into(), problem: problem.into(), remedy: remedy.into(), ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! The commented default configuration, and the JSON schema that editors and checks use.
+//! The commented default configuration, and the JSON schema for editors.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::Config;
 const DEFAULT_TOML: &str = include_str!("../../config/default.toml");
 
 impl Config {
-    /// Every key with its default and a comment; a good start for a configuration of one's own.
+    /// Every key with its default and a comment: a template for a configuration.
     pub fn default_toml() -> &'static str {
         DEFAULT_TOML
     }

@@ -1,4 +1,4 @@
-//! A configuration without a file: folders in, a workspace for each out.
+//! A configuration without a file: one workspace for each folder.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use codeyard_base::ids::WorkspaceName;
 const NAME_BYTES: usize = 64;
 
 impl Config {
-    /// A workspace per root, named after its folder; of equal names the later ones end in `-2`, `-3`. The first is the
-    /// default. The same root twice is one workspace. Roots should be absolute: `.` has no name of its own.
+    /// One workspace for each root, named after its folder. Of equal names the later ones end in `-2`, `-3`. The first is the default. The
+    /// same root twice gives one workspace. Roots should be absolute: `.` has no name.
     pub fn from_roots(roots: &[PathBuf]) -> Self {
         let mut names = BTreeSet::new();
         let mut seen = BTreeSet::new();
@@ -29,7 +29,7 @@ impl Config {
     }
 }
 
-/// The folder's own name, or the first with a number behind it that isn't taken.
+/// The folder's name, or the first free name with a number appended.
 fn free_name(root: &Path, taken: &BTreeSet<WorkspaceName>) -> WorkspaceName {
     let folder = root.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let own = WorkspaceName::from_folder(&folder);

@@ -1,8 +1,8 @@
-//! Rank 2: the configuration. Text in, typed and checked values out; it reads no file and asks no environment.
+//! The configuration: from text to typed and checked values. It reads neither files nor the environment.
 //!
 //! Entries of `[servers.*]` and `[languages.*]` stay raw tables: the registry of language servers merges them.
-//! Invariants: a parsed [`Config`] has passed [`Config::validate`]; its limits are never weaker than `base::limits`;
-//! every root in it has been joined to the folder of the file that names it.
+//! Invariants: a parsed [`Config`] has passed [`Config::validate`]; its limits never exceed the built-in maxima;
+//! every root is joined to the folder of the file that names it.
 
 mod change;
 mod code;
@@ -46,29 +46,29 @@ use codeyard_model::limits::Limits;
 #[serde(default, deny_unknown_fields)]
 #[schemars(title = "codeyard configuration")]
 pub struct Config {
-    /// Workspace that `/mcp` means; must be the name of one. Without it, the first workspace.
+    /// Name of the workspace that `/mcp` serves. Default: the first workspace.
     #[serde(deserialize_with = "workspace::optional_name", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "workspace::name_schema")]
     pub default_workspace: Option<WorkspaceName>,
-    /// Where the service listens, and to whom.
+    /// The address of the service, and who may call it.
     pub server: ServerSection,
-    /// Where operators may reach the service beside the local socket.
+    /// The admin API on TCP, in addition to the local socket.
     pub admin: AdminSection,
     /// Limits of answers. Only lower values take effect; larger ones are lowered to the default.
     pub limits: Limits,
     /// Diagnostics of whole workspaces.
     pub diagnostics: DiagnosticsSection,
-    /// The embedded language server, which answers by name where a language's own server isn't there.
+    /// The embedded language server, which answers by name where a language's own server is not available.
     pub syntactic: SyntacticSection,
-    /// Who may use what. A workspace's own words win, and a principal's win over those.
+    /// Permissions. A workspace's own section wins over this one, and a rule for a principal wins over both.
     pub permission: PermissionSection,
-    /// How language servers are kept running.
+    /// Restarts and limits of language servers.
     pub supervision: SupervisionSection,
     /// The code index, for the catalog `code`.
     pub index: IndexSection,
-    /// Questions of the catalog `code`, where they don't say otherwise.
+    /// Defaults for calls of the catalog `code`.
     pub query: QuerySection,
-    /// How much each factor counts in the order of ranked results; only their ratios matter. See docs/ranking.md.
+    /// Weights of the factors that order ranked results. Only their ratios matter. See docs/ranking.md.
     pub ranking: Weights,
     /// Workspaces whose code index is read into memory when the service starts.
     pub warmset: WarmsetSection,
@@ -88,7 +88,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The workspace that an endpoint without a name means: the configured one, else the first.
+    /// The workspace of an endpoint without a name: the configured one, else the first.
     pub fn default_name(&self) -> Option<&WorkspaceName> {
         self.default_workspace.as_ref().or_else(|| self.workspaces.first().map(|workspace| &workspace.name))
     }
@@ -98,7 +98,7 @@ impl Config {
         self.workspaces.iter().find(|workspace| workspace.name.as_str() == name)
     }
 
-    /// The limits that hold in `workspace`: of each the smaller of the service's and its own, never above the maxima.
+    /// The limits in `workspace`: the smaller of the service's and its own, never above the maxima.
     pub fn limits_of(&self, workspace: &WorkspaceConfig) -> Limits {
         let common = self.limits.clone().clamped();
         match &workspace.limits {
@@ -107,22 +107,22 @@ impl Config {
         }
     }
 
-    /// The diagnostics section that holds in `workspace`: its own, else the service's.
+    /// The diagnostics section of `workspace`: its own, else the service's.
     pub fn diagnostics_of(&self, workspace: &WorkspaceConfig) -> DiagnosticsSection {
         workspace.diagnostics.clone().unwrap_or_else(|| self.diagnostics.clone())
     }
 
-    /// The section about the embedded language server that holds in `workspace`: its own, else the service's.
+    /// The section on the embedded language server of `workspace`: its own, else the service's.
     pub fn syntactic_of(&self, workspace: &WorkspaceConfig) -> SyntacticSection {
         workspace.syntactic.clone().unwrap_or_else(|| self.syntactic.clone())
     }
 
-    /// Who may use what in `workspace`: its own words, and the service's where it says nothing.
+    /// The permissions in `workspace`: its own rules, and the service's where it has none.
     pub fn permission_of(&self, workspace: &WorkspaceConfig) -> PermissionSection {
         workspace.permission.clone().unwrap_or_default().over(&self.permission)
     }
 
-    /// How much a question of the catalog `code` is told of the order of its rows, where it doesn't say.
+    /// How much a call of the catalog `code` explains the order of its rows, unless it asks for more or less.
     pub fn explain_level(&self) -> ExplainLevel {
         code::explain_level(&self.query, &self.debug)
     }

@@ -3,11 +3,11 @@
 /// Workspaces in one configuration.
 pub const MAX_WORKSPACES: usize = 10_000;
 
-/// Principals that one `[permission]` may name.
+/// Principals of one `[permission]` section.
 pub const MAX_PERMISSION_PRINCIPALS: usize = 1_024;
 
-/// Threads of a job or a search that a configuration may ask for.
+/// Threads of a job or a search that a configuration can set.
 pub const MAX_INDEX_THREADS: u64 = 64;
 
-/// The smallest payload that a configuration may ask for, in bytes.
+/// The smallest payload that a configuration can set, in bytes.
 pub const MIN_CODE_PAYLOAD_BYTES: u64 = 1_024;

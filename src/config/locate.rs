@@ -1,7 +1,7 @@
-//! From a key's path to its place in the text, and back.
+//! Converts between a key's path and its position in the text.
 //!
-//! A path is written `workspace[0].settings.ty`; keys that aren't bare are shown in quotes. Invariant: every place lies
-//! in the text, whatever span a parser gives.
+//! A path is written `workspace[0].settings.ty`; keys that aren't bare are quoted. Invariant: every position lies in the text, whatever
+//! span the parser returns.
 
 use std::ops::Range;
 
@@ -9,14 +9,14 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::Place;
 
-/// `path` and one more key.
+/// Appends a key to `path`.
 pub(crate) fn join(path: &str, key: &str) -> String {
     let bare = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
     let key = if bare { key.to_owned() } else { format!("{key:?}") };
     if path.is_empty() { key } else { format!("{path}.{key}") }
 }
 
-/// The place of a byte offset of `text`.
+/// The position of a byte offset of `text`.
 pub(crate) fn place(text: &str, offset: usize) -> Place {
     let mut end = offset.min(text.len());
     while !text.is_char_boundary(end) {
@@ -27,7 +27,7 @@ pub(crate) fn place(text: &str, offset: usize) -> Place {
     Place { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
 }
 
-/// Where the key of this path stands; where it is missing, the nearest table around it that is there.
+/// The position of the key at this path; if it is missing, of the nearest table around it.
 pub(crate) fn span_of(table: &DeTable<'_>, path: &str) -> Option<Range<usize>> {
     let mut nearest = None;
     visit(table, "", &mut |at, key_span, _| {

@@ -1,7 +1,7 @@
-//! From text to a checked [`Config`]: TOML, known keys, types, paths, then rules.
+//! Parses text into a checked [`Config`]: TOML, known keys, types, paths, then rules.
 //!
-//! No file is read and no environment asked: where the text comes from and where the home lies is told. Invariant: every
-//! error names the file, and the line and column where the text has one.
+//! It reads neither files nor the environment: [`Source`] names the file and the home folder. Invariant: every error names the file, and
+//! the line and column if the text has them.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -12,18 +12,18 @@ use crate::error::ConfigError;
 use crate::strict::{UnknownKey, unknown_key};
 use crate::{Config, WorkspaceConfig, locate};
 
-/// Where a configuration's text comes from.
+/// The origin of a configuration's text.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
     /// The file, as errors name it.
     pub file: &'a str,
-    /// The absolute folder that relative paths count from: the file's own.
+    /// The absolute folder to which relative paths are joined: the file's own.
     pub base_dir: &'a Path,
-    /// What `~/` stands for.
+    /// The folder of `~/`.
     pub home: Option<&'a Path>,
 }
 
-/// Parses the text of a configuration file in `base_dir`; `~/` isn't known.
+/// Parses the text of a configuration file in `base_dir`. `~/` is refused.
 pub fn parse(text: &str, base_dir: &Path) -> Result<Config, ConfigError> {
     parse_source(text, Source { file: "configuration", base_dir, home: None })
 }

@@ -1,7 +1,7 @@
-//! Who may use what in a workspace: one rule for everybody, and rules for single principals, which win.
+//! Permission rules: one for all principals of a workspace, and rules for single principals, which win.
 //!
-//! Only the rules; asking and remembering are the gateway's. Invariants: the first that says something decides, in the
-//! order workspace's principal, service's principal, workspace, service, `allow`; a permission that isn't known is denied.
+//! The gateway prompts and stores answers. Invariants: the first rule decides, in the order principal in the workspace, principal in the
+//! service, workspace, service, `allow`; an unknown permission is denied.
 
 use std::collections::BTreeMap;
 
@@ -15,32 +15,32 @@ use codeyard_base::ids::PrincipalId;
 /// The permission to use the tool `lsp`.
 pub const LSP: &str = "lsp";
 
-/// What holds for who wants to use something.
+/// The rule for a permission.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PermissionRule {
-    /// It may be used.
+    /// Allowed.
     #[default]
     Allow,
-    /// A person is asked through the client, unless there is a remembered `always`.
+    /// A person is asked through the client, unless an earlier answer was "always".
     Ask,
-    /// It may not be used.
+    /// Denied.
     Deny,
 }
 
-/// `[permission]`: who may use what.
+/// `[permission]`: which principals may use which tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PermissionSection {
-    /// Using the tool `lsp`: `allow`, `ask` a person through the client (MCP elicitation), or `deny`. Said nowhere: `allow`.
+    /// Using the tool `lsp`: `allow`, `ask` a person through the client (MCP elicitation), or `deny`. Default: `allow`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lsp: Option<PermissionRule>,
-    /// The same for single principals, by the name behind their token; `local` is who needs none. Theirs wins.
+    /// Rules for single principals, by the name of their token; `local` is a caller without one. They win.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub principals: BTreeMap<String, PrincipalPermission>,
 }
 
-/// What one principal may use.
+/// The rules of one principal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PrincipalPermission {
@@ -50,7 +50,7 @@ pub struct PrincipalPermission {
 }
 
 impl PermissionSection {
-    /// This section, and what `common` says where this one says nothing.
+    /// This section, with the rules of `common` where it has none.
     pub fn over(&self, common: &Self) -> Self {
         let mut principals = common.principals.clone();
         for (name, own) in &self.principals {
@@ -70,7 +70,7 @@ impl PermissionSection {
         own.or(self.lsp).unwrap_or_default()
     }
 
-    /// Checks names and their number; `key` is where the section stands.
+    /// Checks names and their number. `key` is the section's path.
     pub(super) fn check(&self, key: &str) -> Result<(), ConfigError> {
         let key = locate::join(key, "principals");
         if self.principals.len() > MAX_PERMISSION_PRINCIPALS {

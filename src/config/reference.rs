@@ -1,6 +1,6 @@
-//! The table of all keys, made from the JSON schema for `docs/configuration.md`.
+//! The table of all keys in `docs/configuration.md`, generated from the JSON schema.
 //!
-//! Invariant: each key of the schema has one row; names, defaults and meanings are those of the code.
+//! Invariant: each key of the schema has one row; names, defaults and descriptions come from the code.
 
 use serde_json::{Map, Value};
 
@@ -22,7 +22,7 @@ impl Config {
     }
 }
 
-/// Keys of the top level that are tables with known keys, and how their header is written.
+/// Keys of the top level that are tables with known keys, and their headers.
 fn sections(root: &Value) -> Vec<(String, String)> {
     let tables = properties(root, root).filter_map(|(key, schema)| match schema.get("items") {
         Some(_) => Some((key.clone(), format!("[[{key}]]"))),

@@ -1,7 +1,7 @@
-//! One workspace as JSON, the way operators put it while the service runs: the same keys and rules as `[[workspace]]`.
+//! One workspace as JSON, as the admin API reads and writes it: the same keys and rules as `[[workspace]]`.
 //!
-//! It goes through the parser of the file, so that the two can't drift apart. Invariants: what is shown holds no secret;
-//! what is shown may be sent back: a hidden value stands for the one there is.
+//! It uses the file's parser, so that the two stay equal. Invariants: the output contains no secret; the output is valid input, in which a
+//! redacted value stands for the stored one.
 
 use serde_json::Value;
 
@@ -10,14 +10,14 @@ use crate::error::ConfigError;
 use crate::{Config, Source, WorkspaceConfig};
 use codeyard_base::ids::WorkspaceName;
 
-/// Where the file's parser sees the workspace.
+/// The path of the workspace in the file's parser.
 const PLACE: &str = "workspace[0].";
 
 impl WorkspaceConfig {
-    /// Reads the workspace `name`; `before` is what it is now, for values that come back hidden.
+    /// Reads the workspace `name`. `before` is the present one, for values that are redacted in the input.
     ///
     /// # Errors
-    /// As for a file, the key counted from the workspace; also a relative path, and a name that isn't `name`.
+    /// As for a file, with keys relative to the workspace; also for a relative path, and for a name other than `name`.
     pub fn from_json(name: &WorkspaceName, body: Value, before: Option<&Self>) -> Result<Self, ConfigError> {
         let Value::Object(mut keys) = body else {
             return Err(ConfigError::at("", "no JSON object", "send one such as {\"roots\": [\"/home/me/src/shop\"]}"));
@@ -38,15 +38,15 @@ impl WorkspaceConfig {
         parse(value)
     }
 
-    /// As JSON, without secrets; values of environments are always hidden.
+    /// As JSON, without secrets; values of environments are always redacted.
     pub fn shown(&self) -> Value {
-        // What was read from TOML, or through it, has a form in TOML.
+        // A value that was parsed from TOML can be written as TOML.
         let mut table = toml::Table::try_from(self).unwrap_or_default();
         hide_in_workspace(&mut table);
         serde_json::to_value(table).unwrap_or_default()
     }
 
-    /// The JSON schema of what [`Self::from_json`] takes.
+    /// The JSON schema of the input of [`Self::from_json`].
     pub fn body_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut schema = <Self as schemars::JsonSchema>::json_schema(generator);
         if let Some(Value::Array(required)) = schema.get_mut("required") {
@@ -84,11 +84,11 @@ fn check_absolute(key: &str, paths: Option<&Value>) -> Result<(), ConfigError> {
     }
 }
 
-/// Puts what is known in place of hidden values.
+/// Replaces redacted values by the stored ones.
 fn reveal(value: &mut Value, known: &Value, key: &str) -> Result<(), ConfigError> {
     match value {
         Value::String(text) if text == HIDDEN => match known {
-            Value::Null => Err(ConfigError::at(key, "is hidden, and there is no value yet", "give the value")),
+            Value::Null => Err(ConfigError::at(key, "is redacted and has no stored value", "supply a value")),
             known => {
                 *value = known.clone();
                 Ok(())
@@ -130,7 +130,7 @@ mod tests {
             (json!({"roots": ["/a"], "servers": {"prefer": ["x"], "disable": ["x"]}}), "servers.prefer", "disabled"),
             (json!({"roots": ["/a"], "settings": {"ty": {"a": null}}}), "", "null"),
             (json!({"roots": ["/a"], "tenant": "else"}), "tenant", "tenant"),
-            (json!({"roots": ["/a"], "env": {"A": "(hidden)"}}), "env.A", "hidden"),
+            (json!({"roots": ["/a"], "env": {"A": "(hidden)"}}), "env.A", "redacted"),
         ] {
             let error = read(body.clone(), None).unwrap_err();
             assert!(error.key == key && error.to_string().contains(word), "{body}: {error:?}");

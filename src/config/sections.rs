@@ -1,12 +1,12 @@
-//! The sections of a configuration that hold for the whole service, with their defaults.
+//! The sections of a configuration for the whole service, with their defaults.
 //!
-//! Values only; what may stand in them is checked in `validate`. Invariant: each key's default is written once, here.
+//! `validate` checks the values. Invariant: each key's default is written once, here.
 
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// `[server]`: where the service listens, and to whom.
+/// `[server]`: the address of the service, and who may call it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerSection {
@@ -16,7 +16,7 @@ pub struct ServerSection {
     pub allowed_hosts: Vec<String>,
     /// Values of the `Origin` header allowed, such as `https://ide.example.org`. A call without the header is allowed.
     pub allowed_origins: Vec<String>,
-    /// Ask for no bearer token. Only possible while `listen` is a loopback address.
+    /// Require no bearer token. Only allowed while `listen` is a loopback address.
     pub no_auth: bool,
 }
 
@@ -33,23 +33,23 @@ impl ServerSection {
     }
 }
 
-/// `[admin]`: where operators may reach the service beside the local socket of the state directory.
+/// `[admin]`: the admin API on TCP, in addition to the local socket of the state directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdminSection {
     /// Address and port for operators, with tokens of their own (`codeyard token add --admin NAME`). Without it, only the
-    /// local socket. `allowed_hosts` and `allowed_origins` of `[server]` hold here, too.
+    /// local socket. `allowed_hosts` and `allowed_origins` of `[server]` apply here too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen: Option<String>,
 }
 
-/// Which files are opened so that a workspace's diagnostics are known.
+/// Which files are opened to get a workspace's diagnostics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Sweep {
-    /// None: only what servers report by themselves.
+    /// None: only diagnostics that servers report by themselves.
     Off,
-    /// Documents that are open anyway.
+    /// Documents that are open for another reason.
     #[default]
     Open,
     /// Every source file once, in the background.
@@ -60,21 +60,21 @@ pub enum Sweep {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DiagnosticsSection {
-    /// Which files are opened so that a workspace's diagnostics are known: `off` only what servers report by themselves,
-    /// `open` documents that are open anyway, `all` every source file once, in the background.
+    /// Which files are opened to get a workspace's diagnostics: `off` none, `open` documents that are open for another reason, `all`
+    /// every source file once, in the background. Servers also report diagnostics by themselves.
     pub sweep: Sweep,
 }
 
-/// When the embedded language server answers, by name only, in the place of a language's own one.
+/// When the embedded language server answers, by name only, in place of a language's own server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SyntacticMode {
     /// Never.
     Off,
-    /// Where none of the language's servers is installed, or none is known.
+    /// If none of the language's servers is installed, or none is known.
     #[default]
     Fallback,
-    /// Also while the language's server starts or reads the workspace.
+    /// Also while the language's server starts or indexes the workspace.
     WhileIndexing,
 }
 
@@ -82,34 +82,34 @@ pub enum SyntacticMode {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SyntacticSection {
-    /// When it answers, and its answers say so: `off` never, `fallback` for languages whose servers aren't installed,
-    /// `while-indexing` also while a language's server starts or reads the workspace.
+    /// When it answers: `off` never, `fallback` for languages whose servers aren't installed, `while-indexing` also while a language's
+    /// server starts or indexes the workspace. Its answers are marked.
     pub mode: SyntacticMode,
 }
 
-/// `[supervision]`: how language servers are kept running.
+/// `[supervision]`: restarts and limits of language servers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SupervisionSection {
-    /// A language server stops after this many seconds without a question; 0 keeps it running.
+    /// A language server stops after this many seconds without a request; 0 keeps it running.
     pub idle_stop_s: u64,
-    /// Memory of all language servers together in MiB, above which the longest idle stop first; 0 sets no budget.
+    /// Memory budget of all language servers together, in MiB. Above it the longest idle ones stop first; 0 sets no budget.
     pub memory_budget_mib: u64,
-    /// A language server must have answered `initialize` after this many seconds.
+    /// A language server must answer `initialize` within this many seconds.
     pub start_timeout_s: u64,
-    /// Wait before a restart in milliseconds; the first of a server that was ready has none. It doubles with each further one.
+    /// Wait before a restart, in milliseconds. The first restart of a server that was ready has none. Each further one doubles it.
     pub backoff_initial_ms: u64,
     /// Longest wait before a restart in milliseconds.
     pub backoff_max_ms: u64,
     /// More restarts than this within `restart_window_s` quarantine the server.
     pub max_restarts: u32,
-    /// The time in seconds over which restarts are counted.
+    /// The period in seconds in which restarts are counted.
     pub restart_window_s: u64,
-    /// A quarantined server is tried again after this many seconds.
+    /// A quarantined server is started again after this many seconds.
     pub quarantine_s: u64,
     /// A server with expired requests that sends nothing for this many seconds counts as hung and is restarted.
     pub hang_s: u64,
-    /// The same for a server that is reporting progress.
+    /// The same for a server that reports progress.
     pub hang_with_progress_s: u64,
 }
 
@@ -130,26 +130,26 @@ impl Default for SupervisionSection {
     }
 }
 
-/// How a log line is written.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// Text on a terminal, JSON elsewhere.
     #[default]
     Auto,
-    /// For people.
+    /// Text for people.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// The least severe log line that is written.
+/// The least severe level that is logged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
     /// Failures only.
     Error,
-    /// Also what may need a look.
+    /// Also events that may need attention.
     Warn,
     /// Also each call, starts, stops and reloads.
     #[default]
@@ -177,10 +177,10 @@ impl LogLevel {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogSection {
-    /// How a line is written: `text` for people, `json` one object a line, `auto` text on a terminal and JSON elsewhere.
+    /// Format of a line: `text` for people, `json` one object per line, `auto` text on a terminal and JSON elsewhere.
     pub format: LogFormat,
-    /// The least severe line that is written.
+    /// The least severe level that is logged.
     pub level: LogLevel,
-    /// What differs from the level, such as `codeyard::call=off,codeyard::engine=debug`.
+    /// Exceptions from the level, such as `codeyard::call=off,codeyard::engine=debug`.
     pub filter: String,
 }

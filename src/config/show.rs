@@ -1,21 +1,21 @@
-//! The configuration in effect, as TOML for people: defaults filled in, secrets taken out.
+//! The configuration in effect as TOML, with defaults and without secrets.
 //!
-//! Invariant: no value of an environment, and no value under a key that sounds like a secret, is in the text.
+//! Invariant: the text contains no value of an environment, and no value under a key whose name suggests a secret.
 
 use toml::{Table, Value};
 
 use crate::Config;
 
-/// What stands in place of a hidden value.
+/// The text in place of a redacted value.
 pub(super) const HIDDEN: &str = "(hidden)";
 /// The key of the sections about permissions.
 const PERMISSION: &str = "permission";
-/// A value is hidden if its key, in lower case and without `_` and `-`, ends in one of these.
+/// A value is redacted if its key, in lower case and without `_` and `-`, ends in one of these.
 const SECRET_ENDINGS: [&str; 9] =
     ["token", "secret", "password", "passphrase", "passwd", "credential", "credentials", "key", "authorization"];
 
 impl Config {
-    /// The configuration in effect as TOML, without secrets; values of environments are always hidden.
+    /// The configuration in effect as TOML, without secrets; values of environments are always redacted.
     pub fn show(&self) -> String {
         let mut shown = self.clone();
         shown.permission.lsp.get_or_insert_default();
@@ -39,14 +39,14 @@ impl Config {
     }
 }
 
-/// Hides what is secret in one workspace.
+/// Redacts the secrets of one workspace.
 pub(super) fn hide_in_workspace(workspace: &mut Table) {
     let kept = set_aside(workspace);
     hide_in(workspace);
     put_back(workspace, kept);
 }
 
-/// Who may use what is no secret, whatever a principal is called. Its place is kept.
+/// Rules for principals are no secrets, whatever a principal's name suggests. Their position is kept.
 fn set_aside(table: &mut Table) -> Option<Value> {
     table.get_mut(PERMISSION).map(|value| std::mem::replace(value, Value::Boolean(true)))
 }

@@ -1,6 +1,6 @@
-//! Refuses keys that the configuration doesn't know, with the nearest key that it does.
+//! Refuses unknown keys and suggests the nearest known one.
 //!
-//! What is known is read from the JSON schema, so that there is no second list. Free tables (settings, environment,
+//! The known keys come from the JSON schema, so that there is no second list. Free tables (settings, environment,
 //! registry entries) take any key.
 
 use std::ops::Range;
@@ -10,14 +10,14 @@ use toml::de::{DeTable, DeValue};
 
 use crate::locate::join;
 
-/// A key that isn't known.
+/// An unknown key.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnknownKey {
     /// Its path.
     pub path: String,
-    /// Where it stands, in bytes.
+    /// Its span in the text, in bytes.
     pub span: Range<usize>,
-    /// A known key of the same table that looks like it.
+    /// A similar known key of the same table.
     pub nearest: Option<String>,
     /// All keys of that table, sorted.
     pub known: Vec<String>,
@@ -57,7 +57,7 @@ fn in_value(value: &DeValue<'_>, root: &Value, schema: &Value, path: &str) -> Op
     }
 }
 
-/// `schema` with references followed, and of an optional value the schema of what it may be.
+/// Resolves references; of an optional value returns the schema of the value.
 pub(crate) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     if let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix("#/$defs/")) {
         return root.get("$defs").and_then(|defs| defs.get(name)).unwrap_or(schema);
@@ -75,7 +75,7 @@ fn sorted_keys(properties: &Map<String, Value>) -> Vec<String> {
     keys
 }
 
-/// The known key with the fewest changes from `name`, if they are few enough to be a slip.
+/// The known key with the fewest edits from `name`, if they are few enough for a typing error.
 fn nearest(name: &str, properties: &Map<String, Value>) -> Option<String> {
     let slip = (name.chars().count() / 3).clamp(1, 4);
     let ranked = sorted_keys(properties).into_iter().map(|key| (distance(name, &key), key));

@@ -1,6 +1,6 @@
-//! The rules that types alone don't express. Called by the parser, and again after command line flags were applied.
+//! Rules that types don't express. The parser applies them, and the command line applies them again after its flags.
 //!
-//! It looks at no disk: whether a root is there is found when the workspace opens.
+//! They don't access the disk: whether a root exists is checked when the workspace opens.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use codeyard_model::limits::{MAX_PARSED_FILE_BYTES, MAX_ROOTS, MAX_SEARCHED_FILE
 type Checked = Result<(), ConfigError>;
 
 impl Config {
-    /// Checks everything that a type doesn't; the error has no place in a file.
+    /// Applies all rules. The error has no position in a file.
     pub fn validate(&self) -> Checked {
         check_server(&self.server)?;
         check_admin(&self.admin)?;

@@ -1,6 +1,6 @@
-//! One workspace of a configuration: a name, its roots, and how its language servers are chosen and set up.
+//! One workspace of a configuration: a name, roots, and the choice and settings of its language servers.
 //!
-//! Invariant: a parsed name has the form of one, and a tenant is one that exists.
+//! Invariant: a parsed name is valid, and its tenant exists.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,35 +22,35 @@ pub struct WorkspaceConfig {
     #[serde(deserialize_with = "name")]
     #[schemars(schema_with = "name_schema")]
     pub name: WorkspaceName,
-    /// Tenant that the workspace belongs to. There is the one tenant `default`.
+    /// Tenant of the workspace. There is one tenant, `default`.
     #[serde(default = "TenantId::default_tenant", deserialize_with = "tenant")]
     #[schemars(with = "String")]
     pub tenant: TenantId,
-    /// Folders that servers are started in. Relative paths count from the configuration file's folder, `~/` is the home.
+    /// Folders in which servers are started. Relative paths start at the configuration file's folder, `~/` is the home folder.
     pub roots: Vec<PathBuf>,
-    /// Further folders that may be read and appear in results; no server is started in them.
+    /// Further folders that are readable and appear in results. No server is started in them.
     #[serde(default)]
     pub extra_roots: Vec<PathBuf>,
-    /// Start servers before the first question: `true` for all that the files call for, or a list of server kinds.
+    /// Start servers before the first call: `true` for all that the files need, or a list of server kinds.
     #[serde(default)]
     pub prewarm: Prewarm,
     /// Environment added for the workspace's language servers.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Which servers serve this workspace.
+    /// The choice of servers of this workspace.
     #[serde(default)]
     pub servers: ServerChoice,
-    /// Settings for servers by kind, merged over those of the registry.
+    /// Settings of servers by kind, merged over those of the registry.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, serde_json::Map<String, Value>>")]
     pub settings: BTreeMap<String, Value>,
-    /// In place of the service's `[diagnostics]`.
+    /// Replaces the service's `[diagnostics]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<DiagnosticsSection>,
-    /// In place of the service's `[syntactic]`.
+    /// Replaces the service's `[syntactic]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syntactic: Option<SyntacticSection>,
-    /// Over the service's `[permission]`.
+    /// Wins over the service's `[permission]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission: Option<PermissionSection>,
     /// Tightens the service's `[limits]` further.
@@ -58,21 +58,21 @@ pub struct WorkspaceConfig {
     pub limits: Option<Limits>,
 }
 
-/// Which servers serve a workspace.
+/// The choice of servers of a workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerChoice {
-    /// Kinds to take before the registry's order wherever they are among the alternatives, such as `pyright`.
+    /// Kinds that win over the registry's order among alternatives, such as `pyright`.
     pub prefer: Vec<String>,
-    /// Kinds never to start.
+    /// Kinds that are never started.
     pub disable: Vec<String>,
 }
 
-/// Which servers are started before the first question.
+/// Which servers are started before the first call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged, expecting = "expected true, false or a list of server kinds")]
 pub enum Prewarm {
-    /// All that the files call for, or none.
+    /// All that the files need, or none.
     All(bool),
     /// These kinds.
     Kinds(Vec<String>),
@@ -95,7 +95,7 @@ impl Prewarm {
 }
 
 impl WorkspaceConfig {
-    /// A workspace with these roots and nothing else said.
+    /// A workspace with these roots and defaults.
     pub fn new(name: WorkspaceName, roots: Vec<PathBuf>) -> Self {
         Self {
             name,
@@ -114,7 +114,7 @@ impl WorkspaceConfig {
     }
 }
 
-/// Why a text is no workspace name; one wording for both keys that hold one.
+/// The error for an invalid workspace name, for both keys that hold one.
 const NAME_FORM: &str = "is no workspace name: 1 to 64 of a-z, 0-9, '.', '_', '-', the first a letter or digit";
 
 /// Reads a workspace name.
@@ -123,7 +123,7 @@ fn name<'de, D: Deserializer<'de>>(from: D) -> Result<WorkspaceName, D::Error> {
     WorkspaceName::new(&text).ok_or_else(|| D::Error::custom(format!("`{text}` {NAME_FORM}")))
 }
 
-/// Reads a workspace name where none is needed.
+/// Reads an optional workspace name.
 pub(super) fn optional_name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<WorkspaceName>, D::Error> {
     name(from).map(Some)
 }
