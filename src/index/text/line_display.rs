@@ -3,7 +3,8 @@
 //! Invariants: texts are UTF-8, at most [`MAX_SHOWN_LINE_BYTES`] long, and cut at character boundaries. Ranges lie inside the text, at
 //! character boundaries.
 
-use super::search::{LineMatch, LineRange};
+use super::file_search::LineRange;
+use super::search::LineMatch;
 use crate::limits::{MAX_SHOWN_LINE_BYTES, MAX_SHOWN_MATCHES};
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;

@@ -17,6 +17,7 @@ mod content_parts;
 mod decode;
 mod dictionary;
 mod evaluation;
+mod file_search;
 mod footer;
 mod grams;
 mod line_display;
