@@ -1,4 +1,4 @@
-//! Flags of `codeyard bench`, and the names of what it measures.
+//! Flags of `codeyard-bench`, and the names of its scenarios. The doc comments here are help texts.
 
 use std::path::PathBuf;
 
@@ -6,49 +6,49 @@ use clap::{Args, ValueEnum};
 
 use codeyard_cli::args::StateArgs;
 
-/// Flags of `bench`.
+/// Flags of `codeyard-bench`.
 #[derive(Debug, Clone, Args)]
 pub struct BenchArgs {
-    /// A repository of yours [default: the present folder]. Nothing is written into it.
+    /// Repository to measure on [default: the current folder]. Nothing is written into it.
     #[arg(value_name = "PATH", conflicts_with_all = ["corpus", "all"])]
     pub path: Option<PathBuf>,
-    /// A public repository, fetched once by its registry's own client; may be given more than once.
+    /// Public repository to measure on; fetched once with the client of its registry. Can be repeated.
     #[arg(long, value_enum, value_delimiter = ',')]
     pub corpus: Vec<CorpusName>,
-    /// All scenarios on all corpora: what docs/benchmarks.md shows.
+    /// Measure all scenarios on django, rxjs and zstd, as in docs/benchmarks.md.
     #[arg(long)]
     pub all: bool,
-    /// What to measure; may be given more than once [default: all but `leak`].
+    /// Scenario to measure; can be repeated [default: all except `leak`].
     #[arg(long, value_enum, value_delimiter = ',')]
     pub scenario: Vec<Scenario>,
-    /// Kind of language server, where several could serve the repository.
+    /// Kind of language server, if several can serve the repository: ty, typescript or clangd.
     #[arg(long, value_name = "KIND")]
     pub server: Option<String>,
-    /// Numbers of clients at the same time.
+    /// Numbers of concurrent clients.
     #[arg(long, value_delimiter = ',', default_value = "1,4,16", value_name = "N,…")]
     pub clients: Vec<usize>,
-    /// Longest time of one side of one figure.
+    /// Longest time for one side of one figure, in seconds.
     #[arg(long, default_value_t = 4, value_name = "N")]
     pub seconds: u64,
-    /// Most calls of one side of one figure.
+    /// Most calls for one side of one figure.
     #[arg(long, default_value_t = 3_000, value_name = "N")]
     pub calls: usize,
-    /// Draws the positions; the same seed asks the same questions.
+    /// Seed of the random positions; the same seed gives the same questions.
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
-    /// Write the figures as JSON.
+    /// Write the figures as JSON into this file.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Print the tables as Markdown.
     #[arg(long)]
     pub markdown: bool,
-    /// Put the tables between the markers of a Markdown file, such as docs/benchmarks.md.
+    /// Write the tables between the markers of a Markdown file, such as docs/benchmarks.md.
     #[arg(long, value_name = "FILE")]
     pub write_docs: Option<PathBuf>,
-    /// Exit with 1 if a target is missed.
+    /// Exit with code 1 if a target is missed or an answer is wrong.
     #[arg(long)]
     pub check: bool,
-    /// State: where corpora and language servers are kept.
+    /// The state directory, with the fetched repositories and the language servers.
     #[command(flatten)]
     pub state: StateArgs,
 }
@@ -56,69 +56,69 @@ pub struct BenchArgs {
 /// A public repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum CorpusName {
-    /// Python: Django's source distribution, from PyPI.
+    /// Python: the source distribution of Django, from PyPI.
     Django,
     /// TypeScript: rxjs, from npm.
     Rxjs,
-    /// C: zstd as `zstd-sys` brings it, from crates.io.
+    /// C: zstd as packaged in `zstd-sys`, from crates.io.
     Zstd,
-    /// The kernel as Debian's package `linux-source-6.1` brings it, by `apt-get`; only for what needs no language server.
+    /// C: the Linux kernel as packaged in Debian's `linux-source-6.1`, from `apt-get`; only for scenarios without a language server.
     Linux,
 }
 
-/// What is measured.
+/// A scenario: a group of related figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
 pub enum Scenario {
-    /// Definition and hover in warm files, at positions never asked before.
+    /// Definition and hover in files that both sides have read, at new positions.
     Latency,
-    /// The nine operations of the tool `lsp`, at positions never asked before.
+    /// The nine operations of the tool `lsp`, at new positions.
     Operations,
-    /// Three definitions, a hover, two document symbols, one references.
+    /// A mix of three definitions, one hover, two document symbols and one references call.
     Mix,
-    /// Answers from the retained result.
+    /// Calls that are answered from retained results.
     Retained,
-    /// References with about 80 and 1,200 hits, first and further pages.
+    /// References with about 80 and 1,200 hits: first and further pages.
     References,
-    /// References with 20,000 hits, and what is left of 100 of their snapshots.
+    /// References with 20,000 hits, and the memory after 100 such snapshots expired.
     Snapshots,
-    /// From nothing to the first right definition and to complete references.
+    /// Cold start to the first right definition and to complete references.
     Cold,
-    /// One language server for 1, 2, 4 and 16 clients; memory.
+    /// Memory and language servers with 1, 2, 4 and 16 clients.
     Sharing,
     /// Two repositories with two clients each.
     Repositories,
-    /// The language server is killed.
+    /// Time to the next right answer after the language server was killed.
     Recovery,
-    /// An edit and a new file on disk.
+    /// Time until answers show an edit and a new file on disk.
     Freshness,
-    /// 100,000 mixed calls: memory, descriptors, threads.
+    /// Memory, file descriptors and threads over 100,000 mixed calls.
     Leak,
-    /// What telemetry costs.
+    /// Cost of exporting telemetry.
     Telemetry,
-    /// The code index: time, size and memory of making it, and the first answer of a new process.
+    /// Code index: time, size and memory of a build, and the first answer of a new process.
     Index,
-    /// Twenty texts and expressions beside ripgrep, every line compared.
+    /// Code index: twenty text and regex searches compared with ripgrep, line by line.
     Search,
-    /// Outlines, the location of symbols, ranked search.
-    Ranked,
-    /// A second working tree of a git repository of 5,000 files.
+    /// Code index: outlines, symbol lookup, ranked search.
+    RankedSearchTimes,
+    /// Code index: a second worktree of a git repository of 5,000 files.
     Worktree,
-    /// From a saved edit to a search that shows it.
+    /// Code index: time from a saved edit to a search that shows it.
     Edits,
 }
 
 impl Scenario {
-    /// Its name on the command line and in tables.
+    /// The name on the command line and in tables.
     pub fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// Whether it is about the code index, and needs no language server.
+    /// Whether it measures the code index and needs no language server.
     pub fn is_of_index(self) -> bool {
-        matches!(self, Self::Index | Self::Search | Self::Ranked | Self::Worktree | Self::Edits)
+        matches!(self, Self::Index | Self::Search | Self::RankedSearchTimes | Self::Worktree | Self::Edits)
     }
 
-    /// Those that are run where none is named.
+    /// The scenarios that run without `--scenario`.
     pub fn usual() -> Vec<Self> {
         Self::value_variants().iter().copied().filter(|scenario| *scenario != Self::Leak).collect()
     }

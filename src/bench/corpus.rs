@@ -1,13 +1,15 @@
-//! The repository that is asked about: fetched once by its registry's own client, or one of the user's.
+//! The repository to measure on: one of the user's, a public one that is fetched once with the client of its registry, or a generated
+//! one.
 //!
-//! A fetched one is copied before it is used. Nothing is ever written into a repository of the user's.
+//! Invariants: a fetched repository is copied before use, except the kernel, which is only read; nothing is written into the user's
+//! repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::args::CorpusName;
-use super::process::{Scratch, run_tool};
-use super::questions::At;
+use crate::args::CorpusName;
+use crate::process::{Scratch, run_tool};
+use crate::questions::SourcePosition;
 use codeyard_cli::Failure;
 use codeyard_lsp::install::Installer;
 use codeyard_lsp::registry::Registry;
@@ -16,9 +18,9 @@ const DJANGO: &str = "5.2.19";
 const RXJS: &str = "7.8.2";
 const ZSTD: &str = "2.1.2";
 const LINUX: &str = "linux-source-6.1";
-/// Folders that hold no sources of the repository itself.
+/// Folders without sources of the repository itself.
 const PASSED_OVER: [&str; 6] = [".git", "node_modules", "target", ".venv", "__pycache__", "dist"];
-/// Most files that are looked at.
+/// Most files that are read.
 const MAX_FILES: usize = 20_000;
 const TSCONFIG: &str = r#"{"compilerOptions": {"target": "es2020", "module": "esnext", "moduleResolution": "bundler", "strict": true,
 "lib": ["es2020", "dom"], "types": [], "noEmit": true}, "include": ["**/*.ts"]}"#;
@@ -28,25 +30,25 @@ const TSCONFIG: &str = r#"{"compilerOptions": {"target": "es2020", "module": "es
 pub struct Language {
     /// The kind of its server.
     pub kind: &'static str,
-    /// Its files' endings.
+    /// Extensions of its files.
     pub endings: &'static [&'static str],
-    /// The id that documents are opened with.
+    /// Language id of opened documents.
     pub id: &'static str,
 }
 
-/// The languages, the one that is looked for first at the front.
+/// The languages, in the order in which they are looked for.
 pub(crate) const LANGUAGES: [Language; 3] = [
     Language { kind: "ty", endings: &["py"], id: "python" },
     Language { kind: "typescript", endings: &["ts"], id: "typescript" },
     Language { kind: "clangd", endings: &["c", "h"], id: "c" },
 ];
 
-/// A repository to ask about.
+/// A repository to measure on.
 #[derive(Debug, Clone)]
 pub struct Corpus {
-    /// What it is called in tables.
+    /// Name in the tables.
     pub name: String,
-    /// Where it is, as a real path.
+    /// Canonical path of the root.
     pub root: PathBuf,
     /// Its language.
     pub language: Language,
@@ -55,10 +57,13 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// One of the user's. Without a language server any will do.
+    /// A repository of the user. `kind` selects the language; without it, the language with the most files. If no language server is
+    /// needed, the repository may have no files of a known language.
     pub fn of_path(path: &Path, kind: Option<&str>, needs_server: bool) -> Result<Self, Failure> {
         let root = path.canonicalize();
-        let root = root.map_err(|error| Failure::missing(format!("{}: {error}", path.display())))?;
+        let root = root.map_err(|error| {
+            Failure::missing(format!("cannot read {}: {error}; pass the path of a repository", path.display()))
+        })?;
         let all = files_below(&root);
         let of = |language: &Language| sources(&all, language);
         let wanted = LANGUAGES.iter().filter(|language| kind.is_none_or(|kind| kind == language.kind));
@@ -72,7 +77,7 @@ impl Corpus {
         Ok(Self { name, files: of(&language), root, language })
     }
 
-    /// A public one, fetched into `kept` unless it is there, and copied into `scratch`.
+    /// A public repository: fetched into `kept` if missing, and copied into `scratch`.
     pub async fn fetch(name: CorpusName, kept: &Path, scratch: &Scratch) -> Result<Self, Failure> {
         let (folder, language) = match name {
             CorpusName::Django => (format!("django-{DJANGO}"), LANGUAGES[0]),
@@ -89,12 +94,12 @@ impl Corpus {
             let done = fetch_into(name, &fresh).await.and_then(|sources| {
                 fs::rename(&sources, &there).map_err(|error| cannot("put in place", &there, &error))
             });
-            // What is left of the fetch is of no use, whole or not.
+            // Remove what remains of the download.
             let _ = fs::remove_dir_all(&fresh);
             done?;
         }
         if name == CorpusName::Linux {
-            // It is too large to be copied, and nothing is written into it.
+            // Too large to copy, and only read.
             let root = there.canonicalize().map_err(|error| cannot("find", &there, &error))?;
             let files = sources(&files_below(&root), &language);
             return Ok(Self { name: folder, root, language, files });
@@ -111,15 +116,15 @@ impl Corpus {
         Ok(Self { name: folder, root, language, files })
     }
 
-    /// Whether no language server is asked about it: the kernel can't be read by one without being built.
+    /// Whether it is measured without a language server: clangd cannot read the kernel before it is built.
     pub fn is_without_server(&self) -> bool {
         self.name == LINUX
     }
 
-    /// A tree made on the spot: `target` declared once, used `uses` times in each of `users` files.
-    pub fn generated(language: Language, users: usize, uses: usize, scratch: &Scratch) -> Result<Self, Failure> {
+    /// A generated repository: `target` is declared once and used `uses` times in each of `files` files.
+    pub fn generated(language: Language, files: usize, uses: usize, scratch: &Scratch) -> Result<Self, Failure> {
         let root = scratch.folder("generated")?;
-        for (name, text) in generated_files(language, users, uses) {
+        for (name, text) in generated_files(language, files, uses) {
             write(&root.join(name), &text)?;
         }
         if language.kind == "clangd" {
@@ -129,39 +134,45 @@ impl Corpus {
         Ok(Self { name: "generated".to_owned(), root, language, files })
     }
 
-    /// The place where a generated tree declares `target`.
-    pub fn hub(&self) -> At {
+    /// The position where a generated repository declares `target`.
+    pub fn declaration(&self) -> SourcePosition {
         let (name, character) = match self.language.kind {
             "ty" => ("hub.py", 4),
             "typescript" => ("hub.ts", 16),
             _ => ("hub.h", 4),
         };
-        At { path: self.root.join(name), line: 0, character }
+        SourcePosition { path: self.root.join(name), line: 0, character }
     }
 
-    /// One more file for a generated tree that uses `target` `uses` times: its name and text.
+    /// Path and text of another file of a generated repository that uses `target` `uses` times.
     pub fn user(&self, name: &str, uses: usize) -> (PathBuf, String) {
         (self.root.join(format!("{name}.{}", self.language.endings[0])), user_text(self.language, name, uses))
     }
 
-    /// The place of the `nth` use in the `user`-th file of a generated tree.
-    pub fn use_at(&self, user: usize, nth: usize) -> At {
+    /// The position of the `nth` use in the `user`-th file of a generated repository.
+    pub fn use_at(&self, user: usize, nth: usize) -> SourcePosition {
         let name = user_name(user);
         let character = if self.language.kind == "clangd" { user_prefix(&name, nth).len() } else { 0 };
-        At { path: self.root.join(format!("{name}.{}", self.language.endings[0])), line: nth + 1, character }
+        SourcePosition {
+            path: self.root.join(format!("{name}.{}", self.language.endings[0])),
+            line: nth + 1,
+            character,
+        }
     }
 }
 
-/// The language server's program for a corpus, installed if it isn't there.
-pub(crate) fn installed(installer: &Installer, registry: &Registry, kind: &str) -> Result<(), Failure> {
-    use codeyard_lsp::install::Located;
-    let server = registry.servers.get(kind).ok_or_else(|| Failure::missing(format!("no server is called {kind}")))?;
-    if matches!(installer.locate(kind, server, None), Located::Ready(_)) {
+/// Installs the language server if it is missing.
+pub(crate) fn ensure_installed(installer: &Installer, registry: &Registry, kind: &str) -> Result<(), Failure> {
+    use codeyard_lsp::install::ProgramStatus;
+    let server = registry.servers.get(kind).ok_or_else(|| {
+        Failure::missing(format!("no language server is called {kind}; `codeyard servers list` shows the known kinds"))
+    })?;
+    if matches!(installer.locate(kind, server, None), ProgramStatus::Ready(_)) {
         return Ok(());
     }
     eprintln!("installing {kind}");
     let done = installer.install(registry, &[kind.to_owned()], &|_| ());
-    done.map(drop).map_err(|error| codeyard_cli::servers::failure(&error))
+    done.map(drop).map_err(|error| codeyard_cli::shared::server_installation::install_failure(&error))
 }
 
 async fn fetch_into(name: CorpusName, fresh: &Path) -> Result<PathBuf, Failure> {
@@ -197,7 +208,9 @@ async fn fetch_into(name: CorpusName, fresh: &Path) -> Result<PathBuf, Failure> 
             run_tool("apt-get", &["download", "--quiet", LINUX], fresh).await?;
             let is_package = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "deb");
             let package = files_below(fresh).into_iter().find(is_package);
-            let package = package.ok_or_else(|| Failure::new(format!("apt-get brought no package {LINUX}")))?;
+            let package = package.ok_or_else(|| {
+                Failure::new(format!("apt-get downloaded no package {LINUX}; check the package sources"))
+            })?;
             run_tool("dpkg", &["-x", &package.to_string_lossy(), "."], fresh).await?;
             run_tool("tar", &["xJf", &format!("usr/src/{LINUX}.tar.xz")], fresh).await?;
             Ok(fresh.join(LINUX))
@@ -205,10 +218,10 @@ async fn fetch_into(name: CorpusName, fresh: &Path) -> Result<PathBuf, Failure> 
     }
 }
 
-fn generated_files(language: Language, users: usize, uses: usize) -> Vec<(String, String)> {
+fn generated_files(language: Language, files: usize, uses: usize) -> Vec<(String, String)> {
     let ending = language.endings[0];
     let mut files: Vec<(String, String)> =
-        (0..users).map(user_name).map(|name| (format!("{name}.{ending}"), user_text(language, &name, uses))).collect();
+        (0..files).map(user_name).map(|name| (format!("{name}.{ending}"), user_text(language, &name, uses))).collect();
     match language.kind {
         "ty" => files.extend([
             ("hub.py".to_owned(), "def target(value: int) -> int:\n    return value + 1\n".to_owned()),
@@ -241,7 +254,7 @@ fn user_text(language: Language, name: &str, uses: usize) -> String {
     }
 }
 
-/// What stands before a use in C.
+/// The text before a use in a C file.
 fn user_prefix(name: &str, nth: usize) -> String {
     format!("int {name}_{nth}(void) {{ return ")
 }
@@ -265,7 +278,7 @@ fn compile_database(root: &Path) -> String {
     serde_json::Value::Array(sources.filter_map(entry).collect()).to_string()
 }
 
-/// The files of a language.
+/// The files of a language among `all`.
 pub(crate) fn sources(all: &[PathBuf], language: &Language) -> Vec<PathBuf> {
     let is_one = |path: &&PathBuf| {
         path.extension().is_some_and(|ending| language.endings.iter().any(|wanted| ending == *wanted))
@@ -273,7 +286,7 @@ pub(crate) fn sources(all: &[PathBuf], language: &Language) -> Vec<PathBuf> {
     all.iter().filter(is_one).cloned().collect()
 }
 
-/// The files below a folder, sorted; folders that hold no sources of its own are passed over.
+/// The files below a folder, sorted, without folders that contain no sources of the repository itself.
 pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut waiting = vec![folder.to_path_buf()];
@@ -299,7 +312,7 @@ fn copy_tree(from: &Path, to: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Copies a file to the same place in another tree.
+/// Copies a file to the same relative path in another tree.
 pub(crate) fn copy_file(path: &Path, from: &Path, to: &Path) -> Result<(), Failure> {
     let target = to.join(path.strip_prefix(from).unwrap_or(path));
     let parent = target.parent().unwrap_or(to);
@@ -314,7 +327,7 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(format!(
-        "cannot {what} {}: {error}; see that there is room and the folder may be written",
+        "cannot {what} {}: {error}; check the free space and the permissions of the folder",
         path.display()
     ))
 }

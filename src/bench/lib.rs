@@ -1,31 +1,23 @@
-//! `codeyard bench`: drives a bare language server and codeyard in the same run on a real repository, and prints what it
-//! measured beside the targets.
+//! The benchmark `codeyard-bench`: measures a bare language server and codeyard in the same run on a real repository, and prints the
+//! figures with their targets.
 //!
-//! Both sides are asked the same questions in turn by clients of the same thread. Every answer is compared. Invariants:
-//! nothing is written into a repository of the user's; every process it started has ended when it ends.
+//! Both sides get the same questions in alternating blocks, from clients on the same thread. Every answer is compared. Invariants:
+//! nothing is written into the user's repository; every process that it started has ended when it exits.
 
 mod args;
-mod bare;
-mod canonical;
-mod code;
+mod bare_server;
+mod code_index;
+mod codeyard_server;
+mod compare;
 mod corpus;
+mod dispute;
 mod pair;
 mod process;
+mod profile;
 mod questions;
 mod report;
-mod served;
+mod scenarios;
 mod stats;
-
-mod freshness;
-mod leak;
-mod mix;
-mod operations;
-mod references;
-mod sharing;
-mod speed;
-mod starts;
-mod steadiness;
-mod telemetry;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -36,27 +28,29 @@ use clap::Parser;
 
 use self::args::{BenchArgs, CorpusName, Scenario};
 use self::corpus::Corpus;
-use self::pair::Pair;
+use self::pair::ServerPair;
 use self::process::Scratch;
 use self::report::{Figure, Report, Target};
+use self::scenarios::{freshness, latency, leak, mix, operations, references, sharing, start_times, telemetry};
 use codeyard_base::clock::Instant;
-use codeyard_cli::{Failure, assemble, output};
+use codeyard_cli::Failure;
+use codeyard_cli::shared::{assemble, output};
 use codeyard_lsp::install::Installer;
 use codeyard_lsp::registry::Registry;
 
-/// What all scenarios share.
+/// The context that all scenarios share.
 pub struct Bench {
     /// The flags.
     pub args: BenchArgs,
-    /// Finds language servers.
+    /// Locates and installs language servers.
     pub installer: Installer,
-    /// Everything the run writes.
+    /// The temporary folder of the run.
     pub scratch: Scratch,
-    /// Where fetched repositories are kept.
-    kept: PathBuf,
+    /// The folder of fetched repositories.
+    corpora_dir: PathBuf,
 }
 
-/// Subcommands of codeyard that a benchmark starts this executable with.
+/// The subcommands of codeyard that this executable implements, so that a benchmark can start itself as codeyard.
 pub const OWN_COMMANDS: [&str; 6] = ["serve", "stdio", "syntactic", "index", "search", "outline"];
 
 /// The command line of `codeyard-bench`.
@@ -65,8 +59,8 @@ pub const OWN_COMMANDS: [&str; 6] = ["serve", "stdio", "syntactic", "index", "se
     name = "codeyard-bench",
     bin_name = "codeyard bench",
     version,
-    about = "Measure a bare language server and codeyard on a repository, in the same run",
-    long_about = "Measure a bare language server and codeyard on a repository, in the same run.\n\nBoth are asked the same questions in turn, by 1, 4 and 16 clients; every answer is compared. Beside each figure stands its target. Nothing is written into the repository, and no language server is left running.",
+    about = "Benchmark codeyard against a bare language server on a repository",
+    long_about = "Benchmark codeyard against a bare language server on a repository.\n\nBoth get the same questions in alternating blocks, from 1, 4 and 16 clients, and every answer is compared. Each figure is printed with its target. Figures count only for an optimised build (`--profile dist`); the report names the profile. Nothing is written into the repository, and no language server keeps running.",
     after_help = "Examples:\n  codeyard bench\n  codeyard bench ~/src/redis --scenario latency,mix --seconds 10\n  codeyard bench --corpus django --clients 1,16\n  codeyard bench --all --write-docs docs/benchmarks.md --check"
 )]
 struct Cli {
@@ -74,7 +68,7 @@ struct Cli {
     args: BenchArgs,
 }
 
-/// Runs the benchmark that the command line describes. Exit codes are those of `codeyard`.
+/// Parses the command line and runs the benchmark. The exit codes are those of `codeyard`.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match Cli::try_parse_from(args) {
         Ok(cli) => codeyard_cli::exit_code(run(cli.args)),
@@ -82,56 +76,57 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Runs all of it.
+/// Runs the benchmark until its end or a signal, then waits for the end of all processes that it started.
 fn run(args: BenchArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::new(format!("the runtime can't be started: {error}")))?;
+    let runtime = runtime.map_err(|error| Failure::new(format!("cannot start the async runtime: {error}")))?;
     let state = assemble::open_state(args.state.state_dir.as_deref())?;
     let installer = assemble::installer(&state);
-    let bench = Bench { installer, scratch: Scratch::new()?, kept: state.path().join("corpora"), args };
+    let bench = Bench { installer, scratch: Scratch::new()?, corpora_dir: state.path().join("corpora"), args };
     let local = tokio::task::LocalSet::new();
     let result = local.block_on(&runtime, async {
         tokio::select! {
             result = measure(&bench) => result,
-            why = told_to_end() => Err(why),
+            why = interrupted() => Err(why),
         }
     });
-    // Only now are the tasks dropped that hold the processes' streams.
-    let family = process::family();
+    // This drops the tasks that hold the streams of the processes.
+    let descendants = process::descendants();
     drop(local);
-    runtime.block_on(process::gone(family));
+    runtime.block_on(process::wait_until_gone(descendants));
     result
 }
 
-/// Ends when the user or the system wants no more of it.
-async fn told_to_end() -> Failure {
+/// Waits for SIGTERM or SIGINT.
+async fn interrupted() -> Failure {
     use tokio::signal::unix::{SignalKind, signal};
     let (term, int) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
-    let (Ok(mut term), Ok(mut int)) = (term, int) else { return Failure::new("signals can't be received") };
+    let (Ok(mut term), Ok(mut int)) = (term, int) else { return Failure::new("cannot install a signal handler") };
     tokio::select! {
         _ = term.recv() => {}
         _ = int.recv() => {}
     }
-    Failure::new("interrupted; nothing is left running")
+    Failure::new("interrupted; all started processes have ended")
 }
 
 async fn measure(bench: &Bench) -> Result<(), Failure> {
     let began = Instant::now();
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut report = Report { seed: bench.args.seed, processors, ..Report::default() };
-    eprintln!("seed {}", bench.args.seed);
+    let profile = profile::of_this_executable();
+    let mut report = Report { profile, seed: bench.args.seed, processors, ..Report::default() };
+    eprintln!("profile {}, seed {}", report.profile, bench.args.seed);
     let mut ranked = Vec::new();
     for corpus in bench.corpora().await? {
         let (of_index, of_servers): (Vec<Scenario>, Vec<Scenario>) =
             bench.scenarios(&corpus).into_iter().partition(|scenario| scenario.is_of_index());
         if !of_servers.is_empty() {
             eprintln!("{}: {} files for {}", corpus.name, corpus.files.len(), corpus.language.kind);
-            corpus::installed(&bench.installer, &Registry::builtin(), corpus.language.kind)?;
+            corpus::ensure_installed(&bench.installer, &Registry::builtin(), corpus.language.kind)?;
             bench.measure(&corpus, &of_servers, &mut report).await?;
         }
         ranked.extend(code::measure(bench, &corpus, &of_index, &mut report).await?);
     }
-    code::growth(&ranked, &mut report);
+    code_index::growth(&ranked, &mut report);
     eprintln!("took {:.0} s", began.elapsed().as_secs_f64());
     bench.publish(&report)
 }
@@ -149,17 +144,17 @@ impl Bench {
         }
         let mut all = Vec::new();
         for name in names {
-            all.push(Corpus::fetch(name, &self.kept, &self.scratch).await?);
+            all.push(Corpus::fetch(name, &self.corpora_dir, &self.scratch).await?);
         }
         Ok(all)
     }
 
-    /// Whether anything is to be measured that has a language server.
+    /// Whether any selected scenario needs a language server.
     fn needs_server(&self) -> bool {
         self.args.scenario.is_empty() || self.args.scenario.iter().any(|scenario| !scenario.is_of_index())
     }
 
-    /// What is measured on a corpus: on the kernel what needs no language server. Of all corpora one is enough for the long run.
+    /// The scenarios for a corpus. On the kernel only those without a language server. With `--all`, `leak` runs on one corpus only.
     fn scenarios(&self, corpus: &Corpus) -> Vec<Scenario> {
         let mut wanted = if self.args.scenario.is_empty() { Scenario::usual() } else { self.args.scenario.clone() };
         if self.args.all && self.args.scenario.is_empty() && corpus.language.kind == "typescript" {
@@ -175,13 +170,13 @@ impl Bench {
         let wants = |scenario: &Scenario| wanted.contains(scenario);
         let warm = [Scenario::Latency, Scenario::Operations, Scenario::Retained, Scenario::References];
         if warm.iter().any(wants) {
-            eprintln!("  both read the project");
-            let mut pair = Pair::start(self, corpus, self.args.seed).await?;
+            eprintln!("  both sides read the project");
+            let mut pair = ServerPair::start(self, corpus, self.args.seed).await?;
             for scenario in warm.iter().copied().filter(wants) {
                 match scenario {
-                    Scenario::Latency => speed::latency(self, &mut pair, report).await?,
+                    Scenario::Latency => latency::latency(self, &mut pair, report).await?,
                     Scenario::Operations => operations::operations(self, &mut pair, report).await?,
-                    Scenario::Retained => speed::retained(self, &mut pair, report).await?,
+                    Scenario::Retained => latency::retained(self, &mut pair, report).await?,
                     _ => references::pages(self, &mut pair, report).await?,
                 }
             }
@@ -191,8 +186,8 @@ impl Bench {
             match scenario {
                 Scenario::Mix => mix::mix(self, corpus, report).await?,
                 Scenario::Snapshots => references::snapshots(self, corpus, report).await?,
-                Scenario::Cold => starts::cold(self, corpus, report).await?,
-                Scenario::Recovery => starts::recovery(self, corpus, report).await?,
+                Scenario::Cold => start_times::cold(self, corpus, report).await?,
+                Scenario::Recovery => start_times::recovery(self, corpus, report).await?,
                 Scenario::Sharing => sharing::sharing(self, corpus, report).await?,
                 Scenario::Repositories => sharing::repositories(self, corpus, report).await?,
                 Scenario::Freshness => freshness::freshness(self, corpus, report).await?,
@@ -204,7 +199,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Longest time of one side of one figure.
+    /// Longest time for one side of one figure.
     pub fn time(&self) -> Duration {
         Duration::from_secs(self.args.seconds)
     }
@@ -219,13 +214,15 @@ impl Bench {
         }
         output::print(if self.args.markdown { report.markdown() } else { report.text() })?;
         match report.missed() {
-            missed @ 1.. if self.args.check => Err(Failure::new(format!("{missed} targets missed; see the table"))),
+            missed @ 1.. if self.args.check => {
+                Err(Failure::new(format!("{missed} targets missed; see the rows marked **no** in the table")))
+            }
             _ => Ok(()),
         }
     }
 }
 
-/// A figure without notes.
+/// A figure of a corpus and a scenario. `bare` is the value of the bare side, if it was measured.
 pub fn figure(
     corpus: &Corpus,
     scenario: Scenario,

@@ -1,12 +1,12 @@
-//! The program `codeyard-bench`.
+//! The executable `codeyard-bench`.
 //!
-//! It contains all of codeyard, so that one build measures itself: with a subcommand of codeyard as its first word
-//! it behaves as `codeyard`, and it starts its own executable for the side that serves.
+//! It contains all of codeyard, so that one build measures itself: with a subcommand of codeyard as its first argument it behaves as
+//! `codeyard`. It starts its own executable for the side that serves.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // The guard comes first: it is one thread, without a runtime.
+    // The guard process runs on one thread without a runtime, so this check comes first.
     if let Some(code) = codeyard_process::guard::from_command_line(std::env::args_os()) {
         return code;
     }

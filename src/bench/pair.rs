@@ -1,75 +1,75 @@
-//! A bare server and a codeyard side by side on one repository, asked the same questions block by block in turn, so that
-//! whatever else the machine does hits both.
+//! A bare language server and a codeyard server on one repository. Both get the same questions in alternating blocks, so that other
+//! load of the machine affects both.
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::time::Duration;
 
-use super::Bench;
-use super::bare::Bare;
-use super::canonical::{Judge, Verdict};
-use super::corpus::Corpus;
-use super::questions::{Ask, At, Deck};
-use super::served::{Client, Served};
-use super::stats::{Times, precise};
-use super::steadiness::Dispute;
+use crate::Bench;
+use crate::bare_server::BareServer;
+use crate::codeyard_server::{CodeyardServer, McpHttpClient};
+use crate::compare::{AnswerComparer, Comparison};
+use crate::corpus::Corpus;
+use crate::dispute::Dispute;
+use crate::questions::{BenchQuestion, QuestionPool, SourcePosition};
+use crate::stats::{CallTimes, precise};
 use codeyard_base::clock::Instant;
 use codeyard_cli::Failure;
 
-/// Examples of wrong answers kept of one figure.
+/// Most examples of wrong answers for one figure.
 const EXAMPLES: usize = 3;
 
-/// Both sides.
-pub(crate) struct Pair {
-    /// The bare server.
-    pub bare: Bare,
-    /// The codeyard.
-    pub served: Served,
-    /// Compares their answers.
-    pub judge: Judge,
+/// Both sides of a comparison.
+pub(crate) struct ServerPair {
+    /// The bare language server.
+    pub bare: BareServer,
+    /// The codeyard server.
+    pub served: CodeyardServer,
+    /// Compares the answers.
+    pub comparer: AnswerComparer,
     /// The repository.
     pub corpus: Corpus,
-    /// The questions not yet asked.
-    pub deck: Deck,
-    /// Those that both were asked, in order.
-    asked: RefCell<Vec<Ask>>,
+    /// The remaining questions.
+    pub pool: QuestionPool,
+    /// The questions that both sides were asked, in order.
+    asked: RefCell<Vec<BenchQuestion>>,
 }
 
-/// One answered question.
-pub(crate) struct Sample {
+/// One call: its duration and its response.
+pub(crate) struct CallSample {
     took: Duration,
     body: Result<Vec<u8>, String>,
 }
 
-/// What both sides did with the same questions.
+/// The results of both sides for the same questions.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Outcome {
-    /// The bare server's times.
-    pub bare: Times,
-    /// Codeyard's.
-    pub ours: Times,
-    /// By whole blocks without errors, how many calls a second codeyard made for each of the bare server's.
+pub(crate) struct PairOutcome {
+    /// Durations of the bare server.
+    pub bare: CallTimes,
+    /// Durations of codeyard.
+    pub ours: CallTimes,
+    /// For each full block without errors: calls per second of codeyard divided by those of the bare server.
     pub ratios: Vec<f64>,
-    /// Answers that could be compared.
+    /// Number of compared answers.
     pub compared: u64,
-    /// Wrong answers.
+    /// Number of wrong answers.
     pub wrong: u64,
-    /// Questions to which the bare server itself gives now this answer, now that.
-    pub unsteady: u64,
-    /// Questions that codeyard answered with an error, by its code.
+    /// Number of questions for which the bare server is nondeterministic.
+    pub nondeterministic: u64,
+    /// Number of errors of codeyard, by code.
     pub errors: std::collections::BTreeMap<String, u64>,
-    /// Questions that codeyard answered from what it retained.
+    /// Number of answers of codeyard from retained results.
     pub retained: u64,
-    /// What was wrong, the first few.
+    /// The first few wrong answers.
     pub examples: Vec<String>,
 }
 
-impl Outcome {
-    /// Adds what was found of answers that weren't timed.
-    pub(crate) fn judge(&mut self, other: Self) {
+impl PairOutcome {
+    /// Adds the results of calls that are not timed.
+    pub(crate) fn add_untimed(&mut self, other: Self) {
         self.compared += other.compared;
         self.wrong += other.wrong;
-        self.unsteady += other.unsteady;
+        self.nondeterministic += other.nondeterministic;
         let room = EXAMPLES.saturating_sub(self.examples.len());
         self.examples.extend(other.examples.into_iter().take(room));
         for (code, count) in other.errors {
@@ -77,23 +77,23 @@ impl Outcome {
         }
     }
 
-    /// Adds all of another run with as many clients.
+    /// Adds another run with the same number of clients.
     pub(crate) fn join(&mut self, mut other: Self) {
         self.bare.join(&other.bare);
         self.ours.join(&other.ours);
         self.ratios.append(&mut other.ratios);
         self.retained += other.retained;
-        self.judge(other);
+        self.add_untimed(other);
     }
 
-    /// Counts for the table.
+    /// The counts as notes of a figure.
     pub(crate) fn notes(&self) -> String {
         let mut notes = vec![format!("{} calls", self.ours.len())];
         if self.wrong > 0 {
             notes.push(format!("{} wrong", self.wrong));
         }
-        if self.unsteady > 0 {
-            notes.push(format!("{} where the bare server's own answers differ", self.unsteady));
+        if self.nondeterministic > 0 {
+            notes.push(format!("{} where the bare server's own answers differ", self.nondeterministic));
         }
         notes.extend(self.errors.iter().map(|(code, count)| format!("{count} {code}")));
         if self.retained > 0 {
@@ -104,51 +104,57 @@ impl Outcome {
     }
 }
 
-impl Pair {
-    /// Starts both, lets them read the project and the files of the deck that `seed` draws.
+impl ServerPair {
+    /// Starts both sides, and lets them read the project and the warm-up files that `seed` selects.
     pub(crate) async fn start(bench: &Bench, corpus: &Corpus, seed: u64) -> Result<Self, Failure> {
         let (cache, folder) = (bench.scratch.folder("bare")?, bench.scratch.folder("served")?);
-        let deck = Deck::new(corpus, seed);
-        if deck.warm.is_empty() {
-            return Err(Failure::missing(format!("{}: no file is of a size to ask about", corpus.name)));
+        let pool = QuestionPool::new(corpus, seed);
+        if pool.warm.is_empty() {
+            return Err(Failure::missing(format!("{}: no file has a suitable size for questions", corpus.name)));
         }
-        let bare = Bare::start(corpus.language, &corpus.root, &bench.installer, &cache).await?;
-        let served = Served::start(&[corpus], &bench.installer, &folder, "", &[]).await?;
-        let (judge, corpus, asked) = (Judge::new(&corpus.root), corpus.clone(), RefCell::default());
-        let pair = Self { bare, served, judge, corpus, deck, asked };
+        let bare = BareServer::start(corpus.language, &corpus.root, &bench.installer, &cache).await?;
+        let served = CodeyardServer::start(&[corpus], &bench.installer, &folder, "", &[]).await?;
+        let (comparer, corpus, asked) = (AnswerComparer::new(&corpus.root), corpus.clone(), RefCell::default());
+        let pair = Self { bare, served, comparer, corpus, pool, asked };
         pair.warm().await?;
         Ok(pair)
     }
 
-    /// Has both read the files that are asked about.
+    /// Lets both sides read the files of the questions.
     async fn warm(&self) -> Result<(), Failure> {
         let mut client = self.served.client(&self.corpus).await?;
         let failed = |path: &Path, why: String| Failure::new(format!("{}: {why}", path.display()));
-        for path in &self.deck.warm {
+        for path in &self.pool.warm {
             let ask = first_place(path);
             self.bare.ask(&ask).await.map_err(|why| failed(path, why))?;
-            client.ask_patiently(&ask).await.map_err(|why| failed(path, why))?;
+            client.ask_with_retry(&ask).await.map_err(|why| failed(path, why))?;
             self.asked.borrow_mut().push(ask);
         }
-        self.bare.settle().await;
+        self.bare.wait_until_idle().await;
         Ok(())
     }
 
-    /// Asks both the same questions, in blocks and in turn, `clients` at a time, until the questions or the time are used up.
-    pub(crate) async fn run(&self, bench: &Bench, clients: usize, asks: &[Ask]) -> Result<Outcome, Failure> {
+    /// Asks both sides the same questions in alternating blocks with `clients` concurrent clients, until the questions or the time run
+    /// out.
+    pub(crate) async fn run(
+        &self,
+        bench: &Bench,
+        clients: usize,
+        asks: &[BenchQuestion],
+    ) -> Result<PairOutcome, Failure> {
         let block = (asks.len() / 40).clamp(clients * 4, 200.max(clients * 8));
         self.run_blocks(bench, clients, asks, (block, bench.time())).await
     }
 
-    /// The same in blocks of a given size, for a given time of the slower side.
+    /// The same with a given block size and time limit of the slower side.
     pub(crate) async fn run_blocks(
         &self,
         bench: &Bench,
         clients: usize,
-        asks: &[Ask],
+        asks: &[BenchQuestion],
         (block, limit): (usize, Duration),
-    ) -> Result<Outcome, Failure> {
-        let mut outcome = Outcome::default();
+    ) -> Result<PairOutcome, Failure> {
+        let mut outcome = PairOutcome::default();
         let mut connections = self.served.clients(&self.corpus, clients).await?;
         let hits = self.served.retained_hits().await;
         for (number, asks) in asks.chunks(block.max(1)).enumerate() {
@@ -170,7 +176,7 @@ impl Pair {
             for ((ask, bare), ours) in asks.iter().zip(bare).zip(ours) {
                 self.take(bench, &mut outcome, (ask, bare, ours)).await;
             }
-            // A call that is given up early isn't a fast one.
+            // A block with errors does not count: a call that fails early is not a fast call.
             if asks.len() == block && outcome.errors.values().sum::<u64>() == errors {
                 outcome.ratios.push(bare_span.as_secs_f64() / our_span.as_secs_f64().max(f64::MIN_POSITIVE));
             }
@@ -179,7 +185,7 @@ impl Pair {
         Ok(outcome)
     }
 
-    async fn ask_bare(&self, asks: &[Ask], clients: usize, span: &mut Duration) -> Vec<Sample> {
+    async fn ask_bare(&self, asks: &[BenchQuestion], clients: usize, span: &mut Duration) -> Vec<CallSample> {
         let next = Cell::new(0);
         let began = Instant::now();
         let asking = (0..clients).map(|_| async {
@@ -187,7 +193,7 @@ impl Pair {
             while let Some((at, ask)) = take_next(&next, asks) {
                 let asked = Instant::now();
                 let body = self.bare.ask(ask).await;
-                samples.push((at, Sample { took: asked.elapsed(), body }));
+                samples.push((at, CallSample { took: asked.elapsed(), body }));
             }
             samples
         });
@@ -196,44 +202,60 @@ impl Pair {
         in_order(samples)
     }
 
-    async fn take(&self, bench: &Bench, outcome: &mut Outcome, (ask, bare, ours): (&Ask, Sample, Sample)) {
+    async fn take(
+        &self,
+        bench: &Bench,
+        outcome: &mut PairOutcome,
+        (ask, bare, ours): (&BenchQuestion, CallSample, CallSample),
+    ) {
         outcome.bare.add(bare.took);
         outcome.ours.add(ours.took);
         let verdict = match (&bare.body, &ours.body) {
-            (_, Err(why)) => Verdict::Failed(why.clone()),
-            (Err(_), _) => Verdict::Incomparable,
-            (Ok(bare), Ok(ours)) => self.judge.compare(ask, bare, ours),
+            (_, Err(why)) => Comparison::Failed(why.clone()),
+            (Err(_), _) => Comparison::Incomparable,
+            (Ok(bare), Ok(ours)) => self.comparer.compare(ask, bare, ours),
         };
         match verdict {
-            Verdict::Same => outcome.compared += 1,
-            Verdict::Failed(code) => *outcome.errors.entry(code).or_default() += 1,
-            Verdict::Incomparable => {}
-            Verdict::Different(_) if self.is_unsteady(bench, ask, (&bare, &ours)).await => outcome.unsteady += 1,
-            Verdict::Different(how) => {
+            Comparison::Same => outcome.compared += 1,
+            Comparison::Failed(code) => *outcome.errors.entry(code).or_default() += 1,
+            Comparison::Incomparable => {}
+            Comparison::Different(_) if self.is_nondeterministic(bench, ask, (&bare, &ours)).await => {
+                outcome.nondeterministic += 1
+            }
+            Comparison::Different(how) => {
                 outcome.compared += 1;
                 outcome.wrong += 1;
                 if outcome.examples.len() < EXAMPLES {
-                    outcome.examples.push(format!("{}: {how}", ask.told()));
+                    outcome.examples.push(format!("{}: {how}", ask.description()));
                 }
             }
         }
     }
 
-    async fn is_unsteady(&self, bench: &Bench, ask: &Ask, (bare, ours): (&Sample, &Sample)) -> bool {
+    async fn is_nondeterministic(
+        &self,
+        bench: &Bench,
+        ask: &BenchQuestion,
+        (bare, ours): (&CallSample, &CallSample),
+    ) -> bool {
         let (Ok(bare), Ok(ours)) = (&bare.body, &ours.body) else { return false };
         let asked = self.asked.borrow().clone();
-        let dispute = Dispute { judge: &self.judge, ask, bare, ours };
-        dispute.is_unsteady(bench, &self.corpus, &self.bare, &asked).await
+        let dispute = Dispute { comparer: &self.comparer, ask, bare, ours };
+        dispute.is_nondeterministic(bench, &self.corpus, &self.bare, &asked).await
     }
 
-    /// Ends both.
+    /// Stops both sides.
     pub(crate) async fn stop(self) {
         tokio::join!(self.bare.stop(), self.served.stop());
     }
 }
 
-/// Asks with all connections at once, each one question at a time.
-pub(crate) async fn ask_served(clients: &mut [Client], asks: &[Ask], span: &mut Duration) -> Vec<Sample> {
+/// Asks with all clients concurrently, one question at a time for each client.
+pub(crate) async fn ask_served(
+    clients: &mut [McpHttpClient],
+    asks: &[BenchQuestion],
+    span: &mut Duration,
+) -> Vec<CallSample> {
     let next = Cell::new(0);
     let began = Instant::now();
     let asking = clients.iter_mut().map(|client| async {
@@ -241,7 +263,7 @@ pub(crate) async fn ask_served(clients: &mut [Client], asks: &[Ask], span: &mut 
         while let Some((at, ask)) = take_next(&next, asks) {
             let asked = Instant::now();
             let body = client.ask(ask).await;
-            samples.push((at, Sample { took: asked.elapsed(), body }));
+            samples.push((at, CallSample { took: asked.elapsed(), body }));
         }
         samples
     });
@@ -250,28 +272,28 @@ pub(crate) async fn ask_served(clients: &mut [Client], asks: &[Ask], span: &mut 
     in_order(samples)
 }
 
-impl Sample {
-    /// Adds its time, if it is an answer; else its error counts.
-    pub(crate) fn add_to(&self, times: &mut Times, errors: &mut u64) {
+impl CallSample {
+    /// Adds the duration, and counts an error response.
+    pub(crate) fn add_to(&self, times: &mut CallTimes, errors: &mut u64) {
         times.add(self.took);
         let is_answer = |body: &Vec<u8>| !body.windows(8).take(200).any(|window| window == b"\"error\":");
         *errors += u64::from(!self.body.as_ref().is_ok_and(is_answer));
     }
 }
 
-/// A question about the first place of a file; no deck holds it.
-pub(crate) fn first_place(path: &Path) -> Ask {
-    Ask::Hover(At { path: path.into(), line: 0, character: 0 })
+/// A question about the first position of a file. No pool contains it.
+pub(crate) fn first_place(path: &Path) -> BenchQuestion {
+    BenchQuestion::Hover(SourcePosition { path: path.into(), line: 0, character: 0 })
 }
 
-fn take_next<'a>(next: &Cell<usize>, asks: &'a [Ask]) -> Option<(usize, &'a Ask)> {
+fn take_next<'a>(next: &Cell<usize>, asks: &'a [BenchQuestion]) -> Option<(usize, &'a BenchQuestion)> {
     let at = next.get();
     next.set(at + 1);
     asks.get(at).map(|ask| (at, ask))
 }
 
-fn in_order(samples: Vec<Vec<(usize, Sample)>>) -> Vec<Sample> {
-    let mut all: Vec<(usize, Sample)> = samples.into_iter().flatten().collect();
+fn in_order(samples: Vec<Vec<(usize, CallSample)>>) -> Vec<CallSample> {
+    let mut all: Vec<(usize, CallSample)> = samples.into_iter().flatten().collect();
     all.sort_by_key(|(at, _)| *at);
     all.into_iter().map(|(_, sample)| sample).collect()
 }

@@ -1,7 +1,6 @@
-//! The processes of a benchmark: language servers, codeyards, package tools; and what they take.
+//! The processes of a benchmark (language servers, codeyard servers, package tools) and their resource usage.
 //!
-//! They are started by the launcher that starts language servers, under its guard: whatever way this process ends, they
-//! end too. Nothing of the protocol is here.
+//! Invariant: each is started with the launcher and the guard of language servers, so it ends when this process ends in any way.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,19 +8,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::AsyncReadExt;
-
+use codeyard_base::blocking;
 use codeyard_base::clock::Instant;
 use codeyard_cli::Failure;
+use codeyard_process::git;
 use codeyard_process::guard;
-use codeyard_process::launch::{Connection, LaunchSpec, Launcher, Process};
-use codeyard_process::proc_tree::{self, Identity};
+use codeyard_process::launch::{LaunchSpec, LaunchedServer, Launcher, Process};
+use codeyard_process::proc_tree::{self, ProcessIdentity};
 use codeyard_process::spawn::ProcessLauncher;
+use codeyard_process::tool::Tool;
 
-/// Longest wait for the end of a process that was asked to end.
+/// Longest wait for a process to exit after it was told to.
 const ENDS_WITHIN: Duration = Duration::from_secs(15);
-/// Pause between two looks.
-const LOOK: Duration = Duration::from_millis(10);
+/// Longest run of a tool.
+const TOOL_LIMIT: Duration = Duration::from_secs(3_600);
+/// Pause between two polls.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Starts `program`.
 pub(crate) async fn start(
@@ -30,34 +32,45 @@ pub(crate) async fn start(
     args: Vec<OsString>,
     cwd: &Path,
     env: Vec<(OsString, OsString)>,
-) -> Result<Connection, Failure> {
+) -> Result<LaunchedServer, Failure> {
     let launcher = ProcessLauncher::new(None)
-        .map_err(|error| Failure::new(format!("this program's own path can't be found: {error}")))?;
+        .map_err(|error| Failure::new(format!("cannot find the path of this executable: {error}")))?;
     let spec = LaunchSpec { label: label.to_owned(), program: program.into(), args, cwd: cwd.into(), env };
     let started = launcher.launch(&spec).await;
     started.map_err(|error| Failure::new(format!("{label} ({}): {error}", program.display())))
 }
 
-/// Runs a tool of the `PATH` to its end.
+/// Runs a tool from the `PATH` and waits for it.
 pub(crate) async fn run_tool(program: &str, args: &[&str], cwd: &Path) -> Result<(), Failure> {
-    let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-    let shown = format!("{program} {}", args.iter().map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join(" "));
-    let connection = start(program, Path::new(program), args, cwd, std::env::vars_os().collect()).await?;
-    let Connection { mut reader, writer, process } = connection;
-    drop(writer);
-    let mut output = Vec::new();
-    reader.read_to_end(&mut output).await.map_err(|error| Failure::new(format!("{program}: {error}")))?;
-    let exit = process.exited().await;
-    if exit.code == Some(0) {
+    let shown = format!("{program} {}", args.join(" "));
+    let tool = Tool::new(program).args(args).current_dir(cwd);
+    let outcome = match blocking::spawn(move || tool.run(TOOL_LIMIT, &|| ())).await {
+        Ok(outcome) => outcome.map_err(|error| Failure::new(format!("{program}: {error}")))?,
+        Err(_) => return Err(Failure::new(format!("`{shown}`: the thread that ran it panicked"))),
+    };
+    if outcome.success() {
         return Ok(());
     }
-    let said = process.stderr_tail();
-    let last: Vec<&str> = said.lines().rev().take(5).collect();
+    let last: Vec<&str> = outcome.output.lines().rev().take(5).collect();
     let last: Vec<&str> = last.into_iter().rev().collect();
-    Err(Failure::new(format!("`{shown}` failed; check the network and that {program} works:\n{}", last.join("\n"))))
+    Err(Failure::new(format!(
+        "`{shown}` failed ({}); check the network and the installation of {program}:\n{}",
+        outcome.why(),
+        last.join("\n")
+    )))
 }
 
-/// Asks a process to end and waits for it.
+/// Runs `git` in `dir`.
+pub(crate) async fn run_git(dir: &Path, args: &[&str]) -> Result<(), Failure> {
+    let (dir, args) = (dir.to_owned(), args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>());
+    let run = move || git::run_git(&dir, &args.iter().map(String::as_str).collect::<Vec<_>>());
+    match blocking::spawn(run).await {
+        Ok(result) => result.map(drop).map_err(|error| Failure::new(error.to_string())),
+        Err(_) => Err(Failure::new("the thread that ran git panicked")),
+    }
+}
+
+/// Terminates a process and waits for it; kills it after a timeout.
 pub(crate) async fn stop(process: &Arc<dyn Process>) {
     process.terminate();
     if tokio::time::timeout(ENDS_WITHIN, process.exited()).await.is_err() {
@@ -70,38 +83,39 @@ pub(crate) async fn stop(process: &Arc<dyn Process>) {
 pub(crate) fn kill(pid: u32) {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     if let Some(pid) = pid {
-        // One that has just ended needs no killing.
+        // The process may have exited already.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }
 
-/// The processes below this one.
-pub(crate) fn family() -> Vec<Identity> {
+/// The descendants of this process.
+pub(crate) fn descendants() -> Vec<ProcessIdentity> {
     proc_tree::descendants(std::process::id())
 }
 
-/// Waits until none of them is left, or it takes too long.
-pub(crate) async fn gone(family: Vec<Identity>) {
+/// Waits until all of them have exited, for a bounded time.
+pub(crate) async fn wait_until_gone(descendants: Vec<ProcessIdentity>) {
     let began = Instant::now();
-    while family.iter().any(|process| proc_tree::is_alive(*process)) && began.elapsed() < ENDS_WITHIN {
-        tokio::time::sleep(LOOK).await;
+    while descendants.iter().any(|process| proc_tree::is_alive(*process)) && began.elapsed() < ENDS_WITHIN {
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
-/// A folder of this run, removed with everything in it when dropped.
+/// The temporary folder of a run. Dropping it removes the folder.
 #[derive(Debug)]
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// A new one in the system's folder for such things.
+    /// Creates a folder in the system's folder for temporary files.
     pub fn new() -> Result<Self, Failure> {
         let folder = std::env::temp_dir().join(format!("codeyard-bench-{:08x}", rand::random::<u32>()));
-        let failed = |error: std::io::Error| Failure::new(format!("{} can't be made: {error}", folder.display()));
+        let failed =
+            |error: std::io::Error| Failure::new(format!("cannot create the folder {}: {error}", folder.display()));
         fs::create_dir_all(&folder).map_err(failed)?;
         Ok(Self(folder.canonicalize().map_err(failed)?))
     }
 
-    /// A new folder in it.
+    /// Creates a new subfolder.
     pub fn folder(&self, name: &str) -> Result<PathBuf, Failure> {
         let mut number = 0;
         loop {
@@ -109,7 +123,9 @@ impl Scratch {
             match fs::create_dir(&folder) {
                 Ok(()) => return Ok(folder),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
-                Err(error) => return Err(Failure::new(format!("{} can't be made: {error}", folder.display()))),
+                Err(error) => {
+                    return Err(Failure::new(format!("cannot create the folder {}: {error}", folder.display())));
+                }
             }
         }
     }
@@ -117,24 +133,24 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What is left is in the system's folder for temporary things.
+        // Remaining files lie in the system's folder for temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// The processes of a served codeyard.
+/// The processes of a codeyard server.
 #[derive(Debug, Clone)]
-pub(crate) struct Tree {
+pub(crate) struct CodeyardProcesses {
     /// `codeyard serve` itself.
     pub serve: u32,
     /// The guards of its language servers.
     pub guards: Vec<u32>,
-    /// The language servers, each the first process below its guard.
+    /// The language servers, each the first child of its guard.
     pub servers: Vec<u32>,
 }
 
-impl Tree {
-    /// What runs below the guard that this process put over a codeyard.
+impl CodeyardProcesses {
+    /// The processes below the guard of a codeyard server.
     pub(crate) fn below(outer: u32) -> Option<Self> {
         let serve = proc_tree::descendants(outer).first()?.pid;
         let below = proc_tree::descendants(serve);
@@ -143,30 +159,30 @@ impl Tree {
         Some(Self { serve, servers: guards.iter().filter_map(first).collect(), guards })
     }
 
-    /// Memory of codeyard alone, its language servers left out, in bytes.
+    /// Resident memory of codeyard without its language servers, in bytes.
     pub(crate) fn own_memory(&self) -> u64 {
         std::iter::once(&self.serve).chain(&self.guards).filter_map(|pid| resident(*pid)).sum()
     }
 
-    /// Memory of the language servers with everything they started, in bytes.
+    /// Memory of the language servers with their descendants, in bytes.
     pub(crate) fn server_memory(&self) -> u64 {
-        self.servers.iter().filter_map(|pid| proc_tree::memory_bytes(*pid)).sum()
+        proc_tree::memory_of_trees(&self.servers).into_iter().flatten().sum()
     }
 }
 
-/// What a process holds.
+/// Resource usage of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Holds {
+pub(crate) struct ProcessUsage {
     /// Resident memory in bytes.
     pub memory: u64,
-    /// Open descriptors.
+    /// Open file descriptors.
     pub descriptors: u64,
     /// Threads.
     pub threads: u64,
 }
 
-impl Holds {
-    /// What the process `pid` holds now.
+impl ProcessUsage {
+    /// The current usage of the process `pid`.
     pub(crate) fn of(pid: u32) -> Option<Self> {
         let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count();
         Some(Self { memory: resident(pid)?, descriptors: descriptors as u64, threads: status(pid, "Threads:")? })
@@ -178,7 +194,7 @@ pub(crate) fn resident(pid: u32) -> Option<u64> {
     status_bytes(pid, "VmRSS:")
 }
 
-/// What `/proc/PID/status` says in KiB, such as `VmHWM:`, in bytes.
+/// A field of `/proc/PID/status` in KiB, such as `VmHWM:`, converted to bytes.
 pub(crate) fn status_bytes(pid: u32, name: &str) -> Option<u64> {
     Some(status(pid, name)? * 1024)
 }

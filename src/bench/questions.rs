@@ -1,4 +1,4 @@
-//! Questions drawn from a repository's identifiers by a seed, none twice.
+//! Random questions about the identifiers of a repository, reproducible by a seed, without repetition.
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,44 +6,44 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::corpus::Corpus;
+use crate::corpus::Corpus;
 use codeyard_model::uri::encode_path;
 
-/// Files whose identifiers are asked about; they are read by the server before the clock runs.
+/// Number of files whose identifiers are asked about. The servers read them before the clock starts.
 const WARM_FILES: usize = 90;
-/// Sizes of files to draw from, in bytes.
+/// Sizes of files that are used, in bytes.
 const FILE_BYTES: std::ops::Range<u64> = 200..120_000;
-/// Questions of a mix.
+/// Number of questions in one mix.
 pub(crate) const MIX: usize = 7;
 /// Entries on the first page of a paged answer.
 pub(crate) const PAGE_SIZE: usize = 100;
 
-/// A place in a file; the character counts UTF-16 units.
+/// A position in a file; the character counts UTF-16 units.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct At {
+pub struct SourcePosition {
     /// The file.
     pub path: PathBuf,
-    /// From 0.
+    /// Line, from 0.
     pub line: usize,
-    /// From 0.
+    /// Character, from 0.
     pub character: usize,
 }
 
-/// A question.
+/// A question of the benchmark.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Ask {
-    /// Where it is defined.
-    Definition(At),
-    /// What it is.
-    Hover(At),
-    /// Where it is used, without the declaration.
-    References(At),
-    /// What a file declares.
+pub(crate) enum BenchQuestion {
+    /// The definition of the symbol at a position.
+    Definition(SourcePosition),
+    /// The hover at a position.
+    Hover(SourcePosition),
+    /// The references of the symbol at a position, without the declaration.
+    References(SourcePosition),
+    /// The document symbols of a file.
     Symbols(PathBuf),
 }
 
-impl Ask {
-    /// The file it is about.
+impl BenchQuestion {
+    /// The file of the question.
     pub(crate) fn path(&self) -> &Path {
         match self {
             Self::Definition(at) | Self::Hover(at) | Self::References(at) => &at.path,
@@ -51,8 +51,8 @@ impl Ask {
         }
     }
 
-    /// In words for a report: the method, the file's name, line and column from 1.
-    pub(crate) fn told(&self) -> String {
+    /// The question as text for a report: method, file name, line and column from 1.
+    pub(crate) fn description(&self) -> String {
         let file = self.path().file_name().unwrap_or_default().to_string_lossy();
         let (what, at) = match self {
             Self::Definition(at) => ("definition", Some(at)),
@@ -67,7 +67,7 @@ impl Ask {
     /// The LSP method and its parameters as JSON.
     pub(crate) fn to_lsp(&self) -> (&'static str, String) {
         let document = json!({"uri": encode_path(self.path())});
-        let position = |at: &At| json!({"line": at.line, "character": at.character});
+        let position = |at: &SourcePosition| json!({"line": at.line, "character": at.character});
         match self {
             Self::Definition(at) => {
                 ("textDocument/definition", json!({"textDocument": document, "position": position(at)}).to_string())
@@ -87,7 +87,7 @@ impl Ask {
     /// The tool and its arguments as JSON.
     pub(crate) fn to_tool(&self) -> (&'static str, String) {
         let uri = encode_path(self.path());
-        let at = |at: &At| json!({"uri": uri, "position": {"line": at.line, "character": at.character}});
+        let at = |at: &SourcePosition| json!({"uri": uri, "position": {"line": at.line, "character": at.character}});
         match self {
             Self::Definition(place) => ("vscode.lsp.definition", at(place).to_string()),
             Self::Hover(place) => ("vscode.lsp.hover", at(place).to_string()),
@@ -101,12 +101,13 @@ impl Ask {
     }
 }
 
-/// A reproducible source of chance.
+/// A reproducible random number generator (SplitMix64). Own code, because `rand` does not promise the same numbers in later versions,
+/// and figures of the same seed must stay comparable.
 #[derive(Debug, Clone)]
-pub(crate) struct Dice(u64);
+pub(crate) struct SeededRandom(u64);
 
-impl Dice {
-    /// One that begins at `seed`.
+impl SeededRandom {
+    /// A generator that starts at `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -118,7 +119,7 @@ impl Dice {
         usize::try_from((mixed ^ (mixed >> 31)) % limit.max(1) as u64).unwrap_or(0)
     }
 
-    /// Puts `items` into an order of chance.
+    /// Shuffles `items`.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
@@ -126,74 +127,74 @@ impl Dice {
     }
 }
 
-/// Questions in an order of chance, each given once.
+/// Questions in random order, each returned once.
 #[derive(Debug, Clone)]
-pub(crate) struct Deck {
-    /// The files whose identifiers are asked about.
+pub(crate) struct QuestionPool {
+    /// The warm-up files, whose identifiers are asked about.
     pub warm: Vec<PathBuf>,
-    definitions: Vec<At>,
-    hovers: Vec<At>,
-    references: Vec<At>,
+    definitions: Vec<SourcePosition>,
+    hovers: Vec<SourcePosition>,
+    references: Vec<SourcePosition>,
     symbols: Vec<PathBuf>,
 }
 
-impl Deck {
-    /// A deck of a repository.
+impl QuestionPool {
+    /// The questions about a repository.
     pub(crate) fn new(corpus: &Corpus, seed: u64) -> Self {
-        let mut dice = Dice::new(seed);
+        let mut random = SeededRandom::new(seed);
         let fits = |path: &&PathBuf| fs::metadata(path).is_ok_and(|found| FILE_BYTES.contains(&found.len()));
         let mut files: Vec<PathBuf> = corpus.files.iter().filter(fits).cloned().collect();
-        dice.shuffle(&mut files);
+        random.shuffle(&mut files);
         let warm: Vec<PathBuf> = files.iter().take(WARM_FILES).cloned().collect();
-        // The first place of a file is asked about when it is warmed.
-        let asked_before = |at: &At| at.line == 0 && at.character == 0;
-        let places: Vec<At> = warm.iter().flat_map(|path| identifiers(path)).map(|(at, _)| at).collect();
-        let places: Vec<At> = places.into_iter().filter(|at| !asked_before(at)).collect();
+        // The first position of a file is used for the warm-up.
+        let asked_before = |at: &SourcePosition| at.line == 0 && at.character == 0;
+        let places: Vec<SourcePosition> = warm.iter().flat_map(|path| identifiers(path)).map(|(at, _)| at).collect();
+        let places: Vec<SourcePosition> = places.into_iter().filter(|at| !asked_before(at)).collect();
         let mut shuffled = || {
             let mut all = places.clone();
-            dice.shuffle(&mut all);
+            random.shuffle(&mut all);
             all
         };
         let (definitions, hovers, references) = (shuffled(), shuffled(), shuffled());
-        // The warm files last: the others haven't been asked about in any way.
+        // The warm-up files come last, because the servers have not read the others.
         files.rotate_left(warm.len());
         files.reverse();
         Self { warm, definitions, hovers, references, symbols: files }
     }
 
-    /// Places whose definition hasn't been asked for.
+    /// Number of remaining positions for definitions.
     pub(crate) fn places(&self) -> usize {
         self.definitions.len()
     }
 
-    /// The next definition.
-    pub(crate) fn definition(&mut self) -> Option<Ask> {
-        self.definitions.pop().map(Ask::Definition)
+    /// The next definition question.
+    pub(crate) fn definition(&mut self) -> Option<BenchQuestion> {
+        self.definitions.pop().map(BenchQuestion::Definition)
     }
 
-    /// The next hover.
-    pub(crate) fn hover(&mut self) -> Option<Ask> {
-        self.hovers.pop().map(Ask::Hover)
+    /// The next hover question.
+    pub(crate) fn hover(&mut self) -> Option<BenchQuestion> {
+        self.hovers.pop().map(BenchQuestion::Hover)
     }
 
-    /// The next references.
-    pub(crate) fn references(&mut self) -> Option<Ask> {
-        self.references.pop().map(Ask::References)
+    /// The next references question.
+    pub(crate) fn references(&mut self) -> Option<BenchQuestion> {
+        self.references.pop().map(BenchQuestion::References)
     }
 
-    /// The next file's symbols.
-    pub(crate) fn symbols(&mut self) -> Option<Ask> {
-        self.symbols.pop().map(Ask::Symbols)
+    /// The next document symbols question.
+    pub(crate) fn symbols(&mut self) -> Option<BenchQuestion> {
+        self.symbols.pop().map(BenchQuestion::Symbols)
     }
 
-    /// Files that weren't read to warm up, and whose symbols haven't been asked for.
-    pub(crate) fn unread(&self) -> usize {
+    /// Number of remaining document symbols questions about files outside the warm-up.
+    pub(crate) fn unread_files(&self) -> usize {
         self.symbols.len().saturating_sub(self.warm.len())
     }
 
-    /// Three definitions, one hover, two document symbols, one references; less where one kind is used up.
-    pub(crate) fn mixed(&mut self) -> Vec<Ask> {
-        let order: [fn(&mut Self) -> Option<Ask>; MIX] = [
+    /// One mix: three definitions, one hover, two document symbols, one references; fewer if a kind is used up.
+    pub(crate) fn mixed(&mut self) -> Vec<BenchQuestion> {
+        let order: [fn(&mut Self) -> Option<BenchQuestion>; MIX] = [
             Self::definition,
             Self::symbols,
             Self::definition,
@@ -206,28 +207,29 @@ impl Deck {
     }
 }
 
-/// Words and how often they stand in the files, with a place of each, the ones nearest to `wanted` first.
-pub(crate) fn words_near(files: &[PathBuf], wanted: usize) -> Vec<At> {
-    let mut found: HashMap<String, (usize, At)> = HashMap::new();
+/// One position for each word of the files, sorted by how close its number of occurrences is to `wanted`.
+pub(crate) fn words_near(files: &[PathBuf], wanted: usize) -> Vec<SourcePosition> {
+    let mut found: HashMap<String, (usize, SourcePosition)> = HashMap::new();
     for (at, word) in files.iter().flat_map(|path| identifiers(path)) {
         found.entry(word).or_insert_with(|| (0, at)).0 += 1;
     }
-    let mut all: Vec<(usize, String, At)> = found.into_iter().map(|(word, (count, at))| (count, word, at)).collect();
+    let mut all: Vec<(usize, String, SourcePosition)> =
+        found.into_iter().map(|(word, (count, at))| (count, word, at)).collect();
     all.retain(|(_, word, _)| word.len() > 4);
     all.sort_by(|a, b| (a.0.abs_diff(wanted), &a.1).cmp(&(b.0.abs_diff(wanted), &b.1)));
     all.into_iter().map(|(_, _, at)| at).collect()
 }
 
-/// The places of a word in the files.
-pub(crate) fn places_of(files: &[PathBuf], like: &At) -> Vec<At> {
+/// All positions of the word at `like` in the files.
+pub(crate) fn places_of(files: &[PathBuf], like: &SourcePosition) -> Vec<SourcePosition> {
     let word = identifiers(&like.path).into_iter().find(|(at, _)| at == like).map(|(_, word)| word);
     let all = files.iter().flat_map(|path| identifiers(path));
     all.filter(|(_, found)| Some(found) == word.as_ref()).map(|(at, _)| at).collect()
 }
 
-/// The identifiers of a file's code: words of letters, digits and `_` that don't begin with a digit. Comments are left
-/// out as well as that goes without a parser. A file that is no text has none.
-pub(crate) fn identifiers(path: &Path) -> Vec<(At, String)> {
+/// The identifiers in the code of a file: words of letters, digits and `_` that do not start with a digit. Comments are excluded as
+/// far as possible without a parser. A file that is not text has none.
+pub(crate) fn identifiers(path: &Path) -> Vec<(SourcePosition, String)> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let mut found = Vec::new();
     let mut in_comment = false;
@@ -239,7 +241,7 @@ pub(crate) fn identifiers(path: &Path) -> Vec<(At, String)> {
         if !prose {
             let code = text.split("//").next().unwrap_or_default().split("# ").next().unwrap_or_default();
             let words = words(code).into_iter();
-            found.extend(words.map(|(character, word)| (At { path: path.into(), line, character }, word)));
+            found.extend(words.map(|(character, word)| (SourcePosition { path: path.into(), line, character }, word)));
         }
     }
     found
@@ -268,16 +270,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_code() {
+    fn words_of_code_have_utf16_columns() {
         let found = words("if a_1(2x, 'ü𝄞', b)");
         assert_eq!(found, vec![(0, "if".into()), (3, "a_1".into()), (12, "ü".into()), (18, "b".into())]);
     }
 
     #[test]
-    fn the_same_seed_is_the_same_order() {
+    fn the_same_seed_gives_the_same_order() {
         let order = |seed| {
             let mut items: Vec<usize> = (0..100).collect();
-            Dice::new(seed).shuffle(&mut items);
+            SeededRandom::new(seed).shuffle(&mut items);
             items
         };
         assert_eq!(order(7), order(7));

@@ -1,4 +1,4 @@
-//! The figures of a run, each beside its target, as tables and JSON.
+//! The report of a run: figures with their targets, as text, Markdown and JSON.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -6,22 +6,23 @@ use std::path::Path;
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::args::Scenario;
-use codeyard_cli::{Failure, output};
+use crate::args::Scenario;
+use codeyard_cli::Failure;
+use codeyard_cli::shared::output;
 
-/// What a table is about; each has a place of its own in a document.
+/// A section of the report, with its own markers in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum About {
-    /// Codeyard beside a bare language server.
+enum ReportSection {
+    /// Codeyard compared with a bare language server.
     Servers,
-    /// The code index, beside ripgrep.
+    /// The code index compared with ripgrep.
     Index,
 }
 
-impl About {
+impl ReportSection {
     const ALL: [Self; 2] = [Self::Servers, Self::Index];
 
-    /// Between these lines of a Markdown file its tables are written.
+    /// The lines of a Markdown file between which the tables of this section are written.
     fn markers(self) -> (&'static str, &'static str) {
         match self {
             Self::Servers => {
@@ -52,41 +53,41 @@ pub struct Figure {
     pub corpus: String,
     /// The scenario.
     pub scenario: String,
-    /// What was measured, with its unit.
+    /// The figure, with its unit.
     pub what: String,
-    /// The bare server's value.
+    /// Value of the bare language server, or of ripgrep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bare: Option<f64>,
-    /// Codeyard's value.
+    /// Value of codeyard.
     pub codeyard: f64,
-    /// The target, if there is one.
+    /// The target, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
-    /// Whether it is met.
+    /// Whether the target is met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub met: Option<bool>,
-    /// Counts that belong to it.
+    /// Notes: counts, conditions.
     pub notes: String,
 }
 
-/// A target: in words, and as a bound.
+/// A target, as text and as a bound.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Target {
-    /// For a person.
+    /// The target as text.
     pub words: String,
-    /// The bound.
+    /// The bound, in the unit of the figure.
     pub bound: f64,
-    /// Whether the value may not be above it, or not below.
+    /// True: the value must be at most the bound. False: at least.
     pub at_most: bool,
 }
 
 impl Target {
-    /// The value may not be above `bound`.
+    /// The value must be at most `bound`.
     pub fn at_most(bound: f64, words: impl Into<String>) -> Option<Self> {
         Some(Self { words: words.into(), bound, at_most: true })
     }
 
-    /// The value may not be below `bound`.
+    /// The value must be at least `bound`.
     pub fn at_least(bound: f64, words: impl Into<String>) -> Option<Self> {
         Some(Self { words: words.into(), bound, at_most: false })
     }
@@ -96,124 +97,128 @@ impl Target {
     }
 }
 
-/// What the run was.
+/// The report of a run; the JSON file has these keys.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Report {
-    /// What draws the positions.
+    /// Build profile of the executable: `debug`, `release`, `dist`.
+    pub profile: String,
+    /// Seed of the random positions.
     pub seed: u64,
     /// Processors that this process may use.
     pub processors: usize,
-    /// The figures in the order of measuring.
+    /// The figures in the order of measurement.
     pub figures: Vec<Figure>,
-    /// Answers that were compared with the bare server's.
+    /// Answers that were compared with those of the bare server.
     pub compared: u64,
-    /// Those that were wrong.
+    /// Wrong answers among them.
     pub wrong: u64,
-    /// Lines that were compared with ripgrep's.
+    /// Lines that were compared with those of ripgrep.
     pub lines: u64,
-    /// Those that only one side found, in files that aren't told to be left out.
+    /// Lines that only one side found, in files that the index does not report as left out.
     pub wrong_lines: u64,
-    /// What was wrong, the first few.
+    /// The first few wrong answers.
     pub examples: Vec<String>,
-    /// What couldn't be measured, and why.
+    /// What could not be measured, with the reason.
     pub left_out: Vec<String>,
 }
 
-/// Most examples of wrong answers kept.
+/// Most examples of wrong answers in a report.
 const MAX_EXAMPLES: usize = 10;
 
 impl Report {
-    /// Adds a figure, and tells it on standard error.
+    /// Adds a figure and prints it on standard error.
     pub(crate) fn add(&mut self, mut figure: Figure) {
         figure.met = figure.target.as_ref().map(|target| target.is_met(figure.codeyard));
         eprintln!("  {}", row(&figure).join("  "));
         self.figures.push(figure);
     }
 
-    /// Counts compared answers.
-    pub(crate) fn judged(&mut self, compared: u64, wrong: u64, examples: &[String]) {
+    /// Adds counts of compared and wrong answers.
+    pub(crate) fn add_compared(&mut self, compared: u64, wrong: u64, examples: &[String]) {
         self.compared += compared;
         self.wrong += wrong;
         let room = MAX_EXAMPLES.saturating_sub(self.examples.len());
         self.examples.extend(examples.iter().take(room).cloned());
     }
 
-    /// Counts compared lines.
+    /// Adds counts of compared and wrong lines.
     pub(crate) fn lines(&mut self, compared: u64, wrong: u64, examples: &[String]) {
-        self.judged(0, 0, examples);
+        self.add_compared(0, 0, examples);
         self.lines += compared;
         self.wrong_lines += wrong;
     }
 
-    /// Notes what couldn't be measured.
+    /// Records what could not be measured.
     pub(crate) fn left_out(&mut self, what: String) {
         eprintln!("  left out: {what}");
         self.left_out.push(what);
     }
 
-    /// How many targets were missed; a wrong answer misses one.
+    /// Number of missed targets. Wrong answers count as one missed target, wrong lines as another.
     pub(crate) fn missed(&self) -> usize {
         let wrong = [self.wrong, self.wrong_lines].iter().filter(|wrong| **wrong > 0).count();
         self.figures.iter().filter(|figure| figure.met == Some(false)).count() + wrong
     }
 
-    /// The tables for a terminal.
+    /// The report as text for a terminal.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        for about in self.abouts() {
-            for (corpus, figures) in self.by_corpus(about) {
-                let head = about.head().map(str::to_owned).to_vec();
+        for section in self.sections() {
+            for (corpus, figures) in self.by_corpus(section) {
+                let head = section.head().map(str::to_owned).to_vec();
                 let rows: Vec<Vec<String>> = std::iter::once(head).chain(figures.into_iter().map(row)).collect();
                 let _ = write!(text, "\n{corpus}\n{}", output::columns(&rows));
             }
-            let _ = write!(text, "\n{}", self.sentences(about).join("\n"));
+            let _ = write!(text, "\n{}", self.sentences(section).join("\n"));
             text.push('\n');
         }
         text
     }
 
-    /// The tables as Markdown.
+    /// The report as Markdown.
     pub(crate) fn markdown(&self) -> String {
-        self.abouts().map(|about| self.markdown_of(about)).collect()
+        self.sections().map(|section| self.markdown_of(section)).collect()
     }
 
-    fn markdown_of(&self, about: About) -> String {
+    fn markdown_of(&self, section: ReportSection) -> String {
         let mut text = String::new();
-        for (corpus, figures) in self.by_corpus(about) {
-            let head = about.head();
+        for (corpus, figures) in self.by_corpus(section) {
+            let head = section.head();
             let _ = write!(text, "\n### {corpus}\n\n| {} |\n|{}\n", head.join(" | "), "---|".repeat(head.len()));
             for figure in figures {
                 let cells: Vec<String> = row(figure).iter().map(|cell| cell.replace('|', "\\|")).collect();
                 let _ = writeln!(text, "| {} |", cells.join(" | "));
             }
         }
-        for sentence in self.sentences(about) {
+        for sentence in self.sentences(section) {
             let _ = write!(text, "\n{sentence}\n");
         }
         text
     }
 
-    /// Puts the tables between the markers of `file`; what wasn't measured stays as it is there.
+    /// Writes the tables between the markers of `file`. Sections without figures stay unchanged.
     pub(crate) fn write_into(&self, file: &Path) -> Result<(), Failure> {
         let failed = |why: String| Failure::new(format!("{}: {why}", file.display()));
         let mut text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
-        for about in self.abouts() {
-            let (begin, end) = about.markers();
+        for section in self.sections() {
+            let (begin, end) = section.markers();
             let parts = text.split_once(begin).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
             let (before, after) = parts.ok_or_else(|| failed(format!("add the lines `{begin}` and `{end}` to it")))?;
-            text = format!("{before}{begin}\n{}\n{end}{after}", self.markdown_of(about));
+            text = format!("{before}{begin}\n{}\n{end}{after}", self.markdown_of(section));
         }
         std::fs::write(file, text).map_err(|error| failed(error.to_string()))
     }
 
-    /// What anything was measured about.
-    fn abouts(&self) -> impl Iterator<Item = About> {
-        About::ALL.into_iter().filter(|about| self.figures.iter().any(|figure| About::of(figure) == *about))
+    /// The sections that have figures.
+    fn sections(&self) -> impl Iterator<Item = ReportSection> {
+        ReportSection::ALL
+            .into_iter()
+            .filter(|section| self.figures.iter().any(|figure| ReportSection::of(figure) == *section))
     }
 
-    fn by_corpus(&self, about: About) -> Vec<(&str, Vec<&Figure>)> {
+    fn by_corpus(&self, section: ReportSection) -> Vec<(&str, Vec<&Figure>)> {
         let mut found: Vec<(&str, Vec<&Figure>)> = Vec::new();
-        for figure in self.figures.iter().filter(|figure| About::of(figure) == about) {
+        for figure in self.figures.iter().filter(|figure| ReportSection::of(figure) == section) {
             match found.iter_mut().find(|(corpus, _)| *corpus == figure.corpus) {
                 Some((_, figures)) => figures.push(figure),
                 None => found.push((&figure.corpus, vec![figure])),
@@ -222,21 +227,26 @@ impl Report {
         found
     }
 
-    fn sentences(&self, about: About) -> Vec<String> {
-        let figures = || self.figures.iter().filter(|figure| About::of(figure) == about);
+    fn sentences(&self, section: ReportSection) -> Vec<String> {
+        let figures = || self.figures.iter().filter(|figure| ReportSection::of(figure) == section);
         let targets = figures().filter(|figure| figure.met.is_some()).count();
         let met = figures().filter(|figure| figure.met == Some(true)).count();
-        let compared = match about {
-            About::Servers => {
+        let compared = match section {
+            ReportSection::Servers => {
                 format!("{} answers compared with the bare server's, {} wrong.", self.compared, self.wrong)
             }
-            About::Index => format!("{} lines compared with ripgrep's, {} wrong.", self.lines, self.wrong_lines),
+            ReportSection::Index => {
+                format!("{} lines compared with ripgrep's, {} wrong.", self.lines, self.wrong_lines)
+            }
         };
         let mut all = vec![
-            format!("{met} of {targets} targets met. Seed {}, {} processors.", self.seed, self.processors),
+            format!(
+                "{met} of {targets} targets met. Profile {}, seed {}, {} processors.",
+                self.profile, self.seed, self.processors
+            ),
             compared,
         ];
-        let is_last = self.abouts().last() == Some(about);
+        let is_last = self.sections().last() == Some(section);
         all.extend(self.examples.iter().filter(|_| is_last).map(|example| format!("Wrong: {example}")));
         all.extend(self.left_out.iter().filter(|_| is_last).map(|what| format!("Left out: {what}.")));
         all
@@ -261,7 +271,7 @@ fn row(figure: &Figure) -> Vec<String> {
     ]
 }
 
-/// A number with as many digits as say something.
+/// A number with three or four significant digits.
 fn number(value: f64) -> String {
     match value.abs() {
         size if size >= 1_000.0 || value.fract() == 0.0 => format!("{value:.0}"),
@@ -289,28 +299,28 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_judged_and_tables_are_put_between_the_markers() {
+    fn targets_are_evaluated_and_tables_are_written_between_the_markers() {
         let mut report = Report::default();
         report.add(figure(2.0, Target::at_most(2.0, "≤ 2")));
         report.add(figure(2.0, Target::at_least(3.0, "≥ 3")));
         report.add(figure(0.5, None));
         assert_eq!(report.missed(), 1);
-        report.judged(5, 1, &["x".into()]);
+        report.add_compared(5, 1, &["x".into()]);
         assert_eq!(report.missed(), 2);
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("b.md");
         assert!(report.write_into(&file).is_err());
-        let (begin, end) = About::Servers.markers();
+        let (begin, end) = ReportSection::Servers.markers();
         std::fs::write(&file, format!("before\n{begin}\nold\n{end}\nafter\n")).unwrap();
         report.write_into(&file).unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.starts_with("before\n") && text.ends_with("\nafter\n") && !text.contains("old"), "{text}");
         assert!(text.contains("| s | w | 1.25 | 2 | ≥ 3 | **no** |"), "{text}");
-        // What is about the index has its own place, and leaves the other as it is.
+        // Figures of the index have their own markers and leave the other section unchanged.
         let mut of_index = Report::default();
         of_index.add(Figure { scenario: "search".into(), notes: "`a|b`".into(), ..figure(1.0, None) });
         assert!(of_index.write_into(&file).is_err());
-        let (begin, end) = About::Index.markers();
+        let (begin, end) = ReportSection::Index.markers();
         std::fs::write(&file, format!("{text}{begin}\n{end}\n")).unwrap();
         of_index.lines(7, 0, &[]);
         of_index.write_into(&file).unwrap();

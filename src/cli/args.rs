@@ -1,15 +1,15 @@
-//! The commands and their flags, declared once: help, completions and the man page come from here.
+//! The commands and their flags. Help, completions and manual pages are generated from these declarations, so every doc comment here
+//! is a help text.
 
-mod code;
-mod operating;
+mod admin;
+mod code_index;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use code::{IndexArgs, IndexCommand, OutlineArgs, PlaceArgs, SearchArgs};
-pub use operating::{PermissionsCommand, PickArgs, PutArgs, TokenCommand, TopArgs, WorkspacesArgs, WorkspacesCommand};
+pub use code_index::{IndexArgs, IndexCommand, IndexLocationArgs, OutlineArgs, SearchArgs};
 
 /// One server that supervises language servers for many repositories and serves exact, bounded, reproducible code
 /// intelligence to agents over MCP.
@@ -19,127 +19,128 @@ pub use operating::{PermissionsCommand, PickArgs, PutArgs, TokenCommand, TopArgs
     version,
     arg_required_else_help = true,
     max_term_width = 100,
-    after_help = "First steps:\n  codeyard quickstart             see it work on three sample repositories\n  codeyard doctor .               what would serve the files here\n  codeyard servers install --for .\n  codeyard serve --root .\n\nExit codes: 0 done; 1 failed, the message says what to do; 2 wrong usage; 3 not found or not running."
+    after_help = "First steps:\n  codeyard quickstart               try it on three sample repositories\n  codeyard doctor .                 show which language servers would serve the files here\n  codeyard servers install --for .  install the missing ones\n  codeyard serve --root .           serve this repository\n\nExit codes: 0 success; 1 failure, the message says what to do; 2 wrong usage; 3 not found or not running."
 )]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What codeyard can do.
+/// The commands of codeyard.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve workspaces to many clients over HTTP.
+    /// Serve workspaces to MCP clients over HTTP.
     ///
-    /// With no configuration at all, name one or more roots: each becomes a workspace named after its folder, the first
-    /// is the default one. The address is printed as `listening http://…/mcp` on standard error once it accepts.
-    /// SIGHUP reads the configuration file again; SIGTERM lets calls end, stops all language servers, and ends.
+    /// Without a configuration file, pass one or more roots: each becomes a workspace named after its folder, the first is the default
+    /// one. When the server accepts connections, it prints `listening http://…/mcp` on standard error. SIGHUP reloads the configuration
+    /// file. SIGTERM lets calls in flight finish, stops all language servers, and exits.
     #[command(
         after_help = "Examples:\n  codeyard serve --root ~/src/linux --root ~/src/redis\n  codeyard serve --config codeyard.toml --listen 127.0.0.1:0"
     )]
     Serve(ServeArgs),
-    /// Serve one client over standard input and output.
+    /// Serve one MCP client over standard input and output.
     ///
-    /// If a `codeyard serve` of the same state directory runs and knows the root, its language servers are shared;
-    /// otherwise this process starts its own and stops them at the end of input.
+    /// If a `codeyard serve` with the same state directory runs and has a workspace with the same roots, its language servers are
+    /// shared. Otherwise this process starts its own language servers and stops them at the end of standard input.
     #[command(after_help = "Example:\n  codeyard stdio --root . --catalog lsp-v1-safe")]
     Stdio(StdioArgs),
-    /// See it work: language servers, sample workspaces, one question for each tool.
+    /// Try codeyard: install language servers, serve sample workspaces, call each tool once.
     ///
-    /// Installs the language servers for Python, TypeScript and C into the state directory (nothing global), serves the
-    /// sample workspaces on loopback, asks one question of each of the seven tools over MCP, prints questions, answers
-    /// and a configuration to paste into a client, and goes on serving until Ctrl-C.
+    /// Installs the language servers for Python, TypeScript and C into the state directory (nothing global), serves the sample
+    /// workspaces on loopback, calls each of the seven tools of `lsp-v1` over MCP, prints questions, answers and a client configuration,
+    /// and serves until Ctrl-C.
     #[command(after_help = "Examples:\n  codeyard quickstart\n  codeyard quickstart --once --listen 127.0.0.1:0")]
     Quickstart(QuickstartArgs),
-    /// Ask one question and print the answer.
+    /// Call one tool and print the answer.
     ///
-    /// The running server of the state directory is asked if there is one, else the one at --url, else a server is
-    /// started for this call. TOOL is a full name (`vscode.lsp.hover`) or the end of one (`hover`); JSON are its
-    /// arguments, `-` reads them from standard input. A `uri` may be written as a path. Lines and characters count from 0.
+    /// Calls the server at --url if given, else the running server of the state directory, else a server started for this call. TOOL is
+    /// a full name (`vscode.lsp.hover`), the end of one (`hover`), or an operation of the tool `lsp` (`incomingCalls`). JSON holds the
+    /// arguments; `-` reads them from standard input. A `uri` may be a path. Lines and characters count from 0; those of `lsp` count
+    /// from 1.
     #[command(
         after_help = "Examples:\n  codeyard call workspaceSymbols '{\"query\": \"Order\"}'\n  codeyard call hover '{\"uri\": \"src/main.c\", \"position\": {\"line\": 4, \"character\": 7}}'\n  codeyard call incomingCalls '{\"filePath\": \"src/yard.c\", \"line\": 36, \"character\": 15}'\n  codeyard call diagnostics.document '{\"uri\": \"src/main.c\"}' --json | jq .diagnostics"
     )]
     Call(CallArgs),
-    /// Make the code index of a repository, or bring it up to date.
+    /// Build or update the code index of a repository.
     ///
-    /// Text is searchable first, symbols follow. The index lies in the state directory, is shared by all branches and working
-    /// trees of a repository, and may be used by a running server meanwhile. Nothing is written into the repository.
+    /// Text is searchable first, symbols follow. The index is stored in the state directory and shared by all branches and worktrees of
+    /// the repository. A running server can use it at the same time. Nothing is written into the repository.
     #[command(
         after_help = "Examples:\n  codeyard index\n  codeyard index --root ~/src/linux --watch\n  codeyard index --ref main\n  codeyard index stats"
     )]
     Index(IndexArgs),
-    /// Search code: by name, by words, by text, by regular expression.
+    /// Search code by name, words, text or regular expression.
     ///
-    /// The index is made or brought up to date first. Rows are `path:line: kind name`, lines `path:line:text`.
+    /// Builds or updates the index first. Symbols are printed as `path:line: kind name`, lines as `path:line:text`.
     #[command(
         after_help = "Examples:\n  codeyard search parse_config\n  codeyard search 'split a path into segments'\n  codeyard search --mode regex 'fn \\w+_init\\(' --glob 'src/**' --context 2\n  codeyard search --mode text 'TODO' --word --json"
     )]
     Search(SearchArgs),
-    /// Show what a file declares, nested.
+    /// Show the declarations of a file as a tree.
     #[command(
         after_help = "Examples:\n  codeyard outline src/main.rs\n  codeyard outline src/main.rs --depth top --ref main"
     )]
     Outline(OutlineArgs),
-    /// List, install, remove and find language servers; restart and stop those that run.
+    /// List, install, remove and locate language servers; restart and stop running ones.
     #[command(subcommand)]
     Servers(ServersCommand),
-    /// List, put and delete workspaces of the running server.
+    /// List, create, change and delete workspaces of the running server.
     ///
-    /// What is put holds until the server ends; reading the configuration file again keeps it, unless the file defines the
+    /// Changes last until the server stops. A reload of the configuration file keeps them, unless the file defines a workspace with the
     /// same name.
     #[command(
         after_help = "Examples:\n  codeyard workspaces\n  codeyard workspaces put redis --root ~/src/redis\n  codeyard workspaces delete redis"
     )]
     Workspaces(WorkspacesArgs),
-    /// Watch the running server: workspaces, language servers, calls, memory.
+    /// Show the running server live: workspaces, language servers, calls, memory.
     ///
-    /// Keys: arrows choose a language server, r starts it anew, s sorts, q ends.
+    /// Keys: arrows select a language server, r restarts it, s changes the sort order, q quits.
     #[command(after_help = "Examples:\n  codeyard top\n  codeyard top --once")]
     Top(TopArgs),
-    /// Say what would serve the files here, what this machine allows, and how the running server is.
+    /// Diagnose which language servers serve the files here, the limits of this machine, and the running server.
     ///
-    /// For each language found below PATH: which language server would serve it, from which project root, and why not the
-    /// others. For a FILE: the same of each kind in the order of choice, with what makes its project root that, and how it is
-    /// now. Workspaces are those of the running server, or of --config.
+    /// For a folder: for each language found in it, which language server would serve it, from which project root, and why the others
+    /// would not. For a file: the same for each kind in the order of preference, with the reason for its project root and its state.
+    /// The workspaces are those of --config, else those of the running server.
     #[command(
         after_help = "Examples:\n  codeyard doctor\n  codeyard doctor src/main.rs\n  codeyard doctor ~/src/linux --json"
     )]
     Doctor(DoctorArgs),
-    /// Check, show and describe configurations.
+    /// Check a configuration, show it with all defaults, print its schema.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Make, list and remove bearer tokens.
+    /// Create, list and remove bearer tokens.
     ///
-    /// A running server of the same state directory follows within a second.
+    /// A running server with the same state directory applies changes within a second.
     #[command(subcommand)]
     Token(TokenCommand),
-    /// List and revoke permissions that were given for always.
+    /// List and revoke stored permissions.
     ///
-    /// With `permission.lsp = "ask"` a person is asked, and may answer "always". A running server of the same state
-    /// directory follows with the next call.
+    /// With `permission.lsp = "ask"` the person at the client is asked; the answer "always" is stored. A running server with the same
+    /// state directory applies a revocation with the next call.
     #[command(subcommand)]
     Permissions(PermissionsCommand),
-    /// Measure a bare language server and codeyard on a repository, in the same run.
+    /// Benchmark codeyard against a bare language server on a repository.
     ///
-    /// This runs `codeyard-bench`, a program of its own that is installed beside codeyard; all flags are passed on to it.
+    /// Runs the separate program `codeyard-bench` from the folder of codeyard, and passes all flags to it.
     #[command(
         disable_help_flag = true,
         after_help = "Examples:\n  codeyard bench --help\n  codeyard bench ~/src/redis --scenario latency,mix"
     )]
     Bench {
-        /// Flags and arguments of `codeyard-bench`.
+        /// Flags and arguments of `codeyard-bench`; see `codeyard bench --help`.
         #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
     },
-    /// Be a language server that answers by name, on standard input and output.
+    /// Run the embedded name-based language server on standard input and output.
     ///
-    /// It needs nothing installed: definitions, references, hovers, symbols, implementations and calls come from the code
-    /// index of the root that `initialize` names. `codeyard serve` starts it by itself where a language's own server is
-    /// missing (`[syntactic]` of the configuration); an editor can start it as any other language server.
+    /// It needs no installation: definitions, references, hovers, symbols, implementations and calls come from the code index of the
+    /// root in `initialize`. `codeyard serve` starts it where no other language server is available (`[syntactic]` of the
+    /// configuration). An editor can start it like any other language server.
     #[command(after_help = "Example:\n  codeyard syntactic --index-dir ~/.local/state/codeyard/index")]
     Syntactic(SyntacticArgs),
-    /// Print completions for a shell.
+    /// Print shell completions.
     #[command(
         after_help = "Example:\n  codeyard completions bash > ~/.local/share/bash-completion/completions/codeyard"
     )]
@@ -147,19 +148,19 @@ pub enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, or write one page a command into a folder.
+    /// Print the manual page, or write one page for each command into a folder.
     #[command(after_help = "Examples:\n  codeyard man | man -l -\n  codeyard man --dir ~/.local/share/man/man1")]
     Man {
-        /// Write `codeyard.1`, `codeyard-serve.1` and so on here.
+        /// Write `codeyard.1`, `codeyard-serve.1` and so on into this folder; it is created if missing.
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
     },
 }
 
-/// Where state is kept.
+/// The flag for the state directory.
 #[derive(Debug, Clone, Default, Args)]
 pub struct StateArgs {
-    /// Where tokens, caches and installed language servers are kept.
+    /// State directory: tokens, caches, indexes, installed language servers [default: ~/.local/state/codeyard].
     #[arg(long, value_name = "DIR", env = "CODEYARD_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
 }
@@ -167,27 +168,27 @@ pub struct StateArgs {
 /// Flags of `codeyard syntactic`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SyntacticArgs {
-    /// Where indexes are kept; without it, `index` in the state directory.
+    /// Folder of the code indexes [default: `index` in the state directory].
     #[arg(long, value_name = "DIR")]
     pub index_dir: Option<PathBuf>,
-    /// Where state is kept.
+    /// The state directory.
     #[command(flatten)]
     pub state: StateArgs,
 }
 
-/// Where workspaces and state are, for commands that serve.
+/// The workspaces and the state directory of commands that serve.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SourceArgs {
-    /// Configuration file (TOML); see `codeyard config show`.
+    /// Configuration file (TOML); `codeyard config show` prints a commented one.
     #[arg(long, value_name = "FILE", conflicts_with = "root")]
     pub config: Option<PathBuf>,
-    /// A repository to serve; may be given more than once.
+    /// Repository to serve as a workspace; can be repeated.
     #[arg(long, value_name = "PATH")]
     pub root: Vec<PathBuf>,
-    /// Choose this kind of language server where several could serve a language; may be given more than once.
+    /// Kind of language server to prefer where several can serve a language; can be repeated.
     #[arg(long, value_name = "KIND")]
     pub server: Vec<String>,
-    /// Where tokens, caches and installed language servers are kept.
+    /// State directory: tokens, caches, indexes, installed language servers [default: ~/.local/state/codeyard].
     #[arg(long, value_name = "DIR", env = "CODEYARD_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
 }
@@ -195,16 +196,16 @@ pub struct SourceArgs {
 /// Flags of `serve`.
 #[derive(Debug, Clone, Args)]
 pub struct ServeArgs {
-    /// Workspaces and state.
+    /// The workspaces and the state directory.
     #[command(flatten)]
     pub source: SourceArgs,
-    /// Address to listen on; port 0 picks a free one [default: 127.0.0.1:3939, or the configuration's].
+    /// Address to listen on; port 0 selects a free port [default: `server.listen` of the configuration, else 127.0.0.1:3939].
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<String>,
-    /// Ask for no token. For loopback addresses only.
+    /// Require no token; only for loopback addresses.
     #[arg(long)]
     pub no_auth: bool,
-    /// Don't read code indexes into memory at the start.
+    /// Do not load code indexes into memory at start.
     #[arg(long)]
     pub no_prewarm: bool,
 }
@@ -212,19 +213,19 @@ pub struct ServeArgs {
 /// Flags of `stdio`.
 #[derive(Debug, Clone, Args)]
 pub struct StdioArgs {
-    /// Workspaces and state.
+    /// The workspaces and the state directory.
     #[command(flatten)]
     pub source: SourceArgs,
-    /// The workspace to serve, where a configuration has several [default: its default one].
+    /// Workspace to serve if there are several [default: the default workspace].
     #[arg(long, value_name = "NAME")]
     pub workspace: Option<String>,
-    /// Catalogs to serve, joined with `+`.
+    /// Tool catalogs to serve, joined with `+`.
     #[arg(long, value_name = "CATALOGS", default_value = "lsp-v1")]
     pub catalog: String,
-    /// Never attach to a running server; always start language servers of one's own.
+    /// Do not attach to a running server; always start own language servers.
     #[arg(long)]
     pub alone: bool,
-    /// Don't read code indexes into memory at the start.
+    /// Do not load code indexes into memory at start.
     #[arg(long)]
     pub no_prewarm: bool,
 }
@@ -232,13 +233,13 @@ pub struct StdioArgs {
 /// Flags of `quickstart`.
 #[derive(Debug, Clone, Args)]
 pub struct QuickstartArgs {
-    /// End after the answers; exit code 0 only if all seven were right.
+    /// Exit after the answers; the exit code is 0 only if all seven are right.
     #[arg(long)]
     pub once: bool,
-    /// Address to listen on [default: 127.0.0.1:3939, or a free port if that is taken].
+    /// Address to listen on [default: 127.0.0.1:3939, or a free port if that is in use].
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<String>,
-    /// State.
+    /// The state directory.
     #[command(flatten)]
     pub state: StateArgs,
 }
@@ -246,40 +247,40 @@ pub struct QuickstartArgs {
 /// Flags of `call`.
 #[derive(Debug, Clone, Args)]
 pub struct CallArgs {
-    /// The tool: `hover`, `diagnostics.workspace`, or the full name; or an operation of the tool `lsp`, such as `incomingCalls`.
+    /// Tool: a full name, the end of one such as `hover`, or an operation of the tool `lsp` such as `incomingCalls`.
     pub tool: String,
-    /// Its arguments, a JSON object; `-` reads them from standard input.
+    /// Arguments as a JSON object; `-` reads them from standard input.
     #[arg(default_value = "{}", value_name = "JSON")]
     pub arguments: String,
-    /// Endpoint of a server to ask, such as http://127.0.0.1:3939/mcp.
+    /// Endpoint of the server to call, such as http://127.0.0.1:3939/mcp.
     #[arg(long, value_name = "URL", conflicts_with_all = ["root", "config", "server"])]
     pub url: Option<String>,
     /// Bearer token for --url.
     #[arg(long, env = "CODEYARD_TOKEN", hide_env_values = true, requires = "url")]
     pub token: Option<String>,
-    /// The workspace to ask [default: the one that holds the file or the present folder, else the default one].
+    /// Workspace to call [default: the one that contains the file or the current folder, else the default workspace].
     #[arg(long, value_name = "NAME")]
     pub workspace: Option<String>,
-    /// Workspaces and state, where no running server is asked.
+    /// The workspaces and the state directory, for calls without a running server.
     #[command(flatten)]
     pub source: SourceArgs,
-    /// Print the answer's JSON.
+    /// Print the answer as JSON.
     #[arg(long)]
     pub json: bool,
-    /// Ask again this many seconds long while the language server is starting.
+    /// Seconds to retry while the language server is starting.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub wait: u64,
 }
 
-/// What `servers` can do.
+/// The subcommands of `servers`.
 #[derive(Debug, Subcommand)]
 pub enum ServersCommand {
-    /// List all kinds: what they serve, and whether they are there.
+    /// List all kinds of language servers: their languages and whether they are installed.
     #[command(
         after_help = "Examples:\n  codeyard servers list\n  codeyard servers list --json | jq '.[] | select(.available)'"
     )]
     List {
-        /// Which registry.
+        /// The registry of language servers.
         #[command(flatten)]
         registry: RegistryArgs,
         /// Print JSON.
@@ -291,59 +292,59 @@ pub enum ServersCommand {
         after_help = "Examples:\n  codeyard servers install ty clangd\n  codeyard servers install --for ~/src/redis"
     )]
     Install {
-        /// The kinds.
+        /// Kinds to install; `codeyard servers list` shows them.
         #[arg(value_name = "KIND", required_unless_present = "for_path")]
         kinds: Vec<String>,
-        /// Install what the files below this path call for.
+        /// Install the kinds that the files below this path need.
         #[arg(long = "for", value_name = "PATH")]
         for_path: Option<PathBuf>,
-        /// Which registry.
+        /// The registry of language servers.
         #[command(flatten)]
         registry: RegistryArgs,
-        /// Print JSON of what is installed.
+        /// Print the installed kinds as JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Remove all installed versions of language servers.
+    /// Remove language servers from the state directory, all versions.
     Uninstall {
-        /// The kinds.
+        /// Kinds to remove.
         #[arg(value_name = "KIND", required = true)]
         kinds: Vec<String>,
-        /// State.
+        /// The state directory.
         #[command(flatten)]
         state: StateArgs,
     },
-    /// List those of the running server: state, process, memory, restarts.
+    /// List the language servers of the running codeyard server: state, process, memory in MiB, restarts.
     Running {
-        /// State.
+        /// The state directory.
         #[command(flatten)]
         state: StateArgs,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Start language servers of the running server anew.
+    /// Restart language servers of the running codeyard server.
     #[command(after_help = "Example:\n  codeyard servers restart redis clangd")]
-    Restart(PickArgs),
-    /// Stop language servers of the running server; the next question starts them.
-    Stop(PickArgs),
-    /// Print where a language server's program is, or where servers are installed.
+    Restart(ServerSelectorArgs),
+    /// Stop language servers of the running codeyard server; the next call that needs them starts them.
+    Stop(ServerSelectorArgs),
+    /// Print the path of a language server's program, or the folder where servers are installed.
     Path {
-        /// The kind.
+        /// Kind of language server; without it, print the folder where servers are installed.
         kind: Option<String>,
-        /// Which registry.
+        /// The registry of language servers.
         #[command(flatten)]
         registry: RegistryArgs,
     },
 }
 
-/// Which registry of language servers, and where they are installed.
+/// The registry of language servers and the folder where they are installed.
 #[derive(Debug, Clone, Default, Args)]
 pub struct RegistryArgs {
-    /// Configuration file whose entries add to the registry.
+    /// Configuration file whose `[servers]` and `[languages]` extend the built-in registry.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// State.
+    /// The state directory.
     #[command(flatten)]
     pub state: StateArgs,
 }
@@ -351,13 +352,13 @@ pub struct RegistryArgs {
 /// Flags of `doctor`.
 #[derive(Debug, Clone, Args)]
 pub struct DoctorArgs {
-    /// A folder or a file.
+    /// Folder or file to diagnose.
     #[arg(default_value = ".", value_name = "PATH|FILE")]
     pub path: PathBuf,
-    /// Which registry.
+    /// The registry of language servers.
     #[command(flatten)]
     pub registry: RegistryArgs,
-    /// Choose this kind of language server where several could serve a language; may be given more than once.
+    /// Kind of language server to prefer where several can serve a language; can be repeated.
     #[arg(long, value_name = "KIND")]
     pub server: Vec<String>,
     /// Print JSON.
@@ -365,22 +366,22 @@ pub struct DoctorArgs {
     pub json: bool,
 }
 
-/// What `config` can do.
+/// The subcommands of `config`.
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
-    /// Check a configuration file, and print what would be served.
+    /// Check a configuration file and print what it would serve.
     #[command(after_help = "Example:\n  codeyard config check codeyard.toml && kill -HUP $(pidof codeyard)")]
     Check {
-        /// The file.
+        /// Configuration file.
         file: PathBuf,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Print a configuration with every default filled in and secrets hidden; without a file, the commented defaults.
+    /// Print a configuration with all defaults filled in and secrets redacted; without FILE, the commented defaults.
     #[command(after_help = "Example:\n  codeyard config show > codeyard.toml")]
     Show {
-        /// The file.
+        /// Configuration file.
         file: Option<PathBuf>,
     },
     /// Print the JSON schema of configuration files.

@@ -1,33 +1,13 @@
-//! Rank 7: the command line. Each command is one file; this one only chooses.
+//! The command line of codeyard: flags, commands, exit codes. This file only parses and dispatches; each command is one file or folder
+//! of [`commands`], and what several commands share is in [`shared`].
 //!
-//! Exit codes: 0 done; 1 failed, the message says what to do; 2 wrong usage; 3 not found or not running.
+//! Exit codes: 0 success; 1 failure, the message says what to do; 2 wrong usage; 3 not found or not running. `top` that a signal ends
+//! exits with 128 plus the number of the signal, as shells expect.
 
 pub mod args;
-pub mod assemble;
-mod benchmark;
-mod call;
-mod client;
-mod code;
-mod configuration;
-mod doctor;
-mod documents;
+mod commands;
 pub mod limits;
-mod logging;
-mod operate;
-pub mod output;
-mod permissions;
-mod quickstart;
-mod render;
-mod running;
-mod serve;
-pub mod servers;
-mod signals;
-mod stdio;
-mod survey;
-mod syntactic;
-mod token;
-mod top;
-mod workspaces;
+pub mod shared;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -35,18 +15,23 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Command};
+use commands::{
+    bench, call, code_index, completions, config, doctor, permissions, quickstart, serve, servers, stdio, syntactic,
+    token, top, workspaces,
+};
+use shared::output;
 
-/// Why a command failed: a sentence for a person that says what to do, and the exit code.
+/// Why a command failed, with the exit code.
 #[derive(Debug)]
 pub struct Failure {
-    /// The sentence.
+    /// What went wrong, why, and what to do next; for a person.
     pub message: String,
-    /// The exit code.
+    /// The exit code of the process.
     pub code: u8,
 }
 
 impl Failure {
-    /// Exit code 1: failed.
+    /// Exit code 1: the command failed.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), code: 1 }
     }
@@ -56,61 +41,61 @@ impl Failure {
         Self { message: message.into(), code: 2 }
     }
 
-    /// Exit code 3: not found, or not running.
+    /// Exit code 3: not found or not running.
     pub fn missing(message: impl Into<String>) -> Self {
         Self { message: message.into(), code: 3 }
     }
 }
 
-/// Runs the command that `args` name.
+/// Runs the command that `args` name, the program's name first.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => return usage_exit(&error),
     };
-    let done = match cli.command {
+    let result = match cli.command {
         Command::Serve(args) => serve::run(args),
         Command::Stdio(args) => stdio::run(args),
         Command::Quickstart(args) => quickstart::run(args),
         Command::Call(args) => call::run(args),
-        Command::Index(args) => code::run_index(args),
-        Command::Search(args) => code::run_search(args),
-        Command::Outline(args) => code::run_outline(args),
+        Command::Index(args) => code_index::run_index(args),
+        Command::Search(args) => code_index::run_search(args),
+        Command::Outline(args) => code_index::run_outline(args),
         Command::Servers(command) => servers::run(command),
         Command::Workspaces(args) => workspaces::run(args),
         Command::Top(args) => top::run(args),
         Command::Doctor(args) => doctor::run(args),
-        Command::Config(command) => configuration::run(command),
-        Command::Bench { args } => benchmark::run(&args),
+        Command::Config(command) => config::run(command),
+        Command::Bench { args } => bench::run(&args),
         Command::Permissions(command) => permissions::run(command),
         Command::Token(command) => token::run(command),
         Command::Syntactic(args) => syntactic::run(args),
-        Command::Completions { shell } => documents::completions(shell),
-        Command::Man { dir } => documents::man(dir.as_deref()),
+        Command::Completions { shell } => completions::print_completions(shell),
+        Command::Man { dir } => completions::manual(dir.as_deref()),
     };
-    exit_code(done)
+    exit_code(result)
 }
 
-/// Prints what the parser of the command line says, and gives its exit code: 0 for help and version, 2 for wrong usage.
+/// Prints the message of the argument parser and returns its exit code: 0 for help and version, 2 for wrong usage.
 pub fn usage_exit(error: &clap::Error) -> ExitCode {
     let code = u8::try_from(error.exit_code()).unwrap_or(2);
     error.print().ok();
     ExitCode::from(code)
 }
 
-/// The exit code of a command; a failure is printed on standard error.
+/// The exit code of a command. Prints a failure on standard error.
 pub fn exit_code(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            output::complain(format_args!("codeyard: {}", failure.message));
+            output::eprint_line(format_args!("codeyard: {}", failure.message));
             ExitCode::from(failure.code)
         }
     }
 }
 
-/// A runtime for commands that wait for something.
+/// A tokio runtime with several threads.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(|error| Failure::new(format!("threads can't be started: {error}")))
+    runtime.map_err(|error| Failure::new(format!("cannot start threads: {error}; check the limit `ulimit -u`")))
 }

@@ -1,7 +1,7 @@
-//! The limits of this crate: sizes, counts and times that bound what callers, language servers and files can cost.
+//! The limits of the command line and of the processes that it starts.
 
-/// Threads that workspaces and their connections live on; fewer where there are fewer processors.
+/// Most threads that workspaces and their connections run on; fewer where there are fewer processors.
 pub const MAX_WORKSPACE_THREADS: usize = 32;
 
-/// Longest time our own client waits for one answer, in milliseconds.
+/// Longest time that the MCP client of `call` and `quickstart` waits for one answer, in milliseconds.
 pub const CLIENT_TIMEOUT_MS: u64 = 15_000;

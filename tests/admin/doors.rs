@@ -4,21 +4,21 @@ use std::os::unix::fs::PermissionsExt;
 
 use rustix::process::Signal;
 
-use crate::harness::Place;
+use crate::harness::Sandbox;
 use crate::mcp::until;
 use crate::wire::Way;
 
 #[test]
 fn over_tcp_only_operators_tokens_count_and_only_there() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let rest = "[admin]\nlisten = \"127.0.0.1:0\"\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n";
-    let serving = place.serve(&["--config", &place.configure(rest)]);
+    let serving = sandbox.serve(&["--config", &sandbox.configure(rest)]);
     let log = serving.log();
     let after = |mark: &str| log.lines().find_map(|line| line.strip_prefix(mark)).unwrap_or_else(|| panic!("{log}"));
     let first = after("admin token ").split(' ').next().unwrap().to_owned();
     let way = Way::Tcp(after("admin API at http://").split('/').next().unwrap().to_owned());
-    let added = place.run(&["token", "add", "--admin", "ops"]).code(0).stdout.trim().to_owned();
-    assert_eq!(place.run(&["token", "list", "--admin"]).code(0).stdout, "local\nops\n");
+    let added = sandbox.run(&["token", "add", "--admin", "ops"]).code(0).stdout.trim().to_owned();
+    assert_eq!(sandbox.run(&["token", "list", "--admin"]).code(0).stdout, "local\nops\n");
     let with = |token: &str| format!("Authorization: Bearer {token}");
     let path = "/admin/v1/workspaces";
     for token in [&first, &added] {
@@ -36,16 +36,16 @@ fn over_tcp_only_operators_tokens_count_and_only_there() {
     way.send("GET", path, &[&with(&first), "Host: evil.example"], "").problem(403);
     way.send("GET", path, &[&with(&first), "Origin: http://evil.example"], "").problem(403);
     way.send("GET", path, &[&with(&first), "Origin: null"], "").problem(403);
-    place.run(&["token", "remove", "--admin", "ops"]).code(0);
+    sandbox.run(&["token", "remove", "--admin", "ops"]).code(0);
     assert!(until(5_000, || way.send("GET", path, &[&with(&added)], "").status == 401), "a removed token is refused");
     assert_eq!(serving.stop(Signal::TERM), 0);
 }
 
 #[test]
 fn who_has_no_token_and_says_nothing_does_not_keep_operators_out() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let rest = "[admin]\nlisten = \"127.0.0.1:0\"\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n";
-    let serving = place.serve(&["--config", &place.configure(rest)]);
+    let serving = sandbox.serve(&["--config", &sandbox.configure(rest)]);
     let log = serving.log();
     let address = log.lines().find_map(|line| line.strip_prefix("admin API at http://")).unwrap();
     let address = address.split('/').next().unwrap().to_owned();
@@ -58,14 +58,14 @@ fn who_has_no_token_and_says_nothing_does_not_keep_operators_out() {
 
 #[test]
 fn the_local_socket_is_there_for_its_user_and_needs_no_token() {
-    let place = Place::new();
-    let serving = place.serve(&["--root", "."]);
-    let socket = place.path("state/run/admin.sock");
+    let sandbox = Sandbox::new();
+    let serving = sandbox.serve(&["--root", "."]);
+    let socket = sandbox.path("state/run/admin.sock");
     assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
-    assert!(!place.path("state/run/status.sock").exists());
-    let admin_tokens = place.run(&["token", "list", "--admin", "--json"]).code(0).json();
+    assert!(!sandbox.path("state/run/status.sock").exists());
+    let admin_tokens = sandbox.run(&["token", "list", "--admin", "--json"]).code(0).json();
     assert_eq!(admin_tokens, serde_json::json!([]), "no token where nobody needs one");
-    let way = Way::local(&place);
+    let way = Way::local(&sandbox);
     let service = way.get("/admin/v1/service").is(200).json();
     assert_eq!(service["pid"], serving.pid());
     assert_eq!(serving.stop(Signal::TERM), 0);

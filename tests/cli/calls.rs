@@ -5,73 +5,74 @@ use std::process::Stdio;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::harness::{Place, run};
+use crate::harness::{Sandbox, run};
 use crate::serving::uri;
 
 const HOVER: &str = r#"{"uri": "a.tiny", "position": {"line": 1, "character": 1}}"#;
 
 #[test]
-fn a_server_of_its_own_answers_and_is_gone() {
-    let place = Place::new();
-    let config = place.configured();
-    let symbols = place.run(&["call", "documentSymbols", r#"{"uri": "a.tiny"}"#, "--config", &config]).code(0);
+fn a_temporary_server_answers_and_exits() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.configured();
+    let symbols = sandbox.run(&["call", "documentSymbols", r#"{"uri": "a.tiny"}"#, "--config", &config]).code(0);
     assert_eq!(symbols.stdout, "1:5  function repo\nReturned 1 document symbol.\n");
-    let hover = place.run(&["call", "hover", HOVER, "--config", &config]).code(0).stdout;
+    let hover = sandbox.run(&["call", "hover", HOVER, "--config", &config]).code(0).stdout;
     assert!(hover.starts_with("tiny says: use repo\n"), "{hover}");
-    let definition = place.run(&["call", "vscode.lsp.definition", HOVER, "--config", &config, "--json"]).code(0).json();
-    assert_eq!(definition["locations"][0]["uri"], uri(&place)["uri"]);
+    let definition =
+        sandbox.run(&["call", "vscode.lsp.definition", HOVER, "--config", &config, "--json"]).code(0).json();
+    assert_eq!(definition["locations"][0]["uri"], uri(&sandbox)["uri"]);
 }
 
 #[test]
-fn arguments_come_from_standard_input_too() {
-    let place = Place::new();
+fn arguments_are_read_from_standard_input() {
+    let sandbox = Sandbox::new();
     let input = std::fs::File::open({
-        std::fs::write(place.path("question"), HOVER).unwrap();
-        place.path("question")
+        std::fs::write(sandbox.path("question"), HOVER).unwrap();
+        sandbox.path("question")
     });
-    let config = place.configured();
-    let mut command = place.command(&["call", "hover", "-", "--config", &config]);
+    let config = sandbox.configured();
+    let mut command = sandbox.command(&["call", "hover", "-", "--config", &config]);
     let ran = run(command.stdin(Stdio::from(input.unwrap()))).code(0);
     assert!(ran.stdout.contains("tiny says"), "{ran:#?}");
 }
 
 #[test]
-fn the_running_server_is_asked_and_its_language_server_shared() {
-    let place = Place::new();
+fn call_uses_the_running_server_and_shares_its_language_server() {
+    let sandbox = Sandbox::new();
     let rest =
         "[[workspace]]\nname = \"other\"\nroots = [\"other\"]\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n";
-    let serving = place.serve(&["--config", &place.configure(rest)]);
+    let serving = sandbox.serve(&["--config", &sandbox.configure(rest)]);
     let counted = || {
-        let whole = place.run(&["doctor", "--json"]).code(0).json();
+        let whole = sandbox.run(&["doctor", "--json"]).code(0).json();
         let calls = whole["server"]["counts"]["calls"].as_array().unwrap().clone();
         calls.iter().map(|call| call["count"].as_u64().unwrap()).sum::<u64>()
     };
     // By the file asked about, although another workspace is the default one.
-    place.run(&["call", "hover", HOVER]).code(0);
-    let absolute = uri(&place).to_string();
-    place.run(&["call", "documentSymbols", &absolute, "--workspace", "repo"]).code(0);
-    place.run(&["call", "documentSymbols", &absolute, "--root", "."]).code(0);
-    place
+    sandbox.run(&["call", "hover", HOVER]).code(0);
+    let absolute = uri(&sandbox).to_string();
+    sandbox.run(&["call", "documentSymbols", &absolute, "--workspace", "repo"]).code(0);
+    sandbox.run(&["call", "documentSymbols", &absolute, "--root", "."]).code(0);
+    sandbox
         .run(&["call", "documentSymbols", &absolute, "--workspace", "other"])
         .code(1)
         .says(&["WORKSPACE_DENIED", "next:"]);
     assert_eq!(counted(), 4);
     let url = format!("http://{}/mcp/repo", serving.address);
     let over_http = ["call", "hover", HOVER, "--url", &url];
-    place.run(&over_http).code(1).says(&["401", "codeyard token add"]);
-    let ran = run(place.command(&over_http).env("CODEYARD_TOKEN", &serving.token)).code(0);
+    sandbox.run(&over_http).code(1).says(&["401", "codeyard token add"]);
+    let ran = run(sandbox.command(&over_http).env("CODEYARD_TOKEN", &serving.token)).code(0);
     assert!(ran.stdout.starts_with("tiny says"), "{ran:#?}");
     let unknown = format!("http://{}/mcp/gone", serving.address);
-    let ran = place.run(&["call", "hover", HOVER, "--url", &unknown, "--token", &serving.token]).code(1);
+    let ran = sandbox.run(&["call", "hover", HOVER, "--url", &unknown, "--token", &serving.token]).code(1);
     ran.says(&["404", "codeyard doctor"]);
     assert_eq!(serving.stop(Signal::TERM), 0);
 }
 
 #[test]
-fn errors_name_code_particulars_and_the_next_step() {
-    let place = Place::new();
-    let config = place.configured();
-    std::fs::write(place.path("repo/x.zig"), "").unwrap();
+fn errors_have_code_details_and_the_next_command() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.configured();
+    std::fs::write(sandbox.path("repo/x.zig"), "").unwrap();
     let cases = [
         (json!({"uri": "gone.tiny"}), "NOT_FOUND", "next: check path"),
         (json!({"uri": "../other/a.tiny"}), "WORKSPACE_DENIED", "next: name the repository"),
@@ -81,7 +82,7 @@ fn errors_name_code_particulars_and_the_next_step() {
     ];
     for (arguments, code, next) in cases {
         let words = ["call", "documentSymbols", &arguments.to_string(), "--config", &config];
-        let ran = run(place.command(&words).env("PATH", "/usr/bin:/bin")).code(1);
+        let ran = run(sandbox.command(&words).env("PATH", "/usr/bin:/bin")).code(1);
         ran.says(&[code, next]);
         assert!(ran.stdout.is_empty());
     }

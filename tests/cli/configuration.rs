@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use crate::harness::Place;
+use crate::harness::Sandbox;
 
 #[test]
-fn check_says_what_is_wrong_and_where() {
-    let place = Place::new();
+fn check_reports_errors_with_their_location() {
+    let sandbox = Sandbox::new();
     let workspace = "[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n";
     let cases = [
         ("nonsense".to_owned(), "codeyard.toml:1:"),
@@ -23,51 +23,52 @@ fn check_says_what_is_wrong_and_where() {
         ("[servers.ty]\nlanguages = [\"klingon\"]\n".to_owned(), "unknown language `klingon`"),
     ];
     for (text, wanted) in cases {
-        fs::write(place.path("codeyard.toml"), &text).unwrap();
-        let file = place.path("codeyard.toml").display().to_string();
-        place.run(&["config", "check", &file]).code(1).says(&[wanted, "codeyard config check"]);
-        let whole = place.run(&["config", "check", "--json", &file]).code(1).json();
+        fs::write(sandbox.path("codeyard.toml"), &text).unwrap();
+        let file = sandbox.path("codeyard.toml").display().to_string();
+        sandbox.run(&["config", "check", &file]).code(1).says(&[wanted, "codeyard config check"]);
+        let whole = sandbox.run(&["config", "check", "--json", &file]).code(1).json();
         assert_eq!(whole["ok"], false);
         assert!(whole["errors"][0].as_str().unwrap().contains(wanted), "{whole}");
     }
-    place.run(&["config", "check", "gone.toml"]).code(1).says(&["gone.toml"]);
+    sandbox.run(&["config", "check", "gone.toml"]).code(1).says(&["gone.toml"]);
 }
 
 #[test]
-fn check_of_a_good_one_says_what_would_be_served() {
-    let place = Place::new();
-    let file = place.configure("[[workspace]]\nname = \"repo\"\nroots = [\"repo\", \"other\"]\nprewarm = [\"tiny\"]\n");
-    let text = place.run(&["config", "check", &file]).code(0).stdout;
-    for wanted in ["is good", "workspace repo (default)", "tiny (1 files): tiny", "127.0.0.1:3939"] {
+fn check_of_a_valid_file_shows_what_would_be_served() {
+    let sandbox = Sandbox::new();
+    let file =
+        sandbox.configure("[[workspace]]\nname = \"repo\"\nroots = [\"repo\", \"other\"]\nprewarm = [\"tiny\"]\n");
+    let text = sandbox.run(&["config", "check", &file]).code(0).stdout;
+    for wanted in ["is valid", "workspace repo (default)", "tiny (1 files): tiny", "127.0.0.1:3939"] {
         assert!(text.contains(wanted), "no `{wanted}` in {text}");
     }
-    let whole = place.run(&["config", "check", &file, "--json"]).code(0).json();
+    let whole = sandbox.run(&["config", "check", &file, "--json"]).code(0).json();
     assert_eq!(whole["workspaces"][0]["roots"].as_array().unwrap().len(), 2);
 }
 
 #[test]
-fn show_and_schema() {
-    let place = Place::new();
-    let default = place.run(&["config", "show"]).code(0).stdout;
-    fs::write(place.path("codeyard.toml"), &default).unwrap();
-    let file = place.path("codeyard.toml").display().to_string();
-    place.run(&["config", "check", &file]).code(0);
-    let with_secret = place.configure("[[workspace]]\nname = \"a\"\nroots = [\"repo\"]\nenv = { X = \"hush\" }\n");
-    let shown = place.run(&["config", "show", &with_secret]).code(0).stdout;
+fn show_and_schema_print_valid_documents() {
+    let sandbox = Sandbox::new();
+    let default = sandbox.run(&["config", "show"]).code(0).stdout;
+    fs::write(sandbox.path("codeyard.toml"), &default).unwrap();
+    let file = sandbox.path("codeyard.toml").display().to_string();
+    sandbox.run(&["config", "check", &file]).code(0);
+    let with_secret = sandbox.configure("[[workspace]]\nname = \"a\"\nroots = [\"repo\"]\nenv = { X = \"hush\" }\n");
+    let shown = sandbox.run(&["config", "show", &with_secret]).code(0).stdout;
     assert!(shown.contains("idle_stop_s") && !shown.contains("hush"), "{shown}");
-    let schema = place.run(&["config", "schema"]).code(0).json();
+    let schema = sandbox.run(&["config", "schema"]).code(0).json();
     assert!(schema["properties"]["workspace"].is_object(), "{schema}");
 }
 
 #[test]
-fn the_doctor_says_who_serves_and_why_not_the_others() {
-    let place = Place::new();
-    let config = place.configured();
-    fs::write(place.path("repo/b.py"), "").unwrap();
-    fs::create_dir(place.path("repo/deno")).unwrap();
-    fs::write(place.path("repo/deno/deno.json"), "{}").unwrap();
-    fs::write(place.path("repo/deno/x.ts"), "").unwrap();
-    let whole = place.run(&["doctor", ".", "--config", &config, "--json"]).code(0).json();
+fn doctor_shows_which_server_serves_and_why_others_do_not() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.configured();
+    fs::write(sandbox.path("repo/b.py"), "").unwrap();
+    fs::create_dir(sandbox.path("repo/deno")).unwrap();
+    fs::write(sandbox.path("repo/deno/deno.json"), "{}").unwrap();
+    fs::write(sandbox.path("repo/deno/x.ts"), "").unwrap();
+    let whole = sandbox.run(&["doctor", ".", "--config", &config, "--json"]).code(0).json();
     let languages = whole["files"]["languages"].as_array().unwrap();
     let of = |language: &str, kind: &str| {
         let found =
@@ -82,9 +83,9 @@ fn the_doctor_says_who_serves_and_why_not_the_others() {
     let ty = of("python", "ty");
     assert!(ty["verdict"] == "serves" || ty["command"] == "codeyard servers install ty", "{ty}");
     assert_eq!(whole["limits"].as_array().unwrap().len(), 4);
-    let one = place.run(&["doctor", "a.tiny", "--config", &config]).code(0).stdout;
+    let one = sandbox.run(&["doctor", "a.tiny", "--config", &config]).code(0).stdout;
     assert!(one.contains("language tiny") && one.contains("tiny: serves") && !one.contains("python"), "{one}");
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/workspaces/c");
-    let text = place.run(&["doctor", sample]).code(0).stdout;
+    let text = sandbox.run(&["doctor", sample]).code(0).stdout;
     assert!(text.contains("c (13 files, such as src/broken.c)") && text.contains("clangd"), "{text}");
 }

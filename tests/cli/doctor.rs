@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use crate::harness::Place;
+use crate::harness::Sandbox;
 
 /// Kinds for the endings `tiny` and `two`: the real one of the tests, and others that can't or mustn't run.
 const KINDS: &str = r#"
@@ -45,8 +45,8 @@ root = { pick = "nearest", excluded_by = ["mine.json"] }
 "#;
 
 /// A place with two projects in its repository, and a folder beside it that is an extra root.
-fn place() -> (Place, String) {
-    let place = Place::new();
+fn sandbox() -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
     for (path, text) in [
         ("repo/.gitignore", "made/\n"),
         ("repo/a/tiny.json", ""),
@@ -59,20 +59,20 @@ fn place() -> (Place, String) {
         ("repo/b/mine.json", ""),
         ("repo/plain.unknown", ""),
     ] {
-        fs::create_dir_all(place.path(path).parent().unwrap()).unwrap();
-        fs::write(place.path(path), text).unwrap();
+        fs::create_dir_all(sandbox.path(path).parent().unwrap()).unwrap();
+        fs::write(sandbox.path(path), text).unwrap();
     }
     let workspace = "[[workspace]]\nname = \"both\"\nroots = [\"repo\"]\nextra_roots = [\"other\"]\n\
                      servers = { disable = [\"never\", \"ruff\"] }\n";
-    let config = place.configure(&format!("{workspace}{KINDS}"));
-    (place, config)
+    let config = sandbox.configure(&format!("{workspace}{KINDS}"));
+    (sandbox, config)
 }
 
 /// The report of a file.
 #[track_caller]
-fn file(place: &Place, words: &[&str]) -> Value {
+fn file(sandbox: &Sandbox, words: &[&str]) -> Value {
     let words: Vec<&str> = ["doctor"].iter().chain(words).chain(&["--json"]).copied().collect();
-    place.run(&words).code(0).json()["file"].clone()
+    sandbox.run(&words).code(0).json()["file"].clone()
 }
 
 /// `kind: verdict` for each, in order.
@@ -89,10 +89,10 @@ fn server<'a>(report: &'a Value, kind: &str) -> &'a Value {
 }
 
 #[test]
-fn all_candidates_in_order_with_roots_and_reasons() {
-    let (place, config) = place();
-    let report = file(&place, &["b/y.tiny", "--config", &config]);
-    assert_eq!((&report["path"], &report["language"]), (&json!(place.path("repo/b/y.tiny")), &json!("tiny")));
+fn candidates_are_listed_in_order_with_roots_and_reasons() {
+    let (sandbox, config) = sandbox();
+    let report = file(&sandbox, &["b/y.tiny", "--config", &config]);
+    assert_eq!((&report["path"], &report["language"]), (&json!(sandbox.path("repo/b/y.tiny")), &json!("tiny")));
     let wanted = ["tiny: serves", "later: not_needed", "strict: not_installed", "never: off", "quiet: off"];
     assert_eq!(verdicts(&report), wanted);
     let tiny = server(&report, "tiny");
@@ -102,104 +102,101 @@ fn all_candidates_in_order_with_roots_and_reasons() {
     assert!(why("later").contains("tiny comes first in the group tiny"), "{}", why("later"));
     assert_eq!(server(&report, "strict")["command"], "make strict");
     assert!(why("never").contains("disabled") && why("quiet").contains("--server quiet"));
-    let strict = file(&place, &["a/src/x.tiny", "--config", &config]);
+    let strict = file(&sandbox, &["a/src/x.tiny", "--config", &config]);
     assert_eq!(server(&strict, "strict")["verdict"], "not_meant");
     assert!(server(&strict, "strict")["why"].as_str().unwrap().contains("strict.json"), "{strict}");
     assert_eq!(server(&strict, "tiny")["project_root"], "a");
-    let top = file(&place, &["a.tiny", "--config", &config]);
+    let top = file(&sandbox, &["a.tiny", "--config", &config]);
     assert_eq!([&server(&top, "tiny")["project_root"], &server(&top, "tiny")["root_by"]], [".", "nothing"]);
-    let chosen = file(&place, &["b/y.tiny", "--config", &config, "--server", "later"]);
+    let chosen = file(&sandbox, &["b/y.tiny", "--config", &config, "--server", "later"]);
     assert_eq!(verdicts(&chosen)[..2], ["later: broken", "strict: not_installed"]);
-    assert_eq!(server(&chosen, "tiny")["why"], "another one was chosen");
-    let excluded = file(&place, &["b/z.two", "--config", &config]);
+    assert_eq!(server(&chosen, "tiny")["why"], "another server was chosen");
+    let excluded = file(&sandbox, &["b/z.two", "--config", &config]);
     assert!(server(&excluded, "other")["why"].as_str().unwrap().contains("b/mine.json"), "{excluded}");
 }
 
 #[test]
-fn as_text_with_what_to_do_next() {
-    let (place, config) = place();
-    let text = place.run(&["doctor", "b/y.tiny", "--config", &config]).code(0).stdout;
+fn text_output_names_the_next_command() {
+    let (sandbox, config) = sandbox();
+    let text = sandbox.run(&["doctor", "b/y.tiny", "--config", &config]).code(0).stdout;
     let wanted = format!(
         "{}\n  language tiny\n  workspace both of {config}, root {}\n    tiny: serves; found on the PATH\n      project root b: \
-         marked by b/tiny.json\n      doesn't run now: the first question starts it\n    later: not needed; tiny comes first \
-         in the group tiny, and serves\n    strict: not installed; its program is neither installed nor on the PATH\n      \
+         marked by b/tiny.json\n      not running: the first call starts it\n    later: not needed; tiny comes first \
+         in the group tiny and serves\n    strict: not installed; its program is neither installed nor on the PATH\n      \
          project root b: marked by b/strict.json\n      next: make strict\n    never: off; disabled by the configuration\n    \
-         quiet: off; off by default; `--server quiet` or `servers.prefer` turns it on\n\nno server runs here; `codeyard serve \
+         quiet: off; off by default; `--server quiet` or `servers.prefer` enables it\n\nno server runs here; `codeyard serve \
          --config {config}` starts one\n",
-        place.path("repo/b/y.tiny").display(),
-        place.path("repo").display(),
+        sandbox.path("repo/b/y.tiny").display(),
+        sandbox.path("repo").display(),
     );
     assert_eq!(text, wanted);
 }
 
 #[test]
-fn files_that_nobody_serves_and_why() {
-    let (place, config) = place();
-    let unknown = place.run(&["doctor", "plain.unknown", "--config", &config]).code(0).stdout;
+fn unserved_files_are_explained() {
+    let (sandbox, config) = sandbox();
+    let unknown = sandbox.run(&["doctor", "plain.unknown", "--config", &config]).code(0).stdout;
     assert!(
         unknown.contains("no language server is known for this kind of file\n  `codeyard servers list`"),
         "{unknown}"
     );
-    let ignored = file(&place, &["made/z.two", "--config", &config]);
+    let ignored = file(&sandbox, &["made/z.two", "--config", &config]);
     assert_eq!(ignored["workspaces"][0]["ignored"], true);
-    assert_eq!(file(&place, &["b/z.two", "--config", &config])["workspaces"][0]["ignored"], false);
-    let text = place.run(&["doctor", "made/z.two", "--config", &config]).code(0).stdout;
-    assert!(text.contains("left out by an ignore file"), "{text}");
+    assert_eq!(file(&sandbox, &["b/z.two", "--config", &config])["workspaces"][0]["ignored"], false);
+    let text = sandbox.run(&["doctor", "made/z.two", "--config", &config]).code(0).stdout;
+    assert!(text.contains("excluded by an ignore file"), "{text}");
     // Beside the roots: the extra root's files belong to the first root, and what marks a project there doesn't count.
-    fs::write(place.path("other/tiny.json"), "").unwrap();
-    let extra = file(&place, &["../other/a.tiny", "--config", &config]);
+    fs::write(sandbox.path("other/tiny.json"), "").unwrap();
+    let extra = file(&sandbox, &["../other/a.tiny", "--config", &config]);
     assert_eq!(extra["workspaces"][0]["in_extra_root"], true);
     assert_eq!([&server(&extra, "tiny")["project_root"], &server(&extra, "tiny")["root_by"]], [".", "nothing"]);
-    fs::create_dir(place.path("third")).unwrap();
-    fs::write(place.path("third/c.tiny"), "").unwrap();
-    let absolute = place.path("third/c.tiny").display().to_string();
-    let outside = place.run(&["doctor", &absolute, "--config", &config]).code(0).stdout;
-    let third = place.path("third");
-    let wanted = format!("no workspace of {config} holds it, so nothing serves it; add {} to `roots`", third.display());
+    fs::create_dir(sandbox.path("third")).unwrap();
+    fs::write(sandbox.path("third/c.tiny"), "").unwrap();
+    let absolute = sandbox.path("third/c.tiny").display().to_string();
+    let outside = sandbox.run(&["doctor", &absolute, "--config", &config]).code(0).stdout;
+    let third = sandbox.path("third");
+    let wanted =
+        format!("no workspace of {config} contains it, so no server serves it; add {} to `roots`", third.display());
     assert!(outside.contains(&wanted) && outside.contains("codeyard config check"), "{outside}");
-    let supposed = place.run(&["doctor", &absolute]).code(0).stdout;
+    let supposed = sandbox.run(&["doctor", &absolute]).code(0).stdout;
     assert!(supposed.contains(&format!("`codeyard serve --root {}`", third.display())), "{supposed}");
 }
 
 #[test]
-fn what_is_no_file_is_said_with_the_next_command() {
-    let (place, config) = place();
-    place.run(&["doctor", "b/missing.tiny"]).code(3).says(&[
-        "b/missing.tiny",
-        "can't be looked at",
-        "`codeyard doctor .`",
-    ]);
-    let pipe = place.path("repo/pipe.tiny");
+fn a_path_that_is_no_file_is_an_error_with_the_next_command() {
+    let (sandbox, config) = sandbox();
+    sandbox.run(&["doctor", "b/missing.tiny"]).code(3).says(&["b/missing.tiny", "cannot read", "`codeyard doctor .`"]);
+    let pipe = sandbox.path("repo/pipe.tiny");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
-    place.run(&["doctor", "pipe.tiny"]).code(3).says(&["neither a file nor a folder", "codeyard doctor"]);
+    sandbox.run(&["doctor", "pipe.tiny"]).code(3).says(&["neither a file nor a folder", "codeyard doctor"]);
     fs::remove_file(pipe).unwrap();
-    let folder = place.run(&["doctor", "b", "--config", &config]).code(0).stdout;
-    let next = format!("`codeyard doctor {}/", place.path("repo/b").display());
+    let folder = sandbox.run(&["doctor", "b", "--config", &config]).code(0).stdout;
+    let next = format!("`codeyard doctor {}/", sandbox.path("repo/b").display());
     assert!(folder.contains("`codeyard doctor FILE`") && folder.contains(&next), "{folder}");
 }
 
 #[test]
-fn a_link_is_judged_by_what_it_leads_to() {
-    let (place, config) = place();
-    symlink(place.path("repo/b"), place.path("repo/a/linked")).unwrap();
-    let report = file(&place, &["a/linked/y.tiny", "--config", &config]);
-    assert_eq!(report["path"], json!(place.path("repo/b/y.tiny")));
+fn a_link_is_resolved_before_the_diagnosis() {
+    let (sandbox, config) = sandbox();
+    symlink(sandbox.path("repo/b"), sandbox.path("repo/a/linked")).unwrap();
+    let report = file(&sandbox, &["a/linked/y.tiny", "--config", &config]);
+    assert_eq!(report["path"], json!(sandbox.path("repo/b/y.tiny")));
     assert_eq!(server(&report, "tiny")["project_root"], "b");
 }
 
 #[test]
-fn what_the_doctor_says_is_what_runs() {
-    let (place, config) = place();
-    let serving = place.serve(&["--config", &config]);
+fn doctor_agrees_with_the_running_server() {
+    let (sandbox, config) = sandbox();
+    let serving = sandbox.serve(&["--config", &config]);
     let mut client = serving.client("both");
     for path in ["repo/a/src/x.tiny", "repo/b/y.tiny"] {
-        let uri = format!("file://{}", place.path(path).display());
+        let uri = format!("file://{}", sandbox.path(path).display());
         client.ask("vscode.lsp.documentSymbols", &json!({"uri": uri})).unwrap();
     }
-    let running: Value = place.run(&["servers", "running", "--json"]).code(0).json();
+    let running: Value = sandbox.run(&["servers", "running", "--json"]).code(0).json();
     let mut pids = Vec::new();
     for (path, root) in [("a/src/x.tiny", "a"), ("b/y.tiny", "b")] {
-        let report = file(&place, &[path, "--config", &config]);
+        let report = file(&sandbox, &[path, "--config", &config]);
         let tiny = server(&report, "tiny");
         assert_eq!([&tiny["project_root"], &tiny["running"]["state"]], [root, "ready"]);
         let same = running["servers"].as_array().unwrap().iter().find(|server| server["root"] == format!("./{root}"));
@@ -208,37 +205,37 @@ fn what_the_doctor_says_is_what_runs() {
         pids.push(tiny["running"]["pid"].as_u64().unwrap());
     }
     assert_ne!(pids[0], pids[1], "two projects are two children");
-    let text = place.run(&["doctor", "b/y.tiny", "--config", &config]).code(0).stdout;
+    let text = sandbox.run(&["doctor", "b/y.tiny", "--config", &config]).code(0).stdout;
     assert!(text.contains(&format!(", process {}, id tiny-", pids[1])), "{text}");
-    assert!(text.contains(&format!("the server that runs is process {}", serving.pid())), "{text}");
-    let asked = file(&place, &["b/y.tiny"]);
+    assert!(text.contains(&format!("the running server is process {}", serving.pid())), "{text}");
+    let asked = file(&sandbox, &["b/y.tiny"]);
     assert_eq!(
         (&asked["workspaces"][0]["workspace"], &asked["workspaces"][0]["told_by"]),
         (&json!("both"), &json!("the running server"))
     );
-    fs::write(place.path("repo/b/c.py"), "").unwrap();
-    let ruff = server(&file(&place, &["b/c.py"]), "ruff").clone();
+    fs::write(sandbox.path("repo/b/c.py"), "").unwrap();
+    let ruff = server(&file(&sandbox, &["b/c.py"]), "ruff").clone();
     assert_eq!(ruff["why"], "disabled by the configuration", "as the running server has it");
-    let text = place.run(&["doctor", "b/y.tiny"]).code(0).stdout;
+    let text = sandbox.run(&["doctor", "b/y.tiny"]).code(0).stdout;
     assert!(text.contains("no language server is known") && text.contains("with `--config FILE`"), "{text}");
-    fs::create_dir(place.path("third")).unwrap();
-    fs::write(place.path("third/c.py"), "").unwrap();
-    let outside = place.path("third/c.py").display().to_string();
-    let text = place.run(&["doctor", &outside]).code(0).stdout;
-    let wanted = format!("`codeyard workspaces put NAME --root {}`", place.path("third").display());
-    assert!(text.contains("no workspace of the running server holds it") && text.contains(&wanted), "{text}");
+    fs::create_dir(sandbox.path("third")).unwrap();
+    fs::write(sandbox.path("third/c.py"), "").unwrap();
+    let outside = sandbox.path("third/c.py").display().to_string();
+    let text = sandbox.run(&["doctor", &outside]).code(0).stdout;
+    let wanted = format!("`codeyard workspaces put NAME --root {}`", sandbox.path("third").display());
+    assert!(text.contains("no workspace of the running server contains it") && text.contains(&wanted), "{text}");
 }
 
 #[test]
-fn a_workspace_that_failed_says_so() {
-    let place = Place::new();
-    let config = place.configure(
+fn a_failed_workspace_is_reported() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.configure(
         "[[workspace]]\nname = \"good\"\nroots = [\"repo\"]\n[[workspace]]\nname = \"bad\"\nroots = [\"other\", \"gone\"]\n",
     );
-    let _serving = place.serve(&["--config", &config]);
-    fs::write(place.path("other/x.py"), "").unwrap();
-    let report = file(&place, &["../other/x.py"]);
+    let _serving = sandbox.serve(&["--config", &config]);
+    fs::write(sandbox.path("other/x.py"), "").unwrap();
+    let report = file(&sandbox, &["../other/x.py"]);
     assert_eq!(report["workspaces"][0]["workspace"], "bad");
     let note = report["workspaces"][0]["note"].as_str().unwrap_or_default();
-    assert!(note.contains("can't be opened") && note.contains("`codeyard workspaces`"), "{report}");
+    assert!(note.contains("could not be opened") && note.contains("`codeyard workspaces`"), "{report}");
 }

@@ -1,6 +1,6 @@
 //! The binary as a process, run to its end or kept serving, in folders of its own.
 //!
-//! Invariant: when a [`Serving`] is dropped, its process and all that descends from it have ended.
+//! Invariant: when a [`ServeProcess`] is dropped, its process and all that descends from it have ended.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -17,27 +17,27 @@ use crate::mcp::{Mcp, until};
 const LIMIT_MS: u64 = 60_000;
 
 /// Folders for one test: a state directory, and a repository with a file that the tiny language server serves.
-pub(crate) struct Place {
+pub(crate) struct Sandbox {
     dir: tempfile::TempDir,
 }
 
 /// A command that ended.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct CommandOutput {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
 }
 
 /// A `codeyard serve` that runs.
-pub(crate) struct Serving {
+pub(crate) struct ServeProcess {
     child: Child,
     log: Arc<Mutex<String>>,
     pub address: String,
     pub token: String,
 }
 
-impl Place {
+impl Sandbox {
     pub(crate) fn new() -> Self {
         let dir = tempfile::Builder::new().prefix("cy").tempdir().unwrap();
         for name in ["repo", "other"] {
@@ -78,19 +78,19 @@ impl Place {
     }
 
     /// Runs a command to its end.
-    pub(crate) fn run(&self, words: &[&str]) -> Ran {
+    pub(crate) fn run(&self, words: &[&str]) -> CommandOutput {
         run(&mut self.command(words))
     }
 
     /// Serves, and waits until it accepts.
-    pub(crate) fn serve(&self, words: &[&str]) -> Serving {
+    pub(crate) fn serve(&self, words: &[&str]) -> ServeProcess {
         let mut command = self.command(&["serve", "--listen", "127.0.0.1:0"]);
         command.args(words);
         self.served_by(command)
     }
 
     /// The same with a command that serves.
-    pub(crate) fn served_by(&self, mut command: Command) -> Serving {
+    pub(crate) fn served_by(&self, mut command: Command) -> ServeProcess {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let log: Arc<Mutex<String>> = Arc::default();
         let (lines, shared) = (BufReader::new(child.stderr.take().unwrap()), log.clone());
@@ -99,7 +99,7 @@ impl Place {
                 shared.lock().push_str(&format!("{line}\n"));
             }
         });
-        let mut serving = Serving { child, log, address: String::new(), token: String::new() };
+        let mut serving = ServeProcess { child, log, address: String::new(), token: String::new() };
         serving.wait_for("listening http://");
         let log = serving.log();
         let word_after = |mark: &str| {
@@ -112,7 +112,7 @@ impl Place {
 }
 
 /// Runs a command to its end, with a limit.
-pub(crate) fn run(command: &mut Command) -> Ran {
+pub(crate) fn run(command: &mut Command) -> CommandOutput {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let drain = |pipe: Box<dyn Read + Send>| {
         std::thread::spawn(move || {
@@ -131,10 +131,10 @@ pub(crate) fn run(command: &mut Command) -> Ran {
     let status = child.wait().unwrap();
     let (stdout, stderr) = (stdout.join().unwrap(), stderr.join().unwrap());
     assert!(ended, "{command:?} takes too long\n{stdout}\n{stderr}");
-    Ran { code: status.code().unwrap_or(-1), stdout, stderr }
+    CommandOutput { code: status.code().unwrap_or(-1), stdout, stderr }
 }
 
-impl Ran {
+impl CommandOutput {
     /// Fails unless it ended with this code.
     #[track_caller]
     pub(crate) fn code(self, wanted: i32) -> Self {
@@ -157,7 +157,7 @@ impl Ran {
     }
 }
 
-impl Serving {
+impl ServeProcess {
     pub(crate) fn log(&self) -> String {
         self.log.lock().clone()
     }
@@ -209,7 +209,7 @@ impl Serving {
     }
 }
 
-impl Drop for Serving {
+impl Drop for ServeProcess {
     fn drop(&mut self) {
         if self.child.try_wait().is_ok_and(|status| status.is_some()) {
             return;

@@ -7,52 +7,52 @@ use std::process::Stdio;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::harness::Place;
+use crate::harness::Sandbox;
 use crate::mcp::until;
 
 const SOURCE: &str = "/// Lets a ship in.\npub fn admit_ship(name: &str) -> bool {\n    name.is_empty()\n}\n\npub struct Harbour {\n    pub ships: usize,\n}\n";
 
-fn place() -> Place {
-    let place = Place::new();
-    fs::write(place.path("repo/harbour.rs"), SOURCE).unwrap();
-    fs::write(place.path("repo/notes.md"), "# Notes\n\nOne ship a day.\n").unwrap();
-    fs::write(place.path("repo/picture.png"), b"\x89PNG\0\0").unwrap();
-    place
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("repo/harbour.rs"), SOURCE).unwrap();
+    fs::write(sandbox.path("repo/notes.md"), "# Notes\n\nOne ship a day.\n").unwrap();
+    fs::write(sandbox.path("repo/picture.png"), b"\x89PNG\0\0").unwrap();
+    sandbox
 }
 
 #[test]
-fn indexing_says_what_was_indexed_and_what_was_not() {
-    let place = place();
-    let first = place.run(&["index"]).code(0).stdout;
+fn index_prints_what_was_indexed_and_left_out() {
+    let sandbox = sandbox();
+    let first = sandbox.run(&["index"]).code(0).stdout;
     assert!(first.contains("3 files (4 read)") && first.contains("not searched: 1 binary"), "{first}");
-    let again = place.run(&["index", "--json"]).code(0).json();
+    let again = sandbox.run(&["index", "--json"]).code(0).json();
     assert_eq!((again["files"].clone(), again["left_out"].clone()), (json!(3), json!({"binary": 1})));
-    let stats = place.run(&["index", "stats", "--json"]).code(0).json();
+    let stats = sandbox.run(&["index", "stats", "--json"]).code(0).json();
     assert_eq!(stats["manifests"][0]["files"], 3);
     assert_eq!(stats["schema_status"], "compatible");
-    assert_eq!(place.run(&["index", "verify"]).code(0).stdout, "the index is whole\n");
-    place.run(&["index", "gc"]).code(0);
-    place.run(&["index", "--ref", "main"]).code(3).says(&["git repository"]);
-    place.run(&["index", "--root", "missing"]).code(3).says(&["missing", "--root"]);
-    let left: Vec<_> = fs::read_dir(place.path("repo")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(sandbox.run(&["index", "verify"]).code(0).stdout, "the index is valid\n");
+    sandbox.run(&["index", "gc"]).code(0);
+    sandbox.run(&["index", "--ref", "main"]).code(3).says(&["git repository"]);
+    sandbox.run(&["index", "--root", "missing"]).code(3).says(&["missing", "--root"]);
+    let left: Vec<_> = fs::read_dir(sandbox.path("repo")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 4, "nothing is written into a root: {left:?}");
 }
 
 #[test]
-fn searching_needs_no_other_command_first() {
-    let place = place();
-    let found = place.run(&["search", "admit ship"]).code(0).stdout;
+fn search_builds_the_index_itself() {
+    let sandbox = sandbox();
+    let found = sandbox.run(&["search", "admit ship"]).code(0).stdout;
     assert!(found.starts_with("harbour.rs:2: fn admit_ship\n    pub fn admit_ship(name: &str) -> bool\n"), "{found}");
-    let lines = place.run(&["search", "--mode", "text", "ship", "--glob", "*.md"]).code(0).stdout;
+    let lines = sandbox.run(&["search", "--mode", "text", "ship", "--glob", "*.md"]).code(0).stdout;
     assert!(lines.starts_with("notes.md:3:One ship a day.\n"), "{lines}");
     // What changed since is found.
-    fs::write(place.path("repo/new.rs"), "fn launch_ship() {}\n").unwrap();
-    let found = place.run(&["search", "launch_ship", "--json"]).code(0).json();
+    fs::write(sandbox.path("repo/new.rs"), "fn launch_ship() {}\n").unwrap();
+    let found = sandbox.run(&["search", "launch_ship", "--json"]).code(0).json();
     assert_eq!(found["results"][0]["path"], "new.rs");
     assert_eq!(found["metadata"]["freshness_status"], "fresh");
-    let stale = place.run(&["search", "--no-sync", "launch_ship", "--json"]).code(0).json();
+    let stale = sandbox.run(&["search", "--no-sync", "launch_ship", "--json"]).code(0).json();
     assert_eq!(stale["metadata"]["freshness_status"], "stale", "nobody has looked");
-    let regex = place.run(&["search", "-m", "regex", r"fn \w+_ship\(", "-C", "1", "-n", "1"]).code(0).stdout;
+    let regex = sandbox.run(&["search", "-m", "regex", r"fn \w+_ship\(", "-C", "1", "-n", "1"]).code(0).stdout;
     assert!(
         regex.starts_with(
             "harbour.rs-1-/// Lets a ship in.\nharbour.rs:2:pub fn admit_ship(name: &str) -> bool {\nharbour.rs-3-"
@@ -60,46 +60,47 @@ fn searching_needs_no_other_command_first() {
         "{regex}"
     );
     assert!(regex.contains("1 of 2"), "{regex}");
-    let explained = place.run(&["search", "Harbour", "--explain", "full"]).code(0).stdout;
+    let explained = sandbox.run(&["search", "Harbour", "--explain", "full"]).code(0).stdout;
     assert!(explained.contains("score 0.") || explained.contains("score 1."), "{explained}");
-    assert!(place.run(&["search", "nowhere_at_all"]).code(0).stdout.contains("nothing was found"));
-    place.run(&["search", "-m", "regex", "("]).code(2).says(&["regular expression"]);
-    place.run(&["search", "x", "--language", "klingon"]).code(2).says(&["klingon", "rust"]);
-    place.run(&["search", "x", "--limit", "0"]).code(2).says(&["--limit"]);
-    place.run(&["search", "x", "--ref", "none"]).code(3).says(&["none"]);
+    assert!(sandbox.run(&["search", "nowhere_at_all"]).code(0).stdout.contains("no match"));
+    sandbox.run(&["search", "-m", "regex", "("]).code(2).says(&["regular expression"]);
+    sandbox.run(&["search", "x", "--language", "klingon"]).code(2).says(&["klingon", "rust"]);
+    sandbox.run(&["search", "x", "--limit", "0"]).code(2).says(&["--limit"]);
+    sandbox.run(&["search", "x", "--ref", "none"]).code(3).says(&["none"]);
 }
 
 #[test]
 fn outlines_are_nested() {
-    let place = place();
-    let text = place.run(&["outline", "harbour.rs"]).code(0).stdout;
+    let sandbox = sandbox();
+    let text = sandbox.run(&["outline", "harbour.rs"]).code(0).stdout;
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0].trim_start(), "2-4  fn pub fn admit_ship(name: &str) -> bool");
     assert_eq!(lines[1].trim_start(), "6-8  struct pub struct Harbour");
     assert!(lines[2].contains("    field pub ships: usize"), "{text}");
-    let outline = place.run(&["outline", "harbour.rs", "--depth", "top", "--json"]).code(0).json();
+    let outline = sandbox.run(&["outline", "harbour.rs", "--depth", "top", "--json"]).code(0).json();
     assert_eq!(outline["symbols"].as_array().unwrap().len(), 2);
     assert_eq!(outline["symbols"][1].get("children"), None);
-    assert!(place.run(&["outline", "a.tiny"]).code(0).stdout.contains("isn't parsed"));
-    place.run(&["outline", "missing.rs"]).code(3).says(&["missing.rs"]);
+    assert!(sandbox.run(&["outline", "a.tiny"]).code(0).stdout.contains("does not parse"));
+    sandbox.run(&["outline", "missing.rs"]).code(3).says(&["missing.rs"]);
 }
 
 #[test]
-fn following_changes_goes_on_until_it_is_interrupted() {
-    let place = place();
-    let mut child = place.command(&["index", "--watch"]).stdout(Stdio::piped()).spawn().unwrap();
+fn watch_indexes_changes_until_it_is_interrupted() {
+    let sandbox = sandbox();
+    let mut child = sandbox.command(&["index", "--watch"]).stdout(Stdio::piped()).spawn().unwrap();
     let pid = rustix::process::Pid::from_child(&child);
-    let finds = |text: &str| place.run(&["search", "--no-sync", text, "-m", "symbol"]).stdout.contains("new.rs:1");
-    let indexed = || place.run(&["index", "stats"]).stdout.contains("harbour") || place.path("state/index").exists();
-    assert!(until(30_000, || indexed() && place.run(&["search", "--no-sync", "Harbour"]).code == 0));
-    fs::write(place.path("repo/new.rs"), "fn launch_ship() {}\n").unwrap();
+    let finds = |text: &str| sandbox.run(&["search", "--no-sync", text, "-m", "symbol"]).stdout.contains("new.rs:1");
+    let indexed =
+        || sandbox.run(&["index", "stats"]).stdout.contains("harbour") || sandbox.path("state/index").exists();
+    assert!(until(30_000, || indexed() && sandbox.run(&["search", "--no-sync", "Harbour"]).code == 0));
+    fs::write(sandbox.path("repo/new.rs"), "fn launch_ship() {}\n").unwrap();
     assert!(until(30_000, || finds("launch_ship")));
     // What language servers don't look at is listed all the same where nothing ignores it.
     let docks = |name: &str| {
-        let found = place.run(&["search", "--no-sync", name, "-m", "symbol"]).stdout;
+        let found = sandbox.run(&["search", "--no-sync", name, "-m", "symbol"]).stdout;
         found.contains(&format!("node_modules/dock/new.rs:1: fn {name}\n"))
     };
-    let package = place.path("repo/node_modules/dock");
+    let package = sandbox.path("repo/node_modules/dock");
     fs::create_dir_all(&package).unwrap();
     fs::write(package.join("new.rs"), "fn moor_ship() {}\n").unwrap();
     assert!(until(30_000, || docks("moor_ship")));
@@ -111,12 +112,12 @@ fn following_changes_goes_on_until_it_is_interrupted() {
 }
 
 #[test]
-fn a_writer_that_was_killed_leaves_what_was_published() {
-    let place = place();
-    place.run(&["index"]).code(0);
+fn a_killed_writer_leaves_the_published_index() {
+    let sandbox = sandbox();
+    sandbox.run(&["index"]).code(0);
     for number in 0..400 {
         fs::write(
-            place.path("repo").join(format!("more{number}.rs")),
+            sandbox.path("repo").join(format!("more{number}.rs")),
             format!("fn more_{number}() {{}}\n").repeat(200),
         )
         .unwrap();
@@ -124,31 +125,31 @@ fn a_writer_that_was_killed_leaves_what_was_published() {
     // At whatever point it is when it dies.
     for round in 0..6_u32 {
         let mut child =
-            place.command(&["index", "--force"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-        let stats = || place.run(&["index", "stats", "--json"]).json()["active_job"].is_string();
+            sandbox.command(&["index", "--force"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        let stats = || sandbox.run(&["index", "stats", "--json"]).json()["active_job"].is_string();
         until(2_000, || stats() || child.try_wait().unwrap().is_some());
         for _ in 0..round {
             stats();
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        let found = place.run(&["search", "--no-sync", "-m", "text", "Lets a ship in"]).code(0).stdout;
+        let found = sandbox.run(&["search", "--no-sync", "-m", "text", "Lets a ship in"]).code(0).stdout;
         assert!(found.starts_with("harbour.rs:1:"), "round {round}: {found}");
     }
-    place.run(&["index"]).code(0);
-    assert_eq!(place.run(&["index", "verify"]).code(0).stdout, "the index is whole\n");
-    let found = place.run(&["search", "more_399", "--json"]).code(0).json();
+    sandbox.run(&["index"]).code(0);
+    assert_eq!(sandbox.run(&["index", "verify"]).code(0).stdout, "the index is valid\n");
+    let found = sandbox.run(&["search", "more_399", "--json"]).code(0).json();
     assert_eq!(found["results"][0]["path"], "more399.rs");
 }
 
 #[test]
-fn two_processes_index_at_once() {
-    let place = place();
+fn several_processes_can_index_concurrently() {
+    let sandbox = sandbox();
     for number in 0..200 {
-        fs::write(place.path("repo").join(format!("more{number}.rs")), format!("fn more_{number}() {{}}\n")).unwrap();
+        fs::write(sandbox.path("repo").join(format!("more{number}.rs")), format!("fn more_{number}() {{}}\n")).unwrap();
     }
     let mut children: Vec<_> = (0..3)
-        .map(|_| place.command(&["index", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+        .map(|_| sandbox.command(&["index", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
         .collect();
     for child in &mut children {
         let done = until(60_000, || child.try_wait().unwrap().is_some());
@@ -158,22 +159,22 @@ fn two_processes_index_at_once() {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
-    assert_eq!(place.run(&["index", "verify"]).code(0).stdout, "the index is whole\n");
-    assert_eq!(place.run(&["index", "--json"]).code(0).json()["files"], 203);
+    assert_eq!(sandbox.run(&["index", "verify"]).code(0).stdout, "the index is valid\n");
+    assert_eq!(sandbox.run(&["index", "--json"]).code(0).json()["files"], 203);
 }
 
 #[test]
-fn a_foreign_or_damaged_index_is_said_and_begun_anew_when_asked() {
-    let place = place();
-    place.run(&["index"]).code(0);
-    let folder = fs::read_dir(place.path("state/index")).unwrap().next().unwrap().unwrap().path();
+fn a_damaged_index_is_reported_and_rebuilt_with_force() {
+    let sandbox = sandbox();
+    sandbox.run(&["index"]).code(0);
+    let folder = fs::read_dir(sandbox.path("state/index")).unwrap().next().unwrap().unwrap().path();
     fs::write(folder.join("index.sqlite"), vec![b'x'; 10_000]).unwrap();
     for side in ["index.sqlite-wal", "index.sqlite-shm"] {
         _ = fs::remove_file(folder.join(side));
     }
-    place.run(&["index"]).code(1).says(&["damaged", "codeyard index --force"]);
-    place.run(&["search", "--no-sync", "ship"]).code(1).says(&["codeyard index --force"]);
-    place.run(&["index", "verify"]).code(1).says(&["codeyard index --force"]);
-    place.run(&["index", "--force"]).code(0);
-    assert!(place.run(&["search", "-m", "text", "a day"]).code(0).stdout.starts_with("notes.md:3:"));
+    sandbox.run(&["index"]).code(1).says(&["damaged", "codeyard index --force"]);
+    sandbox.run(&["search", "--no-sync", "ship"]).code(1).says(&["codeyard index --force"]);
+    sandbox.run(&["index", "verify"]).code(1).says(&["codeyard index --force"]);
+    sandbox.run(&["index", "--force"]).code(0);
+    assert!(sandbox.run(&["search", "-m", "text", "a day"]).code(0).stdout.starts_with("notes.md:3:"));
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::harness::Place;
+use crate::harness::Sandbox;
 
 const ASK: &str = "[permission]\nlsp = \"ask\"\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n";
 
@@ -21,9 +21,9 @@ struct Agent {
 }
 
 impl Agent {
-    fn start(place: &Place, config: &str, more: &[&str]) -> Self {
+    fn start(sandbox: &Sandbox, config: &str, more: &[&str]) -> Self {
         let words = [&["stdio", "--config", config, "--catalog", "agent"], more].concat();
-        let mut command = place.command(&words);
+        let mut command = sandbox.command(&words);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (sender, lines) = channel();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -75,47 +75,47 @@ fn declares(answer: &Value, name: &str) -> bool {
 }
 
 #[test]
-fn always_is_remembered_listed_and_revoked() {
-    let place = Place::new();
-    let config = place.configure(ASK);
-    place.run(&["config", "show", &config]).code(0);
-    let serving = place.serve(&["--config", &config]);
-    let mut attached = Agent::start(&place, &config, &[]);
+fn always_is_stored_listed_and_revoked() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.configure(ASK);
+    sandbox.run(&["config", "show", &config]).code(0);
+    let serving = sandbox.serve(&["--config", &config]);
+    let mut attached = Agent::start(&sandbox, &config, &[]);
     let text = |answer: &Value| answer["result"]["content"][0]["text"].as_str().unwrap().to_owned();
     let denied = attached.answered("deny");
     assert_eq!(denied["result"]["isError"], true);
-    assert!(text(&denied).contains("said no"), "{denied}");
+    assert!(text(&denied).contains("declined the permission"), "{denied}");
     assert!(declares(&attached.answered("once"), "repo"));
-    assert_eq!(place.run(&["permissions", "list", "--json"]).code(0).json(), json!([]));
-    assert!(place.run(&["permissions", "list"]).code(0).stdout.contains("no permissions are remembered"));
+    assert_eq!(sandbox.run(&["permissions", "list", "--json"]).code(0).json(), json!([]));
+    assert!(sandbox.run(&["permissions", "list"]).code(0).stdout.contains("no permissions are stored"));
     assert!(declares(&attached.answered("always"), "repo"));
     assert!(declares(&attached.symbols(), "repo"), "not asked again");
-    let file = std::fs::metadata(place.path("state/state.db")).unwrap();
+    let file = std::fs::metadata(sandbox.path("state/state.db")).unwrap();
     assert_eq!(file.permissions().mode() & 0o777, 0o600);
-    let listed = place.run(&["permissions", "list", "--json"]).code(0).json();
+    let listed = sandbox.run(&["permissions", "list", "--json"]).code(0).json();
     let entry = &listed[0];
     assert_eq!((&entry["principal"], &entry["workspace"]), (&json!("local"), &json!("repo")));
     assert_eq!(entry["permission"], "lsp");
-    let line = place.run(&["permissions", "list"]).code(0).stdout;
+    let line = sandbox.run(&["permissions", "list"]).code(0).stdout;
     assert!(line.starts_with("local  repo  lsp  20") && line.ends_with("Z\n"), "{line}");
     drop(attached);
     assert_eq!(serving.stop(Signal::TERM), 0);
 
     // Another server of the same state directory, and one on standard input of its own.
-    let serving = place.serve(&["--config", &config]);
-    let mut attached = Agent::start(&place, &config, &[]);
+    let serving = sandbox.serve(&["--config", &config]);
+    let mut attached = Agent::start(&sandbox, &config, &[]);
     assert!(declares(&attached.symbols(), "repo"));
-    let mut alone = Agent::start(&place, &config, &["--alone"]);
+    let mut alone = Agent::start(&sandbox, &config, &["--alone"]);
     assert!(declares(&alone.symbols(), "repo"));
-    place.run(&["permissions", "revoke", "--workspace", "other"]).code(3).says(&["codeyard permissions list"]);
+    sandbox.run(&["permissions", "revoke", "--workspace", "other"]).code(3).says(&["codeyard permissions list"]);
     assert!(declares(&alone.symbols(), "repo"));
-    let revoked = place.run(&["permissions", "revoke", "--principal", "local", "--workspace", "repo"]).code(0);
+    let revoked = sandbox.run(&["permissions", "revoke", "--principal", "local", "--workspace", "repo"]).code(0);
     assert!(revoked.stdout.starts_with("revoked 1"), "{revoked:?}");
     for agent in [&mut attached, &mut alone] {
         assert!(declares(&agent.answered("once"), "repo"), "asked again");
     }
     assert!(declares(&attached.answered("always"), "repo"));
-    place.run(&["permissions", "revoke", "--all"]).code(0);
+    sandbox.run(&["permissions", "revoke", "--all"]).code(0);
     assert!(declares(&attached.answered("once"), "repo"));
     drop((attached, alone));
     assert_eq!(serving.stop(Signal::TERM), 0);
@@ -123,28 +123,28 @@ fn always_is_remembered_listed_and_revoked() {
 
 #[test]
 fn a_damaged_state_database_stops_every_command_until_it_is_moved_away() {
-    let place = Place::new();
-    let config = place.configure(ASK);
-    place.run(&["permissions", "list"]).code(0);
-    let file = place.path("state/state.db");
+    let sandbox = Sandbox::new();
+    let config = sandbox.configure(ASK);
+    sandbox.run(&["permissions", "list"]).code(0);
+    let file = sandbox.path("state/state.db");
     let whole = std::fs::read(&file).unwrap();
     std::fs::write(&file, "{\"grants\": [").unwrap();
     for words in [&["permissions", "list"][..], &["token", "list"], &["serve", "--config", &config]] {
-        place.run(words).code(1).says(&["state/state.db is damaged", "codeyard token add NAME"]);
+        sandbox.run(words).code(1).says(&["state/state.db is damaged", "codeyard token add NAME"]);
     }
     assert_eq!(std::fs::read(&file).unwrap(), b"{\"grants\": [", "it is kept as it is");
     std::fs::write(&file, whole).unwrap();
-    place.run(&["permissions", "list"]).code(0);
+    sandbox.run(&["permissions", "list"]).code(0);
 
     // Files of the version before the database.
     std::fs::remove_file(&file).unwrap();
-    std::fs::write(place.path("state/permissions"), "{\"grants\": [{\"principal\": \"local\"}").unwrap();
-    let serving = place.serve(&["--config", &config]);
+    std::fs::write(sandbox.path("state/permissions"), "{\"grants\": [{\"principal\": \"local\"}").unwrap();
+    let serving = sandbox.serve(&["--config", &config]);
     serving.wait_for("a damaged file of an earlier version is not imported");
-    let mut agent = Agent::start(&place, &config, &[]);
+    let mut agent = Agent::start(&sandbox, &config, &[]);
     assert!(declares(&agent.answered("always"), "repo"), "nothing in it holds");
-    assert_eq!(place.run(&["permissions", "list", "--json"]).code(0).json().as_array().unwrap().len(), 1);
-    assert!(place.path("state/permissions.damaged").exists());
+    assert_eq!(sandbox.run(&["permissions", "list", "--json"]).code(0).json().as_array().unwrap().len(), 1);
+    assert!(sandbox.path("state/permissions.damaged").exists());
     drop(agent);
     assert_eq!(serving.stop(Signal::TERM), 0);
 }

@@ -1,12 +1,12 @@
 //! The quickstart with the real language servers: seven right answers, and nothing left behind.
 
-use crate::harness::{Place, run};
+use crate::harness::{Sandbox, run};
 use crate::real_servers::servers_dir;
 
 #[test]
-fn seven_questions_have_seven_right_answers() {
-    let place = Place::new();
-    let mut command = place.command(&["quickstart", "--once", "--listen", "127.0.0.1:0"]);
+fn quickstart_gets_seven_right_answers() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(&["quickstart", "--once", "--listen", "127.0.0.1:0"]);
     let ran = run(command.env("CODEYARD_SERVERS_DIR", servers_dir())).code(0);
     for wanted in [
         "7 of 7 answers are right",
@@ -27,6 +27,6 @@ fn seven_questions_have_seven_right_answers() {
     assert_eq!(ran.stdout.matches(" ms").count(), 7, "{}", ran.stdout);
     // The token that was printed holds for a later server of the same state directory.
     let token = ran.stdout.split_once("Bearer ").unwrap().1.split('"').next().unwrap();
-    let serving = place.serve(&["--root", "."]);
+    let serving = sandbox.serve(&["--root", "."]);
     assert_eq!(serving.status("/mcp", token), 200);
 }

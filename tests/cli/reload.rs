@@ -4,40 +4,41 @@ use std::fs;
 
 use rustix::process::Signal;
 
-use crate::harness::{Place, Serving};
+use crate::harness::{Sandbox, ServeProcess};
 use crate::mcp::until;
 
 const REPO: &str = "[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n";
 const OTHER: &str = "[[workspace]]\nname = \"other\"\nroots = [\"other\"]\n";
 
-fn there(serving: &Serving, name: &str) -> bool {
+fn has_workspace(serving: &ServeProcess, name: &str) -> bool {
     serving.status(&format!("/mcp/{name}"), &serving.token) == 200
 }
 
-fn reloads(serving: &Serving) -> usize {
+fn reloads(serving: &ServeProcess) -> usize {
     serving.log().matches("configuration reloaded").count()
 }
 
 /// Writes, signals, and waits until it is taken over.
-fn reload(place: &Place, serving: &Serving, text: &str) {
+fn reload(sandbox: &Sandbox, serving: &ServeProcess, text: &str) {
     let before = reloads(serving);
-    place.configure(text);
+    sandbox.configure(text);
     serving.signal(Signal::HUP);
     assert!(until(20_000, || reloads(serving) > before), "not reloaded:\n{}", serving.log());
 }
 
 #[test]
 fn workspaces_are_added_removed_and_changed() {
-    let place = Place::new();
-    let serving = place.serve(&["--config", &place.configure(REPO)]);
-    assert!(there(&serving, "repo") && !there(&serving, "other"));
-    reload(&place, &serving, &format!("{REPO}{OTHER}"));
-    assert!(there(&serving, "repo") && there(&serving, "other"));
-    reload(&place, &serving, OTHER);
-    assert!(!there(&serving, "repo") && there(&serving, "other"));
+    let sandbox = Sandbox::new();
+    let serving = sandbox.serve(&["--config", &sandbox.configure(REPO)]);
+    assert!(has_workspace(&serving, "repo") && !has_workspace(&serving, "other"));
+    reload(&sandbox, &serving, &format!("{REPO}{OTHER}"));
+    assert!(has_workspace(&serving, "repo") && has_workspace(&serving, "other"));
+    reload(&sandbox, &serving, OTHER);
+    assert!(!has_workspace(&serving, "repo") && has_workspace(&serving, "other"));
     // The same name with another root answers about the other files.
-    reload(&place, &serving, "[[workspace]]\nname = \"other\"\nroots = [\"repo\"]\n");
-    let uri = |name: &str| serde_json::json!({"uri": format!("file://{}", place.path(name).join("a.tiny").display())});
+    reload(&sandbox, &serving, "[[workspace]]\nname = \"other\"\nroots = [\"repo\"]\n");
+    let uri =
+        |name: &str| serde_json::json!({"uri": format!("file://{}", sandbox.path(name).join("a.tiny").display())});
     let mut client = serving.client("other");
     assert_eq!(client.ask("vscode.lsp.documentSymbols", &uri("repo")).unwrap()["symbols"][0]["name"], "repo");
     let denied = client.ask("vscode.lsp.documentSymbols", &uri("other")).unwrap_err();
@@ -49,19 +50,19 @@ fn workspaces_are_added_removed_and_changed() {
 const UNKNOWN: &str = "[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\nservers.prefer = [\"nonsense\"]\n";
 
 #[test]
-fn what_the_check_refuses_no_server_starts_with() {
-    let place = Place::new();
+fn serve_refuses_what_check_refuses() {
+    let sandbox = Sandbox::new();
     for (text, word) in [(UNKNOWN, "workspace[0].servers.prefer"), ("[log]\nfilter = \"[[\"\n", "log.filter")] {
-        let file = place.configure(text);
-        place.run(&["config", "check", &file]).code(1).says(&[word]);
-        place.run(&["serve", "--config", &file, "--no-auth", "--listen", "127.0.0.1:0"]).code(1).says(&[word]);
+        let file = sandbox.configure(text);
+        sandbox.run(&["config", "check", &file]).code(1).says(&[word]);
+        sandbox.run(&["serve", "--config", &file, "--no-auth", "--listen", "127.0.0.1:0"]).code(1).says(&[word]);
     }
 }
 
 #[test]
-fn a_broken_file_keeps_the_old_workspaces() {
-    let place = Place::new();
-    let serving = place.serve(&["--config", &place.configure(REPO)]);
+fn an_invalid_file_keeps_the_old_workspaces() {
+    let sandbox = Sandbox::new();
+    let serving = sandbox.serve(&["--config", &sandbox.configure(REPO)]);
     let broken = [
         "nonsense = [",
         "colour = 1\n",
@@ -71,39 +72,39 @@ fn a_broken_file_keeps_the_old_workspaces() {
         "default_workspace = \"gone\"\n",
     ];
     for (count, text) in broken.iter().enumerate() {
-        fs::write(place.path("codeyard.toml"), text).unwrap();
+        fs::write(sandbox.path("codeyard.toml"), text).unwrap();
         serving.signal(Signal::HUP);
-        let refused = || serving.log().matches("the old one stays").count() > count;
+        let refused = || serving.log().matches("the old one stays active").count() > count;
         assert!(until(20_000, refused), "{text:?} was taken over:\n{}", serving.log());
-        assert!(there(&serving, "repo"));
+        assert!(has_workspace(&serving, "repo"));
     }
-    fs::remove_file(place.path("codeyard.toml")).unwrap();
+    fs::remove_file(sandbox.path("codeyard.toml")).unwrap();
     serving.signal(Signal::HUP);
-    assert!(until(20_000, || serving.log().contains("can't be read")), "{}", serving.log());
-    reload(&place, &serving, OTHER);
-    assert!(there(&serving, "other"), "a good file is taken over again");
+    assert!(until(20_000, || serving.log().contains("cannot read")), "{}", serving.log());
+    reload(&sandbox, &serving, OTHER);
+    assert!(has_workspace(&serving, "other"), "a good file is taken over again");
     assert_eq!(serving.stop(Signal::TERM), 0);
 }
 
 #[test]
-fn what_needs_a_restart_is_compared_with_the_configuration_in_force() {
-    let place = Place::new();
-    let serving = place.serve(&["--config", &place.configure(REPO)]);
+fn keys_that_need_a_restart_are_compared_with_the_active_configuration() {
+    let sandbox = Sandbox::new();
+    let serving = sandbox.serve(&["--config", &sandbox.configure(REPO)]);
     let level = format!("[log]\nlevel = \"debug\"\n{REPO}");
-    reload(&place, &serving, &level);
+    reload(&sandbox, &serving, &level);
     let warnings = || serving.log().matches("log.level").count();
     assert_eq!(warnings(), 1, "{}", serving.log());
-    reload(&place, &serving, &level);
+    reload(&sandbox, &serving, &level);
     assert_eq!(warnings(), 1, "nothing changed since: {}", serving.log());
     assert_eq!(serving.stop(Signal::TERM), 0);
 }
 
 #[test]
 fn without_a_file_there_is_nothing_to_reload() {
-    let place = Place::new();
-    let serving = place.serve(&["--root", "."]);
+    let sandbox = Sandbox::new();
+    let serving = sandbox.serve(&["--root", "."]);
     serving.signal(Signal::HUP);
     serving.wait_for("nothing to reload");
-    assert!(there(&serving, "repo"));
+    assert!(has_workspace(&serving, "repo"));
     assert_eq!(serving.stop(Signal::TERM), 0);
 }

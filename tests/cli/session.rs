@@ -3,45 +3,45 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::harness::{Place, Ran, run};
+use crate::harness::{CommandOutput, Sandbox, run};
 use crate::real_servers::servers_dir;
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name)
 }
 
-fn who_calls(place: &Place, name: &str, workspace: &str, more: &[&str]) -> Ran {
+fn who_calls(sandbox: &Sandbox, name: &str, workspace: &str, more: &[&str]) -> CommandOutput {
     #[expect(clippy::disallowed_methods, reason = "the example under test")]
     let mut command = Command::new("python3");
     command.arg(example("agent/who_calls.py")).arg(name).args(more);
     command.arg("--root").arg(example("workspaces").join(workspace));
     command.args(["--codeyard", env!("CARGO_BIN_EXE_codeyard")]);
-    command.env("CODEYARD_STATE_DIR", place.path("state")).env("CODEYARD_SERVERS_DIR", servers_dir());
+    command.env("CODEYARD_STATE_DIR", sandbox.path("state")).env("CODEYARD_SERVERS_DIR", servers_dir());
     run(&mut command)
 }
 
 /// The lines below a heading of what the session printed.
-fn below<'r>(ran: &'r Ran, heading: &str) -> Vec<&'r str> {
+fn below<'r>(ran: &'r CommandOutput, heading: &str) -> Vec<&'r str> {
     let lines = ran.stdout.lines().skip_while(|line| *line != heading).skip(1);
     lines.take_while(|line| line.starts_with(' ')).map(str::trim).collect()
 }
 
 #[test]
 fn an_agent_finds_implementations_and_callers() {
-    let place = Place::new();
-    let accept = who_calls(&place, "accept", "typescript", &[]).code(0);
+    let sandbox = Sandbox::new();
+    let accept = who_calls(&sandbox, "accept", "typescript", &[]).code(0);
     assert!(accept.stdout.starts_with("accept (Node), src/nodes.ts:14\n"), "{}", accept.stdout);
     let implemented = below(&accept, "implemented in");
     assert_eq!(implemented.len(), 5, "{implemented:?}");
-    assert!(implemented.iter().all(|place| place.starts_with("src/nodes.ts:")));
+    assert!(implemented.iter().all(|sandbox| sandbox.starts_with("src/nodes.ts:")));
     let callers = below(&accept, "called by");
     assert_eq!(callers[0], "evaluate, src/evaluate.ts:16 (in line 17)");
     assert!(callers.contains(&"visitBinary, src/nodes.ts:87 (in line 88, 88)"), "{callers:?}");
 
-    let price = who_calls(&place, "price", "python", &["--file", "larder/pricing.py"]).code(0);
+    let price = who_calls(&sandbox, "price", "python", &["--file", "larder/pricing.py"]).code(0);
     assert!(below(&price, "called by").contains(&"cost, larder/orders.py:47 (in line 48)"), "{}", price.stdout);
-    let find = who_calls(&place, "yard_find", "c", &[]).code(0);
+    let find = who_calls(&sandbox, "yard_find", "c", &[]).code(0);
     assert_eq!(below(&find, "called by"), ["run, src/main.c:25 (in line 38)"], "{}", find.stdout);
-    let none = who_calls(&place, "nonesuch", "c", &[]).code(1);
+    let none = who_calls(&sandbox, "nonesuch", "c", &[]).code(1);
     assert_eq!(none.stdout, "nothing is called nonesuch\n");
 }

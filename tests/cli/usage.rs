@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::harness::{Place, run};
+use crate::harness::{Sandbox, run};
 
 const COMMANDS: [&str; 14] = [
     "index",
@@ -22,35 +22,35 @@ const COMMANDS: [&str; 14] = [
 ];
 
 #[test]
-fn every_command_teaches_by_example() {
-    let place = Place::new();
-    let overview = place.run(&["--help"]).code(0).stdout;
+fn every_help_text_has_examples() {
+    let sandbox = Sandbox::new();
+    let overview = sandbox.run(&["--help"]).code(0).stdout;
     for command in COMMANDS {
         assert!(overview.contains(command), "{command}");
-        let help = place.run(&[command, "--help"]).code(0).stdout;
+        let help = sandbox.run(&[command, "--help"]).code(0).stdout;
         assert!(help.contains("Usage: codeyard"), "{help}");
         let teaches = help.contains("Example") || help.contains("Commands:");
         assert!(teaches, "{command}: {help}");
     }
     for leaf in [["servers", "install"], ["servers", "list"], ["config", "check"], ["config", "show"], ["token", "add"]]
     {
-        assert!(place.run(&[leaf[0], leaf[1], "--help"]).code(0).stdout.contains("Example"), "{leaf:?}");
+        assert!(sandbox.run(&[leaf[0], leaf[1], "--help"]).code(0).stdout.contains("Example"), "{leaf:?}");
     }
 }
 
 #[test]
-fn exit_codes_and_the_next_step() {
-    let place = Place::new();
-    let config = place.configured();
+fn errors_have_exit_codes_and_the_next_command() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.configured();
     let cases: &[(&[&str], i32, &[&str])] = &[
         (&[], 2, &["Usage"]),
         (&["nonsense"], 2, &["nonsense", "--help"]),
         (&["serve"], 1, &["--root PATH", "codeyard serve --help"]),
         (&["serve", "--root", ".", "--config", "x"], 2, &["cannot be used with"]),
-        (&["serve", "--config", "missing.toml"], 1, &["missing.toml can't be read", "check the path"]),
+        (&["serve", "--config", "missing.toml"], 1, &["cannot read the configuration missing.toml", "check the path"]),
         (&["serve", "--root", ".", "--listen", "nowhere"], 1, &["nowhere", "ADDR:PORT"]),
         (&["serve", "--root", ".", "--listen", "0.0.0.0:0", "--no-auth"], 1, &["only loopback", "drop --no-auth"]),
-        (&["serve", "--root", "missing"], 1, &["missing can't be opened", "check the roots"]),
+        (&["serve", "--root", "missing"], 1, &["cannot open the workspace missing", "check the roots"]),
         (
             &["serve", "--root", ".", "--server", "nonsense", "--listen", "127.0.0.1:0"],
             2,
@@ -58,7 +58,7 @@ fn exit_codes_and_the_next_step() {
         ),
         (&["call"], 2, &["TOOL"]),
         (&["call", "hover", "{"], 2, &["JSON", "query"]),
-        (&["call", "hover", "--url", "ftp://x"], 1, &["no endpoint", "http://127.0.0.1:3939/mcp"]),
+        (&["call", "hover", "--url", "ftp://x"], 1, &["not an endpoint", "http://127.0.0.1:3939/mcp"]),
         (&["call", "hover", "--url", "http://127.0.0.1:1/mcp"], 1, &["no server at", "codeyard serve"]),
         (&["call", "hover", "--token", "x"], 2, &["--url"]),
         (&["call", "nonsense", "--config", &config], 2, &["no tool `nonsense`", "vscode.lsp.hover"]),
@@ -80,7 +80,7 @@ fn exit_codes_and_the_next_step() {
         (&["completions", "nonsense"], 2, &["bash"]),
     ];
     for (words, code, texts) in cases {
-        let ran = run(place.command(words).env("PATH", "/usr/bin:/bin"));
+        let ran = run(sandbox.command(words).env("PATH", "/usr/bin:/bin"));
         assert_eq!(ran.code, *code, "{words:?}: {ran:#?}");
         ran.says(texts);
         assert!(ran.stdout.is_empty(), "{words:?}: {ran:#?}");
@@ -88,47 +88,47 @@ fn exit_codes_and_the_next_step() {
 }
 
 #[test]
-fn completions_and_the_manual_know_every_command() {
-    let place = Place::new();
+fn completions_and_manual_contain_every_command() {
+    let sandbox = Sandbox::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let text = place.run(&["completions", shell]).code(0).stdout;
+        let text = sandbox.run(&["completions", shell]).code(0).stdout;
         for command in COMMANDS {
             assert!(text.contains(command), "{shell}: {command}");
         }
     }
-    let manual = place.run(&["man"]).code(0).stdout;
+    let manual = sandbox.run(&["man"]).code(0).stdout;
     assert!(manual.contains(".TH codeyard 1"));
     assert!(COMMANDS.iter().all(|command| manual.contains(&format!("codeyard\\-{command}(1)"))), "{manual}");
-    place.run(&["man", "--dir", "pages"]).code(0);
+    sandbox.run(&["man", "--dir", "pages"]).code(0);
     for command in COMMANDS {
-        let page = fs::read_to_string(place.path("repo/pages").join(format!("codeyard-{command}.1"))).unwrap();
+        let page = fs::read_to_string(sandbox.path("repo/pages").join(format!("codeyard-{command}.1"))).unwrap();
         assert!(page.contains(".SH SYNOPSIS"), "{page}");
     }
 }
 
 #[test]
-fn servers_are_listed_with_what_would_install_them() {
-    let place = Place::new();
-    let list = place.run(&["servers", "list", "--json"]).code(0).json();
+fn servers_are_listed_with_install_commands() {
+    let sandbox = Sandbox::new();
+    let list = sandbox.run(&["servers", "list", "--json"]).code(0).json();
     let ty = list.as_array().unwrap().iter().find(|row| row["kind"] == "ty").unwrap();
     assert_eq!(ty["languages"][0], "python");
     assert!(ty["available"] == true || ty["command"] == "codeyard servers install ty", "{ty}");
-    let text = place.run(&["servers", "list"]).code(0).stdout;
+    let text = sandbox.run(&["servers", "list"]).code(0).stdout;
     assert!(text.starts_with("KIND") && text.contains("\nclangd"), "{text}");
-    let config = place.configured();
-    let program = place.run(&["servers", "path", "tiny", "--config", &config]).code(0).stdout;
+    let config = sandbox.configured();
+    let program = sandbox.run(&["servers", "path", "tiny", "--config", &config]).code(0).stdout;
     assert!(program.trim_end().ends_with("/python3"), "{program}");
-    let folder = place.run(&["servers", "path"]).code(0).stdout;
-    assert_eq!(folder.trim_end(), place.path("state/servers").display().to_string());
+    let folder = sandbox.run(&["servers", "path"]).code(0).stdout;
+    assert_eq!(folder.trim_end(), sandbox.path("state/servers").display().to_string());
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
-    let place = Place::new();
+fn a_closed_pipe_is_no_failure() {
+    let sandbox = Sandbox::new();
     let program = env!("CARGO_BIN_EXE_codeyard");
     #[expect(clippy::disallowed_methods, reason = "a shell makes the pipe")]
     let mut shell = std::process::Command::new("bash");
     shell.args(["-c", &format!("{program} servers list | true; exit ${{PIPESTATUS[0]}}")]);
-    let ran = run(shell.env("CODEYARD_STATE_DIR", place.path("state")));
+    let ran = run(shell.env("CODEYARD_STATE_DIR", sandbox.path("state")));
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:#?}");
 }

@@ -1,5 +1,5 @@
-//! `codeyard bench` on a sample workspace with tiny counts: the report is whole, answers are compared, nothing is left.
-//! Nothing here says how fast anything is.
+//! `codeyard-bench` on a sample workspace with small counts: the report is complete, answers are compared, no process and no file
+//! remains. It does not check any duration.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,16 +14,16 @@ const SCENARIOS: [&str; 9] =
     ["latency", "mix", "retained", "cold", "sharing", "repositories", "recovery", "freshness", "telemetry"];
 
 #[test]
-fn a_sample_is_measured_and_nothing_is_left_running() {
+fn a_sample_is_measured_and_no_process_remains() {
     let folder = tempfile::Builder::new().prefix("cy").tempdir().unwrap();
-    let place = folder.path().canonicalize().unwrap();
-    let sample = place.join("sample");
+    let folder = folder.path().canonicalize().unwrap();
+    let sample = folder.join("sample");
     real_servers::copy_sample("python", &sample);
     let before = contents(&sample);
-    let (json, docs) = (place.join("figures.json"), place.join("docs.md"));
+    let (json, docs) = (folder.join("figures.json"), folder.join("docs.md"));
     let markers = ["<!-- figures of `codeyard bench`: begin -->", "<!-- figures of `codeyard bench`: end -->"];
     std::fs::write(&docs, format!("before\n{}\n{}\nafter\n", markers[0], markers[1])).unwrap();
-    let words = [
+    let args = [
         &sample.display().to_string(),
         "--server",
         "ty",
@@ -42,16 +42,16 @@ fn a_sample_is_measured_and_nothing_is_left_running() {
         "--markdown",
     ]
     .map(str::to_owned);
-    let mut command = bench(&place, &words);
-    command.env("CODEYARD_SERVERS_DIR", real_servers::servers_dir()).env("TMPDIR", place.join("tmp"));
-    std::fs::create_dir(place.join("tmp")).unwrap();
+    let mut command = bench(&folder, &args);
+    command.env("CODEYARD_SERVERS_DIR", real_servers::servers_dir()).env("TMPDIR", folder.join("tmp"));
+    std::fs::create_dir(folder.join("tmp")).unwrap();
     let ran = command.output().unwrap();
-    let stdout = said(&ran, 0, &["seed 1", "files for ty"]);
+    let stdout = checked_stdout(&ran, 0, &["seed 1", "files for ty"]);
 
     let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
     let figures = report["figures"].as_array().unwrap();
-    let told: BTreeSet<&str> = figures.iter().map(|figure| figure["scenario"].as_str().unwrap()).collect();
-    assert_eq!(told, SCENARIOS.into_iter().collect(), "{report:#}");
+    let scenarios: BTreeSet<&str> = figures.iter().map(|figure| figure["scenario"].as_str().unwrap()).collect();
+    assert_eq!(scenarios, SCENARIOS.into_iter().collect(), "{report:#}");
     assert!(report["compared"].as_u64().unwrap() > 50, "{report:#}");
     assert_eq!(report["wrong"], 0, "{report:#}");
     assert!(figures.iter().all(|figure| figure["target"].is_object() == figure["met"].is_boolean()), "{report:#}");
@@ -60,17 +60,17 @@ fn a_sample_is_measured_and_nothing_is_left_running() {
     assert!(written.starts_with("before\n") && written.ends_with("\nafter\n") && written.contains("| latency |"));
 
     assert_eq!(contents(&sample), before, "nothing is written into the repository");
-    let left: Vec<_> = std::fs::read_dir(place.join("tmp")).unwrap().flatten().map(|entry| entry.path()).collect();
+    let left: Vec<_> = std::fs::read_dir(folder.join("tmp")).unwrap().flatten().map(|entry| entry.path()).collect();
     assert!(left.is_empty(), "{left:?}");
-    assert!(!is_named_by_a_process(&place.join("tmp")), "a process is left");
+    assert!(!is_named_by_a_process(&folder.join("tmp")), "a process is left");
 }
 
 #[test]
-fn what_can_not_be_measured_says_so() {
-    let place = tempfile::Builder::new().prefix("cy").tempdir().unwrap();
-    let run = |words: &[&str], code, parts: &[&str]| {
-        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        said(&bench(place.path(), &words).output().unwrap(), code, parts)
+fn an_unmeasurable_path_is_an_error() {
+    let folder = tempfile::Builder::new().prefix("cy").tempdir().unwrap();
+    let run = |args: &[&str], code, parts: &[&str]| {
+        let args: Vec<String> = args.iter().map(|word| (*word).to_owned()).collect();
+        checked_stdout(&bench(folder.path(), &args).output().unwrap(), code, parts)
     };
     run(&["nowhere"], 3, &["nowhere"]);
     run(&["."], 3, &["no files for ty, typescript, clangd"]);
@@ -78,18 +78,18 @@ fn what_can_not_be_measured_says_so() {
     run(&["--help"], 0, &["codeyard bench --all --write-docs docs/benchmarks.md --check"]);
 }
 
-/// The benchmark with these words, in `place`, with a state directory of its own.
-fn bench(place: &Path, words: &[String]) -> Command {
+/// The benchmark with these arguments in the folder `folder`, with its own state directory.
+fn bench(folder: &Path, args: &[String]) -> Command {
     #[expect(clippy::disallowed_methods, reason = "the binary under test")]
     let mut command = Command::new(env!("CARGO_BIN_EXE_codeyard-bench"));
-    command.args(words).current_dir(place).stdin(Stdio::null()).env("CODEYARD_STATE_DIR", place.join("state"));
+    command.args(args).current_dir(folder).stdin(Stdio::null()).env("CODEYARD_STATE_DIR", folder.join("state"));
     command.env_remove("CODEYARD_SERVERS_DIR").env_remove("CODEYARD_TOKEN").env_remove("CODEYARD_LOG");
     command
 }
 
 /// Standard output, after checking the exit code and that both streams together contain `parts`.
 #[track_caller]
-fn said(ran: &Output, code: i32, parts: &[&str]) -> String {
+fn checked_stdout(ran: &Output, code: i32, parts: &[&str]) -> String {
     let (stdout, stderr) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert_eq!(ran.status.code(), Some(code), "{stdout}\n{stderr}");
     for part in parts {
@@ -98,7 +98,7 @@ fn said(ran: &Output, code: i32, parts: &[&str]) -> String {
     stdout.into_owned()
 }
 
-/// All files below a folder with what is in them.
+/// All files below a folder with their contents.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = real_servers::files_below(folder).into_iter();
     files.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()

@@ -1,0 +1,281 @@
+//! `codeyard call`: calls one tool and prints the answer. Uses the endpoint given with `--url`, else the running server of the state
+//! directory, else a server started for this call.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::Failure;
+use crate::args::{CallArgs, SourceArgs};
+use crate::shared::mcp_client::{Client, ClientError};
+use crate::shared::render::Renderer;
+use crate::shared::{assemble, logging, output, server_diagnosis};
+use codeyard_config::{LogFormat, LogLevel, LogSection};
+use codeyard_gateway::service::{Principal, Service as _};
+use codeyard_model::limits::{MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES};
+use codeyard_model::operation::{Operation, TOOL};
+use codeyard_model::uri::{encode_path, percent_decode};
+use codeyard_server::admin::client::AdminClient;
+use codeyard_server::admin::documents::WorkspaceList;
+use codeyard_server::transport::attach::{self, Hello};
+use codeyard_server::transport::stdio::serve_stdio;
+use codeyard_state::StateDir;
+
+/// The catalogs with all tools. Their tools write nothing but the code index.
+const CATALOGS: &str = "lsp-v1+agent+code";
+
+/// Calls the tool and prints the answer.
+pub(crate) fn run(args: CallArgs) -> Result<(), Failure> {
+    let log = LogSection { format: LogFormat::Text, level: LogLevel::ClientError, ..LogSection::default() };
+    let _flush = logging::install(&log);
+    let arguments = parse_arguments(&args.arguments)?;
+    crate::runtime()?.block_on(ask(&args, arguments))
+}
+
+async fn ask(args: &CallArgs, arguments: Value) -> Result<(), Failure> {
+    if let Some(url) = &args.url {
+        let client = Client::over_http(url, args.token.as_deref()).await.map_err(|error| call_failure(&error))?;
+        return answer(client, args, &arguments).await;
+    }
+    let state = assemble::open_state(args.source.state_dir.as_deref())?;
+    if let Some(client) = attach_to_running(&state, args, &arguments).await? {
+        return answer(client, args, &arguments).await;
+    }
+    call_temporary_server(state, args, &arguments).await
+}
+
+/// Calls the tool on a server started for this call.
+async fn call_temporary_server(state: StateDir, args: &CallArgs, arguments: &Value) -> Result<(), Failure> {
+    let mut source: SourceArgs = args.source.clone();
+    if source.root.is_empty() && source.config.is_none() {
+        source.root.push(file_of(arguments).map_or_else(|| ".".into(), |file| folder_diagnosis::root_for(&file)));
+    }
+    let config = assemble::load_config(&source)?;
+    let service = assemble::assemble(state, config, source.server.clone()).await?;
+    let opened = assemble::report_failures(&service.configured);
+    let endpoint = service.gateway.endpoint(&Principal::local(), args.workspace.as_deref(), Some(CATALOGS));
+    let done = match (opened, endpoint) {
+        (Err(failure), _) => Err(failure),
+        (Ok(()), None) => {
+            Err(Failure::missing("there is no such workspace; omit --workspace, or see `codeyard workspaces`"))
+        }
+        (Ok(()), Some(endpoint)) => {
+            let (here, there) = tokio::io::duplex(MAX_RESPONSE_BYTES);
+            let (reader, writer) = tokio::io::split(there);
+            let limits = service.config.limits.clone().clamped();
+            let stop = CancellationToken::new();
+            let gateway = service.gateway.clone();
+            let serving = serve_stdio(reader, writer, gateway, endpoint, &limits, stop);
+            let call = async {
+                let client = Client::over_stream(Box::new(here)).await.map_err(|error| call_failure(&error))?;
+                answer(client, args, arguments).await
+            };
+            tokio::select! {
+                done = call => done,
+                _ = serving => Err(Failure::new("the server stopped before it answered; run `codeyard doctor`")),
+            }
+        }
+    };
+    service.shut_down().await;
+    done
+}
+
+/// A session with the running server; `None` if none runs, or if it has no matching workspace.
+async fn attach_to_running(state: &StateDir, args: &CallArgs, arguments: &Value) -> Result<Option<Client>, Failure> {
+    if args.source.config.is_some() || !args.source.server.is_empty() {
+        return Ok(None);
+    }
+    let roots: Result<Vec<PathBuf>, _> = args.source.root.iter().map(std::path::absolute).collect();
+    let roots = roots.map_err(|error| Failure::usage(format!("--root: cannot make the path absolute: {error}")))?;
+    let workspace = match &args.workspace {
+        Some(name) => Some(name.clone()),
+        None if roots.is_empty() => {
+            match AdminClient::new(&state.admin_socket()).get::<WorkspaceList>("/admin/v1/workspaces").await {
+                Ok(list) => {
+                    let default = list.workspaces.iter().find(|workspace| workspace.default);
+                    let default = default.map_or("none".to_owned(), |workspace| workspace.name.clone());
+                    let all = list.workspaces.into_iter().map(|workspace| (workspace.name, workspace.roots));
+                    workspace_of(&all.collect::<Vec<_>>(), &default, arguments)
+                }
+                Err(_) => None,
+            }
+        }
+        None => None,
+    };
+    let hello = Hello { version: attach::VERSION, roots, workspace, catalogs: Some(CATALOGS.to_owned()) };
+    let Some(stream) = attach::attach(&state.attach_socket(), &hello).await else { return Ok(None) };
+    Client::over_stream(Box::new(stream)).await.map(Some).map_err(|error| call_failure(&error))
+}
+
+/// The workspace whose roots contain the file of the arguments, or the current folder.
+fn workspace_of(workspaces: &[(String, Vec<String>)], default: &str, arguments: &Value) -> Option<String> {
+    let here = || std::env::current_dir().ok();
+    let path = file_of(arguments).or_else(here)?;
+    let path = path.canonicalize().unwrap_or(path);
+    let mut found: Option<(usize, String)> = None;
+    for (name, roots) in workspaces {
+        let deepest = roots.iter().filter(|root| path.starts_with(root)).map(String::len).max();
+        if let Some(depth) = deepest
+            && found.as_ref().is_none_or(|(best, _)| depth > *best)
+        {
+            found = Some((depth, name.clone()));
+        }
+    }
+    if found.is_none() {
+        eprintln!(
+            "codeyard: using the default workspace of the running server ({default}); --root or --workspace selects another"
+        );
+    }
+    found.map(|(_, name)| name)
+}
+
+async fn answer(mut client: Client, args: &CallArgs, arguments: &Value) -> Result<(), Failure> {
+    let tools = client.tools().await.map_err(|error| call_failure(&error))?;
+    let (name, arguments) = with_operation(&args.tool, arguments.clone());
+    let tool = tool_named(&tools, &name)?;
+    let asked = client.call_with_retry(tool, &arguments, Duration::from_secs(args.wait)).await;
+    client.close().await;
+    let answered = asked.map_err(|error| call_failure(&error))?;
+    output::print_json_or(args.json, &answered.content, || {
+        let base = std::env::current_dir().unwrap_or_default();
+        Renderer::new(&base).answer(&answered.content).join("\n") + "\n"
+    })
+}
+
+/// The tool and its arguments. `name` may be an operation of the tool `lsp`. With a `uri` it is a tool of the catalog `lsp-v1`.
+fn with_operation(name: &str, mut arguments: Value) -> (String, Value) {
+    match Operation::parse(name) {
+        Some(operation) if arguments.get("uri").is_none() => {
+            arguments["operation"] = operation.as_str().into();
+            (TOOL.to_owned(), arguments)
+        }
+        _ => (name.to_owned(), arguments),
+    }
+}
+
+/// The tool with this name, or the first whose last name parts are `name`.
+fn tool_named<'a>(tools: &'a [String], name: &str) -> Result<&'a str, Failure> {
+    let exact = tools.iter().find(|tool| *tool == name);
+    let ending = || tools.iter().find(|tool| tool.strip_suffix(name).is_some_and(|rest| rest.ends_with(['.', '_'])));
+    exact.or_else(ending).map(String::as_str).ok_or_else(|| {
+        let operations = Operation::ALL.map(Operation::as_str).join(", ");
+        Failure::usage(format!(
+            "there is no tool `{name}`; the tools are {}, the operations of `lsp` are {operations}",
+            tools.join(", ")
+        ))
+    })
+}
+
+/// Parses the arguments. Converts a `uri` that is a path to a URI.
+fn parse_arguments(text: &str) -> Result<Value, Failure> {
+    let mut read = String::new();
+    if text == "-" {
+        let mut input = std::io::stdin().take(MAX_REQUEST_BYTES as u64);
+        input
+            .read_to_string(&mut read)
+            .map_err(|error| Failure::usage(format!("cannot read the arguments from standard input: {error}")))?;
+    }
+    let text = if text == "-" { read.as_str() } else { text };
+    let example = r#"write an object such as '{"query": "Order"}'"#;
+    let mut value: Value = serde_json::from_str(text)
+        .map_err(|error| Failure::usage(format!("the arguments are not valid JSON: {error}; {example}")))?;
+    if !value.is_object() {
+        return Err(Failure::usage(format!("the arguments are not a JSON object; {example}")));
+    }
+    if let Some(path) = value["uri"].as_str().filter(|uri| !uri.contains("://") && !uri.starts_with("file:")) {
+        let path = std::path::absolute(path).map_err(|error| Failure::usage(format!("uri: {error}")))?;
+        value["uri"] = encode_path(&path).into();
+    }
+    // A relative path of an existing file counts from the current folder, not from a root.
+    if let Some(path) =
+        value["filePath"].as_str().map(std::path::Path::new).filter(|path| path.is_relative() && path.exists())
+    {
+        let path = std::path::absolute(path).map_err(|error| Failure::usage(format!("filePath: {error}")))?;
+        value["filePath"] = path.display().to_string().into();
+    }
+    Ok(value)
+}
+
+fn file_of(arguments: &Value) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    let path = match (arguments["uri"].as_str(), arguments["filePath"].as_str()) {
+        (Some(uri), _) => std::ffi::OsString::from_vec(percent_decode(uri.strip_prefix("file://")?.as_bytes())).into(),
+        (None, path) => PathBuf::from(path?),
+    };
+    path.is_absolute().then(|| path.canonicalize().unwrap_or(path))
+}
+
+/// The failure for a client error: the error, its details, and the next command.
+fn call_failure(error: &ClientError) -> Failure {
+    let ClientError::Tool { code, details, .. } = error else { return Failure::new(error.to_string()) };
+    let mut lines = vec![error.to_string()];
+    let fields = details.as_object().into_iter().flatten().filter(|(key, _)| *key != "command");
+    lines.extend(fields.map(|(key, value)| format!("  {key}: {value}")));
+    let next = details["command"].as_str().unwrap_or_else(|| advice(code.rsplit('/').next().unwrap_or_default()));
+    lines.push(format!("  next: {next}"));
+    Failure::new(lines.join("\n"))
+}
+
+/// What to do about an error without a `command` in its details.
+fn advice(code: &str) -> &'static str {
+    match code {
+        "INVALID_PARAMS" => "`codeyard call --help` shows examples; lines and characters count from 0",
+        "URI_INVALID" | "NOT_FOUND" => "check path, line and character; lines and characters count from 0",
+        "WORKSPACE_DENIED" => {
+            "name the repository that contains the file with --root, or the workspace with --workspace"
+        }
+        "CURSOR_INVALID" | "CURSOR_STALE" | "CURSOR_EXPIRED" => "call again without the cursor",
+        "CAP_EXCEEDED" => "call again with a larger --wait or a narrower query",
+        _ => "codeyard doctor",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn tool_named_accepts_suffixes() {
+        let tools = ["vscode.lsp.hover", "vscode.lsp.diagnostics.document", "vscode_lsp_definition"].map(str::to_owned);
+        let cases = [
+            ("hover", Some(0)),
+            ("lsp.hover", Some(0)),
+            ("vscode.lsp.hover", Some(0)),
+            ("diagnostics.document", Some(1)),
+            ("document", Some(1)),
+            ("definition", Some(2)),
+            ("over", None),
+            ("", None),
+        ];
+        for (name, wanted) in cases {
+            assert_eq!(tool_named(&tools, name).ok(), wanted.map(|at: usize| tools[at].as_str()), "{name}");
+        }
+    }
+
+    #[test]
+    fn parse_arguments_converts_only_paths_to_uris() {
+        assert_eq!(parse_arguments(r#"{"query": "x"}"#).unwrap(), json!({"query": "x"}));
+        assert_eq!(parse_arguments(r#"{"uri": "/a b/c"}"#).unwrap()["uri"], "file:///a%20b/c");
+        for kept in ["file:///x", "http://x/y"] {
+            assert_eq!(parse_arguments(&json!({"uri": kept}).to_string()).unwrap()["uri"], kept);
+        }
+        for wrong in ["", "[]", "{", "1"] {
+            assert_eq!(parse_arguments(wrong).unwrap_err().code, 2, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn workspace_of_prefers_the_deepest_root() {
+        let all = [("a", &["/a"][..]), ("b", &["/x", "/a/b"]), ("c", &["/ab"])];
+        let all = all.map(|(name, roots)| (name.to_owned(), roots.iter().map(|root| (*root).to_owned()).collect()));
+        let of = |uri: &str| workspace_of(&all, "a", &json!({ "uri": uri }));
+        assert_eq!(of("file:///a/c.py").as_deref(), Some("a"));
+        assert_eq!(of("file:///a/b/c.py").as_deref(), Some("b"));
+        assert_eq!(of("file:///abc/c.py"), None);
+    }
+}

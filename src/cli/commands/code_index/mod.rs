@@ -1,0 +1,108 @@
+//! `codeyard index`, `search` and `outline`: the code index on the command line, with or without a running server.
+//!
+//! They open the index themselves; several processes can share it. Before a query they update the index, which costs one `stat` of
+//! each file.
+
+mod index;
+mod progress;
+mod search;
+
+use std::path::{Path, PathBuf};
+
+use crate::Failure;
+use crate::args::{IndexLocationArgs, StateArgs};
+use crate::shared::assemble;
+use crate::shared::signals::ignore_file_size_signal;
+use codeyard_catalog::{CatalogId, EncodedReply};
+use codeyard_engine::indexer::policy::IndexPolicy;
+use codeyard_index::project::settings::IndexSettings;
+use codeyard_index::{JobError, JobSummary, Project};
+use codeyard_model::answer::Answer;
+use codeyard_model::code::{CodeAnswer, CodeRefusal};
+
+pub(crate) use index::run as run_index;
+pub(crate) use search::{outline as run_outline, search as run_search};
+
+/// Opens the index of the root that the flags name.
+fn open(location: &IndexLocationArgs, file: Option<&Path>) -> Result<Project, Failure> {
+    ignore_file_size_signal()?;
+    let root = root_of(location.root.as_deref(), file)?;
+    let folder = index_folder(&location.state)?;
+    let project = Project::new(&folder, &root, false, settings(location.config.as_deref())?);
+    let project = project.map_err(|error| {
+        Failure::new(format!("cannot create the folder of the index: {error}; see `codeyard doctor`"))
+    })?;
+    // An unreadable index reports its error at the first query. `codeyard index --force` rebuilds it.
+    project.reconcile().ok();
+    Ok(project)
+}
+
+fn settings(config: Option<&Path>) -> Result<IndexSettings, Failure> {
+    let config = config.map(assemble::read_config).transpose()?.unwrap_or_default();
+    Ok(IndexPolicy::of(&config).settings)
+}
+
+/// The folder with all indexes.
+fn index_folder(state: &StateArgs) -> Result<PathBuf, Failure> {
+    let state = assemble::open_state(state.state_dir.as_deref())?;
+    let folder = state.index();
+    state.make(&folder).map_err(|error| Failure::new(error.to_string()))?;
+    Ok(folder)
+}
+
+/// The root of `--root`, else the repository that contains `file` or the current folder, else that folder.
+fn root_of(root: Option<&Path>, file: Option<&Path>) -> Result<PathBuf, Failure> {
+    let absolute = |path: &Path| {
+        path.canonicalize().map_err(|error| {
+            Failure::missing(format!("cannot read {}: {error}; name a folder with --root", path.display()))
+        })
+    };
+    if let Some(root) = root {
+        let root = absolute(root)?;
+        return match root.is_dir() {
+            true => Ok(root),
+            false => Err(Failure::usage(format!("{} is not a folder; name one with --root", root.display()))),
+        };
+    }
+    let folder =
+        absolute(file.and_then(Path::parent).filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
+    Ok(folder.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(&folder).to_owned())
+}
+
+/// Updates the index of the working tree, or of `reference`. Waits for a job of another process.
+fn sync(project: &Project, reference: Option<&str>, force: bool, show_progress: bool) -> Result<JobSummary, Failure> {
+    project.watch();
+    let ticket = project.prepare(reference, force).map_err(|active| {
+        Failure::new(format!("job {} is running; `codeyard index stats` shows its progress", active.job_id))
+    })?;
+    let done = progress::with_progress(&ticket.progress, show_progress, || project.run(&ticket));
+    done.map_err(|error| job_failure(&error))
+}
+
+fn job_failure(error: &JobError) -> Failure {
+    match error {
+        JobError::NoSuchRef(_) | JobError::NoGit | JobError::NoRoot => Failure::missing(error.to_string()),
+        _ => Failure::new(error.to_string()),
+    }
+}
+
+/// The answer as the JSON of the corresponding tool.
+fn as_json(answer: CodeAnswer) -> Result<serde_json::Value, Failure> {
+    let reply = CatalogId::Code.catalog().encode(Ok(&Answer::Code(answer)), usize::MAX >> 1);
+    let (EncodedReply::Result(bytes) | EncodedReply::Refusal { result: bytes, .. }) = reply else {
+        return Err(Failure::new("cannot encode the answer as JSON; run the command without --json"));
+    };
+    let whole: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| Failure::new(error.to_string()))?;
+    Ok(whole["structuredContent"].clone())
+}
+
+fn refusal_failure(refusal: &CodeRefusal) -> Failure {
+    use codeyard_model::code::CodeError;
+    match refusal.code {
+        CodeError::InvalidInput => Failure::usage(refusal.message.clone()),
+        CodeError::FileNotFound | CodeError::RefNotIndexed | CodeError::SymbolNotFound | CodeError::ResultNotFound => {
+            Failure::missing(refusal.message.clone())
+        }
+        _ => Failure::new(refusal.message.clone()),
+    }
+}

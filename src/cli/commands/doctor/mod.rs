@@ -1,0 +1,152 @@
+//! `codeyard doctor`: diagnoses a folder (which language servers would serve its files), the limits of this machine, and the running
+//! server. For one file: which server serves it, from which project root, and why the others do not.
+
+mod candidate_workspaces;
+mod file;
+mod machine_limits;
+mod running;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use self::running::ServerStatus;
+use crate::Failure;
+use crate::args::DoctorArgs;
+use crate::shared::server_diagnosis::{CandidateVerdict, FolderDiagnosis, ServerCandidate, ServerDiagnosis};
+use crate::shared::server_installation::InstallContext;
+use crate::shared::{assemble, output};
+use codeyard_lsp::registry::ServerSelection;
+use codeyard_protocol::names::SERVER_VERSION;
+use codeyard_server::admin::client::{AdminClient, AdminClientError};
+
+/// Diagnoses and prints the result.
+pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
+    let shown = args.path.display();
+    let missing =
+        |error| Failure::missing(format!("cannot read {shown}: {error}; correct the path, or run `codeyard doctor .`"));
+    let path = args.path.canonicalize().map_err(missing)?;
+    if !path.is_dir() && !path.is_file() {
+        return Err(Failure::missing(format!(
+            "{shown} is neither a file nor a folder; pass one of these to `codeyard doctor`"
+        )));
+    }
+    let context = InstallContext::open(&args.registry)?;
+    if let Some(kind) = context.registry.unknown_kind(&args.server) {
+        return Err(Failure::missing(format!(
+            "no language server is called `{kind}`; `codeyard servers list` shows the known kinds"
+        )));
+    }
+    let state = assemble::open_state(args.registry.state.state_dir.as_deref())?;
+    let client = AdminClient::new(&state.admin_socket());
+    let (status, problem) = match crate::runtime()?.block_on(running::request_status(&client)) {
+        Ok(status) => (Some(status), None),
+        Err(AdminClientError::NotRunning) => (None, None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    let limits = machine_limits::read();
+    let mut document = json!({
+        "version": SERVER_VERSION, "state_dir": state.path(), "servers_dir": context.installer.servers_dir(),
+        "limits": limits, "server": status.as_ref().map(|status| &status.document), "server_problem": problem,
+    });
+    if path.is_file() {
+        let report = file::report(&args, &context, &path, status.as_ref())?;
+        document["file"] = json!(report);
+        return output::print_json_or(args.json, &document, || {
+            let mut lines = report.lines();
+            match &args.registry.config {
+                _ if status.is_some() || problem.is_some() => {
+                    lines.extend([String::new(), server_line(status.as_ref(), problem.as_deref())]);
+                }
+                Some(config) => lines.extend([
+                    String::new(),
+                    format!("no server runs here; `codeyard serve --config {}` starts one", config.display()),
+                ]),
+                // The report already names the command, with the right root.
+                None => {}
+            }
+            lines.join("\n") + "\n"
+        });
+    }
+    let folder_diagnosis = diagnose_folder(&args, &context, &path);
+    document["files"] = json!(folder_diagnosis);
+    output::print_json_or(args.json, &document, || {
+        let mut lines = vec![format!("codeyard {SERVER_VERSION}, state in {}", state.path().display())];
+        diagnosis_lines(&folder_diagnosis, &mut lines);
+        lines.push("\nthis machine".to_owned());
+        lines.extend(limits.iter().map(machine_limits::MachineLimit::line));
+        lines.push(String::new());
+        match &status {
+            Some(status) => running::lines(&status.document, &mut lines),
+            None => lines.push(server_line(None, problem.as_deref())),
+        }
+        lines.join("\n") + "\n"
+    })
+}
+
+fn diagnose_folder(args: &DoctorArgs, context: &InstallContext, folder: &Path) -> FolderDiagnosis {
+    let selection = ServerSelection { chosen: args.server.clone(), ..ServerSelection::default() };
+    ServerDiagnosis::of_folder(&context.registry, &context.installer, &selection, folder).folder(folder)
+}
+
+/// One line about the running server.
+fn server_line(status: Option<&ServerStatus>, problem: Option<&str>) -> String {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match (status, problem) {
+        (Some(ServerStatus { document, .. }), _) => format!(
+            "the running server is process {}, listening {}; `codeyard doctor` shows its status",
+            text(&document["pid"]),
+            text(&document["listen"])
+        ),
+        (None, Some(problem)) => problem.to_owned(),
+        (None, None) => "no server runs here; `codeyard serve --root .` starts one".to_owned(),
+    }
+}
+
+fn diagnosis_lines(folder_diagnosis: &FolderDiagnosis, lines: &mut Vec<String>) {
+    lines.push(format!(
+        "\nfiles in {}{}",
+        folder_diagnosis.root.display(),
+        if folder_diagnosis.cut { " (too many files; only a part was read)" } else { "" }
+    ));
+    if folder_diagnosis.languages.is_empty() {
+        lines.push(
+            "  no language with a known language server; `codeyard servers list` shows the known ones".to_owned(),
+        );
+    }
+    for language in &folder_diagnosis.languages {
+        let example = language.example.display();
+        lines.push(format!("  {} ({} files, such as {example})", language.language, language.files));
+        for server in &language.servers {
+            lines.push(format!("    {}", verdict_line(server)));
+            if !server.project_roots.is_empty() {
+                let roots: Vec<String> =
+                    server.project_roots.iter().take(8).map(|at| at.display().to_string()).collect();
+                let more = server.project_roots.len().saturating_sub(roots.len());
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                lines.push(format!("      project roots: {}{more}", roots.join(", ")));
+            }
+            lines.extend(server.command.iter().map(|command| format!("      next: {command}")));
+        }
+    }
+    if let Some(language) = folder_diagnosis.languages.first() {
+        lines.push(format!(
+            "  `codeyard doctor FILE` shows which server serves one file, and from which project root: `codeyard doctor {}`",
+            folder_diagnosis.root.join(&language.example).display()
+        ));
+    }
+}
+
+/// A kind of server with its verdict and reason.
+fn verdict_line(server: &ServerCandidate) -> String {
+    let version = server.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+    let verdict = match server.verdict {
+        CandidateVerdict::Serves => "serves",
+        CandidateVerdict::NotNeeded => "not needed",
+        CandidateVerdict::NotInstalled => "not installed",
+        CandidateVerdict::Broken => "broken",
+        CandidateVerdict::NotMeant => "not applicable",
+        CandidateVerdict::Off => "off",
+    };
+    format!("{}{version}: {verdict}; {}", server.kind, server.why)
+}

@@ -1,0 +1,142 @@
+//! The status of the running server as text: its workspaces, their language servers, its call counts.
+
+use serde_json::{Value, json};
+
+use codeyard_server::admin::client::{AdminClient, AdminClientError};
+use codeyard_server::admin::documents::{
+    ServerDocument, ServerList, ServiceDocument, WorkspaceDocument, WorkspaceList,
+};
+
+/// How many of the last lines of standard error are shown for each language server.
+const STDERR_LINES: usize = 3;
+
+/// The status of the running server.
+pub(super) struct ServerStatus {
+    /// Its workspaces.
+    pub workspaces: Vec<WorkspaceDocument>,
+    /// Its language servers.
+    pub servers: Vec<ServerDocument>,
+    /// The same as one JSON document: the service, its workspaces, each with its language servers.
+    pub document: Value,
+}
+
+/// Requests the status of the running server.
+pub(super) async fn request_status(client: &AdminClient) -> Result<ServerStatus, AdminClientError> {
+    let service: ServiceDocument = client.get("/admin/v1/service").await?;
+    let workspaces: WorkspaceList = client.get("/admin/v1/workspaces").await?;
+    let servers: ServerList = client.get("/admin/v1/servers").await?;
+    let mut all = Vec::new();
+    for workspace in &workspaces.workspaces {
+        let own: Vec<_> = servers.servers.iter().filter(|server| server.workspace == workspace.name).collect();
+        let mut document = json!(workspace);
+        document["servers"] = json!(own);
+        all.push(document);
+    }
+    let mut document = json!(service);
+    document["workspaces"] = all.into();
+    document["counts"] = json!({"calls": service.calls});
+    Ok(ServerStatus { workspaces: workspaces.workspaces, servers: servers.servers, document })
+}
+
+/// Appends the status to `lines`.
+pub(super) fn lines(status: &Value, lines: &mut Vec<String>) {
+    lines.push(format!(
+        "running server: process {}, version {}, up {} s, listening {}",
+        shown(&status["pid"]),
+        shown(&status["version"]),
+        shown(&status["uptime_s"]),
+        shown(&status["listen"]),
+    ));
+    for workspace in status["workspaces"].as_array().into_iter().flatten() {
+        let roots: Vec<String> = workspace["roots"].as_array().into_iter().flatten().map(shown).collect();
+        let default = if workspace["name"] == status["default_workspace"] { " (default)" } else { "" };
+        let files = workspace["source_files"].as_u64().map(|count| format!(", {count} files")).unwrap_or_default();
+        let watching = match workspace["watching"].as_str() {
+            Some(watching) => watching.to_owned(),
+            None => shown(&workspace["state"]).replace('_', " "),
+        };
+        let problem = workspace["problem"].as_str().map(|problem| format!(" ({problem})")).unwrap_or_default();
+        lines.push(format!(
+            "  workspace {}{default}: {}; {watching}{problem}{files}",
+            shown(&workspace["name"]),
+            roots.join(", ")
+        ));
+        for index in workspace["indexes"].as_array().into_iter().flatten() {
+            lines.push(index_line(index));
+        }
+        for server in workspace["servers"].as_array().into_iter().flatten() {
+            server_lines(server, lines);
+        }
+    }
+    let calls = status["counts"]["calls"].as_array().into_iter().flatten();
+    let counted: Vec<String> = calls
+        .map(|call| format!("{} {} {}", shown(&call["count"]), shown(&call["tool"]), shown(&call["outcome"])))
+        .collect();
+    if !counted.is_empty() {
+        lines.push(format!("  calls: {}", counted.join("; ")));
+    }
+}
+
+fn index_line(index: &Value) -> String {
+    let mut parts = vec![format!("{}, {}", shown(&index["status"]), shown(&index["freshness"]))];
+    parts.push(format!("{} files, {} symbols", shown(&index["files"]), shown(&index["symbols"])));
+    parts.extend(index["last_indexed_at"].as_str().map(|at| format!("indexed {at}")));
+    parts.extend(index["job"].as_str().map(|job| format!("job: {job}")));
+    parts.extend(index["problem"].as_str().map(str::to_owned));
+    format!("    code index of {}: {}", shown(&index["root"]), parts.join("; "))
+}
+
+fn server_lines(server: &Value, lines: &mut Vec<String>) {
+    let version = server["version"].as_str().map(|version| format!(" {version}")).unwrap_or_default();
+    let mut parts = vec![format!("{} for {} s", shown(&server["state"]), shown(&server["since_s"]))];
+    parts.extend(server["progress"].as_str().map(str::to_owned));
+    parts.extend(server["message"].as_str().map(|why| format!("{} ({why})", shown(&server["reason"]))));
+    parts.extend(server["pid"].as_u64().map(|pid| format!("process {pid}")));
+    parts.extend(server["memory_bytes"].as_u64().map(|bytes| format!("{} MiB", bytes / (1024 * 1024))));
+    parts.push(format!("{} restarts", shown(&server["restarts"])));
+    parts.push(format!("{} documents open", shown(&server["open_documents"])));
+    lines.push(format!("    {}{version} in {}: {}", shown(&server["kind"]), shown(&server["root"]), parts.join(", ")));
+    let stderr = server["stderr"].as_str().unwrap_or_default();
+    let all: Vec<&str> = stderr.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = all.len().saturating_sub(STDERR_LINES);
+    lines.extend(all[last..].iter().map(|line| format!("      stderr: {line}")));
+}
+
+/// A JSON value as text; strings without quotes.
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn a_server_is_shown_with_its_last_lines_of_standard_error() {
+        let status = json!({
+            "pid": 7, "version": "1", "uptime_s": 3, "listen": "http://x/mcp", "default_workspace": "a",
+            "workspaces": [{"name": "a", "roots": ["/r"], "watching": "idle", "source_files": 2, "indexes": [{"root": "/r",
+                "status": "ready", "freshness": "syncing", "files": 3, "symbols": 9, "last_indexed_at": "2026-01-01T00:00:00Z",
+                "job": "incremental reading", "problem": null}], "servers": [{
+                "kind": "ty", "version": "0.1", "root": ".", "state": "down", "reason": "crashed", "message": "it ended",
+                "since_s": 5, "pid": null, "memory_bytes": 2_097_152, "restarts": 1, "open_documents": 0,
+                "stderr": "1\n2\n3\n\n4\n"}]}],
+            "counts": {"calls": [{"tool": "t", "outcome": "ok", "count": 4}]},
+        });
+        let mut lines = Vec::new();
+        super::lines(&status, &mut lines);
+        assert_eq!(
+            lines,
+            [
+                "running server: process 7, version 1, up 3 s, listening http://x/mcp",
+                "  workspace a (default): /r; idle, 2 files",
+                "    code index of /r: ready, syncing; 3 files, 9 symbols; indexed 2026-01-01T00:00:00Z; job: incremental reading",
+                "    ty 0.1 in .: down for 5 s, crashed (it ended), 2 MiB, 1 restarts, 0 documents open",
+                "      stderr: 2",
+                "      stderr: 3",
+                "      stderr: 4",
+                "  calls: 4 t ok",
+            ]
+        );
+    }
+}

@@ -1,0 +1,17 @@
+//! The commands, one file or folder each. What several commands need is in [`crate::shared`].
+
+pub(crate) mod bench;
+pub(crate) mod call;
+pub(crate) mod code_index;
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod doctor;
+pub(crate) mod permissions;
+pub(crate) mod quickstart;
+pub(crate) mod serve;
+pub(crate) mod servers;
+pub(crate) mod stdio;
+pub(crate) mod syntactic;
+pub(crate) mod token;
+pub(crate) mod top;
+pub(crate) mod workspaces;

@@ -1,0 +1,81 @@
+//! `codeyard serve`: serves workspaces over HTTP until a signal or an error, and reloads the configuration on SIGHUP.
+
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+
+use crate::Failure;
+use crate::args::ServeArgs;
+use crate::shared::admin_listener::AdminTcpListener;
+use crate::shared::assemble::{self, AssembledService};
+use crate::shared::listeners::{self, Listeners};
+use crate::shared::signals::{ControlSignal, ControlSignals, ignore_file_size_signal};
+use crate::shared::{logging, output};
+use codeyard_config::Config;
+
+/// Serves until SIGTERM, SIGINT, or an error.
+pub(crate) fn run(args: ServeArgs) -> Result<(), Failure> {
+    let mut config = assemble::load_config(&args.source)?;
+    config.warmset.enabled &= !args.no_prewarm;
+    let _flush = logging::install(&config.log);
+    ignore_file_size_signal()?;
+    crate::runtime()?.block_on(serve(args, config))
+}
+
+async fn serve(args: ServeArgs, config: Config) -> Result<(), Failure> {
+    // From here on signals are queued, so that a signal during startup is not lost.
+    let mut signals = ControlSignals::new()?;
+    let state = assemble::open_state(args.source.state_dir.as_deref())?;
+    let _lock = listeners::lock(&state)?;
+    let listen = args.listen.clone().unwrap_or_else(|| config.server.listen.clone());
+    let no_auth = args.no_auth || config.server.no_auth;
+    let address = listeners::resolve_address(&listen, no_auth).await?;
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        Failure::new(format!("cannot listen on {address}: {error}; choose another address with --listen ADDR:PORT"))
+    })?;
+    let options = listeners::http_options(&config, &state, no_auth)?;
+    let admin = AdminTcpListener::bind(&config, &state, &options).await?;
+    let service = assemble::assemble(state, config, args.source.server.clone()).await?;
+    assemble::report_failures(&service.configured)?;
+    let service = Arc::new(service);
+    let listeners = Listeners::start(&service, listener, options, admin)?;
+    output::eprint_line(format_args!("listening {}", listeners.url));
+    let mut active = service.config.clone();
+    while signals.next(&listeners).await == ControlSignal::Reload {
+        reload(&service, &args, &mut active).await;
+    }
+    listeners.shut_down(service).await;
+    Ok(())
+}
+
+/// Applies the configuration file as it is now. A file that cannot be read or applied changes nothing.
+async fn reload(service: &AssembledService, args: &ServeArgs, active: &mut Config) {
+    let Some(file) = args.source.config.as_deref() else {
+        tracing::warn!("nothing to reload: the service was started without a configuration file");
+        return;
+    };
+    let mut config = match assemble::read_config(file) {
+        Ok(config) => config,
+        Err(failure) => {
+            tracing::error!(error = %failure.message, "configuration not reloaded; the old one stays active");
+            return;
+        }
+    };
+    config.warmset.enabled &= !args.no_prewarm;
+    for key in codeyard_config::needs_restart(active, &config) {
+        tracing::warn!(key, "this change takes effect after a restart of codeyard");
+    }
+    match service.engine.configure(config.clone()).await {
+        Ok(done) => {
+            *active = config;
+            tracing::info!(
+                started = done.started.len(),
+                removed = done.removed.len(),
+                retuned = done.retuned.len(),
+                failed = done.failed.len(),
+                "configuration reloaded"
+            );
+        }
+        Err(error) => tracing::error!(error = %error, "configuration not reloaded; the old one stays active"),
+    }
+}

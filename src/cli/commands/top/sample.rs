@@ -1,0 +1,52 @@
+//! One sample of the status of the running server.
+
+use serde::Deserialize;
+
+use super::latency::DurationHistogram;
+use codeyard_base::clock::Instant;
+use codeyard_server::admin::client::{AdminClient, AdminClientError};
+use codeyard_server::admin::documents::{ServerList, ServiceDocument, WorkspaceList};
+
+/// The status of the server at one time.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct AdminSample {
+    /// The service as a whole.
+    pub service: ServiceDocument,
+    /// Its workspaces.
+    pub workspaces: WorkspaceList,
+    /// Its language servers.
+    pub servers: ServerList,
+    /// The text of `/metrics`.
+    pub metrics: String,
+    /// When it was taken.
+    #[serde(skip, default = "Instant::now")]
+    pub at: Instant,
+}
+
+impl AdminSample {
+    /// Requests a sample from the admin API.
+    pub(super) async fn take(client: &AdminClient) -> Result<Self, AdminClientError> {
+        Ok(Self {
+            service: client.get("/admin/v1/service").await?,
+            workspaces: client.get("/admin/v1/workspaces").await?,
+            servers: client.get("/admin/v1/servers").await?,
+            metrics: client.text("/metrics").await?,
+            at: Instant::now(),
+        })
+    }
+
+    /// Calls since the server started.
+    pub(super) fn calls(&self) -> u64 {
+        self.service.calls.iter().map(|call| call.count).sum()
+    }
+
+    /// Failed or cancelled calls since the server started.
+    pub(super) fn failures(&self) -> u64 {
+        self.service.calls.iter().filter(|call| call.outcome != "ok").map(|call| call.count).sum()
+    }
+
+    /// Durations of the calls since the server started.
+    pub(super) fn durations(&self) -> DurationHistogram {
+        DurationHistogram::read(&self.metrics)
+    }
+}

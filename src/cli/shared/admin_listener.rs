@@ -1,0 +1,111 @@
+//! The listeners of the admin API: a local socket, and TCP where `[admin] listen` is configured.
+
+use std::sync::Arc;
+
+use tokio::net::{TcpListener, UnixListener};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::Failure;
+use crate::shared::assemble::AssembledService;
+use crate::shared::listeners::{open_tokens, resolve_address};
+use crate::shared::output;
+use codeyard_base::clock::Instant;
+use codeyard_config::Config;
+use codeyard_protocol::names::SERVER_VERSION;
+use codeyard_server::admin::api::{Api, ServiceFacts, probes};
+use codeyard_server::admin::dispatch::Access;
+use codeyard_server::admin::documents::CallCount;
+use codeyard_server::admin::listen;
+use codeyard_server::transport::http::HttpOptions;
+use codeyard_server::transport::http::probes::Probes;
+use codeyard_state::{StateDir, TokenAudience};
+use codeyard_telemetry::Counts;
+
+/// A bound TCP listener of the admin API, not yet served.
+pub(crate) struct AdminTcpListener {
+    listener: TcpListener,
+    access: Access,
+    url: String,
+}
+
+impl AdminTcpListener {
+    /// Binds `[admin] listen`; `None` if it is not configured. Creates the first admin token if there is none, and prints it once.
+    pub(crate) async fn bind(
+        config: &Config,
+        state: &StateDir,
+        options: &HttpOptions,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(listen) = &config.admin.listen else { return Ok(None) };
+        let address = resolve_address(listen, false).await?;
+        let failed = |error| {
+            Failure::new(format!("admin.listen: cannot listen on {address}: {error}; configure another address"))
+        };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let url = format!("http://{}/admin/v1", listener.local_addr().map_err(failed)?);
+        let command = "codeyard token add --admin NAME";
+        let store = open_tokens(state, TokenAudience::Admin, command, |token| {
+            output::try_eprint_line(format_args!("admin token {token} (shown once; create another with `{command}`)"))
+        })?;
+        let (hosts, origins) = (options.allowed_hosts.clone(), options.allowed_origins.clone());
+        Ok(Some(Self { listener, access: Access::Tcp { tokens: Arc::new(store), hosts, origins }, url }))
+    }
+}
+
+/// The liveness, readiness and metrics probes of a service.
+pub(crate) fn service_probes(service: &AssembledService) -> Probes {
+    let prometheus = service.prometheus.clone();
+    probes(&service.engine.control(), Arc::new(move || prometheus.render()))
+}
+
+/// The tasks that serve the admin API.
+pub(crate) struct AdminListeners {
+    shutdown: CancellationToken,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl AdminListeners {
+    /// Serves the admin API on the local socket, and on `tcp` if there is one. `url` is the MCP endpoint that the API reports.
+    pub(crate) fn start(
+        service: &AssembledService,
+        socket: UnixListener,
+        tcp: Option<AdminTcpListener>,
+        url: &str,
+    ) -> Self {
+        let counts = service.counts.clone();
+        let facts = ServiceFacts {
+            version: SERVER_VERSION,
+            started: Instant::now(),
+            listen: url.to_owned(),
+            admin_listen: tcp.as_ref().map(|tcp| tcp.url.clone()),
+            calls: Arc::new(move || call_counts(&counts)),
+        };
+        let api = Arc::new(Api::new(service.engine.control(), service_probes(service), facts));
+        let shutdown = CancellationToken::new();
+        let mut tasks = vec![tokio::spawn(listen::serve_local(socket, api.clone(), shutdown.clone()))];
+        if let Some(AdminTcpListener { listener, access, url }) = tcp {
+            output::eprint_line(format_args!("admin API at {url}"));
+            tasks.push(tokio::spawn(listen::serve_tcp(listener, api, access, shutdown.clone())));
+        }
+        Self { shutdown, tasks }
+    }
+
+    /// Stops accepting, and waits for the requests in flight.
+    pub(crate) async fn stop(self) {
+        self.shutdown.cancel();
+        for task in self.tasks {
+            if task.await.is_err() {
+                tracing::warn!("an admin listener ended with an error");
+            }
+        }
+    }
+}
+
+fn call_counts(counts: &Counts) -> Vec<CallCount> {
+    let count = |((tool, outcome), count): ((Arc<str>, codeyard_telemetry::Outcome), u64)| CallCount {
+        tool: tool.to_string(),
+        outcome: outcome.as_str().to_owned(),
+        count,
+    };
+    counts.calls().into_iter().map(count).collect()
+}

@@ -1,0 +1,182 @@
+//! The listeners of a serving process: HTTP for MCP clients, the local socket that `codeyard stdio` attaches to, and the admin API.
+//! Also what must be ready before they open: the lock of the state directory, the address, the tokens.
+//!
+//! Invariants: the sockets exist only while the lock of the state directory is held; without tokens only a loopback address is bound.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::Failure;
+use crate::shared::admin_listener::{AdminListeners, AdminTcpListener, service_probes};
+use crate::shared::assemble::{self, AssembledService, error_chain};
+use crate::shared::output;
+use codeyard_config::Config;
+use codeyard_engine::supervisor::directory::Directory;
+use codeyard_gateway::service::{Endpoint, Principal, Service as _};
+use codeyard_server::transport::attach::{self, Hello, ResolveEndpoint};
+use codeyard_server::transport::http::{self, HttpOptions};
+use codeyard_state::{ServeLock, ServeLockError, StateDir, TokenAudience, TokenError, TokenStore};
+
+/// Locks the state directory for this process. The failure names the process that holds the lock.
+pub(crate) fn lock(state: &StateDir) -> Result<ServeLock, Failure> {
+    state.lock().map_err(|error| match error {
+        ServeLockError::Held(_) => Failure::new(format!(
+            "{error}; `codeyard doctor` shows it: stop it, or use another --state-dir ({} is in use)",
+            state.path().display()
+        )),
+        other => Failure::new(error_chain(&other)),
+    })
+}
+
+/// The open listeners and their tasks.
+pub(crate) struct Listeners {
+    /// The MCP endpoint of the default workspace.
+    pub url: String,
+    shutdown: CancellationToken,
+    http: tokio::task::JoinHandle<Result<(), http::HttpServerError>>,
+    attach: tokio::task::JoinHandle<std::io::Result<()>>,
+    admin: AdminListeners,
+}
+
+impl Listeners {
+    /// Accepts clients on `listener` and on the sockets of the state directory, and operators on `admin` if there is one.
+    pub(crate) fn start(
+        service: &Arc<AssembledService>,
+        listener: TcpListener,
+        mut options: HttpOptions,
+        admin: Option<AdminTcpListener>,
+    ) -> Result<Self, Failure> {
+        let bound = listener.local_addr().map_err(|error| Failure::new(error.to_string()))?;
+        let url = format!("http://{bound}/mcp");
+        let shutdown = CancellationToken::new();
+        let gateway = service.gateway.clone();
+        let bind = |path: PathBuf| {
+            attach::listen(&path).map_err(|error| {
+                Failure::new(format!("cannot create the socket {}: {error}; use a shorter --state-dir", path.display()))
+            })
+        };
+        let (attach_socket, admin_socket) = (bind(service.state.attach_socket())?, bind(service.state.admin_socket())?);
+        options.probes = Some(service_probes(service));
+        let resolve = endpoint_resolver(service);
+        let limits = service.config.limits.clone().clamped();
+        let attached = attach::serve_attach(attach_socket, gateway.clone(), resolve, limits, shutdown.clone());
+        let http = http::serve(listener, gateway, options, shutdown.clone());
+        let admin = AdminListeners::start(service, admin_socket, admin, &url);
+        let (http, attach) = (tokio::spawn(http), tokio::spawn(attached));
+        Ok(Self { url, http, attach, admin, shutdown })
+    }
+
+    /// Waits until the listeners were stopped.
+    pub(crate) async fn stopped(&self) {
+        self.shutdown.cancelled().await;
+    }
+
+    /// Stops accepting, lets calls in flight finish, stops the language servers and the actors. The admin API answers until then;
+    /// the sockets are removed last. The caller still holds the lock of the state directory.
+    pub(crate) async fn shut_down(self, service: Arc<AssembledService>) {
+        self.shutdown.cancel();
+        for ended in [self.http.await.map(|done| done.is_ok()), self.attach.await.map(|done| done.is_ok())] {
+            if !matches!(ended, Ok(true)) {
+                tracing::warn!("a listener ended with an error");
+            }
+        }
+        let sockets = [service.state.attach_socket(), service.state.admin_socket()];
+        match Arc::try_unwrap(service) {
+            Ok(service) => service.shut_down().await,
+            // The tasks of the listeners have ended, and nothing else holds a reference.
+            Err(_) => tracing::warn!("the service is still referenced at shutdown"),
+        }
+        self.admin.stop().await;
+        // This process still holds the lock, so no other process has bound these paths.
+        for socket in sockets {
+            drop(std::fs::remove_file(socket));
+        }
+    }
+}
+
+/// The HTTP options for `config`. Creates the first token if there is none, and prints it once.
+pub(crate) fn http_options(config: &Config, state: &StateDir, no_auth: bool) -> Result<HttpOptions, Failure> {
+    let auth = if no_auth {
+        None
+    } else {
+        let command = "codeyard token add NAME";
+        Some(Arc::new(open_tokens(state, TokenAudience::Mcp, command, |token| {
+            output::try_eprint_line(format_args!("token {token} (shown once; create another with `{command}`)"))
+        })?))
+    };
+    let mut options = HttpOptions::new(auth);
+    for host in &config.server.allowed_hosts {
+        if !options.allowed_hosts.allow(host) {
+            return Err(Failure::new(format!(
+                "server.allowed_hosts: `{host}` is not a host name; write name or name:port"
+            )));
+        }
+    }
+    for origin in &config.server.allowed_origins {
+        options.allowed_origins.allow(origin);
+    }
+    options.limits = config.limits.clone().clamped();
+    Ok(options)
+}
+
+/// Opens the tokens of `audience`. If there never was one, creates the first, which `show` prints. `command` creates further tokens.
+pub(crate) fn open_tokens(
+    state: &StateDir,
+    audience: TokenAudience,
+    command: &str,
+    mut show: impl FnMut(&str) -> std::io::Result<()>,
+) -> Result<TokenStore, Failure> {
+    let store = assemble::open_store(state)?;
+    TokenStore::open_or_show(store, audience, |token| show(token.reveal())).map_err(|error| match error {
+        TokenError::NotShown(_) => {
+            Failure::new(format!("{error}, so no token was created; run `{command}`, then start again"))
+        }
+        error => Failure::new(error.to_string()),
+    })
+}
+
+/// Resolves `ADDR:PORT`. With `no_auth` the address must be a loopback address.
+pub(crate) async fn resolve_address(listen: &str, no_auth: bool) -> Result<SocketAddr, Failure> {
+    let mut found = tokio::net::lookup_host(listen).await.map_err(|error| {
+        Failure::new(format!("cannot listen on `{listen}`: {error}; write ADDR:PORT, such as 127.0.0.1:3939"))
+    })?;
+    let address =
+        found.next().ok_or_else(|| Failure::new(format!("`{listen}` resolves to no address; write ADDR:PORT")))?;
+    if no_auth && !address.ip().is_loopback() {
+        return Err(Failure::new(format!(
+            "{address} is not a loopback address, and without tokens only loopback is allowed: drop --no-auth, or listen on 127.0.0.1"
+        )));
+    }
+    Ok(address)
+}
+
+/// Finds the endpoint for an attaching `codeyard stdio`: by workspace name, or by roots.
+fn endpoint_resolver(service: &Arc<AssembledService>) -> ResolveEndpoint {
+    let (gateway, directory) = (service.gateway.clone(), service.engine.directory());
+    Arc::new(move |hello: &Hello| -> Option<Endpoint> {
+        let workspace = match (&hello.workspace, hello.roots.as_slice()) {
+            (Some(name), _) => Some(name.clone()),
+            (None, []) => None,
+            (None, roots) => Some(workspace_with_roots(&directory, roots)?),
+        };
+        gateway.endpoint(&Principal::local(), workspace.as_deref(), hello.catalogs.as_deref())
+    })
+}
+
+/// The workspace whose roots are exactly `wanted`, in any order.
+fn workspace_with_roots(directory: &Directory, wanted: &[PathBuf]) -> Option<String> {
+    let mut real: Vec<PathBuf> = wanted.iter().map(|path| path.canonicalize().ok()).collect::<Option<_>>()?;
+    real.sort();
+    real.dedup();
+    let same = |roots: &[PathBuf]| {
+        let mut roots = roots.to_vec();
+        roots.sort();
+        roots == real
+    };
+    let all = directory.all();
+    all.iter().find(|handle| same(handle.gate.root_set().roots())).map(|handle| handle.name.to_string())
+}

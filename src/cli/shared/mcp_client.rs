@@ -1,0 +1,272 @@
+//! A small MCP client for `call` and `quickstart`: initialize, list tools, call a tool. Over HTTP, or over a stream of lines.
+//!
+//! It sends one request at a time. Invariants: an answer is bounded in size and time; a call is retried only where the server sends a
+//! retry hint.
+
+mod http;
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
+
+use self::http::HttpConnection;
+use crate::limits::CLIENT_TIMEOUT_MS;
+use codeyard_base::clock::Instant;
+use codeyard_gateway::limits::RESPONSE_ENVELOPE_BYTES;
+use codeyard_model::limits::{MAX_RESPONSE_BYTES, RETRY_AFTER_MS};
+use codeyard_protocol::names::{JSONRPC, REVISION, SERVER_VERSION};
+use codeyard_server::transport::lines::{LineFrame, LineReader};
+
+/// Largest answer in bytes: a payload at its cap, or the list of all tools.
+const MAX_ANSWER_BYTES: usize = 2 * MAX_RESPONSE_BYTES + RESPONSE_ENVELOPE_BYTES;
+
+/// A stream of lines in both directions.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// Why a request failed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub(crate) enum ClientError {
+    /// The tool returned an error with a code.
+    #[error("{code}: {message}")]
+    Tool {
+        /// The catalog's code, or the JSON-RPC number.
+        code: String,
+        /// The message, one sentence.
+        message: String,
+        /// The details object of the error.
+        details: Value,
+    },
+    /// The tool returned an error as text (`isError`), which says what to do.
+    #[error("{message}")]
+    ToolText {
+        /// The text.
+        message: String,
+        /// The retry hint.
+        retry_after: Option<Duration>,
+    },
+    /// The server is unreachable, refuses the request, or sends an invalid response.
+    #[error("{0}")]
+    Connection(String),
+}
+
+/// An answer with the duration of its call.
+#[derive(Debug, Clone)]
+pub(crate) struct TimedAnswer {
+    /// `structuredContent`.
+    pub content: Value,
+    /// Duration of the last attempt.
+    pub took: Duration,
+    /// Number of earlier attempts.
+    pub retries: u32,
+}
+
+/// A session with a server.
+pub(crate) struct Client {
+    connection: Connection,
+    next_id: u64,
+}
+
+enum Connection {
+    Http(HttpConnection),
+    Lines { reader: LineReader<ReadHalf<Box<dyn Stream>>>, writer: WriteHalf<Box<dyn Stream>> },
+}
+
+impl Client {
+    /// Opens a session at an `http://` endpoint.
+    ///
+    /// # Errors
+    /// [`ClientError::Connection`].
+    pub(crate) async fn over_http(url: &str, token: Option<&str>) -> Result<Self, ClientError> {
+        let connection = HttpConnection::new(url, token).map_err(ClientError::Connection)?;
+        Self { connection: Connection::Http(connection), next_id: 0 }.initialize().await
+    }
+
+    /// Opens a session over a stream.
+    ///
+    /// # Errors
+    /// [`ClientError::Connection`].
+    pub(crate) async fn over_stream(stream: Box<dyn Stream>) -> Result<Self, ClientError> {
+        let (reader, writer) = tokio::io::split(stream);
+        let reader = LineReader::new(reader, MAX_ANSWER_BYTES);
+        Self { connection: Connection::Lines { reader, writer }, next_id: 0 }.initialize().await
+    }
+
+    /// The names of all tools.
+    ///
+    /// # Errors
+    /// [`ClientError::Connection`].
+    pub(crate) async fn tools(&mut self) -> Result<Vec<String>, ClientError> {
+        let listed = self.request("tools/list", json!({})).await?;
+        let tools = listed["tools"].as_array().into_iter().flatten();
+        Ok(tools.filter_map(|tool| Some(tool["name"].as_str()?.to_owned())).collect())
+    }
+
+    /// Calls a tool and returns its `structuredContent`.
+    ///
+    /// # Errors
+    /// Every [`ClientError`].
+    pub(crate) async fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, ClientError> {
+        let mut result = self.request("tools/call", json!({"name": tool, "arguments": arguments})).await?;
+        if result["isError"] == true {
+            let message =
+                result["content"][0]["text"].as_str().unwrap_or("the tool failed without a message").to_owned();
+            let wait = result["structuredContent"]["metadata"]["error"]["retryAfterMs"].as_u64();
+            return Err(ClientError::ToolText { message, retry_after: wait.map(Duration::from_millis) });
+        }
+        match result.get_mut("structuredContent") {
+            Some(content) => Ok(content.take()),
+            None => Err(ClientError::Connection("the answer has no structuredContent".to_owned())),
+        }
+    }
+
+    /// Calls a tool. Retries for at most `patience` while the server sends a retry hint.
+    ///
+    /// # Errors
+    /// The [`ClientError`] of the last attempt.
+    pub(crate) async fn call_with_retry(
+        &mut self,
+        tool: &str,
+        arguments: &Value,
+        patience: Duration,
+    ) -> Result<TimedAnswer, ClientError> {
+        let end = Instant::now() + patience;
+        let mut retries = 0;
+        loop {
+            let asked = Instant::now();
+            match self.call(tool, arguments).await {
+                Ok(content) => return Ok(TimedAnswer { content, took: asked.elapsed(), retries }),
+                Err(error) => match error.retry_after() {
+                    Some(wait) if Instant::now() + wait < end => tokio::time::sleep(wait).await,
+                    _ => return Err(error),
+                },
+            }
+            retries += 1;
+        }
+    }
+
+    /// Closes the session.
+    pub(crate) async fn close(self) {
+        if let Connection::Http(connection) = self.connection {
+            connection.close().await;
+        }
+    }
+
+    async fn initialize(mut self) -> Result<Self, ClientError> {
+        let params = json!({
+            "protocolVersion": REVISION,
+            "capabilities": {},
+            "clientInfo": {"name": "codeyard", "version": SERVER_VERSION},
+        });
+        self.request("initialize", params).await?;
+        self.exchange(json!({"jsonrpc": JSONRPC, "method": "notifications/initialized"}), None).await?;
+        Ok(self)
+    }
+
+    async fn request(&mut self, method: &str, params: Value) -> Result<Value, ClientError> {
+        self.next_id += 1;
+        let message = json!({"jsonrpc": JSONRPC, "id": self.next_id, "method": method, "params": params});
+        let mut response = self.exchange(message, Some(self.next_id)).await?;
+        match response.get_mut("result") {
+            Some(result) => Ok(result.take()),
+            None => Err(ClientError::from_response(&response["error"])),
+        }
+    }
+
+    async fn exchange(&mut self, message: Value, id: Option<u64>) -> Result<Value, ClientError> {
+        let limit = Duration::from_millis(CLIENT_TIMEOUT_MS);
+        let exchanged = async {
+            match &mut self.connection {
+                Connection::Http(connection) => connection.post(message.to_string(), MAX_ANSWER_BYTES).await,
+                Connection::Lines { reader, writer } => exchange_lines(reader, writer, &message, id).await,
+            }
+        };
+        match tokio::time::timeout(limit, exchanged).await {
+            Ok(done) => done.map_err(ClientError::Connection),
+            Err(_) => Err(ClientError::Connection(format!("the server did not answer within {} s", limit.as_secs()))),
+        }
+    }
+}
+
+async fn exchange_lines<S: Stream + ?Sized>(
+    reader: &mut LineReader<ReadHalf<Box<S>>>,
+    writer: &mut WriteHalf<Box<S>>,
+    message: &Value,
+    id: Option<u64>,
+) -> Result<Value, String>
+where
+    Box<S>: AsyncRead + AsyncWrite,
+{
+    let broken = |error: std::io::Error| format!("the connection failed: {error}");
+    writer.write_all(format!("{message}\n").as_bytes()).await.map_err(broken)?;
+    writer.flush().await.map_err(broken)?;
+    let Some(id) = id else { return Ok(Value::Null) };
+    loop {
+        match reader.next().await.map_err(broken)? {
+            LineFrame::Text(line) => {
+                let message: Value =
+                    serde_json::from_slice(&line).map_err(|_| "the server sent a line that is not JSON".to_owned())?;
+                if message["id"] == id {
+                    return Ok(message);
+                }
+            }
+            LineFrame::TooLong => return Err("the answer is too large".to_owned()),
+            LineFrame::End => return Err("the server closed the connection".to_owned()),
+        }
+    }
+}
+
+impl ClientError {
+    /// Converts the `error` of a JSON-RPC response.
+    fn from_response(error: &Value) -> Self {
+        let Some(number) = error["code"].as_i64() else {
+            return Self::Connection("the answer has neither result nor error".to_owned());
+        };
+        let data = &error["data"];
+        let code = data["code"].as_str().map_or_else(|| number.to_string(), str::to_owned);
+        let message = data["message"].as_str().or(error["message"].as_str()).unwrap_or_default().to_owned();
+        Self::Tool { code, message, details: data["details"].clone() }
+    }
+
+    /// The pause before a retry; `None` if the server sent no retry hint. Clamped to ten times the usual hint.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Tool { code, details, .. } if code.ends_with("CAP_EXCEEDED") => {
+                let hint = details["retryAfterMs"].as_u64()?;
+                Some(Duration::from_millis(hint.clamp(1, 10 * RETRY_AFTER_MS)))
+            }
+            Self::ToolText { retry_after, .. } => {
+                let hint = (*retry_after)?;
+                Some(hint.clamp(Duration::from_millis(1), Duration::from_millis(10 * RETRY_AFTER_MS)))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_cap_error_with_a_hint_is_retried() {
+        let error = |code: &str, details: Value| {
+            ClientError::from_response(
+                &json!({"code": -32603, "message": "m", "data": {"code": code, "details": details}}),
+            )
+            .retry_after()
+        };
+        assert_eq!(error("X/CAP_EXCEEDED", json!({"retryAfterMs": 500})), Some(Duration::from_millis(500)));
+        assert_eq!(error("X/CAP_EXCEEDED", json!({"retryAfterMs": 9_999_999})), Some(Duration::from_secs(5)));
+        assert_eq!(error("X/CAP_EXCEEDED", json!({"reason": "response_bytes"})), None);
+        assert_eq!(error("X/PROVIDER_UNAVAILABLE", json!({"retryAfterMs": 500})), None);
+    }
+
+    #[test]
+    fn errors_without_data_keep_their_json_rpc_code() {
+        let error = ClientError::from_response(&json!({"code": -32601, "message": "no such method"}));
+        assert_eq!(error.to_string(), "-32601: no such method");
+        assert!(matches!(ClientError::from_response(&Value::Null), ClientError::Connection(_)));
+    }
+}

@@ -1,0 +1,146 @@
+//! The client side of Streamable HTTP: one keep-alive connection, one request at a time.
+//!
+//! Only plain `http://`: a server that is not on loopback belongs behind a proxy that terminates TLS.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::client::conn::http1::SendRequest;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpStream;
+
+use codeyard_protocol::names::REVISION;
+
+const SESSION: &str = "mcp-session-id";
+const VERSION: &str = "mcp-protocol-version";
+
+/// A connection to an endpoint.
+pub(super) struct HttpConnection {
+    authority: String,
+    path: String,
+    bearer: Option<HeaderValue>,
+    session: Option<HeaderValue>,
+    sender: Option<SendRequest<Full<Bytes>>>,
+}
+
+impl HttpConnection {
+    /// A connection to `url`, opened by the first request. Errors are sentences.
+    pub(super) fn new(url: &str, token: Option<&str>) -> Result<Self, String> {
+        let wrong = || format!("`{url}` is not an endpoint; write http://127.0.0.1:3939/mcp or http://…/mcp/WORKSPACE");
+        let uri: Uri = url.parse().map_err(|_| wrong())?;
+        if uri.scheme_str() != Some("http") {
+            return Err(wrong());
+        }
+        let host = uri.host().ok_or_else(wrong)?;
+        let bearer = token.map(|token| HeaderValue::from_str(&format!("Bearer {token}")));
+        let mut bearer = bearer
+            .transpose()
+            .map_err(|_| "the token contains characters that are not allowed in a header".to_owned())?;
+        if let Some(value) = &mut bearer {
+            value.set_sensitive(true);
+        }
+        Ok(Self {
+            authority: format!("{host}:{}", uri.port_u16().unwrap_or(80)),
+            path: uri.path().to_owned(),
+            bearer,
+            session: None,
+            sender: None,
+        })
+    }
+
+    /// Posts a message and returns the message of the response, `null` for an empty one. Errors are sentences.
+    pub(super) async fn post(&mut self, message: String, limit: usize) -> Result<Value, String> {
+        let response = self.send(Method::POST, message).await?;
+        if let Some(session) = response.headers().get(SESSION) {
+            self.session = Some(session.clone());
+        }
+        let status = response.status();
+        let body = Limited::new(response.into_body(), limit).collect().await;
+        let body = body.map_err(|error| format!("cannot read the answer: {error}"))?.to_bytes();
+        if !status.is_success() {
+            return Err(refusal(status, &body));
+        }
+        if body.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_slice(&body)
+            .map_err(|_| "the answer is not JSON; check that the URL is the endpoint of an MCP server".into())
+    }
+
+    /// Closes the session. Errors are ignored.
+    pub(super) async fn close(mut self) {
+        if self.session.is_some() {
+            drop(self.send(Method::DELETE, String::new()).await);
+        }
+    }
+
+    async fn send(&mut self, method: Method, body: String) -> Result<Response<hyper::body::Incoming>, String> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(&self.path)
+            .header(HOST, &self.authority)
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, text/event-stream");
+        if let Some(bearer) = &self.bearer {
+            request = request.header(AUTHORIZATION, bearer);
+        }
+        if let Some(session) = &self.session {
+            request = request.header(SESSION, session).header(VERSION, REVISION);
+        }
+        let request = request.body(Full::new(Bytes::from(body))).map_err(|error| error.to_string())?;
+        let authority = self.authority.clone();
+        let sender = self.connected().await?;
+        sender.send_request(request).await.map_err(|error| format!("{authority}: {error}"))
+    }
+
+    async fn connected(&mut self) -> Result<&mut SendRequest<Full<Bytes>>, String> {
+        let usable = match &mut self.sender {
+            Some(sender) => sender.ready().await.is_ok(),
+            None => false,
+        };
+        if !usable {
+            self.sender = None;
+        }
+        let unreachable = |why: String| format!("no server at {}: {why}; `codeyard serve` starts one", self.authority);
+        match &mut self.sender {
+            Some(sender) => Ok(sender),
+            none => {
+                let stream =
+                    TcpStream::connect(&self.authority).await.map_err(|error| unreachable(error.to_string()))?;
+                let made = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
+                let (sender, connection) = made.map_err(|error| unreachable(error.to_string()))?;
+                tokio::spawn(connection);
+                Ok(none.insert(sender))
+            }
+        }
+    }
+}
+
+fn refusal(status: StatusCode, body: &[u8]) -> String {
+    let message: Value = serde_json::from_slice(body).unwrap_or_default();
+    let why = message["error"]["message"].as_str().unwrap_or("no reason given");
+    let advice = match status {
+        StatusCode::UNAUTHORIZED => "; pass --token or set CODEYARD_TOKEN, `codeyard token add NAME` creates one",
+        StatusCode::NOT_FOUND => "; `codeyard doctor` shows the workspaces of the running server",
+        _ => "",
+    };
+    format!("the server refused ({status}): {why}{advice}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoint_urls_are_parsed_or_refused() {
+        let connection = HttpConnection::new("http://127.0.0.1:3939/mcp/a/lsp-v1", None).unwrap();
+        assert_eq!((connection.authority.as_str(), connection.path.as_str()), ("127.0.0.1:3939", "/mcp/a/lsp-v1"));
+        assert_eq!(HttpConnection::new("http://[::1]/mcp", None).unwrap().authority, "[::1]:80");
+        for wrong in ["", "x", "https://a/mcp", "/mcp", "http://"] {
+            assert!(HttpConnection::new(wrong, None).is_err(), "{wrong}");
+        }
+        assert!(HttpConnection::new("http://a/mcp", Some("a\nb")).is_err());
+    }
+}

@@ -1,0 +1,13 @@
+//! What several commands need: assembling the service, its listeners, clients of a running server, output, logging, signals.
+
+pub(crate) mod admin_client;
+pub(crate) mod admin_listener;
+pub mod assemble;
+pub(crate) mod listeners;
+pub(crate) mod logging;
+pub(crate) mod mcp_client;
+pub mod output;
+pub(crate) mod render;
+pub(crate) mod server_diagnosis;
+pub mod server_installation;
+pub(crate) mod signals;

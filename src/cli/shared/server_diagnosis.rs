@@ -1,0 +1,353 @@
+//! Diagnoses which language servers would serve the files of a folder: the languages found by file name, and for each kind of server
+//! whether it would run, from which project roots, and if not why. It starts no language server.
+//!
+//! Invariant: the choice itself is made by the same code that the engine uses; this module only counts and explains.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use codeyard_files::limits::MAX_WATCHED_FILES;
+use codeyard_lsp::install::{Installer, ProgramSource, ProgramStatus, ServerProgram};
+use codeyard_lsp::registry::CachedFiles;
+use codeyard_lsp::registry::{ConsideredServer, ServerChooser, ServerVerdict};
+use codeyard_lsp::registry::{LanguageIndex, Registry, RootReason, ServerRole, ServerSelection, ServerSpec};
+use codeyard_model::roots::RootSet;
+
+/// The diagnosis of a folder.
+#[derive(Debug, Serialize)]
+pub(crate) struct FolderDiagnosis {
+    /// The folder.
+    pub root: PathBuf,
+    /// The languages found, sorted by id.
+    pub languages: Vec<LanguageDiagnosis>,
+    /// Whether files were left out because there are more than the limit.
+    pub cut: bool,
+}
+
+/// The diagnosis of one language.
+#[derive(Debug, Serialize)]
+pub(crate) struct LanguageDiagnosis {
+    /// Its id.
+    pub language: String,
+    /// Number of its files.
+    pub files: usize,
+    /// One of its files, relative to the folder.
+    pub example: PathBuf,
+    /// The kinds of servers that know it, in the order of preference.
+    pub servers: Vec<ServerCandidate>,
+}
+
+/// One kind of language server with its verdict.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ServerCandidate {
+    /// The kind.
+    pub kind: String,
+    /// Whether it is a primary server, a linter or a fallback.
+    pub role: ServerRole,
+    /// Whether it would serve.
+    pub verdict: CandidateVerdict,
+    /// The reason for the verdict.
+    pub why: String,
+    /// The next command to run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Path of its program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<PathBuf>,
+    /// Its version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The project roots where it would run, relative to the folder.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub project_roots: Vec<PathBuf>,
+}
+
+/// Whether a kind would serve, and if not why. `codeyard doctor --json` prints these names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CandidateVerdict {
+    /// It would serve the files.
+    Serves,
+    /// Another server of its group serves.
+    NotNeeded,
+    /// Its program is not installed.
+    NotInstalled,
+    /// Its program is installed but does not work.
+    Broken,
+    /// The markers of the project select another server.
+    NotMeant,
+    /// It is disabled, or another one was chosen.
+    Off,
+}
+
+/// Diagnoses the files of one workspace.
+pub(crate) struct ServerDiagnosis<'a> {
+    /// The registry.
+    pub registry: &'a Registry,
+    /// Locates the programs of servers.
+    pub installer: &'a Installer,
+    /// The preferences of the workspace.
+    pub selection: &'a ServerSelection,
+    /// The roots of the workspace.
+    pub roots: RootSet,
+}
+
+/// The root folder for a path. A folder is its own root. For a file it is the current folder if that contains the file, else the
+/// nearest parent with `.git`, else the folder of the file.
+pub(crate) fn root_for(path: &Path) -> PathBuf {
+    if path.is_dir() {
+        return path.to_owned();
+    }
+    let here = std::env::current_dir().and_then(|dir| dir.canonicalize()).ok();
+    if let Some(here) = here.filter(|here| path.starts_with(here)) {
+        return here;
+    }
+    let own = path.parent().unwrap_or(path);
+    own.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(own).to_owned()
+}
+
+/// Whether the ignore files below `root` exclude `file`.
+pub(crate) fn is_ignored(root: &Path, file: &Path) -> bool {
+    let target = file.to_path_buf();
+    let mut walk = ignore::WalkBuilder::new(root);
+    walk.require_git(false).hidden(false).git_global(false).filter_entry(move |entry| target.starts_with(entry.path()));
+    !walk.build().flatten().any(|entry| entry.path() == file)
+}
+
+impl<'a> ServerDiagnosis<'a> {
+    /// The diagnosis for a workspace of one folder.
+    pub(crate) fn of_folder(
+        registry: &'a Registry,
+        installer: &'a Installer,
+        selection: &'a ServerSelection,
+        root: &Path,
+    ) -> Self {
+        Self { registry, installer, selection, roots: RootSet::of_real_paths(vec![root.to_owned()], Vec::new()) }
+    }
+
+    /// Diagnoses all files below `root` that are not ignored.
+    pub(crate) fn folder(&self, root: &Path) -> FolderDiagnosis {
+        let walk = ignore::WalkBuilder::new(root).require_git(false).build();
+        let files = walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+        let mut files: Vec<PathBuf> = files.map(ignore::DirEntry::into_path).take(MAX_WATCHED_FILES + 1).collect();
+        let cut = files.len() > MAX_WATCHED_FILES;
+        files.truncate(MAX_WATCHED_FILES);
+        files.sort();
+        self.files(root, &files, cut)
+    }
+
+    /// Diagnoses the given files.
+    pub(crate) fn files(&self, root: &Path, files: &[PathBuf], cut: bool) -> FolderDiagnosis {
+        let index = LanguageIndex::new(self.registry);
+        let mut found: BTreeMap<&str, Vec<&Path>> = BTreeMap::new();
+        for file in files {
+            if let Some(language) = index.language_of(file) {
+                found.entry(language).or_default().push(file);
+            }
+        }
+        let cache = LookupCache::default();
+        let languages = found.into_iter().map(|(language, files)| self.language(root, language, &files, &cache));
+        let languages = languages.collect();
+        FolderDiagnosis { root: root.to_owned(), languages, cut }
+    }
+
+    /// The language of a file and the assessment of each kind that knows it, in the order of preference. `None` if its language is not
+    /// known.
+    pub(crate) fn file(&self, file: &Path) -> Option<(String, Vec<Assessment>)> {
+        let index = LanguageIndex::new(self.registry);
+        let language = index.language_of(file)?;
+        let root = self.roots.root_of(file).or(self.roots.roots().first().map(PathBuf::as_path)).unwrap_or(file);
+        Some((language.to_owned(), self.assessments(root, language, file, &LookupCache::default())))
+    }
+
+    fn language(&self, root: &Path, language: &str, files: &[&Path], cache: &LookupCache) -> LanguageDiagnosis {
+        let mut folders: BTreeMap<&Path, &Path> = BTreeMap::new();
+        for file in files {
+            folders.entry(file.parent().unwrap_or(file)).or_insert(file);
+        }
+        let mut servers: Vec<ServerCandidate> = Vec::new();
+        for file in folders.into_values() {
+            for assessment in self.assessments(root, language, file, cache) {
+                match servers.iter_mut().find(|known| known.kind == assessment.candidate.kind) {
+                    Some(known) => known.merge(assessment.candidate),
+                    None => servers.push(assessment.candidate),
+                }
+            }
+        }
+        let example = files.first().map(|file| relative(root, file)).unwrap_or_default();
+        LanguageDiagnosis { language: language.to_owned(), files: files.len(), example, servers }
+    }
+
+    fn assessments(&self, root: &Path, language: &str, file: &Path, cache: &LookupCache) -> Vec<Assessment> {
+        let Self { registry, selection, .. } = *self;
+        let chooser = ServerChooser { registry, selection, roots: &self.roots, files: &cache.disk };
+        let mut available = |kind: &str, server: &ServerSpec, within: &Path| {
+            let key = (kind.to_owned(), within.to_path_buf());
+            let mut programs = cache.programs.borrow_mut();
+            let located = || match self.installer.locate(kind, server, Some(within)) {
+                ProgramStatus::Ready(program) => Ok(program),
+                ProgramStatus::NotInstalled { command } => Err(MissingProgram {
+                    verdict: CandidateVerdict::NotInstalled,
+                    why: "its program is neither installed nor on the PATH".to_owned(),
+                    command: Some(command),
+                }),
+                ProgramStatus::Broken { why } => Err(MissingProgram {
+                    verdict: CandidateVerdict::Broken,
+                    why,
+                    command: server.install.is_some().then(|| format!("codeyard servers install {kind}")),
+                }),
+            };
+            programs.entry(key).or_insert_with(located).clone()
+        };
+        let all = chooser.consider(language, file, true, &mut available);
+        all.into_iter().map(|one| assess(root, one)).collect()
+    }
+}
+
+/// Lookups that are done once for all files.
+#[derive(Default)]
+struct LookupCache {
+    disk: CachedFiles,
+    programs: RefCell<HashMap<(String, PathBuf), ProgramLookup>>,
+}
+
+/// A program, or why it cannot be started.
+type ProgramLookup = Result<ServerProgram, MissingProgram>;
+
+/// Why a program cannot be started, and the next command to run.
+#[derive(Clone)]
+struct MissingProgram {
+    verdict: CandidateVerdict,
+    why: String,
+    command: Option<String>,
+}
+
+/// The assessment of one kind for one file.
+pub(crate) struct Assessment {
+    /// The kind with its verdict.
+    pub candidate: ServerCandidate,
+    /// Its project root.
+    pub project_root: Option<PathBuf>,
+    /// Why this folder is the project root.
+    pub by: Option<RootReason>,
+}
+
+/// Explains a verdict of the chooser.
+fn assess(root: &Path, one: ConsideredServer<'_, ServerProgram, MissingProgram>) -> Assessment {
+    let ConsideredServer { kind, server, verdict } = one;
+    let mut found = ServerCandidate::new(kind, server.role);
+    let mut place = None;
+    (found.verdict, found.why) = match verdict {
+        ServerVerdict::Serves { root: at, by, program } => {
+            found.project_roots = vec![relative(root, &at)];
+            place = Some((at, by));
+            let why = origin(program.source).to_owned();
+            (found.program, found.version) = (Some(program.program), program.version);
+            (CandidateVerdict::Serves, why)
+        }
+        ServerVerdict::Unavailable { root: at, by, why } => {
+            place = Some((at, by));
+            found.command = why.command;
+            (why.verdict, why.why)
+        }
+        ServerVerdict::Excluded { by } => {
+            (CandidateVerdict::NotMeant, format!("{} selects another server", relative(root, &by).display()))
+        }
+        ServerVerdict::NoMarker => {
+            let markers = [server.root.workspace_markers.as_slice(), server.root.markers.as_slice()].concat();
+            (CandidateVerdict::NotMeant, format!("the project has none of its markers: {}", markers.join(", ")))
+        }
+        ServerVerdict::Later { first } => (CandidateVerdict::NotNeeded, later(&first, server)),
+        ServerVerdict::Disabled => (CandidateVerdict::Off, "disabled by the configuration".to_owned()),
+        ServerVerdict::OffByDefault => {
+            (CandidateVerdict::Off, format!("off by default; `--server {kind}` or `servers.prefer` enables it"))
+        }
+        ServerVerdict::NotChosen => (CandidateVerdict::Off, "another server was chosen".to_owned()),
+    };
+    let (project_root, by) = place.unzip();
+    Assessment { candidate: found, project_root, by }
+}
+
+fn later(first: &str, server: &ServerSpec) -> String {
+    match server.role {
+        ServerRole::Fallback => format!("used only where no other server is available; {first} serves"),
+        _ => format!("{first} comes first in the group {} and serves", server.group),
+    }
+}
+
+impl FolderDiagnosis {
+    /// The kinds to install: for each language without a primary server the first kind whose program is missing or broken. Sorted.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        let mut kinds = Vec::new();
+        for language in &self.languages {
+            let served = |role: ServerRole| {
+                let mut of_role = language.servers.iter().filter(move |server| server.role == role);
+                of_role.any(|server| server.verdict == CandidateVerdict::Serves)
+            };
+            let lacking = |role: ServerRole| {
+                let mut of_role = language.servers.iter().filter(move |server| server.role == role);
+                of_role
+                    .find(|server| matches!(server.verdict, CandidateVerdict::NotInstalled | CandidateVerdict::Broken))
+            };
+            let primary = if served(ServerRole::Primary) { None } else { lacking(ServerRole::Primary) };
+            kinds.extend(primary.map(|server| server.kind.clone()));
+        }
+        kinds.sort();
+        kinds.dedup();
+        kinds
+    }
+}
+
+impl ServerCandidate {
+    /// Merges the verdict for another file. The more informative verdict wins; equal ones merge their project roots.
+    fn merge(&mut self, other: Self) {
+        let weight = |verdict: CandidateVerdict| match verdict {
+            CandidateVerdict::Serves => 4,
+            CandidateVerdict::NotInstalled | CandidateVerdict::Broken => 3,
+            CandidateVerdict::NotMeant => 2,
+            CandidateVerdict::NotNeeded => 1,
+            CandidateVerdict::Off => 0,
+        };
+        if weight(other.verdict) > weight(self.verdict) {
+            *self = other;
+        } else if self.verdict == other.verdict {
+            let all: BTreeSet<PathBuf> = self.project_roots.drain(..).chain(other.project_roots).collect();
+            self.project_roots = all.into_iter().collect();
+        }
+    }
+
+    fn new(kind: &str, role: ServerRole) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            role,
+            verdict: CandidateVerdict::Off,
+            why: String::new(),
+            command: None,
+            program: None,
+            version: None,
+            project_roots: Vec::new(),
+        }
+    }
+}
+
+/// The origin of a program as text.
+pub(crate) fn origin(source: ProgramSource) -> &'static str {
+    match source {
+        ProgramSource::Installed => "installed by codeyard",
+        ProgramSource::Path => "found on the PATH",
+        ProgramSource::Configured => "named by the configuration",
+        ProgramSource::Builtin => "built into codeyard; a name-based fallback",
+    }
+}
+
+/// `path` relative to `root`; unchanged if it is not below `root`.
+pub(crate) fn relative(root: &Path, path: &Path) -> PathBuf {
+    match path.strip_prefix(root) {
+        Ok(rest) if rest.as_os_str().is_empty() => ".".into(),
+        Ok(rest) => rest.to_owned(),
+        Err(_) => path.to_owned(),
+    }
+}
