@@ -1,8 +1,8 @@
-//! Canonical call hierarchies, for the tool `lsp` (decisions §4): the functions of all servers, and the callers or callees of all
-//! functions, merged.
+//! Canonical call hierarchies for the tool `lsp`: the functions of all servers, and the merged callers or callees of all
+//! functions.
 //!
-//! Invariant: ordered by URI, range, the name's range, name, kind; no two alike; a function stands once, with the places of all
-//! its calls, sorted; nothing outside the allowed roots.
+//! Invariant: ordered by URI, range, the name's range, name, kind; no duplicates; each function is listed once with the sorted
+//! ranges of all its calls; no entry is outside the allowed roots.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use codeyard_model::lsp_items::CallItem;
 use codeyard_model::position::Range;
 use codeyard_model::uri::CanonicalUri;
 
-use super::gated::gated;
 use super::order::sort_dedup;
+use super::uri_admission::admit_entries;
 use super::{Canonical, UriGate};
 
-/// A function as a language server gave it.
+/// A language server's call hierarchy item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawCallItem {
-    /// The file it is in, untrusted.
+    /// Its file's URI, untrusted.
     pub uri: Arc<str>,
     /// Its name.
     pub name: String,
@@ -30,9 +30,9 @@ pub struct RawCallItem {
     pub selection_range: Range,
 }
 
-/// A function without its file, in sorting order.
+/// A function without its file, fields in sort order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
+struct CallEntry {
     range: Range,
     selection_range: Range,
     name: String,
@@ -41,11 +41,11 @@ struct Entry {
 
 /// The canonical list of functions. CAP_EXCEEDED for more than `max` distinct ones.
 pub fn call_items(raw: Vec<RawCallItem>, gate: &mut dyn UriGate, max: usize) -> Result<Canonical<CallItem>, ToolError> {
-    let (entries, outside) = gated(raw.into_iter().map(entry), gate, max, max)?;
+    let (entries, outside) = admit_entries(raw.into_iter().map(entry), gate, max, max)?;
     Ok(Canonical { items: entries.into_iter().map(item).collect(), outside })
 }
 
-/// The canonical list of callers or callees with the places of the calls. CAP_EXCEEDED for more than `max` distinct ones.
+/// The canonical list of callers or callees with the ranges of the calls. CAP_EXCEEDED for more than `max` distinct ones.
 pub fn calls(
     raw: Vec<(RawCallItem, Vec<Range>)>,
     gate: &mut dyn UriGate,
@@ -56,7 +56,7 @@ pub fn calls(
         let (uri, function) = entry(function);
         (uri, (function, ranges))
     });
-    let (entries, outside) = gated(raw, gate, max, max)?;
+    let (entries, outside) = admit_entries(raw, gate, max, max)?;
     let mut items: Vec<(CallItem, Vec<Range>)> = Vec::with_capacity(entries.len());
     for (uri, (function, mut ranges)) in entries {
         let called = item((uri, function));
@@ -71,13 +71,13 @@ pub fn calls(
     Ok(Canonical { items, outside })
 }
 
-fn entry(raw: RawCallItem) -> (Arc<str>, Entry) {
+fn entry(raw: RawCallItem) -> (Arc<str>, CallEntry) {
     let RawCallItem { uri, name, kind, range, selection_range } = raw;
-    (uri, Entry { range, selection_range, name, kind })
+    (uri, CallEntry { range, selection_range, name, kind })
 }
 
-fn item((uri, entry): (CanonicalUri, Entry)) -> CallItem {
-    let Entry { range, selection_range, name, kind } = entry;
+fn item((uri, entry): (CanonicalUri, CallEntry)) -> CallItem {
+    let CallEntry { range, selection_range, name, kind } = entry;
     CallItem { name, kind, uri, range, selection_range }
 }
 
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_stands_once_with_all_its_calls() {
+    fn a_caller_is_listed_once_with_all_its_calls() {
         let all = vec![
             (raw("file:///w/b", 1), vec![place(9), place(3)]),
             (raw("file:///w/a", 7), vec![place(8)]),
@@ -106,16 +106,17 @@ mod tests {
             (raw("file:///x/out", 1), vec![place(1)]),
         ];
         let found = calls(all, &mut FakeGate::default(), 100).unwrap();
-        let told: Vec<_> = found.items().iter().map(|(item, ranges)| (item.uri.to_string(), ranges.clone())).collect();
+        let listed: Vec<_> =
+            found.items().iter().map(|(item, ranges)| (item.uri.to_string(), ranges.clone())).collect();
         let expected = [
             ("file:///w/a".to_owned(), vec![place(8)]),
             ("file:///w/b".to_owned(), vec![place(2), place(3), place(9)]),
         ];
-        assert_eq!((told.as_slice(), found.outside()), (expected.as_slice(), 1));
+        assert_eq!((listed.as_slice(), found.outside()), (expected.as_slice(), 1));
     }
 
     #[test]
-    fn functions_are_sorted_and_stand_once() {
+    fn functions_are_sorted_and_listed_once() {
         let all = vec![raw("file:///w/b", 1), raw("file:///w/a", 2), raw("file:///w/a", 1), raw("file:///w/b", 1)];
         let found = call_items(all, &mut FakeGate::default(), 100).unwrap();
         let lines: Vec<u32> = found.items().iter().map(|item| item.range.start.line).collect();
@@ -125,7 +126,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_servers_order_and_repetitions_change_nothing(
+        fn permutation_and_duplication_change_nothing(
             parts in prop::collection::vec((some_uri(), some_range(), prop::collection::vec(some_range(), 0..4)), 0..16),
             seed in any::<u64>(),
         ) {

@@ -1,8 +1,8 @@
-//! Canonical diagnostics of a document and of the workspace (contract §7.6, §7.7).
+//! Canonical diagnostics of a document and of the workspace.
 //!
-//! Invariants: ordered by start, severity, code, source (each missing last), message, then end, which nothing else
-//! settles; an empty code or source is a missing one, a severity that LSP doesn't know is none. Files are ordered by URI
-//! and have at least one diagnostic each; what several servers or spellings say of one file is one list.
+//! Invariants: ordered by start, severity, code, source (each missing last), message, then end, so the order is total; an
+//! empty code or source counts as missing, and so does a severity that LSP doesn't define. Files are ordered by URI and have
+//! at least one diagnostic each; the diagnostics of one file from several servers or URI spellings are one list.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use codeyard_model::error::ToolError;
 use codeyard_model::position::{Position, Range};
 use codeyard_model::uri::CanonicalUri;
 
-use super::gated::{Texts, Verdict};
 use super::order::{MissingLast, non_empty, sort_dedup};
+use super::uri_admission::{UriTexts, UriVerdict};
 use super::{Canonical, UriGate, reasons};
 
 /// The canonical diagnostics of the document `uri`, uncut.
@@ -51,23 +51,23 @@ fn by_file(
     raw: Vec<RawFileDiagnostics>,
     gate: &mut dyn UriGate,
 ) -> (BTreeMap<CanonicalUri, Vec<RawDiagnostic>>, usize) {
-    let mut texts = Texts::default();
+    let mut texts = UriTexts::default();
     let with_some = raw.into_iter().filter(|file| !file.diagnostics.is_empty());
     let numbered: Vec<_> = with_some.map(|file| (texts.number(file.uri), file.diagnostics)).collect();
     let admitted = texts.admit(gate);
-    let outside = admitted.verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Outside)).count();
+    let outside = admitted.verdicts.iter().filter(|verdict| matches!(verdict, UriVerdict::Outside)).count();
     let mut files: BTreeMap<CanonicalUri, Vec<RawDiagnostic>> = BTreeMap::new();
     for (text, diagnostics) in numbered {
-        if let Verdict::Inside(rank) = admitted.verdicts[text] {
+        if let UriVerdict::Inside(rank) = admitted.verdicts[text] {
             files.entry(admitted.uris[rank].clone()).or_default().extend(diagnostics);
         }
     }
     (files, outside)
 }
 
-/// A normalised diagnostic, fields in sorting order.
+/// A normalised diagnostic, fields in sort order.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
+struct DiagnosticEntry {
     start: Position,
     severity: MissingLast<u32>,
     code: MissingLast<String>,
@@ -76,14 +76,14 @@ struct Entry {
     end: Position,
 }
 
-fn sorted(raw: Vec<RawDiagnostic>) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = raw.into_iter().map(entry).collect();
+fn sorted(raw: Vec<RawDiagnostic>) -> Vec<DiagnosticEntry> {
+    let mut entries: Vec<DiagnosticEntry> = raw.into_iter().map(entry).collect();
     sort_dedup(&mut entries);
     entries
 }
 
-fn entry(raw: RawDiagnostic) -> Entry {
-    Entry {
+fn entry(raw: RawDiagnostic) -> DiagnosticEntry {
+    DiagnosticEntry {
         start: raw.range.start,
         severity: MissingLast(raw.severity.filter(|severity| (1..=4).contains(severity))),
         code: non_empty(raw.code),
@@ -93,7 +93,7 @@ fn entry(raw: RawDiagnostic) -> Entry {
     }
 }
 
-fn diagnostic(uri: &CanonicalUri, entry: Entry) -> Diagnostic {
+fn diagnostic(uri: &CanonicalUri, entry: DiagnosticEntry) -> Diagnostic {
     let (severity, code, source) = (entry.severity.0, entry.code.0, entry.source.0);
     let text = [
         uri.as_str(),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn order_and_missing_last() {
+    fn diagnostics_are_ordered_with_missing_fields_last() {
         let one = [raw(1, None, None, "z"), raw(1, Some(2), None, "y"), raw(1, Some(2), Some("C"), "x")];
         let two = [raw(1, Some(1), None, "w"), raw(0, None, None, "v"), raw(1, Some(9), None, "a")];
         let list = diagnostics(&file("/w/a"), [one, two].concat());
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_identifier_is_over_the_contracts_text() {
+    fn the_identifier_hashes_the_text_of_the_contract() {
         let full = RawDiagnostic { source: Some("ts".into()), ..raw(5, Some(2), Some("TS1"), "m") };
         let list = diagnostics(&file("/w/a"), vec![full, raw(6, None, None, "n")]);
         assert_eq!(list.items()[0].id, stable_id("file:///w/a|5:0|5:1|2|TS1|ts|m"));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn one_file_under_two_spellings_is_one_list() {
+    fn two_spellings_of_a_file_are_one_list() {
         let raw = vec![
             of("file:///w/a", vec![raw(1, None, None, "x")]),
             of("file:///w/%61", vec![raw(1, None, None, "x"), raw(0, None, None, "y")]),
@@ -206,7 +206,7 @@ mod tests {
         }
 
         #[test]
-        fn a_document_does_not_care_either(
+        fn permutation_and_duplication_change_no_document(
             raw in prop::collection::vec(some_diagnostic(), 0..16),
             seed in any::<u64>(),
         ) {

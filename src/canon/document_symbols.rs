@@ -1,9 +1,9 @@
-//! Canonical document symbols: nested ones flattened (contract §7.4). Not here: the 200-entry cap.
+//! Canonical document symbols: nested symbols are flattened. The cap of 200 entries is applied elsewhere.
 //!
-//! Invariants: ordered by range, name, kind, container (missing last), then the name's range, which nothing else settles;
-//! no nesting is deep enough to overflow the stack, neither walking nor dropping. The walk's own order shows nowhere,
-//! because the flat list is sorted as a whole. A container's name is shared while flattening, and what repeating it
-//! costs is charged before it is repeated.
+//! Invariants: ordered by range, name, kind, container (missing last), then the name's range, so the order is total; no
+//! nesting depth overflows the stack, neither while walking nor while dropping. The walk's order doesn't matter, because the
+//! flat list is sorted as a whole. A container's name is shared while flattening, and its repetitions are checked against the
+//! limit before they are made.
 
 use std::rc::Rc;
 
@@ -29,16 +29,16 @@ pub fn document_symbols(
     if entries.len() > max_raw {
         return Err(ToolError::too_many(reasons::RAW_ITEMS, max_raw));
     }
-    if entries.iter().map(Entry::text_bytes).sum::<usize>() > MAX_CANONICAL_TEXT_BYTES {
+    if entries.iter().map(FlatSymbol::text_bytes).sum::<usize>() > MAX_CANONICAL_TEXT_BYTES {
         return Err(ToolError::too_many(reasons::TEXT_BYTES, MAX_CANONICAL_TEXT_BYTES));
     }
     let items = entries.into_iter().map(|entry| symbol(uri, entry)).collect();
     Ok(Canonical { items, outside: 0 })
 }
 
-/// A symbol without its children, fields in sorting order.
+/// A symbol without its children, fields in sort order.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
+struct FlatSymbol {
     range: Range,
     name: Rc<str>,
     kind: u32,
@@ -46,14 +46,14 @@ struct Entry {
     selection_range: Range,
 }
 
-impl Entry {
+impl FlatSymbol {
     fn text_bytes(&self) -> usize {
         self.name.len() + self.container.0.as_ref().map_or(0, |container| container.len())
     }
 }
 
-/// All symbols of all depths. Takes each symbol's children out before the symbol is dropped, so drops stay shallow.
-fn flatten(raw: Vec<RawDocumentSymbol>) -> Vec<Entry> {
+/// All symbols of all depths. Removes each symbol's children before the symbol is dropped, so that drops don't recurse.
+fn flatten(raw: Vec<RawDocumentSymbol>) -> Vec<FlatSymbol> {
     let mut entries = Vec::with_capacity(raw.len());
     let mut waiting: Vec<(Option<Rc<str>>, RawDocumentSymbol)> = raw.into_iter().map(|symbol| (None, symbol)).collect();
     while let Some((parent, mut symbol)) = waiting.pop() {
@@ -61,7 +61,7 @@ fn flatten(raw: Vec<RawDocumentSymbol>) -> Vec<Entry> {
         let children = std::mem::take(&mut symbol.children);
         waiting.extend(children.into_iter().map(|child| (Some(name.clone()), child)));
         let container = parent.or_else(|| symbol.container_name.map(Rc::from)).filter(|name| !name.is_empty());
-        entries.push(Entry {
+        entries.push(FlatSymbol {
             range: symbol.range,
             name,
             kind: symbol.kind,
@@ -72,7 +72,7 @@ fn flatten(raw: Vec<RawDocumentSymbol>) -> Vec<Entry> {
     entries
 }
 
-fn symbol(uri: &CanonicalUri, entry: Entry) -> DocumentSymbol {
+fn symbol(uri: &CanonicalUri, entry: FlatSymbol) -> DocumentSymbol {
     let container = entry.container.0.as_deref();
     let text = [
         uri.as_str(),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_identifier_is_over_the_contracts_text() {
+    fn the_identifier_hashes_the_text_of_the_contract() {
         let flat = canonical(vec![symbol_at("C", 3, vec![symbol_at("m", 5, vec![])])]);
         assert_eq!(flat[0].id, stable_id("file:///w/a|C|5|3:0|3:9|3:1|3:2|"));
         assert_eq!(flat[1].id, stable_id("file:///w/a|m|5|5:0|5:9|5:1|5:2|C"));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_nesting_neither_overflows_nor_hides() {
+    fn deep_nesting_neither_overflows_the_stack_nor_loses_symbols() {
         let deep = |depth: u32| {
             (0..depth).fold(symbol_at("x", 0, vec![]), |inner, line| symbol_at("x", line + 1, vec![inner]))
         };
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_container_is_not_repeated_without_limit() {
+    fn repetitions_of_a_long_container_are_limited() {
         let children = (0..1_000).map(|line| symbol_at("x", line, vec![])).collect();
         let error =
             document_symbols(&file("/w/a"), vec![symbol_at(&"n".repeat(100_000), 0, children)], 20_000).unwrap_err();

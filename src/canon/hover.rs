@@ -1,17 +1,17 @@
-//! The canonical hover (contract §7.3). Not here: the cut to the response's bytes, which only an encoder can know.
+//! The canonical hover. The encoder cuts it to the size of the response.
 //!
-//! Invariants: fragments are ordered by kind, then value, without duplicates and blanks; at most 8 fragments of at most
-//! 8,192 code points. The fragments of one server may come in any order; hovers come in the registry's order.
+//! Invariants: fragments are ordered by kind, then value, without duplicates and blank ones; at most 8 fragments of at most
+//! 8,192 code points. The fragments of one server may be in any order; hovers are in the registry's order.
 
 use crate::limits::{MAX_HOVER_FRAGMENT_CHARS, MAX_HOVER_FRAGMENTS};
 use codeyard_model::hover::{Hover, HoverFragment};
 
 use super::order::sort_dedup;
 
-/// All `raw` hovers as one, and whether anything was cut. The range is that of the first hover that says anything.
+/// All `raw` hovers as one, and whether anything was cut. The range is that of the first hover with text.
 pub fn hover(raw: Vec<Hover>) -> (Hover, bool) {
-    let speaking = |hover: &&Hover| hover.contents.iter().any(|fragment| !is_blank(fragment));
-    let range = raw.iter().find(speaking).and_then(|hover| hover.range);
+    let has_text = |hover: &&Hover| hover.contents.iter().any(|fragment| !is_blank(fragment));
+    let range = raw.iter().find(has_text).and_then(|hover| hover.range);
     let fragments = raw.into_iter().flat_map(|hover| hover.contents);
     let mut contents: Vec<HoverFragment> = fragments.filter(|fragment| !is_blank(fragment)).collect();
     sort_dedup(&mut contents);
@@ -20,7 +20,7 @@ pub fn hover(raw: Vec<Hover>) -> (Hover, bool) {
     for fragment in &mut contents {
         truncated |= cut(&mut fragment.value);
     }
-    // Two fragments may only have differed beyond the cut.
+    // Fragments that differed only after the cut are equal now.
     sort_dedup(&mut contents);
     (Hover { contents, range }, truncated)
 }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn sorted_deduplicated_without_blanks() {
+    fn fragments_are_sorted_deduplicated_and_not_blank() {
         let raw = vec![
             Hover { contents: vec![fragment(Plaintext, " \n")], range: Some(Range::new(9, 9, 9, 9)) },
             Hover { contents: vec![fragment(Plaintext, "a"), fragment(Markdown, "b")], range: None },
@@ -69,13 +69,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_is_an_empty_hover_without_range() {
+    fn a_blank_hover_is_empty_without_range() {
         let raw = vec![Hover { contents: vec![fragment(Plaintext, "")], range: Some(Range::new(1, 0, 1, 1)) }];
         assert_eq!(hover(raw), (Hover::default(), false));
     }
 
     #[test]
-    fn eight_fragments() {
+    fn at_most_eight_fragments_are_kept() {
         let of = |n: usize| {
             vec![Hover { contents: (0..n).map(|i| fragment(Markdown, &i.to_string())).collect(), range: None }]
         };
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_after_the_cut_is_one() {
+    fn fragments_equal_after_the_cut_are_one() {
         let long = "x".repeat(8_192);
         let contents = vec![fragment(Markdown, &format!("{long}a")), fragment(Markdown, &format!("{long}b"))];
         assert_eq!(hover(vec![Hover { contents, range: None }]).0.contents.len(), 1);
@@ -100,7 +100,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_servers_order_changes_nothing(
+        fn permutation_changes_nothing(
             raw in prop::collection::vec(
                 (prop::collection::vec((any::<bool>(), some_text()), 0..6), prop::option::of(some_range())), 0..4),
             seed in any::<u64>(),

@@ -1,45 +1,45 @@
-//! From a language server's raw answer to the one canonical answer: gated, normalised, sorted, deduplicated, capped
-//! (contract §4). Not here: asking servers, the path gate itself (a caller brings it as a [`UriGate`]), paging.
+//! Canonical answers: makes one canonical answer from the raw answers of language servers. It gates, normalises, sorts,
+//! deduplicates and caps. It neither calls language servers nor pages; the path gate is passed in as a [`UriGate`].
 //!
 //! Invariants: any permutation or duplication of a raw answer gives an equal [`Canonical`]; canonicalising twice equals
-//! once; each distinct URI text is put to the gate exactly once. Hash maps are only looked up, never walked.
+//! once; each distinct URI text is passed to the gate exactly once. Hash maps are only looked up, never iterated.
 
 mod calls;
-mod declared;
 mod diagnostics;
 mod document_symbols;
-mod gated;
 mod hover;
+mod hover_markup;
 pub mod limits;
 mod locations;
-mod markup;
 mod order;
 mod outline;
-mod ranked;
+mod row_confirmation;
+mod symbol_ranking;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod uri_admission;
 mod workspace_symbols;
 
 pub use codeyard_model::uri::UriAdmission;
 
 pub use calls::{RawCallItem, call_items, calls};
-pub use declared::declares;
 pub use diagnostics::{diagnostics, workspace_diagnostics};
 pub use document_symbols::document_symbols;
 pub use hover::hover;
+pub use hover_markup::markup;
 pub use locations::locations;
-pub use markup::markup;
 pub use outline::outline;
-pub use ranked::ranked;
+pub use row_confirmation::declares;
+pub use symbol_ranking::rank_symbols;
 pub use workspace_symbols::workspace_symbols;
 
-/// The path gate, as far as canonicalisation needs it. Equal texts must get equal admissions during one call.
+/// The part of the path gate that canonicalisation needs. During one call, equal texts must get equal admissions.
 pub trait UriGate {
-    /// Decides about one URI text.
+    /// Decides whether a URI is admitted.
     fn admit(&mut self, uri: &str) -> UriAdmission;
 }
 
-/// A canonical list. Only this module can make one.
+/// A canonical list. Only this crate makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Canonical<T> {
     items: Vec<T>,
@@ -57,18 +57,18 @@ impl<T> Canonical<T> {
         self.items
     }
 
-    /// How many distinct raw entries were left out because they lie outside the allowed roots.
+    /// Number of distinct raw entries left out because they are outside the allowed roots.
     pub fn outside(&self) -> usize {
         self.outside
     }
 }
 
-/// Reasons in `details.reason` of a CAP_EXCEEDED from here.
+/// Values of `details.reason` in a CAP_EXCEEDED error of this crate.
 pub mod reasons {
-    /// More distinct raw entries than may be looked at.
+    /// Too many distinct raw entries.
     pub const RAW_ITEMS: &str = "too_many_raw_items";
     /// More canonical entries than the tool's total cap.
     pub const TOTAL_ITEMS: &str = "too_many_results";
-    /// The entries' texts together are too long.
+    /// The texts of all entries together are too long.
     pub const TEXT_BYTES: &str = "too_much_text";
 }

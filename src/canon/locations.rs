@@ -1,11 +1,11 @@
-//! Canonical locations: definitions and references (contract §7.1, §7.2). Not here: the 200-entry cap and paging.
+//! Canonical locations: definitions and references. The cap of 200 entries and paging are applied elsewhere.
 //!
-//! Invariant: ordered by URI, then range; no two alike; nothing outside the allowed roots.
+//! Invariant: ordered by URI, then range; no duplicates; no entry is outside the allowed roots.
 
 use codeyard_model::error::ToolError;
 use codeyard_model::position::{Location, RawLocation};
 
-use super::gated::gated;
+use super::uri_admission::admit_entries;
 use super::{Canonical, UriGate};
 
 /// The canonical list of `raw`. CAP_EXCEEDED for more than `max_raw` distinct raw entries or `max_total` canonical ones.
@@ -16,7 +16,7 @@ pub fn locations(
     max_total: usize,
 ) -> Result<Canonical<Location>, ToolError> {
     let entries = raw.into_iter().map(|location| (location.uri, location.range));
-    let (entries, outside) = gated(entries, gate, max_raw, max_total)?;
+    let (entries, outside) = admit_entries(entries, gate, max_raw, max_total)?;
     let items = entries.into_iter().map(|(uri, range)| Location { uri, range }).collect();
     Ok(Canonical { items, outside })
 }
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn sorted_by_uri_then_range_without_duplicates_and_outsiders() {
+    fn locations_are_sorted_by_uri_then_range_without_duplicates() {
         let raw = vec![raw("file:///w/b", 1), raw("file:///w/a", 9), raw("file:///w/a", 10), raw("file:///w/b", 1)];
         let texts: Vec<(String, u32)> =
             canonical(raw).items().iter().map(|at| (at.uri.to_string(), at.range.start.line)).collect();
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn caps_count_what_is_distinct() {
+    fn caps_count_distinct_entries() {
         let mut gate = FakeGate::default();
         let many = |n: u32| (0..n).map(|line| raw("file:///w/a", line)).collect::<Vec<_>>();
         let twice = [many(5), many(5)].concat();
@@ -76,7 +76,11 @@ mod tests {
             (ErrorCode::CapExceeded, &"too_many_results".into())
         );
         let outside = [many(5), (0..4).map(|line| raw("file:///x/a", line)).collect()].concat();
-        assert_eq!(locations(outside, &mut gate, 9, 5).unwrap().outside(), 4, "outsiders don't count as results");
+        assert_eq!(
+            locations(outside, &mut gate, 9, 5).unwrap().outside(),
+            4,
+            "entries outside the roots don't count as results"
+        );
     }
 
     #[test]
@@ -84,7 +88,7 @@ mod tests {
         let mut gate = FakeGate::default();
         let raw = (0..100).map(|n| raw(["file:///w/a", "file:///x/b"][n as usize % 2], n)).collect();
         locations(raw, &mut gate, 1_000, 1_000).unwrap();
-        assert_eq!(gate.asked.len(), 2);
+        assert_eq!(gate.texts.len(), 2);
     }
 
     #[test]

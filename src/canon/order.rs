@@ -1,10 +1,10 @@
-//! Orders and small normalisations the canonical lists share (contract §4.2).
+//! Sort orders and normalisations that the canonical lists share.
 //!
-//! Invariant: every order here is total over all fields of an entry, so that sorting leaves nothing to chance.
+//! Invariant: every order is total over all fields of an entry, so sorting is deterministic.
 
 use std::cmp::Ordering;
 
-/// An optional value whose absence sorts last.
+/// An optional value. `None` sorts last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MissingLast<T>(pub(super) Option<T>);
 
@@ -25,7 +25,7 @@ impl<T: Ord> PartialOrd for MissingLast<T> {
     }
 }
 
-/// An empty optional text counts as missing: identifiers can't tell the two apart, so lists mustn't either.
+/// Treats an empty text as missing: identifiers don't distinguish the two, so lists don't either.
 pub(super) fn non_empty(text: Option<String>) -> MissingLast<String> {
     MissingLast(text.filter(|text| !text.is_empty()))
 }

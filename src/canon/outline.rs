@@ -1,7 +1,7 @@
-//! A document's symbols as a tree, for the tool `lsp` (decisions §4). The flat list is `document_symbols`'.
+//! A document's symbols as a tree, for the tool `lsp`. `document_symbols` makes the flat list.
 //!
-//! Invariants: siblings are ordered by range, name, kind, then the name's range; siblings alike in all of these are one, with the
-//! children of all. An entry follows what it lies in. No nesting is deep enough to overflow the stack.
+//! Invariants: siblings are ordered by range, name, kind, then the name's range; siblings equal in all of these are merged with
+//! all their children. An entry follows its parent. No nesting depth overflows the stack.
 
 use crate::limits::MAX_CANONICAL_TEXT_BYTES;
 use codeyard_model::error::ToolError;
@@ -11,14 +11,14 @@ use codeyard_model::symbol::RawDocumentSymbol;
 
 use super::reasons;
 
-/// The canonical tree of `raw`, in the order of a walk from above. CAP_EXCEEDED for more than `max_raw` symbols, or names that
-/// are too long together.
+/// The canonical tree of `raw`, parents before children. CAP_EXCEEDED for more than `max_raw` symbols, or if all names together
+/// are too long.
 pub fn outline(raw: Vec<RawDocumentSymbol>, max_raw: usize) -> Result<Vec<OutlineEntry>, ToolError> {
     let mut entries: Vec<OutlineEntry> = Vec::new();
     let mut text_bytes = 0;
-    // Symbols whose turn comes, the next one last.
-    let mut waiting: Vec<(u32, RawDocumentSymbol)> = level(0, raw);
-    while let Some((depth, mut symbol)) = waiting.pop() {
+    // Symbols that are still to visit, the next one last.
+    let mut remaining: Vec<(u32, RawDocumentSymbol)> = level(0, raw);
+    while let Some((depth, mut symbol)) = remaining.pop() {
         text_bytes += symbol.name.len();
         if entries.len() >= max_raw {
             return Err(ToolError::too_many(reasons::RAW_ITEMS, max_raw));
@@ -26,7 +26,7 @@ pub fn outline(raw: Vec<RawDocumentSymbol>, max_raw: usize) -> Result<Vec<Outlin
         if text_bytes > MAX_CANONICAL_TEXT_BYTES {
             return Err(ToolError::too_many(reasons::TEXT_BYTES, MAX_CANONICAL_TEXT_BYTES));
         }
-        waiting.extend(level(depth.saturating_add(1), std::mem::take(&mut symbol.children)));
+        remaining.extend(level(depth.saturating_add(1), std::mem::take(&mut symbol.children)));
         entries.push(OutlineEntry {
             depth,
             name: symbol.name,
@@ -38,7 +38,7 @@ pub fn outline(raw: Vec<RawDocumentSymbol>, max_raw: usize) -> Result<Vec<Outlin
     Ok(entries)
 }
 
-/// Siblings, sorted from the last to the first, equal ones made one.
+/// Siblings in reverse order, equal ones merged.
 fn level(depth: u32, mut siblings: Vec<RawDocumentSymbol>) -> Vec<(u32, RawDocumentSymbol)> {
     siblings.sort_unstable_by(|one, other| key(other).cmp(&key(one)));
     let mut kept: Vec<(u32, RawDocumentSymbol)> = Vec::with_capacity(siblings.len());
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_siblings_are_one_with_all_children() {
+    fn equal_siblings_are_merged_with_all_children() {
         let tree = vec![
             symbol_at("a", 1, vec![symbol_at("x", 2, vec![])]),
             symbol_at("a", 1, vec![symbol_at("y", 3, vec![]), symbol_at("x", 2, vec![])]),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn caps_and_hostile_nesting() {
+    fn caps_hold_and_deep_nesting_does_not_overflow() {
         let deep = |depth: u32| {
             (0..depth).fold(symbol_at("x", 0, vec![]), |inner, line| symbol_at("x", line + 1, vec![inner]))
         };
@@ -109,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_servers_order_and_repetitions_change_nothing(raw in prop::collection::vec(some_tree(), 0..6), seed in any::<u64>()) {
+        fn permutation_and_duplication_change_nothing(raw in prop::collection::vec(some_tree(), 0..6), seed in any::<u64>()) {
             let once = outline(raw.clone(), 10_000).unwrap();
             prop_assert_eq!(&outline(shuffled_deep(raw.clone(), seed), 10_000).unwrap(), &once);
             let twice = [raw.clone(), shuffled_deep(raw, seed)].concat();

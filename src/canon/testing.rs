@@ -1,4 +1,4 @@
-//! What the tests of canonical lists share: a gate over two made-up roots, generators, and a shuffle that repeats.
+//! Shared by the tests of canonical lists: a fake gate, generators, and a deterministic shuffle with repetitions.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use codeyard_model::position::Range;
 use codeyard_model::symbol::RawDocumentSymbol;
 use codeyard_model::uri::{CanonicalUri, percent_decode};
 
-/// Admits what lies under `/w`, except what ends in `gone`.
+/// Admits files below `/w`. Files whose name ends in `gone` are missing.
 #[derive(Default)]
 pub struct FakeGate {
-    /// Every text asked about, in order.
-    pub asked: Vec<String>,
+    /// Every URI text passed to the gate, in order.
+    pub texts: Vec<String>,
 }
 
 impl UriGate for FakeGate {
     fn admit(&mut self, uri: &str) -> UriAdmission {
-        self.asked.push(uri.into());
+        self.texts.push(uri.into());
         let path = uri.strip_prefix("file://").unwrap_or("");
         let path = String::from_utf8(percent_decode(path.as_bytes())).unwrap_or_default();
         match path {
@@ -30,7 +30,7 @@ impl UriGate for FakeGate {
     }
 }
 
-/// The canonical URI of a made-up file.
+/// The canonical URI of a path that needn't exist.
 pub fn file(path: &str) -> CanonicalUri {
     CanonicalUri::of_gated_path(Path::new(path))
 }
@@ -41,17 +41,17 @@ pub fn some_uri() -> impl Strategy<Value = Arc<str>> {
     prop::sample::select(uris.map(Arc::<str>::from).to_vec())
 }
 
-/// A range out of few, so that ties are common.
+/// One of a few ranges, so that ties are common.
 pub fn some_range() -> impl Strategy<Value = Range> {
     (0..3u32, 0..3u32, 0..3u32, 0..3u32).prop_map(|(a, b, c, d)| Range::new(a, b, c, d))
 }
 
-/// A short text out of few, sometimes empty.
+/// One of a few short texts, sometimes empty.
 pub fn some_text() -> impl Strategy<Value = String> {
     prop::sample::select(["", "a", "b", "A", "é", "𝒳|", "\u{1}"].map(String::from).to_vec())
 }
 
-/// `items` in another order with some of them repeated, as `seed` says.
+/// `items` in another order with some repeated, depending on `seed`.
 pub fn shuffled<T: Clone>(items: Vec<T>, seed: u64) -> Vec<T> {
     let mut state = seed | 1;
     let mut next = |below: usize| {
@@ -70,7 +70,7 @@ pub fn shuffled<T: Clone>(items: Vec<T>, seed: u64) -> Vec<T> {
     out
 }
 
-/// A class on a line, with what lies inside.
+/// A class on a line, with its children.
 pub fn symbol_at(name: &str, line: u32, children: Vec<RawDocumentSymbol>) -> RawDocumentSymbol {
     RawDocumentSymbol {
         name: name.into(),
@@ -82,7 +82,7 @@ pub fn symbol_at(name: &str, line: u32, children: Vec<RawDocumentSymbol>) -> Raw
     }
 }
 
-/// The same at every level of symbols.
+/// As [`shuffled`], at every level of symbols.
 pub fn shuffled_deep(raw: Vec<RawDocumentSymbol>, seed: u64) -> Vec<RawDocumentSymbol> {
     let deep = raw.into_iter().map(|mut symbol| {
         symbol.children = shuffled_deep(std::mem::take(&mut symbol.children), seed.rotate_left(7));

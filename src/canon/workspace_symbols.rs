@@ -1,7 +1,7 @@
-//! Canonical workspace symbols (contract §7.5).
+//! Canonical workspace symbols.
 //!
-//! Invariant: ordered by URI, range, name, kind, container (missing last); an empty container is a missing one. The
-//! identifier is over `uri|name|kind|start|end|container`.
+//! Invariant: ordered by URI, range, name, kind, container (missing last); an empty container counts as missing. The
+//! identifier hashes `uri|name|kind|start|end|container`.
 
 use codeyard_base::digest::stable_id;
 use codeyard_model::error::ToolError;
@@ -9,8 +9,8 @@ use codeyard_model::position::{Location, Range};
 use codeyard_model::symbol::{RawWorkspaceSymbol, WorkspaceSymbol};
 use codeyard_model::uri::CanonicalUri;
 
-use super::gated::gated;
 use super::order::{MissingLast, non_empty};
+use super::uri_admission::admit_entries;
 use super::{Canonical, UriGate};
 
 /// The canonical list of `raw`. CAP_EXCEEDED for more than `max_raw` distinct raw entries or `max_total` canonical ones.
@@ -20,25 +20,25 @@ pub fn workspace_symbols(
     max_raw: usize,
     max_total: usize,
 ) -> Result<Canonical<WorkspaceSymbol>, ToolError> {
-    let (entries, outside) = gated(raw.into_iter().map(entry), gate, max_raw, max_total)?;
+    let (entries, outside) = admit_entries(raw.into_iter().map(entry), gate, max_raw, max_total)?;
     Ok(Canonical { items: entries.into_iter().map(symbol).collect(), outside })
 }
 
-/// What is left of a symbol beside its URI, in sorting order.
+/// A symbol without its URI, fields in sort order.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
+struct SymbolEntry {
     range: Range,
     name: String,
     kind: u32,
     container: MissingLast<String>,
 }
 
-fn entry(raw: RawWorkspaceSymbol) -> (std::sync::Arc<str>, Entry) {
+fn entry(raw: RawWorkspaceSymbol) -> (std::sync::Arc<str>, SymbolEntry) {
     let container = non_empty(raw.container_name);
-    (raw.uri, Entry { range: raw.range, name: raw.name, kind: raw.kind, container })
+    (raw.uri, SymbolEntry { range: raw.range, name: raw.name, kind: raw.kind, container })
 }
 
-fn symbol((uri, entry): (CanonicalUri, Entry)) -> WorkspaceSymbol {
+fn symbol((uri, entry): (CanonicalUri, SymbolEntry)) -> WorkspaceSymbol {
     let container_name = entry.container.0;
     let text = [
         uri.as_str(),
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_identifier_is_over_the_contracts_text() {
+    fn the_identifier_hashes_the_text_of_the_contract() {
         let list = canonical(vec![raw("f", 12, Some("C")), raw("g", 12, None)]);
         assert_eq!(list.items()[0].id, stable_id("file:///w/a|f|12|1:2|3:4|C"));
         assert_eq!(list.items()[1].id, stable_id("file:///w/a|g|12|1:2|3:4|"));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_container_is_a_missing_one() {
+    fn an_empty_container_counts_as_missing() {
         assert_eq!(canonical(vec![raw("a", 1, Some("")), raw("a", 1, None)]).items().len(), 1);
     }
 

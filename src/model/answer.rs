@@ -1,6 +1,6 @@
-//! What is answered, free of any catalog's dialect, and the notes that a summary is made of.
+//! Answers to queries, independent of any catalog, and the notes for their summaries.
 //!
-//! Invariant: every list here is canonical: gated, normalised, sorted, deduplicated, capped.
+//! Invariant: every list is canonical: gated, normalised, sorted, deduplicated, capped.
 
 use std::sync::Arc;
 
@@ -14,32 +14,32 @@ use super::uri::CanonicalUri;
 use crate::limits::MAX_PROVIDERS_NAMED;
 use codeyard_base::ids::ServerKind;
 
-/// What a reader of the summary should know besides the count. Part of the canonical result, so deterministic.
+/// Facts for the summary besides the number of entries. Part of the canonical result, so deterministic.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AnswerNotes {
     /// Entries left out because they lie outside the allowed roots.
     pub outside: usize,
-    /// Providers that were passed over, each as `kind: reason`, sorted.
-    pub passed_over: Vec<String>,
+    /// Providers that gave no answer, each as `kind: reason`, sorted.
+    pub skipped_providers: Vec<String>,
     /// Hover contents were cut.
     pub truncated: bool,
     /// Files whose diagnostics were cut to the cap.
     pub truncated_files: usize,
-    /// Files covered by the diagnostics sweep, of how many.
+    /// How many source files the workspace diagnostics cover.
     pub coverage: Option<DiagnosticsCoverage>,
-    /// Somebody who might have known more had not answered when the time was up.
+    /// A provider that could have added entries had not answered at the deadline.
     pub is_partial: bool,
-    /// Languages whose part of the answer was found by name, without a language server; sorted.
+    /// Languages whose entries were found by name, without a language server. Sorted.
     pub by_name: Vec<String>,
 }
 
 impl AnswerNotes {
-    /// Code points below a list for that, with an empty line.
-    pub fn chars_below(&self) -> usize {
+    /// Code points of [`Self::by_name_sentence`] below a list, with an empty line before it.
+    pub fn footer_chars(&self) -> usize {
         self.by_name_sentence().map_or(0, |sentence| sentence.chars().count() + 2)
     }
 
-    /// What must be said of an answer that was found by name.
+    /// The sentence that marks entries found by name. `None` if there are none.
     pub fn by_name_sentence(&self) -> Option<String> {
         let named = &self.by_name[..self.by_name.len().min(MAX_PROVIDERS_NAMED)];
         let more = match self.by_name.len() - named.len() {
@@ -50,32 +50,32 @@ impl AnswerNotes {
     }
 }
 
-/// How many of the source files the workspace's diagnostics cover.
+/// How many source files the workspace diagnostics cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiagnosticsCoverage {
-    /// Files that were looked at.
+    /// Covered files.
     pub covered: usize,
-    /// Source files there are.
+    /// All source files.
     pub total: usize,
 }
 
-/// A list that is not paged.
+/// A list without paging.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CappedList<T> {
     /// At most 200 entries.
     pub items: Vec<T>,
-    /// How many there were before the cap.
+    /// Number of entries before the cap.
     pub total: usize,
     /// For the summary.
     pub notes: AnswerNotes,
 }
 
-/// All that a document declares in the words of one language server, none of whom stands in for another.
+/// All symbols that one language server lists for a document. Never from the name-based fallback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeclaredSymbols {
-    /// Whose words.
+    /// The language server's kind.
     pub by: ServerKind,
-    /// In the order of a walk from above, whatever number there is.
+    /// Parents before children, without a cap.
     pub symbols: Arc<[OutlineEntry]>,
 }
 
@@ -84,15 +84,15 @@ pub struct DeclaredSymbols {
 pub struct Page<T> {
     /// The entries of this page.
     pub items: Vec<T>,
-    /// The cursor of the next page.
+    /// The cursor of the next page. `None` on the last page.
     pub next_cursor: Option<String>,
-    /// Entries of the whole list.
+    /// Number of entries of the whole list.
     pub total: usize,
     /// For the summary.
     pub notes: AnswerNotes,
 }
 
-/// An answer, one variant a query.
+/// An answer. One variant per query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// To `Definition`.
@@ -111,8 +111,8 @@ pub enum Answer {
     WorkspaceDiagnostics(Page<FileDiagnostics>),
     /// To `Declarations`.
     Declarations(DeclaredSymbols),
-    /// To a question of the tool `lsp`.
+    /// To a query of the tool `lsp`.
     Lsp(LspAnswer),
-    /// To a question of the catalog `code`.
+    /// To a query of the catalog `code`.
     Code(CodeAnswer),
 }

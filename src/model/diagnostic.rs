@@ -8,31 +8,31 @@ use super::position::Range;
 use super::symbol::InFile;
 use super::uri::CanonicalUri;
 
-/// A diagnostic as a language server gave it; `code` is already text (contract §7.6).
+/// A language server's diagnostic, with `code` as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawDiagnostic {
     /// The range, in UTF-16.
     pub range: Range,
     /// LSP severity 1 to 4.
     pub severity: Option<u32>,
-    /// The code; numbers in decimal.
+    /// The code. Numbers in decimal.
     pub code: Option<String>,
-    /// Which tool says so.
+    /// The tool that reports it.
     pub source: Option<String>,
-    /// What it says.
+    /// The message.
     pub message: String,
 }
 
-/// All raw diagnostics one server reports for one file.
+/// All raw diagnostics of one server for one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawFileDiagnostics {
-    /// The file, untrusted text.
+    /// The file's URI, untrusted.
     pub uri: Arc<str>,
-    /// What is said of it.
+    /// Its diagnostics.
     pub diagnostics: Vec<RawDiagnostic>,
 }
 
-/// A canonical diagnostic (contract §7.6).
+/// A canonical diagnostic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// `sha256:` over the diagnostic's canonical string.
@@ -45,14 +45,14 @@ pub struct Diagnostic {
     /// The code as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Which tool says so.
+    /// The tool that reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// What it says.
+    /// The message.
     pub message: String,
 }
 
-/// The diagnostics of one file (contract §7.7).
+/// The canonical diagnostics of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileDiagnostics {
     /// The file.

@@ -1,44 +1,44 @@
-//! Epochs: counters that say whether a retained result still holds (contract §3.6.2).
+//! Epochs: counters that show whether a retained result is still valid.
 //!
-//! Invariant: an epoch never decreases, not even over a restart: `roots` starts at a persisted floor.
+//! Invariant: an epoch never decreases. After a restart `roots` starts at a persisted floor.
 
 use std::fmt::Write;
 
 /// The four epochs of one workspace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Epochs {
-    /// Changes of the root set.
+    /// Number of changes of the root set.
     pub roots: u64,
-    /// Changes of documents' texts.
+    /// Number of changes of file contents.
     pub text: u64,
-    /// Files made, deleted, renamed.
+    /// Number of created, deleted and renamed files.
     pub fs: u64,
-    /// Changes of diagnostics.
+    /// Number of changes of diagnostics.
     pub diagnostics: u64,
 }
 
-/// Which epochs a tool's result hangs on; `roots` always counts.
+/// The epochs that a tool's result depends on. `roots` always counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EpochMask {
-    /// Whether texts count.
+    /// Whether `text` counts.
     pub text: bool,
-    /// Whether files count.
+    /// Whether `fs` counts.
     pub fs: bool,
-    /// Whether diagnostics count.
+    /// Whether `diagnostics` counts.
     pub diagnostics: bool,
 }
 
 impl EpochMask {
-    /// Navigation and symbols: text and files.
+    /// Navigation and symbols: `text` and `fs`.
     pub const NAVIGATION: Self = Self { text: true, fs: true, diagnostics: false };
-    /// Diagnostics of a document: everything (decisions §3).
+    /// Diagnostics of a document: all epochs.
     pub const DOCUMENT_DIAGNOSTICS: Self = Self { text: true, fs: true, diagnostics: true };
-    /// Diagnostics of the workspace: diagnostics and files (contract §3.6.2).
+    /// Diagnostics of the workspace: `diagnostics` and `fs`.
     pub const WORKSPACE_DIAGNOSTICS: Self = Self { text: false, fs: true, diagnostics: true };
 }
 
 impl Epochs {
-    /// The epochs that `mask` names, comma-separated in the contract's order: roots, text, fs, diagnostics.
+    /// The epochs selected by `mask`, comma-separated in the contract's order: roots, text, fs, diagnostics.
     pub fn tuple(&self, mask: EpochMask) -> String {
         let mut text = String::with_capacity(32);
         // Writing to a string doesn't fail.
@@ -50,7 +50,7 @@ impl Epochs {
         text
     }
 
-    /// Whether the epochs that `mask` names are those of `other`.
+    /// Whether the epochs selected by `mask` equal those of `other`.
     pub fn agree(&self, other: &Self, mask: EpochMask) -> bool {
         self.roots == other.roots
             && (!mask.text || self.text == other.text)
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tuples_name_what_counts_in_order() {
+    fn a_tuple_has_the_selected_epochs_in_order() {
         let epochs = Epochs { roots: 1, text: 2, fs: 3, diagnostics: 4 };
         assert_eq!(epochs.tuple(EpochMask::NAVIGATION), "1,2,3");
         assert_eq!(epochs.tuple(EpochMask::WORKSPACE_DIAGNOSTICS), "1,3,4");

@@ -1,34 +1,34 @@
-//! Why a call failed, free of any catalog's dialect.
+//! Errors of calls, independent of any catalog.
 //!
-//! Invariant: a message or detail never holds a path outside the roots, a token or a request body. Messages are constant
-//! text; what varies goes into `details`.
+//! Invariant: a message or detail never contains a path outside the roots, a token or a request body. Messages are constant
+//! text; variable parts are in `details`.
 
 use serde_json::{Map, Value, json};
 
-/// The gateway contract's codes (§6.3), without their prefix.
+/// The error codes of the gateway contract, without their prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ErrorCode {
     /// The arguments don't fit the tool's schema.
     InvalidParams,
-    /// The path is outside the allowed roots, or there is no root.
+    /// The path is outside the allowed roots, or the workspace has no root.
     WorkspaceDenied,
-    /// The text can't be a file URI of ours.
+    /// The text is not a valid file URI.
     UriInvalid,
-    /// The cursor is not one of ours, or of another request.
+    /// The cursor was not made by this service, or belongs to another request.
     CursorInvalid,
-    /// The workspace has changed since the cursor was made.
+    /// The workspace changed after the cursor was made.
     CursorStale,
-    /// The retained result is gone.
+    /// The cursor's retained result is no longer stored.
     CursorExpired,
     /// The result is too large to be retained for paging.
     SnapshotTooLarge,
-    /// The document or the position isn't there.
+    /// The document or the position doesn't exist.
     NotFound,
     /// A cap on size, number or time was reached.
     CapExceeded,
     /// No language server can answer.
     ProviderUnavailable,
-    /// Our fault.
+    /// A defect in codeyard.
     Internal,
 }
 
@@ -70,29 +70,29 @@ impl ErrorCode {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", code.as_str())]
 pub struct ToolError {
-    /// Which code.
+    /// The code.
     pub code: ErrorCode,
-    /// What to tell a person: one sentence, says what to do.
+    /// One sentence for a person: what is wrong and what to do.
     pub message: String,
-    /// Machine-readable particulars, `{}` when there are none.
+    /// Machine-readable details. `{}` if there are none.
     pub details: Map<String, Value>,
 }
 
-/// Where a call was when its time ran out.
+/// The phase of a call at its deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallPhase {
-    /// Waiting for a free place.
+    /// Waiting for a free slot.
     Queued,
     /// Waiting for the language server to start.
     Starting,
-    /// Waiting for the language server to have read the workspace.
+    /// Waiting for the language server to index the workspace.
     Indexing,
-    /// The language server was at work on the question.
+    /// Waiting for the language server's answer.
     Answering,
 }
 
 impl CallPhase {
-    /// The word in `details.phase`.
+    /// The value of `details.phase`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -109,13 +109,13 @@ impl ToolError {
         Self { code, message: message.into(), details: Map::new() }
     }
 
-    /// The same with one more detail.
+    /// Adds a detail.
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.details.insert(key.into(), value.into());
         self
     }
 
-    /// The deadline passed (decisions §3). `progress` is the server's own word on how far it is.
+    /// The deadline passed. `progress` is the language server's own progress text.
     pub fn timeout(phase: CallPhase, progress: Option<String>, retry_after_ms: u64) -> Self {
         let message = match phase {
             CallPhase::Queued => "the call waited for a free place until its deadline; try again",
@@ -133,26 +133,26 @@ impl ToolError {
         }
     }
 
-    /// Too much is going on already (decisions §2).
+    /// Too many calls are in progress.
     pub fn overloaded(retry_after_ms: u64) -> Self {
         Self::new(ErrorCode::CapExceeded, "the service is overloaded; try again after the hinted time")
             .with("reason", "overloaded")
             .with("retryAfterMs", retry_after_ms)
     }
 
-    /// A set or payload passed its cap.
+    /// A result exceeds the cap `limit`.
     pub fn too_many(reason: &'static str, limit: usize) -> Self {
         Self::new(ErrorCode::CapExceeded, "the result exceeds a hard cap; ask a narrower question")
             .with("reason", reason)
             .with("limit", limit)
     }
 
-    /// No server can answer; `command` is the one command that would help.
+    /// No language server can answer. `command` is the command that would help.
     pub fn provider_unavailable(reason: &'static str, message: impl Into<String>, command: impl Into<String>) -> Self {
         Self::new(ErrorCode::ProviderUnavailable, message).with("reason", reason).with("command", command.into())
     }
 
-    /// Something of ours failed; the particulars are in the log, not here.
+    /// A defect in codeyard. The details are in the log only.
     pub fn internal() -> Self {
         Self::new(ErrorCode::Internal, "internal error; the server's log has the particulars")
     }

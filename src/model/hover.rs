@@ -1,4 +1,4 @@
-//! Hover contents, raw and canonical (contract §7.3). Both have the same shape; only the canonical one is sorted and cut.
+//! Hovers, raw and canonical. Both have the same type. Only a canonical hover is sorted and cut.
 
 use serde::Serialize;
 
@@ -7,13 +7,13 @@ use super::position::Range;
 /// One fragment of a hover. Ordered by kind, then value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct HoverFragment {
-    /// How to read `value`.
+    /// The format of `value`.
     pub kind: MarkupKind,
     /// The text.
     pub value: String,
 }
 
-/// How a hover's text is to be read. Ordered as its JSON text is: `markdown` before `plaintext`.
+/// The format of a hover's text. Ordered as its JSON text: `markdown` before `plaintext`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MarkupKind {
@@ -23,12 +23,12 @@ pub enum MarkupKind {
     Plaintext,
 }
 
-/// A hover: raw as a server gave it, or canonical as an answer carries it.
+/// A hover: raw from a language server, or canonical in an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Hover {
-    /// The fragments; empty when nothing is known.
+    /// The fragments. Empty if the server has no hover.
     pub contents: Vec<HoverFragment>,
-    /// What the hover is about.
+    /// The range that the hover describes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<Range>,
 }

@@ -1,8 +1,8 @@
-//! Rank 1: the words every other module speaks. Queries, answers, errors, positions, symbols, diagnostics, epochs.
+//! The domain types of codeyard: queries, answers, errors, positions, symbols, diagnostics, epochs, URIs.
 //!
-//! Two kinds of value live here and never mix: *raw* values as an untrusted language server gave them (positions already
-//! in UTF-16, URIs still text), and canonical values whose URIs came through the path gate. `catalog` and `engine` meet
-//! only in [`query::Query`] and [`answer::Answer`].
+//! It holds two kinds of values and never mixes them: *raw* values from an untrusted language server (positions already in
+//! UTF-16, URIs as text), and canonical values whose URIs passed the path gate. The catalogs and the engine exchange only
+//! [`query::Query`] and [`answer::Answer`].
 
 pub mod answer;
 pub mod code;

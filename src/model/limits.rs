@@ -1,43 +1,43 @@
-//! The limits that several crates share, and the set of them that a configuration may tighten.
+//! Limits that several crates share, and the set that a configuration may tighten.
 //!
-//! Invariant: no value of [`Limits`] is weaker than its `*_MAX` constant (contract §5.1); larger values are clamped, never refused.
+//! Invariant: no value of [`Limits`] exceeds its default. Larger values are clamped, never refused.
 
 use serde::{Deserialize, Serialize};
 
-/// Largest request body or stdio line, in bytes (contract §5.1).
+/// Largest request body or stdio line, in bytes.
 pub const MAX_REQUEST_BYTES: usize = 1_048_576;
 
-/// Largest response body, in bytes (contract §5.1).
+/// Largest response body, in bytes.
 pub const MAX_RESPONSE_BYTES: usize = 524_288;
 
-/// Longest time one tool call may take, in milliseconds (contract §5.1).
+/// Longest time one tool call may take, in milliseconds.
 pub const REQUEST_TIMEOUT_MS: u64 = 2_000;
 
-/// Most entries in a list that is not paged (contract §5.1).
+/// Most entries in a list that is not paged.
 pub const MAX_ITEMS_NONPAGED: usize = 200;
 
-/// Most entries on one page (contract §5.1).
+/// Most entries on one page.
 pub const MAX_PAGE_SIZE: usize = 200;
 
 /// Entries on a page when the call names no size.
 pub const DEFAULT_PAGE_SIZE: usize = 100;
 
-/// Most files with diagnostics in one workspace answer (contract §5.1, §7.7).
+/// Most files with diagnostics in one workspace answer.
 pub const MAX_WORKSPACE_DIAGNOSTICS_ITEMS_TOTAL: usize = 5_000;
 
-/// Most workspace symbols in one answer before paging (contract §5.1).
+/// Most workspace symbols in one answer before paging.
 pub const MAX_WORKSPACE_SYMBOLS_ITEMS_TOTAL: usize = 20_000;
 
-/// Most references in one answer before paging (contract §5.1).
+/// Most references in one answer before paging.
 pub const MAX_REFERENCES_ITEMS_TOTAL: usize = 20_000;
 
-/// Most raw symbols or locations looked at for a list that is not paged.
+/// Most raw symbols or locations accepted for a list that is not paged.
 pub const MAX_RAW_ITEMS: usize = 20_000;
 
-/// Most distinct raw entries looked at for a paged list, before the gate sorts out what lies outside.
+/// Most distinct raw entries accepted for a paged list, before the gate removes those outside the roots.
 pub const MAX_RAW_ITEMS_PAGED: usize = 200_000;
 
-/// Longest text of a page of the tool `lsp`, in code points (decisions §4).
+/// Longest text of a page of the tool `lsp`, in code points.
 pub const MAX_OUTPUT_CHARS: usize = 40_000;
 
 /// Largest retained snapshot, in bytes.
@@ -49,28 +49,28 @@ pub const MAX_SNAPSHOTS_TOTAL_BYTES: usize = 64 * 1024 * 1024;
 /// A snapshot is dropped this many seconds after its last use.
 pub const SNAPSHOT_TTL_S: u64 = 600;
 
-/// Providers a summary names; the rest is counted.
+/// Providers that a summary names. The others are counted.
 pub const MAX_PROVIDERS_NAMED: usize = 4;
 
-/// Roots (with extra roots) of one workspace.
+/// Roots and extra roots of one workspace.
 pub const MAX_ROOTS: usize = 64;
 
-/// Retry hint, in milliseconds, on an answer that asks to come back.
+/// Retry hint, in milliseconds, in an error after which the caller should retry.
 pub const RETRY_AFTER_MS: u64 = 500;
 
-/// Unless configured otherwise a file of more bytes isn't searched.
+/// Default size limit of searched files, in bytes. Larger files aren't searched.
 pub const MAX_SEARCHED_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Unless configured otherwise a file of more bytes isn't parsed; it is searched as text.
+/// Default size limit of parsed files, in bytes. Larger files are searched as text only.
 pub const MAX_PARSED_FILE_BYTES: u64 = 2 * 1024 * 1024;
 
-/// Rows of an answer of the catalog `code` when the call names no number (decisions §5).
+/// Rows of an answer of the catalog `code` when the call names no number.
 pub const DEFAULT_CODE_ROWS: usize = 10;
 
-/// Largest `structuredContent` of the catalog `code`, in bytes; what doesn't fit is left out, and said (decisions §5).
+/// Largest `structuredContent` of the catalog `code`, in bytes. Rows that don't fit are left out, and the answer says so.
 pub const MAX_CODE_PAYLOAD_BYTES: usize = 64 * 1024;
 
-/// Workspaces that a configuration may have read into memory at the start, and that are remembered as used.
+/// Workspaces in the warm set: their indexes are read into memory at the start.
 pub const MAX_WARMSET: usize = 64;
 
 /// The configurable limits of answers. Defaults are the maxima.
@@ -120,14 +120,14 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The same limits, each lowered to its maximum where it was above (contract §5.1, last note).
+    /// The same limits, each lowered to its maximum.
     pub fn clamped(self) -> Self {
         let mut limits = self.tightest(&Self::default());
         limits.max_page_size = limits.max_page_size.max(1);
         limits
     }
 
-    /// Of each limit the smaller of the two.
+    /// The smaller of both values for each limit.
     pub fn tightest(mut self, other: &Self) -> Self {
         macro_rules! smaller {
             ($($field:ident),*) => { $(self.$field = self.$field.min(other.$field);)* };

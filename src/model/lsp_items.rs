@@ -1,6 +1,6 @@
-//! What the tool `lsp` finds (lsp tool contract, "Output Formats"): lists in the shapes of LSP, positions counted from 0.
+//! Results of the tool `lsp`: lists in the shapes of LSP, with positions counted from 0.
 //!
-//! Not the reply: that is a catalog's. Invariant: members serialise in the contract's order.
+//! The catalog makes the reply from them. Invariant: members are serialised in the contract's order.
 
 use serde::ser::{SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
@@ -11,20 +11,20 @@ use super::operation::Operation;
 use super::position::{Location, Range};
 use super::uri::CanonicalUri;
 
-/// The answer to a question of the tool `lsp`: a page of what was found.
+/// The answer to a query of the tool `lsp`: one page of the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LspAnswer {
-    /// What was asked.
+    /// The operation.
     pub operation: Operation,
-    /// Operation, path relative to its root, position (decisions §4).
+    /// Operation, path relative to its root, position.
     pub title: String,
-    /// The page.
+    /// The entries of the page.
     pub found: LspItems,
-    /// Entries of the whole list; of a tree, its symbols of all depths.
+    /// Number of entries of the whole list. For a tree, its symbols of all depths.
     pub total: usize,
-    /// Where the next page begins.
+    /// The cursor of the next page. `None` on the last page.
     pub next_cursor: Option<String>,
-    /// What else there is to say.
+    /// Facts for the summary.
     pub notes: AnswerNotes,
 }
 
@@ -33,14 +33,14 @@ pub struct LspAnswer {
 pub enum LspItems {
     /// Definitions, references or implementations.
     Locations(Vec<Location>),
-    /// What is known of a symbol.
+    /// The hover of a symbol. `None` if no server has one.
     Hover(Option<MarkupHover>),
-    /// A file's symbols, nested by their depths.
+    /// Symbols of a file, nested by their depths.
     Outline(Vec<OutlineEntry>),
     /// Symbols of the workspace.
     Symbols(Vec<NamedSymbol>),
     /// Functions.
-    Items(Vec<CallItem>),
+    CallItems(Vec<CallItem>),
     /// Callers.
     Incoming(Vec<IncomingCall>),
     /// Callees.
@@ -52,24 +52,24 @@ pub enum LspItems {
 pub struct MarkupHover {
     /// The text.
     pub contents: Markup,
-    /// What it is about.
+    /// The range that the hover describes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<Range>,
 }
 
-/// A text and how to read it.
+/// A text and its format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Markup {
-    /// How to read it.
+    /// The format.
     pub kind: MarkupKind,
     /// The text.
     pub value: String,
 }
 
-/// A symbol of a file, in the order of a walk from above: what follows with a greater depth lies inside.
+/// A symbol of a file. Parents come before their children: following entries with a greater depth are inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutlineEntry {
-    /// How many symbols it lies in.
+    /// Number of enclosing symbols.
     pub depth: u32,
     /// The symbol's name.
     pub name: String,
@@ -89,7 +89,7 @@ pub struct NamedSymbol {
     pub name: String,
     /// LSP `SymbolKind`.
     pub kind: u32,
-    /// Where it is.
+    /// Its location.
     pub location: Location,
     /// The container's name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,7 +118,7 @@ pub struct CallItem {
 pub struct IncomingCall {
     /// The caller.
     pub from: CallItem,
-    /// Where it calls, in its own file; sorted.
+    /// The ranges of the calls, in the caller's file. Sorted.
     pub from_ranges: Vec<Range>,
 }
 
@@ -128,24 +128,24 @@ pub struct IncomingCall {
 pub struct OutgoingCall {
     /// The callee.
     pub to: CallItem,
-    /// Where it is called, in the caller's file; sorted.
+    /// The ranges of the calls, in the caller's file. Sorted.
     pub from_ranges: Vec<Range>,
 }
 
 impl LspItems {
-    /// Whether nothing was found.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Entries; of an outline, symbols of all depths.
+    /// Number of entries. For an outline, symbols of all depths.
     pub fn len(&self) -> usize {
         match self {
             Self::Locations(list) => list.len(),
             Self::Hover(hover) => usize::from(hover.is_some()),
             Self::Outline(list) => list.len(),
             Self::Symbols(list) => list.len(),
-            Self::Items(list) => list.len(),
+            Self::CallItems(list) => list.len(),
             Self::Incoming(list) => list.len(),
             Self::Outgoing(list) => list.len(),
         }
@@ -157,35 +157,35 @@ impl Serialize for LspItems {
         match self {
             Self::Locations(list) => list.serialize(serializer),
             Self::Hover(hover) => hover.serialize(serializer),
-            Self::Outline(list) => Level(list).serialize(serializer),
+            Self::Outline(list) => OutlineForest(list).serialize(serializer),
             Self::Symbols(list) => list.serialize(serializer),
-            Self::Items(list) => list.serialize(serializer),
+            Self::CallItems(list) => list.serialize(serializer),
             Self::Incoming(list) => list.serialize(serializer),
             Self::Outgoing(list) => list.serialize(serializer),
         }
     }
 }
 
-/// Entries of which the first has the least depth, as a list of trees.
-struct Level<'a>(&'a [OutlineEntry]);
+/// Entries that serialise as a list of trees. The first has the least depth.
+struct OutlineForest<'a>(&'a [OutlineEntry]);
 
-/// An entry and what lies inside.
-struct Tree<'a>(&'a OutlineEntry, &'a [OutlineEntry]);
+/// An entry and the entries inside it.
+struct OutlineTree<'a>(&'a OutlineEntry, &'a [OutlineEntry]);
 
-impl Serialize for Level<'_> {
+impl Serialize for OutlineForest<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(None)?;
         let mut rest = self.0;
         while let Some((first, after)) = rest.split_first() {
             let inside = after.iter().take_while(|entry| entry.depth > first.depth).count();
-            list.serialize_element(&Tree(first, &after[..inside]))?;
+            list.serialize_element(&OutlineTree(first, &after[..inside]))?;
             rest = &after[inside..];
         }
         list.end()
     }
 }
 
-impl Serialize for Tree<'_> {
+impl Serialize for OutlineTree<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(entry, inside) = self;
         let mut object = serializer.serialize_struct("DocumentSymbol", if inside.is_empty() { 4 } else { 5 })?;
@@ -194,7 +194,7 @@ impl Serialize for Tree<'_> {
         object.serialize_field("range", &entry.range)?;
         object.serialize_field("selectionRange", &entry.selection_range)?;
         if !inside.is_empty() {
-            object.serialize_field("children", &Level(inside))?;
+            object.serialize_field("children", &OutlineForest(inside))?;
         }
         object.end()
     }

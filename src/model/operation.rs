@@ -1,35 +1,35 @@
-//! The nine operations of the tool `lsp` (lsp tool contract, "Supported Operations"), and what each needs to be told.
+//! The nine operations of the tool `lsp`, and the input that each needs.
 
 use super::position::Position;
 use super::query::PageRequest;
 
-/// The canonical name of the tool; request keys are made with it.
+/// The canonical name of the tool. Part of request keys.
 pub const TOOL: &str = "lsp";
 
 /// One operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Operation {
-    /// Where is the symbol defined?
+    /// Definitions of the symbol.
     GoToDefinition,
-    /// Where is it used, its declaration included (decisions §4)?
+    /// References to the symbol, including its declaration.
     FindReferences,
-    /// What is it?
+    /// Hover of the symbol.
     Hover,
-    /// What does the file declare?
+    /// Symbols of the file.
     DocumentSymbol,
-    /// Which symbols of the workspace have such a name?
+    /// Symbols of the workspace that match a name.
     WorkspaceSymbol,
-    /// What implements it?
+    /// Implementations of the symbol.
     GoToImplementation,
-    /// Which function is it?
+    /// The call hierarchy item at the position.
     PrepareCallHierarchy,
-    /// Who calls it?
+    /// Callers of the function.
     IncomingCalls,
-    /// Whom does it call?
+    /// Functions that the function calls.
     OutgoingCalls,
 }
 
-/// What an operation needs to be told.
+/// The input that an operation needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperationInput {
     /// A file and a position in it.
@@ -40,25 +40,25 @@ pub enum OperationInput {
     Name,
 }
 
-/// What a question is about. `U` as in [`super::query::Query`].
+/// The subject of a query. `U` as in [`super::query::Query`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuerySubject<U> {
     /// A position in a file, 0-based.
     At(U, Position),
     /// A file.
     File(U),
-    /// A part of a name; trimmed and not empty.
+    /// A part of a name, trimmed and not empty.
     Name(String),
 }
 
-/// A question of the tool `lsp`. Its subject is of the kind that the operation [`OperationInput`].
+/// A query of the tool `lsp`. Its subject is of the kind that [`Operation::input`] names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LspQuery<U> {
-    /// What is asked.
+    /// The operation.
     pub operation: Operation,
-    /// About what.
+    /// The subject.
     pub subject: QuerySubject<U>,
-    /// Which page; its size is the most entries a page may have.
+    /// The requested page. Its size is the maximum number of entries.
     pub page: PageRequest,
 }
 
@@ -96,8 +96,8 @@ impl Operation {
         Self::ALL.into_iter().find(|operation| operation.as_str() == name)
     }
 
-    /// What it needs to be told.
-    pub fn needs(self) -> OperationInput {
+    /// The input that the operation needs.
+    pub fn input(self) -> OperationInput {
         match self {
             Self::DocumentSymbol => OperationInput::File,
             Self::WorkspaceSymbol => OperationInput::Name,
@@ -123,7 +123,7 @@ impl<U> QuerySubject<U> {
         }
     }
 
-    /// The same about the file that `gate` makes of its name.
+    /// The same subject with the file that `gate` returns for its URI.
     pub fn try_map_uri<V, E>(self, gate: impl FnOnce(U) -> Result<V, E>) -> Result<QuerySubject<V>, E> {
         Ok(match self {
             Self::At(uri, position) => QuerySubject::At(gate(uri)?, position),

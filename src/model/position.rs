@@ -1,6 +1,6 @@
-//! Positions and ranges as clients see them: 0-based lines, 0-based UTF-16 columns (contract §3.3).
+//! Positions and ranges: 0-based lines, 0-based UTF-16 columns.
 //!
-//! Invariant: a position here is always in UTF-16; other encodings are converted in `lsp` before they get here.
+//! Invariant: columns are always UTF-16 code units. The `lsp` crate converts other encodings.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::uri::CanonicalUri;
 
-/// A place between two UTF-16 code units.
+/// A position between two UTF-16 code units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Position {
     /// 0-based line.
@@ -18,18 +18,18 @@ pub struct Position {
 }
 
 impl Position {
-    /// `line:character`, the form positions have inside identifiers (decisions §3).
+    /// `line:character`, the form of positions in identifiers.
     pub fn to_id_text(self) -> String {
         format!("{}:{}", self.line, self.character)
     }
 }
 
-/// A half-open range; ordered by start, then end (contract §4.2).
+/// A half-open range. Ordered by start, then end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Range {
-    /// Where it starts.
+    /// Start, inclusive.
     pub start: Position,
-    /// Where it ends, exclusive.
+    /// End, exclusive.
     pub end: Position,
 }
 
@@ -43,7 +43,7 @@ impl Range {
     }
 }
 
-/// A location as a language server gave it.
+/// A language server's location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawLocation {
     /// The URI, untrusted text.
@@ -52,7 +52,7 @@ pub struct RawLocation {
     pub range: Range,
 }
 
-/// A canonical location (contract §3.4); ordered by URI, then range (§4.2).
+/// A canonical location. Ordered by URI, then range.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Location {
     /// A file inside the allowed roots.

@@ -1,4 +1,4 @@
-//! What is asked, free of any catalog's dialect. The URI type says how far the query has come: text before the gate,
+//! Queries, independent of any catalog. The URI type shows the state of the query: text before the path gate,
 //! [`CanonicalUri`] after it.
 
 use super::code::CodeQuery;
@@ -23,82 +23,82 @@ pub mod tools {
     pub const DOCUMENT_DIAGNOSTICS: &str = "vscode.lsp.diagnostics.document";
     /// `WorkspaceDiagnostics`.
     pub const WORKSPACE_DIAGNOSTICS: &str = "vscode.lsp.diagnostics.workspace";
-    /// `Declarations`; no catalog has it.
+    /// `Declarations`. In no catalog.
     pub const DECLARATIONS: &str = "codeyard.declarations";
 }
 
-/// Which page of a paged answer is wanted.
+/// The requested page of a paged answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRequest {
-    /// Entries on the page, already clamped to the maximum.
+    /// Maximum number of entries, already clamped.
     pub size: usize,
-    /// The cursor's text, not yet decoded; `None` is the first page.
+    /// The cursor's text, not yet decoded. `None` for the first page.
     pub cursor: Option<String>,
 }
 
-/// One question. `U` is `String` as it comes from the catalog, [`CanonicalUri`] once it is through the gate.
+/// A query. `U` is `String` when it comes from a catalog, and [`CanonicalUri`] after the path gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Query<U> {
-    /// Where is the symbol at this position defined (contract §7.1)?
+    /// Definitions of the symbol at a position.
     Definition {
         /// The document.
         uri: U,
-        /// Where in it, UTF-16.
+        /// The position in it, UTF-16.
         position: Position,
     },
-    /// Where is it used (§7.2)?
+    /// References to the symbol at a position.
     References {
         /// The document.
         uri: U,
-        /// Where in it, UTF-16.
+        /// The position in it, UTF-16.
         position: Position,
-        /// Whether the declaration itself counts.
+        /// Whether the declaration itself is included.
         include_declaration: bool,
-        /// Which page.
+        /// The requested page.
         page: PageRequest,
     },
-    /// What is it (§7.3)?
+    /// Hover of the symbol at a position.
     Hover {
         /// The document.
         uri: U,
-        /// Where in it, UTF-16.
+        /// The position in it, UTF-16.
         position: Position,
     },
-    /// What does this file declare (§7.4)?
+    /// Symbols of a document.
     DocumentSymbols {
         /// The document.
         uri: U,
     },
-    /// Which symbols of the workspace match (§7.5)? The query is trimmed and not empty.
+    /// Symbols of the workspace that match a text. The text is trimmed and not empty.
     WorkspaceSymbols {
         /// The text to match.
         query: String,
-        /// Which page.
+        /// The requested page.
         page: PageRequest,
     },
-    /// What is wrong with this file (§7.6)?
+    /// Diagnostics of a document.
     DocumentDiagnostics {
         /// The document.
         uri: U,
     },
-    /// What is wrong in the workspace (§7.7)?
+    /// Diagnostics of the workspace.
     WorkspaceDiagnostics {
-        /// Which page.
+        /// The requested page.
         page: PageRequest,
     },
-    /// What does this file declare, in the words of its language server? Of no tool: rows of the code index are confirmed with it.
+    /// All symbols that the language server lists for a document. Not a tool: it confirms rows of the code index.
     Declarations {
         /// The document.
         uri: U,
     },
-    /// A question of the tool `lsp` (lsp tool contract).
+    /// A query of the tool `lsp`.
     Lsp(LspQuery<U>),
-    /// A question of the catalog `code`; its paths are looked up in the index, not on disk.
+    /// A query of the catalog `code`. Its paths are looked up in the index, not on disk.
     Code(CodeQuery),
 }
 
 impl<U> Query<U> {
-    /// The canonical tool name, which request keys are made with.
+    /// The canonical tool name. Part of the request key.
     pub fn tool(&self) -> &'static str {
         match self {
             Query::Definition { .. } => tools::DEFINITION,
@@ -110,11 +110,11 @@ impl<U> Query<U> {
             Query::WorkspaceDiagnostics { .. } => tools::WORKSPACE_DIAGNOSTICS,
             Query::Declarations { .. } => tools::DECLARATIONS,
             Query::Lsp(_) => operation::TOOL,
-            Query::Code(asked) => asked.tool(),
+            Query::Code(code) => code.tool(),
         }
     }
 
-    /// The document asked about.
+    /// The document of the query.
     pub fn uri(&self) -> Option<&U> {
         match self {
             Query::Definition { uri, .. }
@@ -124,17 +124,17 @@ impl<U> Query<U> {
             | Query::DocumentDiagnostics { uri }
             | Query::Declarations { uri } => Some(uri),
             Query::WorkspaceSymbols { .. } | Query::WorkspaceDiagnostics { .. } | Query::Code(_) => None,
-            Query::Lsp(asked) => asked.subject.uri(),
+            Query::Lsp(lsp) => lsp.subject.uri(),
         }
     }
 
-    /// The position asked about.
+    /// The position of the query.
     pub fn position(&self) -> Option<Position> {
         match self {
             Query::Definition { position, .. } | Query::References { position, .. } | Query::Hover { position, .. } => {
                 Some(*position)
             }
-            Query::Lsp(asked) => asked.subject.position(),
+            Query::Lsp(lsp) => lsp.subject.position(),
             _ => None,
         }
     }
@@ -145,12 +145,12 @@ impl<U> Query<U> {
             Query::References { page, .. }
             | Query::WorkspaceSymbols { page, .. }
             | Query::WorkspaceDiagnostics { page } => Some(page),
-            Query::Lsp(asked) => Some(&asked.page),
+            Query::Lsp(lsp) => Some(&lsp.page),
             _ => None,
         }
     }
 
-    /// Which epochs the answer hangs on (contract §3.6.2, decisions §3).
+    /// The epochs that the answer depends on.
     pub fn epoch_mask(&self) -> EpochMask {
         match self {
             Query::DocumentDiagnostics { .. } => EpochMask::DOCUMENT_DIAGNOSTICS,
@@ -159,7 +159,7 @@ impl<U> Query<U> {
         }
     }
 
-    /// The same query about the document that `gate` makes of its URI.
+    /// The same query with the document that `gate` returns for its URI.
     pub fn try_map_uri<V, E>(self, gate: impl FnOnce(U) -> Result<V, E>) -> Result<Query<V>, E> {
         Ok(match self {
             Query::Definition { uri, position } => Query::Definition { uri: gate(uri)?, position },
@@ -175,22 +175,21 @@ impl<U> Query<U> {
             Query::Lsp(LspQuery { operation, subject, page }) => {
                 Query::Lsp(LspQuery { operation, subject: subject.try_map_uri(gate)?, page })
             }
-            Query::Code(asked) => Query::Code(asked),
+            Query::Code(code) => Query::Code(code),
         })
     }
 }
 
-/// A query whose document came through the gate.
+/// A query whose document passed the path gate.
 pub type GatedQuery = Query<CanonicalUri>;
 
 impl GatedQuery {
-    /// The text whose SHA-256 is the request key `k`: pipe-joined, numbers in decimal, page left out (contract §7, decisions §3
-    /// and §4).
+    /// The text whose SHA-256 is the request key `k`: joined by `|`, numbers in decimal, without the page.
     pub fn request_key_text(&self) -> String {
         let mut text = format!("v1|{}", self.tool());
-        if let Query::Lsp(asked) = self {
+        if let Query::Lsp(lsp) = self {
             text.push('|');
-            text.push_str(asked.operation.as_str());
+            text.push_str(lsp.operation.as_str());
         }
         match self {
             Query::Lsp(LspQuery { subject: QuerySubject::Name(name), .. }) => {
@@ -227,7 +226,7 @@ mod tests {
     use crate::operation::Operation;
 
     #[test]
-    fn request_keys_are_the_contracts_text() {
+    fn request_key_texts_are_those_of_the_contract() {
         let uri = CanonicalUri::of_gated_path(Path::new("/w/a b.ts"));
         let page = PageRequest { size: 7, cursor: None };
         let position = Position { line: 10, character: 4 };

@@ -1,29 +1,29 @@
-//! The root set of a workspace: real paths of its roots and extra roots.
+//! The root set of a workspace: the real paths of its roots and extra roots.
 //!
-//! Invariant: every path is a real path (no symlink left) and `key` is the contract's `rootsKey` over exactly these.
+//! Invariant: every path is a real path (without symbolic links), and `key` is the contract's `rootsKey` of exactly these.
 
 use std::path::{Path, PathBuf};
 
 use codeyard_base::digest::sha256hex;
 
-/// Real paths that results may lie in, and the key made from them.
+/// The real paths that results may be inside, and their key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootSet {
-    /// Roots that servers are started in, in configured order.
+    /// Roots in which language servers are started, in configured order.
     roots: Vec<PathBuf>,
-    /// Roots that are only readable.
+    /// Roots that are only read.
     extra: Vec<PathBuf>,
     key: String,
 }
 
 impl RootSet {
-    /// A set of real paths.
+    /// The set of these real paths.
     pub fn of_real_paths(roots: Vec<PathBuf>, extra: Vec<PathBuf>) -> Self {
         let key = roots_key(roots.iter().chain(&extra));
         Self { roots, extra, key }
     }
 
-    /// Roots that servers are started in, in configured order.
+    /// Roots in which language servers are started, in configured order.
     pub fn roots(&self) -> &[PathBuf] {
         &self.roots
     }
@@ -33,18 +33,18 @@ impl RootSet {
         self.roots.iter().chain(&self.extra).map(PathBuf::as_path)
     }
 
-    /// The contract's `rootsKey` (§3.6.1): 64 hex characters.
+    /// The contract's `rootsKey`: 64 hex characters.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// The innermost root (not extra root) that holds the real path `path`.
+    /// The innermost root that contains the real path `path`. Extra roots don't count.
     pub fn root_of(&self, path: &Path) -> Option<&Path> {
         let holding = self.roots.iter().filter(|root| path.starts_with(root));
         holding.max_by_key(|root| root.as_os_str().len()).map(PathBuf::as_path)
     }
 
-    /// Whether the real path `path` is an allowed root or lies in one.
+    /// Whether the real path `path` is an allowed root or inside one.
     pub fn allows(&self, path: &Path) -> bool {
         self.allowed().any(|root| path.starts_with(root))
     }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn key_is_over_the_sorted_array_and_siblings_are_outside() {
+    fn the_key_hashes_the_sorted_array_and_siblings_are_outside() {
         let set = RootSet::of_real_paths(vec!["/b".into(), "/a".into()], vec!["/c".into()]);
         assert_eq!(set.key(), sha256hex("[\"/a\",\"/b\",\"/c\"]"));
         assert!(set.allows(Path::new("/c/x")) && set.allows(Path::new("/a")));

@@ -1,6 +1,6 @@
 //! Symbols of documents and workspaces, raw and canonical.
 //!
-//! Kinds are LSP's numbers, carried as they are. Identifiers are made in `canon`.
+//! Kinds are LSP's numbers, unchanged. `canon` makes the identifiers.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::position::{Location, Range};
 use super::uri::CanonicalUri;
 
-/// A document symbol as a language server gave it: nested, or flat with a container's name.
+/// A language server's document symbol: nested, or flat with a container's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawDocumentSymbol {
     /// The symbol's name.
@@ -18,30 +18,30 @@ pub struct RawDocumentSymbol {
     pub kind: u32,
     /// The whole range, in UTF-16.
     pub range: Range,
-    /// The name's range; equals `range` where the server gave flat symbols.
+    /// The name's range. Equals `range` for flat symbols.
     pub selection_range: Range,
-    /// The container a flat symbol names; nested ones take their parent's name instead.
+    /// The container of a flat symbol. A nested symbol's container is its parent.
     pub container_name: Option<String>,
     /// Nested symbols.
     pub children: Vec<RawDocumentSymbol>,
 }
 
-/// A workspace symbol as a language server gave it.
+/// A language server's workspace symbol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawWorkspaceSymbol {
     /// The symbol's name.
     pub name: String,
     /// LSP `SymbolKind`.
     pub kind: u32,
-    /// Where it is, untrusted.
+    /// Its file's URI, untrusted.
     pub uri: Arc<str>,
-    /// Its range in UTF-16; servers that leave it out get the file's start.
+    /// Its range in UTF-16. The file's start if the server sends none.
     pub range: Range,
     /// The container's name.
     pub container_name: Option<String>,
 }
 
-/// A symbol of a document (contract §7.4), flattened.
+/// A canonical symbol of a document, flattened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentSymbol {
@@ -60,7 +60,7 @@ pub struct DocumentSymbol {
     pub container_name: Option<String>,
 }
 
-/// A symbol of a workspace (contract §7.5).
+/// A canonical symbol of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceSymbol {
@@ -70,16 +70,16 @@ pub struct WorkspaceSymbol {
     pub name: String,
     /// LSP `SymbolKind`.
     pub kind: u32,
-    /// Where it is.
+    /// Its location.
     pub location: Location,
     /// The container's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container_name: Option<String>,
 }
 
-/// Files of a canonical list, for comparing a page with the disk.
+/// An entry of a canonical list that belongs to a file. Used to compare a page with the disk.
 pub trait InFile {
-    /// The file the entry lies in.
+    /// The file of the entry.
     fn file(&self) -> &CanonicalUri;
 }
 

@@ -1,8 +1,8 @@
-//! Canonical file URIs and how they are spelt.
+//! Canonical file URIs and their spelling.
 //!
-//! A [`CanonicalUri`] says: this file's *real* path lies inside the allowed roots. The one place that may say so is the
-//! path gate (`gate`); a tidy test holds every other module to that. This module only knows the spelling: RFC 3986 path
-//! segments, unreserved characters, sub-delims, `:` and `@` as they are, the rest percent-encoded in upper-case hex.
+//! The type [`CanonicalUri`] means that the file's *real* path is inside the allowed roots. Only the path gate may make one;
+//! a tidy test checks that. This module only defines the spelling: RFC 3986 path segments. Unreserved characters, sub-delims,
+//! `:`, `@` and `/` stay; every other byte is percent-encoded in upper-case hex.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -10,9 +10,31 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde::{Serialize, Serializer};
 
-/// The canonical `file:` URI of a file inside the allowed roots; ordered by code point.
+/// The ASCII bytes that are percent-encoded. Bytes above ASCII always are.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b';')
+    .remove(b'=')
+    .remove(b':')
+    .remove(b'@');
+
+/// The canonical `file:` URI of a file inside the allowed roots. Ordered by code point.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CanonicalUri(Arc<str>);
 
@@ -27,12 +49,12 @@ impl CanonicalUri {
         &self.0
     }
 
-    /// The shared text.
+    /// The URI as shared text.
     pub fn text(&self) -> Arc<str> {
         self.0.clone()
     }
 
-    /// The real path it names.
+    /// The file's real path.
     pub fn to_path(&self) -> PathBuf {
         let bytes = percent_decode(self.0.trim_start_matches("file://").as_bytes());
         PathBuf::from(OsString::from_vec(bytes))
@@ -76,50 +98,12 @@ impl Serialize for CanonicalUri {
 
 /// `path` as a `file:` URI in canonical spelling. The path itself isn't checked.
 pub fn encode_path(path: &Path) -> String {
-    let mut text = String::with_capacity("file://".len() + path.as_os_str().len());
-    text.push_str("file://");
-    for &byte in path.as_os_str().as_bytes() {
-        if byte == b'/' || is_pchar(byte) {
-            text.push(byte as char);
-        } else {
-            text.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    text
+    format!("file://{}", percent_encode(path.as_os_str().as_bytes(), ESCAPED))
 }
 
-/// `text` with every well-formed `%XX` replaced by its byte; other bytes stay.
+/// `text` with every well-formed `%XX` replaced by its byte. Other bytes stay.
 pub fn percent_decode(text: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((&first, tail)) = rest.split_first() {
-        match (first, tail) {
-            (b'%', [high, low, after @ ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
-                bytes.push(hex_value(*high) * 16 + hex_value(*low));
-                rest = after;
-            }
-            _ => {
-                bytes.push(first);
-                rest = tail;
-            }
-        }
-    }
-    bytes
-}
-
-fn hex_value(digit: u8) -> u8 {
-    match digit {
-        b'0'..=b'9' => digit - b'0',
-        b'a'..=b'f' => digit - b'a' + 10,
-        _ => digit - b'A' + 10,
-    }
-}
-
-fn is_pchar(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(byte, b'-' | b'.' | b'_' | b'~')
-        || matches!(byte, b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=')
-        || matches!(byte, b':' | b'@')
+    percent_encoding::percent_decode(text).collect()
 }
 
 #[cfg(test)]
@@ -127,7 +111,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spelling_and_back() {
+    fn every_byte_is_encoded_by_its_class_and_decoded() {
+        let stays = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte);
+        for byte in 1..=u8::MAX {
+            let encoded = encode_path(Path::new(std::ffi::OsStr::from_bytes(&[byte])));
+            let expected = if stays(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+            assert_eq!(encoded.strip_prefix("file://"), Some(expected.as_str()));
+            assert_eq!(percent_decode(expected.as_bytes()), [byte]);
+        }
+    }
+
+    #[test]
+    fn a_path_round_trips() {
         let path = Path::new("/a b/[slug]/ä#%3A?/x:@=+,;.~_-!$&'()*.ts");
         let uri = CanonicalUri::of_gated_path(path);
         assert_eq!(uri.as_str(), "file:///a%20b/%5Bslug%5D/%C3%A4%23%253A%3F/x:@=+,;.~_-!$&'()*.ts");
@@ -135,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_escapes_stay() {
+    fn malformed_escapes_are_not_decoded() {
         assert_eq!(percent_decode(b"%4x%"), b"%4x%");
         assert_eq!(percent_decode(b"%41%62"), b"Ab");
     }

@@ -1,8 +1,8 @@
-//! Cursors and the two keys they carry (contract §3.6, §3.6.1; decisions §3 for the order of checks).
+//! Cursors and their two keys.
 //!
-//! A cursor is base64url without padding over `{"k":…,"o":…,"s":…,"v":2}`. Invariants: the same offset and keys give the
-//! same text; a payload passes only with exactly these four members, once each, and whole numbers written as digits.
-//! White space and the order of members don't matter: they change no meaning.
+//! A cursor is base64url without padding of `{"k":…,"o":…,"s":…,"v":2}`. Invariants: the same offset and keys give the same
+//! text; a payload is valid only with exactly these four members, once each, and with numbers written as digits. White space
+//! and the order of members don't matter.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -13,24 +13,24 @@ use codeyard_model::epoch::{EpochMask, Epochs};
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::query::GatedQuery;
 
-/// The cursor format this service writes and reads.
+/// The version of the cursor format.
 const VERSION: &str = "2";
 
-/// A cursor of the request at hand; its snapshot key is not yet compared.
+/// A decoded cursor of the current request. Its snapshot key isn't compared yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CursorToken {
-    /// Where the page starts in the canonical list.
+    /// Index of the page's first entry in the canonical list.
     pub offset: u64,
     /// The snapshot key the cursor was made with.
     pub snapshot: String,
 }
 
-/// Reads the cursor `text` for the request key `k`. CURSOR_INVALID with `details.reason` of what failed first:
+/// Decodes the cursor `text` for the request key `k`. CURSOR_INVALID with `details.reason` of the first failed check:
 /// `undecodable`, `version`, `offset` or `request_key`.
 pub fn decode(text: &str, k: &str) -> Result<CursorToken, ToolError> {
     let bytes = if text.len() <= MAX_CURSOR_BYTES { base64url::decode(text) } else { None };
     let bytes = bytes.ok_or_else(|| invalid("undecodable"))?;
-    let payload: Payload = serde_json::from_slice(&bytes).map_err(|_| invalid("undecodable"))?;
+    let payload: CursorPayload = serde_json::from_slice(&bytes).map_err(|_| invalid("undecodable"))?;
     if payload.v.get() != VERSION {
         return Err(invalid("version"));
     }
@@ -43,22 +43,22 @@ pub fn decode(text: &str, k: &str) -> Result<CursorToken, ToolError> {
 
 /// The cursor of the page that starts at `offset`.
 pub fn mint(offset: u64, k: &str, s: &str) -> String {
-    // Keys in canonical order. Both keys are hexadecimal text, but nothing here relies on it.
+    // Members in canonical order. Both keys are hexadecimal text, but this code doesn't rely on it.
     let (k, s) = (serde_json::Value::from(k), serde_json::Value::from(s));
     base64url::encode(format!("{{\"k\":{k},\"o\":{offset},\"s\":{s},\"v\":{VERSION}}}"))
 }
 
-/// The request key `k` (contract §7): what a question is, without its page.
+/// The request key `k`: identifies a query without its page.
 pub fn request_key(query: &GatedQuery) -> String {
     sha256hex(query.request_key_text())
 }
 
-/// The snapshot key `s` (contract §3.6.1): the request key bound to the roots and the epochs that count.
+/// The snapshot key `s`: the request key with the roots and the relevant epochs.
 pub fn snapshot_key(k: &str, roots_key: &str, epochs: &Epochs, mask: EpochMask) -> String {
     sha256hex(format!("v1|snapshot|{k}|roots:{roots_key}|epochs:{}", epochs.tuple(mask)))
 }
 
-/// CURSOR_STALE: the token's snapshot key is not the present one.
+/// CURSOR_STALE: the cursor's snapshot key isn't the current one.
 pub fn stale() -> ToolError {
     ToolError::new(
         ErrorCode::CursorStale,
@@ -66,7 +66,7 @@ pub fn stale() -> ToolError {
     )
 }
 
-/// CURSOR_EXPIRED: the cursor is right, but its result is no longer kept.
+/// CURSOR_EXPIRED: the cursor is valid, but its result is no longer stored.
 pub fn expired() -> ToolError {
     ToolError::new(
         ErrorCode::CursorExpired,
@@ -82,10 +82,10 @@ fn invalid(reason: &'static str) -> ToolError {
     .with("reason", reason)
 }
 
-/// Numbers stay text, so that `1.0`, `1e1` and what overflows are seen as such.
+/// Numbers stay text, so that `1.0`, `1e1` and overflows are detected.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Payload<'a> {
+struct CursorPayload<'a> {
     #[serde(borrow)]
     v: &'a RawValue,
     #[serde(borrow)]
@@ -181,7 +181,7 @@ mod tests {
             for byte in (0..128u8).filter(|byte| *byte != text.as_bytes()[at]) {
                 let mut bytes = text.clone().into_bytes();
                 bytes[at] = byte;
-                // What still decodes differs in its offset or its snapshot key, so it means something else.
+                // A text that still decodes has another offset or snapshot key.
                 if let Ok(token) = decode(&String::from_utf8(bytes).unwrap(), &k) {
                     assert_ne!(token, whole, "flipped {at}");
                 }

@@ -1,8 +1,8 @@
-//! Paging over retained results: cursors, snapshots, the store that keeps them, and the slice that is a page
-//! (contract §3.5, §3.6, §4.4). Not here: epochs' changes, actors, and when a snapshot is still true.
+//! Paging of retained results: cursors, snapshots, the store of snapshots, and the pages of a snapshot. It neither changes
+//! epochs nor decides whether a snapshot is still valid.
 //!
-//! Invariants: pages concatenated, for any sequence of sizes, equal the whole list; a snapshot is whole, immutable and
-//! counted in bytes; time is a value that callers bring.
+//! Invariants: the pages of a list, for any sequence of sizes, together equal the whole list; a snapshot is complete,
+//! immutable and counted in bytes; callers pass the time as a value.
 
 pub mod cursor;
 pub mod limits;

@@ -1,4 +1,4 @@
-//! The limits of this crate: sizes, counts and times that bound what callers, language servers and files can cost.
+//! Limits of paging.
 
-/// Longest cursor text accepted, in bytes: far above what we mint.
+/// Longest accepted cursor text, in bytes: far more than a cursor of this service has.
 pub const MAX_CURSOR_BYTES: usize = 1_024;

@@ -1,8 +1,9 @@
-//! Pages of what the tool `lsp` finds (decisions §4): as many entries as their JSON text, indented by 2, has room for.
+//! Pages of the tool `lsp`: as many entries as fit into the limit of the JSON text, indented by 2.
 //!
-//! Entries count one by one; of an outline every symbol counts, and a page that begins inside others repeats those it lies in, so
-//! that each page is a tree by itself; where those alone would fill the page, the innermost of them. Invariants: a page's text has at
-//! most [`MAX_OUTPUT_CHARS`] code points, unless one entry alone has more; a whole list that fits is one page; a page is never empty before the end.
+//! In an outline every symbol is an entry. A page that begins inside other symbols repeats its enclosing symbols, so that each
+//! page is a tree; if they would fill more than half of the page, only the innermost of them. Invariants: a page's text has at
+//! most [`MAX_OUTPUT_CHARS`] code points, unless one entry alone has more; a list that fits is one page; a page before the end
+//! is never empty.
 
 use std::io;
 
@@ -11,19 +12,19 @@ use serde::Serialize;
 use codeyard_model::limits::MAX_OUTPUT_CHARS;
 use codeyard_model::lsp_items::{LspItems, OutlineEntry};
 
-/// Around a list: brackets and line ends.
+/// Code points around a list: brackets and line ends.
 const FRAME: usize = 4;
-/// Between two entries: comma and line end.
+/// Code points between two entries: comma and line end.
 const SEPARATOR: usize = 2;
 /// Lines of a symbol without children.
 const SYMBOL_LINES: usize = 24;
-/// Around a symbol's children, besides two indents: the member's name, brackets and line ends, less the separator that the first
-/// child doesn't need.
+/// Code points around a symbol's children, without two indents: the member's name, brackets and line ends, less the separator
+/// that the first child doesn't need.
 const CHILDREN_FRAME: usize = 16;
-/// Spaces a level of indentation.
+/// Spaces per level of indentation.
 const INDENT: usize = 2;
 
-/// How many entries the page from `offset` has, at most `max`, with room for so many code points below the list.
+/// The number of entries on the page from `offset`, at most `max`, leaving room for `below` code points below the list.
 pub(super) fn page_length(found: &LspItems, offset: usize, max: usize, below: usize) -> usize {
     let left = found.len().saturating_sub(offset);
     let above = repeated(found, offset);
@@ -31,7 +32,7 @@ pub(super) fn page_length(found: &LspItems, offset: usize, max: usize, below: us
     let repeated: usize = above.iter().map(|at| chars(found, *at, base)).sum();
     let mut room = (MAX_OUTPUT_CHARS + SEPARATOR).saturating_sub(FRAME + repeated + below);
     let fits = (offset..found.len()).take(max).take_while(|at| {
-        // What lies outside of all that is repeated begins a tree of its own.
+        // An entry outside all repeated symbols begins a new tree.
         base = base.min(depth(found, *at));
         let needed = chars(found, *at, base);
         let fits = needed <= room;
@@ -49,7 +50,7 @@ pub(super) fn part(found: &LspItems, offset: usize, length: usize) -> LspItems {
         LspItems::Locations(list) => LspItems::Locations(list[from..to].to_vec()),
         LspItems::Hover(hover) => LspItems::Hover(hover.clone().filter(|_| from < to)),
         LspItems::Symbols(list) => LspItems::Symbols(list[from..to].to_vec()),
-        LspItems::Items(list) => LspItems::Items(list[from..to].to_vec()),
+        LspItems::CallItems(list) => LspItems::CallItems(list[from..to].to_vec()),
         LspItems::Incoming(list) => LspItems::Incoming(list[from..to].to_vec()),
         LspItems::Outgoing(list) => LspItems::Outgoing(list[from..to].to_vec()),
         LspItems::Outline(list) => {
@@ -59,7 +60,7 @@ pub(super) fn part(found: &LspItems, offset: usize, length: usize) -> LspItems {
     }
 }
 
-/// The symbols that the one at `offset` lies in, the outermost first: all, or as many of the innermost as leave half of the page.
+/// The enclosing symbols of the one at `offset`, the outermost first: all, or as many of the innermost as fit into half a page.
 fn repeated(found: &LspItems, offset: usize) -> Vec<usize> {
     let mut above = Vec::new();
     if let LspItems::Outline(list) = found
@@ -98,7 +99,7 @@ fn chars(found: &LspItems, at: usize, base: usize) -> usize {
             LspItems::Locations(list) => indented(&list[at]),
             LspItems::Hover(hover) => indented(hover),
             LspItems::Symbols(list) => indented(&list[at]),
-            LspItems::Items(list) => indented(&list[at]),
+            LspItems::CallItems(list) => indented(&list[at]),
             LspItems::Incoming(list) => indented(&list[at]),
             LspItems::Outgoing(list) => indented(&list[at]),
             LspItems::Outline(list) => outline_chars(&list[at], list.get(at + 1), base),
@@ -108,28 +109,28 @@ fn chars(found: &LspItems, at: usize, base: usize) -> usize {
 fn outline_chars(entry: &OutlineEntry, next: Option<&OutlineEntry>, base: usize) -> usize {
     let depth = (entry.depth as usize).saturating_sub(base);
     let alone = LspItems::Outline(vec![entry.clone()]);
-    // Each level lies in a list and an object.
+    // Each level is nested in a list and an object.
     let own = pretty_chars(&alone) - FRAME + SYMBOL_LINES * 2 * INDENT * depth;
     let has_children = next.is_some_and(|next| next.depth > entry.depth);
     own + if has_children { CHILDREN_FRAME + 2 * INDENT * (2 + 2 * depth) } else { 0 }
 }
 
-/// Code points of `entry` as the only one of a list.
+/// Code points of `entry` as the only entry of a list.
 fn indented<T: Serialize>(entry: &T) -> usize {
     pretty_chars(&[entry]) - FRAME
 }
 
 fn pretty_chars<T: Serialize>(value: &T) -> usize {
-    let mut counter = Counter(0);
-    // Counting never fails, and every value here serialises.
+    let mut counter = CharCounter(0);
+    // Counting never fails, and every value here can be serialised.
     let _ = serde_json::to_writer_pretty(&mut counter, value);
     counter.0.max(FRAME)
 }
 
 /// Counts code points.
-struct Counter(usize);
+struct CharCounter(usize);
 
-impl io::Write for Counter {
+impl io::Write for CharCounter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 += bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
         Ok(bytes.len())
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_inside_a_tree_says_what_it_lies_in() {
+    fn a_page_inside_a_tree_repeats_its_enclosing_symbols() {
         let found = outline(&[0, 1, 2, 2, 1, 0]);
         let LspItems::Outline(page) = part(&found, 3, 2) else { unreachable!() };
         let lines: Vec<(u32, u32)> = page.iter().map(|entry| (entry.depth, entry.range.start.line)).collect();
@@ -221,17 +222,17 @@ mod tests {
     fn pages_of_the_deepest_trees_keep_within_the_budget() {
         let down: Vec<u32> = (0..63).chain(0..63).chain([62, 62, 5, 6, 0]).collect();
         let found = outline(&down);
-        let (mut offset, mut pages, mut told) = (0, 0, 0);
+        let (mut offset, mut pages, mut listed) = (0, 0, 0);
         while offset < found.len() {
             let length = page_length(&found, offset, 200, 0);
             let page = part(&found, offset, length);
             assert!(text(&page) <= MAX_OUTPUT_CHARS, "{} at {offset}", text(&page));
             assert!(length > 0 && pages < 30);
-            told += length;
+            listed += length;
             offset += length;
             pages += 1;
         }
-        assert_eq!(told, found.len());
+        assert_eq!(listed, found.len());
     }
 
     proptest! {

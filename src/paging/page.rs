@@ -1,6 +1,6 @@
-//! The slice of a snapshot that one answer carries (contract §3.6, paging).
+//! Cuts one page from a snapshot.
 //!
-//! Invariant: the next cursor starts where this page ends, and there is none exactly when nothing is left.
+//! Invariant: the next cursor starts at the end of this page, and there is none exactly if no entry is left.
 
 use codeyard_model::answer::{Answer, Page};
 use codeyard_model::limits::DEFAULT_PAGE_SIZE;
@@ -11,8 +11,8 @@ use super::output;
 use super::result::{CanonicalResult, FullList, LspResult, slice};
 use super::snapshot::Snapshot;
 
-/// The answer from `snapshot`: for paged results `request` = offset and size (at least 1; `None` is the first page of the
-/// default size), for others the whole. `k` and `s` go into the next cursor.
+/// The answer from `snapshot`: for a paged result the page at `request` (offset and size, at least 1; `None` is the first page
+/// of the default size), otherwise the whole result. `k` and `s` are the keys of the next cursor.
 pub fn page(snapshot: &Snapshot, request: Option<(u64, usize)>, k: &str, s: &str) -> Answer {
     let (offset, size) = request.map_or((0, DEFAULT_PAGE_SIZE), |(offset, size)| (offset, size.max(1)));
     match snapshot.result() {
@@ -35,10 +35,10 @@ fn cut<T: Clone>(full: &FullList<T>, offset: u64, size: usize, k: &str, s: &str)
     Page { items, next_cursor, total: full.items.len(), notes: full.notes.clone() }
 }
 
-/// The page of at most `size` entries that fits into the output's budget.
+/// The page of at most `size` entries that fits into the output limit.
 fn part(result: &LspResult, offset: u64, size: usize, k: &str, s: &str) -> LspAnswer {
     let from = usize::try_from(offset).unwrap_or(usize::MAX);
-    let length = output::page_length(&result.found, from, size, result.notes.chars_below());
+    let length = output::page_length(&result.found, from, size, result.notes.footer_chars());
     let (end, total) = (from.saturating_add(length), result.found.len());
     LspAnswer {
         operation: result.operation,

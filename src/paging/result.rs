@@ -1,7 +1,7 @@
-//! The whole canonical result of one question, as it is retained. One variant a tool.
+//! The complete canonical result of one query, as it is retained. One variant per tool.
 //!
-//! Invariant: lists come out of [`Canonical`] and nowhere else, so what is retained is gated, sorted and deduplicated;
-//! lists that aren't paged are cut here, once, and remember how long they were.
+//! Invariant: every list comes from a [`Canonical`], so it is gated, sorted and deduplicated; lists without paging are cut here,
+//! once, and keep their original length.
 
 use codeyard_canon::Canonical;
 use codeyard_model::answer::{AnswerNotes, CappedList, DeclaredSymbols};
@@ -16,7 +16,7 @@ use codeyard_model::uri::CanonicalUri;
 
 use super::output;
 
-/// A full list that pages are cut from.
+/// A complete list from which pages are cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FullList<T> {
     /// All entries.
@@ -25,14 +25,14 @@ pub struct FullList<T> {
     pub notes: AnswerNotes,
 }
 
-/// All that the tool `lsp` found.
+/// The complete result of a query of the tool `lsp`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LspResult {
-    /// What was asked.
+    /// The operation.
     pub operation: Operation,
     /// The title of every page.
     pub title: String,
-    /// What was found.
+    /// The entries.
     pub found: LspItems,
     /// For every page.
     pub notes: AnswerNotes,
@@ -62,7 +62,7 @@ pub enum CanonicalResult {
 }
 
 impl CanonicalResult {
-    /// Definitions, cut to `max_items`. `notes.outside` is filled in from the list, here and below.
+    /// Definitions, cut to `max_items`. This and the other constructors set `notes.outside` from the list.
     pub fn definition(found: Canonical<Location>, notes: AnswerNotes, max_items: usize) -> Self {
         Self::Definition(cut(found, notes, max_items))
     }
@@ -72,7 +72,7 @@ impl CanonicalResult {
         Self::References(full(found, notes))
     }
 
-    /// A hover as [`codeyard_canon::hover`] gives it, with its word on truncation.
+    /// A hover from [`codeyard_canon::hover`] and whether it was truncated.
     pub fn hover((mut hover, truncated): (Hover, bool), notes: AnswerNotes) -> Self {
         hover.contents.shrink_to_fit();
         Self::Hover(hover, AnswerNotes { truncated, ..notes })
@@ -98,12 +98,12 @@ impl CanonicalResult {
         Self::DocumentDiagnostics(uri, cut(found, notes, max_items))
     }
 
-    /// The workspace's diagnostics as [`codeyard_canon::workspace_diagnostics`] gives them, with the number of files cut.
+    /// Diagnostics of the workspace from [`codeyard_canon::workspace_diagnostics`], with the number of files cut.
     pub fn workspace_diagnostics((found, cut): (Canonical<FileDiagnostics>, usize), notes: AnswerNotes) -> Self {
         Self::WorkspaceDiagnostics(full(found, AnswerNotes { truncated_files: cut, ..notes }))
     }
 
-    /// The canonical name of the tool whose result it is.
+    /// The canonical name of the result's tool.
     pub fn tool(&self) -> &'static str {
         match self {
             Self::Definition(_) => tools::DEFINITION,
@@ -123,7 +123,7 @@ impl CanonicalResult {
         matches!(self, Self::References(_) | Self::WorkspaceSymbols(_) | Self::WorkspaceDiagnostics(_) | Self::Lsp(_))
     }
 
-    /// The notes that summaries are made of.
+    /// The notes for the summary.
     pub fn notes(&self) -> &AnswerNotes {
         match self {
             Self::Definition(list) => &list.notes,
@@ -137,8 +137,8 @@ impl CanonicalResult {
         }
     }
 
-    /// The distinct files on the page of `size` entries from `offset`, sorted: what must be compared with the disk before
-    /// the page is served. All files of an unpaged result; none where only the document asked about is concerned.
+    /// The distinct files on the page of `size` entries from `offset`, sorted. They must be compared with the disk before the
+    /// page is served. All files of an unpaged result; none if only the query's own document matters.
     pub fn files_on_page(&self, offset: u64, size: usize) -> Vec<CanonicalUri> {
         match self {
             Self::Definition(list) => files(&list.items),
@@ -146,7 +146,7 @@ impl CanonicalResult {
             Self::WorkspaceSymbols(full) => files(slice(&full.items, offset, size)),
             Self::WorkspaceDiagnostics(full) => files(slice(&full.items, offset, size)),
             Self::DocumentDiagnostics(uri, _) => vec![uri.clone()],
-            Self::Lsp(result) => files_found(&result.found, offset, size, result.notes.chars_below()),
+            Self::Lsp(result) => files_found(&result.found, offset, size, result.notes.footer_chars()),
             Self::Hover(..) | Self::DocumentSymbols(_) | Self::Declarations(..) => Vec::new(),
         }
     }
@@ -181,7 +181,7 @@ fn files_found(found: &LspItems, offset: u64, size: usize, below: usize) -> Vec<
         LspItems::Locations(list) => return files(slice(list, offset, size)),
         LspItems::Hover(_) | LspItems::Outline(_) => return Vec::new(),
         LspItems::Symbols(list) => slice(list, offset, size).iter().map(|symbol| symbol.location.uri.clone()).collect(),
-        LspItems::Items(list) => slice(list, offset, size).iter().map(|item| item.uri.clone()).collect(),
+        LspItems::CallItems(list) => slice(list, offset, size).iter().map(|item| item.uri.clone()).collect(),
         LspItems::Incoming(list) => slice(list, offset, size).iter().map(|call| call.from.uri.clone()).collect(),
         LspItems::Outgoing(list) => slice(list, offset, size).iter().map(|call| call.to.uri.clone()).collect(),
     };
@@ -191,7 +191,7 @@ fn files_found(found: &LspItems, offset: u64, size: usize, below: usize) -> Vec<
 }
 
 fn files<T: InFile>(items: &[T]) -> Vec<CanonicalUri> {
-    // Canonical lists are ordered by URI, so equal files are neighbours.
+    // Canonical lists are ordered by URI, so equal files are adjacent.
     let mut files: Vec<CanonicalUri> = items.iter().map(|item| item.file().clone()).collect();
     files.dedup();
     files

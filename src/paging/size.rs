@@ -1,7 +1,7 @@
-//! How many bytes a result takes in memory.
+//! The memory of a result in bytes.
 //!
-//! Invariant: the size depends on the result alone, and is not below what it holds: every struct and every text counts,
-//! a URI once for all entries that share it (canonical lists share one text per file, side by side).
+//! Invariant: the size depends only on the result and is never too low: every struct and every text counts. A URI counts once
+//! for all adjacent entries that share it (canonical lists share one text per file).
 
 use std::mem::size_of;
 
@@ -14,20 +14,20 @@ use codeyard_model::uri::CanonicalUri;
 
 use super::result::CanonicalResult;
 
-/// The two counters in front of a shared text.
+/// The two reference counters in front of a shared text.
 const SHARED_HEADER_BYTES: usize = 2 * size_of::<usize>();
 
-/// The bytes behind a value, itself not counted.
-trait Heap {
+/// The heap memory of a value, without the value itself.
+trait HeapSize {
     fn heap(&self) -> usize;
 
-    /// The shared text it names, counted by the list.
+    /// The shared text that it refers to. The list counts it.
     fn shared(&self) -> Option<&CanonicalUri> {
         None
     }
 }
 
-/// The heap of `result`; the enum itself is not counted.
+/// The heap memory of `result`, without the enum itself.
 pub(super) fn heap_bytes(result: &CanonicalResult) -> usize {
     let contents = match result {
         CanonicalResult::Definition(list) => list_bytes(&list.items),
@@ -53,13 +53,13 @@ fn found_bytes(found: &LspItems) -> usize {
         LspItems::Hover(hover) => hover.as_ref().map_or(0, |hover| hover.contents.value.len()),
         LspItems::Outline(list) => list_bytes(list),
         LspItems::Symbols(list) => list_bytes(list),
-        LspItems::Items(list) => list_bytes(list),
+        LspItems::CallItems(list) => list_bytes(list),
         LspItems::Incoming(list) => list_bytes(list),
         LspItems::Outgoing(list) => list_bytes(list),
     }
 }
 
-fn list_bytes<T: Heap>(items: &[T]) -> usize {
+fn list_bytes<T: HeapSize>(items: &[T]) -> usize {
     let mut bytes = size_of_val(items);
     let mut last: Option<&CanonicalUri> = None;
     for item in items {
@@ -75,7 +75,7 @@ fn list_bytes<T: Heap>(items: &[T]) -> usize {
 }
 
 fn notes_bytes(notes: &AnswerNotes) -> usize {
-    notes.passed_over.iter().map(|text| size_of_val(text) + text.len()).sum()
+    notes.skipped_providers.iter().map(|text| size_of_val(text) + text.len()).sum()
 }
 
 fn uri_bytes(uri: &CanonicalUri) -> usize {
@@ -86,7 +86,7 @@ fn optional(text: &Option<String>) -> usize {
     text.as_ref().map_or(0, String::len)
 }
 
-impl Heap for Location {
+impl HeapSize for Location {
     fn heap(&self) -> usize {
         0
     }
@@ -96,13 +96,13 @@ impl Heap for Location {
     }
 }
 
-impl Heap for DocumentSymbol {
+impl HeapSize for DocumentSymbol {
     fn heap(&self) -> usize {
         self.id.len() + self.name.len() + optional(&self.container_name)
     }
 }
 
-impl Heap for WorkspaceSymbol {
+impl HeapSize for WorkspaceSymbol {
     fn heap(&self) -> usize {
         self.id.len() + self.name.len() + optional(&self.container_name)
     }
@@ -112,13 +112,13 @@ impl Heap for WorkspaceSymbol {
     }
 }
 
-impl Heap for OutlineEntry {
+impl HeapSize for OutlineEntry {
     fn heap(&self) -> usize {
         self.name.len()
     }
 }
 
-impl Heap for NamedSymbol {
+impl HeapSize for NamedSymbol {
     fn heap(&self) -> usize {
         self.name.len() + optional(&self.container_name)
     }
@@ -128,7 +128,7 @@ impl Heap for NamedSymbol {
     }
 }
 
-impl Heap for CallItem {
+impl HeapSize for CallItem {
     fn heap(&self) -> usize {
         self.name.len()
     }
@@ -138,7 +138,7 @@ impl Heap for CallItem {
     }
 }
 
-impl Heap for IncomingCall {
+impl HeapSize for IncomingCall {
     fn heap(&self) -> usize {
         self.from.heap() + size_of_val(&*self.from_ranges)
     }
@@ -148,7 +148,7 @@ impl Heap for IncomingCall {
     }
 }
 
-impl Heap for OutgoingCall {
+impl HeapSize for OutgoingCall {
     fn heap(&self) -> usize {
         self.to.heap() + size_of_val(&*self.from_ranges)
     }
@@ -158,13 +158,13 @@ impl Heap for OutgoingCall {
     }
 }
 
-impl Heap for Diagnostic {
+impl HeapSize for Diagnostic {
     fn heap(&self) -> usize {
         self.id.len() + self.message.len() + optional(&self.code) + optional(&self.source)
     }
 }
 
-impl Heap for FileDiagnostics {
+impl HeapSize for FileDiagnostics {
     fn heap(&self) -> usize {
         list_bytes(&self.diagnostics)
     }

@@ -1,13 +1,13 @@
-//! A snapshot: one whole result, immutable, with its size.
+//! A snapshot: one complete immutable result with its size.
 //!
-//! Invariant: `bytes` is computed once, from the result alone.
+//! Invariant: `bytes` is computed once, only from the result.
 
 use std::mem::size_of;
 
 use super::result::CanonicalResult;
 use super::size::heap_bytes;
 
-/// A whole canonical result as it is retained and paged.
+/// A complete canonical result that is retained and paged.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Snapshot {
     result: CanonicalResult,
@@ -26,7 +26,7 @@ impl Snapshot {
         &self.result
     }
 
-    /// What it takes in memory, in bytes, heap included.
+    /// Its memory in bytes, including the heap.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

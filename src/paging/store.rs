@@ -1,7 +1,7 @@
-//! The retained snapshots of one workspace and tenant: least recently used first out, bounded in bytes and in time.
+//! The retained snapshots of one workspace and tenant: an LRU store, bounded in bytes and in time.
 //!
-//! Invariants: `bytes` is the sum of what is held and never above the cap; an expired snapshot is never given out; the
-//! order of the list is the order of last use, so expiry stops at the first one that is young enough.
+//! Invariants: `bytes` is the sum over all entries and never above the cap; an expired snapshot is never returned; the list is
+//! ordered by last use, so expiry stops at the first entry that hasn't expired.
 
 use std::collections::BTreeMap;
 use std::mem::size_of;
@@ -16,13 +16,13 @@ use codeyard_model::error::{ErrorCode, ToolError};
 use super::result::CanonicalResult;
 use super::snapshot::Snapshot;
 
-/// What an entry costs besides snapshot and key: list links, table slot, the shared counters. Rounded up.
+/// Memory of an entry besides snapshot and key: list links, table slot, reference counters. Rounded up.
 const ENTRY_OVERHEAD_BYTES: usize = 128;
 
 /// Retained snapshots by snapshot key.
 #[derive(Debug)]
 pub struct SnapshotStore {
-    entries: LruCache<String, Entry>,
+    entries: LruCache<String, StoredSnapshot>,
     max_entry_bytes: usize,
     max_total_bytes: usize,
     ttl: Duration,
@@ -31,27 +31,27 @@ pub struct SnapshotStore {
     expiries: u64,
 }
 
-/// What a store holds, without any of its content.
+/// Numbers about a store, without its content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SnapshotStats {
-    /// How many snapshots are kept.
+    /// Number of snapshots.
     pub count: usize,
-    /// Their bytes, with what keeping costs.
+    /// Their bytes, including the overhead of the store.
     pub bytes: usize,
-    /// The most bytes there may be.
+    /// Maximum number of bytes.
     pub limit_bytes: usize,
-    /// The age of the oldest one.
+    /// Age of the oldest snapshot.
     pub oldest: Option<Duration>,
-    /// How many were dropped to make room.
+    /// Number of snapshots dropped to make room.
     pub evictions: u64,
-    /// How many are kept of each tool's results.
+    /// Number of snapshots by tool.
     pub by_tool: BTreeMap<&'static str, usize>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct StoredSnapshot {
     snapshot: Arc<Snapshot>,
-    made: Instant,
+    created: Instant,
     used: Instant,
     bytes: usize,
 }
@@ -73,11 +73,11 @@ impl SnapshotStore {
         }
     }
 
-    /// Keeps `result` under its snapshot key and gives it back as a snapshot. A paged result above the entry cap is
-    /// SNAPSHOT_TOO_LARGE, because its later pages couldn't be served; any other is returned without being kept.
+    /// Stores `result` under its snapshot key and returns it as a snapshot. A paged result above the entry cap is
+    /// SNAPSHOT_TOO_LARGE, because its later pages couldn't be served. An unpaged one is returned without being stored.
     pub fn insert(&mut self, key: String, result: CanonicalResult, now: Instant) -> Result<Arc<Snapshot>, ToolError> {
         let snapshot = Arc::new(Snapshot::new(result));
-        let bytes = snapshot.bytes() + key.len() + size_of::<Entry>() + ENTRY_OVERHEAD_BYTES;
+        let bytes = snapshot.bytes() + key.len() + size_of::<StoredSnapshot>() + ENTRY_OVERHEAD_BYTES;
         self.remove(&key);
         if bytes > self.max_entry_bytes {
             let paged = snapshot.result().is_paged();
@@ -85,11 +85,11 @@ impl SnapshotStore {
         }
         self.make_room(bytes);
         self.bytes += bytes;
-        self.entries.put(key, Entry { snapshot: snapshot.clone(), made: now, used: now, bytes });
+        self.entries.put(key, StoredSnapshot { snapshot: snapshot.clone(), created: now, used: now, bytes });
         Ok(snapshot)
     }
 
-    /// The snapshot under `key`, if it is kept and not expired; this is a use of it.
+    /// The snapshot under `key`, if it is stored and not expired. Counts as a use.
     pub fn get(&mut self, key: &str, now: Instant) -> Option<Arc<Snapshot>> {
         if self.entries.peek(key).is_some_and(|entry| self.is_expired(entry, now)) {
             self.remove(key);
@@ -101,7 +101,7 @@ impl SnapshotStore {
         Some(entry.snapshot.clone())
     }
 
-    /// Drops what wasn't used for the store's time to live; how many.
+    /// Drops the expired snapshots and returns their number.
     pub fn expire(&mut self, now: Instant) -> usize {
         let before = self.entries.len();
         while self.entries.peek_lru().is_some_and(|(_, entry)| self.is_expired(entry, now)) {
@@ -112,39 +112,39 @@ impl SnapshotStore {
         dropped
     }
 
-    /// Drops everything.
+    /// Drops all snapshots.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.bytes = 0;
     }
 
-    /// How many are kept.
+    /// Number of snapshots.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether none is kept.
+    /// Whether the store is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// What is kept, in bytes, with what keeping costs.
+    /// Bytes of all snapshots, including the overhead of the store.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How many were dropped to make room; expiry and `clear` don't count.
+    /// Number of snapshots dropped to make room. Expiry and `clear` don't count.
     pub fn evictions(&self) -> u64 {
         self.evictions
     }
 
-    /// What is held, for operators. Looks at every entry.
+    /// Numbers for operators. Reads every entry.
     pub fn stats(&self, now: Instant) -> SnapshotStats {
         let mut by_tool = BTreeMap::new();
         let mut oldest = None;
         for (_, entry) in &self.entries {
             *by_tool.entry(entry.snapshot.result().tool()).or_default() += 1;
-            oldest = oldest.max(Some(now.saturating_duration_since(entry.made)));
+            oldest = oldest.max(Some(now.saturating_duration_since(entry.created)));
         }
         SnapshotStats {
             count: self.entries.len(),
@@ -156,12 +156,12 @@ impl SnapshotStore {
         }
     }
 
-    /// How many were dropped because they weren't used for the store's time to live.
+    /// Number of snapshots dropped because they expired.
     pub fn expiries(&self) -> u64 {
         self.expiries
     }
 
-    fn is_expired(&self, entry: &Entry, now: Instant) -> bool {
+    fn is_expired(&self, entry: &StoredSnapshot, now: Instant) -> bool {
         now.saturating_duration_since(entry.used) >= self.ttl
     }
 
@@ -210,7 +210,7 @@ mod tests {
     }
 
     fn now() -> Instant {
-        #[expect(clippy::disallowed_methods, reason = "any instant will do as the first one")]
+        #[expect(clippy::disallowed_methods, reason = "the tests need any first instant")]
         Instant::from_std(std::time::Instant::now())
     }
 
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_entry_cap_is_exact_and_binds_paged_results() {
+    fn the_entry_cap_is_exact_for_paged_results() {
         let bytes = one_entry_bytes();
         let mut store = SnapshotStore::new(bytes, bytes, TTL);
         assert!(store.insert("a".into(), result(100, true), now()).is_ok());
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_recently_used_goes_first() {
+    fn the_least_recently_used_is_dropped_first() {
         let (bytes, now) = (one_entry_bytes(), now());
         let mut store = SnapshotStore::new(bytes, bytes * 2, TTL);
         for key in ["a", "b"] {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_use_prolongs_and_the_end_is_exact() {
+    fn a_use_extends_the_lifetime_and_expiry_is_exact() {
         let start = now();
         let mut store = SnapshotStore::new(usize::MAX, usize::MAX, TTL);
         for key in ["a", "b"] {

@@ -1,13 +1,13 @@
-//! Which variables of our environment a language server inherits.
+//! The environment variables that a language server inherits.
 //!
-//! An allow-list of names: what isn't named doesn't go through, so that tokens and our own settings (`CODEYARD_*`) never
-//! do. The registry and the configuration may add variables of their own for a server.
+//! An allow-list of names. Other variables aren't inherited, so tokens and codeyard's own settings (`CODEYARD_*`) never
+//! reach a language server. The registry and the configuration may add variables for a server.
 
 use std::ffi::{OsStr, OsString};
 
-/// Names that go through.
+/// Names of inherited variables.
 const ALLOWED: &[&str] = &[
-    // Who and where.
+    // User and locale.
     "PATH",
     "HOME",
     "USER",
@@ -35,7 +35,7 @@ const ALLOWED: &[&str] = &[
     "HTTPS_PROXY",
     "NO_PROXY",
     "ALL_PROXY",
-    // Dynamic linking, where toolchains live outside the usual folders.
+    // Dynamic linking, for toolchains outside the usual directories.
     "LD_LIBRARY_PATH",
     "DYLD_LIBRARY_PATH",
     "DYLD_FALLBACK_LIBRARY_PATH",
@@ -60,7 +60,7 @@ const ALLOWED: &[&str] = &[
     "GOPRIVATE",
     "GOTOOLCHAIN",
     "GOWORK",
-    // Java and its relatives.
+    // JVM languages.
     "JAVA_HOME",
     "JDK_HOME",
     "GRADLE_HOME",
@@ -122,15 +122,15 @@ const ALLOWED: &[&str] = &[
     "NIX_PROFILES",
 ];
 
-/// Beginnings of names that go through.
+/// Prefixes of names of inherited variables.
 const ALLOWED_PREFIXES: &[&str] = &["LC_", "XDG_"];
 
-/// The part of our environment that goes through, ordered by name.
+/// The inherited part of this process's environment, ordered by name.
 pub fn allowed_environment() -> Vec<(OsString, OsString)> {
     allowed(std::env::vars_os())
 }
 
-/// The part of `variables` that goes through, ordered by name.
+/// The inherited part of `variables`, ordered by name.
 pub fn allowed(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     let mut kept: Vec<_> = variables.into_iter().filter(|(name, _)| is_allowed(name)).collect();
     kept.sort();
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_named_variables_go_through() {
+    fn only_allowed_variables_are_inherited() {
         let pair = |name: &str| (OsString::from(name), OsString::from("x"));
         let names = [
             "PATH",

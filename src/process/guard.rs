@@ -1,12 +1,13 @@
-//! The guard: a tiny process between us and a language server, the hidden subcommand `__guard` of our own binary.
+//! The guard: a small process between codeyard and a language server, the hidden subcommand `__guard` of the same binary.
 //!
-//! It starts the server with its own standard streams (so nothing is copied), waits, and sees to it that nothing the
-//! server started outlives the server or us. It is one thread, knows no protocol and allocates next to nothing.
-//! Invariants: it ends only when no descendant is left, or its time (`GUARD_TERM_MS` + `GUARD_KILL_MS`) is over; it ends
-//! as the server ended, same code or same signal; it acts on the end of the death pipe, so also when we are killed.
+//! It starts the server with its own standard streams (so nothing is copied), waits, and ends every process that the server
+//! started when the server or codeyard ends. It has one thread, knows no protocol and allocates almost nothing.
+//! Invariants: it exits only when it has no descendant, or its time (`GUARD_TERM_MS` + `GUARD_KILL_MS`) is over; it exits
+//! with the server's exit code or signal; it acts when the death pipe is closed, so also when codeyard is killed.
 //!
-//! It leads the session and the group, and on Linux is the subreaper: whoever leaves the group still becomes its child.
-//! The parent's death signal follows the *thread* that forked, so it is only taken as a hint to look at the parent's id.
+//! It leads the session and the process group. On Linux it is the subreaper: a descendant that leaves the group still
+//! becomes its child. The parent-death signal is bound to the *thread* that forked, so it only triggers a check of the
+//! parent's id.
 
 use std::ffi::OsString;
 use std::io;
@@ -26,21 +27,21 @@ use codeyard_base::clock::Instant;
 
 /// The hidden subcommand.
 pub const SUBCOMMAND: &str = "__guard";
-/// Asks the guard to kill at once instead of asking first.
+/// Makes the guard send SIGKILL at once, without SIGTERM first.
 pub(super) const KILL_NOW: c_int = libc::SIGUSR2;
-/// The death signal of our parent.
+/// The parent-death signal.
 const PARENT_DIED: c_int = libc::SIGUSR1;
-/// ProcessExit code when the server could not be started.
+/// Exit code if the server could not be started.
 const NOT_STARTED: u8 = 127;
-/// ProcessExit code when the server could not even be killed.
-const NOT_ENDED: u8 = 125;
-/// Pause between two rounds of killing.
-const ROUND: Duration = Duration::from_millis(10);
+/// Exit code if the server could not be killed.
+const NOT_KILLED: u8 = 125;
+/// Pause between two checks while processes are ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-static ASKED_TO_END: AtomicU32 = AtomicU32::new(0);
-static ASKED_TO_KILL: AtomicU32 = AtomicU32::new(0);
+static END_REQUESTED: AtomicU32 = AtomicU32::new(0);
+static KILL_REQUESTED: AtomicU32 = AtomicU32::new(0);
 
-/// Runs the guard if the process was called as one; to be called first thing in `main`.
+/// Runs the guard if the command line names its subcommand. Must be called first in `main`.
 pub fn from_command_line(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let mut args = args.into_iter().skip(1);
     (args.next()? == SUBCOMMAND).then(|| guard_main(args))
@@ -57,9 +58,9 @@ pub fn guard_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let guard = Guard { pipe, parent, server: 0, status: None };
     match guard.run(&program, args) {
-        Ok(status) => end_as(status),
+        Ok(status) => exit_like(status),
         Err(error) => {
-            eprintln!("language server could not be started: {error}");
+            eprintln!("cannot start the language server: {error}");
             ExitCode::from(NOT_STARTED)
         }
     }
@@ -69,7 +70,7 @@ struct Guard {
     pipe: RawFd,
     parent: u32,
     server: u32,
-    /// How the server ended, as `waitpid` says.
+    /// The server's status from `waitpid`.
     status: Option<c_int>,
 }
 
@@ -78,19 +79,19 @@ impl Guard {
         become_leader();
         catch_signals();
         close_foreign_descriptors(self.pipe);
-        if self.orphaned() {
+        if self.is_orphaned() {
             return Ok(None);
         }
         self.server = start(program, args)?;
-        leave_standard_streams();
+        replace_standard_streams();
         loop {
             let hung_up = wait(Some(self.pipe), None);
             self.reap();
             if self.status.is_some() {
                 self.end_all(limits::GUARD_LINGER_MS);
-            } else if ASKED_TO_KILL.load(Relaxed) != 0 {
+            } else if KILL_REQUESTED.load(Relaxed) != 0 {
                 self.end_all(0);
-            } else if hung_up || ASKED_TO_END.load(Relaxed) != 0 || self.orphaned() {
+            } else if hung_up || END_REQUESTED.load(Relaxed) != 0 || self.is_orphaned() {
                 self.end_all(limits::GUARD_TERM_MS);
             } else {
                 continue;
@@ -99,19 +100,19 @@ impl Guard {
         }
     }
 
-    fn orphaned(&self) -> bool {
+    fn is_orphaned(&self) -> bool {
         std::os::unix::process::parent_id() != self.parent
     }
 
-    /// Ends everything that is left: asks, waits `grace_ms`, then kills until nothing is left or the time is over.
+    /// Ends all descendants: sends SIGTERM, waits `grace_ms`, then sends SIGKILL until none is left or the time is over.
     fn end_all(&mut self, grace_ms: u64) {
         if self.reap() {
             return;
         }
         self.signal_all(libc::SIGTERM);
-        let asked = Instant::now();
-        while asked.elapsed() < Duration::from_millis(grace_ms) && ASKED_TO_KILL.load(Relaxed) == 0 {
-            wait(None, Some(ROUND));
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(grace_ms) && KILL_REQUESTED.load(Relaxed) == 0 {
+            wait(None, Some(POLL_INTERVAL));
             if self.reap() {
                 return;
             }
@@ -119,29 +120,29 @@ impl Guard {
         let killing = Instant::now();
         while killing.elapsed() < Duration::from_millis(limits::GUARD_KILL_MS) {
             self.signal_all(libc::SIGKILL);
-            wait(None, Some(ROUND));
+            wait(None, Some(POLL_INTERVAL));
             if self.reap() {
                 return;
             }
         }
     }
 
-    /// Collects ended children; `true` when none is left.
+    /// Reaps ended children. `true` if none is left.
     fn reap(&mut self) -> bool {
         loop {
             let mut status = 0;
-            // SAFETY: `status` is a valid place for an int during the call.
+            // SAFETY: `status` is valid for writes during the call.
             match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
                 0 => return false,
-                -1 => return !self.leaves_group(),
+                -1 => return !self.has_group_members(),
                 pid if u32::try_from(pid) == Ok(self.server) => self.status = Some(status),
                 _ => {}
             }
         }
     }
 
-    /// Without a subreaper having no child doesn't mean having no descendant: the server's group is asked.
-    fn leaves_group(&self) -> bool {
+    /// Without a subreaper a process without children may still have descendants. Checks the server's group.
+    fn has_group_members(&self) -> bool {
         !cfg!(target_os = "linux") && signal::group_exists(self.server)
     }
 
@@ -164,19 +165,19 @@ fn become_leader() {
         {
             libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
             libc::prctl(libc::PR_SET_PDEATHSIG, PARENT_DIED);
-            // Not our own name: who kills all processes of our name must leave the guards to do their work.
+            // Another name than codeyard's: `pkill codeyard` must not kill the guards.
             libc::prctl(libc::PR_SET_NAME, c"lsp-guard".as_ptr());
         }
     }
 }
 
-/// Installs the handlers and blocks the signals: they come only while [`wait`] waits.
+/// Installs the handlers and blocks the signals: they are delivered only during [`wait`].
 fn catch_signals() {
-    extern "C" fn note(number: c_int) {
+    extern "C" fn record(number: c_int) {
         match number {
-            libc::SIGTERM | libc::SIGINT | libc::SIGHUP => ASKED_TO_END.store(1, Relaxed),
-            KILL_NOW => ASKED_TO_KILL.store(1, Relaxed),
-            // The end of a child and the parent's death are looked at after each wait.
+            libc::SIGTERM | libc::SIGINT | libc::SIGHUP => END_REQUESTED.store(1, Relaxed),
+            KILL_NOW => KILL_REQUESTED.store(1, Relaxed),
+            // The end of a child and of the parent are checked after each wait.
             _ => {}
         }
     }
@@ -187,7 +188,7 @@ fn catch_signals() {
         libc::sigemptyset(&mut blocked);
         for number in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGCHLD, KILL_NOW, PARENT_DIED] {
             let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
-            action.sa_sigaction = note as extern "C" fn(c_int) as usize;
+            action.sa_sigaction = record as extern "C" fn(c_int) as usize;
             libc::sigaction(number, &action, ptr::null_mut());
             libc::sigaddset(&mut blocked, number);
         }
@@ -195,7 +196,7 @@ fn catch_signals() {
     }
 }
 
-/// Waits for a signal, for the end of `pipe` (then `true`), or for the time to pass.
+/// Waits for a signal, for the end of `pipe` (returns `true`), or for `time` to pass.
 fn wait(pipe: Option<RawFd>, time: Option<Duration>) -> bool {
     let time = time.map(|time| libc::timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() });
     let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
@@ -214,11 +215,11 @@ fn wait(pipe: Option<RawFd>, time: Option<Duration>) -> bool {
     }
 }
 
-/// Closes everything but the standard streams and the death pipe, which the server mustn't hold either.
+/// Closes all descriptors except the standard streams and the death pipe. The server doesn't inherit the pipe.
 fn close_foreign_descriptors(pipe: RawFd) {
     let entries = std::fs::read_dir("/dev/fd").into_iter().flatten().flatten();
     let open: Vec<RawFd> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    // SAFETY: none of these descriptors belongs to a value of this program: it has opened nothing that is still open.
+    // SAFETY: no value of this program owns one of these descriptors: it has opened none that is still open.
     unsafe {
         for fd in open.into_iter().filter(|&fd| fd > 2 && fd != pipe) {
             libc::close(fd);
@@ -228,7 +229,7 @@ fn close_foreign_descriptors(pipe: RawFd) {
 }
 
 fn start(program: &OsString, args: impl Iterator<Item = OsString>) -> io::Result<u32> {
-    #[expect(clippy::disallowed_methods, reason = "the guard is the other half of `spawn`")]
+    #[expect(clippy::disallowed_methods, reason = "the guard starts the language server")]
     let mut command = Command::new(program);
     command.args(args);
     if !cfg!(target_os = "linux") {
@@ -248,12 +249,12 @@ fn start(program: &OsString, args: impl Iterator<Item = OsString>) -> io::Result
             });
         }
     }
-    // The handle is dropped, which doesn't touch the process: it is waited for by id.
+    // Dropping the handle doesn't affect the process. It is reaped by its id.
     Ok(command.spawn()?.id())
 }
 
-/// Lets go of the server's pipes, so that their ends are the server's alone.
-fn leave_standard_streams() {
+/// Replaces the guard's standard streams, so that only the server holds the ends of its pipes.
+fn replace_standard_streams() {
     // SAFETY: the descriptors 0 to 2 are replaced, never left closed.
     unsafe {
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
@@ -266,17 +267,17 @@ fn leave_standard_streams() {
     }
 }
 
-/// Ends this process as the server ended.
-fn end_as(status: Option<c_int>) -> ExitCode {
-    let Some(status) = status else { return ExitCode::from(NOT_ENDED) };
+/// Exits with the server's exit code or signal.
+fn exit_like(status: Option<c_int>) -> ExitCode {
+    let Some(status) = status else { return ExitCode::from(NOT_KILLED) };
     if libc::WIFSIGNALED(status) {
-        die_of(libc::WTERMSIG(status));
+        raise_default(libc::WTERMSIG(status));
     }
-    ExitCode::from(u8::try_from(libc::WEXITSTATUS(status)).unwrap_or(NOT_ENDED))
+    ExitCode::from(u8::try_from(libc::WEXITSTATUS(status)).unwrap_or(NOT_KILLED))
 }
 
-/// Dies of a signal, without a core file.
-fn die_of(number: c_int) {
+/// Ends this process by a signal, without a core file.
+fn raise_default(number: c_int) {
     // SAFETY: the structures are zeroed, which is a valid empty value, and outlive the calls.
     unsafe {
         let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

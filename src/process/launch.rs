@@ -1,7 +1,7 @@
-//! The seam between the client and what it speaks to: a launcher gives a connection and a handle on the process behind it.
+//! The interface for starting language servers: a [`Launcher`] returns the server's streams and a [`Process`] handle.
 //!
-//! It is only words: `spawn` implements them with real processes, tests with servers in memory, where time can be paused.
-//! Invariant: a [`Process`] handle never blocks, and whatever it names is gone some time after the last handle is dropped.
+//! Interfaces only: `spawn` implements them with real processes, tests with servers in memory, where time can be paused.
+//! Invariant: a [`Process`] handle never blocks on the server, and its processes end after the last handle is dropped.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,54 +13,55 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// What to start.
 #[derive(Debug, Clone)]
 pub struct LaunchSpec {
-    /// Name for logs and the ledger, such as `ty`.
+    /// Name for logs and the ledger, for example `ty`.
     pub label: String,
-    /// The program: absolute, or a bare name that is looked up on the `PATH` of `env`.
+    /// The program: an absolute path, or a name that is looked up on the `PATH` of `env`.
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,
     /// Its working directory.
     pub cwd: PathBuf,
-    /// The complete environment: nothing is inherited beside it.
+    /// The complete environment. Nothing else is inherited.
     pub env: Vec<(OsString, OsString)>,
 }
 
 /// A started server.
 pub struct LaunchedServer {
-    /// What the server writes.
+    /// The server's output.
     pub reader: Box<dyn AsyncRead + Send + Unpin>,
-    /// What the server reads.
+    /// The server's input.
     pub writer: Box<dyn AsyncWrite + Send + Unpin>,
-    /// The process behind it.
+    /// The server's process.
     pub process: Arc<dyn Process>,
 }
 
-/// How a process ended. Both are `None` when it is not known.
+/// How a process ended. Both are `None` if it is unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProcessExit {
-    /// The exit code, if it ended by itself.
+    /// The exit code, if it exited.
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
 }
 
-/// A running (or ended) server with all the processes it started.
+/// A running or ended server with all processes that it started.
 pub trait Process: Send + Sync {
-    /// The id of the group's leader, if it is a real process.
+    /// The id of the process group's leader. `None` for a server in memory.
     fn id(&self) -> Option<u32>;
-    /// Waits for the end. Any number may wait, also after it.
+    /// Waits for the end. Any number of callers may wait, also after the end.
     fn exited(&self) -> BoxFuture<'static, ProcessExit>;
-    /// Asks all its processes to leave (SIGTERM). Those that stay are killed by the guard.
+    /// Sends SIGTERM to all its processes. The guard kills those that don't end.
     fn terminate(&self);
     /// Kills all its processes.
     fn kill(&self);
-    /// Whether none of its processes is left.
+    /// Whether all its processes have ended.
     fn group_is_empty(&self) -> bool;
-    /// The last 64 KiB of its standard error. It may name paths: never for answers.
+    /// The last 64 KiB of its standard error. It may contain paths, so it is never part of an answer.
     fn stderr_tail(&self) -> String;
-    /// Memory of the whole process tree in bytes, if it can be known. Reads `/proc`: some ms for a large tree.
+    /// Memory of the whole process tree in bytes. `None` if it is unknown. Reads `/proc`, which takes some ms; concurrent
+    /// calls share one pass.
     fn memory_bytes(&self) -> Option<u64>;
-    /// The process id of the language server itself, below the group's leader. Reads `/proc`.
+    /// The process id of the language server itself, a child of the group's leader. Reads `/proc`.
     fn server_id(&self) -> Option<u32> {
         self.id()
     }
@@ -75,7 +76,7 @@ pub enum LaunchError {
     /// The working directory does not exist.
     #[error("the working directory does not exist")]
     DirectoryNotFound(PathBuf),
-    /// The operating system refused.
+    /// The operating system returned an error.
     #[error("the process could not be started: {0}")]
     Io(Arc<std::io::Error>),
 }
@@ -88,6 +89,6 @@ impl From<std::io::Error> for LaunchError {
 
 /// Starts servers.
 pub trait Launcher: Send + Sync {
-    /// Starts one. Dropping the future may leave nothing running.
+    /// Starts a server. Dropping the future leaves no process running.
     fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<LaunchedServer, LaunchError>>;
 }

@@ -1,9 +1,9 @@
-//! The ledger: which processes we started, on disk, so that the next start finds what a dead codeyard left behind.
+//! The ledger: a file with the child processes of this codeyard, so that the next start finds those that a dead codeyard left.
 //!
-//! The guards are the first defence; this is for when they were killed too. One file per running codeyard in
-//! `<state>/children`. Invariants: a process is killed only if its id *and* start time are those of the ledger (or it is
-//! in the group or tree of such a process) and its owner is dead; a file of another boot or another process namespace
-//! kills nothing.
+//! The guards end the children first. The ledger is for the case that the guards were killed too. One file per running
+//! codeyard in `<state>/children`. Invariants: a process is killed only if its id *and* its start time are those of the
+//! ledger (or it descends from such a process) and its owner is dead; a file of another boot or another process namespace
+//! kills no process.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,10 +24,10 @@ use codeyard_base::atomic_file::{self, Durability};
 pub struct Ledger {
     path: PathBuf,
     owner: ProcessIdentity,
-    children: Mutex<BTreeMap<u32, Child>>,
+    children: Mutex<BTreeMap<u32, LedgerEntry>>,
 }
 
-/// What a sweep did.
+/// The result of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SweepReport {
     /// Ledgers of dead owners.
@@ -36,19 +36,20 @@ pub struct SweepReport {
     pub killed: usize,
 }
 
-/// A guard and what was seen below it.
+/// A guard and its descendants when they were last read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Child {
+struct LedgerEntry {
     guard: ProcessIdentity,
     label: String,
     members: Vec<ProcessIdentity>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Page {
-    place: String,
+struct LedgerFile {
+    #[serde(rename = "place")]
+    namespace: String,
     owner: ProcessIdentity,
-    children: Vec<Child>,
+    children: Vec<LedgerEntry>,
 }
 
 /// Largest ledger file that is read, in bytes.
@@ -65,18 +66,18 @@ impl Ledger {
         Ok(Self { path, owner, children: Mutex::default() })
     }
 
-    /// Notes a new child.
+    /// Adds a new child.
     pub fn add(&self, guard: u32, label: &str) {
         let Some(guard) = proc_tree::identity(guard) else { return };
         let mut children = self.children.lock();
         if children.len() < limits::MAX_LEDGER_ENTRIES {
-            children.insert(guard.pid, Child { guard, label: label.to_owned(), members: Vec::new() });
+            children.insert(guard.pid, LedgerEntry { guard, label: label.to_owned(), members: Vec::new() });
             self.write(&children);
         }
     }
 
-    /// Notes what runs below a child now.
-    pub fn note_members(&self, guard: u32, members: Vec<ProcessIdentity>) {
+    /// Replaces the descendants of a child.
+    pub fn set_members(&self, guard: u32, members: Vec<ProcessIdentity>) {
         let mut children = self.children.lock();
         if let Some(child) = children.get_mut(&guard)
             && child.members != members
@@ -86,7 +87,7 @@ impl Ledger {
         }
     }
 
-    /// Forgets a child that has ended.
+    /// Removes a child that has ended.
     pub fn remove(&self, guard: u32) {
         let mut children = self.children.lock();
         if children.remove(&guard).is_some() {
@@ -94,10 +95,11 @@ impl Ledger {
         }
     }
 
-    fn write(&self, children: &BTreeMap<u32, Child>) {
-        let page = Page { place: place(), owner: self.owner, children: children.values().cloned().collect() };
-        if let Err(error) = save(&self.path, &page) {
-            warn!(%error, "ledger of child processes could not be written");
+    fn write(&self, children: &BTreeMap<u32, LedgerEntry>) {
+        let file =
+            LedgerFile { namespace: namespace(), owner: self.owner, children: children.values().cloned().collect() };
+        if let Err(error) = save(&self.path, &file) {
+            warn!(%error, "cannot write the ledger of child processes");
         }
     }
 }
@@ -105,13 +107,13 @@ impl Ledger {
 impl Drop for Ledger {
     fn drop(&mut self) {
         if self.children.lock().is_empty() {
-            // It may never have been written.
+            // The file may not exist.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Kills what dead owners left behind and removes their ledgers. To be called once, before anything is started.
+/// Kills the children of dead owners and removes their ledgers. Called once, before any child is started.
 pub fn sweep(state: &Path) -> SweepReport {
     let mut swept = SweepReport::default();
     for entry in fs::read_dir(folder(state)).into_iter().flatten().flatten().take(limits::MAX_LEDGER_ENTRIES) {
@@ -120,44 +122,46 @@ pub fn sweep(state: &Path) -> SweepReport {
             continue;
         }
         match load(&path) {
-            // Another process namespace of the same boot: its owner can't be seen from here.
-            Some(page) if same_boot_elsewhere(&page.place) || proc_tree::is_alive(page.owner) => continue,
-            Some(page) if page.place == place() => {
+            // Another process namespace of the same boot: its owner isn't visible from here.
+            Some(file) if is_other_namespace_of_this_boot(&file.namespace) || proc_tree::is_alive(file.owner) => {
+                continue;
+            }
+            Some(file) if file.namespace == namespace() => {
                 swept.ledgers += 1;
-                swept.killed += page.children.iter().map(kill_child).sum::<usize>();
+                swept.killed += file.children.iter().map(kill_child).sum::<usize>();
             }
             _ => {}
         }
         if let Err(error) = fs::remove_file(&path) {
-            warn!(%error, "ledger of a dead process could not be removed");
+            warn!(%error, "cannot remove the ledger of a dead process");
         }
     }
     swept
 }
 
-fn kill_child(child: &Child) -> usize {
-    let mut doomed = child.members.clone();
+fn kill_child(child: &LedgerEntry) -> usize {
+    let mut targets = child.members.clone();
     if proc_tree::is_alive(child.guard) {
-        doomed.extend(proc_tree::descendants(child.guard.pid));
-        doomed.push(child.guard);
-        doomed.sort();
-        doomed.dedup();
+        targets.extend(proc_tree::descendants(child.guard.pid));
+        targets.push(child.guard);
+        targets.sort();
+        targets.dedup();
     }
-    let killed = doomed.iter().filter(|&&process| kill_exactly(process)).count();
+    let killed = targets.iter().filter(|&&process| kill_exactly(process)).count();
     if killed > 0 {
-        warn!(label = %child.label, killed, "processes left behind by a dead codeyard were killed");
+        warn!(label = %child.label, killed, "killed processes that a dead codeyard left running");
     }
     killed
 }
 
-/// Kills this process and no other: a handle is taken first, then the start time is looked at.
+/// Kills exactly this process: opens a handle first, then compares the start time.
 #[cfg(target_os = "linux")]
 fn kill_exactly(process: ProcessIdentity) -> bool {
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
     let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) else { return false };
     match pidfd_open(pid, PidfdFlags::empty()) {
         Ok(handle) => proc_tree::is_alive(process) && pidfd_send_signal(handle, Signal::KILL).is_ok(),
-        // Kernels without handles: the moment between the look and the signal is accepted.
+        // A kernel without handles: the race between the comparison and the signal is accepted.
         Err(rustix::io::Errno::NOSYS) => proc_tree::is_alive(process) && signal::to_process(process.pid, libc::SIGKILL),
         Err(_) => false,
     }
@@ -173,42 +177,42 @@ fn folder(state: &Path) -> PathBuf {
     state.join("children")
 }
 
-/// Names this boot and this process namespace: process ids mean something only there.
-fn place() -> String {
+/// Identifies this boot and this process namespace. Process ids are valid only within them.
+fn namespace() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     format!("{}/{}", boot.trim(), namespace.display())
 }
 
-fn same_boot_elsewhere(other: &str) -> bool {
-    let here = place();
-    let boot = |place: &str| place.split('/').next().map(str::to_owned);
+fn is_other_namespace_of_this_boot(other: &str) -> bool {
+    let here = namespace();
+    let boot = |namespace: &str| namespace.split('/').next().map(str::to_owned);
     here != other && boot(&here) == boot(other)
 }
 
-fn load(path: &Path) -> Option<Page> {
+fn load(path: &Path) -> Option<LedgerFile> {
     let small = fs::metadata(path).ok().is_some_and(|found| found.is_file() && found.len() <= MAX_LEDGER_BYTES);
     if small { serde_json::from_slice(&fs::read(path).ok()?).ok() } else { None }
 }
 
-fn save(path: &Path, page: &Page) -> io::Result<()> {
-    if page.children.is_empty() {
+fn save(path: &Path, file: &LedgerFile) -> io::Result<()> {
+    if file.children.is_empty() {
         return fs::remove_file(path);
     }
-    atomic_file::replace_with(path, Durability::Process, &serde_json::to_vec(page)?)
+    atomic_file::replace_with(path, Durability::Process, &serde_json::to_vec(file)?)
 }
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
-    fn write(state: &Path, page: &Page) {
+    fn write(state: &Path, file: &LedgerFile) {
         fs::create_dir_all(folder(state)).unwrap();
-        save(&folder(state).join("dead.json"), page).unwrap();
+        save(&folder(state).join("dead.json"), file).unwrap();
     }
 
     fn sleeper() -> std::process::Child {
-        #[expect(clippy::disallowed_methods, reason = "a process to be swept")]
+        #[expect(clippy::disallowed_methods, reason = "the test needs a process to sweep")]
         std::process::Command::new("sleep").arg("600").spawn().unwrap()
     }
 
@@ -222,41 +226,41 @@ mod tests {
         let exact = proc_tree::identity(doomed.id()).unwrap();
         let mistaken =
             proc_tree::identity(reused.id()).map(|found| ProcessIdentity { start: found.start - 1, ..found }).unwrap();
-        let child = |guard| Child { guard, label: "test".into(), members: Vec::new() };
+        let child = |guard| LedgerEntry { guard, label: "test".into(), members: Vec::new() };
         let children = vec![child(exact), child(mistaken)];
 
         let me = proc_tree::identity(std::process::id()).unwrap();
-        write(state.path(), &Page { place: place(), owner: me, children: children.clone() });
-        assert_eq!(sweep(state.path()), SweepReport::default(), "its owner lives");
-        write(state.path(), &Page { place: "other-boot/x".into(), owner: DEAD, children: children.clone() });
-        assert_eq!(sweep(state.path()), SweepReport::default(), "ids of another boot mean nothing");
+        write(state.path(), &LedgerFile { namespace: namespace(), owner: me, children: children.clone() });
+        assert_eq!(sweep(state.path()), SweepReport::default(), "its owner is alive");
+        write(state.path(), &LedgerFile { namespace: "other-boot/x".into(), owner: DEAD, children: children.clone() });
+        assert_eq!(sweep(state.path()), SweepReport::default(), "ids of another boot are invalid");
 
-        write(state.path(), &Page { place: place(), owner: DEAD, children });
+        write(state.path(), &LedgerFile { namespace: namespace(), owner: DEAD, children });
         assert_eq!(sweep(state.path()), SweepReport { ledgers: 1, killed: 1 });
         let ended = std::os::unix::process::ExitStatusExt::signal(&doomed.wait().unwrap());
         assert_eq!(ended, Some(libc::SIGKILL));
-        assert_eq!(reused.try_wait().unwrap(), None, "the id was reused: it must live");
+        assert_eq!(reused.try_wait().unwrap(), None, "the id was reused, so it must survive");
         assert_eq!(fs::read_dir(folder(state.path())).unwrap().count(), 0);
         reused.kill().unwrap();
         reused.wait().unwrap();
     }
 
     #[test]
-    fn the_file_follows_the_children_and_goes_with_the_last() {
+    fn the_file_lists_the_children_and_is_removed_with_the_last() {
         let state = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(state.path()).unwrap();
         let own = std::process::id();
         ledger.add(own, "me");
-        let page = load(&ledger.path).unwrap();
-        assert_eq!((page.children.len(), page.owner.pid), (1, own));
-        ledger.note_members(own, vec![DEAD]);
+        let file = load(&ledger.path).unwrap();
+        assert_eq!((file.children.len(), file.owner.pid), (1, own));
+        ledger.set_members(own, vec![DEAD]);
         assert_eq!(load(&ledger.path).unwrap().children[0].members, [DEAD]);
         ledger.remove(own);
         assert!(!ledger.path.exists());
     }
 
     #[test]
-    fn garbage_is_removed_and_harmless() {
+    fn an_invalid_file_is_removed_and_kills_nothing() {
         let state = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder(state.path())).unwrap();
         fs::write(folder(state.path()).join("x.json"), b"{\"children\": 7").unwrap();

@@ -1,15 +1,18 @@
-//! Child processes: starting them under a guard, bounding them, accounting for them, and ending their whole tree.
+//! Child processes: starts language servers under a guard, runs tools to their end, measures memory, ends process trees.
 //!
-//! It knows no protocol and no workspace. Invariants: every child has its own process group and an allow-listed
-//! environment; when codeyard ends in any way, no process that it started stays alive.
+//! It knows no protocol and no workspace. All child processes of codeyard are started here: language servers by [`spawn`] and
+//! [`guard`], tools by [`tool`], programs that replace this process by [`sibling`]. Invariants: every child has its own
+//! process group; a language server has an allow-listed environment; when codeyard ends in any way, no language server and
+//! no process that a language server started stays alive.
 
 pub mod environment;
+pub mod git;
 pub mod guard;
 pub mod launch;
 pub mod ledger;
 pub mod limits;
 pub mod proc_tree;
-pub mod run;
 pub mod sibling;
 mod signal;
 pub mod spawn;
+pub mod tool;

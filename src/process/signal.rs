@@ -1,20 +1,20 @@
-//! Signals to processes and groups, in the few words that are needed.
+//! Sends signals to processes and process groups.
 //!
-//! Invariant: 0 and 1 are never named as a process or a group, so that nothing of ours can hit everything.
+//! Invariant: the ids 0 and 1 are never signalled, so that no signal reaches all processes.
 
 use libc::{c_int, pid_t};
 
-/// Sends `signal` to the process; `false` if it isn't there or isn't ours.
+/// Sends `signal` to a process. `false` if it doesn't exist or the permission is missing.
 pub(super) fn to_process(pid: u32, signal: c_int) -> bool {
     target(pid).is_some_and(|pid| send(pid, signal))
 }
 
-/// Sends `signal` to every process of the group; `false` if there is none or none is ours.
+/// Sends `signal` to every process of a group. `false` if there is none or the permission is missing.
 pub(super) fn to_group(group: u32, signal: c_int) -> bool {
     target(group).is_some_and(|group| send(-group, signal))
 }
 
-/// Whether the group has any process, ended ones that aren't reaped included.
+/// Whether the group has any process, including ended ones that aren't reaped.
 pub(super) fn group_exists(group: u32) -> bool {
     to_group(group, 0)
 }
@@ -24,6 +24,6 @@ fn target(id: u32) -> Option<pid_t> {
 }
 
 fn send(target: pid_t, signal: c_int) -> bool {
-    // SAFETY: `kill` takes two numbers and touches no memory of ours.
+    // SAFETY: `kill` takes two numbers and accesses no memory of this process.
     unsafe { libc::kill(target, signal) == 0 }
 }

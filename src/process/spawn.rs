@@ -1,8 +1,8 @@
-//! Starting language servers as real processes, each under a guard.
+//! Starts language servers as real processes, each under a guard.
 //!
-//! The only place, with `guard` and `install`, that starts processes. Invariants: a server gets the environment it was
-//! given and nothing else, its own group, and pipes of its own; when the last [`Process`] handle is dropped, or we die in
-//! any way, the guard ends everything the server started; standard error is always read, its last 64 KiB are kept.
+//! Invariants: a server gets exactly the environment of its [`LaunchSpec`], its own process group and its own pipes; when
+//! the last [`Process`] handle is dropped, or this process ends in any way, the guard ends the server and all processes
+//! that it started; standard error is always read, and its last 64 KiB are kept.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -23,12 +23,12 @@ use tokio::sync::watch;
 
 use super::launch::{LaunchError, LaunchSpec, LaunchedServer, Launcher, Process, ProcessExit};
 use super::ledger::Ledger;
-use super::proc_tree::{self, ProcessIdentity};
+use super::proc_tree::{self, ProcessIdentity, ProcessTable};
 use super::{guard, signal};
 use crate::limits;
 
-/// After this time a guard that was told to kill at once is killed itself, with all it guards.
-const GUARD_OBEYS: Duration = Duration::from_millis(400);
+/// A guard that hasn't ended its processes this long after [`guard::KILL_NOW`] is killed together with them.
+const GUARD_KILL_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// Starts real processes.
 #[derive(Debug, Clone)]
@@ -38,14 +38,14 @@ pub struct ProcessLauncher {
 }
 
 impl ProcessLauncher {
-    /// A launcher whose guard is this very program, also after its file was replaced.
+    /// A launcher whose guard is this program, even after its file was replaced.
     pub fn new(ledger: Option<Arc<Ledger>>) -> std::io::Result<Self> {
         let own = Path::new("/proc/self/exe");
         let guard = if own.exists() { own.to_path_buf() } else { std::env::current_exe()? };
         Ok(Self { guard, ledger })
     }
 
-    /// A launcher whose guard is `program`, which must know the hidden subcommand.
+    /// A launcher whose guard is `program`, which must support the hidden subcommand.
     pub fn with_guard(program: PathBuf, ledger: Option<Arc<Ledger>>) -> Self {
         Self { guard: program, ledger }
     }
@@ -56,11 +56,11 @@ impl ProcessLauncher {
         }
         let program = resolve_program(spec).ok_or_else(|| LaunchError::ProgramNotFound(spec.program.clone()))?;
         let (death_read, death_write) = std::io::pipe()?;
-        // Only the reading end may be inherited, by anyone: what counts is that nobody else holds the writing end.
+        // Any child may inherit the reading end. No other process may hold the writing end.
         rustix::io::fcntl_setfd(&death_read, rustix::io::FdFlags::empty()).map_err(std::io::Error::from)?;
         let mut child = self.command(spec, &program, death_read.as_raw_fd()).spawn()?;
         drop(death_read);
-        let lost = || std::io::Error::other("a pipe is missing");
+        let lost = || std::io::Error::other("the child process has no pipe");
         let reader = child.stdout.take().ok_or_else(lost)?;
         let writer = child.stdin.take().ok_or_else(lost)?;
         let stderr = child.stderr.take().ok_or_else(lost)?;
@@ -70,7 +70,7 @@ impl ProcessLauncher {
     }
 
     fn command(&self, spec: &LaunchSpec, program: &Path, death_pipe: i32) -> Command {
-        #[expect(clippy::disallowed_methods, reason = "this is the place")]
+        #[expect(clippy::disallowed_methods, reason = "language servers are started only here")]
         let mut command = Command::new(&self.guard);
         command
             .arg0("codeyard")
@@ -96,7 +96,7 @@ impl Launcher for ProcessLauncher {
     }
 }
 
-/// The program as an absolute path, if it may be run.
+/// The program as an absolute path. `None` if it isn't executable.
 fn resolve_program(spec: &LaunchSpec) -> Option<PathBuf> {
     let runnable = |path: &PathBuf| path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
     if spec.program.components().count() > 1 || spec.program.is_absolute() {
@@ -106,11 +106,11 @@ fn resolve_program(spec: &LaunchSpec) -> Option<PathBuf> {
     std::env::split_paths(path).map(|folder| spec.cwd.join(folder).join(&spec.program)).find(runnable)
 }
 
-/// The kept end of standard error.
+/// The last bytes of standard error.
 #[derive(Debug, Default)]
-struct Tail(Mutex<VecDeque<u8>>);
+struct StderrTail(Mutex<VecDeque<u8>>);
 
-impl Tail {
+impl StderrTail {
     fn push(&self, bytes: &[u8]) {
         let mut kept = self.0.lock();
         let bytes = &bytes[bytes.len().saturating_sub(limits::STDERR_TAIL_BYTES)..];
@@ -125,7 +125,7 @@ impl Tail {
     }
 }
 
-async fn drain<R: AsyncRead + Unpin>(mut stderr: R, tail: Arc<Tail>) {
+async fn drain<R: AsyncRead + Unpin>(mut stderr: R, tail: Arc<StderrTail>) {
     let mut buffer = vec![0; 4 * 1024];
     while let Ok(got @ 1..) = stderr.read(&mut buffer).await {
         tail.push(&buffer[..got]);
@@ -135,31 +135,31 @@ async fn drain<R: AsyncRead + Unpin>(mut stderr: R, tail: Arc<Tail>) {
 struct RealProcess {
     guard: ProcessIdentity,
     exit: watch::Receiver<Option<ProcessExit>>,
-    tail: Arc<Tail>,
+    tail: Arc<StderrTail>,
     ledger: Option<Arc<Ledger>>,
     runtime: tokio::runtime::Handle,
-    /// Its end, by drop or by our death, tells the guard to end everything.
+    /// When it is closed, by drop or by the end of this process, the guard ends all its processes.
     _death: PipeWriter,
 }
 
 impl RealProcess {
     fn watch(mut child: Child, death: PipeWriter, ledger: Option<Arc<Ledger>>, label: &str) -> std::io::Result<Self> {
-        let pid = child.id().ok_or_else(|| std::io::Error::other("the process has no id"))?;
+        let pid = child.id().ok_or_else(|| std::io::Error::other("the child process has no id"))?;
         let guard = proc_tree::identity(pid).unwrap_or(ProcessIdentity { pid, start: 0 });
         if let Some(ledger) = &ledger {
             ledger.add(pid, label);
         }
         let (sender, exit) = watch::channel(None);
-        let book = ledger.clone();
+        let exit_ledger = ledger.clone();
         tokio::spawn(async move {
             let exit = match child.wait().await {
                 Ok(status) => ProcessExit { code: status.code(), signal: status.signal() },
                 Err(_) => ProcessExit::default(),
             };
-            if let Some(ledger) = book {
+            if let Some(ledger) = exit_ledger {
                 ledger.remove(pid);
             }
-            // Without a handle nobody asks.
+            // All receivers are gone if the last handle was dropped.
             let _ = sender.send(Some(exit));
         });
         let runtime = tokio::runtime::Handle::current();
@@ -188,9 +188,9 @@ impl Process for RealProcess {
     fn kill(&self) {
         signal_guard(self.guard, &self.exit, guard::KILL_NOW);
         let (guard, exit) = (self.guard, self.exit.clone());
-        // A guard that is stopped or stuck doesn't obey.
+        // A guard that is stopped or hangs doesn't react.
         self.runtime.spawn(async move {
-            tokio::time::sleep(GUARD_OBEYS).await;
+            tokio::time::sleep(GUARD_KILL_TIMEOUT).await;
             kill_tree(guard, &exit);
         });
     }
@@ -207,19 +207,20 @@ impl Process for RealProcess {
         if self.has_exited() {
             return None;
         }
+        let table = ProcessTable::shared()?;
         if let Some(ledger) = &self.ledger {
-            ledger.note_members(self.guard.pid, proc_tree::descendants(self.guard.pid));
+            ledger.set_members(self.guard.pid, table.descendants(self.guard.pid));
         }
-        proc_tree::memory_bytes(self.guard.pid)
+        table.memory_bytes(self.guard.pid)
     }
 
     fn server_id(&self) -> Option<u32> {
-        proc_tree::descendants(self.guard.pid).first().map(|process| process.pid)
+        ProcessTable::shared()?.descendants(self.guard.pid).first().map(|process| process.pid)
     }
 }
 
-/// Whether processes are left in the group of an ended guard. An id that another process has by now can't be the id of
-/// a group of ours with members in it.
+/// Whether the group of an ended guard still has members. If another process has the guard's id by now, the kernel has
+/// reused the id, which it does only for an empty group.
 fn owns_group(guard: ProcessIdentity) -> bool {
     let reused = proc_tree::identity(guard.pid).is_some_and(|found| found != guard);
     !reused && proc_tree::group_has_members(guard.pid)

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,13 +67,9 @@ fn rows(told: &Value) -> Vec<String> {
     rows.iter().map(|row| format!("{}:{}", row["path"].as_str().unwrap(), row["line_start"])).collect()
 }
 
+/// Runs `git` in the root of `site`.
 pub(crate) fn git(site: &Site, arguments: &[&str]) {
-    #[expect(clippy::disallowed_methods, reason = "the test plays the user who runs git")]
-    let mut command = Command::new("git");
-    command.current_dir(&site.root).args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
-    command.env("GIT_CONFIG_GLOBAL", "/dev/null").args(["-c", "init.defaultBranch=main"]);
-    let done = command.args(arguments).output().unwrap();
-    assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    crate::git::git(&site.root, arguments);
 }
 
 fn site() -> Site {

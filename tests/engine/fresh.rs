@@ -2,26 +2,16 @@
 //! metadata says that it isn't. Through gateway and engine, on real trees, with a real git, in real time.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::code::{ask, settled, until};
+use crate::git::git;
 use crate::harness::*;
 
 /// Longer than anything here takes on a machine that works at all.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-fn git(dir: &Path, arguments: &[&str]) -> String {
-    #[expect(clippy::disallowed_methods, reason = "the test plays the user who runs git")]
-    let mut command = Command::new("git");
-    command.current_dir(dir).args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
-    command.env("GIT_CONFIG_GLOBAL", "/dev/null").args(["-c", "init.defaultBranch=main"]);
-    let done = command.args(arguments).output().unwrap();
-    assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
-    String::from_utf8(done.stdout).unwrap().trim().to_owned()
-}
 
 fn commit(dir: &Path, message: &str) {
     git(dir, &["add", "-A"]);

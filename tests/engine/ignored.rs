@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 
 use codeyard_files::watch::{Changes, Subscription, WatchSpec, Watcher};
 use codeyard_index::Project;
 use codeyard_index::project::settings::IndexSettings;
+
+use crate::git::git;
 
 const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".codeyardignore"];
 const FOLDERS: [&str; 16] = [
@@ -78,14 +79,6 @@ impl Drawn {
     fn rules(&mut self) -> String {
         (0..=self.below(3)).map(|_| format!("{}\n", PATTERNS[self.below(PATTERNS.len())])).collect()
     }
-}
-
-fn git(dir: &Path, arguments: &[&str]) {
-    #[expect(clippy::disallowed_methods, reason = "the test plays the user who runs git")]
-    let mut command = Command::new("git");
-    command.current_dir(dir).args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
-    let done = command.env("GIT_CONFIG_GLOBAL", "/dev/null").args(arguments).output().unwrap();
-    assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
 fn write(path: &Path, text: &str) {

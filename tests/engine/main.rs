@@ -3,6 +3,8 @@
 
 #[path = "../support/fake_server/mod.rs"]
 mod fake_server;
+#[path = "../support/git.rs"]
+mod git;
 #[expect(dead_code, reason = "shared with the tests of what is told")]
 mod harness;
 

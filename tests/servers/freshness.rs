@@ -3,12 +3,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::corpus::{C, Corpus, Language, PYTHON, TYPESCRIPT, difference, product};
 use crate::e2e::Yard;
+use crate::git::git;
 use crate::mcp::{Failure, Mcp};
 use crate::question::{Ask, identifiers};
 
@@ -220,12 +220,4 @@ fn branch(root: &Path, change: impl FnOnce()) {
     change();
     git(root, &["commit", "--quiet", "--all", "--message", "second"]);
     git(root, &["switch", "--quiet", "main"]);
-}
-
-fn git(root: &Path, args: &[&str]) {
-    #[expect(clippy::disallowed_methods, reason = "real branches are switched by git")]
-    let mut command = Command::new("git");
-    command.args(["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "core.autocrlf=false"]);
-    let output = command.args(args).current_dir(root).output().expect("git is there");
-    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }

@@ -5,6 +5,8 @@ mod bare;
 #[path = "../support/e2e.rs"]
 #[expect(dead_code, reason = "shared with the tests of the binary")]
 mod e2e;
+#[path = "../support/git.rs"]
+mod git;
 #[path = "../support/mcp.rs"]
 mod mcp;
 #[path = "../support/question.rs"]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// One file below `src`.
 pub(crate) struct Source {
-    /// Relative to the project, `src/gate/door.rs`.
+    /// Relative to the project, `src/files/gate/path_gate.rs`.
     pub path: String,
     /// All its text.
     pub text: String,
@@ -26,8 +26,10 @@ pub(crate) fn sources() -> Vec<Source> {
         .map(|path| (relative(&path), std::fs::read_to_string(&path).unwrap()))
         .collect();
     let tests: BTreeSet<String> = files.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
-    let is_test =
-        |path: &str| tests.iter().any(|test| path == format!("{test}.rs") || path.starts_with(&format!("{test}/")));
+    let is_test = |path: &str| {
+        path.contains("/tests/")
+            || tests.iter().any(|test| path == format!("{test}.rs") || path.starts_with(&format!("{test}/")))
+    };
     let sources = files.into_iter().map(|(path, text)| Source { is_test: is_test(&path), path, text });
     let sources: Vec<Source> = sources.collect();
     assert!(sources.len() > 50, "the source wasn't found");
@@ -60,8 +62,8 @@ pub(crate) fn relative(path: &Path) -> String {
 }
 
 impl Source {
-    /// The name of the top-level module.
-    pub(crate) fn module(&self) -> &str {
+    /// The folder of its crate; `main` for the program itself.
+    pub(crate) fn crate_name(&self) -> &str {
         let rest = self.path.strip_prefix("src/").unwrap();
         rest.split('/').next().unwrap().trim_end_matches(".rs")
     }
@@ -89,7 +91,7 @@ impl Source {
 fn test_modules(path: &str, text: &str) -> Vec<String> {
     let folder = match path.strip_suffix("/mod.rs") {
         Some(folder) => folder.to_owned(),
-        None if path == "src/lib.rs" => "src".to_owned(),
+        None if path.ends_with("/lib.rs") => path.trim_end_matches("/lib.rs").to_owned(),
         None => path.trim_end_matches(".rs").to_owned(),
     };
     let lines: Vec<&str> = text.lines().map(str::trim).collect();

@@ -1,7 +1,6 @@
 //! The watcher on real trees: change files, pass the barrier, take the changes. No test waits for time to pass.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -102,16 +101,9 @@ impl TestTree {
 }
 
 fn git(dir: &Path, arguments: &[&str]) {
-    #[expect(clippy::disallowed_methods, reason = "the test runs git as a user would")]
-    let mut git = Command::new("git");
-    let identity = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main"];
-    git.current_dir(dir).args(identity).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let started = {
-        let _no_write = WRITES_OR_FORKS.write();
-        git.spawn().unwrap()
-    };
-    let output = started.wait_with_output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"];
+    let _no_write = WRITES_OR_FORKS.write();
+    codeyard_process::git::run_git(dir, &[&identity[..], arguments].concat()).unwrap();
 }
 
 #[tokio::test]

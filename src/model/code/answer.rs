@@ -1,13 +1,13 @@
-//! What the index answers. Canonical: rows and symbols are in their final order, and nothing here names a path outside the roots.
+//! Answers of the code index. Rows and symbols are in their final order, and no path is outside the roots.
 
-use super::asked::CallArguments;
+use super::call_arguments::CallArguments;
 use super::kind::{SymbolKind, Visibility};
 use super::metadata::AnswerMetadata;
 use super::query::{DetailLevel, OutlineDepth, QueryIntent, words};
 use super::refusal::CodeRefusal;
 use super::state::{HealthReport, IndexStatus, JobAnswer};
 
-/// An answer, or why there is none.
+/// An answer, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CodeAnswer {
     /// To `search_code` and `locate_symbol`.
@@ -20,38 +20,38 @@ pub enum CodeAnswer {
     Job(JobAnswer),
     /// To `index_status`.
     Status(Box<IndexStatus>),
-    /// There is none.
+    /// The query was refused.
     Refused(Box<CodeRefusal>),
 }
 
-/// Rows that were found.
+/// The rows of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultRows {
-    /// In order; at most as many as were asked for.
+    /// In order, at most as many as requested.
     pub rows: Vec<ResultRow>,
-    /// What the query looked like; only of `search_code`.
+    /// The recognised intent of the query. Only for `search_code`.
     pub intent: Option<QueryIntent>,
-    /// How many there are, or at least were looked at.
+    /// Number of all matching rows, or of those examined.
     pub total: usize,
-    /// What to ask next; only of `search_code`.
+    /// Suggested next calls. Only for `search_code`.
     pub next: Vec<NextAction>,
-    /// How much of each row to show.
+    /// Level of detail of each row.
     pub detail: DetailLevel,
-    /// Leave the large fields out.
+    /// Whether large fields are left out.
     pub compact: bool,
-    /// What was asked, so that a narrower call can be made of it.
+    /// The arguments of the call, to suggest a narrower one.
     pub asked: CallArguments,
-    /// See there.
+    /// Metadata of the answer.
     pub metadata: AnswerMetadata,
 }
 
 words! {
-    /// What a row is.
+    /// The kind of a row.
     ResultType {
         /// A symbol's definition.
         #[default]
         Symbol = "symbol",
-        /// A place that names the symbol.
+        /// A use of the symbol's name.
         Reference = "reference",
         /// A file.
         File = "file",
@@ -60,50 +60,50 @@ words! {
     }
 }
 
-/// One row. What isn't known or doesn't apply is `None` or empty, and isn't shown.
+/// One row. A field that is unknown or doesn't apply is `None` or empty, and isn't shown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResultRow {
-    /// What it is.
+    /// Its kind.
     pub result_type: ResultType,
-    /// Relative to its root, with `/` between.
+    /// Path relative to its root, with `/` as separator.
     pub path: String,
-    /// The root's absolute path, if the workspace has several.
+    /// Absolute path of the root, if the workspace has several.
     pub root: Option<String>,
-    /// From 1.
+    /// First line, from 1.
     pub line_start: u32,
-    /// The last line.
+    /// Last line, inclusive.
     pub line_end: u32,
-    /// The line of a symbol's name; not shown.
+    /// Line of the symbol's name. Not shown.
     pub name_line: Option<u32>,
-    /// Not of lines.
+    /// Kind of the symbol. `None` for lines.
     pub kind: Option<SymbolKind>,
-    /// Not of lines; a file's is its last segment.
+    /// Name of the symbol, or the last segment of a file's path. Empty for lines.
     pub name: String,
-    /// With the names around it.
+    /// Name with the names of the enclosing symbols.
     pub qualified_name: Option<String>,
-    /// Its head on one line.
+    /// Signature on one line.
     pub signature: Option<String>,
-    /// The language's name.
+    /// Name of the language.
     pub language: Option<&'static str>,
-    /// See there.
+    /// Visibility of the symbol.
     pub visibility: Option<Visibility>,
     /// Its first lines, at most 10.
     pub body_preview: Option<String>,
-    /// What it stands in.
+    /// The enclosing symbol.
     pub parent: Option<RelatedSymbol>,
-    /// What it has to do with, at most 5.
+    /// Related symbols, at most 5.
     pub related: Vec<RelatedSymbol>,
-    /// Names this row of this answer.
+    /// Handle of this row of this answer.
     pub result_id: String,
-    /// Names the symbol in this content of this file.
+    /// Handle of the symbol in this version of this file.
     pub symbol_id: Option<String>,
-    /// Names the symbol wherever it moves.
+    /// Handle of the symbol that stays when the symbol moves.
     pub symbol_stable_id: Option<String>,
-    /// What rows are ordered by, 0 to 1; not of lines.
+    /// The score that orders rows, 0 to 1. `None` for lines.
     pub score: Option<f64>,
-    /// The language server that says the same, by its kind.
+    /// Kind of the language server that confirms the row.
     pub confirmed_by: Option<String>,
-    /// The line that was found.
+    /// Text of the matching line.
     pub text: Option<String>,
     /// The lines before it.
     pub before: Vec<String>,
@@ -113,46 +113,46 @@ pub struct ResultRow {
 
 impl Eq for ResultRow {}
 
-/// A symbol beside a row.
+/// A symbol related to a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelatedSymbol {
     /// Its kind.
     pub kind: SymbolKind,
     /// Its name.
     pub name: String,
-    /// Relative to its root.
+    /// Path relative to its root.
     pub path: String,
-    /// From 1.
+    /// Line, from 1.
     pub line: u32,
 }
 
-/// A call that would help.
+/// A suggested call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextAction {
     /// The tool.
     pub tool: &'static str,
-    /// Its arguments, as a JSON object.
+    /// Its arguments as a JSON object.
     pub arguments: serde_json::Value,
-    /// Why.
+    /// Why it helps.
     pub reason: String,
 }
 
-/// What a file declares.
+/// The symbols of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
-    /// Relative to its root.
+    /// Path relative to its root.
     pub path: String,
-    /// Its root, if the workspace has several.
+    /// Absolute path of its root, if the workspace has several.
     pub root: Option<String>,
-    /// `None`: a language that isn't parsed.
+    /// Name of the language. `None` if it isn't parsed.
     pub language: Option<&'static str>,
-    /// How deep it goes.
+    /// Its depth.
     pub depth: OutlineDepth,
-    /// What stands at the top, in the file's order.
+    /// Top-level symbols in the file's order.
     pub symbols: Vec<OutlineSymbol>,
-    /// What was asked.
+    /// The arguments of the call.
     pub asked: CallArguments,
-    /// See there.
+    /// Metadata of the answer.
     pub metadata: AnswerMetadata,
 }
 
@@ -163,14 +163,14 @@ pub struct OutlineSymbol {
     pub kind: SymbolKind,
     /// Its name.
     pub name: String,
-    /// From 1.
+    /// First line, from 1.
     pub line_start: u32,
-    /// The last line.
+    /// Last line, inclusive.
     pub line_end: u32,
-    /// The source's own word: `pub`, `export`.
+    /// The source's own keyword: `pub`, `export`.
     pub visibility: Option<String>,
-    /// Its head on one line.
+    /// Signature on one line.
     pub signature: Option<String>,
-    /// What stands in it, in the file's order.
+    /// Its child symbols in the file's order.
     pub children: Vec<OutlineSymbol>,
 }

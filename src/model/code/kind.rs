@@ -1,4 +1,4 @@
-//! What kinds of symbols there are, in one list for all languages, and how far they can be seen (decisions §5).
+//! Kinds of symbols, one list for all languages, and their visibility.
 
 /// The kind of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,7 +20,7 @@ pub enum SymbolKind {
     Interface = 6,
     /// A block that adds members to a type: `impl`, `extension`.
     Impl = 7,
-    /// A name for a type.
+    /// A type alias.
     Type = 8,
     /// A value that doesn't change; a variant of an enumeration too.
     Const = 9,
@@ -59,7 +59,7 @@ impl SymbolKind {
         Self::Use,
     ];
 
-    /// As the contract spells it.
+    /// The contract's word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fn => "fn",
@@ -86,7 +86,7 @@ impl SymbolKind {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// The kind that a filter names, by the contract's word or a usual synonym.
+    /// The kind with this name: the contract's word or a common synonym.
     pub fn parse(text: &str) -> Option<Self> {
         let synonym = match text {
             "function" | "func" => "fn",
@@ -110,20 +110,20 @@ impl SymbolKind {
     }
 }
 
-/// How far a symbol can be seen (decisions §5).
+/// The visibility of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Visibility {
-    /// From everywhere.
+    /// Visible everywhere.
     Public = 0,
-    /// From some places: `pub(crate)`, `protected`, `internal`, a Python name with one underscore.
+    /// Visible in some places: `pub(crate)`, `protected`, `internal`, a Python name with one underscore.
     Restricted = 1,
-    /// From its own file, type or block.
+    /// Visible in its own file, type or block.
     Private = 2,
 }
 
 impl Visibility {
-    /// As search shows it.
+    /// The contract's word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Public => "public",
@@ -132,7 +132,7 @@ impl Visibility {
         }
     }
 
-    /// The one with this number.
+    /// The visibility with this number.
     pub fn from_number(number: u8) -> Option<Self> {
         [Self::Public, Self::Restricted, Self::Private].get(usize::from(number)).copied()
     }
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_has_a_number_a_word_and_comes_back_from_both() {
+    fn every_kind_round_trips_through_its_number_and_its_word() {
         for (number, kind) in (0_u8..).zip(SymbolKind::ALL) {
             assert_eq!(SymbolKind::from_number(number), Some(kind));
             assert_eq!(kind as u8, number);

@@ -1,42 +1,42 @@
-//! What every answer of the catalog says about itself (decisions §5, `metadata`).
+//! The `metadata` of every answer of the catalog `code`.
 
 use super::query::{ExplainLevel, words};
 
 words! {
-    /// Whether the index is what the disk or the branch is.
+    /// Whether the index matches the disk or the branch.
     Freshness {
-        /// It is.
+        /// It matches.
         #[default]
         Fresh = "fresh",
-        /// It isn't.
+        /// It is behind.
         Stale = "stale",
-        /// It isn't, and is catching up.
+        /// It is behind, and a job is updating it.
         Syncing = "syncing",
     }
 }
 words! {
-    /// Whether there is an index.
+    /// Whether an index exists.
     IndexingStatus {
-        /// There is none.
+        /// No index exists.
         #[default]
         NotIndexed = "not_indexed",
         /// It is being built.
         Indexing = "indexing",
-        /// There is.
+        /// It exists.
         Ready = "ready",
         /// Building it failed.
         Failed = "failed",
     }
 }
 words! {
-    /// Whether the answer is all there is.
+    /// Whether the answer is complete.
     Completeness {
-        /// It is.
+        /// It is complete.
         #[default]
         Complete = "complete",
-        /// The index doesn't hold everything yet, or the time was up.
+        /// The index isn't complete yet, or the deadline passed.
         Partial = "partial",
-        /// There is more than the limits let through.
+        /// A limit cut the answer.
         Truncated = "truncated",
     }
 }
@@ -45,7 +45,7 @@ words! {
     SchemaStatus {
         /// It can.
         Compatible = "compatible",
-        /// There is none.
+        /// No index exists.
         #[default]
         NotIndexed = "not_indexed",
         /// Another build wrote it.
@@ -55,45 +55,46 @@ words! {
     }
 }
 
-/// What is said beside every answer.
+/// Metadata of an answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AnswerMetadata {
-    /// See there.
+    /// Whether the index matches the disk or the branch.
     pub freshness: Freshness,
-    /// See there.
+    /// Whether an index exists.
     pub indexing: IndexingStatus,
-    /// See there.
+    /// Whether the answer is complete.
     pub completeness: Completeness,
-    /// See there.
+    /// Whether this build can read the index.
     pub schema: SchemaStatus,
-    /// The branch, tag or commit that was asked about; the checked-out branch for the working tree; `live` without git.
+    /// The branch, tag or commit of the query; the checked-out branch for the working tree; `live` without git.
     pub reference: String,
-    /// Sentences for a person; sorted.
+    /// Sentences for a person, sorted.
     pub warnings: Vec<String>,
-    /// Rows left out because another root shows the same.
+    /// Rows left out because another root has the same row.
     pub suppressed_duplicates: usize,
-    /// The limit that cut the work short, by its name.
+    /// Name of the limit that ended the search early.
     pub safety_limit: Option<&'static str>,
-    /// Why rows stand where they stand; one for each row that is there.
+    /// The factors behind the order, one for each row.
     pub reasons: Option<(ExplainLevel, Vec<RankingReasons>)>,
 }
 
-/// Why a row stands where it stands (contract, "Ranking Reasons"). All but `bm25_score` lie between 0 and 1.
+/// The factors of a row's score. All but `bm25_score` are between 0 and 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RankingReasons {
     /// The name is the query.
     pub exact_match_boost: f64,
     /// The qualified name is, or ends with, the query.
     pub qualified_name_boost: f64,
-    /// The path holds words of the query, and is nobody's test or copy.
+    /// The path contains words of the query, and isn't a test or vendored code.
     pub path_affinity: f64,
     /// It is a definition.
     pub definition_boost: f64,
     /// It is of the kind that the query asks for.
     pub kind_match: f64,
-    /// How well the words fit; not bounded.
+    /// The BM25 score of the words. Not bounded.
     pub bm25_score: f64,
-    /// What rows are ordered by; follows from the others by the formula in `docs/ranking.md`.
+    /// The score that orders rows: computed from the others by the formula in `docs/ranking.md`.
     pub final_score: f64,
 }
+
 impl Eq for AnswerMetadata {}

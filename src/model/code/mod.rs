@@ -1,9 +1,9 @@
-//! The words of the catalog `code`: what is asked of the index and what it answers (code catalog contract, decisions §5).
+//! Types of the catalog `code`: queries to the code index and its answers.
 //!
-//! Free of the catalog's JSON and of the index's storage. Lines and columns here count from 1, as the contract's do.
+//! Independent of the catalog's JSON and of the index's storage. Lines and columns count from 1, as in the contract.
 
 mod answer;
-mod asked;
+mod call_arguments;
 mod kind;
 mod metadata;
 mod query;
@@ -12,7 +12,7 @@ mod state;
 mod weights;
 
 pub use answer::{CodeAnswer, NextAction, Outline, OutlineSymbol, RelatedSymbol, ResultRow, ResultRows, ResultType};
-pub use asked::CallArguments;
+pub use call_arguments::CallArguments;
 pub use kind::{SymbolKind, Visibility};
 pub use metadata::{AnswerMetadata, Completeness, Freshness, IndexingStatus, RankingReasons, SchemaStatus};
 pub use query::{

@@ -1,4 +1,4 @@
-//! What is asked of the index. Every value here has passed its schema; unknown words of an enumeration never come this far.
+//! Queries to the code index. Every value has passed its schema, so enumerations have no unknown words.
 
 use super::kind::SymbolKind;
 
@@ -6,21 +6,21 @@ use super::kind::SymbolKind;
 pub mod tools {
     /// Ranked search, text search, regular expressions.
     pub const SEARCH: &str = "search_code";
-    /// Where is a name defined?
+    /// Definitions of a name.
     pub const LOCATE: &str = "locate_symbol";
-    /// What does a file declare?
+    /// Symbols of a file.
     pub const OUTLINE: &str = "get_file_outline";
-    /// How are the index and its projects?
+    /// Health of the index and its projects.
     pub const HEALTH: &str = "health_check";
     /// Build the index.
     pub const INDEX: &str = "index_repo";
     /// Bring the index up to date.
     pub const SYNC: &str = "sync_repo";
-    /// What does the index hold?
+    /// State of the index.
     pub const STATUS: &str = "index_status";
 }
 
-/// One question.
+/// A query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CodeQuery {
     /// `search_code`.
@@ -31,87 +31,87 @@ pub enum CodeQuery {
     Outline(OutlineQuery),
     /// `health_check`, of the workspace with this absolute path.
     Health {
-        /// As it was given.
+        /// The path as the caller wrote it.
         workspace: Option<String>,
     },
     /// `index_repo`.
     Index {
-        /// Read everything anew.
+        /// Read all files again.
         force: bool,
-        /// What to index; `None` is the working tree.
+        /// The branch, tag or commit to index. `None` for the working tree.
         reference: Option<String>,
     },
     /// `sync_repo`.
     Sync {
-        /// Compare contents even where stamps say that nothing changed.
+        /// Compare contents even if stamps are equal.
         force: bool,
-        /// What to bring up to date; `None` is the working tree.
+        /// The branch, tag or commit to update. `None` for the working tree.
         reference: Option<String>,
     },
     /// `index_status`.
     Status {
-        /// Of what; `None` is the working tree.
+        /// The branch, tag or commit. `None` for the working tree.
         reference: Option<String>,
     },
 }
 
-/// What `search_code` and `locate_symbol` both take.
+/// Arguments that `search_code` and `locate_symbol` share.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowOptions {
-    /// `None`: the working tree.
+    /// The branch, tag or commit. `None` for the working tree.
     pub reference: Option<String>,
-    /// The language that results must be of, as it was given.
+    /// The language of the results, as the caller wrote it.
     pub language: Option<String>,
-    /// 1 to 200.
+    /// Maximum number of rows, 1 to 200.
     pub limit: usize,
-    /// How much each row tells.
+    /// Level of detail of each row.
     pub detail: DetailLevel,
-    /// Leave the large fields out.
+    /// Whether large fields are left out.
     pub compact: bool,
-    /// `None`: as configured.
+    /// What to do if the index is behind. `None`: as configured.
     pub freshness: Option<FreshnessPolicy>,
-    /// `None`: as configured.
+    /// How much of the ranking to explain. `None`: as configured.
     pub explain: Option<ExplainLevel>,
-    /// Have the language server confirm the first rows.
+    /// Whether the language server confirms the first rows.
     pub confirm: bool,
 }
 
 /// `search_code`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchQuery {
-    /// What is looked for; not empty.
+    /// The text to search, not empty.
     pub text: String,
-    /// How it is read.
+    /// How the text is interpreted.
     pub mode: SearchMode,
-    /// Of text and regular expressions.
+    /// For text and regular expressions: case sensitivity.
     pub case: CaseRule,
-    /// Only whole words; of text and regular expressions.
+    /// For text and regular expressions: only whole words.
     pub word: bool,
-    /// Globs that a path must match one of; those that begin with `!` leave out.
+    /// Globs. A path must match one of them; a glob with `!` in front excludes paths.
     pub globs: Vec<String>,
-    /// Lines shown before and after each line that was found, at most 10.
+    /// Lines shown before and after each matching line, at most 10.
     pub context_lines: usize,
-    /// Rows to leave out at the beginning; of text and regular expressions.
+    /// For text and regular expressions: rows to skip at the beginning.
     pub offset: usize,
-    /// See there.
+    /// Arguments for the rows.
     pub shape: RowOptions,
 }
 
 /// `locate_symbol`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocateQuery {
-    /// What it goes by.
+    /// How the symbol is located.
     pub by: LocateBy,
     /// Only this kind.
     pub kind: Option<SymbolKind>,
-    /// See there.
+    /// Arguments for the rows.
     pub shape: RowOptions,
 }
 
-/// What a symbol is located by.
+/// How a symbol is located.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LocateBy {
-    /// A name, perhaps qualified; not empty.
+    /// A name, possibly qualified, not empty.
     Name(String),
     /// A row's `symbol_id`.
     SymbolId(String),
@@ -126,11 +126,11 @@ pub enum LocateBy {
 pub struct OutlineQuery {
     /// Relative to a root, or absolute inside one.
     pub path: String,
-    /// `None`: the working tree.
+    /// The branch, tag or commit. `None` for the working tree.
     pub reference: Option<String>,
-    /// How deep.
+    /// Depth of the outline.
     pub depth: OutlineDepth,
-    /// `None`: as configured.
+    /// What to do if the index is behind. `None`: as configured.
     pub freshness: Option<FreshnessPolicy>,
 }
 
@@ -143,15 +143,15 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Every word there is.
+            /// All values.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// As the contract spells it.
+            /// The contract's word.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
             }
 
-            /// The one that `text` spells.
+            /// The value with this word.
             pub fn parse(text: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|word| word.as_str() == text)
             }
@@ -161,48 +161,48 @@ macro_rules! words {
 pub(super) use words;
 
 words! {
-    /// How much a row tells (contract, "Detail Level Response Shapes").
+    /// Level of detail of a row.
     DetailLevel {
-        /// Where it is.
+        /// Its location.
         Location = "location",
-        /// And what it looks like.
+        /// Its location and signature.
         #[default]
         Signature = "signature",
-        /// And what stands around it.
+        /// Its location, signature and surroundings.
         Context = "context",
     }
 }
 words! {
-    /// What happens when the index is behind (contract, "Freshness Policy Behavior").
+    /// What happens if the index is behind.
     FreshnessPolicy {
-        /// The question is refused.
+        /// The query is refused.
         Strict = "strict",
-        /// It is answered, and the index catches up in the background.
+        /// The query is answered, and a background job updates the index.
         #[default]
         Balanced = "balanced",
-        /// It is answered.
+        /// The query is answered.
         BestEffort = "best_effort",
     }
 }
 words! {
-    /// How much is told of why rows stand where they stand.
+    /// How much of the ranking is explained.
     ExplainLevel {
         /// Nothing.
         #[default]
         Off = "off",
-        /// The factors that an agent may act on.
+        /// The factors that an agent can act on.
         Basic = "basic",
-        /// All of them.
+        /// All factors.
         Full = "full",
     }
 }
 words! {
-    /// How `search_code` reads its query.
+    /// How `search_code` interprets its query.
     SearchMode {
-        /// By what it looks like: a ranked search, and lines where nothing else is found.
+        /// By its form: a ranked search, and lines if that finds nothing.
         #[default]
         Auto = "auto",
-        /// Lines that hold it, letter by letter.
+        /// Lines that contain it literally.
         Text = "text",
         /// Lines that match the regular expression.
         Regex = "regex",
@@ -211,37 +211,37 @@ words! {
     }
 }
 words! {
-    /// Whether upper and lower case are the same.
+    /// Whether case matters.
     CaseRule {
-        /// The same, unless the query has an upper-case letter.
+        /// Case matters if the query has an upper-case letter.
         #[default]
         Smart = "smart",
-        /// Different.
+        /// Case matters.
         Sensitive = "sensitive",
-        /// The same.
+        /// Case doesn't matter.
         Insensitive = "insensitive",
     }
 }
 words! {
-    /// What a query looks like.
+    /// The recognised form of a query.
     QueryIntent {
         /// A name.
         #[default]
         Symbol = "symbol",
         /// A path.
         Path = "path",
-        /// A message.
+        /// An error message.
         Error = "error",
         /// Words.
         NaturalLanguage = "natural_language",
     }
 }
 words! {
-    /// How deep an outline goes.
+    /// The depth of an outline.
     OutlineDepth {
-        /// Only what stands at the top.
+        /// Top-level symbols only.
         Top = "top",
-        /// Everything.
+        /// All symbols.
         #[default]
         All = "all",
     }
@@ -261,7 +261,7 @@ impl CodeQuery {
         }
     }
 
-    /// What rows are asked for; only of `search_code` and `locate_symbol`.
+    /// The arguments for rows. Only for `search_code` and `locate_symbol`.
     pub fn shape(&self) -> Option<&RowOptions> {
         match self {
             Self::Search(query) => Some(&query.shape),
@@ -270,8 +270,8 @@ impl CodeQuery {
         }
     }
 
-    /// What the question is about: a branch, a tag, a commit, or `None` for the working tree, however it was asked for. `health_check`
-    /// asks about none.
+    /// The branch, tag or commit of the query. `None` for the working tree, also if the caller wrote `live`, and for
+    /// `health_check`.
     pub fn reference(&self) -> Option<&str> {
         let named = match self {
             Self::Search(query) => query.shape.reference.as_deref(),

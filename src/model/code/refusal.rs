@@ -1,4 +1,4 @@
-//! Why a question about code isn't answered (decisions §5, codes).
+//! Errors of the catalog `code`.
 
 use crate::error::ErrorCode;
 
@@ -6,24 +6,24 @@ use super::metadata::AnswerMetadata;
 use super::query::words;
 
 words! {
-    /// A code. Codes are only ever added.
+    /// An error code. Codes are only added, never removed.
     CodeError {
         /// The arguments don't fit the tool.
         #[default]
         InvalidInput = "invalid_input",
         /// The workspace has no root.
         ProjectNotFound = "project_not_found",
-        /// The path is no workspace's.
+        /// The path belongs to no workspace.
         WorkspaceNotRegistered = "workspace_not_registered",
-        /// The path is another workspace's.
+        /// The path belongs to another workspace.
         WorkspaceNotAllowed = "workspace_not_allowed",
         /// A job that builds the index is running.
         IndexInProgress = "index_in_progress",
-        /// There is nothing to answer from yet.
+        /// There is no index to answer from yet.
         IndexNotReady = "index_not_ready",
-        /// A job that brings the index up to date is running.
+        /// A job that updates the index is running.
         SyncInProgress = "sync_in_progress",
-        /// The index is behind, and the question wants it not to be.
+        /// The index is behind, and the query requires a fresh one.
         IndexStale = "index_stale",
         /// Another build wrote the index, or it is damaged.
         IndexIncompatible = "index_incompatible",
@@ -35,19 +35,19 @@ words! {
         AmbiguousSymbol = "ambiguous_symbol",
         /// The index has no such file.
         FileNotFound = "file_not_found",
-        /// No result has this handle, or not any more.
+        /// No stored result has this handle.
         ResultNotFound = "result_not_found",
-        /// The time was up.
+        /// The deadline passed.
         Timeout = "timeout",
-        /// Too much is going on.
+        /// Too many calls are in progress.
         Overloaded = "overloaded",
-        /// A fault of ours.
+        /// A defect in codeyard.
         InternalError = "internal_error",
     }
 }
 
 impl CodeError {
-    /// The code that spans and metrics count it under.
+    /// The code in spans and metrics.
     pub fn tool_code(self) -> ErrorCode {
         match self {
             Self::InvalidInput | Self::AmbiguousSymbol => ErrorCode::InvalidParams,
@@ -68,26 +68,26 @@ impl CodeError {
     }
 }
 
-/// A question that isn't answered.
+/// A refused query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeRefusal {
-    /// Which error it is.
+    /// The error code.
     pub code: CodeError,
-    /// What is wrong and what to do, in a sentence or two; names no path outside the roots.
+    /// What is wrong and what to do, in one or two sentences. Contains no path outside the roots.
     pub message: String,
-    /// More for programs, as a JSON object; `Null` for nothing.
+    /// Machine-readable details as a JSON object. `Null` if there are none.
     pub data: serde_json::Value,
-    /// As beside an answer.
+    /// The same metadata as that of an answer.
     pub metadata: AnswerMetadata,
 }
 
 impl CodeRefusal {
-    /// A refusal without data, in front of the index.
+    /// A refusal without data and with default metadata.
     pub fn new(code: CodeError, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: serde_json::Value::Null, metadata: AnswerMetadata::default() }
     }
 
-    /// The same with one more field in `data`.
+    /// Adds a field to `data`.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<serde_json::Value>) -> Self {
         if !self.data.is_object() {
@@ -99,9 +99,9 @@ impl CodeRefusal {
         self
     }
 
-    /// The same with this beside it.
+    /// Sets the metadata.
     #[must_use]
-    pub fn beside(mut self, metadata: AnswerMetadata) -> Self {
+    pub fn with_metadata(mut self, metadata: AnswerMetadata) -> Self {
         self.metadata = metadata;
         self
     }

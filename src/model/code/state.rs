@@ -1,12 +1,12 @@
-//! How the index is, and what it works on: `health_check`, `index_status` and the jobs.
+//! State of the index and its jobs: `health_check`, `index_status`, `index_repo` and `sync_repo`.
 
 use super::metadata::{AnswerMetadata, Freshness, IndexingStatus, SchemaStatus};
 use super::query::words;
 
 words! {
-    /// `health_check.status`; the first that applies, from the bottom up (decisions §5).
+    /// `health_check.status`: the last value here that applies.
     HealthStatus {
-        /// All is well.
+        /// No job is running, and no project failed.
         #[default]
         Ready = "ready",
         /// A job is running, or a project has no index yet.
@@ -20,44 +20,44 @@ words! {
 words! {
     /// Reading the index into memory at the start.
     PrewarmStatus {
-        /// Not begun.
+        /// Not started.
         #[default]
         Pending = "pending",
-        /// Under way.
+        /// Running.
         Warming = "warming",
         /// Done.
         Complete = "complete",
-        /// It failed.
+        /// Failed.
         Failed = "failed",
-        /// Not wanted.
+        /// Disabled.
         Skipped = "skipped",
     }
 }
 words! {
-    /// How a job is.
+    /// The state of a job.
     JobStatus {
-        /// It waits.
+        /// Waiting.
         #[default]
         Queued = "queued",
-        /// It reads and parses.
+        /// Reading and parsing files.
         Running = "running",
-        /// It checks what it made.
+        /// Checking its result.
         Validating = "validating",
-        /// Questions are answered from what it made.
+        /// Finished; queries use its result.
         Published = "published",
-        /// It gave up.
+        /// Failed.
         Failed = "failed",
-        /// Its process ended.
+        /// Its process ended before it finished.
         Interrupted = "interrupted",
     }
 }
 words! {
-    /// How much a job reads.
+    /// Which files a job reads.
     JobMode {
-        /// Everything.
+        /// All files.
         #[default]
         Full = "full",
-        /// What differs.
+        /// Changed files.
         Incremental = "incremental",
     }
 }
@@ -65,60 +65,60 @@ words! {
 /// `health_check`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthReport {
-    /// See there.
+    /// Overall status.
     pub status: HealthStatus,
     /// codeyard's version.
     pub version: &'static str,
-    /// Since the process began.
+    /// Seconds since the start of the process.
     pub uptime_seconds: u64,
-    /// A real query of the symbol index went well.
+    /// Whether a query of the symbol index succeeded.
     pub tantivy_ok: bool,
-    /// A real query of the database went well.
+    /// Whether a query of the database succeeded.
     pub sqlite_ok: bool,
-    /// See there.
+    /// The languages that can be parsed.
     pub grammars: GrammarStatus,
-    /// The job that runs.
+    /// The running job.
     pub active_job: Option<ActiveJob>,
-    /// Jobs that an end of the process interrupted, found at the start.
+    /// Jobs that were found interrupted at the start.
     pub interrupted: Vec<InterruptedJob>,
-    /// See there.
+    /// The warm set.
     pub warmset: WarmsetStatus,
-    /// See there.
+    /// Progress of reading the index into memory.
     pub prewarm: PrewarmStatus,
-    /// Of the first project that isn't compatible, else of the first.
+    /// The check of the first project that isn't compatible, otherwise of the first project.
     pub startup: StartupCheck,
-    /// One a root.
+    /// One per root.
     pub projects: Vec<ProjectHealth>,
 }
 
-/// Which languages can be parsed.
+/// The languages that can be parsed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GrammarStatus {
-    /// Those that can; sorted.
+    /// Available languages, sorted.
     pub available: Vec<&'static str>,
-    /// Those that should and can't; sorted.
+    /// Languages whose grammar is missing, sorted.
     pub missing: Vec<&'static str>,
 }
 
-/// The workspaces that are read into memory at the start.
+/// The workspaces whose indexes are read into memory at the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WarmsetStatus {
-    /// Whether that is done.
+    /// Whether the warm set is enabled.
     pub enabled: bool,
-    /// How many at most.
+    /// Maximum number of workspaces.
     pub capacity: usize,
-    /// Roots of the endpoint's own workspace that are among them.
+    /// Roots of this workspace that are in the warm set.
     pub members: Vec<String>,
 }
 
 /// Whether the index could be read at the start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartupCheck {
-    /// See there.
+    /// Whether this build can read the index.
     pub status: SchemaStatus,
-    /// What the index is of.
+    /// Schema version of the index.
     pub current_schema_version: Option<u32>,
-    /// What this build reads.
+    /// Schema version that this build reads.
     pub required_schema_version: u32,
     /// What to do.
     pub message: Option<String>,
@@ -127,48 +127,48 @@ pub struct StartupCheck {
 /// One project in `health_check`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectHealth {
-    /// 16 hexadecimal digits.
+    /// Project id: 16 hexadecimal digits.
     pub project_id: String,
-    /// Absolute.
+    /// Absolute path of the root.
     pub repo_root: String,
-    /// See there.
+    /// Whether an index exists.
     pub index_status: IndexingStatus,
-    /// See there.
+    /// Whether this build can read the index.
     pub schema_status: SchemaStatus,
-    /// What the index is of.
+    /// Schema version of the index.
     pub current_schema_version: Option<u32>,
-    /// What this build reads.
+    /// Schema version that this build reads.
     pub required_schema_version: u32,
-    /// See there.
+    /// Whether the index matches the disk or the branch.
     pub freshness: Freshness,
-    /// When the last job was published: UTC, RFC 3339, whole seconds.
+    /// Time when the last job was published: UTC, RFC 3339, whole seconds.
     pub last_indexed_at: Option<String>,
-    /// As in the metadata.
+    /// The branch, tag or commit, as in `AnswerMetadata::reference`.
     pub reference: String,
     /// Files in the manifest.
     pub file_count: u64,
-    /// Symbols in them.
+    /// Symbols in these files.
     pub symbol_count: u64,
 }
 
-/// A job that is under way.
+/// A running job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveJob {
-    /// Its name.
+    /// Job id.
     pub job_id: String,
-    /// Its project.
+    /// Project id.
     pub project_id: String,
-    /// See there.
+    /// Which files it reads.
     pub mode: JobMode,
-    /// See there.
+    /// Its state.
     pub status: JobStatus,
-    /// Files that it must read.
+    /// Files that it has to read.
     pub changed_files: u64,
-    /// UTC, RFC 3339, whole seconds.
+    /// Start time: UTC, RFC 3339, whole seconds.
     pub started_at: String,
-    /// What it does right now, in a word or two.
+    /// Its current phase, in a word or two.
     pub phase: &'static str,
-    /// Files done, and bytes of source.
+    /// Files done.
     pub done_files: u64,
     /// Bytes of source done.
     pub done_bytes: u64,
@@ -177,32 +177,32 @@ pub struct ActiveJob {
 /// A job that the end of its process interrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterruptedJob {
-    /// Its name.
+    /// Job id.
     pub job_id: String,
-    /// Its project.
+    /// Project id.
     pub project_id: String,
-    /// See there.
+    /// Which files it reads.
     pub mode: JobMode,
-    /// UTC, RFC 3339, whole seconds.
+    /// Start time: UTC, RFC 3339, whole seconds.
     pub started_at: String,
 }
 
 /// A job in `index_status.recent_jobs`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRecord {
-    /// Its name.
+    /// Job id.
     pub job_id: String,
-    /// See there.
+    /// Which files it reads.
     pub mode: JobMode,
-    /// See there.
+    /// Its state.
     pub status: JobStatus,
-    /// As in the metadata.
+    /// The branch, tag or commit, as in `AnswerMetadata::reference`.
     pub reference: String,
     /// Files that it read.
     pub changed_files: u64,
-    /// UTC, RFC 3339, whole seconds.
+    /// Start time: UTC, RFC 3339, whole seconds.
     pub started_at: String,
-    /// The same, once it has ended.
+    /// End time in the same format. `None` while it is running.
     pub ended_at: Option<String>,
     /// Why it failed.
     pub message: Option<String>,
@@ -211,29 +211,29 @@ pub struct JobRecord {
 /// `index_repo` and `sync_repo`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobAnswer {
-    /// Its name.
+    /// Job id.
     pub job_id: String,
-    /// See there.
+    /// Its state.
     pub status: JobStatus,
-    /// See there.
+    /// Which files it reads.
     pub mode: JobMode,
-    /// See there.
+    /// Metadata of the answer.
     pub metadata: AnswerMetadata,
 }
 
 /// `index_status`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexStatus {
-    /// The project asked about: the first root's.
+    /// The project of the first root.
     pub project: ProjectHealth,
-    /// The job that runs.
+    /// The running job.
     pub active_job: Option<ActiveJob>,
     /// The newest first, at most 10.
     pub recent_jobs: Vec<JobRecord>,
-    /// See there.
+    /// Whether the index could be read at the start.
     pub startup: StartupCheck,
-    /// Files that were left out, by the reason's word; sorted.
+    /// Number of files left out, by reason, sorted.
     pub left_out: Vec<(&'static str, u64)>,
-    /// See there.
+    /// Metadata of the answer.
     pub metadata: AnswerMetadata,
 }

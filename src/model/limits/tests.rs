@@ -1,4 +1,4 @@
-//! Limits are tightened, never widened.
+//! Limits are only tightened.
 
 use super::*;
 
@@ -10,6 +10,7 @@ fn larger_values_are_clamped_and_smaller_ones_stay() {
     assert_eq!(tight.clone().clamped(), tight);
     assert_eq!(Limits { max_page_size: 0, ..Limits::default() }.clamped().max_page_size, 1);
 }
+
 #[test]
 fn the_tightest_takes_the_smaller_of_each() {
     let one = Limits { max_page_size: 7, ..Limits::default() };

@@ -1,18 +1,17 @@
-//! Symbols of the workspace with the best match first, for the tool `lsp`. The gateway's list keeps the order of files.
+//! Ranks symbols of the workspace with the best match first, for the tool `lsp`. The gateway's list is ordered by file.
 //!
-//! The order: how well the name matches what was asked for, then the shorter name, then the name, then where it is. A name matches,
-//! from best to worst: exactly; exactly but for case; from its start; from its start but for case; somewhere inside, whatever the
-//! case; some other way that the server knows. Of a qualified name (`Shop.open`, `shop::open`) the last part counts.
-//! Invariant: the order is total, so nothing is left to chance.
+//! The order: quality of the name's match, then the shorter name, then the name, then the location. Qualities from best to
+//! worst: exact; exact ignoring case; prefix; prefix ignoring case; substring ignoring case; any other match of the server. Of a
+//! qualified query (`Shop.open`, `shop::open`) the last part counts. Invariant: the order is total, so it is deterministic.
 
 use codeyard_model::lsp_items::NamedSymbol;
 use codeyard_model::symbol::WorkspaceSymbol;
 
 /// The best `max` of `symbols`, and whether any were left out.
-pub fn ranked(symbols: Vec<WorkspaceSymbol>, query: &str, max: usize) -> (Vec<NamedSymbol>, bool) {
-    let asked = Asked::of(query);
+pub fn rank_symbols(symbols: Vec<WorkspaceSymbol>, query: &str, max: usize) -> (Vec<NamedSymbol>, bool) {
+    let query = SymbolNameQuery::of(query);
     let mut all: Vec<(u8, NamedSymbol)> =
-        symbols.into_iter().map(|symbol| (asked.rank(&symbol.name), named(symbol))).collect();
+        symbols.into_iter().map(|symbol| (query.rank(&symbol.name), named(symbol))).collect();
     let key = |(rank, symbol): &(u8, NamedSymbol)| (*rank, symbol.name.chars().count());
     all.sort_by(|one, other| {
         let by_place = || {
@@ -26,13 +25,13 @@ pub fn ranked(symbols: Vec<WorkspaceSymbol>, query: &str, max: usize) -> (Vec<Na
     (all.into_iter().map(|(_, symbol)| symbol).collect(), is_cut)
 }
 
-/// What is asked for: the last part of a qualified name, as given and without its case.
-struct Asked {
+/// The last part of a qualified name, as written and in lower case.
+struct SymbolNameQuery {
     name: String,
     folded: String,
 }
 
-impl Asked {
+impl SymbolNameQuery {
     fn of(query: &str) -> Self {
         let last = query.rsplit(['.', ':', '#', '/', '\\']).find(|part| !part.is_empty()).unwrap_or(query).trim();
         Self { name: last.to_owned(), folded: last.to_lowercase() }
@@ -70,7 +69,7 @@ mod tests {
     }
 
     fn names(names: &[&str], query: &str, max: usize) -> (Vec<String>, bool) {
-        let (found, is_cut) = ranked(names.iter().map(|name| symbol(name, "/w/a")).collect(), query, max);
+        let (found, is_cut) = rank_symbols(names.iter().map(|name| symbol(name, "/w/a")).collect(), query, max);
         (found.into_iter().map(|symbol| symbol.name).collect(), is_cut)
     }
 
@@ -85,14 +84,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_left_to_chance(
+        fn the_order_is_deterministic(
             parts in prop::collection::vec(("[aAbB]{1,3}", prop::sample::select(vec!["/w/a", "/w/b"])), 0..12),
             turned in 0..12usize,
         ) {
             let all: Vec<WorkspaceSymbol> = parts.iter().map(|(name, at)| symbol(name, at)).collect();
             let mut other: Vec<WorkspaceSymbol> = all.iter().rev().cloned().collect();
             other.rotate_left(turned.min(all.len()));
-            prop_assert_eq!(ranked(all, "ab", 99), ranked(other, "ab", 99));
+            prop_assert_eq!(rank_symbols(all, "ab", 99), rank_symbols(other, "ab", 99));
         }
     }
 }

@@ -1,21 +1,21 @@
-//! Hovers of several servers as one text, for the tool `lsp` (decisions §4).
+//! The hovers of several servers as one text, for the tool `lsp`.
 //!
-//! Invariants: the servers' order is kept, and within one server its own; what two servers say alike is said once; the limits
-//! on fragments and their lengths are the gateway's (`hover`); the range is the first one given.
+//! Invariants: the order of the servers and the order within each server are kept; equal texts of two servers appear once; the
+//! limits on fragments and their lengths are those of [`hover`](super::hover()); the range is that of the first hover with text.
 
 use crate::limits::{MAX_HOVER_FRAGMENT_CHARS, MAX_HOVER_FRAGMENTS};
 use codeyard_model::hover::{Hover, MarkupKind};
 use codeyard_model::limits::MAX_OUTPUT_CHARS;
 use codeyard_model::lsp_items::{Markup, MarkupHover};
 
-/// More than the code points that stand around the text on its page: members' names, brackets, and a range.
+/// Upper bound of the code points around the text on its page: member names, brackets and a range.
 const AROUND_CHARS: usize = 512;
 /// Between the fragments of one server.
 const BREAK: &str = "\n\n";
 /// Between two servers.
 const RULE: &str = "\n\n---\n\n";
 
-/// What `hovers` say, in their order, and whether anything was cut. `None` if they say nothing.
+/// The text of `hovers` in their order, and whether anything was cut. `None` if they have no text.
 pub fn markup(hovers: Vec<Hover>) -> (Option<MarkupHover>, bool) {
     let range = hovers.iter().find(|hover| !text_of(hover).is_empty()).and_then(|hover| hover.range);
     let mut room = MAX_HOVER_FRAGMENTS;
@@ -51,11 +51,11 @@ pub fn markup(hovers: Vec<Hover>) -> (Option<MarkupHover>, bool) {
     (found, truncated)
 }
 
-/// Where the text must end so that its JSON fits on a page; `None` if it fits.
+/// The byte offset at which the text must be cut so that its JSON fits on a page. `None` if it fits.
 fn end_of_room(text: &str) -> Option<usize> {
     let mut room = MAX_OUTPUT_CHARS - AROUND_CHARS;
-    for (at, letter) in text.char_indices() {
-        let needed = match letter {
+    for (at, character) in text.char_indices() {
+        let needed = match character {
             '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
             '\0'..='\u{1f}' => 6,
             _ => 1,
@@ -69,8 +69,8 @@ fn end_of_room(text: &str) -> Option<usize> {
 }
 
 fn text_of(hover: &Hover) -> &str {
-    let speaking = hover.contents.iter().find(|fragment| !fragment.value.trim().is_empty());
-    speaking.map_or("", |fragment| &fragment.value)
+    let first = hover.contents.iter().find(|fragment| !fragment.value.trim().is_empty());
+    first.map_or("", |fragment| &fragment.value)
 }
 
 #[cfg(test)]
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gateways_limits_hold() {
+    fn fragments_and_their_lengths_are_limited() {
         let long = "é".repeat(MAX_HOVER_FRAGMENT_CHARS + 1);
         let (found, truncated) = markup(vec![hover(&[(Markdown, &long)], None)]);
         assert_eq!((found.unwrap().contents.value.chars().count(), truncated), (MAX_HOVER_FRAGMENT_CHARS, true));

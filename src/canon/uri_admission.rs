@@ -1,8 +1,7 @@
-//! The way every list with URIs goes: count what is distinct, ask the gate once per text, sort, deduplicate, cap.
+//! The steps that every list with URIs shares: count distinct entries, ask the gate once per URI text, sort, deduplicate, cap.
 //!
-//! URI texts are replaced by small numbers at once, so that sorting 20,000 entries compares integers, not paths. The
-//! caps count distinct entries: a server that repeats itself can't turn an answer into an error. What bounds the work on
-//! repeated entries is the size of a frame.
+//! URI texts are replaced by numbers first, so that sorting 20,000 entries compares integers, not paths. The caps count
+//! distinct entries: a server that repeats entries can't cause an error. The frame size bounds the work on repeated entries.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,18 +12,18 @@ use codeyard_model::uri::CanonicalUri;
 use super::order::sort_dedup;
 use super::{UriAdmission, UriGate, reasons};
 
-/// Entries with their canonical URI, in order of URI, then the entry; and the number left out as outside.
-pub(super) type Gated<K> = (Vec<(CanonicalUri, K)>, usize);
+/// Entries with their canonical URI, ordered by URI, then entry; and the number of entries outside the roots.
+pub(super) type AdmittedEntries<K> = (Vec<(CanonicalUri, K)>, usize);
 
 /// Gates, sorts and deduplicates `raw`. CAP_EXCEEDED for more than `max_raw` distinct raw entries, or more than
 /// `max_total` entries that are left.
-pub(super) fn gated<K: Ord>(
+pub(super) fn admit_entries<K: Ord>(
     raw: impl Iterator<Item = (Arc<str>, K)>,
     gate: &mut dyn UriGate,
     max_raw: usize,
     max_total: usize,
-) -> Result<Gated<K>, ToolError> {
-    let mut texts = Texts::default();
+) -> Result<AdmittedEntries<K>, ToolError> {
+    let mut texts = UriTexts::default();
     let mut entries: Vec<(usize, K)> = raw.map(|(uri, key)| (texts.number(uri), key)).collect();
     sort_dedup(&mut entries);
     if entries.len() > max_raw {
@@ -35,9 +34,9 @@ pub(super) fn gated<K: Ord>(
     let mut inside: Vec<(usize, K)> = Vec::with_capacity(entries.len());
     for (text, key) in entries {
         match admitted.verdicts[text] {
-            Verdict::Inside(rank) => inside.push((rank, key)),
-            Verdict::Outside => outside += 1,
-            Verdict::Missing => {}
+            UriVerdict::Inside(rank) => inside.push((rank, key)),
+            UriVerdict::Outside => outside += 1,
+            UriVerdict::Missing => {}
         }
     }
     sort_dedup(&mut inside);
@@ -47,34 +46,34 @@ pub(super) fn gated<K: Ord>(
     Ok((inside.into_iter().map(|(rank, key)| (admitted.uris[rank].clone(), key)).collect(), outside))
 }
 
-/// The distinct URI texts of one answer, numbered as they come.
+/// The distinct URI texts of one answer, numbered in order of appearance.
 #[derive(Default)]
-pub(super) struct Texts {
+pub(super) struct UriTexts {
     numbers: HashMap<Arc<str>, usize>,
     texts: Vec<Arc<str>>,
 }
 
-/// What became of each text, and the distinct canonical URIs in order.
-pub(super) struct Admitted {
-    /// By number of the text.
-    pub(super) verdicts: Vec<Verdict>,
-    /// By rank, sorted.
+/// The verdict on each text, and the distinct canonical URIs in order.
+pub(super) struct AdmittedUris {
+    /// Indexed by the text's number.
+    pub(super) verdicts: Vec<UriVerdict>,
+    /// Indexed by rank, sorted.
     pub(super) uris: Vec<CanonicalUri>,
 }
 
 /// An admission with the canonical URI's rank in place of the URI.
 #[derive(Clone, Copy)]
-pub(super) enum Verdict {
-    /// Inside, at this place in the sorted list of URIs.
+pub(super) enum UriVerdict {
+    /// Inside, with its index in the sorted list of URIs.
     Inside(usize),
     /// Outside.
     Outside,
-    /// Inside, but not there.
+    /// Inside, but missing.
     Missing,
 }
 
-impl Texts {
-    /// The number of `text`, a new one if it wasn't seen before.
+impl UriTexts {
+    /// The number of `text`. A new text gets the next number.
     pub(super) fn number(&mut self, text: Arc<str>) -> usize {
         if let Some(&number) = self.numbers.get(&text) {
             return number;
@@ -85,9 +84,9 @@ impl Texts {
         number
     }
 
-    /// Puts each text to the gate, once.
-    pub(super) fn admit(self, gate: &mut dyn UriGate) -> Admitted {
-        // In the order of their texts: a gate that looks at one folder after the other has less to do.
+    /// Passes each text to the gate once.
+    pub(super) fn admit(self, gate: &mut dyn UriGate) -> AdmittedUris {
+        // In text order, so that a gate that keeps directories open opens each one once.
         let mut sorted: Vec<(usize, Arc<str>)> = self.texts.into_iter().enumerate().collect();
         sorted.sort_unstable_by(|(_, one), (_, other)| one.cmp(other));
         let mut admissions: Vec<(usize, UriAdmission)> =
@@ -100,15 +99,15 @@ impl Texts {
         let mut uris: Vec<CanonicalUri> = inside.collect();
         sort_dedup(&mut uris);
         let verdicts = admissions.into_iter().map(|(_, admission)| verdict(&admission, &uris)).collect();
-        Admitted { verdicts, uris }
+        AdmittedUris { verdicts, uris }
     }
 }
 
-fn verdict(admission: &UriAdmission, uris: &[CanonicalUri]) -> Verdict {
+fn verdict(admission: &UriAdmission, uris: &[CanonicalUri]) -> UriVerdict {
     match admission {
-        // Each inside URI was put into `uris`, so the search finds it.
-        UriAdmission::Inside(uri) => uris.binary_search(uri).map_or(Verdict::Missing, Verdict::Inside),
-        UriAdmission::Outside => Verdict::Outside,
-        UriAdmission::Missing => Verdict::Missing,
+        // Each URI inside is in `uris`, so the search finds it.
+        UriAdmission::Inside(uri) => uris.binary_search(uri).map_or(UriVerdict::Missing, UriVerdict::Inside),
+        UriAdmission::Outside => UriVerdict::Outside,
+        UriAdmission::Missing => UriVerdict::Missing,
     }
 }

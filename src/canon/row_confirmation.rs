@@ -1,36 +1,36 @@
-//! Whether a language server lists the symbol that the code index has found: by its name and the line of that name.
+//! Decides whether a language server's symbols confirm a row of the code index: by the symbol's name and the name's line.
 //!
-//! Pure. Invariants: a symbol of another name never counts, whatever its place, nor one of that name whose own name stands elsewhere:
-//! a constructor doesn't confirm its class. What a server puts around a name (a receiver, parameters, what it stands in) isn't
-//! part of it.
+//! Pure. Invariants: a symbol with another name never confirms a row, nor does one of the same name on another line: a
+//! constructor doesn't confirm its class. Text that a server adds to a name (a receiver, parameters, the enclosing symbols)
+//! isn't part of it.
 
 use codeyard_model::code::{ResultRow, SymbolKind};
 use codeyard_model::lsp_items::OutlineEntry;
 
-/// Whether one of `symbols` is that of `row`.
+/// Whether one of `symbols` is the symbol of `row`.
 pub fn declares(symbols: &[OutlineEntry], row: &ResultRow) -> bool {
     let Some(line) = row.name_line else { return false };
-    let at = Place { first: row.line_start, name: line };
+    let at = DeclarationLines { first: row.line_start, name: line };
     symbols.iter().any(|symbol| at.is_of(symbol) && is_called(&symbol.name, row))
 }
 
-/// Where a declaration and its name begin, as lines from 1.
-struct Place {
+/// The first line of a declaration and the line of its name, from 1.
+struct DeclarationLines {
     first: u32,
     name: u32,
 }
 
-impl Place {
-    /// A server that says where the name stands is taken at its word. Where it doesn't, the declaration must begin where the row's
-    /// does: before its name, and not before itself.
+impl DeclarationLines {
+    /// If the server gives the name's range, its line must be the row's. Otherwise the symbol must begin between the first
+    /// line of the row and the line of its name.
     fn is_of(&self, symbol: &OutlineEntry) -> bool {
         let line = symbol.selection_range.start.line.saturating_add(1);
-        let tells_name = symbol.selection_range != symbol.range;
-        line == self.name || !tells_name && (self.first..self.name).contains(&line)
+        let has_name_range = symbol.selection_range != symbol.range;
+        line == self.name || !has_name_range && (self.first..self.name).contains(&line)
     }
 }
 
-/// Whether the server means the row's name with `listed`.
+/// Whether `listed`, a server's name of a symbol, means the row's name.
 fn is_called(listed: &str, row: &ResultRow) -> bool {
     let name = unquoted(&row.name);
     let of_impl = (row.kind == Some(SymbolKind::Impl)).then(|| implementor(listed)).flatten();
@@ -52,15 +52,15 @@ fn implementor(listed: &str) -> Option<&str> {
 /// ` Berth<T>` of `<T: Into<U>> Berth<T>`.
 fn behind_generics(text: &str) -> &str {
     let mut depth = 0_usize;
-    let end = text.char_indices().find(|(_, letter)| {
-        match letter {
+    let end = text.char_indices().find(|(_, character)| {
+        match character {
             '<' => depth += 1,
             '>' => depth = depth.saturating_sub(1),
             _ => {}
         }
         depth == 0
     });
-    end.map_or("", |(at, letter)| if letter == '>' { &text[at + 1..] } else { text })
+    end.map_or("", |(at, character)| if character == '>' { &text[at + 1..] } else { text })
 }
 
 /// `Unlock` of `(*Vault).Unlock`.
@@ -101,14 +101,14 @@ mod tests {
         OutlineEntry { depth: 0, name: name.into(), kind: 12, range, selection_range }
     }
 
-    /// Of a server that gives no place of the name.
+    /// A symbol of a server that gives no range of the name.
     fn flat(name: &str, lines: (u32, u32)) -> OutlineEntry {
         let whole = symbol(name, lines, lines.0);
         OutlineEntry { selection_range: whole.range, ..whole }
     }
 
     #[test]
-    fn the_name_stands_on_the_same_line_under_whatever_comes_before_it() {
+    fn the_name_must_be_on_the_same_line_also_below_decorators() {
         let decorated = row("unlock", (4, 9), 6);
         assert!(declares(&[symbol("unlock", (4, 9), 6)], &decorated));
         assert!(declares(&[symbol("unlock", (6, 9), 6)], &decorated), "a server may leave decorators out");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_called_the_same_inside_or_around_it_is_something_else() {
+    fn a_symbol_of_the_same_name_inside_or_around_it_does_not_confirm() {
         let (class, constructor) = (symbol("Vault", (1, 9), 1), symbol("Vault", (3, 4), 3));
         assert!(!declares(std::slice::from_ref(&constructor), &row("Vault", (1, 9), 1)));
         assert!(!declares(&[class], &row("Vault", (3, 4), 3)));
@@ -139,17 +139,17 @@ mod tests {
     }
 
     #[test]
-    fn without_a_place_of_the_name_the_beginning_counts() {
+    fn without_a_name_range_the_first_line_counts() {
         let decorated = row("unlock", (4, 9), 6);
         for (first, expected) in [(3, false), (4, true), (5, true), (6, true), (7, false)] {
             assert_eq!(declares(&[flat("unlock", (first, 9))], &decorated), expected, "{first}");
         }
-        // One whose name has a place is taken at its word.
+        // A name range on another line doesn't confirm.
         assert!(!declares(&[symbol("Vault", (1, 3), 1)], &row("Vault", (1, 3), 3)));
     }
 
     #[test]
-    fn what_servers_put_around_a_name_is_no_part_of_it() {
+    fn text_that_servers_add_to_a_name_is_ignored() {
         for (listed, name) in [
             ("(*Vault).Unlock", "Unlock"),
             ("(Vault[K]).Unlock", "Unlock"),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn an_implementation_is_called_after_its_type() {
+    fn an_implementation_has_the_name_of_its_type() {
         for listed in ["impl Berth", "impl<T> Mooring<T> for &Berth<A, B>", "impl<T: Into<U>, U> bay::Berth<T, U>"] {
             let of = ResultRow { kind: Some(SymbolKind::Impl), ..row("Berth", (2, 5), 2) };
             assert!(declares(&[symbol(listed, (2, 5), 2)], &of), "{listed}");
