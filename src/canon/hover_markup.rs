@@ -105,13 +105,16 @@ mod tests {
     #[test]
     fn a_hover_fits_on_its_page() {
         let far = Range::new(u32::MAX, u32::MAX, u32::MAX, u32::MAX);
-        for letter in ["x", "é", "𝒳", "\"", "\n", "\u{1}"] {
+        for character in ["x", "é", "𝒳", "\"", "\n", "\u{1}"] {
             let texts: Vec<String> =
-                (0..8).map(|at| at.to_string() + &letter.repeat(MAX_HOVER_FRAGMENT_CHARS - 1)).collect();
+                (0..8).map(|at| at.to_string() + &character.repeat(MAX_HOVER_FRAGMENT_CHARS - 1)).collect();
             let all: Vec<(MarkupKind, &str)> = texts.iter().map(|text| (Markdown, text.as_str())).collect();
             let (found, truncated) = markup(vec![hover(&all, Some(far))]);
             let output = serde_json::to_string_pretty(&found.unwrap()).unwrap().chars().count();
-            assert!(truncated && output <= MAX_OUTPUT_CHARS && output > MAX_OUTPUT_CHARS - 512, "{letter:?}: {output}");
+            assert!(
+                truncated && output <= MAX_OUTPUT_CHARS && output > MAX_OUTPUT_CHARS - 512,
+                "{character:?}: {output}"
+            );
         }
     }
 

@@ -16,7 +16,7 @@ use super::reasons;
 pub fn outline(raw: Vec<RawDocumentSymbol>, max_raw: usize) -> Result<Vec<OutlineEntry>, ToolError> {
     let mut entries: Vec<OutlineEntry> = Vec::new();
     let mut text_bytes = 0;
-    // Symbols that are still to visit, the next one last.
+    // Symbols that are not processed yet, the next one last.
     let mut remaining: Vec<(u32, RawDocumentSymbol)> = level(0, raw);
     while let Some((depth, mut symbol)) = remaining.pop() {
         text_bytes += symbol.name.len();
