@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::conversion::{PositionConverter, lsp_kind};
 use super::cursor_context::{CursorContext, cursor_context, enclosing_symbols, is_callable};
 use super::fact_source::SyntacticError;
-use super::handlers::RequestContext;
+use super::handlers::HandlerContext;
 use super::name_resolution::resolve;
 use crate::limits::MAX_CALLED_NAMES;
 use codeyard_index::project::navigator::{FileFacts, SymbolRef};
@@ -31,7 +31,7 @@ struct ItemData {
     at: Option<(u32, u32)>,
 }
 
-impl RequestContext<'_> {
+impl HandlerContext<'_> {
     /// `textDocument/prepareCallHierarchy`.
     ///
     /// # Errors

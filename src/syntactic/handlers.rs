@@ -22,7 +22,7 @@ use codeyard_model::position::Position;
 
 /// What every handler needs: the facts, the root, and the encoding of positions.
 #[derive(Clone, Copy)]
-pub(crate) struct RequestContext<'d> {
+pub(crate) struct HandlerContext<'d> {
     /// The facts and texts to answer from.
     pub source: &'d dyn FactSource,
     /// The root that paths are relative to.
@@ -39,7 +39,7 @@ pub(crate) struct CursorWord {
     pub cursor: CursorContext,
 }
 
-impl RequestContext<'_> {
+impl HandlerContext<'_> {
     /// The path of a document, relative to the root.
     ///
     /// # Errors

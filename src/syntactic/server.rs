@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::fact_source::SyntacticError;
-use super::handlers::{RequestContext, relative_path};
+use super::handlers::{HandlerContext, relative_path};
 use super::progress::ProgressReporter;
 use super::text_changes::TextChange;
 use super::worker::{IndexWorker, ProjectLocation, WorkerTask, canonical_path};
@@ -217,7 +217,7 @@ impl SyntacticServer {
     /// Sends a request to the worker and returns its response.
     fn dispatch<T: Send + 'static>(
         &self,
-        handler: impl FnOnce(RequestContext<'_>) -> Result<T, SyntacticError> + Send + 'static,
+        handler: impl FnOnce(HandlerContext<'_>) -> Result<T, SyntacticError> + Send + 'static,
     ) -> BoxFuture<'static, Result<T, ResponseError>> {
         let (reply, response) = oneshot::channel::<Result<T, SyntacticError>>();
         let pending = move |worker: &IndexWorker| {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use super::fact_source::SyntacticError;
-use super::handlers::RequestContext;
+use super::handlers::HandlerContext;
 use super::index_overlay::{IndexOverlay, OpenDocument};
 use super::progress::ProgressReporter;
 use super::text_changes::{TextChange, apply_changes};
@@ -143,14 +143,14 @@ impl IndexWorker {
     pub(crate) fn handle<T>(
         &self,
         is_cancelled: CancelCheck<'_>,
-        handler: impl FnOnce(RequestContext<'_>) -> Result<T, SyntacticError>,
+        handler: impl FnOnce(HandlerContext<'_>) -> Result<T, SyntacticError>,
     ) -> Result<T, SyntacticError> {
         if let Some(failure) = &self.failure {
             return Err(SyntacticError::Failed(format!("could not build the index: {failure}")));
         }
         let index = self.project.navigate().map_err(|refusal| SyntacticError::Failed(refusal.message))?;
         let overlay = IndexOverlay::new(index, &self.open, is_cancelled);
-        handler(RequestContext { source: &overlay, root: self.project.root(), encoding: self.encoding })
+        handler(HandlerContext { source: &overlay, root: self.project.root(), encoding: self.encoding })
     }
 }
 

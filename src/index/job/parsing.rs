@@ -131,7 +131,7 @@ fn write(
     open: &[UnparsedContent<'_>],
     receive: Receiver<Result<ParseResult, JobError>>,
 ) -> Result<(), JobError> {
-    let (mut waiting, mut nth, mut batch, mut bytes) = (BTreeMap::new(), 0, Batch::new(), 0);
+    let (mut waiting, mut nth, mut batch, mut bytes) = (BTreeMap::new(), 0, ParsedBatch::new(), 0);
     for parsed in receive {
         let parsed = parsed?;
         waiting.insert(parsed.nth, parsed);
@@ -162,9 +162,9 @@ fn write(
 }
 
 /// Contents that wait for a commit: the number of symbols and the facts of each.
-type Batch = Vec<(ContentNo, u32, PackedFacts)>;
+type ParsedBatch = Vec<(ContentNo, u32, PackedFacts)>;
 
-fn commit(store: &mut IndexStore, to: &mut ResultWriter<'_>, batch: &mut Batch) -> Result<(), JobError> {
+fn commit(store: &mut IndexStore, to: &mut ResultWriter<'_>, batch: &mut ParsedBatch) -> Result<(), JobError> {
     to.writer.commit()?;
     let parsed: Vec<(ContentNo, u32)> = batch.iter().map(|(no, symbols, _)| (*no, *symbols)).collect();
     store.write(|transaction| {

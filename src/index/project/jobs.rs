@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Project;
-use super::pending_changes::TakenChanges;
+use super::unindexed_changes::TakenChanges;
 use crate::job::{self, JobError, JobProgress, JobSpec, JobSummary, StopSignal};
 use crate::store::{LIVE, StoreError, StoredJob};
 use codeyard_base::clock::utc;
@@ -46,7 +46,7 @@ impl Project {
             return Err(active);
         }
         let reference = reference.filter(|reference| *reference != LIVE);
-        let taken = self.pending_changes.take();
+        let taken = self.unindexed_changes.take();
         let only = taken.paths.clone().filter(|_| reference.is_none() && !is_forced);
         let is_known = self.find_manifest(reference, None).ok().flatten().is_some_and(|(_, head)| head.is_whole);
         let mode = if is_known && !is_forced { JobMode::Incremental } else { JobMode::Full };
@@ -73,7 +73,7 @@ impl Project {
         // Nobody waits for the job after this point, whatever its result.
         ticket.progress.end(if done.is_ok() { JobStatus::Published } else { JobStatus::Failed });
         if done.is_ok() && ticket.order.reference.is_none() {
-            self.pending_changes.done(&ticket.taken);
+            self.unindexed_changes.done(&ticket.taken);
         }
         *self.failure.lock() = done.as_ref().err().filter(|error| **error != JobError::Stopped).cloned();
         done

@@ -18,8 +18,8 @@ use crate::manifest::{ManifestEntry, PathClass};
 use crate::scan;
 use crate::store::{FileOrigin, LIVE, StoreError};
 use crate::text::{
-    CandidateSet, ContentSource, LineMatch, Pattern, FileReadOutcome, SearchOptions, SearchedFile, TextMatches, TextQuery,
-    UnreadReason, search,
+    CandidateSet, ContentSource, FileReadOutcome, LineMatch, Pattern, SearchOptions, SearchedFile, TextMatches,
+    TextQuery, UnreadReason, search,
 };
 use codeyard_files::gate::{DirHandleCache, ReadFailure, RootReader};
 use codeyard_git::BlobReader;
@@ -54,7 +54,7 @@ impl Project {
         let candidates = CandidateSet::from_segments(segments, pattern.plan())
             .map_err(|_| refuse_store_error(&StoreError::Damaged, context))?;
         let is_live = view.head.key.reference == LIVE;
-        let changed = if is_live { self.pending_changes.changed().unwrap_or_default() } else { Default::default() };
+        let changed = if is_live { self.unindexed_changes.changed().unwrap_or_default() } else { Default::default() };
         let passes = |entry: &ManifestEntry| {
             language.is_none_or(|language| entry.language == Some(language)) && filter.passes(&entry.path)
         };

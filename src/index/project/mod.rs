@@ -11,12 +11,12 @@ mod manifest_view;
 pub mod navigator;
 mod outline;
 mod path_filter;
-mod pending_changes;
 mod row_builder;
 pub mod settings;
 mod source_reader;
 mod status;
 mod symbol_search;
+mod unindexed_changes;
 
 #[cfg(test)]
 mod tests;
@@ -30,8 +30,8 @@ use lru::LruCache;
 use parking_lot::Mutex;
 
 use self::manifest_view::ManifestView;
-use self::pending_changes::PendingChanges;
 use self::settings::IndexSettings;
+use self::unindexed_changes::UnindexedChanges;
 use super::extract::EXTRACTOR_VERSION;
 use super::index_dir::{IndexDir, IndexOpenError, PooledStore};
 use super::job::{JobError, JobProgress, StopSignal};
@@ -59,7 +59,7 @@ pub struct Project {
     names_root: bool,
     settings: Mutex<Arc<IndexSettings>>,
     index_dir: Arc<IndexDir>,
-    pending_changes: PendingChanges,
+    unindexed_changes: UnindexedChanges,
     git: Mutex<Option<GitRepository>>,
     views: Mutex<LruCache<ManifestKey, Arc<ManifestView>>>,
     facts: row_builder::FactsCache,
@@ -95,7 +95,7 @@ impl Project {
             names_root,
             settings: Mutex::new(Arc::new(settings)),
             index_dir: Arc::new(IndexDir::of(indexes, root)?),
-            pending_changes: PendingChanges::default(),
+            unindexed_changes: UnindexedChanges::default(),
             git: Mutex::default(),
             views: Mutex::new(LruCache::new(views)),
             facts: row_builder::FactsCache::default(),
@@ -128,27 +128,27 @@ impl Project {
 
     /// Changes in the working tree will be reported from now on.
     pub fn watch(&self) {
-        self.pending_changes.watch();
+        self.unindexed_changes.watch();
     }
 
     /// Changes in the working tree are no longer reported.
     pub fn unwatch(&self) {
-        self.pending_changes.unwatch();
+        self.unindexed_changes.unwatch();
     }
 
     /// Reports that these files of the working tree have changed. Paths are relative to the root.
     pub fn mark_changed(&self, paths: impl IntoIterator<Item = String>) {
-        self.pending_changes.paths(paths);
+        self.unindexed_changes.paths(paths);
     }
 
     /// Reports that any file of the working tree may have changed.
     pub fn mark_all_changed(&self) {
-        self.pending_changes.everything();
+        self.unindexed_changes.everything();
     }
 
     /// Whether the working tree may have changed since the last job.
     pub fn is_stale(&self) -> bool {
-        !self.pending_changes.is_clean()
+        !self.unindexed_changes.is_clean()
     }
 
     /// Whether there is an index of this repository.
@@ -245,7 +245,7 @@ impl Project {
         };
         metadata.indexing = if manifest.is_whole { IndexingStatus::Ready } else { IndexingStatus::Indexing };
         metadata.completeness = if manifest.is_whole { Completeness::Complete } else { Completeness::Partial };
-        let is_fresh = if is_live { self.pending_changes.is_clean() } else { manifest.commit == current };
+        let is_fresh = if is_live { self.unindexed_changes.is_clean() } else { manifest.commit == current };
         metadata.freshness = match (is_fresh, is_busy) {
             (true, _) => Freshness::Fresh,
             (false, true) => Freshness::Syncing,

@@ -7,14 +7,14 @@ use crate::{Facts, Manifest, PathClass, Symbol};
 use codeyard_model::code::Visibility;
 
 /// A file with symbols, each written as `kind name` or `kind Parent.name`, with a comment behind a `|`.
-struct File {
+struct TestFile {
     path: &'static str,
     content: ContentNo,
     symbols: &'static [&'static str],
 }
 
-const FILES: &[File] = &[
-    File {
+const FILES: &[TestFile] = &[
+    TestFile {
         path: "src/config/parse.rs",
         content: 0,
         symbols: &[
@@ -25,19 +25,19 @@ const FILES: &[File] = &[
             "use std::collections::BTreeMap",
         ],
     },
-    File {
+    TestFile {
         path: "src/net/server.rs",
         content: 1,
         symbols: &["struct HTTPServer", "method HTTPServer.load", "field HTTPServer.port", "fn run"],
     },
-    File { path: "tests/server_test.rs", content: 2, symbols: &["fn run", "fn parse_config_file_works"] },
-    File { path: "vendor/x/run.rs", content: 3, symbols: &["fn run"] },
-    File {
+    TestFile { path: "tests/server_test.rs", content: 2, symbols: &["fn run", "fn parse_config_file_works"] },
+    TestFile { path: "vendor/x/run.rs", content: 3, symbols: &["fn run"] },
+    TestFile {
         path: "src/jwt.rs",
         content: 4,
         symbols: &["fn validate_token|Checks the signature of a token.", "const JWT"],
     },
-    File { path: "other/branch.rs", content: 9, symbols: &["fn only_elsewhere", "fn run"] },
+    TestFile { path: "other/branch.rs", content: 9, symbols: &["fn only_elsewhere", "fn run"] },
 ];
 
 fn facts(symbols: &[&str]) -> Facts {
@@ -83,13 +83,13 @@ fn entry(path: &str, content: ContentNo) -> ManifestEntry {
     ManifestEntry { path: path.into(), content, language: Some(rust()), size: 1, class: PathClass::of(path) }
 }
 
-struct BuiltIndex {
+struct TestIndex {
     index: SymbolIndex,
     folder: tempfile::TempDir,
 }
 
 /// The index of these files, in this order, committed after each `every`.
-fn built<'a>(files: impl Iterator<Item = &'a File>, every: usize) -> BuiltIndex {
+fn built<'a>(files: impl Iterator<Item = &'a TestFile>, every: usize) -> TestIndex {
     let folder = tempfile::tempdir().unwrap();
     let index = SymbolIndex::open(folder.path()).unwrap();
     let mut writer = index.writer().unwrap();
@@ -102,7 +102,7 @@ fn built<'a>(files: impl Iterator<Item = &'a File>, every: usize) -> BuiltIndex 
     writer.commit().unwrap();
     drop(writer);
     index.reload().unwrap();
-    BuiltIndex { index, folder }
+    TestIndex { index, folder }
 }
 
 fn query(text: &str) -> RankedQuery<'_> {
@@ -238,7 +238,7 @@ fn the_score_follows_from_the_returned_factors() {
 
 #[test]
 fn answers_do_not_depend_on_order_commits_or_other_contents() {
-    let answers = |built: &BuiltIndex| {
+    let answers = |built: &TestIndex| {
         let view = built.index.view(manifest()).unwrap();
         let all = QUERIES.iter().map(|(text, _)| view.search(&query(text), &Weights::default()).unwrap());
         all.chain(QUERIES.iter().map(|(text, _)| view.locate(&query(text), &Weights::default()).unwrap()))

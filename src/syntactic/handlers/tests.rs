@@ -36,7 +36,7 @@ fn places(list: &[lsp::Location]) -> Vec<(u32, u32)> {
 #[test]
 fn every_request_is_answered() {
     let source = source();
-    let request = RequestContext { source: &source, root: Path::new(ROOT), encoding: PositionEncoding::Utf16 };
+    let request = HandlerContext { source: &source, root: Path::new(ROOT), encoding: PositionEncoding::Utf16 };
     assert_eq!(places(&request.definition(&at(9, 4)).unwrap()), [(5, 2)], "the definition, not the declaration");
     assert_eq!(places(&request.declaration(&at(9, 4)).unwrap()), [(1, 2)]);
     assert_eq!(places(&request.references(&at(5, 2), false).unwrap()), [(9, 4), (9, 14)]);
@@ -56,7 +56,7 @@ fn every_request_is_answered() {
 #[test]
 fn document_symbols_are_nested_and_workspace_symbols_have_containers() {
     let source = source();
-    let request = RequestContext { source: &source, root: Path::new(ROOT), encoding: PositionEncoding::Utf16 };
+    let request = HandlerContext { source: &source, root: Path::new(ROOT), encoding: PositionEncoding::Utf16 };
     let outline = request.document_symbols(&lsp::Url::from_file_path("/w/a.ts").unwrap()).unwrap();
     let names: Vec<(String, usize)> =
         outline.iter().map(|one| (one.name.clone(), one.children.as_ref().map_or(0, Vec::len))).collect();
@@ -71,7 +71,7 @@ fn document_symbols_are_nested_and_workspace_symbols_have_containers() {
 #[test]
 fn incoming_and_outgoing_calls_are_found() {
     let source = source();
-    let request = RequestContext { source: &source, root: Path::new(ROOT), encoding: PositionEncoding::Utf16 };
+    let request = HandlerContext { source: &source, root: Path::new(ROOT), encoding: PositionEncoding::Utf16 };
     let items = request.prepare_calls(&at(9, 4)).unwrap();
     assert_eq!((items.len(), items[0].name.as_str(), items[0].selection_range.start.line), (1, "area", 5));
     let incoming = request.incoming(&items[0]).unwrap();

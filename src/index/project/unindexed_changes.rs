@@ -8,9 +8,9 @@ use parking_lot::Mutex;
 
 use codeyard_files::limits::MAX_PENDING_CHANGES;
 
-/// The pending changes of one working tree.
+/// The unindexed changes of one working tree.
 #[derive(Debug, Default)]
-pub(super) struct PendingChanges(Mutex<ReportedChanges>);
+pub(super) struct UnindexedChanges(Mutex<ReportedChanges>);
 
 #[derive(Debug, Default)]
 struct ReportedChanges {
@@ -38,7 +38,7 @@ impl ReportedChanges {
     }
 }
 
-impl PendingChanges {
+impl UnindexedChanges {
     /// Changes are reported from now on. Earlier changes are unknown.
     pub(super) fn watch(&self) {
         let is_new = !std::mem::replace(&mut self.0.lock().is_watched, true);
@@ -86,7 +86,7 @@ impl PendingChanges {
         state.paths.retain(|_, report| *report > taken.report);
     }
 
-    /// Whether changes are reported and none is pending.
+    /// Whether changes are reported and none is unindexed.
     pub(super) fn is_clean(&self) -> bool {
         self.changed().is_some_and(|paths| paths.is_empty())
     }
@@ -106,8 +106,8 @@ mod tests {
     }
 
     #[test]
-    fn changes_during_a_job_stay_pending() {
-        let changes = PendingChanges::default();
+    fn changes_during_a_job_stay_unindexed() {
+        let changes = UnindexedChanges::default();
         assert!(!changes.is_clean());
         changes.watch();
         let taken = changes.take();
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn too_many_paths_mean_any_file() {
-        let changes = PendingChanges::default();
+        let changes = UnindexedChanges::default();
         changes.watch();
         changes.done(&changes.take());
         changes.paths((0..=MAX_PENDING_CHANGES).map(|number| number.to_string()));
