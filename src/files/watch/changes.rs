@@ -207,9 +207,9 @@ mod tests {
         let reported: Vec<_> =
             changes.files.iter().map(|change| (change.path.to_str().unwrap(), change.kind)).collect();
         let expected = [
+            ("created", ChangeKind::Created),
             ("created-and-deleted", ChangeKind::Deleted),
             ("deleted", ChangeKind::Deleted),
-            ("created", ChangeKind::Created),
             ("recreated", ChangeKind::Changed),
         ];
         assert_eq!(reported, expected);
