@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use rand::TryRng;
-use rand::rngs::SysRng;
+use rand::TryRngCore;
+use rand::rngs::OsRng;
 use subtle::ConstantTimeEq;
 
 use codeyard_base::base64url;
@@ -30,7 +30,7 @@ impl Token {
     /// If the operating system provides no randomness.
     pub fn generate() -> Result<Self, std::io::Error> {
         let mut bits = [0_u8; 32];
-        SysRng.try_fill_bytes(&mut bits).map_err(std::io::Error::other)?;
+        OsRng.try_fill_bytes(&mut bits).map_err(std::io::Error::other)?;
         Ok(Self(format!("{PREFIX}{}", base64url::encode(bits))))
     }
 
