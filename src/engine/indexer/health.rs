@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_status_is_the_worst_that_applies() {
-        use HealthStatus::{Error, IndexingStatus as Busy, Ready, Warming};
+        use HealthStatus::{Error, Indexing as Busy, Ready, Warming};
         let ready = || vec![project(IndexingStatus::Ready, SchemaStatus::Compatible)];
         let (full, small) = (job(JobMode::Full, 0), job(JobMode::Incremental, 3));
         let large = job(JobMode::Incremental, LARGE_SYNC_FILES);

@@ -15,7 +15,7 @@ use codeyard_base::clock::Instant;
 use codeyard_base::{blocking, priority};
 use codeyard_index::JobError;
 use codeyard_index::project::JobTicket;
-use codeyard_model::code::{ActiveJob, JobMode, JobStatus, SchemaStatus};
+use codeyard_model::code::{ActiveJob, JobMode, JobStatus, PrewarmStatus, SchemaStatus};
 
 /// The result of a job.
 struct JobEnd {
@@ -211,19 +211,19 @@ impl Indexer {
 
     /// Loads the indexes into memory.
     pub(super) fn warm_up(&mut self, ctx: &mut Context<Self>) {
-        *self.state.prewarm.lock() = Prewarm::Warming;
+        *self.state.prewarm.lock() = PrewarmStatus::Warming;
         self.working += 1;
         let projects: Vec<_> = self.units.iter().map(|unit| unit.project.clone()).collect();
         let (indexes, roots) = (self.indexes.clone(), self.roots.clone());
         let warmed = run_low_priority("codeyard-warm", move || {
             if !projects.iter().any(|project| project.is_indexed()) {
-                return Prewarm::Skipped;
+                return PrewarmStatus::Skipped;
             }
-            let mut outcome = Prewarm::Complete;
+            let mut outcome = PrewarmStatus::Complete;
             for project in &projects {
                 if let Err(error) = project.prewarm() {
                     tracing::warn!(project = project.id(), %error, "a code index can't be read into memory");
-                    outcome = Prewarm::Failed;
+                    outcome = PrewarmStatus::Failed;
                 }
             }
             if indexes.warmset.record_use(&roots) {
@@ -232,7 +232,7 @@ impl Indexer {
             outcome
         });
         ctx.spawn(warmed.into_actor(self).map(|outcome, indexer, ctx| {
-            *indexer.state.prewarm.lock() = outcome.unwrap_or(Prewarm::Failed);
+            *indexer.state.prewarm.lock() = outcome.unwrap_or(PrewarmStatus::Failed);
             indexer.working -= 1;
             indexer.end_if_idle(ctx);
         }));

@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 
 use crate::status::server_state::Unavailable;
 use codeyard_base::ids::ServerKind;
-use codeyard_lsp::convert::RawAnswer;
 use codeyard_model::error::ToolError;
 
 /// Raw answers of all providers that gave one, in the registry's order.
-pub struct Collected {
+pub(crate) struct Collected<A> {
     /// The answers.
-    pub answers: Vec<RawAnswer>,
+    pub answers: Vec<A>,
     /// Who gave the answer, where one server's counts.
-    pub by: Option<ServerKind>,
+    pub answered_by: Option<ServerKind>,
     /// Who gave none, and why.
     pub passed_over: Vec<Unavailable>,
     /// Whether somebody gave none only because time ran out.
@@ -25,10 +24,10 @@ pub struct Collected {
     pub if_nothing: Option<ToolError>,
 }
 
-impl Collected {
+impl<A> Collected<A> {
     /// All that there will be.
-    pub fn whole(answers: Vec<RawAnswer>, passed_over: Vec<Unavailable>) -> Self {
+    pub(crate) fn whole(answers: Vec<A>, passed_over: Vec<Unavailable>) -> Self {
         let by_name = BTreeSet::new();
-        Self { answers, by: None, passed_over, is_partial: false, is_cut: false, by_name, if_nothing: None }
+        Self { answers, answered_by: None, passed_over, is_partial: false, is_cut: false, by_name, if_nothing: None }
     }
 }

@@ -8,25 +8,26 @@
 use std::sync::Arc;
 
 use actix::Recipient;
-use futures::future::FutureExt;
+use futures::future::{BoxFuture, FutureExt};
 
 use crate::query::canonicalise::{Canonicalised, canonicalise};
 use crate::query::collected::Collected;
+use crate::query::gather::OperationOutcome;
 use crate::query::known_files::ObservedFile;
 use crate::query::messages::{ExecutionOutcome, Finish, Run};
-use crate::query::operation::OperationOutcome;
 use crate::query::provider::Provider;
 use crate::query::provider_call::{ProviderFailure, RequestContext};
+use crate::query::query_operation::{OperationHandler, ProviderRule, QueryOperation};
 use crate::query::watch_slot::{FirstWalk, WatchSlot};
-use crate::query::{operation, provider_call};
+use crate::query::{gather, operations, position_check};
 use crate::server::document::DocumentInput;
 use crate::server::registry::IndexedRegistry;
-use crate::server::request::{ServerRequest, method_of};
+use crate::server::request::LspRequest;
 use crate::status::server_state::{UNSUPPORTED, Unavailable};
 use codeyard_base::blocking;
 use codeyard_base::clock::Deadline;
 use codeyard_files::gate::Gate;
-use codeyard_lsp::convert::RawAnswer;
+use codeyard_lsp::convert::ReplyEntries;
 use codeyard_model::epoch::Epochs;
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::Limits;
@@ -87,6 +88,17 @@ impl From<ToolError> for NoResult {
     }
 }
 
+/// Runs the operation of an execution, whatever its type.
+struct RunOperation(Execution);
+
+impl OperationHandler for RunOperation {
+    type Output = BoxFuture<'static, ExecutionOutcome>;
+
+    fn handle<O: QueryOperation>(self, operation: O) -> Self::Output {
+        self.0.run_operation(operation).boxed()
+    }
+}
+
 impl Execution {
     /// Starts when first polled.
     pub fn share(self) -> Run {
@@ -94,20 +106,29 @@ impl Execution {
     }
 
     async fn run(self) -> ExecutionOutcome {
-        let mut collected = match self.collect().await {
+        let (query, document) = (self.query.clone(), self.document.clone());
+        match operations::dispatch(&query, document, RunOperation(self)) {
+            Some(running) => running.await,
+            // The code index answers this query.
+            None => ExecutionOutcome::Failed(ToolError::internal()),
+        }
+    }
+
+    async fn run_operation<O: QueryOperation>(self, operation: O) -> ExecutionOutcome {
+        let mut collected = match self.collect(&operation).await {
             Ok(collected) => collected,
             Err(NoResult::Failed(error)) => return ExecutionOutcome::Failed(error),
             Err(NoResult::BeginAgain) => return ExecutionOutcome::Changed,
         };
-        let entries: usize = collected.answers.iter().map(entries).sum();
+        let entries: usize = collected.answers.iter().map(ReplyEntries::entries).sum();
         let if_nothing = collected.if_nothing.take();
-        let has_function = collected.answers.iter().any(|answer| matches!(answer, RawAnswer::Calls(_)));
-        let (query, gate, limits) = (self.query.clone(), self.gate.clone(), self.limits.clone());
+        let has_target = collected.answers.iter().any(O::has_target);
+        let (gate, limits) = (self.gate.clone(), self.limits.clone());
         let total = self.source_files;
         let asker = self.asker.clone();
         let work = move || {
             let _timed = asker.canonicalise();
-            canonicalise(&query, &gate, &limits, collected, total)
+            canonicalise(&operation, &gate, &limits, collected, total)
         };
         let canonical = if entries <= INLINE_ENTRIES {
             work()
@@ -123,7 +144,7 @@ impl Execution {
                 if let Some(error) = if_nothing.filter(|_| has_nothing(&result)) {
                     return ExecutionOutcome::Failed(error);
                 }
-                if let Some(error) = self.points_at_nothing(&result).filter(|_| !has_function) {
+                if let Some(error) = self.points_at_nothing(&result).filter(|_| !has_target) {
                     return ExecutionOutcome::Failed(error);
                 }
                 self.finish(result, observed).await
@@ -139,7 +160,7 @@ impl Execution {
             (Query::Lsp(asked), CanonicalResult::Lsp(result), Some(document))
                 if result.found.is_empty() && result.notes.outside == 0 =>
             {
-                operation::nothing_there(asked, document)
+                position_check::nothing_there(asked, document)
             }
             _ => None,
         }
@@ -158,13 +179,12 @@ impl Execution {
         self.workspace.send(finish).await.unwrap_or_else(|_| ExecutionOutcome::Failed(ToolError::internal()))
     }
 
-    async fn collect(&self) -> Result<Collected, NoResult> {
-        match &*self.query {
-            Query::DocumentDiagnostics { .. } => self.collect_diagnostics().await,
-            Query::WorkspaceSymbols { .. } => self.collect_everywhere(false).await,
-            Query::WorkspaceDiagnostics { .. } => self.collect_everywhere(true).await,
-            Query::Lsp(asked) => self.collect_operation(asked.operation).await,
-            _ => self.collect_first().await,
+    async fn collect<O: QueryOperation>(&self, operation: &O) -> Result<Collected<O::Answer>, NoResult> {
+        match operation.providers() {
+            ProviderRule::First => self.collect_first(operation).await,
+            ProviderRule::EveryServer => self.collect_everywhere(operation).await,
+            ProviderRule::AllOrNone => self.collect_all_or_none(operation).await,
+            ProviderRule::Tool(kind) => self.collect_tool(kind, operation).await,
         }
     }
 
@@ -172,18 +192,13 @@ impl Execution {
         RequestContext { gate: &self.gate, deadline: self.deadline, asker: &self.asker }
     }
 
-    fn request(&self) -> Result<ServerRequest, ToolError> {
-        ServerRequest::of(&self.query, self.document.clone()).ok_or_else(ToolError::internal)
-    }
-
     /// Navigation: the first answer that isn't empty, in order (decisions §3, "several servers").
-    async fn collect_first(&self) -> Result<Collected, NoResult> {
-        let request = self.request()?;
+    async fn collect_first<O: QueryOperation>(&self, operation: &O) -> Result<Collected<O::Answer>, NoResult> {
         let mut passed_over = self.unavailable.clone();
-        let mut first: Option<(RawAnswer, &Provider)> = None;
+        let mut first: Option<(O::Answer, &Provider)> = None;
         for provider in &self.providers {
-            match provider_call::ask(provider, &request, self.context()).await {
-                Ok(answer) if entries(&answer) > 0 => {
+            match operation.ask(provider, self.context()).await {
+                Ok(answer) if answer.entries() > 0 => {
                     first = Some((answer, provider));
                     break;
                 }
@@ -202,7 +217,7 @@ impl Execution {
             Some((answer, provider)) => {
                 let by_name = provider.by_name().collect();
                 Ok(Collected {
-                    by: Some(provider.kind.clone()),
+                    answered_by: Some(provider.kind.clone()),
                     by_name,
                     ..Collected::whole(vec![answer], passed_over)
                 })
@@ -212,13 +227,16 @@ impl Execution {
     }
 
     /// An operation of the tool `lsp`: whoever can answer does.
-    async fn collect_operation(&self, operation: Operation) -> Result<Collected, NoResult> {
-        let request = self.request()?;
-        match operation::gather(&self.providers, &self.unavailable, operation, &request, self.context()).await {
+    async fn collect_tool<O: QueryOperation>(
+        &self,
+        kind: Operation,
+        operation: &O,
+    ) -> Result<Collected<O::Answer>, NoResult> {
+        match gather::gather(&self.providers, &self.unavailable, kind, operation, self.context()).await {
             OperationOutcome::Answers(collected) => Ok(collected),
             OperationOutcome::None(passed_over) => {
-                let error = none_available(&passed_over).with("operation", operation.as_str());
-                Err(self.with_alternatives(error, &request).into())
+                let error = none_available(&passed_over).with("operation", kind.as_str());
+                Err(self.with_alternatives(error, O::Request::METHOD).into())
             }
             OperationOutcome::BeginAgain => Err(NoResult::BeginAgain),
             OperationOutcome::Failed(error) => Err(error.into()),
@@ -226,22 +244,20 @@ impl Execution {
     }
 
     /// Names who would answer, where nobody that is there can.
-    fn with_alternatives(&self, error: ToolError, request: &ServerRequest) -> ToolError {
+    fn with_alternatives(&self, error: ToolError, method: &str) -> ToolError {
         let unsupported = error.details.get("reason").is_some_and(|reason| reason == UNSUPPORTED);
         let Some(document) = self.document.as_ref().filter(|_| unsupported) else { return error };
         let registry = &self.servers.registry;
-        let method = method_of(request);
         let offers = |kind: &&str| registry.servers[*kind].offers.iter().any(|offered| offered == method);
         let all = registry.servers_for(document.language.as_str());
         error.with("offeredBy", all.into_iter().filter(offers).collect::<Vec<_>>())
     }
 
     /// Diagnostics of a document: all active servers, or none (decisions §3).
-    async fn collect_diagnostics(&self) -> Result<Collected, NoResult> {
-        let request = self.request()?;
-        let asked = self.providers.iter().map(|provider| {
-            let request = &request;
-            async move { (provider, provider_call::ask(provider, request, self.context()).await) }
+    async fn collect_all_or_none<O: QueryOperation>(&self, operation: &O) -> Result<Collected<O::Answer>, NoResult> {
+        let asked = self.providers.iter().map(|provider| async move {
+            let outcome = operation.ask(provider, self.context()).await;
+            (provider, outcome)
         });
         let mut answers = Vec::new();
         let mut unsupported_by = Vec::new();
@@ -264,20 +280,10 @@ impl Execution {
     }
 
     /// Questions about the whole workspace: everybody is asked; who can't answer is named.
-    async fn collect_everywhere(&self, diagnostics: bool) -> Result<Collected, NoResult> {
-        let request = self.request()?;
-        let asked = self.providers.iter().map(|provider| {
-            let request = &request;
-            async move {
-                let call = async {
-                    if diagnostics {
-                        provider_call::reported(provider, request, self.context()).await
-                    } else {
-                        provider_call::ask(provider, request, self.context()).await
-                    }
-                };
-                (provider, call.await)
-            }
+    async fn collect_everywhere<O: QueryOperation>(&self, operation: &O) -> Result<Collected<O::Answer>, NoResult> {
+        let asked = self.providers.iter().map(|provider| async move {
+            let outcome = operation.ask(provider, self.context()).await;
+            (provider, outcome)
         });
         let mut collected = Collected::whole(vec![], self.unavailable.clone());
         for (provider, outcome) in futures::future::join_all(asked).await {
@@ -304,18 +310,6 @@ impl Execution {
 
 fn has_nothing(result: &CanonicalResult) -> bool {
     matches!(result, CanonicalResult::Lsp(result) if result.found.is_empty())
-}
-
-fn entries(answer: &RawAnswer) -> usize {
-    match answer {
-        RawAnswer::Locations(list) => list.len(),
-        RawAnswer::Hover(hover) => usize::from(hover.is_some()),
-        RawAnswer::DocumentSymbols(list) => list.len(),
-        RawAnswer::WorkspaceSymbols(list) => list.len(),
-        RawAnswer::CallItems(list) => list.len(),
-        RawAnswer::Calls(list) => list.len(),
-        RawAnswer::Diagnostics(list) => list.iter().map(|file| file.diagnostics.len()).sum(),
-    }
 }
 
 fn none_available(passed_over: &[Unavailable]) -> ToolError {

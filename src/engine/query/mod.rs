@@ -5,16 +5,20 @@
 //! there as [`messages::Finish`].
 
 pub(crate) mod canonicalise;
-pub mod collected;
+mod collected;
 pub mod execution;
 pub(crate) mod fallback;
+pub mod gather;
 mod identifiers;
 pub mod known_files;
 pub mod messages;
-pub mod operation;
+pub(crate) mod operations;
 pub mod plan;
+pub(crate) mod position_check;
 mod position_encoding;
 pub mod provider;
-pub mod provider_call;
+pub(crate) mod provider_call;
+pub(crate) mod query_operation;
 pub mod redact;
+mod title;
 pub mod watch_slot;

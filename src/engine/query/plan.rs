@@ -12,7 +12,7 @@ use crate::server::child_key::ChildKey;
 use crate::server::programs::{PendingLookup, Program, Programs};
 use crate::server::registry::IndexedRegistry;
 use crate::status::server_state::Unavailable;
-use codeyard_lsp::registry::matching::Selection;
+use codeyard_lsp::registry::ServerSelection;
 use codeyard_lsp::registry::{
     CachedFiles, DiskFiles, FallbackMode, MarkerFiles, ProjectPlacement, ProjectRoot, ServerChooser, ServerRole,
     ServerSpec, ServerVerdict, place_file,
@@ -71,7 +71,7 @@ pub struct PlanContext<'a> {
     /// The registry of language servers.
     pub servers: &'a IndexedRegistry,
     /// Which servers the workspace selects.
-    pub selection: &'a Selection,
+    pub selection: &'a ServerSelection,
     /// The roots of the workspace.
     pub roots: &'a RootSet,
     /// Finds programs.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::server::document::DocumentInput;
 use codeyard_base::blocking;
 use codeyard_files::gate::Gate;
-use codeyard_lsp::convert::{DocumentTexts, RawAnswer, answer_to_utf16};
+use codeyard_lsp::convert::{ConversionCost, DecodedReply, DocumentTexts, answer_to_utf16};
 use codeyard_lsp::limits;
 use codeyard_lsp::text::Document;
 use codeyard_lsp::text::encoding::PositionEncoding;
@@ -23,12 +23,12 @@ const INLINE_SYMBOLS: usize = 200;
 ///
 /// # Errors
 /// If the blocking pool is gone, or the conversion panicked there.
-pub(crate) async fn to_utf16(
-    mut answer: RawAnswer,
+pub(crate) async fn to_utf16<R: DecodedReply>(
+    mut answer: R,
     encoding: PositionEncoding,
     gate: &Gate,
     asked: Option<&DocumentInput>,
-) -> Result<RawAnswer, tokio::task::JoinError> {
+) -> Result<R, tokio::task::JoinError> {
     if encoding == PositionEncoding::Utf16 {
         return Ok(answer);
     }
@@ -37,7 +37,7 @@ pub(crate) async fn to_utf16(
         texts.read.insert(source.uri.as_str().to_owned(), Some(source.document.clone()));
     }
     let own = asked.map(|document| document.source.document.clone());
-    let quick = reads_little(&answer);
+    let quick = reads_little(answer.conversion_cost());
     let convert = move || {
         answer_to_utf16(&mut answer, encoding, own.as_deref(), &mut texts);
         answer
@@ -45,15 +45,12 @@ pub(crate) async fn to_utf16(
     if quick { Ok(convert()) } else { blocking::spawn(convert).await }
 }
 
-/// Whether converting an answer takes less than the way to another thread and back: it has few entries in few files.
-fn reads_little(answer: &RawAnswer) -> bool {
-    match answer {
-        RawAnswer::Locations(list) => list.len() <= INLINE_FILES,
-        RawAnswer::Hover(_) => true,
-        RawAnswer::DocumentSymbols(list) => list.len() <= INLINE_SYMBOLS,
-        RawAnswer::CallItems(list) => list.len() <= INLINE_FILES,
-        RawAnswer::Calls(list) => list.len() <= INLINE_FILES,
-        RawAnswer::WorkspaceSymbols(_) | RawAnswer::Diagnostics(_) => false,
+/// Whether converting an answer takes less time than a change of threads and back.
+fn reads_little(cost: ConversionCost) -> bool {
+    match cost {
+        ConversionCost::Documents(count) => count <= INLINE_FILES,
+        ConversionCost::Symbols(count) => count <= INLINE_SYMBOLS,
+        ConversionCost::Unbounded => false,
     }
 }
 

@@ -10,7 +10,6 @@ use crate::server::actor::LanguageServer;
 use crate::server::registry::IndexedRegistry;
 use crate::status::state_watch;
 use codeyard_base::ids::ServerKind;
-use codeyard_lsp::convert::RawAnswer;
 
 /// A language server that takes part.
 #[derive(Clone)]
@@ -45,14 +44,10 @@ pub struct FallbackFor {
 }
 
 impl FallbackFor {
-    /// Leaves out what is of other languages, where an answer may hold such.
-    pub fn keep_own(&self, answer: &mut RawAnswer) {
-        if let RawAnswer::WorkspaceSymbols(symbols) = answer {
-            symbols.retain(|symbol| {
-                // A file's language is told by its name, which stands at the end of a URI as of a path.
-                let language = self.servers.index.language_of(Path::new(&*symbol.uri));
-                language.is_some_and(|language| self.languages.contains(language))
-            });
-        }
+    /// Whether the file with this URI is in one of the languages.
+    pub(crate) fn has_language_of(&self, uri: &str) -> bool {
+        // The name decides, and it ends a URI as it ends a path.
+        let language = self.servers.index.language_of(Path::new(uri));
+        language.is_some_and(|language| self.languages.contains(language))
     }
 }

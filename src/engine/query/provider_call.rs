@@ -3,7 +3,7 @@
 //!
 //! It has no deadline of its own: whoever holds the future drops it, and with it the request at the server.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -12,15 +12,15 @@ use crate::limits;
 use crate::query::position_encoding;
 use crate::query::provider::Provider;
 use crate::server::messages::{Ask, Asked, KillServer, PendingAnswer, ProjectReport, Pulled};
-use crate::server::request::{ServerRequest, decode, method_of, pulled_file};
+use crate::server::request::{LspRequest, ServerRequest};
 use crate::status::server_state::{STOPPED, ServerState, Unavailable};
 use codeyard_base::blocking;
 use codeyard_base::clock::Deadline;
 use codeyard_files::gate::Gate;
 use codeyard_lsp::client::pending_requests::RequestError;
-use codeyard_lsp::convert::RawAnswer;
+use codeyard_lsp::convert::DecodedReply;
+use codeyard_lsp::methods;
 use codeyard_lsp::text::encoding::PositionEncoding;
-use codeyard_lsp::{convert, methods};
 use codeyard_model::diagnostic::RawFileDiagnostics;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::uri::UriAdmission;
@@ -34,6 +34,9 @@ const RETRY_MAX: Duration = Duration::from_millis(200);
 const METHOD_NOT_FOUND: i64 = -32601;
 /// LSP: the content changed, the server cancelled, the request was cancelled.
 const OUTDATED: [i64; 3] = [-32801, -32802, -32800];
+
+/// The incarnation of an answer that was pushed: nothing refers back to it.
+const NO_INCARNATION: u64 = 0;
 
 /// Why a provider gave no answer.
 #[derive(Debug)]
@@ -49,7 +52,7 @@ pub(crate) enum ProviderFailure {
 }
 
 /// What one attempt came to.
-enum Attempt {
+pub(crate) enum Attempt {
     Reply(Box<RawValue>, PositionEncoding, u64),
     Pushed(RawFileDiagnostics, PositionEncoding),
     Report(ProjectReport),
@@ -61,57 +64,40 @@ enum Attempt {
 }
 
 /// Asks `provider` and decodes its answer.
-pub(crate) async fn ask(
+pub(crate) async fn ask<R: LspRequest>(
     provider: &Provider,
-    request: &ServerRequest,
+    request: &R,
     context: RequestContext<'_>,
-) -> Result<RawAnswer, ProviderFailure> {
-    let mut call = Call::new(provider, request, context);
+) -> Result<R::Reply, ProviderFailure> {
+    ask_with_incarnation(provider, request, context).await.map(|(reply, _)| reply)
+}
+
+/// The same, with the incarnation of the server that answered.
+pub(crate) async fn ask_with_incarnation<R: LspRequest>(
+    provider: &Provider,
+    request: &R,
+    context: RequestContext<'_>,
+) -> Result<(R::Reply, u64), ProviderFailure> {
+    let mut call = ProviderCall::new(provider, request, context);
     match call.settle().await? {
         Attempt::Reply(reply, encoding, incarnation) => {
             let answer = call.decode(reply, encoding).await?;
-            call.remember(&answer, incarnation).await;
-            Ok(answer)
+            for file in R::reported_files(&answer) {
+                call.report(file, incarnation).await;
+            }
+            Ok((answer, incarnation))
         }
-        Attempt::Pushed(file, encoding) => call.to_utf16(RawAnswer::Diagnostics(vec![file]), encoding).await,
-        _ => Err(internal()),
-    }
-}
-
-/// The same, with which of the server's lives answered.
-pub(crate) async fn ask_one(
-    provider: &Provider,
-    request: &ServerRequest,
-    context: RequestContext<'_>,
-) -> Result<(RawAnswer, u64), ProviderFailure> {
-    let mut call = Call::new(provider, request, context);
-    match call.settle().await? {
-        Attempt::Reply(reply, encoding, incarnation) => Ok((call.decode(reply, encoding).await?, incarnation)),
-        _ => Err(internal()),
-    }
-}
-
-/// Asks for everything `provider` has reported, with fresh pulls of its open documents. A file without findings is in it too.
-pub(crate) async fn reported(
-    provider: &Provider,
-    request: &ServerRequest,
-    context: RequestContext<'_>,
-) -> Result<RawAnswer, ProviderFailure> {
-    let mut call = Call::new(provider, request, context);
-    loop {
-        let Attempt::Report(report) = call.settle().await? else {
-            return Err(ProviderFailure::Failed(ToolError::internal()));
-        };
-        if let Some(answer) = call.project(report).await? {
-            return Ok(answer);
+        Attempt::Pushed(file, encoding) => {
+            let pushed = R::from_push(file).ok_or_else(internal)?;
+            Ok((call.to_utf16(pushed, encoding).await?, NO_INCARNATION))
         }
-        call.pause().await;
+        _ => Err(internal()),
     }
 }
 
 /// What all questions of one execution have in common.
 #[derive(Clone, Copy)]
-pub struct RequestContext<'a> {
+pub(crate) struct RequestContext<'a> {
     /// Reads files.
     pub gate: &'a Gate,
     /// By when the asker will have gone.
@@ -120,9 +106,11 @@ pub struct RequestContext<'a> {
     pub asker: &'a RequestOrigin,
 }
 
-struct Call<'a> {
+/// One request to one provider, over all its attempts.
+pub(crate) struct ProviderCall<'a, R> {
     provider: &'a Provider,
-    request: &'a ServerRequest,
+    request: &'a R,
+    shared: Arc<dyn ServerRequest>,
     gate: &'a Gate,
     deadline: Deadline,
     asker: &'a RequestOrigin,
@@ -131,15 +119,25 @@ struct Call<'a> {
     retry: Duration,
 }
 
-impl<'a> Call<'a> {
-    fn new(provider: &'a Provider, request: &'a ServerRequest, context: RequestContext<'a>) -> Self {
+impl<'a, R: LspRequest> ProviderCall<'a, R> {
+    pub(crate) fn new(provider: &'a Provider, request: &'a R, context: RequestContext<'a>) -> Self {
         let RequestContext { gate, deadline, asker } = context;
         asker.record_server(&provider.kind);
-        Self { provider, request, gate, deadline, asker, exits: 0, refusals: 0, retry: RETRY_FIRST }
+        Self {
+            provider,
+            request,
+            shared: Arc::new(request.clone()),
+            gate,
+            deadline,
+            asker,
+            exits: 0,
+            refusals: 0,
+            retry: RETRY_FIRST,
+        }
     }
 
     /// Attempts until one holds: deaths and refusals are forgiven once, outdated answers as long as time allows.
-    async fn settle(&mut self) -> Result<Attempt, ProviderFailure> {
+    pub(crate) async fn settle(&mut self) -> Result<Attempt, ProviderFailure> {
         loop {
             match self.attempt().await? {
                 Attempt::Outdated | Attempt::Unimplemented => self.pause().await,
@@ -148,8 +146,7 @@ impl<'a> Call<'a> {
                 }
                 Attempt::ServerExited => self.exits += 1,
                 Attempt::Refused(code) if self.refusals >= 1 => {
-                    tracing::warn!(server = %self.provider.kind, code, "language server answered with an error");
-                    return Err(self.unavailable("server_error", "the language server answered with an error"));
+                    return Err(self.refused(code, "the language server answered with an error"));
                 }
                 Attempt::Refused(_) => self.refusals += 1,
                 held => return Ok(held),
@@ -158,13 +155,13 @@ impl<'a> Call<'a> {
     }
 
     /// Before asking again what the server called outdated.
-    async fn pause(&mut self) {
+    pub(crate) async fn pause(&mut self) {
         tokio::time::sleep(self.retry).await;
         self.retry = (self.retry * 2).min(RETRY_MAX);
     }
 
     async fn attempt(&self) -> Result<Attempt, ProviderFailure> {
-        let ask = Ask { request: self.request.clone(), deadline: self.deadline };
+        let ask = Ask { request: self.shared.clone(), deadline: self.deadline };
         let asked = self.provider.server.send(ask).await;
         if matches!(&*self.provider.state.borrow(), ServerState::Down(down) if down.reason == STOPPED) {
             return Err(ProviderFailure::Stopped);
@@ -180,12 +177,15 @@ impl<'a> Call<'a> {
                 self.wait_for_change().await;
                 Box::pin(self.attempt()).await
             }
-            Asked::Reply(pending) => self.await_reply(pending, method_of(self.request)).await,
+            Asked::Reply(pending) => self.await_reply(pending, R::METHOD).await,
             Asked::Project(report) => Ok(Attempt::Report(report)),
-            Asked::Push(pending) => match (pending.pushed.await, self.request.uri()) {
-                (Ok(diagnostics), Some(uri)) => {
+            Asked::Push(pending) => match (pending.pushed.await, self.request.document()) {
+                (Ok(diagnostics), Some(document)) => {
                     pending.expiry.answered();
-                    let file = RawFileDiagnostics { uri: uri.text(), diagnostics: diagnostics.as_ref().clone() };
+                    let file = RawFileDiagnostics {
+                        uri: document.source.uri.text(),
+                        diagnostics: diagnostics.as_ref().clone(),
+                    };
                     Ok(Attempt::Pushed(file, pending.encoding))
                 }
                 _ => {
@@ -196,7 +196,11 @@ impl<'a> Call<'a> {
         }
     }
 
-    async fn await_reply(&self, pending: PendingAnswer, method: &'static str) -> Result<Attempt, ProviderFailure> {
+    pub(crate) async fn await_reply(
+        &self,
+        pending: PendingAnswer,
+        method: &'static str,
+    ) -> Result<Attempt, ProviderFailure> {
         let rpc = self.asker.lsp(method, &self.provider.kind);
         let reply = pending.reply.await;
         end(rpc, &reply);
@@ -246,38 +250,31 @@ impl<'a> Call<'a> {
         }
     }
 
-    async fn decode(&self, reply: Box<RawValue>, encoding: PositionEncoding) -> Result<RawAnswer, ProviderFailure> {
-        let request = self.request.clone();
+    async fn decode(&self, reply: Box<RawValue>, encoding: PositionEncoding) -> Result<R::Reply, ProviderFailure> {
         let decoded = if reply.get().len() > limits::INLINE_DECODE_BYTES {
-            blocking::spawn(move || decode(&request, &reply)).await.map_err(|_| internal())?
+            let request = self.request.clone();
+            blocking::spawn(move || request.decode(&reply)).await.map_err(|_| internal())?
         } else {
-            decode(&request, &reply)
+            self.request.decode(&reply)
         };
-        match decoded {
-            Ok(mut answer) => {
-                if let Some(fallback_for) = &self.provider.fallback_for {
-                    fallback_for.keep_own(&mut answer);
-                }
-                self.to_utf16(answer, encoding).await
-            }
-            Err(_) => Err(self.malformed()),
+        let mut answer = decoded.map_err(|_| self.malformed())?;
+        if let Some(fallback_for) = &self.provider.fallback_for {
+            R::retain_files(&mut answer, &|uri| fallback_for.has_language_of(uri));
         }
+        self.to_utf16(answer, encoding).await
     }
 
-    async fn to_utf16(&self, answer: RawAnswer, encoding: PositionEncoding) -> Result<RawAnswer, ProviderFailure> {
+    /// The answer with its columns in UTF-16.
+    pub(crate) async fn to_utf16<A: DecodedReply>(
+        &self,
+        answer: A,
+        encoding: PositionEncoding,
+    ) -> Result<A, ProviderFailure> {
         position_encoding::to_utf16(answer, encoding, self.gate, self.request.document()).await.map_err(|_| internal())
     }
 
-    /// A document's diagnostics that were pulled count as reported from now on.
-    async fn remember(&self, answer: &RawAnswer, incarnation: u64) {
-        if let (ServerRequest::DocumentDiagnostics(_), RawAnswer::Diagnostics(files)) = (self.request, answer) {
-            for file in files {
-                self.report(file, incarnation).await;
-            }
-        }
-    }
-
-    async fn report(&self, file: &RawFileDiagnostics, incarnation: u64) {
+    /// Records at the server's actor that a file's diagnostics were pulled.
+    pub(crate) async fn report(&self, file: &RawFileDiagnostics, incarnation: u64) {
         if let UriAdmission::Inside(uri) = self.gate.admit(&file.uri) {
             let diagnostics = file.diagnostics.clone();
             // A server that is gone needs no reminder.
@@ -285,80 +282,19 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// All that is reported, with what the pulls bring. A pull that the server calls outdated leaves what was reported of its
-    /// document, which still holds: a change of the document itself moves an epoch. `None`: there was nothing to leave.
-    async fn project(&self, report: ProjectReport) -> Result<Option<RawAnswer>, ProviderFailure> {
-        let mut files: HashMap<String, RawFileDiagnostics> = HashMap::new();
-        if let RawAnswer::Diagnostics(known) =
-            self.to_utf16(RawAnswer::Diagnostics(report.files), report.encoding).await?
-        {
-            for file in known {
-                files.insert(file.uri.to_string(), file);
-            }
-        }
-        let pulls = report
-            .pulls
-            .into_iter()
-            .map(|(uri, pending)| async move { (uri, self.await_reply(pending, methods::DOCUMENT_DIAGNOSTIC).await) });
-        for (uri, attempt) in futures::future::join_all(pulls).await {
-            let (reply, encoding, incarnation) = match attempt? {
-                Attempt::Reply(reply, encoding, incarnation) => (reply, encoding, incarnation),
-                Attempt::Outdated if files.contains_key(&*uri) => continue,
-                Attempt::Outdated | Attempt::Unimplemented | Attempt::ServerExited => return Ok(None),
-                Attempt::Refused(code) => {
-                    tracing::warn!(server = %self.provider.kind, code, "language server refused a document's diagnostics");
-                    return Err(self.unavailable("server_error", "a document's diagnostics could not be pulled"));
-                }
-                _ => return Err(internal()),
-            };
-            let pulled = pulled_file(&uri, &reply).map_err(|_| self.malformed())?;
-            let Some(file) = pulled else { continue };
-            let RawAnswer::Diagnostics(converted) = self.to_utf16(RawAnswer::Diagnostics(vec![file]), encoding).await?
-            else {
-                continue;
-            };
-            for file in converted {
-                self.report(&file, incarnation).await;
-                files.insert(uri.to_string(), file);
-            }
-        }
-        if let Some(pending) = report.workspace {
-            let (reply, encoding) = match self.await_reply(pending, methods::WORKSPACE_DIAGNOSTIC).await? {
-                Attempt::Reply(reply, encoding, _) => (reply, encoding),
-                Attempt::Outdated | Attempt::Unimplemented | Attempt::ServerExited => return Ok(None),
-                Attempt::Refused(code) => {
-                    tracing::warn!(server = %self.provider.kind, code, "language server refused its report");
-                    return Err(self.unavailable("server_error", "the project's diagnostics could not be pulled"));
-                }
-                _ => return Err(internal()),
-            };
-            let reports = convert::workspace_diagnostic_report(&reply).map_err(|_| self.malformed())?;
-            let whole = reports.into_iter().filter_map(|entry| match entry.report {
-                convert::FileDiagnosticReport::Full { items, .. } => {
-                    Some(RawFileDiagnostics { uri: entry.uri, diagnostics: items })
-                }
-                convert::FileDiagnosticReport::Unchanged { .. } => None,
-            });
-            if let RawAnswer::Diagnostics(converted) =
-                self.to_utf16(RawAnswer::Diagnostics(whole.collect()), encoding).await?
-            {
-                for file in converted {
-                    files.insert(file.uri.to_string(), file);
-                }
-            }
-        }
-        let mut all: Vec<RawFileDiagnostics> = files.into_values().collect();
-        all.sort_by(|a, b| a.uri.cmp(&b.uri));
-        Ok(Some(RawAnswer::Diagnostics(all)))
-    }
-
-    fn malformed(&self) -> ProviderFailure {
+    pub(crate) fn malformed(&self) -> ProviderFailure {
         // What is wrong with it would be told in its own words.
         tracing::warn!(server = %self.provider.kind, "language server's answer is malformed");
         self.unavailable("server_error", "the language server gave a malformed answer")
     }
 
-    fn unavailable(&self, reason: &'static str, message: &str) -> ProviderFailure {
+    /// A server that answered with an error.
+    pub(crate) fn refused(&self, code: i64, message: &str) -> ProviderFailure {
+        tracing::warn!(server = %self.provider.kind, code, "language server answered with an error");
+        self.unavailable("server_error", message)
+    }
+
+    pub(crate) fn unavailable(&self, reason: &'static str, message: &str) -> ProviderFailure {
         let last = matches!(&*self.provider.state.borrow(), ServerState::Down(_));
         let command = if last { "codeyard servers list" } else { "codeyard doctor" };
         ProviderFailure::Unavailable(Unavailable::new(self.provider.kind.as_str(), reason, message, command))
@@ -374,6 +310,6 @@ fn end(rpc: LspCall, reply: &Result<codeyard_lsp::client::pending_requests::Serv
     });
 }
 
-fn internal() -> ProviderFailure {
+pub(crate) fn internal() -> ProviderFailure {
     ProviderFailure::Failed(ToolError::new(ErrorCode::Internal, "internal error; the server's log has the particulars"))
 }

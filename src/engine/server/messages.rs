@@ -21,7 +21,7 @@ use codeyard_model::uri::CanonicalUri;
 #[rtype(result = "Asked")]
 pub struct Ask {
     /// The request.
-    pub request: ServerRequest,
+    pub request: Arc<dyn ServerRequest>,
     /// The deadline of the caller.
     pub deadline: Deadline,
 }

@@ -12,7 +12,7 @@ use crate::server::diagnostics::PushState;
 use crate::server::document::DocumentInput;
 use crate::server::document_loading;
 use crate::server::messages::{Ask, Asked, NoticeKind, PendingPush, Pulled};
-use crate::server::request::ServerRequest;
+use crate::server::request::{Exchange, ServerRequest};
 use crate::server::session::SyncOutcome;
 use crate::status::server_state::{ServerState, Unavailable};
 use codeyard_base::clock::{Deadline, Instant};
@@ -51,7 +51,7 @@ impl LanguageServer {
         if let ServerState::Down(down) = &*self.state.borrow() {
             return Asked::Down(Unavailable::down(self.context.kind.as_str(), down));
         }
-        if let Some(refused) = self.refused_document(&ask.request) {
+        if let Some(refused) = self.refused_document(&*ask.request) {
             return Asked::Down(refused);
         }
         if ask.request.incarnation().is_some_and(|of| of != self.incarnation) {
@@ -67,15 +67,13 @@ impl LanguageServer {
         }
         let ready = matches!(*self.state.borrow(), ServerState::Ready);
         let Some(session) = self.session.as_mut().filter(|_| ready) else { return Asked::NotReady };
-        let asked = match &ask.request {
-            ServerRequest::DocumentDiagnostics(document)
-                if !session.capabilities.supports(methods::DOCUMENT_DIAGNOSTIC) =>
-            {
+        let asked = match (ask.request.exchange(), ask.request.document()) {
+            (Exchange::DocumentDiagnostics, Some(document)) if !session.capabilities.supports(ask.request.method()) => {
                 let document = document.clone();
                 return self.await_push(&document, ask.deadline, ctx);
             }
-            ServerRequest::WorkspaceDiagnostics => session.project_report(ask.deadline),
-            request => session.request(request, ask.deadline),
+            (Exchange::ProjectDiagnostics, _) => session.project_report(ask.deadline),
+            (Exchange::Reply | Exchange::DocumentDiagnostics, _) => session.request(&*ask.request, ask.deadline),
         };
         match asked {
             Ok(asked) => asked,
@@ -154,7 +152,7 @@ impl LanguageServer {
         Asked::Push(pending)
     }
 
-    fn refused_document(&mut self, request: &ServerRequest) -> Option<Unavailable> {
+    fn refused_document(&mut self, request: &dyn ServerRequest) -> Option<Unavailable> {
         let source = &request.document()?.source;
         let CrashSuspect { hash, crashes, at } = self.crash_suspects.get(&source.uri)?;
         let crashes = *crashes;

@@ -6,8 +6,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use serde_json::value::RawValue;
-
 use crate::limits;
 use crate::server::context::ServerContext;
 use crate::server::diagnostics::Diagnostics;
@@ -16,7 +14,7 @@ use crate::server::expiry::{ExpiryGuard, TRACE_OVER};
 use crate::server::index_lag::PendingIndexing;
 use crate::server::messages::{Asked, PendingAnswer, ProjectReport};
 use crate::server::process_guard::KillOnDrop;
-use crate::server::request::{ServerRequest, method_of};
+use crate::server::request::{ServerRequest, SessionView};
 use crate::server::watch_globs::WatchGlobs;
 use crate::status::server_state::ServerState;
 use codeyard_base::clock::{Deadline, Instant};
@@ -28,8 +26,8 @@ use codeyard_lsp::client::pending_requests::RequestError;
 use codeyard_lsp::documents::sync_options::SyncOptions;
 use codeyard_lsp::documents::{DocumentNotification, OpenDocuments};
 use codeyard_lsp::readiness::{ReadinessState, ReadinessTracker};
+use codeyard_lsp::text::Document;
 use codeyard_lsp::text::encoding::PositionEncoding;
-use codeyard_lsp::text::{Document, encoding};
 use codeyard_lsp::{convert, methods, readiness};
 use codeyard_model::uri::{CanonicalUri, UriAdmission};
 
@@ -184,41 +182,13 @@ impl LiveServer {
     }
 
     /// Sends a request.
-    pub(super) fn request(&mut self, request: &ServerRequest, deadline: Deadline) -> Result<Asked, RequestError> {
-        let position = match request {
-            ServerRequest::Definition(document, at)
-            | ServerRequest::References(document, at, _)
-            | ServerRequest::Hover(document, at)
-            | ServerRequest::Implementation(document, at)
-            | ServerRequest::PrepareCalls(document, at) => {
-                Some(encoding::to_server(&document.source.document, *at, self.encoding).unwrap_or(*at))
-            }
-            _ => None,
-        };
-        let uri = request.uri().map(CanonicalUri::as_str).unwrap_or_default();
-        let method = method_of(request);
-        if !self.capabilities.supports(method) {
-            return Ok(Asked::Unsupported);
-        }
-        let reply = match (request, position) {
-            (ServerRequest::References(_, _, declaration), Some(at)) => {
-                self.client.request(method, &methods::references(uri, at, *declaration))?
-            }
-            (_, Some(at)) => self.client.request(method, &methods::at(uri, at))?,
-            (ServerRequest::IncomingCalls(_, of) | ServerRequest::OutgoingCalls(_, of), _) => {
-                let Ok(item) = serde_json::from_str::<&RawValue>(&of.json) else { return Ok(Asked::Unsupported) };
-                self.client.request(method, &methods::calls(item))?
-            }
-            (ServerRequest::WorkspaceSymbols(query), _) => {
-                self.client.request(method, &methods::workspace_symbols(query))?
-            }
-            (ServerRequest::DocumentDiagnostics(_), _) => {
-                let identifier = self.identifier();
-                self.client.request(method, &methods::document_diagnostic(uri, identifier.as_deref(), None))?
-            }
-            _ => self.client.request(method, &methods::document(uri))?,
-        };
-        Ok(Asked::Reply(self.pending(reply, request.document(), deadline)))
+    pub(super) fn request(&mut self, request: &dyn ServerRequest, deadline: Deadline) -> Result<Asked, RequestError> {
+        let identifier = self.identifier();
+        let view = SessionView { encoding: self.encoding, diagnostics_identifier: identifier.as_deref() };
+        Ok(match request.send(&self.client, &self.capabilities, &view)? {
+            Some(reply) => Asked::Reply(self.pending(reply, request.document(), deadline)),
+            None => Asked::Unsupported,
+        })
     }
 
     /// All reported diagnostics, and new pulls where the server supports them.

@@ -51,12 +51,12 @@ pub fn observe(
     observers.observe(&known::FRAMES_REJECTED, move |sink| {
         frames.rejected().iter().for_each(|(reason, count)| sink.record(*count, &[reason]));
     });
-    let traffic = watcher.map(Watcher::traffic);
-    let overflows = traffic.clone();
+    let counters = watcher.map(Watcher::counters);
+    let overflows = counters.clone();
     observers.observe(&known::WATCH_EVENTS, move |sink| {
-        sink.record(traffic.as_ref().map_or(0, |traffic| traffic.events()), &[]);
+        sink.record(counters.as_ref().map_or(0, |counters| counters.events()), &[]);
     });
     observers.observe(&known::WATCH_OVERFLOWS, move |sink| {
-        sink.record(overflows.as_ref().map_or(0, |traffic| traffic.overflows()), &[]);
+        sink.record(overflows.as_ref().map_or(0, |counters| counters.overflows()), &[]);
     });
 }

@@ -2,7 +2,6 @@
 //! and otherwise starts one.
 
 use crate::server::messages::Ask;
-use crate::server::request::ServerRequest;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +10,12 @@ use actix::prelude::*;
 use futures::FutureExt;
 
 use crate::query::execution::Execution;
+use crate::query::gather::asks_for_name;
 use crate::query::known_files::FileCheck;
-use crate::query::operation::asks_for_name;
 use crate::query::plan::{Choice, Plan, Planned};
 use crate::query::provider::Provider;
 use crate::query::watch_slot::FirstWalk;
-use crate::query::{fallback, operation, plan};
+use crate::query::{fallback, operations, plan, position_check};
 use crate::server::anchors;
 use crate::server::document::DocumentInput;
 use crate::status::server_state::{ServerState, Unavailable};
@@ -285,7 +284,9 @@ impl Workspace {
         deadline: Deadline,
     ) {
         let indexing = matches!(&*provider.state.borrow(), ServerState::Indexing { .. });
-        if let (true, Some(request)) = (indexing && document.is_some(), ServerRequest::of(query, document.cloned())) {
+        if let (true, Some(request)) =
+            (indexing && document.is_some(), operations::first_request(query, document.cloned()))
+        {
             drop(provider.server.try_send(Ask { request, deadline }));
         }
     }
@@ -314,7 +315,7 @@ impl Workspace {
         };
         let document = DocumentInput { source, language: LanguageId::new(language) };
         if let Query::Lsp(asked) = query {
-            operation::check_position(asked, &document)?;
+            position_check::check_position(asked, &document)?;
         }
         Ok(Some(document))
     }

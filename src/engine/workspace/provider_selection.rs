@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use crate::query::operation::asks_for_name;
+use crate::query::gather::asks_for_name;
 use crate::query::plan::{Choice, Plan};
 use crate::query::provider::{FallbackFor, Provider};
-use crate::query::{fallback, operation};
+use crate::query::{fallback, gather};
 use crate::status::server_state::{ServerState, Unavailable};
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::Wait;
@@ -37,7 +37,7 @@ impl Workspace {
             providers = rest;
             left_out.extend(late);
         }
-        if asks_for_name(query) && Instant::now() >= operation::linter_cutoff(deadline) {
+        if asks_for_name(query) && Instant::now() >= gather::linter_cutoff(deadline) {
             let (rest, failing) = without_failing(providers);
             providers = rest;
             left_out.extend(failing);

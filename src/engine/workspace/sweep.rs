@@ -12,13 +12,13 @@ use std::time::Duration;
 use actix::prelude::*;
 use futures::future::BoxFuture;
 
+use crate::query::operations::document_diagnostics::DocumentDiagnosticsRequest;
 use crate::query::plan::Plan;
 use crate::query::provider::Provider;
 use crate::query::provider_call::RequestContext;
 use crate::query::{plan, provider_call};
 use crate::server::child_key::ChildKey;
 use crate::server::document::{DocumentInput, DocumentSource};
-use crate::server::request::ServerRequest;
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::Wake;
 use crate::workspace::setup::WorkspaceSetup;
@@ -134,7 +134,7 @@ async fn sweep_one(
     let Ok(Some(document)) = blocking::spawn(move || open(&setup, &path)).await else { return };
     // Changes before this read are sent first, so that no server checks a new text against old ones.
     children_in_sync.await;
-    let request = ServerRequest::DocumentDiagnostics(document);
+    let request = DocumentDiagnosticsRequest(document);
     let context = RequestContext { gate: &gate, deadline: Deadline::after(PER_DOCUMENT), asker: &asker };
     let asked = provider_call::ask(&provider, &request, context);
     // The server's actor records the diagnostics; a failure shows in the coverage.

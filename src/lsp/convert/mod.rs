@@ -10,7 +10,6 @@
 //! allows; a severity outside 1 to 4 is left out; empty names stay; empty container names, sources and hover
 //! fragments are left out.
 
-mod answer;
 mod calls;
 mod diagnostics;
 mod error;
@@ -19,9 +18,9 @@ mod hover;
 mod list;
 mod locations;
 mod positions;
+mod reply;
 mod symbols;
 
-pub use answer::RawAnswer;
 pub use calls::{RawCall, RawCallItem, call_items, incoming_calls, outgoing_calls};
 pub use diagnostics::{
     DocumentDiagnosticReport, FileDiagnosticReport, WorkspaceDiagnosticReport, document_diagnostic_report,
@@ -30,7 +29,8 @@ pub use diagnostics::{
 pub use error::ConvertError;
 pub use hover::hover;
 pub use locations::{definition, implementation, references};
-pub use positions::{DocumentTexts, answer_to_utf16};
+pub use positions::{AnswerDocuments, DocumentTexts, answer_to_utf16};
+pub use reply::{ConversionCost, DecodedReply, ReplyEntries};
 pub use symbols::{document_symbols, workspace_symbols};
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use codeyard_model::diagnostic::RawFileDiagnostics;
 use codeyard_model::position::Range;
 use codeyard_model::symbol::RawDocumentSymbol;
 
-use super::answer::RawAnswer;
 use super::calls::RawCallItem;
+use super::reply::DecodedReply;
 use crate::text::Document;
 use crate::text::encoding::{PositionEncoding, from_server};
 
@@ -26,8 +26,8 @@ pub trait DocumentTexts {
 /// Converts all positions of an answer to UTF-16. Returns how many entries were dropped because the text of their
 /// document isn't available. `request_document` is the document of the request: hovers and document symbols lie in
 /// it. Without it a hover loses its range, and document symbols are dropped.
-pub fn answer_to_utf16(
-    answer: &mut RawAnswer,
+pub fn answer_to_utf16<R: DecodedReply>(
+    answer: &mut R,
     encoding: PositionEncoding,
     request_document: Option<&Document>,
     texts: &mut dyn DocumentTexts,
@@ -35,37 +35,11 @@ pub fn answer_to_utf16(
     if encoding == PositionEncoding::Utf16 {
         return 0;
     }
-    let mut documents = AnswerDocuments { encoding, texts, last: None };
-    match answer {
-        RawAnswer::Locations(list) => {
-            retain(list, |at| documents.convert(&at.uri, std::slice::from_mut(&mut at.range)))
-        }
-        RawAnswer::WorkspaceSymbols(list) => {
-            retain(list, |symbol| documents.convert(&symbol.uri, std::slice::from_mut(&mut symbol.range)))
-        }
-        RawAnswer::CallItems(list) => retain(list, |item| documents.convert_item(item)),
-        RawAnswer::Calls(list) => retain(list, |call| {
-            documents.convert_item(&mut call.item) && documents.convert(&call.calls_in, &mut call.from_ranges)
-        }),
-        RawAnswer::Diagnostics(list) => retain(list, |file| documents.convert_diagnostics(file)),
-        RawAnswer::Hover(Some(hover)) => {
-            hover.range =
-                hover.range.zip(request_document).map(|(range, document)| range_from(document, range, encoding));
-            0
-        }
-        RawAnswer::Hover(None) => 0,
-        RawAnswer::DocumentSymbols(list) => match request_document {
-            Some(document) => {
-                list.iter_mut().for_each(|symbol| convert_symbol(document, symbol, encoding));
-                0
-            }
-            None => std::mem::take(list).len(),
-        },
-    }
+    answer.convert_positions(&mut AnswerDocuments { encoding, texts, last: None }, request_document)
 }
 
 /// The documents of one answer. Neighbouring entries mostly lie in one file, so the last one is cached.
-struct AnswerDocuments<'t> {
+pub struct AnswerDocuments<'t> {
     encoding: PositionEncoding,
     texts: &'t mut dyn DocumentTexts,
     last: Option<(Arc<str>, TextLookup)>,
@@ -79,6 +53,11 @@ enum TextLookup {
 }
 
 impl AnswerDocuments<'_> {
+    /// The encoding that positions are converted from.
+    pub(super) fn encoding(&self) -> PositionEncoding {
+        self.encoding
+    }
+
     fn text(&mut self, uri: &Arc<str>) -> TextLookup {
         if let Some((last, text)) = &self.last
             && (Arc::ptr_eq(last, uri) || last == uri)
@@ -94,7 +73,7 @@ impl AnswerDocuments<'_> {
         text
     }
 
-    fn convert(&mut self, uri: &Arc<str>, ranges: &mut [Range]) -> bool {
+    pub(super) fn convert(&mut self, uri: &Arc<str>, ranges: &mut [Range]) -> bool {
         match self.text(uri) {
             TextLookup::Outside => true,
             TextLookup::Missing => false,
@@ -105,14 +84,14 @@ impl AnswerDocuments<'_> {
         }
     }
 
-    fn convert_item(&mut self, item: &mut RawCallItem) -> bool {
+    pub(super) fn convert_item(&mut self, item: &mut RawCallItem) -> bool {
         let mut ranges = [item.range, item.selection_range];
         let kept = self.convert(&item.uri, &mut ranges);
         [item.range, item.selection_range] = ranges;
         kept
     }
 
-    fn convert_diagnostics(&mut self, file: &mut RawFileDiagnostics) -> bool {
+    pub(super) fn convert_diagnostics(&mut self, file: &mut RawFileDiagnostics) -> bool {
         match self.text(&file.uri) {
             TextLookup::Outside => true,
             TextLookup::Missing => false,
@@ -126,20 +105,20 @@ impl AnswerDocuments<'_> {
     }
 }
 
-fn retain<T>(list: &mut Vec<T>, keep: impl FnMut(&mut T) -> bool) -> usize {
+pub(super) fn retain<T>(list: &mut Vec<T>, keep: impl FnMut(&mut T) -> bool) -> usize {
     let before = list.len();
     list.retain_mut(keep);
     before - list.len()
 }
 
 /// The recursion is as deep as the decoded tree, whose depth is bounded.
-fn convert_symbol(document: &Document, symbol: &mut RawDocumentSymbol, encoding: PositionEncoding) {
+pub(super) fn convert_symbol(document: &Document, symbol: &mut RawDocumentSymbol, encoding: PositionEncoding) {
     symbol.range = range_from(document, symbol.range, encoding);
     symbol.selection_range = range_from(document, symbol.selection_range, encoding);
     symbol.children.iter_mut().for_each(|child| convert_symbol(document, child, encoding));
 }
 
-fn range_from(document: &Document, range: Range, encoding: PositionEncoding) -> Range {
+pub(super) fn range_from(document: &Document, range: Range, encoding: PositionEncoding) -> Range {
     Range { start: from_server(document, range.start, encoding), end: from_server(document, range.end, encoding) }
 }
 
@@ -181,7 +160,7 @@ mod tests {
     fn utf16_answers_stay_unchanged_and_no_text_is_requested() {
         let mut texts = texts();
         let far = RawLocation { uri: "file:///gone".into(), range: Range::new(9, 9, 9, 9) };
-        let mut answer = RawAnswer::Locations(vec![far]);
+        let mut answer = (vec![far]);
         let before = answer.clone();
         assert_eq!(answer_to_utf16(&mut answer, PositionEncoding::Utf16, None, &mut texts), 0);
         assert_eq!(answer, before);
@@ -193,11 +172,11 @@ mod tests {
         let mut texts = texts();
         let location = |uri: &str| RawLocation { uri: uri.into(), range: Range::new(0, 2, 0, 6) };
         let list = ["file:///a", "file:///a", "file:///gone", "file:///outside/b", "file:///a"].map(location);
-        let mut answer = RawAnswer::Locations(list.to_vec());
+        let mut answer = (list.to_vec());
         assert_eq!(answer_to_utf16(&mut answer, PositionEncoding::Utf8, None, &mut texts), 1);
         let converted = RawLocation { range: Range::new(0, 1, 0, 3), ..location("file:///a") };
         let left = location("file:///outside/b");
-        assert_eq!(answer, RawAnswer::Locations(vec![converted.clone(), converted.clone(), left, converted]));
+        assert_eq!(answer, (vec![converted.clone(), converted.clone(), left, converted]));
         assert_eq!(texts.requested, ["file:///a", "file:///gone", "file:///a"]);
     }
 
@@ -214,13 +193,13 @@ mod tests {
             children,
         };
         let tree = |range| symbol(range, vec![symbol(range, vec![symbol(range, vec![])])]);
-        let mut answer = RawAnswer::DocumentSymbols(vec![tree(given)]);
+        let mut answer = (vec![tree(given)]);
         assert_eq!(answer_to_utf16(&mut answer, PositionEncoding::Utf8, Some(&document), &mut texts()), 0);
-        assert_eq!(answer, RawAnswer::DocumentSymbols(vec![tree(wanted)]));
+        assert_eq!(answer, (vec![tree(wanted)]));
         assert_eq!(answer_to_utf16(&mut answer, PositionEncoding::Utf8, None, &mut texts()), 1);
-        assert_eq!(answer, RawAnswer::DocumentSymbols(vec![]));
+        assert_eq!(answer, (vec![]));
 
-        let hover = |range| RawAnswer::Hover(Some(Hover { contents: vec![], range }));
+        let hover = |range| (Some(Hover { contents: vec![], range }));
         let mut answer = hover(Some(given));
         answer_to_utf16(&mut answer, PositionEncoding::Utf8, Some(&document), &mut texts());
         assert_eq!(answer, hover(Some(wanted)));
@@ -234,16 +213,16 @@ mod tests {
             range,
             container_name: None,
         };
-        let mut answer = RawAnswer::WorkspaceSymbols(vec![found(given)]);
+        let mut answer = (vec![found(given)]);
         answer_to_utf16(&mut answer, PositionEncoding::Utf8, None, &mut texts());
-        assert_eq!(answer, RawAnswer::WorkspaceSymbols(vec![found(wanted)]));
+        assert_eq!(answer, (vec![found(wanted)]));
 
         let file = |uri: &str, range| RawFileDiagnostics {
             uri: uri.into(),
             diagnostics: vec![RawDiagnostic { range, severity: None, code: None, source: None, message: "m".into() }],
         };
-        let mut answer = RawAnswer::Diagnostics(vec![file("file:///a", given), file("file:///gone", given)]);
+        let mut answer = (vec![file("file:///a", given), file("file:///gone", given)]);
         assert_eq!(answer_to_utf16(&mut answer, PositionEncoding::Utf8, None, &mut texts()), 1);
-        assert_eq!(answer, RawAnswer::Diagnostics(vec![file("file:///a", wanted)]));
+        assert_eq!(answer, (vec![file("file:///a", wanted)]));
     }
 }

@@ -1,0 +1,91 @@
+//! What canonicalising needs: the gate, the limits, and the notes that it fills in.
+
+use std::borrow::Cow;
+
+use crate::query::known_files::{self, ObservedFile};
+use crate::query::redact::redact;
+use codeyard_base::ids::ServerKind;
+use codeyard_canon::{UriAdmission, UriGate};
+use codeyard_files::gate::{BatchLookup, Gate, StampedAdmission};
+use codeyard_model::answer::AnswerNotes;
+use codeyard_model::diagnostic::RawFileDiagnostics;
+use codeyard_model::error::ToolError;
+use codeyard_model::limits::{Limits, MAX_RAW_ITEMS_PAGED};
+use codeyard_model::lsp_items::LspItems;
+use codeyard_model::position::RawLocation;
+use codeyard_model::uri::CanonicalUri;
+
+/// Everything that canonicalising one answer reads and records.
+pub(crate) struct CanonicalContext<'a> {
+    /// The path gate.
+    pub(crate) gate: &'a Gate,
+    /// The gate for `canon`; it records the files of the answer.
+    pub(crate) recorder: GateRecorder<'a>,
+    /// The limits in force.
+    pub(crate) limits: &'a Limits,
+    /// What a reader of the answer should know besides the entries.
+    pub(crate) notes: AnswerNotes,
+    /// The server that gave the answer, where only one server's answer counts.
+    pub(crate) answered_by: Option<ServerKind>,
+    /// Source files that the providers serve.
+    pub(crate) source_files: usize,
+}
+
+impl CanonicalContext<'_> {
+    /// The canonical locations of all answers, as the tool `lsp` lists them.
+    ///
+    /// # Errors
+    /// CAP_EXCEEDED.
+    pub(crate) fn locations(&mut self, answers: Vec<Vec<RawLocation>>) -> Result<LspItems, ToolError> {
+        let cap = self.limits.max_references_items_total;
+        let list = codeyard_canon::locations(answers.concat(), &mut self.recorder, MAX_RAW_ITEMS_PAGED, cap)?;
+        self.notes.outside = list.outside();
+        Ok(LspItems::Locations(list.into_items()))
+    }
+
+    /// The diagnostics without paths outside the roots in their messages.
+    pub(crate) fn redacted(&self, mut file: RawFileDiagnostics) -> RawFileDiagnostics {
+        for diagnostic in &mut file.diagnostics {
+            if let Cow::Owned(text) = redact(&diagnostic.message, self.gate.root_set()) {
+                diagnostic.message = text;
+            }
+        }
+        file
+    }
+}
+
+/// The gate as `canon` uses it. It records how each admitted file looks on disk.
+pub(crate) struct GateRecorder<'a> {
+    gate: &'a Gate,
+    lookup: BatchLookup<'a>,
+    /// How each admitted file looked on disk.
+    pub(crate) observed: Vec<(CanonicalUri, ObservedFile)>,
+    /// Files left out because they lie outside the roots.
+    pub(crate) outside: usize,
+}
+
+impl<'a> GateRecorder<'a> {
+    /// A recorder for one answer.
+    pub(crate) fn new(gate: &'a Gate) -> Self {
+        Self { gate, lookup: gate.batch_lookup(), observed: Vec::new(), outside: 0 }
+    }
+}
+
+impl UriGate for GateRecorder<'_> {
+    fn admit(&mut self, uri: &str) -> UriAdmission {
+        match self.lookup.admit(uri) {
+            StampedAdmission::Outside => {
+                self.outside += 1;
+                UriAdmission::Outside
+            }
+            StampedAdmission::Missing => UriAdmission::Missing,
+            StampedAdmission::Inside(uri, stamp) => match known_files::observed(self.gate, &uri, stamp) {
+                Ok(observed) => {
+                    self.observed.push((uri.clone(), observed));
+                    UriAdmission::Inside(uri)
+                }
+                Err(_) => UriAdmission::Missing,
+            },
+        }
+    }
+}

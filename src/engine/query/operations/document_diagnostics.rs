@@ -1,0 +1,98 @@
+//! `textDocument/diagnostic`, or the push that follows a sync: what is wrong in a file.
+
+use serde_json::value::RawValue;
+
+use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::provider::Provider;
+use crate::query::provider_call::{self, ProviderFailure, RequestContext};
+use crate::query::query_operation::{ProviderRule, QueryOperation};
+use crate::server::document::DocumentInput;
+use crate::server::request::{Exchange, LspRequest, SessionView};
+use codeyard_canon::Canonical;
+use codeyard_lsp::convert::{self, ConvertError, DocumentDiagnosticReport};
+use codeyard_lsp::methods::{self, DocumentDiagnosticParams};
+use codeyard_model::diagnostic::{Diagnostic, RawFileDiagnostics};
+use codeyard_model::error::ToolError;
+use codeyard_model::uri::UriAdmission;
+use codeyard_paging::CanonicalResult;
+
+/// `textDocument/diagnostic`, or the push that follows a sync.
+#[derive(Debug, Clone)]
+pub(crate) struct DocumentDiagnosticsRequest(pub(crate) DocumentInput);
+
+impl LspRequest for DocumentDiagnosticsRequest {
+    const METHOD: &'static str = methods::DOCUMENT_DIAGNOSTIC;
+    const EXCHANGE: Exchange = Exchange::DocumentDiagnostics;
+    type Params<'a> = DocumentDiagnosticParams<'a>;
+    type Reply = Vec<RawFileDiagnostics>;
+
+    fn document(&self) -> Option<&DocumentInput> {
+        Some(&self.0)
+    }
+
+    fn params<'a>(&'a self, session: &'a SessionView<'_>) -> Option<DocumentDiagnosticParams<'a>> {
+        Some(methods::document_diagnostic(self.0.source.uri.as_str(), session.diagnostics_identifier, None))
+    }
+
+    fn decode(&self, reply: &RawValue) -> Result<Self::Reply, ConvertError> {
+        let diagnostics = match convert::document_diagnostic_report(reply)? {
+            DocumentDiagnosticReport::Full { items, .. } => items,
+            DocumentDiagnosticReport::Unchanged { .. } => vec![],
+        };
+        Ok(vec![RawFileDiagnostics { uri: self.0.source.uri.text(), diagnostics }])
+    }
+
+    fn from_push(file: RawFileDiagnostics) -> Option<Self::Reply> {
+        Some(vec![file])
+    }
+
+    fn reported_files(reply: &Self::Reply) -> &[RawFileDiagnostics] {
+        reply
+    }
+}
+
+/// The tool `vscode.lsp.diagnostics.document`.
+pub(super) struct DocumentDiagnostics {
+    request: DocumentDiagnosticsRequest,
+}
+
+impl DocumentDiagnostics {
+    pub(super) fn new(document: DocumentInput) -> Self {
+        Self { request: DocumentDiagnosticsRequest(document) }
+    }
+}
+
+impl QueryOperation for DocumentDiagnostics {
+    type Request = DocumentDiagnosticsRequest;
+    type Answer = Vec<RawFileDiagnostics>;
+    type Canonical = Canonical<Diagnostic>;
+
+    fn providers(&self) -> ProviderRule {
+        ProviderRule::AllOrNone
+    }
+
+    fn request(&self) -> &Self::Request {
+        &self.request
+    }
+
+    async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
+        provider_call::ask(provider, &self.request, context).await
+    }
+
+    fn canonicalise(
+        &self,
+        answers: Vec<Self::Answer>,
+        context: &mut CanonicalContext<'_>,
+    ) -> Result<Self::Canonical, ToolError> {
+        let uri = &self.request.0.source.uri;
+        let is_own =
+            |file: &RawFileDiagnostics| matches!(context.gate.admit(&file.uri), UriAdmission::Inside(of) if of == *uri);
+        let files = answers.into_iter().flatten().map(|file| context.redacted(file));
+        Ok(codeyard_canon::diagnostics(uri, files.filter(is_own).flat_map(|file| file.diagnostics).collect()))
+    }
+
+    fn result(&self, canonical: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {
+        let (uri, max) = (self.request.0.source.uri.clone(), context.limits.max_items_nonpaged);
+        Ok(CanonicalResult::document_diagnostics(uri, canonical, context.notes, max))
+    }
+}

@@ -1,0 +1,27 @@
+//! A position in a document, as most requests name one.
+
+use crate::server::document::DocumentInput;
+use crate::server::request::SessionView;
+use codeyard_lsp::methods::{self, PositionParams};
+use codeyard_model::position::Position;
+
+/// A position in a document that is in its present version.
+#[derive(Debug, Clone)]
+pub(super) struct DocumentPosition {
+    /// The document.
+    pub(super) document: DocumentInput,
+    /// Where in it, UTF-16.
+    pub(super) position: Position,
+}
+
+impl DocumentPosition {
+    /// A position in a document.
+    pub(super) fn new(document: DocumentInput, position: Position) -> Self {
+        Self { document, position }
+    }
+
+    /// The parameters that most methods about a position take.
+    pub(super) fn params(&self, session: &SessionView<'_>) -> PositionParams<'_> {
+        methods::at(self.document.source.uri.as_str(), session.position(&self.document, self.position))
+    }
+}

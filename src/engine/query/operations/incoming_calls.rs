@@ -1,0 +1,79 @@
+//! `callHierarchy/incomingCalls`: who calls the function at a position.
+
+use serde_json::value::RawValue;
+
+use super::call_hierarchy::{CallsAnswer, PrepareRequest, ServerFunction, calls, canonical_calls};
+use super::document_position::DocumentPosition;
+use super::tool_operation::ToolOperation;
+use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::provider::Provider;
+use crate::query::provider_call::{ProviderFailure, RequestContext};
+use crate::server::document::DocumentInput;
+use crate::server::request::{LspRequest, SessionView};
+use codeyard_lsp::convert::{self, ConvertError, RawCall};
+use codeyard_lsp::methods::{self, CallsParams};
+use codeyard_model::error::ToolError;
+use codeyard_model::lsp_items::{IncomingCall, LspItems};
+
+/// `callHierarchy/incomingCalls`.
+#[derive(Debug, Clone)]
+struct IncomingCallsRequest(ServerFunction);
+
+impl LspRequest for IncomingCallsRequest {
+    const METHOD: &'static str = methods::INCOMING_CALLS;
+    type Params<'a> = CallsParams<'a>;
+    type Reply = Vec<RawCall>;
+
+    fn document(&self) -> Option<&DocumentInput> {
+        Some(&self.0.document)
+    }
+
+    fn incarnation(&self) -> Option<u64> {
+        Some(self.0.incarnation)
+    }
+
+    fn params<'a>(&'a self, _session: &'a SessionView<'_>) -> Option<CallsParams<'a>> {
+        self.0.params()
+    }
+
+    fn decode(&self, reply: &RawValue) -> Result<Self::Reply, ConvertError> {
+        convert::incoming_calls(reply)
+    }
+}
+
+/// The operation `incomingCalls`.
+pub(super) struct IncomingCalls {
+    request: PrepareRequest,
+}
+
+impl IncomingCalls {
+    pub(super) fn new(at: DocumentPosition) -> Self {
+        Self { request: PrepareRequest(at) }
+    }
+}
+
+impl ToolOperation for IncomingCalls {
+    type Request = PrepareRequest;
+    type Answer = CallsAnswer;
+
+    fn request(&self) -> &Self::Request {
+        &self.request
+    }
+
+    async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
+        calls(provider, &self.request, context, IncomingCallsRequest).await
+    }
+
+    fn canonicalise(
+        &self,
+        answers: Vec<Self::Answer>,
+        context: &mut CanonicalContext<'_>,
+    ) -> Result<LspItems, ToolError> {
+        let calls = canonical_calls(answers, context)?.into_iter();
+        Ok(LspItems::Incoming(calls.map(|(from, from_ranges)| IncomingCall { from, from_ranges }).collect()))
+    }
+
+    fn has_target(answer: &Self::Answer) -> bool {
+        matches!(answer, CallsAnswer::Calls(_))
+    }
+}

@@ -1,0 +1,47 @@
+//! `textDocument/prepareCallHierarchy`: which function is at a position.
+
+use super::call_hierarchy::{PrepareRequest, item};
+use super::document_position::DocumentPosition;
+use super::tool_operation::ToolOperation;
+use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::provider::Provider;
+use crate::query::provider_call::{self, ProviderFailure, RequestContext};
+use codeyard_lsp::convert::RawCallItem;
+use codeyard_model::error::ToolError;
+use codeyard_model::limits::MAX_RAW_ITEMS;
+use codeyard_model::lsp_items::LspItems;
+
+/// The operation `prepareCallHierarchy`.
+pub(super) struct PrepareCallHierarchy {
+    request: PrepareRequest,
+}
+
+impl PrepareCallHierarchy {
+    pub(super) fn new(at: DocumentPosition) -> Self {
+        Self { request: PrepareRequest(at) }
+    }
+}
+
+impl ToolOperation for PrepareCallHierarchy {
+    type Request = PrepareRequest;
+    type Answer = Vec<RawCallItem>;
+
+    fn request(&self) -> &Self::Request {
+        &self.request
+    }
+
+    async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
+        provider_call::ask(provider, &self.request, context).await
+    }
+
+    fn canonicalise(
+        &self,
+        answers: Vec<Self::Answer>,
+        context: &mut CanonicalContext<'_>,
+    ) -> Result<LspItems, ToolError> {
+        let raw = answers.into_iter().flatten().map(item).collect();
+        let list = codeyard_canon::call_items(raw, &mut context.recorder, MAX_RAW_ITEMS)?;
+        context.notes.outside = list.outside();
+        Ok(LspItems::CallItems(list.into_items()))
+    }
+}

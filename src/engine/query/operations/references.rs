@@ -1,0 +1,120 @@
+//! `textDocument/references`: where the symbol at a position is used.
+
+use serde_json::value::RawValue;
+
+use super::document_position::DocumentPosition;
+use super::tool_operation::ToolOperation;
+use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::provider::Provider;
+use crate::query::provider_call::{self, ProviderFailure, RequestContext};
+use crate::query::query_operation::{ProviderRule, QueryOperation};
+use crate::server::document::DocumentInput;
+use crate::server::request::{LspRequest, SessionView};
+use codeyard_canon::Canonical;
+use codeyard_lsp::convert::{self, ConvertError};
+use codeyard_lsp::methods::{self, ReferenceParams};
+use codeyard_model::error::ToolError;
+use codeyard_model::limits::MAX_RAW_ITEMS_PAGED;
+use codeyard_model::lsp_items::LspItems;
+use codeyard_model::position::{Location, Position, RawLocation};
+use codeyard_paging::CanonicalResult;
+
+/// `textDocument/references`.
+#[derive(Debug, Clone)]
+pub(super) struct ReferencesRequest {
+    at: DocumentPosition,
+    include_declaration: bool,
+}
+
+impl LspRequest for ReferencesRequest {
+    const METHOD: &'static str = methods::REFERENCES;
+    type Params<'a> = ReferenceParams<'a>;
+    type Reply = Vec<RawLocation>;
+
+    fn document(&self) -> Option<&DocumentInput> {
+        Some(&self.at.document)
+    }
+
+    fn params<'a>(&'a self, session: &'a SessionView<'_>) -> Option<ReferenceParams<'a>> {
+        let position = session.position(&self.at.document, self.at.position);
+        Some(methods::references(self.at.document.source.uri.as_str(), position, self.include_declaration))
+    }
+
+    fn decode(&self, reply: &RawValue) -> Result<Self::Reply, ConvertError> {
+        convert::references(reply)
+    }
+}
+
+/// The tool `vscode.lsp.references`.
+pub(super) struct References {
+    request: ReferencesRequest,
+}
+
+impl References {
+    pub(super) fn new(document: DocumentInput, position: Position, include_declaration: bool) -> Self {
+        Self { request: ReferencesRequest { at: DocumentPosition::new(document, position), include_declaration } }
+    }
+}
+
+impl QueryOperation for References {
+    type Request = ReferencesRequest;
+    type Answer = Vec<RawLocation>;
+    type Canonical = Canonical<Location>;
+
+    fn providers(&self) -> ProviderRule {
+        ProviderRule::First
+    }
+
+    fn request(&self) -> &Self::Request {
+        &self.request
+    }
+
+    async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
+        provider_call::ask(provider, &self.request, context).await
+    }
+
+    fn canonicalise(
+        &self,
+        answers: Vec<Self::Answer>,
+        context: &mut CanonicalContext<'_>,
+    ) -> Result<Self::Canonical, ToolError> {
+        let cap = context.limits.max_references_items_total;
+        codeyard_canon::locations(answers.concat(), &mut context.recorder, MAX_RAW_ITEMS_PAGED, cap)
+    }
+
+    fn result(&self, canonical: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {
+        Ok(CanonicalResult::references(canonical, context.notes))
+    }
+}
+
+/// The operation `findReferences`. The declaration counts as a reference.
+pub(super) struct FindReferences {
+    request: ReferencesRequest,
+}
+
+impl FindReferences {
+    pub(super) fn new(at: DocumentPosition) -> Self {
+        Self { request: ReferencesRequest { at, include_declaration: true } }
+    }
+}
+
+impl ToolOperation for FindReferences {
+    type Request = ReferencesRequest;
+    type Answer = Vec<RawLocation>;
+
+    fn request(&self) -> &Self::Request {
+        &self.request
+    }
+
+    async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
+        provider_call::ask(provider, &self.request, context).await
+    }
+
+    fn canonicalise(
+        &self,
+        answers: Vec<Self::Answer>,
+        context: &mut CanonicalContext<'_>,
+    ) -> Result<LspItems, ToolError> {
+        context.locations(answers)
+    }
+}

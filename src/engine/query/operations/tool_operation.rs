@@ -1,0 +1,110 @@
+//! Operations of the tool `lsp`: every server that can answer is asked, and all nine have the same kind of result.
+
+use std::future::Future;
+
+use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::provider::Provider;
+use crate::query::provider_call::{ProviderFailure, RequestContext};
+use crate::query::query_operation::{ProviderRule, QueryOperation};
+use crate::query::title;
+use crate::server::request::LspRequest;
+use codeyard_lsp::convert::ReplyEntries;
+use codeyard_model::error::ToolError;
+use codeyard_model::lsp_items::LspItems;
+use codeyard_model::operation::LspQuery;
+use codeyard_model::uri::CanonicalUri;
+use codeyard_paging::{CanonicalResult, LspResult};
+
+/// One operation of the tool `lsp`. See [`QueryOperation`] for the methods of the same names.
+pub(crate) trait ToolOperation: Send + Sync + 'static {
+    /// What is sent first.
+    type Request: LspRequest;
+    /// The whole answer of one provider, columns in UTF-16.
+    type Answer: ReplyEntries + Send + 'static;
+
+    /// What is sent first.
+    fn request(&self) -> &Self::Request;
+
+    /// Asks one provider, in as many requests as that takes.
+    fn ask<'a>(
+        &'a self,
+        provider: &'a Provider,
+        context: RequestContext<'a>,
+    ) -> impl Future<Output = Result<Self::Answer, ProviderFailure>> + Send + 'a;
+
+    /// Makes the answers canonical, and records in the context what was left out.
+    ///
+    /// # Errors
+    /// CAP_EXCEEDED.
+    fn canonicalise(
+        &self,
+        answers: Vec<Self::Answer>,
+        context: &mut CanonicalContext<'_>,
+    ) -> Result<LspItems, ToolError>;
+
+    /// Whether `provider` gave as many entries as it ever does, and may know of more.
+    fn is_capped(_provider: &Provider, _answer: &Self::Answer) -> bool {
+        false
+    }
+
+    /// Whether an empty answer still means that the position points at something.
+    fn has_target(_answer: &Self::Answer) -> bool {
+        false
+    }
+}
+
+/// A query of the tool `lsp` with its operation.
+pub(super) struct ToolQuery<O> {
+    query: LspQuery<CanonicalUri>,
+    operation: O,
+}
+
+impl<O> ToolQuery<O> {
+    /// The operation of this query.
+    pub(super) fn new(query: &LspQuery<CanonicalUri>, operation: O) -> Self {
+        Self { query: query.clone(), operation }
+    }
+}
+
+impl<O: ToolOperation> QueryOperation for ToolQuery<O> {
+    type Request = O::Request;
+    type Answer = O::Answer;
+    type Canonical = LspItems;
+
+    fn providers(&self) -> ProviderRule {
+        ProviderRule::Tool(self.query.operation)
+    }
+
+    fn request(&self) -> &Self::Request {
+        self.operation.request()
+    }
+
+    fn ask<'a>(
+        &'a self,
+        provider: &'a Provider,
+        context: RequestContext<'a>,
+    ) -> impl Future<Output = Result<Self::Answer, ProviderFailure>> + Send + 'a {
+        self.operation.ask(provider, context)
+    }
+
+    fn canonicalise(
+        &self,
+        answers: Vec<Self::Answer>,
+        context: &mut CanonicalContext<'_>,
+    ) -> Result<LspItems, ToolError> {
+        self.operation.canonicalise(answers, context)
+    }
+
+    fn result(&self, found: LspItems, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {
+        let title = title::title(&self.query, context.gate);
+        Ok(CanonicalResult::Lsp(LspResult { operation: self.query.operation, title, found, notes: context.notes }))
+    }
+
+    fn is_capped(provider: &Provider, answer: &Self::Answer) -> bool {
+        O::is_capped(provider, answer)
+    }
+
+    fn has_target(answer: &Self::Answer) -> bool {
+        O::has_target(answer)
+    }
+}

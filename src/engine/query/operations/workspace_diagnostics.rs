@@ -1,0 +1,174 @@
+//! Everything that language servers have reported about a workspace, with fresh pulls of the documents that are open.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use crate::query::canonicalise::context::CanonicalContext;
+use crate::query::provider::Provider;
+use crate::query::provider_call::{Attempt, ProviderCall, ProviderFailure, RequestContext, internal};
+use crate::query::query_operation::{ProviderRule, QueryOperation};
+use crate::server::messages::{PendingAnswer, ProjectReport};
+use crate::server::request::{Exchange, LspRequest, SessionView};
+use codeyard_canon::Canonical;
+use codeyard_lsp::convert::{self, ConvertError, DocumentDiagnosticReport, FileDiagnosticReport};
+use codeyard_lsp::methods::{self, WorkspaceDiagnosticParams};
+use codeyard_model::answer::DiagnosticsCoverage;
+use codeyard_model::diagnostic::{FileDiagnostics, RawFileDiagnostics};
+use codeyard_model::error::ToolError;
+use codeyard_paging::CanonicalResult;
+
+/// All diagnostics of a server's project.
+#[derive(Debug, Clone)]
+pub(crate) struct WorkspaceDiagnosticsRequest;
+
+impl LspRequest for WorkspaceDiagnosticsRequest {
+    const METHOD: &'static str = methods::WORKSPACE_DIAGNOSTIC;
+    const EXCHANGE: Exchange = Exchange::ProjectDiagnostics;
+    type Params<'a> = WorkspaceDiagnosticParams<'a>;
+    type Reply = Vec<RawFileDiagnostics>;
+
+    fn params<'a>(&'a self, session: &'a SessionView<'_>) -> Option<WorkspaceDiagnosticParams<'a>> {
+        Some(methods::workspace_diagnostic(session.diagnostics_identifier, &[]))
+    }
+
+    fn decode(&self, reply: &RawValue) -> Result<Self::Reply, ConvertError> {
+        let reports = convert::workspace_diagnostic_report(reply)?.into_iter();
+        let full = reports.filter_map(|entry| match entry.report {
+            FileDiagnosticReport::Full { items, .. } => Some(RawFileDiagnostics { uri: entry.uri, diagnostics: items }),
+            FileDiagnosticReport::Unchanged { .. } => None,
+        });
+        Ok(full.collect())
+    }
+}
+
+/// The tool `vscode.lsp.diagnostics.workspace`.
+pub(super) struct WorkspaceDiagnostics {
+    request: WorkspaceDiagnosticsRequest,
+}
+
+impl WorkspaceDiagnostics {
+    pub(super) fn new() -> Self {
+        Self { request: WorkspaceDiagnosticsRequest }
+    }
+}
+
+impl QueryOperation for WorkspaceDiagnostics {
+    type Request = WorkspaceDiagnosticsRequest;
+    type Answer = Vec<RawFileDiagnostics>;
+    /// The files, and how many of them had their diagnostics cut to the cap.
+    type Canonical = (Canonical<FileDiagnostics>, usize);
+
+    fn providers(&self) -> ProviderRule {
+        ProviderRule::EveryServer
+    }
+
+    fn request(&self) -> &Self::Request {
+        &self.request
+    }
+
+    async fn ask(&self, provider: &Provider, context: RequestContext<'_>) -> Result<Self::Answer, ProviderFailure> {
+        reported(provider, &self.request, context).await
+    }
+
+    fn canonicalise(
+        &self,
+        answers: Vec<Self::Answer>,
+        context: &mut CanonicalContext<'_>,
+    ) -> Result<Self::Canonical, ToolError> {
+        let files: Vec<_> = answers.into_iter().flatten().map(|file| context.redacted(file)).collect();
+        let covered = files.iter().map(|file| &file.uri).collect::<BTreeSet<_>>().len().min(context.source_files);
+        context.notes.coverage = Some(DiagnosticsCoverage { covered, total: context.source_files });
+        let (cap, per_file) = (context.limits.max_workspace_diagnostics_items_total, context.limits.max_items_nonpaged);
+        codeyard_canon::workspace_diagnostics(files, &mut context.recorder, cap, per_file)
+    }
+
+    fn result(&self, canonical: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError> {
+        Ok(CanonicalResult::workspace_diagnostics(canonical, context.notes))
+    }
+}
+
+/// Everything that `provider` has reported, with fresh pulls of its open documents. A file without findings is in it too.
+async fn reported(
+    provider: &Provider,
+    request: &WorkspaceDiagnosticsRequest,
+    context: RequestContext<'_>,
+) -> Result<Vec<RawFileDiagnostics>, ProviderFailure> {
+    let mut call = ProviderCall::new(provider, request, context);
+    loop {
+        let Attempt::Report(report) = call.settle().await? else { return Err(internal()) };
+        if let Some(files) = merged(&call, request, report).await? {
+            return Ok(files);
+        }
+        call.pause().await;
+    }
+}
+
+type Call<'a> = ProviderCall<'a, WorkspaceDiagnosticsRequest>;
+
+/// The report with what the pulls bring, sorted by URI. `None`: a pull has to be repeated.
+///
+/// A pull that the server calls outdated leaves what was reported of its document. That still holds: a change of the document itself
+/// moves an epoch.
+async fn merged(
+    call: &Call<'_>,
+    request: &WorkspaceDiagnosticsRequest,
+    report: ProjectReport,
+) -> Result<Option<Vec<RawFileDiagnostics>>, ProviderFailure> {
+    let known = call.to_utf16(report.files, report.encoding).await?.into_iter();
+    let mut files: HashMap<String, RawFileDiagnostics> = known.map(|file| (file.uri.to_string(), file)).collect();
+    let pulls = report.pulls.into_iter().map(|(uri, pending)| async move {
+        let attempt = call.await_reply(pending, methods::DOCUMENT_DIAGNOSTIC).await;
+        (uri, attempt)
+    });
+    for (uri, attempt) in futures::future::join_all(pulls).await {
+        let (reply, encoding, incarnation) = match attempt? {
+            Attempt::Reply(reply, encoding, incarnation) => (reply, encoding, incarnation),
+            Attempt::Outdated if files.contains_key(&*uri) => continue,
+            Attempt::Outdated | Attempt::Unimplemented | Attempt::ServerExited => return Ok(None),
+            Attempt::Refused(code) => {
+                return Err(call.refused(code, "a document's diagnostics could not be pulled"));
+            }
+            Attempt::Pushed(..) | Attempt::Report(_) => return Err(internal()),
+        };
+        let Some(file) = pulled_file(&uri, &reply).map_err(|_| call.malformed())? else { continue };
+        for file in call.to_utf16(vec![file], encoding).await? {
+            call.report(&file, incarnation).await;
+            files.insert(uri.to_string(), file);
+        }
+    }
+    if let Some(pending) = report.workspace {
+        let Some(whole) = workspace_report(call, request, pending).await? else { return Ok(None) };
+        files.extend(whole.into_iter().map(|file| (file.uri.to_string(), file)));
+    }
+    let mut all: Vec<RawFileDiagnostics> = files.into_values().collect();
+    all.sort_by(|a, b| a.uri.cmp(&b.uri));
+    Ok(Some(all))
+}
+
+/// The reply to `workspace/diagnostic`; `None`: it has to be repeated.
+async fn workspace_report(
+    call: &Call<'_>,
+    request: &WorkspaceDiagnosticsRequest,
+    pending: PendingAnswer,
+) -> Result<Option<Vec<RawFileDiagnostics>>, ProviderFailure> {
+    let (reply, encoding) = match call.await_reply(pending, methods::WORKSPACE_DIAGNOSTIC).await? {
+        Attempt::Reply(reply, encoding, _) => (reply, encoding),
+        Attempt::Outdated | Attempt::Unimplemented | Attempt::ServerExited => return Ok(None),
+        Attempt::Refused(code) => return Err(call.refused(code, "the project's diagnostics could not be pulled")),
+        Attempt::Pushed(..) | Attempt::Report(_) => return Err(internal()),
+    };
+    let files = request.decode(&reply).map_err(|_| call.malformed())?;
+    call.to_utf16(files, encoding).await.map(Some)
+}
+
+/// The diagnostics that a pull of one document brought; `None` if the known ones still hold.
+fn pulled_file(uri: &Arc<str>, reply: &RawValue) -> Result<Option<RawFileDiagnostics>, ConvertError> {
+    Ok(match convert::document_diagnostic_report(reply)? {
+        DocumentDiagnosticReport::Full { items, .. } => {
+            Some(RawFileDiagnostics { uri: uri.clone(), diagnostics: items })
+        }
+        DocumentDiagnosticReport::Unchanged { .. } => None,
+    })
+}
