@@ -1,5 +1,5 @@
-//! The contract of the catalogs, clause by clause, from outside the crate. `clauses` says which test proves what;
-//! what needs a canonical URI is proven by unit tests, because only the gate can make one.
+//! The contracts of the catalogs, from outside their crate. `clauses` lists which test proves which section; unit tests prove
+//! what needs a canonical URI, because only the gate can make one.
 
 mod agent;
 mod clauses;
@@ -7,3 +7,5 @@ mod code;
 mod decoding;
 mod document;
 mod listing;
+#[path = "../support/named_test.rs"]
+mod named_test;

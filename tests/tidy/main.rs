@@ -2,10 +2,15 @@
 //!
 //! These tests read text, not syntax trees; they lean on rustfmt for the layout.
 
+mod citations;
 mod crates;
 mod files;
+mod glossary;
 mod invariants;
-mod ranks;
+mod limits;
+mod manifest;
+#[path = "../support/named_test.rs"]
+mod named_test;
 mod shape;
 mod source;
 mod table;
