@@ -9,6 +9,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use admin::{
+    PermissionsCommand, PutWorkspaceArgs, ServerSelectorArgs, TokenCommand, TopArgs, WorkspacesArgs, WorkspacesCommand,
+};
 pub use code_index::{IndexArgs, IndexCommand, IndexLocationArgs, OutlineArgs, SearchArgs};
 
 /// One server that supervises language servers for many repositories and serves exact, bounded, reproducible code

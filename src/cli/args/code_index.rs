@@ -41,7 +41,7 @@ pub struct IndexArgs {
     pub force: bool,
     /// The location of the index.
     #[command(flatten)]
-    pub place: IndexLocationArgs,
+    pub location: IndexLocationArgs,
 }
 
 /// The subcommands of `index`.
@@ -98,7 +98,7 @@ pub struct SearchArgs {
     pub no_sync: bool,
     /// The location of the index.
     #[command(flatten)]
-    pub place: IndexLocationArgs,
+    pub location: IndexLocationArgs,
 }
 
 /// Flags of `outline`.
@@ -117,5 +117,5 @@ pub struct OutlineArgs {
     pub no_sync: bool,
     /// The location of the index.
     #[command(flatten)]
-    pub place: IndexLocationArgs,
+    pub location: IndexLocationArgs,
 }

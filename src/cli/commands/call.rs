@@ -29,7 +29,7 @@ const CATALOGS: &str = "lsp-v1+agent+code";
 
 /// Calls the tool and prints the answer.
 pub(crate) fn run(args: CallArgs) -> Result<(), Failure> {
-    let log = LogSection { format: LogFormat::Text, level: LogLevel::ClientError, ..LogSection::default() };
+    let log = LogSection { format: LogFormat::Text, level: LogLevel::Error, ..LogSection::default() };
     let _flush = logging::install(&log);
     let arguments = parse_arguments(&args.arguments)?;
     crate::runtime()?.block_on(ask(&args, arguments))
@@ -51,7 +51,7 @@ async fn ask(args: &CallArgs, arguments: Value) -> Result<(), Failure> {
 async fn call_temporary_server(state: StateDir, args: &CallArgs, arguments: &Value) -> Result<(), Failure> {
     let mut source: SourceArgs = args.source.clone();
     if source.root.is_empty() && source.config.is_none() {
-        source.root.push(file_of(arguments).map_or_else(|| ".".into(), |file| folder_diagnosis::root_for(&file)));
+        source.root.push(file_of(arguments).map_or_else(|| ".".into(), |file| server_diagnosis::root_for(&file)));
     }
     let config = assemble::load_config(&source)?;
     let service = assemble::assemble(state, config, source.server.clone()).await?;

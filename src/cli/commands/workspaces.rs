@@ -59,7 +59,7 @@ fn row(workspace: &WorkspaceDocument) -> Vec<String> {
     let problem = workspace.problem.as_deref().map(|problem| format!(" ({problem})")).unwrap_or_default();
     vec![
         format!("{}{default}", workspace.name),
-        state_word(workspace.state).to_owned(),
+        state_text(workspace.state).to_owned(),
         workspace.servers.map(|count| count.to_string()).unwrap_or_default(),
         workspace.calls_in_flight.to_string(),
         workspace.roots.join(", ") + &problem,

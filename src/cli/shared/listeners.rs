@@ -4,7 +4,7 @@
 //! Invariants: the sockets exist only while the lock of the state directory is held; without tokens only a loopback address is bound.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::net::TcpListener;

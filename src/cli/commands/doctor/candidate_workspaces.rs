@@ -107,7 +107,7 @@ fn running(workspace: &WorkspaceDocument, defined_in: &str) -> CandidateWorkspac
 }
 
 fn hypothetical(args: &DoctorArgs, file: &Path, defined_in: &str) -> CandidateWorkspace {
-    let root = folder_diagnosis::root_for(file);
+    let root = server_diagnosis::root_for(file);
     let shown = root.display();
     let note = match &args.registry.config {
         Some(config) => format!(

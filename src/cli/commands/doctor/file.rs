@@ -94,7 +94,7 @@ pub(super) fn report(
         let root = own.or(roots.roots().first().map(PathBuf::as_path)).unwrap_or(path).to_path_buf();
         let holding = roots.allowed().filter(|root| path.starts_with(root)).max_by_key(|root| root.as_os_str().len());
         let (in_extra_root, ignored) =
-            (own.is_none(), holding.is_some_and(|root| folder_diagnosis::is_ignored(root, path)));
+            (own.is_none(), holding.is_some_and(|root| server_diagnosis::is_ignored(root, path)));
         let mut servers = Vec::new();
         if let Some((id, assessments)) = diagnosis.file(path) {
             language = Some(id);
@@ -113,8 +113,8 @@ fn row(root: &Path, assessments: Assessment, running: &[&ServerDocument]) -> Can
     let id = project_root.clone().map(|root| ChildKey { kind: candidate.kind.clone(), root }.id());
     let now = running.iter().find(|server| Some(&server.id) == id.as_ref());
     let (root_by, marked_by) = match by {
-        Some(RootReason::Manifest(at)) => (Some("manifest"), Some(folder_diagnosis::relative(root, &at))),
-        Some(RootReason::Marker(at)) => (Some("marker"), Some(folder_diagnosis::relative(root, &at))),
+        Some(RootReason::Manifest(at)) => (Some("manifest"), Some(server_diagnosis::relative(root, &at))),
+        Some(RootReason::Marker(at)) => (Some("marker"), Some(server_diagnosis::relative(root, &at))),
         Some(RootReason::Unmarked) => (Some("nothing"), None),
         Some(RootReason::Always) => (Some("always"), None),
         None => (None, None),
@@ -126,7 +126,7 @@ fn row(root: &Path, assessments: Assessment, running: &[&ServerDocument]) -> Can
         pid: server.pid,
         message: server.message.clone(),
     });
-    let project_root = project_root.map(|at| folder_diagnosis::relative(root, &at));
+    let project_root = project_root.map(|at| server_diagnosis::relative(root, &at));
     CandidateRow { candidate, project_root, root_by, marked_by, running }
 }
 

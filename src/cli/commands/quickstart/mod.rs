@@ -227,9 +227,8 @@ async fn listener(asked: Option<&str>) -> Result<TcpListener, Failure> {
 
 /// A token whose text is known: the first one of the state directory, else a new one that replaces that of the last quickstart.
 fn tokens(state: &StateDir) -> Result<(HttpOptions, Token), Failure> {
-    let failed = |error: codeyard_state::ClientError| {
-        Failure::new(format!("{error}; check the file {}", state.tokens().display()))
-    };
+    let failed =
+        |error: TokenError| Failure::new(format!("{error}; check the state directory {}", state.path().display()));
     let (store, made) = TokenStore::open_or_create(assemble::open_store(state)?, TokenAudience::Mcp).map_err(failed)?;
     let token = match made {
         Some(token) => token,

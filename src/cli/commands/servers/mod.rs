@@ -8,14 +8,14 @@ use serde::Serialize;
 
 use crate::Failure;
 use crate::args::{RegistryArgs, ServersCommand};
+use crate::shared::output;
 use crate::shared::server_diagnosis::{self, ServerDiagnosis};
 use crate::shared::server_installation::{InstallContext, install_failure, install_kinds};
-use crate::shared::{assemble, output};
 use codeyard_lsp::install::{InstallError, ProgramStatus};
 use codeyard_lsp::registry::{ServerRole, ServerSelection};
 
 /// Runs the subcommand.
-pub fn run(command: ServersCommand) -> Result<(), Failure> {
+pub(crate) fn run(command: ServersCommand) -> Result<(), Failure> {
     match command {
         ServersCommand::List { registry, json } => list(&InstallContext::open(&registry)?, json),
         ServersCommand::Install { kinds, for_path, registry, json } => {
@@ -139,7 +139,7 @@ fn needed_kinds(context: &InstallContext, path: &Path) -> Result<Vec<String>, Fa
         Failure::missing(format!("cannot read {}: {error}; check the path given to --for", path.display()))
     })?;
     let selection = ServerSelection::default();
-    let root = folder_diagnosis::root_for(&path);
+    let root = server_diagnosis::root_for(&path);
     let diagnosis = ServerDiagnosis::of_folder(&context.registry, &context.installer, &selection, &root);
     let folder_diagnosis = if path.is_dir() {
         diagnosis.folder(&root)
@@ -151,7 +151,7 @@ fn needed_kinds(context: &InstallContext, path: &Path) -> Result<Vec<String>, Fa
 }
 
 /// Whether codeyard can install the kind. Prints what to do where it cannot.
-fn is_is_installable(context: &InstallContext, kind: &str) -> bool {
+fn is_installable(context: &InstallContext, kind: &str) -> bool {
     use codeyard_lsp::registry::InstallSource;
     match context.registry.servers.get(kind).and_then(|server| server.install.as_ref()) {
         Some(InstallSource::Manual { hint }) => {
