@@ -124,7 +124,7 @@ async fn measure(bench: &Bench) -> Result<(), Failure> {
             corpus::ensure_installed(&bench.installer, &Registry::builtin(), corpus.language.kind)?;
             bench.measure(&corpus, &of_servers, &mut report).await?;
         }
-        ranked.extend(code::measure(bench, &corpus, &of_index, &mut report).await?);
+        ranked.extend(code_index::measure(bench, &corpus, &of_index, &mut report).await?);
     }
     code_index::growth(&ranked, &mut report);
     eprintln!("took {:.0} s", began.elapsed().as_secs_f64());
