@@ -3,22 +3,22 @@
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::harness::Place;
+use crate::harness::Sandbox;
 use crate::wire::Way;
 
 const OTHER: &str = "/admin/v1/workspaces/other";
 
 #[test]
 fn a_workspace_is_put_asked_changed_and_deleted() {
-    let place = Place::new();
-    let serving = place.serve(&["--config", &place.configured()]);
-    let way = Way::local(&place);
-    let body = json!({"roots": [place.path("other")], "env": {"A": "s3cret"}});
+    let sandbox = Sandbox::new();
+    let serving = sandbox.serve(&["--config", &sandbox.configured()]);
+    let way = Way::local(&sandbox);
+    let body = json!({"roots": [sandbox.path("other")], "env": {"A": "s3cret"}});
     let made = way.json("PUT", OTHER, &body).is(201);
     let tag = made.header("etag").unwrap().to_owned();
     assert!(made.json()["change"] == "created" && made.json()["workspace"]["origin"] == "operator", "{made:?}");
     assert!(!made.body.contains("s3cret"), "{made:?}");
-    let uri = json!({"uri": format!("file://{}", place.path("other/a.tiny").display())});
+    let uri = json!({"uri": format!("file://{}", sandbox.path("other/a.tiny").display())});
     let mut client = serving.client("other");
     assert_eq!(client.ask("vscode.lsp.documentSymbols", &uri).unwrap()["symbols"][0]["name"], "other");
     assert_eq!(way.json("PUT", OTHER, &body).is(200).json()["change"], "unchanged");
@@ -36,7 +36,7 @@ fn a_workspace_is_put_asked_changed_and_deleted() {
     assert_eq!(format!("\"{}\"", problem["revision"].as_str().unwrap()), changed.header("etag").unwrap());
     way.send("PUT", OTHER, &[kind, "If-None-Match: *"], &sent.to_string()).problem(412);
     way.send("DELETE", OTHER, &[&if_match], "").problem(412);
-    sent["roots"] = json!([place.path("repo")]);
+    sent["roots"] = json!([sandbox.path("repo")]);
     assert_eq!(way.json("PUT", OTHER, &sent).is(200).json()["change"], "replaced");
     let gone = way.send("DELETE", OTHER, &[], "").is(200).json();
     assert!(gone["finished"] == true && gone["calls_cut"] == 0, "{gone}");
@@ -47,25 +47,25 @@ fn a_workspace_is_put_asked_changed_and_deleted() {
 
 #[test]
 fn what_is_put_survives_a_reload_and_not_a_restart() {
-    let place = Place::new();
-    let config = place.configured();
-    let serving = place.serve(&["--config", &config]);
-    let way = Way::local(&place);
-    way.json("PUT", OTHER, &json!({"roots": [place.path("other")]})).is(201);
+    let sandbox = Sandbox::new();
+    let config = sandbox.configured();
+    let serving = sandbox.serve(&["--config", &config]);
+    let way = Way::local(&sandbox);
+    way.json("PUT", OTHER, &json!({"roots": [sandbox.path("other")]})).is(201);
     serving.signal(Signal::HUP);
     serving.wait_for("configuration reloaded");
     assert_eq!(way.get(OTHER).is(200).json()["state"], "open");
     assert_eq!(serving.stop(Signal::TERM), 0);
-    let serving = place.serve(&["--config", &config]);
+    let serving = sandbox.serve(&["--config", &config]);
     way.get(OTHER).problem(404);
     assert_eq!(serving.stop(Signal::TERM), 0);
 }
 
 #[test]
 fn refusals_say_what_to_do() {
-    let place = Place::new();
-    let serving = place.serve(&["--config", &place.configured()]);
-    let way = Way::local(&place);
+    let sandbox = Sandbox::new();
+    let serving = sandbox.serve(&["--config", &sandbox.configured()]);
+    let way = Way::local(&sandbox);
     let kind = "Content-Type: application/json";
     way.get("/nowhere").problem(404);
     way.get("/admin/v1/workspaces/").problem(404);
@@ -79,13 +79,13 @@ fn refusals_say_what_to_do() {
     for (body, key) in [
         (json!({}), "roots"),
         (json!({"roots": ["relative"]}), "roots[0]"),
-        (json!({"roots": [place.path("other")], "servers": {"prefer": ["nonsense"]}}), "servers.prefer"),
-        (json!({"roots": [place.path("other")], "servers": {"disable": ["nonsense"]}}), "servers.disable"),
-        (json!({"roots": [place.path("other")], "prewarm": ["tiny", "nonsense"]}), "prewarm"),
-        (json!({"roots": [place.path("other")], "settings": {"nonsense": {}}}), "settings"),
+        (json!({"roots": [sandbox.path("other")], "servers": {"prefer": ["nonsense"]}}), "servers.prefer"),
+        (json!({"roots": [sandbox.path("other")], "servers": {"disable": ["nonsense"]}}), "servers.disable"),
+        (json!({"roots": [sandbox.path("other")], "prewarm": ["tiny", "nonsense"]}), "prewarm"),
+        (json!({"roots": [sandbox.path("other")], "settings": {"nonsense": {}}}), "settings"),
         (json!({"roots": ["/nowhere/at/all"]}), "roots"),
-        (json!({"roots": [place.path("other")], "root": []}), "root"),
-        (json!({"roots": [place.path("other")], "name": "else"}), "name"),
+        (json!({"roots": [sandbox.path("other")], "root": []}), "root"),
+        (json!({"roots": [sandbox.path("other")], "name": "else"}), "name"),
     ] {
         let problem = way.json("PUT", OTHER, &body).problem(422);
         assert_eq!(problem["key"], key, "{problem}");
@@ -100,18 +100,18 @@ fn refusals_say_what_to_do() {
 
 #[test]
 fn a_workspace_that_could_not_be_opened_is_listed_and_makes_the_service_unready() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let rest =
         "[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n[[workspace]]\nname = \"gone\"\nroots = [\"gone\"]\n";
-    let serving = place.serve(&["--config", &place.configure(rest)]);
-    let way = Way::local(&place);
+    let serving = sandbox.serve(&["--config", &sandbox.configure(rest)]);
+    let way = Way::local(&sandbox);
     let gone = way.get("/admin/v1/workspaces/gone").is(200).json();
     assert!(gone["state"] == "failed" && gone["problem"].as_str().unwrap().contains("gone"), "{gone}");
     let ready = way.get("/readyz").is(503).json();
     assert_eq!(ready["failing"], json!([{"check": "workspace_not_open", "workspace": "gone"}]));
     way.send("POST", "/admin/v1/servers/gone/x/restart", &[], "").problem(409);
-    std::fs::create_dir(place.path("gone")).unwrap();
-    way.json("PUT", "/admin/v1/workspaces/gone", &json!({"roots": [place.path("gone")]})).is(200);
+    std::fs::create_dir(sandbox.path("gone")).unwrap();
+    way.json("PUT", "/admin/v1/workspaces/gone", &json!({"roots": [sandbox.path("gone")]})).is(200);
     way.get("/readyz").is(200);
     assert_eq!(serving.stop(Signal::TERM), 0);
 }

@@ -3,22 +3,22 @@
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::harness::Place;
+use crate::harness::Sandbox;
 use crate::wire::Way;
 
 #[test]
 fn open_for_programs_of_this_machine_and_unknown_to_all_others() {
-    let place = Place::new();
-    let serving = place.serve(&["--config", &place.configured()]);
+    let sandbox = Sandbox::new();
+    let serving = sandbox.serve(&["--config", &sandbox.configured()]);
     let way = Way::Tcp(serving.address.clone());
     assert_eq!(way.get("/livez").is(200).json(), json!({"live": true}));
     assert_eq!(way.get("/readyz").is(200).json(), json!({"ready": true, "failing": []}));
-    let uri = json!({"uri": format!("file://{}", place.path("repo/a.tiny").display())});
+    let uri = json!({"uri": format!("file://{}", sandbox.path("repo/a.tiny").display())});
     serving.client("repo").ask("vscode.lsp.documentSymbols", &uri).unwrap();
     let metrics = way.get("/metrics").is(200);
     assert!(metrics.header("content-type").unwrap().starts_with("text/plain; version=0.0.4"));
     assert!(metrics.body.contains("documentSymbols"), "{metrics:?}");
-    assert!(!metrics.body.contains(&place.path("").display().to_string()), "no path: {metrics:?}");
+    assert!(!metrics.body.contains(&sandbox.path("").display().to_string()), "no path: {metrics:?}");
     let unknown = way.get("/elsewhere");
     for path in ["/livez", "/readyz", "/metrics"] {
         for header in [

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use crate::harness::{Place, run};
+use crate::harness::{Sandbox, run};
 
 /// Runs `top` in a terminal of its own, waits for a text, then sends a signal (`15`) or a key (`q`). The
 /// process `hangs`, unless it is 0, is stopped once a frame is there. Prints how it ended, and
@@ -32,10 +32,10 @@ left = seen.rfind(b"\x1b[?1049l") > seen.rfind(b"\x1b[?1049h") >= 0
 print(child.returncode, left and termios.tcgetattr(slave) == before)
 "#;
 
-fn top(place: &Place, text: &str, act: &str, hangs: u32) -> String {
+fn top(sandbox: &Sandbox, text: &str, act: &str, hangs: u32) -> String {
     #[expect(clippy::disallowed_methods, reason = "a terminal for the binary under test")]
     let mut driver = Command::new("python3");
-    driver.args(["-c", DRIVER, env!("CARGO_BIN_EXE_codeyard")]).arg(place.path("state")).args([
+    driver.args(["-c", DRIVER, env!("CARGO_BIN_EXE_codeyard")]).arg(sandbox.path("state")).args([
         text,
         act,
         &hangs.to_string(),
@@ -45,20 +45,20 @@ fn top(place: &Place, text: &str, act: &str, hangs: u32) -> String {
 
 #[test]
 fn signals_and_keys_leave_the_terminal_as_it_was() {
-    let place = Place::new();
-    let serving = place.serve(&["--config", &place.configured()]);
+    let sandbox = Sandbox::new();
+    let serving = sandbox.serve(&["--config", &sandbox.configured()]);
     for (act, ended) in [("15", "143 True"), ("1", "129 True"), ("2", "130 True"), ("q", "0 True")] {
-        assert_eq!(top(&place, "repo*", act, 0), ended, "{act}");
+        assert_eq!(top(&sandbox, "repo*", act, 0), ended, "{act}");
     }
     assert_eq!(serving.stop(Signal::TERM), 0);
 }
 
 #[test]
 fn a_server_that_hangs_keeps_no_key_and_no_command_waiting() {
-    let place = Place::new();
-    let serving = place.serve(&["--config", &place.configured()]);
-    assert_eq!(top(&place, "not answering for", "q", serving.pid()), "0 True");
-    place.run(&["workspaces"]).code(1).says(&["did not answer within 5 s"]);
+    let sandbox = Sandbox::new();
+    let serving = sandbox.serve(&["--config", &sandbox.configured()]);
+    assert_eq!(top(&sandbox, "not answering for", "q", serving.pid()), "0 True");
+    sandbox.run(&["workspaces"]).code(1).says(&["did not answer within 5 s"]);
     serving.signal(Signal::CONT);
     assert_eq!(serving.stop(Signal::TERM), 0);
 }

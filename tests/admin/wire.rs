@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::harness::Place;
+use crate::harness::Sandbox;
 
 /// Where requests go.
 pub(crate) enum Way {
@@ -25,8 +25,8 @@ pub(crate) struct Answer {
 
 impl Way {
     /// The admin socket of a place.
-    pub(crate) fn local(place: &Place) -> Self {
-        Self::Local(place.path("state/run/admin.sock"))
+    pub(crate) fn local(sandbox: &Sandbox) -> Self {
+        Self::Local(sandbox.path("state/run/admin.sock"))
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {
