@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use codeyard_lsp::install::{Installer, ProgramStatus, ProgramSource};
+use codeyard_lsp::install::{Installer, ProgramSource, ProgramStatus};
 use codeyard_lsp::registry::Registry;
 
 #[test]
@@ -11,7 +11,9 @@ fn ty_is_installed_from_pypi_and_runs() {
     let installer = Installer::with_servers_dir(&cache);
     let registry = Registry::builtin();
     let done = installer.install(&registry, &["ty".to_string()], &|progress| println!("{progress:?}")).unwrap();
-    let ProgramStatus::Ready(program) = installer.locate("ty", &registry.servers["ty"], None) else { panic!("not ready") };
+    let ProgramStatus::Ready(program) = installer.locate("ty", &registry.servers["ty"], None) else {
+        panic!("not ready")
+    };
     assert_eq!(program.source, ProgramSource::Installed);
     assert!(program.program.starts_with(&done[0].folder));
     let pinned = format!("ty=={}", program.version.unwrap());

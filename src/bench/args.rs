@@ -100,7 +100,7 @@ pub enum Scenario {
     /// Code index: twenty text and regex searches compared with ripgrep, line by line.
     Search,
     /// Code index: outlines, symbol lookup, ranked search.
-    RankedSearchTimes,
+    Ranked,
     /// Code index: a second worktree of a git repository of 5,000 files.
     Worktree,
     /// Code index: time from a saved edit to a search that shows it.
@@ -115,7 +115,7 @@ impl Scenario {
 
     /// Whether it measures the code index and needs no language server.
     pub fn is_of_index(self) -> bool {
-        matches!(self, Self::Index | Self::Search | Self::RankedSearchTimes | Self::Worktree | Self::Edits)
+        matches!(self, Self::Index | Self::Search | Self::Ranked | Self::Worktree | Self::Edits)
     }
 
     /// The scenarios that run without `--scenario`.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::wait_status::{WaitStatus, Waiting};
 use codeyard_base::clock::{Deadline, Instant};
-use codeyard_engine::query::messages::ExecutionOutcome;
 use codeyard_engine::query::gather;
+use codeyard_engine::query::messages::ExecutionOutcome;
 use codeyard_engine::status::server_state::ServerState;
 use codeyard_engine::status::state_watch;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
@@ -40,7 +40,7 @@ pub(super) async fn ask(
             Begun::Wait(wait) => {
                 // Shortly before the deadline the workspace is asked once more: it then accepts partial answers.
                 let late = gather::linter_cutoff(deadline);
-                let retries_at_cutoff = gather::asks_for_name(&query) && Instant::now() < late;
+                let retries_at_cutoff = gather::is_symbol_search(&query) && Instant::now() < late;
                 tokio::select! {
                     biased;
                     () = wait_for(wait, status, call) => {}

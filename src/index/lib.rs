@@ -30,6 +30,7 @@ mod classify;
 mod codec;
 pub mod extract;
 mod facts;
+mod index_dir;
 mod job;
 mod language;
 pub mod limits;
@@ -37,15 +38,14 @@ mod lock;
 mod manifest;
 pub mod project;
 pub mod ranked;
-mod index_dir;
 mod scan;
 mod store;
 mod text;
 
 pub use facts::{Facts, MAX_DOC, MAX_SIGNATURE, Reference, ReferenceRole, Symbol};
-pub use job::{JobError, ProgressSnapshot, JobPhase, JobProgress, JobSummary, StopSignal, GcReport};
+pub use job::{GcReport, JobError, JobPhase, JobProgress, JobSummary, ProgressSnapshot, StopSignal};
 pub use language::Language;
-pub use manifest::{ContentNo, ManifestEntry, Manifest, PathClass};
+pub use manifest::{ContentNo, Manifest, ManifestEntry, PathClass};
 pub use project::Project;
 
 /// The schema version that answers show: 1,000 times the storage format's version plus the extraction rules' version.

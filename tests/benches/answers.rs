@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use codeyard_catalog::CatalogSet;
 use codeyard_lsp::convert;
-use codeyard_model::answer::Notes;
+use codeyard_model::answer::AnswerNotes;
 use codeyard_model::limits;
 use codeyard_paging::{CanonicalResult, Snapshot};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
@@ -48,7 +48,7 @@ fn canonical(place: &Place, reply: &RawValue) -> CanonicalResult {
     let raw = convert::references(reply).unwrap();
     let cap = limits::MAX_REFERENCES_ITEMS_TOTAL;
     let found = codeyard_canon::locations(raw, &mut place.gate(), limits::MAX_RAW_ITEMS_PAGED, cap).unwrap();
-    CanonicalResult::references(found, Notes::default())
+    CanonicalResult::references(found, AnswerNotes::default())
 }
 
 fn references(criterion: &mut Criterion, place: &Place) {

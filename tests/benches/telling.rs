@@ -6,8 +6,8 @@ use std::sync::Arc;
 use codeyard_base::ids::{PrincipalId, ServerKind, WorkspaceName};
 use codeyard_telemetry::settings::Settings;
 use codeyard_telemetry::{
-    RequestOrigin, CallStart, CallTrace, LineFormat, LogQueue, NoMetrics, OpenCall, Pipeline, Reply, RpcOutcome, Telemetry,
-    TraceContext, TransportKind,
+    CallReply, CallStart, CallTrace, LineFormat, LogQueue, NoMetrics, OpenCall, Pipeline, RequestOrigin, RpcOutcome,
+    Telemetry, TraceContext, TransportKind,
 };
 use criterion::Criterion;
 use opentelemetry_sdk::error::OTelSdkResult;
@@ -82,6 +82,6 @@ impl Call {
         asker.record_server(&self.server);
         asker.lsp("textDocument/hover", &self.server).end(RpcOutcome::Ok);
         drop(asker.canonicalise());
-        open.end(Ok(()), Reply { bytes: 400, ..Reply::default() });
+        open.end(Ok(()), CallReply { bytes: 400, ..CallReply::default() });
     }
 }

@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
-use codeyard_lsp::text::encoding::{self, PositionEncoding};
 use codeyard_lsp::text::Document;
+use codeyard_lsp::text::encoding::{self, PositionEncoding};
 use codeyard_model::position::Position;
 use criterion::{BenchmarkId, Criterion, Throughput};
 

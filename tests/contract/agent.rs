@@ -162,7 +162,7 @@ fn the_page_names_the_limits() {
     let coded = [
         ("MAX_OUTPUT_CHARS", codeyard_model::limits::MAX_OUTPUT_CHARS as u64),
         ("MAX_PAGE_SIZE", codeyard_model::limits::MAX_PAGE_SIZE as u64),
-        ("MAX_IDENTIFIERS_TOLD", limits::MAX_IDENTIFIERS_TOLD as u64),
+        ("MAX_LISTED_IDENTIFIERS", limits::MAX_LISTED_IDENTIFIERS as u64),
         ("MAX_CALL_ITEMS", limits::MAX_CALL_ITEMS as u64),
         ("LATE_SERVER_MS", limits::LATE_SERVER_MS),
     ];

@@ -87,7 +87,12 @@ const CLAUSES: &[(&str, &str, &str, &str)] = &[
         "src/canon/document_symbols.rs",
         "children_are_flattened_and_name_their_parent",
     ),
-    ("order-and-identity", "order of diagnostics", "src/canon/diagnostics.rs", "diagnostics_are_ordered_with_missing_fields_last"),
+    (
+        "order-and-identity",
+        "order of diagnostics",
+        "src/canon/diagnostics.rs",
+        "diagnostics_are_ordered_with_missing_fields_last",
+    ),
     (
         "order-and-identity",
         "locations: permuted, repeated, twice",

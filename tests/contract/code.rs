@@ -111,7 +111,13 @@ fn seven_tools_in_a_small_listing() {
         jsonschema::draft202012::meta::validate(output).unwrap();
         assert_eq!((&input["additionalProperties"], &output["type"]), (&json!(false), &json!("object")));
     }
-    assert!(catalog().permission().is_none(), "whoever has the endpoint may ask the index");
+    for tool in catalog().tools() {
+        assert!(
+            catalog().policy(tool.name).permission.is_none(),
+            "{}: every caller of the endpoint may query the index",
+            tool.name
+        );
+    }
 }
 
 #[test]
@@ -157,7 +163,7 @@ fn decode_with(name: &str, value: &Value) -> Result<CodeQuery, ToolError> {
 #[test]
 fn arguments_become_the_question() {
     let least = search(json!({"query": " Vault "}));
-    let shape = Shape { limit: 10, ..Shape::default() };
+    let shape = RowOptions { limit: 10, ..RowOptions::default() };
     assert_eq!(least, SearchQuery { text: "Vault".into(), shape: shape.clone(), ..SearchQuery::default() });
     let all = search(json!({
         "query": " x ", "mode": "regex", "case": "sensitive", "word": true, "paths": ["src/**", "!*.md"], "context_lines": 3,
@@ -172,7 +178,7 @@ fn arguments_become_the_question() {
         globs: vec!["src/**".into(), "!*.md".into()],
         context_lines: 3,
         offset: 20,
-        shape: Shape {
+        shape: RowOptions {
             reference: Some("live".into()),
             language: Some("rust".into()),
             limit: 200,
@@ -200,7 +206,7 @@ fn arguments_become_the_question() {
     let outline =
         decode("get_file_outline", &json!({"path": "a b", "ref": "v1", "depth": "top", "language": "klingon"}));
     let (path, reference) = ("a b".into(), Some("v1".into()));
-    let expected = OutlineQuery { path, reference: reference.clone(), depth: Depth::Top, freshness: None };
+    let expected = OutlineQuery { path, reference: reference.clone(), depth: OutlineDepth::Top, freshness: None };
     assert_eq!(outline.unwrap(), CodeQuery::Outline(expected));
     let health = decode("health_check", &json!({"workspace": "/w"})).unwrap();
     assert_eq!(health, CodeQuery::Health { workspace: Some("/w".into()) });
@@ -452,9 +458,9 @@ proptest! {
             members.retain(|name, _| known.contains(name) && !name.ends_with("_id"));
             members.insert(needed.into(), "x".into());
             if let Ok(query) = decode(tool, &arguments) {
-                let again = Asked::of(&query).arguments;
+                let again = CallArguments::of(&query).arguments;
                 prop_assert_eq!(decode(tool, &Value::Object(again.clone())), Ok(query.clone()), "{:?}", again);
-                prop_assert_eq!(Asked::of(&decode(tool, &Value::Object(again.clone())).unwrap()).arguments, again);
+                prop_assert_eq!(CallArguments::of(&decode(tool, &Value::Object(again.clone())).unwrap()).arguments, again);
             }
         }
     }
@@ -467,7 +473,9 @@ fn tool_arguments(name: &str) -> Vec<String> {
 #[test]
 fn other_questions_come_back_from_their_arguments_too() {
     let reference = Some("v1".to_owned());
-    let by = |by| CodeQuery::Locate(LocateQuery { by, kind: None, shape: Shape { limit: 10, ..Shape::default() } });
+    let by = |by| {
+        CodeQuery::Locate(LocateQuery { by, kind: None, shape: RowOptions { limit: 10, ..RowOptions::default() } })
+    };
     for query in [
         CodeQuery::Health { workspace: Some("/w".into()) },
         CodeQuery::Index { force: true, reference: reference.clone() },
@@ -477,7 +485,7 @@ fn other_questions_come_back_from_their_arguments_too() {
         by(LocateBy::StableId("t".into())),
         by(LocateBy::ResultId("r".into())),
     ] {
-        assert_eq!(decode(query.tool(), &Value::Object(Asked::of(&query).arguments)).unwrap(), query);
+        assert_eq!(decode(query.tool(), &Value::Object(CallArguments::of(&query).arguments)).unwrap(), query);
     }
 }
 
@@ -545,9 +553,9 @@ fn the_page_names_the_members_of_answers_and_rows() {
         let coded = keys(&schema["properties"]).into_iter().filter(|name| name != "error").collect();
         assert_eq!(sorted(documented), sorted(coded), "{}", row[0]);
     }
-    let related = || Related { kind: SymbolKind::Fn, name: "n".into(), path: "p".into(), line: 1 };
+    let related = || RelatedSymbol { kind: SymbolKind::Fn, name: "n".into(), path: "p".into(), line: 1 };
     let text = || Some("x".to_owned());
-    let row = Row {
+    let row = ResultRow {
         kind: Some(SymbolKind::Fn),
         name: "n".into(),
         path: "p".into(),
@@ -562,13 +570,13 @@ fn the_page_names_the_members_of_answers_and_rows() {
         symbol_stable_id: text(),
         score: Some(0.5),
         confirmed_by: text(),
-        ..Row::default()
+        ..ResultRow::default()
     };
-    let reason = Reasons::default();
+    let reason = RankingReasons::default();
     let found = |detail, level| {
-        let metadata = Metadata { reasons: Some((level, vec![reason])), ..Metadata::default() };
-        let (rows, next, asked) = (vec![row.clone()], vec![], Asked::default());
-        let rows = Rows { rows, intent: None, total: 1, next, detail, compact: false, asked, metadata };
+        let metadata = AnswerMetadata { reasons: Some((level, vec![reason])), ..AnswerMetadata::default() };
+        let (rows, next, asked) = (vec![row.clone()], vec![], CallArguments::default());
+        let rows = ResultRows { rows, intent: None, total: 1, next, detail, compact: false, asked, metadata };
         shown(Ok(&Answer::Code(CodeAnswer::Rows(rows))))
     };
     let mut expected = Vec::new();

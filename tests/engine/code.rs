@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_gateway::service::{ToolReply, ToolCall};
+use codeyard_gateway::service::{ToolCall, ToolReply};
 use codeyard_state::{INDEX_FOLDER, StateDir, Warmset};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -358,7 +358,10 @@ fn a_drain_ends_the_job_and_nothing_is_written_after_it() {
         let folder = indexes(&yard);
         let yard = yard.reopen().await;
         let told = asked.await.unwrap();
-        assert!(matches!(told.reply, ToolReply::Result(_) | ToolReply::Refusal { .. }), "answered before the end: {told:?}");
+        assert!(
+            matches!(told.reply, ToolReply::Result(_) | ToolReply::Refusal { .. }),
+            "answered before the end: {told:?}"
+        );
         assert!(folder.is_dir());
         let status = ask(&yard, "index_status", json!({})).await;
         let last = &status["recent_jobs"][0];

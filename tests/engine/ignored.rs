@@ -277,7 +277,11 @@ async fn language_servers_hear_nothing_of_what_only_the_index_lists() {
     ] {
         write(&root.join(path), "another");
         let changes = looked(&subscription).await;
-        assert_eq!((changes.files.len(), changes.index_only.len()), (usize::from(is_told), usize::from(!is_told)), "{path}");
+        assert_eq!(
+            (changes.files.len(), changes.index_only.len()),
+            (usize::from(is_told), usize::from(!is_told)),
+            "{path}"
+        );
         assert!(!changes.bulk, "{path}");
     }
     // Where git would ignore it the index lists none of it, and nothing is told at all.

@@ -26,7 +26,10 @@ fn the_257th_call_to_a_workspace_is_refused_at_once() {
         refused.took_about(0);
         let told = place("hover", 0, 0);
         let told = lsp(&yard, told).await;
-        assert!(matches!(told.reply(), ToolReply::Refusal { overloaded: true, retry_after_ms: Some(_), .. }), "{told:?}");
+        assert!(
+            matches!(told.reply(), ToolReply::Refusal { overloaded: true, retry_after_ms: Some(_), .. }),
+            "{told:?}"
+        );
         yard.start("w1", HOVER, yard.sites[1].at("a.fake", 0, 0)).await.ok();
         for call in calls {
             call.await.unwrap().timed_out("answering");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use codeyard_base::ids::PrincipalId;
 use codeyard_config::{PermissionRule, PermissionSection, PrincipalPermission};
-use codeyard_gateway::elicit::{self, SessionClient, PromptReceiver};
+use codeyard_gateway::elicit::{self, PromptReceiver, SessionClient};
 use codeyard_gateway::service::{Endpoint, Principal, ToolCall};
 use codeyard_protocol::id::RequestId;
 use codeyard_telemetry::{CallRecord, Metrics, PermissionOutcome};

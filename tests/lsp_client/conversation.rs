@@ -84,7 +84,7 @@ async fn registrations_are_added_replaced_and_removed() {
     let fake = FakeServer::new().launcher();
     let mut connected = connect(&fake).await;
     let capabilities = connected.client.capabilities().clone();
-    capabilities.set_fixed(json!({"textDocumentSync": 2, "hoverProvider": true, "definitionProvider": false}));
+    capabilities.set_static(json!({"textDocumentSync": 2, "hoverProvider": true, "definitionProvider": false}));
     assert!(capabilities.supports("textDocument/hover"));
     for method in ["textDocument/definition", "textDocument/diagnostic", "workspace/diagnostic"] {
         assert!(!capabilities.supports(method), "{method}");
@@ -157,7 +157,7 @@ async fn an_unimplemented_method_stays_unsupported_until_registered() {
     let fake = FakeServer::new().launcher();
     let connected = connect(&fake).await;
     let capabilities = connected.client.capabilities();
-    capabilities.set_fixed(json!({"callHierarchyProvider": true}));
+    capabilities.set_static(json!({"callHierarchyProvider": true}));
     assert!(capabilities.supports("callHierarchy/outgoingCalls"));
     connected.client.request("callHierarchy/outgoingCalls", &json!({})).unwrap().await.unwrap_err();
     assert!(!capabilities.supports("callHierarchy/outgoingCalls"));
@@ -181,7 +181,7 @@ async fn text_sync_in_all_its_spellings() {
         (json!({"textDocumentSync": {"change": 1, "save": false}}), (false, SyncKind::Full, false)),
     ];
     for (fixed, expected) in table {
-        capabilities.set_fixed(fixed.clone());
+        capabilities.set_static(fixed.clone());
         let sync = capabilities.text_sync();
         assert_eq!((sync.open_close, sync.change, sync.save), expected, "{fixed}");
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use codeyard_index::extract::extract;
 use codeyard_index::ranked::{RankedQuery, SymbolIndex, SymbolIndexView, classify};
-use codeyard_index::{ContentNo, ManifestEntry, Facts, Language, Manifest, PathClass};
+use codeyard_index::{ContentNo, Facts, Language, Manifest, ManifestEntry, PathClass};
 use codeyard_model::code::{QueryIntent, Weights};
 
 use crate::real_servers::files_below;
@@ -140,7 +140,13 @@ impl Indexed {
                 all.insert(content, facts);
             }
             let class = PathClass::of(&relative);
-            entries.push(ManifestEntry { path: relative.as_str().into(), content, language, size: text.len() as u64, class });
+            entries.push(ManifestEntry {
+                path: relative.as_str().into(),
+                content,
+                language,
+                size: text.len() as u64,
+                class,
+            });
             texts.push((relative, text));
         }
         writer.commit().unwrap();

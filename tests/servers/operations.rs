@@ -296,9 +296,9 @@ fn in_every_encoding() {
 }
 
 #[test]
-fn rust_where_rust_analyzer_works() {
-    if !crate::rust::works() {
-        println!("passed over: rust-analyzer --version fails here");
+#[ignore = "needs rust-analyzer; the slow suite builds it"]
+fn rust_analyzer() {
+    if !crate::rust::has_program("operations::rust_analyzer") {
         return;
     }
     equal(RUST, &[(MADE, Corpus::harbour(RUST), DRAWN.0)]);

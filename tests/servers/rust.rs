@@ -1,7 +1,8 @@
-//! rust-analyzer, where it works: it is too large to be built for a test, and a rustup proxy without the component is on many
-//! PATHs. Elsewhere the test says that it was passed over.
+//! rust-analyzer. It is too large to be built for the fast suite, so its tests belong to the slow one, which builds it once from its
+//! crate into the build folder: `cargo test --profile thorough --test servers -- --ignored rust`.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -9,20 +10,55 @@ use serde_json::json;
 
 use crate::bare::uri_of;
 use crate::e2e::Yard;
+use crate::real_servers::build_folder;
+
+/// The crate that holds the program.
+const PACKAGE: &str = "ra_ap_rust-analyzer@=0.0.307";
+/// Set for the second run of a test, whose `PATH` begins with the program's folder.
+const HAS_PROGRAM: &str = "CODEYARD_TEST_HAS_RUST_ANALYZER";
 
 /// Tries while it loads the project, each of up to two seconds.
 const TRIES: usize = 90;
 
-/// Whether rust-analyzer can be started here.
-#[expect(clippy::disallowed_methods, reason = "asks whether the program works at all")]
-pub(crate) fn works() -> bool {
-    Command::new("rust-analyzer").arg("--version").output().is_ok_and(|ended| ended.status.success())
+/// The folder with the program, which is built if it isn't there.
+fn program_folder() -> PathBuf {
+    let root = build_folder().join("codeyard-world/rust-analyzer");
+    let bin = root.join("bin");
+    fs::create_dir_all(&root).expect("the build folder can be written");
+    // Two tests need it.
+    let lock = fs::File::create(root.join(".lock")).expect("the build folder can be written");
+    lock.lock().expect("a lock");
+    if !bin.join("rust-analyzer").is_file() {
+        eprintln!("building {PACKAGE}, which takes some minutes");
+        #[expect(clippy::disallowed_methods, reason = "the test installs its tools")]
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["install", "--locked", PACKAGE, "--root"]).arg(&root);
+        cargo.env("CARGO_TARGET_DIR", root.join("build")).env_remove("RUSTC_WORKSPACE_WRAPPER");
+        assert!(cargo.status().expect("cargo runs").success(), "{PACKAGE} can't be built");
+        fs::remove_dir_all(root.join("build")).expect("what was built on the way");
+    }
+    bin
+}
+
+/// Whether rust-analyzer is the first of its name on the `PATH`. If not, runs the test `name` again in a process where it is.
+pub(crate) fn has_program(name: &str) -> bool {
+    if std::env::var_os(HAS_PROGRAM).is_some() {
+        return true;
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(program_folder()).chain(std::env::split_paths(&path));
+    #[expect(clippy::disallowed_methods, reason = "the test starts itself")]
+    let mut again = Command::new(std::env::current_exe().expect("the test's own program"));
+    again.args(["--exact", name, "--ignored", "--nocapture"]);
+    again.env("PATH", std::env::join_paths(folders).expect("a PATH")).env(HAS_PROGRAM, "1");
+    assert!(again.status().expect("the test starts").success(), "{name} failed");
+    false
 }
 
 #[test]
-fn a_definition_across_files_where_rust_analyzer_works() {
-    if !works() {
-        println!("passed over: rust-analyzer --version fails here");
+#[ignore = "needs rust-analyzer; the slow suite builds it"]
+fn a_definition_across_files_of_rust() {
+    if !has_program("rust::a_definition_across_files_of_rust") {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");

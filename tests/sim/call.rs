@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use codeyard_base::ids::WorkspaceName;
-use codeyard_gateway::service::{Endpoint, Principal, ToolReply, ToolCall, TraceContext, TransportKind};
+use codeyard_gateway::service::{Endpoint, Principal, ToolCall, ToolReply, TraceContext, TransportKind};
 use codeyard_model::error::ErrorCode;
-use codeyard_model::operation::{OperationInput, Operation};
+use codeyard_model::operation::{Operation, OperationInput};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;

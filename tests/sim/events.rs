@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use codeyard_model::operation::{Needs, Operation};
-use codeyard_process::launch::Exit;
+use codeyard_model::operation::{Operation, OperationInput};
+use codeyard_process::launch::ProcessExit;
 use tokio::time::{Instant, sleep};
 
 use crate::call::{Bad, Page, is_paged, tool_of};
@@ -73,11 +73,11 @@ impl World {
             }
             Event::Cancel | Event::Disconnect | Event::Attend => {
                 self.note("the watcher's turn");
-                self.watcher.attend();
+                self.watcher.run_once();
             }
             Event::Edit => self.edit(),
             Event::Kill => self.hit_a_server(|server| {
-                server.finish(Exit { code: None, signal: Some(if server.number % 2 == 0 { 9 } else { 11 }) })
+                server.finish(ProcessExit { code: None, signal: Some(if server.number % 2 == 0 { 9 } else { 11 }) })
             }),
             Event::Upset => {
                 let again = self.dice.chance(60);
@@ -187,8 +187,8 @@ impl World {
             Asked::Symbols { .. } | Asked::Diagnostics { .. } => (false, true, true),
             Asked::WorkspaceSymbols { .. } | Asked::WorkspaceDiagnostics => (false, false, false),
             Asked::Lsp(asked) => {
-                let needs = asked.operation.needs();
-                (needs == Needs::Position, needs != Needs::Name, false)
+                let needs = asked.operation.input();
+                (needs == OperationInput::Position, needs != OperationInput::Name, false)
             }
         };
         let bad = match self.dice.below(5) {
@@ -284,7 +284,7 @@ impl World {
         for server in self.fleet.alive() {
             let is_unable = !self.stage.lock().lives[server.number].unable.is_empty();
             if is_unable {
-                server.finish(Exit { code: None, signal: Some(9) });
+                server.finish(ProcessExit { code: None, signal: Some(9) });
             }
         }
         sleep(Duration::from_secs(QUARANTINE_S + 15)).await;

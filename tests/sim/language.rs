@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use codeyard_model::operation::{Needs, Operation};
+use codeyard_model::operation::{Operation, OperationInput};
 
 /// The files of a workspace: path below the root, text.
 pub(crate) type Tree = BTreeMap<String, Arc<str>>;
@@ -242,10 +242,10 @@ pub(crate) fn truth(tree: &Tree, asked: &Asked) -> Option<Vec<String>> {
 /// The same for the tool `lsp`; `None` also for a line without a name.
 fn lsp_truth(tree: &Tree, asked: &Lsp) -> Option<Vec<String>> {
     let Lsp { operation, file, line, query } = asked;
-    match operation.needs() {
-        Needs::Name => return Some(best_first(tree, query)),
-        Needs::File => return truth(tree, &Asked::Symbols { file: file.clone() }),
-        Needs::Position => {}
+    match operation.input() {
+        OperationInput::Name => return Some(best_first(tree, query)),
+        OperationInput::File => return truth(tree, &Asked::Symbols { file: file.clone() }),
+        OperationInput::Position => {}
     }
     let name = name_at(tree.get(file)?, *line)?;
     let project = project_of(tree, file);

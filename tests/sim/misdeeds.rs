@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use codeyard_process::launch::Exit;
+use codeyard_process::launch::ProcessExit;
 use serde_json::{Value, json};
 
 use crate::faults::{self, Fault};
@@ -60,9 +60,9 @@ impl Server {
             Fault::CrashMidReply => {
                 let whole = framed(&json!({"jsonrpc": "2.0", "id": id, "result": "x".repeat(2_000)}));
                 self.bytes(whole[..whole.len() / 2].to_vec());
-                self.end(Exit { code: None, signal: Some(11) });
+                self.end(ProcessExit { code: None, signal: Some(11) });
             }
-            Fault::Crash => self.end(Exit { code: Some(3), signal: None }),
+            Fault::Crash => self.end(ProcessExit { code: Some(3), signal: None }),
             Fault::Never => {}
             Fault::AfterCancel => {
                 let token = self.mind.lock().cancels.entry(id).or_default().clone();

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_process::launch::Exit;
+use codeyard_process::launch::ProcessExit;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
@@ -24,7 +24,7 @@ use crate::wire::{framed, read_message};
 /// What goes out, or the end after all of that went out.
 pub(crate) enum Out {
     Bytes(Vec<u8>),
-    End(Exit),
+    End(ProcessExit),
 }
 
 /// See the module.
@@ -39,7 +39,7 @@ pub(crate) struct Server {
     pub stopped: CancellationToken,
     pub silent: CancellationToken,
     pub mind: Mutex<Mind>,
-    exit: Mutex<Option<Exit>>,
+    exit: Mutex<Option<ProcessExit>>,
 }
 
 impl Server {
@@ -69,12 +69,12 @@ impl Server {
     }
 
     /// How it ended, once it has.
-    pub(crate) fn exit(&self) -> Option<Exit> {
+    pub(crate) fn exit(&self) -> Option<ProcessExit> {
         *self.exit.lock()
     }
 
     /// Ends it, if it hasn't ended.
-    pub(crate) fn finish(&self, exit: Exit) {
+    pub(crate) fn finish(&self, exit: ProcessExit) {
         let first = self.exit.lock().replace(exit).is_none();
         if first {
             let mut stage = self.stage.lock();
@@ -119,7 +119,7 @@ impl Server {
             }
             self.take(message);
         }
-        self.finish(Exit { code: Some(0), signal: None });
+        self.finish(ProcessExit { code: Some(0), signal: None });
     }
 
     async fn write(&self, mut writer: WriteHalf<DuplexStream>, mut to_write: mpsc::UnboundedReceiver<Out>) {
@@ -158,7 +158,7 @@ impl Server {
             ("workspace/didChangeWatchedFiles", _) if self.is_sabotaged(Sabotage::DeafToChanges) => {}
             ("$/cancelRequest", _) if self.is_sabotaged(Sabotage::DeafToCancels) => {}
             ("initialized", _) => self.begin_indexing(true),
-            ("exit", _) => self.finish(Exit { code: Some(0), signal: None }),
+            ("exit", _) => self.finish(ProcessExit { code: Some(0), signal: None }),
             ("$/cancelRequest", _) => self.cancelled(params["id"].as_u64().unwrap()),
             ("textDocument/didOpen", Some(name)) => {
                 let document = &params["textDocument"];
@@ -200,7 +200,7 @@ impl Server {
 
     fn initialize(self: &Arc<Self>, id: u64) {
         let wait = match self.start {
-            StartFault::DiesAtStart => return self.end(Exit { code: Some(1), signal: None }),
+            StartFault::DiesAtStart => return self.end(ProcessExit { code: Some(1), signal: None }),
             StartFault::NeverStarts => return,
             StartFault::RefusesStart => {
                 return self.send(&json!({"id": id, "error": {"code": -32603, "message": "not today"}}));
@@ -285,7 +285,7 @@ impl Server {
         self.out.send(Out::Bytes(bytes)).ok();
     }
 
-    pub(crate) fn end(&self, exit: Exit) {
+    pub(crate) fn end(&self, exit: ProcessExit) {
         self.out.send(Out::End(exit)).ok();
     }
 

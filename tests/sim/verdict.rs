@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codeyard_gateway::service::Reply;
+use codeyard_gateway::service::ToolReply;
 use codeyard_model::error::ErrorCode;
 use codeyard_model::limits;
 use serde_json::Value;
@@ -42,29 +42,29 @@ pub(crate) fn judge(stage: &mut Stage, call: &Call, done: &Done, known: Known) -
         stage.wrong(format!("call {} took {} ms", call.number, took.as_millis()));
     }
     let bytes = match &done.reply {
-        Reply::Result(bytes) | Reply::Refusal { result: bytes, .. } => bytes.clone(),
-        Reply::Error { data, .. } => data.clone().unwrap_or_default(),
+        ToolReply::Result(bytes) | ToolReply::Refusal { result: bytes, .. } => bytes.clone(),
+        ToolReply::Error { data, .. } => data.clone().unwrap_or_default(),
     };
     if bytes.len() > call.limits.response_bytes - codeyard_gateway::limits::RESPONSE_ENVELOPE_BYTES {
         stage.wrong(format!("call {} was answered with {} bytes", call.number, bytes.len()));
     }
     outside(stage, call, &String::from_utf8_lossy(&bytes));
     match &done.reply {
-        Reply::Result(_) => {
+        ToolReply::Result(_) => {
             let whole: Value = serde_json::from_slice(&bytes).unwrap();
             if error_in(&whole).is_some() {
                 stage.wrong(format!("call {} failed, and its reply doesn't say so: {whole}", call.number));
             }
             answered(stage, call, done, &whole)
         }
-        Reply::Refusal { .. } => {
+        ToolReply::Refusal { .. } => {
             let whole: Value = serde_json::from_slice(&bytes).unwrap();
             if whole["content"][0]["text"].as_str().is_none_or(|text| text.contains("No results")) {
                 stage.wrong(format!("call {} failed, and says that there is nothing: {whole}", call.number));
             }
             failed(stage, call, done, known, error_in(&whole).expect("a refusal names its code"))
         }
-        Reply::Error { .. } => failed(stage, call, done, known, error_of(&bytes)),
+        ToolReply::Error { .. } => failed(stage, call, done, known, error_of(&bytes)),
     }
 }
 

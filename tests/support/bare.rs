@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use codeyard_engine::query::redact::redact;
 use codeyard_lsp::install::{Installer, ProgramStatus};
-use codeyard_lsp::registry::{LaunchPaths, LaunchConfig, Registry};
+use codeyard_lsp::registry::{LaunchConfig, LaunchPaths, Registry};
 use codeyard_model::roots::RootSet;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};

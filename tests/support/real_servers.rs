@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use codeyard_lsp::install::{Installer, InstallProgress, InstallStep};
+use codeyard_lsp::install::{InstallProgress, InstallStep, Installer};
 use codeyard_lsp::registry::Registry;
 
 /// What the tests of real servers need.
@@ -33,7 +33,8 @@ fn tell(progress: InstallProgress) {
     }
 }
 
-fn build_folder() -> &'static Path {
+/// The build folder of this profile's parent: what tests fetch is kept there.
+pub(crate) fn build_folder() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the folder for tests lies in the build folder")
 }
 

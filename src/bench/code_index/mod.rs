@@ -60,12 +60,12 @@ pub(crate) async fn measure(
 ) -> Result<Option<RankedSearchTimes>, Failure> {
     let wants = |scenario: Scenario| wanted.contains(&scenario);
     let mut ranked = None;
-    if [Scenario::Index, Scenario::Search, Scenario::RankedSearchTimes].into_iter().any(wants) {
+    if [Scenario::Index, Scenario::Search, Scenario::Ranked].into_iter().any(wants) {
         let built = build::build(bench, corpus, wants(Scenario::Index), report).await?;
         if wants(Scenario::Search) {
             text_search::search(bench, corpus, &built, &Ripgrep::find().await?, report).await?;
         }
-        if wants(Scenario::RankedSearchTimes) {
+        if wants(Scenario::Ranked) {
             ranked = Some(ranked_search::measure(bench, corpus, &built, report)?);
         }
     }
@@ -83,7 +83,7 @@ pub(crate) fn growth(all: &[RankedSearchTimes], report: &mut Report) {
             let notes = format!("{} files and {}", large.files, small.files);
             let target = Target::at_most(GROWTH, format!("≤ {GROWTH} × at ten times the files"));
             let ratio = large.p95_ms / small.p95_ms;
-            report.add(figure(&large.corpus, Scenario::RankedSearchTimes, what, (None, ratio), target, notes));
+            report.add(figure(&large.corpus, Scenario::Ranked, what, (None, ratio), target, notes));
         }
     }
 }

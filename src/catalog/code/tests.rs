@@ -335,7 +335,8 @@ fn shapes_are_golden() {
         writeln!(golden, "# {name}\n{}\n", shown(answer)).unwrap();
     }
     for code in CodeError::ALL {
-        let refusal = CodeRefusal::new(*code, "What to do.").with("suggestion", "Call sync_repo.").with_metadata(ready());
+        let refusal =
+            CodeRefusal::new(*code, "What to do.").with("suggestion", "Call sync_repo.").with_metadata(ready());
         let (text, failed) = encoded(CodeAnswer::Refused(Box::new(refusal)), MAX_RESPONSE_BYTES);
         assert!(failed);
         writeln!(golden, "# error, {}\n{text}\n", code.as_str()).unwrap();
@@ -613,8 +614,9 @@ fn gateway_errors_get_the_codes_of_this_catalog() {
 #[test]
 fn a_large_error_is_bounded_and_keeps_its_code() {
     let many: Vec<String> = (0..10_000).map(|at| format!("candidate {at}")).collect();
-    let refusal =
-        CodeRefusal::new(CodeError::AmbiguousSymbol, "m".repeat(10_000)).with("candidates", many).with_metadata(ready());
+    let refusal = CodeRefusal::new(CodeError::AmbiguousSymbol, "m".repeat(10_000))
+        .with("candidates", many)
+        .with_metadata(ready());
     for cap in [200, 1_000, 2_000, MAX_RESPONSE_BYTES] {
         match catalog().encode(Ok(&Answer::Code(CodeAnswer::Refused(Box::new(refusal.clone())))), cap) {
             EncodedReply::Refusal { result, tool_code } => {

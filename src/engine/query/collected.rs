@@ -6,28 +6,28 @@ use crate::status::server_state::Unavailable;
 use codeyard_base::ids::ServerKind;
 use codeyard_model::error::ToolError;
 
-/// Raw answers of all providers that gave one, in the registry's order.
+/// The raw answers of the providers that gave one, in the registry's order.
 pub(crate) struct Collected<A> {
     /// The answers.
     pub answers: Vec<A>,
-    /// Who gave the answer, where one server's counts.
+    /// The provider of the answer, where only one provider's answer counts.
     pub answered_by: Option<ServerKind>,
-    /// Who gave none, and why.
-    pub passed_over: Vec<Unavailable>,
-    /// Whether somebody gave none only because time ran out.
+    /// The providers that gave no answer, and why.
+    pub skipped: Vec<Unavailable>,
+    /// Whether a provider gave no answer only because time ran out.
     pub is_partial: bool,
-    /// Whether a server named as many as it ever does, and may know of more.
+    /// Whether a server reached its own maximum of entries and may have more.
     pub is_cut: bool,
-    /// Languages for which somebody who answered stands in.
+    /// Languages that a fallback answered, which finds symbols by name.
     pub by_name: BTreeSet<String>,
-    /// The call's error if nothing is found: those who answered can't say that there is nothing.
-    pub if_nothing: Option<ToolError>,
+    /// The error of the call if the result is empty: the providers that answered can't prove that nothing exists.
+    pub error_if_empty: Option<ToolError>,
 }
 
 impl<A> Collected<A> {
-    /// All that there will be.
-    pub(crate) fn whole(answers: Vec<A>, passed_over: Vec<Unavailable>) -> Self {
+    /// Answers that no further provider adds to.
+    pub(crate) fn complete(answers: Vec<A>, skipped: Vec<Unavailable>) -> Self {
         let by_name = BTreeSet::new();
-        Self { answers, answered_by: None, passed_over, is_partial: false, is_cut: false, by_name, if_nothing: None }
+        Self { answers, answered_by: None, skipped, is_partial: false, is_cut: false, by_name, error_if_empty: None }
     }
 }

@@ -1,9 +1,9 @@
-//! One execution of one question: ask the providers, canonicalise, hand the result to the workspace. Rows 8 to 10 of the way
-//! of a request.
+//! Executes one query: sends it to the providers, makes the answers canonical, and sends the result to the workspace. These are rows 8 to
+//! 10 of `docs/architecture.md#the-way-of-a-request`.
 //!
-//! An execution is a shared future: everybody who asks the same question at the same epochs holds a clone, and when the last
-//! clone is dropped the whole of it is dropped, which cancels the requests at the language servers. It changes no state
-//! itself: the workspace takes the result only if its epochs are still those the execution began with.
+//! An execution is a shared future. All calls with the same query at the same epochs hold a clone. Dropping the last clone drops the
+//! execution and cancels its requests at the language servers. It changes no state: the workspace accepts the result only if its epochs
+//! are still the ones at the start of the execution.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::query::canonicalise::{Canonicalised, canonicalise};
 use crate::query::collected::Collected;
 use crate::query::gather::OperationOutcome;
 use crate::query::known_files::ObservedFile;
-use crate::query::messages::{ExecutionOutcome, Finish, Run};
+use crate::query::messages::{ExecutionOutcome, Finish, SharedExecution};
 use crate::query::provider::Provider;
 use crate::query::provider_call::{ProviderFailure, RequestContext};
 use crate::query::query_operation::{OperationHandler, ProviderRule, QueryOperation};
@@ -37,49 +37,49 @@ use codeyard_model::uri::CanonicalUri;
 use codeyard_paging::CanonicalResult;
 use codeyard_telemetry::RequestOrigin;
 
-/// Above this many raw entries the canonicalisation runs on the blocking pool.
+/// Most raw entries that are canonicalised outside the blocking pool.
 const INLINE_ENTRIES: usize = 500;
 
-/// Everything an execution needs, taken at its beginning.
+/// The inputs of an execution, taken at its start.
 pub struct Execution {
-    /// The question.
+    /// The query.
     pub query: Arc<GatedQuery>,
-    /// The call that began it; its work is told of as that call's.
-    pub asker: RequestOrigin,
-    /// The document asked about, as on disk.
+    /// The call that started it; spans and metrics of the execution belong to that call.
+    pub origin: RequestOrigin,
+    /// The document of the query, as on disk.
     pub document: Option<DocumentInput>,
-    /// Who is asked, in order.
+    /// The providers, in the order of the registry.
     pub providers: Vec<Provider>,
-    /// Providers known to be unavailable before anybody is asked.
+    /// Providers that are known to be unavailable at the start.
     pub unavailable: Vec<Unavailable>,
-    /// Files that the providers serve; for the coverage of diagnostics.
+    /// Number of source files that the providers serve, for the coverage of diagnostics.
     pub source_files: usize,
-    /// All servers that are known.
+    /// The registry of language servers.
     pub servers: Arc<IndexedRegistry>,
     /// The path gate.
     pub gate: Gate,
     /// The limits in force.
     pub limits: Limits,
-    /// Takes the result.
+    /// Receives the result.
     pub workspace: Recipient<Finish>,
-    /// Sees what changed on disk meanwhile.
+    /// The watcher's subscription; it reports changes on disk during the execution.
     pub slot: WatchSlot,
-    /// The watcher's first walk, if it wasn't over at the beginning.
-    pub walking: Option<FirstWalk>,
-    /// The snapshot key at the beginning.
+    /// The watcher's first walk, if it hadn't ended at the start.
+    pub first_walk: Option<FirstWalk>,
+    /// The snapshot key at the start.
     pub snapshot_key: String,
-    /// What was known to have changed by the beginning.
+    /// The epochs seen at the start.
     pub seen: Epochs,
-    /// The first asker's deadline.
+    /// The deadline of the call that started it.
     pub deadline: Deadline,
 }
 
-/// Why nothing was collected.
+/// Why no answers were collected.
 enum NoResult {
-    /// It can't be answered.
+    /// The query can't be answered.
     Failed(ToolError),
-    /// A provider was stopped on purpose: the workspace gives another one.
-    BeginAgain,
+    /// A provider was stopped on purpose: start the query again with another one.
+    ServerStopped,
 }
 
 impl From<ToolError> for NoResult {
@@ -100,8 +100,8 @@ impl OperationHandler for RunOperation {
 }
 
 impl Execution {
-    /// Starts when first polled.
-    pub fn share(self) -> Run {
+    /// The execution as a shared future. It starts when it is first polled.
+    pub fn share(self) -> SharedExecution {
         async move { self.run().await }.boxed().shared()
     }
 
@@ -118,16 +118,16 @@ impl Execution {
         let mut collected = match self.collect(&operation).await {
             Ok(collected) => collected,
             Err(NoResult::Failed(error)) => return ExecutionOutcome::Failed(error),
-            Err(NoResult::BeginAgain) => return ExecutionOutcome::Changed,
+            Err(NoResult::ServerStopped) => return ExecutionOutcome::Changed,
         };
         let entries: usize = collected.answers.iter().map(ReplyEntries::entries).sum();
-        let if_nothing = collected.if_nothing.take();
+        let error_if_empty = collected.error_if_empty.take();
         let has_target = collected.answers.iter().any(O::has_target);
         let (gate, limits) = (self.gate.clone(), self.limits.clone());
         let total = self.source_files;
-        let asker = self.asker.clone();
+        let origin = self.origin.clone();
         let work = move || {
-            let _timed = asker.canonicalise();
+            let _timer = origin.canonicalise();
             canonicalise(&operation, &gate, &limits, collected, total)
         };
         let canonical = if entries <= INLINE_ENTRIES {
@@ -140,11 +140,11 @@ impl Execution {
         };
         match canonical {
             Ok(Canonicalised { result, observed, outside }) => {
-                self.asker.record_outside(outside);
-                if let Some(error) = if_nothing.filter(|_| has_nothing(&result)) {
+                self.origin.record_outside(outside);
+                if let Some(error) = error_if_empty.filter(|_| has_nothing(&result)) {
                     return ExecutionOutcome::Failed(error);
                 }
-                if let Some(error) = self.points_at_nothing(&result).filter(|_| !has_target) {
+                if let Some(error) = self.missing_identifier(&result).filter(|_| !has_target) {
                     return ExecutionOutcome::Failed(error);
                 }
                 self.finish(result, observed).await
@@ -153,23 +153,23 @@ impl Execution {
         }
     }
 
-    /// Why nothing was found, if that is the position's fault.
-    fn points_at_nothing(&self, result: &CanonicalResult) -> Option<ToolError> {
+    /// The error if nothing was found because the position points at no identifier.
+    fn missing_identifier(&self, result: &CanonicalResult) -> Option<ToolError> {
         match (&*self.query, result, &self.document) {
-            // What lies outside the roots was found all the same.
-            (Query::Lsp(asked), CanonicalResult::Lsp(result), Some(document))
+            // Entries outside the roots were found too, although they are left out.
+            (Query::Lsp(query), CanonicalResult::Lsp(result), Some(document))
                 if result.found.is_empty() && result.notes.outside == 0 =>
             {
-                position_check::nothing_there(asked, document)
+                position_check::missing_identifier_error(query, document)
             }
             _ => None,
         }
     }
 
     async fn finish(self, result: CanonicalResult, observed: Vec<(CanonicalUri, ObservedFile)>) -> ExecutionOutcome {
-        if let Some(walking) = self.walking {
-            // It tells what has changed since before the servers were started.
-            walking.await;
+        if let Some(first_walk) = self.first_walk {
+            // The walk finds changes that happened before the servers were started.
+            first_walk.await;
         }
         if let Some(subscription) = self.slot.get() {
             subscription.barrier().await;
@@ -189,12 +189,12 @@ impl Execution {
     }
 
     fn context(&self) -> RequestContext<'_> {
-        RequestContext { gate: &self.gate, deadline: self.deadline, asker: &self.asker }
+        RequestContext { gate: &self.gate, deadline: self.deadline, origin: &self.origin }
     }
 
-    /// Navigation: the first answer that isn't empty, in order (decisions §3, "several servers").
+    /// Asks the providers one after the other until an answer isn't empty.
     async fn collect_first<O: QueryOperation>(&self, operation: &O) -> Result<Collected<O::Answer>, NoResult> {
-        let mut passed_over = self.unavailable.clone();
+        let mut skipped = self.unavailable.clone();
         let mut first: Option<(O::Answer, &Provider)> = None;
         for provider in &self.providers {
             match operation.ask(provider, self.context()).await {
@@ -204,12 +204,12 @@ impl Execution {
                 }
                 Ok(answer) => first = first.or(Some((answer, provider))),
                 Err(ProviderFailure::Unsupported) if provider.is_linter => {}
-                Err(ProviderFailure::Unsupported) => passed_over.push(Unavailable::unsupported(provider.kind.as_str())),
+                Err(ProviderFailure::Unsupported) => skipped.push(Unavailable::unsupported(provider.kind.as_str())),
                 Err(ProviderFailure::Unavailable(unavailable)) if provider.is_linter && first.is_some() => {
-                    passed_over.push(unavailable);
+                    skipped.push(unavailable);
                 }
-                Err(ProviderFailure::Unavailable(unavailable)) => passed_over.push(unavailable),
-                Err(ProviderFailure::Stopped) => return Err(NoResult::BeginAgain),
+                Err(ProviderFailure::Unavailable(unavailable)) => skipped.push(unavailable),
+                Err(ProviderFailure::Stopped) => return Err(NoResult::ServerStopped),
                 Err(ProviderFailure::Failed(error)) => return Err(error.into()),
             }
         }
@@ -219,14 +219,14 @@ impl Execution {
                 Ok(Collected {
                     answered_by: Some(provider.kind.clone()),
                     by_name,
-                    ..Collected::whole(vec![answer], passed_over)
+                    ..Collected::complete(vec![answer], skipped)
                 })
             }
-            None => Err(none_available(&passed_over).into()),
+            None => Err(none_available(&skipped).into()),
         }
     }
 
-    /// An operation of the tool `lsp`: whoever can answer does.
+    /// Sends an operation of the tool `lsp` to all providers and merges the answers.
     async fn collect_tool<O: QueryOperation>(
         &self,
         kind: Operation,
@@ -234,16 +234,16 @@ impl Execution {
     ) -> Result<Collected<O::Answer>, NoResult> {
         match gather::gather(&self.providers, &self.unavailable, kind, operation, self.context()).await {
             OperationOutcome::Answers(collected) => Ok(collected),
-            OperationOutcome::None(passed_over) => {
-                let error = none_available(&passed_over).with("operation", kind.as_str());
+            OperationOutcome::None(skipped) => {
+                let error = none_available(&skipped).with("operation", kind.as_str());
                 Err(self.with_alternatives(error, O::Request::METHOD).into())
             }
-            OperationOutcome::BeginAgain => Err(NoResult::BeginAgain),
+            OperationOutcome::ServerStopped => Err(NoResult::ServerStopped),
             OperationOutcome::Failed(error) => Err(error.into()),
         }
     }
 
-    /// Names who would answer, where nobody that is there can.
+    /// Adds to an error about an unsupported method the servers of the language that support it.
     fn with_alternatives(&self, error: ToolError, method: &str) -> ToolError {
         let unsupported = error.details.get("reason").is_some_and(|reason| reason == UNSUPPORTED);
         let Some(document) = self.document.as_ref().filter(|_| unsupported) else { return error };
@@ -253,40 +253,40 @@ impl Execution {
         error.with("offeredBy", all.into_iter().filter(offers).collect::<Vec<_>>())
     }
 
-    /// Diagnostics of a document: all active servers, or none (decisions §3).
+    /// Diagnostics of a document: if one server fails, the call fails, because a list without its diagnostics would look complete.
     async fn collect_all_or_none<O: QueryOperation>(&self, operation: &O) -> Result<Collected<O::Answer>, NoResult> {
-        let asked = self.providers.iter().map(|provider| async move {
+        let requests = self.providers.iter().map(|provider| async move {
             let outcome = operation.ask(provider, self.context()).await;
             (provider, outcome)
         });
         let mut answers = Vec::new();
         let mut unsupported_by = Vec::new();
-        for (provider, outcome) in futures::future::join_all(asked).await {
+        for (provider, outcome) in futures::future::join_all(requests).await {
             match outcome {
                 Ok(answer) => answers.push(answer),
                 Err(ProviderFailure::Unsupported) => {
                     unsupported_by.push(Unavailable::unsupported(provider.kind.as_str()))
                 }
                 Err(ProviderFailure::Unavailable(unavailable)) => return Err(unavailable.to_error().into()),
-                Err(ProviderFailure::Stopped) => return Err(NoResult::BeginAgain),
+                Err(ProviderFailure::Stopped) => return Err(NoResult::ServerStopped),
                 Err(ProviderFailure::Failed(error)) => return Err(error.into()),
             }
         }
         match (answers.is_empty(), self.unavailable.first()) {
             (_, Some(unavailable)) => Err(unavailable.to_error().into()),
             (true, None) => Err(none_available(&unsupported_by).into()),
-            (false, None) => Ok(Collected::whole(answers, vec![])),
+            (false, None) => Ok(Collected::complete(answers, vec![])),
         }
     }
 
-    /// Questions about the whole workspace: everybody is asked; who can't answer is named.
+    /// Queries about the whole workspace: sends the query to all providers and names those that can't answer.
     async fn collect_everywhere<O: QueryOperation>(&self, operation: &O) -> Result<Collected<O::Answer>, NoResult> {
-        let asked = self.providers.iter().map(|provider| async move {
+        let requests = self.providers.iter().map(|provider| async move {
             let outcome = operation.ask(provider, self.context()).await;
             (provider, outcome)
         });
-        let mut collected = Collected::whole(vec![], self.unavailable.clone());
-        for (provider, outcome) in futures::future::join_all(asked).await {
+        let mut collected = Collected::complete(vec![], self.unavailable.clone());
+        for (provider, outcome) in futures::future::join_all(requests).await {
             match outcome {
                 Ok(answer) => {
                     collected.answers.push(answer);
@@ -294,15 +294,15 @@ impl Execution {
                 }
                 Err(ProviderFailure::Unsupported) if provider.is_linter => {}
                 Err(ProviderFailure::Unsupported) => {
-                    collected.passed_over.push(Unavailable::unsupported(provider.kind.as_str()))
+                    collected.skipped.push(Unavailable::unsupported(provider.kind.as_str()))
                 }
-                Err(ProviderFailure::Unavailable(unavailable)) => collected.passed_over.push(unavailable),
-                Err(ProviderFailure::Stopped) => return Err(NoResult::BeginAgain),
+                Err(ProviderFailure::Unavailable(unavailable)) => collected.skipped.push(unavailable),
+                Err(ProviderFailure::Stopped) => return Err(NoResult::ServerStopped),
                 Err(ProviderFailure::Failed(error)) => return Err(error.into()),
             }
         }
         if collected.answers.is_empty() {
-            return Err(none_available(&collected.passed_over).into());
+            return Err(none_available(&collected.skipped).into());
         }
         Ok(collected)
     }
@@ -312,10 +312,10 @@ fn has_nothing(result: &CanonicalResult) -> bool {
     matches!(result, CanonicalResult::Lsp(result) if result.found.is_empty())
 }
 
-fn none_available(passed_over: &[Unavailable]) -> ToolError {
-    // A server that failed says more than one that was never installed.
-    let failed = passed_over.iter().find(|unavailable| unavailable.reason != "not_installed");
-    match failed.or(passed_over.first()) {
+fn none_available(skipped: &[Unavailable]) -> ToolError {
+    // The failure of a server helps more than the absence of one that was never installed.
+    let failed = skipped.iter().find(|unavailable| unavailable.reason != "not_installed");
+    match failed.or(skipped.first()) {
         Some(first) => first.to_error(),
         None => ToolError::provider_unavailable(
             "no_server",

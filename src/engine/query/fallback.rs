@@ -1,7 +1,7 @@
-//! Who stands in for language servers that aren't there, or aren't ready: the embedded one, which answers by name.
+//! Rules for the fallback: the embedded language server, which answers by name where a language server is missing or not ready.
 //!
-//! It chooses nobody; `providers` does. Invariants: where a language has a server of its own that is ready, nobody stands in for it; an
-//! answer of a stand-in is marked with the languages that it stands in for, and holds nothing of others.
+//! `workspace::provider_selection` selects the providers. Invariants: a language with a ready server of its own has no fallback; an answer
+//! of a fallback is marked with the languages that it was used for, and has no entries of other languages.
 
 use std::sync::Arc;
 
@@ -10,13 +10,12 @@ use crate::query::provider::Provider;
 use crate::status::server_state::{ServerState, Unavailable};
 use codeyard_model::query::{GatedQuery, Query};
 
-/// Whether nobody can stand in for who answers this: what is wrong with code isn't seen by names, and what was found by name isn't
-/// confirmed by name.
+/// Whether a fallback can't answer this query: names don't show diagnostics, and a row that was found by name can't be confirmed by name.
 pub(crate) fn has_no_fallback(query: &GatedQuery) -> bool {
     matches!(query, Query::DocumentDiagnostics { .. } | Query::WorkspaceDiagnostics { .. } | Query::Declarations { .. })
 }
 
-/// The plan without those who stand in.
+/// The plan without fallbacks.
 pub(crate) fn without_fallbacks(plan: &Arc<Plan>) -> Arc<Plan> {
     if !plan.choices.iter().any(|choice| choice.is_fallback()) && plan.fallbacks.is_empty() {
         return plan.clone();
@@ -27,7 +26,7 @@ pub(crate) fn without_fallbacks(plan: &Arc<Plan>) -> Arc<Plan> {
     Arc::new(plan)
 }
 
-/// Without stand-ins that aren't ready, where somebody answers who is no stand-in; and why they don't.
+/// Removes fallbacks that aren't ready if another provider can answer. Also returns why each removed one gives no answer.
 pub(crate) fn without_pending_fallbacks(providers: Vec<Provider>) -> (Vec<Provider>, Vec<Unavailable>) {
     let is_pending_fallback =
         |provider: &Provider| provider.fallback_for.is_some() && provider.state.borrow().is_pending();
@@ -38,7 +37,7 @@ pub(crate) fn without_pending_fallbacks(providers: Vec<Provider>) -> (Vec<Provid
     (rest, pending.iter().map(not_ready).collect())
 }
 
-/// What to say of a provider that isn't ready.
+/// Why a provider that isn't ready gives no answer.
 pub(crate) fn not_ready(provider: &Provider) -> Unavailable {
     let (reason, message) = match &*provider.state.borrow() {
         ServerState::Restarting(down) => return Unavailable::down(provider.kind.as_str(), down),

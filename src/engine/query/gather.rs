@@ -1,10 +1,8 @@
-//! An operation of the tool `lsp`, put to all servers of a file or of the workspace at once (decisions §4).
+//! Sends an operation of the tool `lsp` to all servers of a file or of the workspace at once (`docs/contract-agent.md#several-servers`).
 //!
-//! Callers and callees take two steps: the functions at the position, then the calls of each. Invariants: the answers keep the
-//! servers' order; a server that gives none is named; a linter that lets everybody wait is left behind shortly before the deadline if
-//! another server has answered, and the answer says so and isn't kept as a whole one. A language's main server is never left behind:
-//! without it the list would be one of which nobody knows what is missing. Where it has failed, that there is nothing isn't for
-//! linters to say.
+//! Invariants: the answers keep the order of the servers. A server that gives no answer is named. A linter that hasn't answered shortly
+//! before the deadline is left out if another server has answered; such an answer is marked partial and not retained as complete. A main
+//! server is never left out, because the list without it would look complete. If it failed, the empty answer of a linter is an error.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -23,29 +21,31 @@ use codeyard_model::error::ToolError;
 use codeyard_model::operation::{LspQuery, Operation, QuerySubject};
 use codeyard_model::query::{GatedQuery, Query};
 
-/// What all servers said.
+/// The outcome of all servers.
 pub(crate) enum OperationOutcome<A> {
     /// At least one answered.
     Answers(Collected<A>),
-    /// None did, for these reasons.
+    /// None answered, for these reasons.
     None(Vec<Unavailable>),
-    /// A server was stopped on purpose meanwhile: begin again.
-    BeginAgain,
-    /// The call as a whole fails.
+    /// A server was stopped on purpose meanwhile: start the query again.
+    ServerStopped,
+    /// The whole call fails.
     Failed(ToolError),
 }
 
-/// What came of asking one provider.
+/// The outcome of one provider.
 enum ProviderOutcome<A> {
-    /// Nothing yet.
-    Open,
+    /// It hasn't answered yet.
+    Pending,
+    /// Its answer.
     Answer(A),
-    Nothing(Unavailable),
-    /// It only adds to others, and adds nothing here.
-    Unasked,
+    /// It gave no answer.
+    Failed(Unavailable),
+    /// It is a linter that doesn't support the operation; it is not named.
+    Skipped,
 }
 
-/// Asks all `providers` for `operation`, which is of this `kind`; `unavailable` are known to give no answer.
+/// Sends `operation`, which is of this `kind`, to all `providers`. The providers in `unavailable` are known to give no answer.
 pub(crate) async fn gather<O: QueryOperation>(
     providers: &[Provider],
     unavailable: &[Unavailable],
@@ -58,7 +58,7 @@ pub(crate) async fn gather<O: QueryOperation>(
         .enumerate()
         .map(|(at, provider)| async move { (at, operation.ask(provider, context).await) })
         .collect();
-    let mut outcomes: Vec<ProviderOutcome<O::Answer>> = providers.iter().map(|_| ProviderOutcome::Open).collect();
+    let mut outcomes: Vec<ProviderOutcome<O::Answer>> = providers.iter().map(|_| ProviderOutcome::Pending).collect();
     let late = tokio::time::sleep_until(linter_cutoff(context.deadline));
     tokio::pin!(late);
     let mut is_late = false;
@@ -69,10 +69,10 @@ pub(crate) async fn gather<O: QueryOperation>(
                 let provider = &providers[at];
                 outcomes[at] = match outcome {
                     Ok(answer) => ProviderOutcome::Answer(answer),
-                    Err(ProviderFailure::Unsupported) if provider.is_linter => ProviderOutcome::Unasked,
-                    Err(ProviderFailure::Unsupported) => ProviderOutcome::Nothing(Unavailable::unsupported(provider.kind.as_str())),
-                    Err(ProviderFailure::Unavailable(why)) => ProviderOutcome::Nothing(why),
-                    Err(ProviderFailure::Stopped) => return OperationOutcome::BeginAgain,
+                    Err(ProviderFailure::Unsupported) if provider.is_linter => ProviderOutcome::Skipped,
+                    Err(ProviderFailure::Unsupported) => ProviderOutcome::Failed(Unavailable::unsupported(provider.kind.as_str())),
+                    Err(ProviderFailure::Unavailable(why)) => ProviderOutcome::Failed(why),
+                    Err(ProviderFailure::Stopped) => return OperationOutcome::ServerStopped,
                     Err(ProviderFailure::Failed(error)) => return OperationOutcome::Failed(error),
                 };
             }
@@ -82,14 +82,14 @@ pub(crate) async fn gather<O: QueryOperation>(
     collected::<O>(providers, unavailable, kind, outcomes)
 }
 
-/// Whether what there is may be served without those who haven't answered: they are linters, and somebody has.
+/// Whether the answers may be served now: at least one provider has answered, and all that haven't are linters.
 fn is_enough<A>(providers: &[Provider], outcomes: &[ProviderOutcome<A>]) -> bool {
     let mut mains = providers.iter().zip(outcomes).filter(|(provider, _)| !provider.is_linter);
     outcomes.iter().any(|outcome| matches!(outcome, ProviderOutcome::Answer(_)))
-        && mains.all(|(_, outcome)| !matches!(outcome, ProviderOutcome::Open))
+        && mains.all(|(_, outcome)| !matches!(outcome, ProviderOutcome::Pending))
 }
 
-/// What was said, in the providers' order. Those who haven't answered are left behind.
+/// The outcome of all providers, in their order. Providers that haven't answered are left out.
 fn collected<O: QueryOperation>(
     providers: &[Provider],
     unavailable: &[Unavailable],
@@ -98,7 +98,7 @@ fn collected<O: QueryOperation>(
 ) -> OperationOutcome<O::Answer> {
     let failed = |why: &Unavailable| why.to_error().with("operation", operation.as_str());
     let mut answers = Vec::new();
-    let mut passed_over = unavailable.to_vec();
+    let mut skipped = unavailable.to_vec();
     let mut is_partial = false;
     let mut is_answered = false;
     let mut failure = None;
@@ -113,46 +113,46 @@ fn collected<O: QueryOperation>(
                 by_name.extend(provider.by_name());
                 answers.push(answer);
             }
-            ProviderOutcome::Nothing(why) => {
+            ProviderOutcome::Failed(why) => {
                 if !provider.is_linter && why.reason != UNSUPPORTED {
                     failure = failure.or_else(|| Some(failed(&why)));
                 }
-                passed_over.push(why);
+                skipped.push(why);
             }
-            ProviderOutcome::Unasked => {}
-            ProviderOutcome::Open => {
+            ProviderOutcome::Skipped => {}
+            ProviderOutcome::Pending => {
                 is_partial = true;
-                passed_over.push(not_in_time(provider));
+                skipped.push(not_in_time(provider));
             }
         }
     }
     if answers.is_empty() {
-        return OperationOutcome::None(passed_over);
+        return OperationOutcome::None(skipped);
     }
-    // That a language has no server at all is nobody's failure.
-    passed_over.retain(|why| !why.kind.is_empty());
-    // In the whole workspace each language counts: where the server of one has fallen, nobody knows that there is nothing.
-    let if_nothing = match operation {
+    // A language without any server is not a failure.
+    skipped.retain(|why| !why.kind.is_empty());
+    // A search of the whole workspace needs every language: if the server of one failed, an empty result proves nothing.
+    let error_if_empty = match operation {
         Operation::WorkspaceSymbol if failure.is_some() => failure,
         _ => missing.or(failure).filter(|_| !is_answered),
     };
     OperationOutcome::Answers(Collected {
         answers,
         answered_by: None,
-        passed_over,
+        skipped,
         is_partial,
         is_cut,
         by_name,
-        if_nothing,
+        error_if_empty,
     })
 }
 
-/// Whether symbols of the workspace are asked for: all languages have a part in the answer.
-pub fn asks_for_name(query: &GatedQuery) -> bool {
+/// Whether the query searches the symbols of the workspace by name. Servers of all languages answer it.
+pub fn is_symbol_search(query: &GatedQuery) -> bool {
     matches!(query, Query::Lsp(LspQuery { subject: QuerySubject::Name(_), .. }))
 }
 
-/// When whoever has answered is enough, for who must be answered by `deadline`.
+/// When a call with this deadline stops waiting for linters.
 pub fn linter_cutoff(deadline: Deadline) -> Instant {
     deadline.earlier(Duration::from_millis(LATE_SERVER_MS)).instant()
 }

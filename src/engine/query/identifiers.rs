@@ -1,33 +1,32 @@
-//! Words of a line, for callers whose position names none of them.
+//! The words of a line, for errors about a position that points at none of them.
 //!
-//! Not a lexer: a word is a run of what Unicode lets identifiers go on with (letters, their marks, digits, `_`) and `$`, that doesn't
-//! begin with a digit, whatever the language makes of it.
-//! Invariant: columns are in UTF-16.
+//! It isn't a lexer. A word is a run of characters that Unicode allows inside identifiers (letters, their marks, digits, `_`) and of `$`;
+//! it doesn't begin with a digit. The rules of the language don't matter. Invariant: columns are in UTF-16.
 
 use crate::limits::MAX_LISTED_IDENTIFIERS;
 use codeyard_lsp::text::Document;
 use codeyard_model::position::Position;
 
-/// Letters of a word that are told; longer ones are cut.
+/// Most characters of a listed word; longer words are cut.
 const MAX_WORD_CHARS: usize = 60;
 
-/// How a position lies to the words of its line.
+/// What a position points at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CursorTarget {
-    /// It points at a letter of a word.
+    /// A character of a word.
     Word,
-    /// It points at something else, right behind a word.
+    /// Something else, directly behind a word.
     BehindWord,
-    /// It points at something else.
+    /// Something else.
     Elsewhere,
 }
 
-/// A word and the 0-based column it begins at.
+/// A word and its first column, counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
     /// The word.
     pub text: String,
-    /// Its column.
+    /// Its first column.
     pub column: u32,
 }
 
@@ -38,15 +37,15 @@ pub(crate) fn cursor_target(document: &Document, position: Position) -> CursorTa
     let mut before = None;
     for c in line.chars() {
         if column >= position.character {
-            return of(before, Some(c));
+            return target_between(before, Some(c));
         }
         column += c.len_utf16() as u32;
         before = Some(c);
     }
-    of(before, None)
+    target_between(before, None)
 }
 
-/// The words of a line, from the left; the first [`MAX_LISTED_IDENTIFIERS`] of them.
+/// The first [`MAX_LISTED_IDENTIFIERS`] words of a line.
 pub(crate) fn words(document: &Document, line: u32) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut column = 0;
@@ -72,7 +71,8 @@ pub(crate) fn words(document: &Document, line: u32) -> Vec<Word> {
     words
 }
 
-fn of(before: Option<char>, at: Option<char>) -> CursorTarget {
+/// What a position between these two characters points at.
+fn target_between(before: Option<char>, at: Option<char>) -> CursorTarget {
     match (before.is_some_and(is_part), at.is_some_and(is_part)) {
         (_, true) => CursorTarget::Word,
         (true, false) => CursorTarget::BehindWord,
@@ -81,7 +81,7 @@ fn of(before: Option<char>, at: Option<char>) -> CursorTarget {
 }
 
 fn is_part(c: char) -> bool {
-    // Unicode lets identifiers hold joiners, which mostly join emoji.
+    // Unicode allows joiners inside identifiers, but most of them join emoji.
     let is_joiner = matches!(c, '\u{200c}' | '\u{200d}');
     unicode_ident::is_xid_continue(c) && !is_joiner || c == '$'
 }
@@ -96,7 +96,7 @@ mod tests {
         let targets: Vec<CursorTarget> =
             (0..=11).map(|character| cursor_target(&document, Position { line: 0, character })).collect();
         use CursorTarget::{BehindWord, Elsewhere, Word};
-        // A letter beyond the basic plane takes two columns; nobody points between them.
+        // A character outside the basic plane takes two columns; no position points between them.
         let expected = [
             Word, Elsewhere, BehindWord, Elsewhere, Elsewhere, Word, Word, BehindWord, Word, Word, BehindWord,
             BehindWord,

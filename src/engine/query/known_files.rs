@@ -1,9 +1,9 @@
-//! What a workspace knows of files on disk: stamps of everything an answer hangs on, and the texts of recent documents.
+//! The files on disk as a workspace last observed them: the stamps of all files that answers depend on, and the texts of recent
+//! documents. It finds edits that the watcher hasn't reported yet.
 //!
-//! A file whose stamp was taken within two seconds of its last change may change again without the stamp showing it, so its
-//! content's hash is kept as well and compared until the stamp has aged (decisions §3, "edit not yet seen by the watcher").
-//! Invariants: a file counts as unchanged only if its stamp, and where that is young its hash, are those of the last look; a
-//! text is kept only as long as its file is known and unchanged.
+//! A file whose stamp was taken within two seconds of its last change may change again without a change of the stamp. Its hash is kept
+//! too, and compared until the stamp is old enough. Invariants: a file counts as unchanged only if its stamp, and for a young stamp its
+//! hash, equal those of the last observation; a text is kept only while its file is known and unchanged.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use codeyard_lsp::text::Document;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::uri::{CanonicalUri, encode_path};
 
-/// Why a document that is there isn't opened.
+/// The message for a document that exists but can't be opened.
 pub const NOT_UTF8: &str = "the document is not UTF-8 text and can't be opened";
 
-/// A file as it was looked at: what must be the same for it to count as unchanged.
+/// An observation of a file: what must stay the same for the file to count as unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedFile {
     stamp: FileStamp,
@@ -30,18 +30,18 @@ pub struct ObservedFile {
     hash: Option<[u8; 32]>,
 }
 
-/// What a look at the disk says.
+/// The comparison of a file with its last observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileCheck {
-    /// As it was.
+    /// It is unchanged.
     Same,
-    /// Not as it was, or gone.
+    /// It changed or is gone.
     Changed,
-    /// Never looked at before.
+    /// It was never observed before.
     New,
 }
 
-/// The files of one workspace that answers hang on.
+/// The files of one workspace that answers depend on.
 pub struct KnownFiles {
     gate: Gate,
     known: HashMap<CanonicalUri, ObservedFile>,
@@ -49,12 +49,18 @@ pub struct KnownFiles {
     text_bytes: usize,
 }
 
-/// Looks at `uri` on disk: its stamp, and its hash while the stamp is young.
+/// Observes `uri` on disk: its stamp, and its hash while the stamp is young.
+///
+/// # Errors
+/// The file is gone, outside the roots or not readable.
 pub fn observe(gate: &Gate, uri: &CanonicalUri) -> Result<ObservedFile, ToolError> {
     observed(gate, uri, gate.stat(uri)?)
 }
 
-/// The same, when its stamp has just been taken.
+/// The same for a file whose stamp was just taken.
+///
+/// # Errors
+/// The file is gone, outside the roots or not readable.
 pub fn observed(gate: &Gate, uri: &CanonicalUri, stamp: FileStamp) -> Result<ObservedFile, ToolError> {
     if !stamp.is_fresh(clock::wall_ns()) {
         return Ok(ObservedFile { stamp, hash: None });
@@ -64,14 +70,17 @@ pub fn observed(gate: &Gate, uri: &CanonicalUri, stamp: FileStamp) -> Result<Obs
 }
 
 impl KnownFiles {
-    /// Nothing known yet.
+    /// No file is known yet.
     pub fn new(gate: Gate) -> Self {
-        // Unbounded by itself, so that an idle workspace holds no empty table; `keep` bounds it.
+        // An unbounded cache allocates no table while the workspace is idle; `keep_text` bounds it.
         Self { gate, known: HashMap::new(), texts: LruCache::unbounded(), text_bytes: 0 }
     }
 
-    /// The document as it is on disk now, and whether it has changed since the last look. `looked` is what a look said just
-    /// now: a text that was the same then needs no second one.
+    /// The document as it is on disk now, and whether it changed since the last observation. `checked` is the result of a check just
+    /// now: a text that was unchanged then isn't checked again.
+    ///
+    /// # Errors
+    /// The file is gone, outside the roots, too large or not UTF-8.
     pub fn document(
         &mut self,
         uri: &CanonicalUri,
@@ -90,19 +99,25 @@ impl KnownFiles {
         let settled = (!stamp.is_fresh(clock::wall_ns())).then_some(stamp);
         let source =
             Arc::new(DocumentSource { uri: uri.clone(), document: Arc::new(Document::new(text)), hash, settled });
-        self.learn(uri.clone(), ObservedFile { hash: settled.is_none().then_some(hash), stamp });
-        self.keep(source.clone());
+        self.record(uri.clone(), ObservedFile { hash: settled.is_none().then_some(hash), stamp });
+        self.keep_text(source.clone());
         Ok((source, check))
     }
 
-    /// Compares a file with the last look at it. A changed file is learnt anew.
+    /// Compares a file with its last observation, and records the new one if it changed.
+    ///
+    /// # Errors
+    /// The file is gone, outside the roots or not readable.
     pub fn check(&mut self, uri: &CanonicalUri) -> Result<FileCheck, ToolError> {
         let stamp = self.gate.stat(uri)?;
         self.compare(uri, stamp)
     }
 
-    /// The same for a call that has `seen` the file already. Only an aged stamp that says what the last look said will do; an
-    /// older one than that look's could say anything, so the file is looked at again.
+    /// The same for a call that has already `seen` a stamp of the file. Only an old stamp that equals the last observation's counts; any
+    /// other may be older than that observation, so the file is checked again.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
     pub fn check_stamped(&mut self, uri: &CanonicalUri, seen: Option<FileStamp>) -> Result<FileCheck, ToolError> {
         match (self.known.get(uri), seen) {
             (None, Some(_)) => Ok(FileCheck::New),
@@ -111,14 +126,14 @@ impl KnownFiles {
         }
     }
 
-    /// The same as one of many, each with its own outcome, in their order.
+    /// The same for several files, each with its own outcome, in their order.
     pub fn check_all(&mut self, uris: &[CanonicalUri]) -> Vec<Result<FileCheck, ToolError>> {
         let gate = self.gate.clone();
         let mut batch = gate.batch_lookup();
         uris.iter().map(|uri| batch.stat(uri).and_then(|stamp| self.compare(uri, stamp))).collect()
     }
 
-    /// Compares a file that was just seen with the last look at it.
+    /// Compares a stamp that was just taken with the last observation.
     fn compare(&mut self, uri: &CanonicalUri, stamp: FileStamp) -> Result<FileCheck, ToolError> {
         let Some(known) = self.known.get(uri) else { return Ok(FileCheck::New) };
         if known.hash.is_none() && stamp == known.stamp {
@@ -139,8 +154,8 @@ impl KnownFiles {
         Ok(if same { FileCheck::Same } else { FileCheck::Changed })
     }
 
-    /// Takes note of a look made elsewhere; says whether it contradicts an earlier one.
-    pub fn learn(&mut self, uri: CanonicalUri, observed: ObservedFile) -> FileCheck {
+    /// Records an observation made elsewhere; returns whether it differs from the last one.
+    pub fn record(&mut self, uri: CanonicalUri, observed: ObservedFile) -> FileCheck {
         if self.known.len() >= codeyard_files::limits::MAX_WATCHED_FILES {
             self.forget_all();
         }
@@ -158,48 +173,49 @@ impl KnownFiles {
         check
     }
 
-    /// Forgets a file that is known to have changed; says whether it was known.
+    /// Forgets a file that changed; returns whether it was known.
     pub fn forget(&mut self, uri: &CanonicalUri) -> bool {
         self.drop_text(uri);
         self.known.remove(uri).is_some()
     }
 
-    /// The same, by the file's real path.
+    /// Forgets a file by its real path.
     pub fn forget_path(&mut self, path: &std::path::Path) {
         if let Some((uri, _)) = self.known.remove_entry(encode_path(path).as_str()) {
             self.drop_text(&uri);
         }
     }
 
-    /// Forgets everything: after a bulk change.
+    /// Forgets all files, after a bulk change.
     pub fn forget_all(&mut self) {
         self.known.clear();
         self.texts.clear();
         self.text_bytes = 0;
     }
 
-    /// How many files are known and how many bytes of text are kept.
+    /// The number of known files and of bytes of kept text.
     pub fn size(&self) -> (usize, usize) {
         (self.known.len(), self.text_bytes)
     }
 
-    /// A changed file's old text must not be taken for its present one at the next look, which finds nothing new.
+    /// Drops the text of a changed file. The next check finds the file unchanged and must not return the old text.
     fn drop_text(&mut self, uri: &CanonicalUri) {
         if let Some(out) = self.texts.pop(uri) {
             self.text_bytes -= out.document.text().len();
         }
     }
 
-    fn keep(&mut self, source: Arc<DocumentSource>) {
+    /// Keeps a text, and drops the least recently used ones beyond the limits.
+    fn keep_text(&mut self, source: Arc<DocumentSource>) {
         self.text_bytes += source.document.text().len();
         if let Some((_, out)) = self.texts.push(source.uri.clone(), source) {
             self.text_bytes -= out.document.text().len();
         }
-        let too_much = |kept: &Self| {
+        let exceeds_limits = |kept: &Self| {
             kept.text_bytes > codeyard_lsp::limits::MAX_DOCUMENT_TEXTS_BYTES
                 || kept.texts.len() > limits::MAX_OPEN_DOCUMENTS * 4
         };
-        while too_much(self) && self.texts.len() > 1 {
+        while exceeds_limits(self) && self.texts.len() > 1 {
             let Some((_, out)) = self.texts.pop_lru() else { break };
             self.text_bytes -= out.document.text().len();
         }
@@ -213,7 +229,7 @@ mod tests {
     use super::*;
     use codeyard_files::gate::Gate;
 
-    /// A file with this text in a workspace of its own, which lasts as long as the folder.
+    /// A file with this text in its own workspace, which exists as long as the folder.
     fn a_file(text: &str) -> (tempfile::TempDir, PathBuf, Gate, CanonicalUri) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().canonicalize().unwrap().join("a.c");
@@ -231,7 +247,7 @@ mod tests {
         std::fs::write(&file, "newer").unwrap();
         known.forget_all();
         // The file is in an answer that was computed meanwhile.
-        known.learn(uri.clone(), observe(&gate, &uri).unwrap());
+        known.record(uri.clone(), observe(&gate, &uri).unwrap());
         assert_eq!(known.document(&uri, None).unwrap().0.document.text(), "newer");
         std::fs::write(&file, "newest").unwrap();
         assert_eq!(known.check(&uri).unwrap(), FileCheck::Changed);
@@ -244,12 +260,12 @@ mod tests {
         let mut known = KnownFiles::new(gate.clone());
         let stamp = gate.stat(&uri).unwrap();
         assert_eq!(known.check_stamped(&uri, Some(stamp)).unwrap(), FileCheck::New);
-        known.learn(uri.clone(), ObservedFile { stamp, hash: None });
+        known.record(uri.clone(), ObservedFile { stamp, hash: None });
         let before = FileStamp { size: stamp.size + 1, ..stamp };
         assert_eq!(
             known.check_stamped(&uri, Some(before)).unwrap(),
             FileCheck::Same,
-            "an old look; a new one says it is the same"
+            "the stamp is older than the observation; a new check finds no change"
         );
         std::fs::write(&file, "newer").unwrap();
         let seen = gate.stat(&uri).unwrap();

@@ -1,4 +1,4 @@
-//! How an execution ends, and the message that hands its result to the workspace.
+//! The outcome of an execution, and the message that sends its result to the workspace.
 
 use std::sync::Arc;
 
@@ -15,37 +15,37 @@ use codeyard_paging::{CanonicalResult, Snapshot};
 /// How an execution ended.
 #[derive(Debug, Clone)]
 pub enum ExecutionOutcome {
-    /// The result is whole, and retained under `key` where it fits.
+    /// The result is complete, and retained under `key` if it fits.
     Done {
         /// The result.
         snapshot: Arc<Snapshot>,
         /// The snapshot key.
         key: String,
     },
-    /// The workspace changed meanwhile: begin again.
+    /// The workspace changed meanwhile: start the query again.
     Changed,
-    /// It can't be answered.
+    /// The query can't be answered.
     Failed(ToolError),
 }
 
-/// A running execution, shared by all who ask the same.
-pub type Run = Shared<BoxFuture<'static, ExecutionOutcome>>;
+/// A running execution, shared by all calls with the same query at the same epochs.
+pub type SharedExecution = Shared<BoxFuture<'static, ExecutionOutcome>>;
 
-/// The workspace's own hold on an execution; it doesn't keep it alive.
-pub type WeakRun = WeakShared<BoxFuture<'static, ExecutionOutcome>>;
+/// The workspace's reference to an execution; it doesn't keep it alive.
+pub type WeakExecution = WeakShared<BoxFuture<'static, ExecutionOutcome>>;
 
-/// Row 10: an execution ends.
+/// Sends the result of an execution to the workspace; row 10 of `docs/architecture.md#the-way-of-a-request`.
 #[derive(Message)]
 #[rtype(result = "ExecutionOutcome")]
 pub struct Finish {
-    /// The question.
+    /// The query.
     pub query: Arc<GatedQuery>,
-    /// The snapshot key it ran under.
+    /// The snapshot key at the start.
     pub snapshot_key: String,
-    /// What was known to have changed when it began.
+    /// The epochs seen at the start.
     pub seen: Epochs,
-    /// The whole canonical result.
+    /// The complete canonical result.
     pub result: CanonicalResult,
-    /// How the result's files looked on disk.
+    /// The stamps of the result's files.
     pub observed: Vec<(CanonicalUri, ObservedFile)>,
 }

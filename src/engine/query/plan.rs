@@ -1,7 +1,7 @@
-//! Who is asked: from a query to the language servers that take part, in order.
+//! Selects the language servers that take part in a query, in order.
 //!
-//! For a document these are the servers of its language: the first available alternative, then the linters. For the whole
-//! workspace they are those of all languages that have files in it. This module chooses; it starts nothing.
+//! For a document these are the servers of its language: the first available alternative, then the linters. For the whole workspace they
+//! are the servers of all languages that have files in it. This module starts no server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ use codeyard_lsp::registry::{
 };
 use codeyard_model::roots::RootSet;
 
-/// A child that should take part, not yet started perhaps.
+/// A selected language server, which may not have been started yet.
 #[derive(Debug, Clone)]
 pub struct Choice {
-    /// Which child.
+    /// Its key within the workspace.
     pub key: ChildKey,
     /// Its registry entry.
     pub server: Arc<ServerSpec>,
@@ -31,46 +31,46 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Whether it stands in for those that aren't there.
+    /// Whether it is a fallback for missing servers.
     pub fn is_fallback(&self) -> bool {
         self.server.role == ServerRole::Fallback
     }
 
-    /// Whether it only adds to another one.
+    /// Whether it is a linter.
     pub fn is_linter(&self) -> bool {
         self.server.role == ServerRole::Linter
     }
 }
 
-/// Who takes part, and who should but can't.
+/// The servers that take part, and the reasons why others can't.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    /// In the order they are asked.
+    /// The selected servers, in the order of their answers.
     pub choices: Vec<Choice>,
     /// Why a language has no server.
     pub unavailable: Vec<Unavailable>,
-    /// Languages for which a choice stands in.
+    /// Languages that a fallback among the choices answers by name.
     pub by_name: BTreeSet<String>,
-    /// Who may stand in until a choice is ready.
+    /// Fallbacks that may answer until a choice is ready.
     pub fallbacks: Vec<Choice>,
-    /// Files of the workspace that one of the chosen servers serves; 0 in the plan of one file.
+    /// Number of the workspace's files that a selected server serves; 0 in the plan of one file.
     pub served_files: usize,
 }
 
 impl Plan {
     /// The languages that these providers serve.
     pub fn languages_of(&self, providers: &[&Provider]) -> BTreeSet<String> {
-        let is_one = |choice: &&Choice| providers.iter().any(|provider| provider.kind.as_str() == choice.key.kind);
-        self.choices.iter().filter(is_one).flat_map(|choice| choice.server.languages.iter().cloned()).collect()
+        let is_provider = |choice: &&Choice| providers.iter().any(|provider| provider.kind.as_str() == choice.key.kind);
+        self.choices.iter().filter(is_provider).flat_map(|choice| choice.server.languages.iter().cloned()).collect()
     }
 }
 
-/// What a plan is made from besides the files.
+/// The inputs of a plan besides the files.
 #[derive(Clone, Copy)]
 pub struct PlanContext<'a> {
     /// The registry of language servers.
     pub servers: &'a IndexedRegistry,
-    /// Which servers the workspace selects.
+    /// The servers that the workspace selects.
     pub selection: &'a ServerSelection,
     /// The roots of the workspace.
     pub roots: &'a RootSet,
@@ -78,11 +78,11 @@ pub struct PlanContext<'a> {
     pub programs: &'a Programs,
 }
 
-/// A plan, or the looks for programs to wait for first.
-pub type Planned<P = Plan> = Result<P, Vec<PendingLookup>>;
+/// A plan, or the program lookups that must end first.
+pub type PlanResult<P = Plan> = Result<P, Vec<PendingLookup>>;
 
 /// The servers of one file.
-pub fn plan_for_file(setup: PlanContext<'_>, path: &Path, with_linters: bool) -> Planned {
+pub fn plan_for_file(setup: PlanContext<'_>, path: &Path, with_linters: bool) -> PlanResult {
     let mut waits = Vec::new();
     let mut plan = Plan::default();
     match setup.servers.index.language_of(path) {
@@ -95,9 +95,9 @@ pub fn plan_for_file(setup: PlanContext<'_>, path: &Path, with_linters: bool) ->
     if waits.is_empty() { Ok(plan) } else { Err(waits) }
 }
 
-/// The servers of all languages that have files in the workspace. `files` are its source files, sorted. Without linters it is for
-/// symbols: servers that know none are left out.
-pub fn plan_for_workspace(setup: PlanContext<'_>, files: &[PathBuf], with_linters: bool) -> Planned {
+/// The servers of all languages that have files in the workspace. `files` are its source files, sorted. A plan without linters is for
+/// symbols: servers that list no symbols are left out.
+pub fn plan_for_workspace(setup: PlanContext<'_>, files: &[PathBuf], with_linters: bool) -> PlanResult {
     let mut languages: BTreeMap<&str, (usize, BTreeMap<&Path, &Path>)> = BTreeMap::new();
     for file in files {
         if let (Some(language), Some(folder)) = (setup.servers.index.language_of(file), file.parent()) {
@@ -106,7 +106,7 @@ pub fn plan_for_workspace(setup: PlanContext<'_>, files: &[PathBuf], with_linter
             folders.entry(folder).or_insert(file);
         }
     }
-    // The language with the most files first: if nobody can answer, its server is the one to be named.
+    // The language with the most files comes first: if no server can answer, the error names its server.
     let mut languages: Vec<_> = languages.into_iter().collect();
     languages.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
     let mut waits = Vec::new();
@@ -120,8 +120,8 @@ pub fn plan_for_workspace(setup: PlanContext<'_>, files: &[PathBuf], with_linter
     if !waits.is_empty() {
         return Err(waits);
     }
-    let own = plan.choices.iter().filter(|choice| !choice.is_fallback());
-    let served: BTreeSet<&String> = own.flat_map(|choice| &choice.server.languages).collect();
+    let main = plan.choices.iter().filter(|choice| !choice.is_fallback());
+    let served: BTreeSet<&String> = main.flat_map(|choice| &choice.server.languages).collect();
     let is_served = |file: &&PathBuf| {
         setup.servers.index.language_of(file).is_some_and(|language| served.iter().any(|id| *id == language))
     };
@@ -135,21 +135,22 @@ pub fn plan_for_workspace(setup: PlanContext<'_>, files: &[PathBuf], with_linter
     Ok(plan)
 }
 
-/// What a plan is made from.
+/// The inputs of a plan.
 struct PlanOptions<'a> {
     setup: PlanContext<'a>,
     files: &'a dyn MarkerFiles,
     with_linters: bool,
-    /// Whether symbols of the workspace are wanted.
+    /// Whether the plan is for symbols of the workspace.
     for_symbols: bool,
 }
 
-/// A program that is there, or still looked for.
+/// The program of a server, or the lookup in progress.
 enum ProgramState {
     Found(Program),
     Pending(PendingLookup),
 }
 
+/// Adds the servers of one language to the plan, and the lookups in progress to `waits`.
 fn plan_language(
     options: &PlanOptions<'_>,
     language: &str,
@@ -172,23 +173,23 @@ fn plan_language(
         }
     };
     let mut missing: Option<Unavailable> = None;
-    let mut taken = false;
+    let mut is_served = false;
     let mut has_no_symbols = false;
-    for one in chooser.consider(language, path, options.with_linters, &mut available) {
-        let is_primary = one.server.role == ServerRole::Primary;
-        let quirks = &one.server.quirks;
+    for candidate in chooser.consider(language, path, options.with_linters, &mut available) {
+        let is_primary = candidate.server.role == ServerRole::Primary;
+        let quirks = &candidate.server.quirks;
         if options.for_symbols && (quirks.no_symbols || quirks.no_symbols_of.iter().any(|id| id == language)) {
             has_no_symbols |= is_primary;
             continue;
         }
-        match one.verdict {
+        match candidate.verdict {
             ServerVerdict::Serves { root, program, .. } => {
-                taken |= is_primary;
-                let Some(server) = setup.servers.by_kind.get(one.kind).cloned() else { continue };
+                is_served |= is_primary;
+                let Some(server) = setup.servers.by_kind.get(candidate.kind).cloned() else { continue };
                 match program {
                     ProgramState::Pending(lookup) => waits.push(lookup),
                     ProgramState::Found(program) => {
-                        let key = ChildKey { kind: one.kind.to_owned(), root };
+                        let key = ChildKey { kind: candidate.kind.to_owned(), root };
                         let choice = Choice { key, server, program };
                         if choice.is_fallback() {
                             plan.by_name.insert(language.to_owned());
@@ -197,19 +198,19 @@ fn plan_language(
                     }
                 }
             }
-            ServerVerdict::Later { .. } if one.server.role == ServerRole::Fallback => {
-                plan_fallback(options, one.kind, path, plan, waits);
+            ServerVerdict::Later { .. } if candidate.server.role == ServerRole::Fallback => {
+                plan_fallback(options, candidate.kind, path, plan, waits);
             }
             ServerVerdict::Unavailable { why, .. } if is_primary => missing = missing.or(Some(why)),
             _ => {}
         }
     }
-    if !taken && !has_no_symbols {
+    if !is_served && !has_no_symbols {
         plan.unavailable.push(missing.unwrap_or_else(no_server));
     }
 }
 
-/// Who may stand in until a language's own server is ready, if that is wanted.
+/// Adds the fallback that may answer until the language's own server is ready, if the selection allows it.
 fn plan_fallback(options: &PlanOptions<'_>, kind: &str, path: &Path, plan: &mut Plan, waits: &mut Vec<PendingLookup>) {
     let setup = options.setup;
     let Some(server) = setup.servers.by_kind.get(kind).filter(|_| setup.selection.fallback == FallbackMode::UntilReady)
@@ -224,23 +225,23 @@ fn plan_fallback(options: &PlanOptions<'_>, kind: &str, path: &Path, plan: &mut 
             let key = ChildKey { kind: kind.to_owned(), root };
             plan.fallbacks.push(Choice { key, server: server.clone(), program });
         }
-        // Nobody misses it: the language has its own.
+        // A missing fallback isn't reported: the language has a server of its own.
         Ok(Err(_)) => {}
     }
 }
 
-/// Whether `path` belongs to the child `key`: not to one of a project nested in its own.
+/// Whether `path` belongs to the server `key`, and not to the server of a nested project.
 pub fn is_own(setup: PlanContext<'_>, server: &ServerSpec, key: &ChildKey, path: &Path) -> bool {
     let placed = place_file(setup.roots, &server.root, path, &DiskFiles);
     placed.is_some_and(|placed| matches!(placed.root, ProjectRoot::At { root, .. } if root == key.root))
 }
 
-/// Whether a change of this file's text may move files to another child.
+/// Whether a change of this file's text may assign files to another server.
 pub fn may_move_roots(setup: PlanContext<'_>, path: &Path) -> bool {
     setup.servers.by_kind.values().any(|server| server.root.reads(path))
 }
 
-/// No server is known for a kind of file.
+/// The reason that no server is known for a kind of file.
 pub fn no_server() -> Unavailable {
     Unavailable::new(
         "",

@@ -1,6 +1,6 @@
-//! Columns of an answer, from a server's encoding to ours. What takes long is done on the blocking pool.
+//! Converts the columns of an answer from the server's position encoding to UTF-16. Long conversions run on the blocking pool.
 //!
-//! The rules of the conversion are those of `codeyard_lsp::text::encoding`; here is where the texts come from: through the gate.
+//! `codeyard_lsp::text::encoding` has the rules of the conversion. This module reads the texts that it needs, through the path gate.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,39 +14,39 @@ use codeyard_lsp::text::Document;
 use codeyard_lsp::text::encoding::PositionEncoding;
 use codeyard_model::uri::UriAdmission;
 
-/// So many files are read for a conversion without going to the blocking pool.
+/// Most files that a conversion reads outside the blocking pool.
 const INLINE_FILES: usize = 4;
-/// So many symbols of the document asked about are converted without going there.
+/// Most symbols of the query's document that are converted outside the blocking pool.
 const INLINE_SYMBOLS: usize = 200;
 
-/// The answer with its columns in UTF-16. `asked` is the document the question was about.
+/// The answer with its columns in UTF-16. `query_document` is the document that the query is about.
 ///
 /// # Errors
-/// If the blocking pool is gone, or the conversion panicked there.
+/// The blocking pool has ended, or the conversion panicked there.
 pub(crate) async fn to_utf16<R: DecodedReply>(
     mut answer: R,
     encoding: PositionEncoding,
     gate: &Gate,
-    asked: Option<&DocumentInput>,
+    query_document: Option<&DocumentInput>,
 ) -> Result<R, tokio::task::JoinError> {
     if encoding == PositionEncoding::Utf16 {
         return Ok(answer);
     }
     let mut texts = GatedTexts { gate: gate.clone(), read: HashMap::new() };
-    if let Some(DocumentInput { source, .. }) = asked {
+    if let Some(DocumentInput { source, .. }) = query_document {
         texts.read.insert(source.uri.as_str().to_owned(), Some(source.document.clone()));
     }
-    let own = asked.map(|document| document.source.document.clone());
-    let quick = reads_little(answer.conversion_cost());
+    let own = query_document.map(|document| document.source.document.clone());
+    let is_inline = is_cheap(answer.conversion_cost());
     let convert = move || {
         answer_to_utf16(&mut answer, encoding, own.as_deref(), &mut texts);
         answer
     };
-    if quick { Ok(convert()) } else { blocking::spawn(convert).await }
+    if is_inline { Ok(convert()) } else { blocking::spawn(convert).await }
 }
 
-/// Whether converting an answer takes less time than a change of threads and back.
-fn reads_little(cost: ConversionCost) -> bool {
+/// Whether the conversion takes less time than a round trip to another thread.
+fn is_cheap(cost: ConversionCost) -> bool {
     match cost {
         ConversionCost::Documents(count) => count <= INLINE_FILES,
         ConversionCost::Symbols(count) => count <= INLINE_SYMBOLS,
@@ -66,8 +66,8 @@ impl DocumentTexts for GatedTexts {
     }
 
     fn document(&mut self, uri: &str) -> Option<Arc<Document>> {
-        if let Some(known) = self.read.get(uri) {
-            return known.clone();
+        if let Some(document) = self.read.get(uri) {
+            return document.clone();
         }
         let document = match self.gate.admit(uri) {
             UriAdmission::Inside(inside) => self

@@ -11,7 +11,7 @@ use crate::server::registry::IndexedRegistry;
 use crate::status::state_watch;
 use codeyard_base::ids::ServerKind;
 
-/// A language server that takes part.
+/// A language server that takes part in a query.
 #[derive(Clone)]
 pub struct Provider {
     /// Its kind.
@@ -20,33 +20,33 @@ pub struct Provider {
     pub server: Addr<LanguageServer>,
     /// Its state.
     pub state: state_watch::Receiver,
-    /// Whether it only adds to another one.
+    /// Whether it is a linter: it adds diagnostics to those of a main server.
     pub is_linter: bool,
-    /// The most symbols it names of a workspace; 0: all.
+    /// The most symbols that it lists for a workspace; 0 means all.
     pub symbols_max: usize,
-    /// For whom it stands in; `None`: it is a language server of its own right.
+    /// The languages for which it is only a fallback; `None`: it is not a fallback.
     pub fallback_for: Option<Arc<FallbackFor>>,
 }
 
 impl Provider {
-    /// For which languages it stands in.
+    /// The languages that it answers as a fallback, which finds symbols by name.
     pub fn by_name(&self) -> impl Iterator<Item = String> + '_ {
         self.fallback_for.iter().flat_map(|fallback_for| fallback_for.languages.iter().cloned())
     }
 }
 
-/// For whom somebody stands in.
+/// The languages that a fallback answers for.
 pub struct FallbackFor {
     /// Language ids.
     pub languages: BTreeSet<String>,
-    /// Says of which language a file is.
+    /// Maps files to languages.
     pub servers: Arc<IndexedRegistry>,
 }
 
 impl FallbackFor {
     /// Whether the file with this URI is in one of the languages.
     pub(crate) fn has_language_of(&self, uri: &str) -> bool {
-        // The name decides, and it ends a URI as it ends a path.
+        // The file name decides the language, and it is the end of a URI as of a path.
         let language = self.servers.index.language_of(Path::new(uri));
         language.is_some_and(|language| self.languages.contains(language))
     }

@@ -1,7 +1,7 @@
-//! One question to one provider, from asking to a decoded answer in UTF-16: waits for a starting server, asks again once
-//! after a death, retries what the server calls outdated.
+//! Sends one request to one provider and decodes the reply, with columns in UTF-16.
 //!
-//! It has no deadline of its own: whoever holds the future drops it, and with it the request at the server.
+//! It waits for a starting server. It retries once after the process ended and once after an error reply. While the server calls its
+//! content outdated, it retries with growing waits. It has no deadline of its own: dropping the future cancels the request at the server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::limits;
 use crate::query::position_encoding;
 use crate::query::provider::Provider;
-use crate::server::messages::{Ask, Asked, KillServer, PendingAnswer, ProjectReport, Pulled};
+use crate::server::messages::{KillServer, PendingAnswer, ProjectReport, PulledDiagnostics, SendOutcome, SendRequest};
 use crate::server::request::{LspRequest, ServerRequest};
 use crate::status::server_state::{STOPPED, ServerState, Unavailable};
 use codeyard_base::blocking;
@@ -22,48 +22,54 @@ use codeyard_lsp::convert::DecodedReply;
 use codeyard_lsp::methods;
 use codeyard_lsp::text::encoding::PositionEncoding;
 use codeyard_model::diagnostic::RawFileDiagnostics;
-use codeyard_model::error::{ErrorCode, ToolError};
+use codeyard_model::error::ToolError;
 use codeyard_model::uri::UriAdmission;
 use codeyard_telemetry::{LspCall, RequestOrigin, RpcOutcome};
 
-/// First wait before asking again what the server called outdated; doubles.
+/// First wait before a request is repeated because the server called its content outdated; doubles.
 const RETRY_FIRST: Duration = Duration::from_millis(5);
 /// Longest such wait.
 const RETRY_MAX: Duration = Duration::from_millis(200);
-/// JSON-RPC: the method isn't implemented.
+/// JSON-RPC error code: the method isn't implemented.
 const METHOD_NOT_FOUND: i64 = -32601;
-/// LSP: the content changed, the server cancelled, the request was cancelled.
+/// LSP error codes: the content changed, the server cancelled, the request was cancelled.
 const OUTDATED: [i64; 3] = [-32801, -32802, -32800];
 
-/// The incarnation of an answer that was pushed: nothing refers back to it.
+/// The incarnation of a pushed answer: no later request refers to it.
 const NO_INCARNATION: u64 = 0;
 
 /// Why a provider gave no answer.
 #[derive(Debug)]
 pub(crate) enum ProviderFailure {
-    /// It can't do this.
+    /// It doesn't support the request.
     Unsupported,
-    /// It isn't there.
+    /// It isn't available.
     Unavailable(Unavailable),
-    /// It was stopped on purpose while it was asked, or the question is about a text that is no longer on disk: begin again.
+    /// It was stopped on purpose meanwhile, or the text that the request is about is no longer on disk: start the query again.
     Stopped,
-    /// The call as a whole fails.
+    /// The whole call fails.
     Failed(ToolError),
 }
 
-/// What one attempt came to.
+/// The result of one attempt.
 pub(crate) enum Attempt {
+    /// The reply, the encoding of its positions, and the incarnation that gave it.
     Reply(Box<RawValue>, PositionEncoding, u64),
+    /// Pushed diagnostics and the encoding of their positions.
     Pushed(RawFileDiagnostics, PositionEncoding),
+    /// The diagnostics that the server has reported for its project.
     Report(ProjectReport),
+    /// The server called its content outdated, or was not ready when it replied.
     Outdated,
-    /// It has no such method after all, and diagnostics may come another way.
+    /// The server doesn't implement a pull of diagnostics that it advertised. It may push them instead.
     Unimplemented,
+    /// The process ended or the connection broke.
     ServerExited,
+    /// The server replied with this error code.
     Refused(i64),
 }
 
-/// Asks `provider` and decodes its answer.
+/// Sends `request` to `provider` and decodes the reply.
 pub(crate) async fn ask<R: LspRequest>(
     provider: &Provider,
     request: &R,
@@ -72,7 +78,7 @@ pub(crate) async fn ask<R: LspRequest>(
     ask_with_incarnation(provider, request, context).await.map(|(reply, _)| reply)
 }
 
-/// The same, with the incarnation of the server that answered.
+/// The same, with the incarnation of the server that replied.
 pub(crate) async fn ask_with_incarnation<R: LspRequest>(
     provider: &Provider,
     request: &R,
@@ -95,15 +101,15 @@ pub(crate) async fn ask_with_incarnation<R: LspRequest>(
     }
 }
 
-/// What all questions of one execution have in common.
+/// The context that all requests of one execution share.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestContext<'a> {
-    /// Reads files.
+    /// The path gate; it also reads files.
     pub gate: &'a Gate,
-    /// By when the asker will have gone.
+    /// When the caller stops waiting.
     pub deadline: Deadline,
-    /// For whom.
-    pub asker: &'a RequestOrigin,
+    /// The call or background task that the work is attributed to in spans and metrics.
+    pub origin: &'a RequestOrigin,
 }
 
 /// One request to one provider, over all its attempts.
@@ -113,30 +119,31 @@ pub(crate) struct ProviderCall<'a, R> {
     shared: Arc<dyn ServerRequest>,
     gate: &'a Gate,
     deadline: Deadline,
-    asker: &'a RequestOrigin,
+    origin: &'a RequestOrigin,
     exits: u32,
     refusals: u32,
     retry: Duration,
 }
 
 impl<'a, R: LspRequest> ProviderCall<'a, R> {
+    /// A request that hasn't been sent yet.
     pub(crate) fn new(provider: &'a Provider, request: &'a R, context: RequestContext<'a>) -> Self {
-        let RequestContext { gate, deadline, asker } = context;
-        asker.record_server(&provider.kind);
+        let RequestContext { gate, deadline, origin } = context;
+        origin.record_server(&provider.kind);
         Self {
             provider,
             request,
             shared: Arc::new(request.clone()),
             gate,
             deadline,
-            asker,
+            origin,
             exits: 0,
             refusals: 0,
             retry: RETRY_FIRST,
         }
     }
 
-    /// Attempts until one holds: deaths and refusals are forgiven once, outdated answers as long as time allows.
+    /// Repeats the attempt until one has a result. One exit and one error reply are retried, outdated answers without limit.
     pub(crate) async fn settle(&mut self) -> Result<Attempt, ProviderFailure> {
         loop {
             match self.attempt().await? {
@@ -149,37 +156,37 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
                     return Err(self.refused(code, "the language server answered with an error"));
                 }
                 Attempt::Refused(_) => self.refusals += 1,
-                held => return Ok(held),
+                result => return Ok(result),
             }
         }
     }
 
-    /// Before asking again what the server called outdated.
+    /// Waits before the next attempt. Each wait is twice as long as the last, up to a limit.
     pub(crate) async fn pause(&mut self) {
         tokio::time::sleep(self.retry).await;
         self.retry = (self.retry * 2).min(RETRY_MAX);
     }
 
     async fn attempt(&self) -> Result<Attempt, ProviderFailure> {
-        let ask = Ask { request: self.shared.clone(), deadline: self.deadline };
-        let asked = self.provider.server.send(ask).await;
+        let message = SendRequest { request: self.shared.clone(), deadline: self.deadline };
+        let sent = self.provider.server.send(message).await;
         if matches!(&*self.provider.state.borrow(), ServerState::Down(down) if down.reason == STOPPED) {
             return Err(ProviderFailure::Stopped);
         }
-        let Ok(asked) = asked else {
-            return Err(self.unavailable("crashed", "the language server's supervisor was replaced; ask again"));
+        let Ok(sent) = sent else {
+            return Err(self.unavailable("crashed", "the language-server actor was replaced; repeat the call"));
         };
-        match asked {
-            Asked::Unsupported => Err(ProviderFailure::Unsupported),
-            Asked::Down(unavailable) => Err(ProviderFailure::Unavailable(unavailable)),
-            Asked::Outdated => Err(ProviderFailure::Stopped),
-            Asked::NotReady => {
+        match sent {
+            SendOutcome::Unsupported => Err(ProviderFailure::Unsupported),
+            SendOutcome::Down(unavailable) => Err(ProviderFailure::Unavailable(unavailable)),
+            SendOutcome::Outdated => Err(ProviderFailure::Stopped),
+            SendOutcome::NotReady => {
                 self.wait_for_change().await;
                 Box::pin(self.attempt()).await
             }
-            Asked::Reply(pending) => self.await_reply(pending, R::METHOD).await,
-            Asked::Project(report) => Ok(Attempt::Report(report)),
-            Asked::Push(pending) => match (pending.pushed.await, self.request.document()) {
+            SendOutcome::Reply(pending) => self.await_reply(pending, R::METHOD).await,
+            SendOutcome::Project(report) => Ok(Attempt::Report(report)),
+            SendOutcome::Push(pending) => match (pending.pushed.await, self.request.document()) {
                 (Ok(diagnostics), Some(document)) => {
                     pending.expiry.answered();
                     let file = RawFileDiagnostics {
@@ -196,19 +203,20 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
         }
     }
 
+    /// Waits for the reply to a request in flight.
     pub(crate) async fn await_reply(
         &self,
         pending: PendingAnswer,
         method: &'static str,
     ) -> Result<Attempt, ProviderFailure> {
-        let rpc = self.asker.lsp(method, &self.provider.kind);
+        let rpc = self.origin.lsp(method, &self.provider.kind);
         let reply = pending.reply.await;
-        end(rpc, &reply);
+        record_end(rpc, &reply);
         match reply {
             Ok(reply) => {
                 pending.expiry.answered();
                 reply.wait_for_earlier_events().await;
-                // A server that went back to indexing meanwhile may have answered from half of what it knows.
+                // A server that returned to indexing meanwhile may have answered from an incomplete index.
                 if !matches!(*self.provider.state.borrow(), ServerState::Ready) {
                     return Ok(Attempt::Outdated);
                 }
@@ -220,7 +228,7 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
             }
             Err(RequestError::Server { code: METHOD_NOT_FOUND, .. }) => {
                 pending.expiry.answered();
-                // The client remembers it: the next time nobody asks for this.
+                // The client records it; this method is not sent again.
                 let is_diagnostic = [methods::DOCUMENT_DIAGNOSTIC, methods::WORKSPACE_DIAGNOSTIC].contains(&method);
                 if is_diagnostic { Ok(Attempt::Unimplemented) } else { Err(ProviderFailure::Unsupported) }
             }
@@ -240,7 +248,7 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
         }
     }
 
-    /// Until the server's state is another one. A server that is down answers the next question with that.
+    /// Waits until the server's state changes. A server that is down reports so at the next attempt.
     async fn wait_for_change(&self) {
         let mut state = self.provider.state.clone();
         if state.borrow_and_update().is_pending() {
@@ -264,7 +272,7 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
         self.to_utf16(answer, encoding).await
     }
 
-    /// The answer with its columns in UTF-16.
+    /// Converts the columns of an answer to UTF-16.
     pub(crate) async fn to_utf16<A: DecodedReply>(
         &self,
         answer: A,
@@ -273,36 +281,38 @@ impl<'a, R: LspRequest> ProviderCall<'a, R> {
         position_encoding::to_utf16(answer, encoding, self.gate, self.request.document()).await.map_err(|_| internal())
     }
 
-    /// Records at the server's actor that a file's diagnostics were pulled.
+    /// Records pulled diagnostics of a file at the server's actor.
     pub(crate) async fn report(&self, file: &RawFileDiagnostics, incarnation: u64) {
         if let UriAdmission::Inside(uri) = self.gate.admit(&file.uri) {
             let diagnostics = file.diagnostics.clone();
-            // A server that is gone needs no reminder.
-            self.provider.server.send(Pulled { uri, diagnostics, incarnation }).await.ok();
+            // If the actor is gone, so are its diagnostics.
+            self.provider.server.send(PulledDiagnostics { uri, diagnostics, incarnation }).await.ok();
         }
     }
 
+    /// The failure for a reply that can't be decoded.
     pub(crate) fn malformed(&self) -> ProviderFailure {
-        // What is wrong with it would be told in its own words.
+        // The decoder's message could quote the reply, so it is not logged.
         tracing::warn!(server = %self.provider.kind, "language server's answer is malformed");
         self.unavailable("server_error", "the language server gave a malformed answer")
     }
 
-    /// A server that answered with an error.
+    /// The failure for a reply that is an error.
     pub(crate) fn refused(&self, code: i64, message: &str) -> ProviderFailure {
         tracing::warn!(server = %self.provider.kind, code, "language server answered with an error");
         self.unavailable("server_error", message)
     }
 
+    /// The failure of a server that gave no answer. The hint names the command that shows a server that is down for good.
     pub(crate) fn unavailable(&self, reason: &'static str, message: &str) -> ProviderFailure {
-        let last = matches!(&*self.provider.state.borrow(), ServerState::Down(_));
-        let command = if last { "codeyard servers list" } else { "codeyard doctor" };
+        let is_down = matches!(&*self.provider.state.borrow(), ServerState::Down(_));
+        let command = if is_down { "codeyard servers list" } else { "codeyard doctor" };
         ProviderFailure::Unavailable(Unavailable::new(self.provider.kind.as_str(), reason, message, command))
     }
 }
 
-/// Tells how a request ended.
-fn end(rpc: LspCall, reply: &Result<codeyard_lsp::client::pending_requests::ServerReply, RequestError>) {
+/// Records how a request ended.
+fn record_end(rpc: LspCall, reply: &Result<codeyard_lsp::client::pending_requests::ServerReply, RequestError>) {
     rpc.end(match reply {
         Ok(_) => RpcOutcome::Ok,
         Err(RequestError::Server { code, .. }) => RpcOutcome::Error(*code),
@@ -310,6 +320,7 @@ fn end(rpc: LspCall, reply: &Result<codeyard_lsp::client::pending_requests::Serv
     });
 }
 
+/// The failure for a state that the code should never reach.
 pub(crate) fn internal() -> ProviderFailure {
-    ProviderFailure::Failed(ToolError::new(ErrorCode::Internal, "internal error; the server's log has the particulars"))
+    ProviderFailure::Failed(ToolError::internal())
 }

@@ -1,7 +1,6 @@
-//! What an operation is: how providers are asked, and how their answers become a canonical result.
+//! The trait of an operation: which requests the providers get, and how their answers become a canonical result.
 //!
-//! [`operations`](super::operations) implements [`QueryOperation`] once for each query. It isn't about one tool's payload; that is a
-//! catalog's.
+//! [`operations`](super::operations) implements [`QueryOperation`] once for each query. The payloads of the tools are made in the catalogs.
 
 use std::future::Future;
 
@@ -14,7 +13,7 @@ use codeyard_model::error::ToolError;
 use codeyard_model::operation::Operation;
 use codeyard_paging::CanonicalResult;
 
-/// Whose answers make the result.
+/// Which providers' answers make the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProviderRule {
     /// The first answer that isn't empty, in the registry's order.
@@ -23,25 +22,26 @@ pub(crate) enum ProviderRule {
     EveryServer,
     /// All servers of the document; one that can't answer fails the call.
     AllOrNone,
-    /// All servers of the document or the workspace; linters that are late are left out and named.
+    /// All servers of the document or of the workspace; late linters are left out and named.
     Tool(Operation),
 }
 
-/// One operation: how providers are asked, and how their answers become a canonical result.
+/// One operation, from its requests to its canonical result.
 pub(crate) trait QueryOperation: Send + Sync + 'static {
-    /// What is sent first.
+    /// The first request.
     type Request: LspRequest;
     /// The whole answer of one provider, columns in UTF-16.
     type Answer: ReplyEntries + Send + 'static;
     /// The canonical form: gated, normalised, sorted, deduplicated.
     type Canonical;
-    /// Whose answers make the result.
+
+    /// Which providers' answers make the result.
     fn providers(&self) -> ProviderRule;
 
-    /// What is sent first.
+    /// The first request.
     fn request(&self) -> &Self::Request;
 
-    /// Asks one provider, in as many requests as that takes.
+    /// Sends the operation's requests to one provider.
     fn ask<'a>(
         &'a self,
         provider: &'a Provider,
@@ -61,23 +61,23 @@ pub(crate) trait QueryOperation: Send + Sync + 'static {
     /// The result that is retained and paged.
     ///
     /// # Errors
-    /// INTERNAL, if the answers lack what the result names.
+    /// INTERNAL: the answers lack a part that the result needs.
     fn result(&self, canonical: Self::Canonical, context: CanonicalContext<'_>) -> Result<CanonicalResult, ToolError>;
 
-    /// Whether `provider` gave as many entries as it ever does, and may know of more.
+    /// Whether `provider` reached its own maximum of entries and may have more.
     fn is_capped(_provider: &Provider, _answer: &Self::Answer) -> bool {
         false
     }
 
-    /// Whether an empty answer still means that the position points at something.
+    /// Whether the position points at a symbol even if the answer is empty.
     fn has_target(_answer: &Self::Answer) -> bool {
         false
     }
 }
 
-/// What is done with the operation of a query, whatever its type.
+/// Code that runs for the operation of a query, whatever its type.
 pub(crate) trait OperationHandler {
-    /// What comes of it.
+    /// The result of the handler.
     type Output;
 
     /// Handles the operation.

@@ -1,9 +1,7 @@
-//! Paths outside the roots, taken out of what language servers say in diagnostics: where they are installed, where a search
-//! went, where a system header lies.
+//! Redacts paths outside the roots in the messages of diagnostics, such as install folders, search paths and system headers.
 //!
-//! Only text that a tool made is treated so; a hover's text comes from the sources themselves. A path is what begins with one of
-//! this machine's top-level folders and has at least two parts, so that `/` in prose and routes such as `/api/users` stay.
-//! Invariant: a path inside the roots is never touched.
+//! Only text that a tool wrote is redacted; the text of a hover comes from the sources. A path begins with a top-level folder of this
+//! machine and has at least two parts, so `/` in prose and routes such as `/api/users` stay. Invariant: a path inside the roots stays.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -12,12 +10,12 @@ use std::sync::OnceLock;
 
 use codeyard_model::roots::RootSet;
 
-/// What stands in place of a path.
+/// The text that replaces a path.
 pub const REDACTED: &str = "[path outside the workspace]";
-/// Goes with the path it introduces.
+/// A scheme that is redacted together with its path.
 const SCHEME: &str = "file:";
 
-/// `text` without paths outside `roots`.
+/// `text` with the paths outside `roots` replaced.
 pub fn redact<'a>(text: &'a str, roots: &RootSet) -> Cow<'a, str> {
     redact_below(text, roots, top_level())
 }
@@ -44,7 +42,7 @@ fn redact_below<'a>(text: &'a str, roots: &RootSet, top: &BTreeSet<String>) -> C
     Cow::Owned(out)
 }
 
-/// The longest run from `start` that could be a path, without the punctuation of the sentence around it.
+/// The longest run from `start` that could be a path, without the punctuation at its end.
 fn path_at(text: &str, start: usize) -> &str {
     let ends = |c: char| {
         c.is_whitespace()
@@ -55,7 +53,7 @@ fn path_at(text: &str, start: usize) -> &str {
     run[..end].trim_end_matches(['.', '!', '?'])
 }
 
-/// Whether a path may begin after `before`: not in the middle of a word or of a relative path.
+/// Whether a path may begin after `before`: not inside a word or a relative path.
 fn begins_path(before: &str) -> bool {
     let inside_word = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '~' | '*' | '%');
     !before.chars().next_back().is_some_and(inside_word)

@@ -7,21 +7,21 @@ use parking_lot::RwLock;
 
 use codeyard_files::watch::Subscription;
 
-/// The watcher's subscription of a workspace, once there is one.
+/// The watcher's subscription of a workspace; empty until it exists.
 #[derive(Clone, Default)]
 pub struct WatchSlot(Arc<RwLock<Option<Arc<Subscription>>>>);
 
 impl WatchSlot {
-    /// The subscription.
+    /// The subscription, if it exists.
     pub fn get(&self) -> Option<Arc<Subscription>> {
         self.0.read().clone()
     }
 
-    /// Puts the subscription in.
+    /// Replaces the subscription.
     pub fn set(&self, subscription: Option<Arc<Subscription>>) {
         *self.0.write() = subscription;
     }
 }
 
-/// The watcher's first walk, not over yet: what to wait for.
+/// Resolves when the watcher's first walk has ended.
 pub type FirstWalk = Shared<BoxFuture<'static, ()>>;

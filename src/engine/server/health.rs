@@ -19,8 +19,8 @@ impl Handler<GetHealth> for LanguageServer {
             // Reads every process of the tree, which takes milliseconds.
             let (memory, pid) = match process {
                 Some(process) => {
-                    let looked = blocking::spawn(move || (process.memory_bytes(), process.server_id()));
-                    looked.await.unwrap_or_default()
+                    let measured = blocking::spawn(move || (process.memory_bytes(), process.server_id()));
+                    measured.await.unwrap_or_default()
                 }
                 None => (None, None),
             };

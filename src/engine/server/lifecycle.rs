@@ -155,7 +155,7 @@ impl LanguageServer {
         self.context.metrics.restart(self.context.kind.as_str(), reason);
         tracing::warn!(
             workspace = %self.context.workspace, server = %self.context.kind, reason,
-            "language server ended; `codeyard doctor` shows what it wrote last"
+            "language server ended; `codeyard doctor` shows its last output"
         );
         match self.history.on_exit(Instant::now(), was_ready, self.jitter()) {
             RestartDecision::Restart(wait) => {

@@ -18,16 +18,16 @@ use codeyard_model::uri::CanonicalUri;
 
 /// Sends one request to the server. The handler doesn't wait.
 #[derive(Message)]
-#[rtype(result = "Asked")]
-pub struct Ask {
+#[rtype(result = "SendOutcome")]
+pub struct SendRequest {
     /// The request.
     pub request: Arc<dyn ServerRequest>,
     /// The deadline of the caller.
     pub deadline: Deadline,
 }
 
-/// The immediate result of [`Ask`].
-pub enum Asked {
+/// The immediate result of [`SendRequest`].
+pub enum SendOutcome {
     /// The request was sent.
     Reply(PendingAnswer),
     /// The server pushes diagnostics; this resolves when those of the current content have arrived.
@@ -83,10 +83,10 @@ pub struct ProjectReport {
 #[rtype(result = "()")]
 pub struct FilesChanged(pub Arc<Changes>);
 
-/// Pulled diagnostics, to be recorded as reported.
+/// PulledDiagnostics diagnostics, to be recorded as reported.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub struct Pulled {
+pub struct PulledDiagnostics {
     /// The file.
     pub uri: CanonicalUri,
     /// The diagnostics, with positions in UTF-16.

@@ -1,4 +1,4 @@
-//! Requests to one language server: what the actor needs to know of one, and how the reply is read.
+//! Requests to one language server: their parameters, the properties that the actor needs, and the decoding of the reply.
 //!
 //! [`LspRequest`] is implemented once for each LSP method, in `query/operations`. The actor sees [`ServerRequest`], which doesn't
 //! name the type of the reply. Positions leave in the server's encoding; replies are decoded without conversion.
@@ -72,10 +72,10 @@ pub trait LspRequest: fmt::Debug + Clone + Send + Sync + 'static {
     /// Decodes the reply.
     ///
     /// # Errors
-    /// The reply is malformed, or has more entries than are looked at.
+    /// The reply is malformed, or has more entries than are decoded.
     fn decode(&self, reply: &RawValue) -> Result<Self::Reply, ConvertError>;
 
-    /// The reply that a push of diagnostics amounts to; `None` for methods whose answer is never pushed.
+    /// A push of diagnostics as a reply; `None` for methods whose answer is never pushed.
     fn from_push(_file: RawFileDiagnostics) -> Option<Self::Reply> {
         None
     }

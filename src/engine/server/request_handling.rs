@@ -11,7 +11,7 @@ use crate::server::context::ServerContext;
 use crate::server::diagnostics::PushState;
 use crate::server::document::DocumentInput;
 use crate::server::document_loading;
-use crate::server::messages::{Ask, Asked, NoticeKind, PendingPush, Pulled};
+use crate::server::messages::{NoticeKind, PendingPush, PulledDiagnostics, SendOutcome, SendRequest};
 use crate::server::request::{Exchange, ServerRequest};
 use crate::server::session::SyncOutcome;
 use crate::status::server_state::{ServerState, Unavailable};
@@ -23,19 +23,19 @@ use codeyard_lsp::methods;
 /// Number of crashes after which a document is refused until it changes.
 const MAX_CRASHES_PER_DOCUMENT: u32 = 2;
 
-impl Handler<Ask> for LanguageServer {
-    type Result = MessageResult<Ask>;
+impl Handler<SendRequest> for LanguageServer {
+    type Result = MessageResult<SendRequest>;
 
-    fn handle(&mut self, ask: Ask, ctx: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, message: SendRequest, ctx: &mut Self::Context) -> Self::Result {
         self.last_used = Instant::now();
-        MessageResult(self.answer_now(ask, ctx))
+        MessageResult(self.answer_now(message, ctx))
     }
 }
 
-impl Handler<Pulled> for LanguageServer {
+impl Handler<PulledDiagnostics> for LanguageServer {
     type Result = ();
 
-    fn handle(&mut self, pulled: Pulled, ctx: &mut Self::Context) {
+    fn handle(&mut self, pulled: PulledDiagnostics, ctx: &mut Self::Context) {
         if pulled.incarnation != self.incarnation {
             return;
         }
@@ -47,47 +47,51 @@ impl Handler<Pulled> for LanguageServer {
 }
 
 impl LanguageServer {
-    fn answer_now(&mut self, ask: Ask, ctx: &mut Context<Self>) -> Asked {
+    fn answer_now(&mut self, message: SendRequest, ctx: &mut Context<Self>) -> SendOutcome {
         if let ServerState::Down(down) = &*self.state.borrow() {
-            return Asked::Down(Unavailable::down(self.context.kind.as_str(), down));
+            return SendOutcome::Down(Unavailable::down(self.context.kind.as_str(), down));
         }
-        if let Some(refused) = self.refused_document(&*ask.request) {
-            return Asked::Down(refused);
+        if let Some(refused) = self.refused_document(&*message.request) {
+            return SendOutcome::Down(refused);
         }
-        if ask.request.incarnation().is_some_and(|of| of != self.incarnation) {
-            return Asked::Outdated;
+        if message.request.incarnation().is_some_and(|of| of != self.incarnation) {
+            return SendOutcome::Outdated;
         }
-        if let Some(document) = ask.request.document().cloned() {
+        if let Some(document) = message.request.document().cloned() {
             if self.is_outdated(&document) {
-                return Asked::Outdated;
+                return SendOutcome::Outdated;
             }
             if let Err(()) = self.sync(&document, ctx) {
-                return Asked::NotReady;
+                return SendOutcome::NotReady;
             }
         }
         let ready = matches!(*self.state.borrow(), ServerState::Ready);
-        let Some(session) = self.session.as_mut().filter(|_| ready) else { return Asked::NotReady };
-        let asked = match (ask.request.exchange(), ask.request.document()) {
-            (Exchange::DocumentDiagnostics, Some(document)) if !session.capabilities.supports(ask.request.method()) => {
+        let Some(session) = self.session.as_mut().filter(|_| ready) else { return SendOutcome::NotReady };
+        let outcome = match (message.request.exchange(), message.request.document()) {
+            (Exchange::DocumentDiagnostics, Some(document))
+                if !session.capabilities.supports(message.request.method()) =>
+            {
                 let document = document.clone();
-                return self.await_push(&document, ask.deadline, ctx);
+                return self.await_push(&document, message.deadline, ctx);
             }
-            (Exchange::ProjectDiagnostics, _) => session.project_report(ask.deadline),
-            (Exchange::Reply | Exchange::DocumentDiagnostics, _) => session.request(&*ask.request, ask.deadline),
+            (Exchange::ProjectDiagnostics, _) => session.project_report(message.deadline),
+            (Exchange::Reply | Exchange::DocumentDiagnostics, _) => {
+                session.request(&*message.request, message.deadline)
+            }
         };
-        match asked {
-            Ok(asked) => asked,
+        match outcome {
+            Ok(outcome) => outcome,
             Err(RequestError::QueueFull | RequestError::Broken) => {
                 self.kill("queue_full", ctx);
-                Asked::NotReady
+                SendOutcome::NotReady
             }
-            Err(RequestError::TooManyPending) => Asked::Down(Unavailable::new(
+            Err(RequestError::TooManyPending) => SendOutcome::Down(Unavailable::new(
                 self.context.kind.as_str(),
                 "overloaded",
                 "too many requests are pending at the language server",
                 "codeyard doctor",
             )),
-            Err(_) => Asked::NotReady,
+            Err(_) => SendOutcome::NotReady,
         }
     }
 
@@ -122,18 +126,18 @@ impl LanguageServer {
         }
     }
 
-    fn await_push(&mut self, document: &DocumentInput, deadline: Deadline, ctx: &mut Context<Self>) -> Asked {
+    fn await_push(&mut self, document: &DocumentInput, deadline: Deadline, ctx: &mut Context<Self>) -> SendOutcome {
         let settle = self.context.push_settle();
         if self.context.server.quirks.no_diagnostics {
-            return Asked::Unsupported;
+            return SendOutcome::Unsupported;
         }
         let uri = &document.source.uri;
-        let Some(session) = &mut self.session else { return Asked::NotReady };
+        let Some(session) = &mut self.session else { return SendOutcome::NotReady };
         let mut state = session.diagnostics.push_of(uri, settle, Instant::now());
         if matches!(state, PushState::Outdated) {
             if let Err(error) = session.reopen(document) {
                 self.on_send_error(&error, ctx);
-                return Asked::NotReady;
+                return SendOutcome::NotReady;
             }
             state = session.diagnostics.push_of(uri, settle, Instant::now());
         }
@@ -144,12 +148,12 @@ impl LanguageServer {
                 drop(sender.send(diagnostics));
                 receiver
             }
-            PushState::Outdated => return Asked::NotReady,
+            PushState::Outdated => return SendOutcome::NotReady,
         };
         let pending = PendingPush { pushed, encoding: session.encoding, expiry: session.expiry(None, deadline) };
         // The push may have arrived already and only need to settle: no further event will complete it.
         self.settle_pushes(ctx);
-        Asked::Push(pending)
+        SendOutcome::Push(pending)
     }
 
     fn refused_document(&mut self, request: &dyn ServerRequest) -> Option<Unavailable> {
@@ -209,6 +213,6 @@ fn names_watched_files(methods: &[String]) -> bool {
 /// Checks at compile time that these types may be sent to other threads.
 const _: fn() = || {
     fn sendable<T: Send>() {}
-    sendable::<Asked>();
+    sendable::<SendOutcome>();
     sendable::<Arc<ServerContext>>();
 };

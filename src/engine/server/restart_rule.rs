@@ -49,15 +49,15 @@ pub(crate) enum RestartDecision {
 pub(crate) struct RestartHistory {
     rule: RestartRule,
     exits: VecDeque<Instant>,
-    /// The first of them was followed by an immediate restart.
-    forgiven: bool,
+    /// Whether the first exit was followed by an immediate restart.
+    first_was_immediate: bool,
     on_probation: bool,
 }
 
 impl RestartHistory {
     /// No exits yet.
     pub(crate) fn new(rule: RestartRule) -> Self {
-        Self { rule, exits: VecDeque::new(), forgiven: false, on_probation: false }
+        Self { rule, exits: VecDeque::new(), first_was_immediate: false, on_probation: false }
     }
 
     /// Records an exit. `was_ready`: the server had been ready. `jitter` in [0, 1) spreads restarts of many servers over
@@ -65,7 +65,7 @@ impl RestartHistory {
     pub(crate) fn on_exit(&mut self, now: Instant, was_ready: bool, jitter: f64) -> RestartDecision {
         while self.exits.front().is_some_and(|first| now.duration_since(*first) > self.rule.window) {
             self.exits.pop_front();
-            self.forgiven = false;
+            self.first_was_immediate = false;
         }
         self.exits.push_back(now);
         if self.on_probation || self.exits.len() > self.rule.max_restarts {
@@ -74,12 +74,12 @@ impl RestartHistory {
             return RestartDecision::Quarantine(self.rule.quarantine);
         }
         if self.exits.len() == 1 {
-            self.forgiven = was_ready;
+            self.first_was_immediate = was_ready;
             if was_ready {
                 return RestartDecision::Restart(Duration::ZERO);
             }
         }
-        let waited = self.exits.len() - 1 - usize::from(self.forgiven).min(self.exits.len() - 1);
+        let waited = self.exits.len() - 1 - usize::from(self.first_was_immediate).min(self.exits.len() - 1);
         let doublings = u32::try_from(waited).unwrap_or(u32::MAX).min(16);
         let wait = self.rule.backoff_first.saturating_mul(1 << doublings).min(self.rule.backoff_max);
         RestartDecision::Restart(wait.mul_f64(1.0 + jitter.clamp(0.0, 1.0) / 10.0))

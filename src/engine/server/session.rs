@@ -12,7 +12,7 @@ use crate::server::diagnostics::Diagnostics;
 use crate::server::document::DocumentInput;
 use crate::server::expiry::{ExpiryGuard, TRACE_OVER};
 use crate::server::index_lag::PendingIndexing;
-use crate::server::messages::{Asked, PendingAnswer, ProjectReport};
+use crate::server::messages::{PendingAnswer, ProjectReport, SendOutcome};
 use crate::server::process_guard::KillOnDrop;
 use crate::server::request::{ServerRequest, SessionView};
 use crate::server::watch_globs::WatchGlobs;
@@ -182,17 +182,21 @@ impl LiveServer {
     }
 
     /// Sends a request.
-    pub(super) fn request(&mut self, request: &dyn ServerRequest, deadline: Deadline) -> Result<Asked, RequestError> {
+    pub(super) fn request(
+        &mut self,
+        request: &dyn ServerRequest,
+        deadline: Deadline,
+    ) -> Result<SendOutcome, RequestError> {
         let identifier = self.identifier();
         let view = SessionView { encoding: self.encoding, diagnostics_identifier: identifier.as_deref() };
         Ok(match request.send(&self.client, &self.capabilities, &view)? {
-            Some(reply) => Asked::Reply(self.pending(reply, request.document(), deadline)),
-            None => Asked::Unsupported,
+            Some(reply) => SendOutcome::Reply(self.pending(reply, request.document(), deadline)),
+            None => SendOutcome::Unsupported,
         })
     }
 
     /// All reported diagnostics, and new pulls where the server supports them.
-    pub(super) fn project_report(&mut self, deadline: Deadline) -> Result<Asked, RequestError> {
+    pub(super) fn project_report(&mut self, deadline: Deadline) -> Result<SendOutcome, RequestError> {
         let mut report = ProjectReport {
             files: self.diagnostics.reported(),
             pulls: vec![],
@@ -214,7 +218,7 @@ impl LiveServer {
             let reply = self.client.request(methods::WORKSPACE_DIAGNOSTIC, &params)?;
             report.workspace = Some(self.pending(reply, None, deadline));
         }
-        Ok(Asked::Project(report))
+        Ok(SendOutcome::Project(report))
     }
 
     fn identifier(&self) -> Option<String> {

@@ -10,7 +10,7 @@ use codeyard_model::error::{CallPhase, ToolError};
 pub const STOPPED: &str = "stopped";
 /// The reason of a server that failed too often.
 pub const QUARANTINED: &str = "quarantined";
-/// The reason of a server that can't do what is asked.
+/// The reason of a server that doesn't support the request.
 pub const UNSUPPORTED: &str = "unsupported";
 
 /// The state of a language server.
@@ -87,7 +87,7 @@ impl Unavailable {
         Self::new(kind, down.reason, down.message.clone(), "codeyard doctor")
     }
 
-    /// For a server that can't do what is asked.
+    /// A server that doesn't support the request.
     pub fn unsupported(kind: &str) -> Self {
         let message = "the language server for this language doesn't offer this operation";
         Self::new(kind, UNSUPPORTED, message, "codeyard servers list")

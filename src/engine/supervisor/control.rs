@@ -135,11 +135,11 @@ impl Control {
     where
         F: Future<Output = Option<T>>,
     {
-        let asked = list.entries.iter().map(|entry| {
-            let asked = entry.handle.clone().map(&ask);
-            async move { asked?.await }
+        let replies = list.entries.iter().map(|entry| {
+            let reply = entry.handle.clone().map(&ask);
+            async move { reply?.await }
         });
-        futures::future::join_all(asked).await
+        futures::future::join_all(replies).await
     }
 
     async fn ask<M>(&self, message: M) -> Result<M::Result, NoReply>

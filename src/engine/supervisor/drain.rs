@@ -1,6 +1,6 @@
 //! Drains workspaces: calls in flight end, language servers stop, and every waiter gets the report.
 //!
-//! A drain continues whether or not anybody waits for it. Invariants: calls in flight have until their own deadline and no longer; all
+//! A drain continues even if no caller waits for it. Invariants: calls in flight have until their own deadline and no longer; all
 //! waiters of one drain get the same report.
 
 use std::sync::Arc;

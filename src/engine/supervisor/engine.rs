@@ -95,8 +95,8 @@ impl Engine {
 
     /// Applies a configuration.
     pub async fn configure(&self, config: Config) -> Result<ConfigureReport, EngineError> {
-        let asked = self.supervisor.send(Configure(Box::new(config))).await.map_err(|_| EngineError::Gone)?;
-        Ok(asked?)
+        let applied = self.supervisor.send(Configure(Box::new(config))).await.map_err(|_| EngineError::Gone)?;
+        Ok(applied?)
     }
 
     /// The operators' handle.

@@ -198,8 +198,8 @@ impl Handler<RemoveWorkspace> for Supervisor {
 impl Handler<ListWorkspaces> for Supervisor {
     type Result = WorkspaceListing;
 
-    fn handle(&mut self, asked: ListWorkspaces, _: &mut Self::Context) -> Self::Result {
-        self.list(asked.0.as_ref())
+    fn handle(&mut self, message: ListWorkspaces, _: &mut Self::Context) -> Self::Result {
+        self.list(message.0.as_ref())
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use actix::prelude::*;
 
 use crate::query::known_files::KnownFiles;
-use crate::query::messages::WeakRun;
+use crate::query::messages::WeakExecution;
 use crate::query::plan::Plan;
 use crate::query::watch_slot::WatchSlot;
 use crate::server::child_key::ChildKey;
@@ -48,7 +48,7 @@ pub struct Workspace {
     pub(super) watching: Watching,
     pub(super) slot: WatchSlot,
     pub(super) children: BTreeMap<ChildKey, Child>,
-    pub(super) runs: HashMap<String, (WeakRun, CallTrace)>,
+    pub(super) runs: HashMap<String, (WeakExecution, CallTrace)>,
     pub(super) plans: HashMap<(PathBuf, String, bool), Arc<Plan>>,
     /// With the time until which they are valid, if a server is missing that may be installed.
     pub(super) workspace_plans: HashMap<bool, (Arc<Plan>, Option<Instant>)>,
@@ -138,10 +138,10 @@ impl Handler<GetWorkspaceHealth> for Workspace {
             indexes: vec![],
         };
         let indexes = self.index_health();
-        let asked: Vec<_> = self.children.values().map(|child| child.actor.clone()).collect();
+        let actors: Vec<_> = self.children.values().map(|child| child.actor.clone()).collect();
         Box::pin(async move {
-            let asked = asked.into_iter().map(|actor| actor.send(GetHealth));
-            let servers = futures::future::join_all(asked).await.into_iter().flatten().collect();
+            let replies = actors.into_iter().map(|actor| actor.send(GetHealth));
+            let servers = futures::future::join_all(replies).await.into_iter().flatten().collect();
             Some(WorkspaceHealth { servers, indexes: indexes.await, ..health })
         })
     }

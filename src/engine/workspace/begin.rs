@@ -1,7 +1,7 @@
 //! Handles [`Begin`], the first step of a query: compares the document with the disk, looks for a retained result or a running execution,
 //! and otherwise starts one.
 
-use crate::server::messages::Ask;
+use crate::server::messages::SendRequest;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use actix::prelude::*;
 use futures::FutureExt;
 
 use crate::query::execution::Execution;
-use crate::query::gather::asks_for_name;
+use crate::query::gather::is_symbol_search;
 use crate::query::known_files::FileCheck;
-use crate::query::plan::{Choice, Plan, Planned};
+use crate::query::plan::{Choice, Plan, PlanResult};
 use crate::query::provider::Provider;
 use crate::query::watch_slot::FirstWalk;
 use crate::query::{fallback, operations, plan, position_check};
@@ -41,13 +41,13 @@ const MAX_REMEMBERED_RUNS: usize = 1_024;
 struct RunStart<'a> {
     query: Arc<GatedQuery>,
     /// The result of the comparison of its document with the disk.
-    asked: Option<FileCheck>,
+    document_check: Option<FileCheck>,
     call: &'a CallTrace,
     deadline: Deadline,
     request_key: String,
     snapshot_key: String,
     /// The watcher's first walk, if it is still in progress.
-    walking: Option<FirstWalk>,
+    first_walk: Option<FirstWalk>,
 }
 
 impl Handler<Begin> for Workspace {
@@ -68,9 +68,9 @@ impl Workspace {
                 "codeyard doctor",
             ));
         }
-        let walking = self.prepare(ctx);
-        if let Some(walking) = walking.clone().filter(|_| !is_about_one_document(&begin.query)) {
-            return Ok(Begun::Wait(Wait::Preparing(walking)));
+        let first_walk = self.prepare(ctx);
+        if let Some(first_walk) = first_walk.clone().filter(|_| !is_about_one_document(&begin.query)) {
+            return Ok(Begun::Wait(Wait::Preparing(first_walk)));
         }
         let (query, call) = (begin.query, begin.call);
         let request_key = codeyard_paging::request_key(&query);
@@ -79,7 +79,7 @@ impl Workspace {
             None => None,
         };
         self.take_changes();
-        let asked = self.check_document(&query, begin.seen)?;
+        let document_check = self.check_document(&query, begin.seen)?;
         let mut snapshot_key = self.snapshot_key(&query, &request_key);
         let epochs = self.epochs;
         call.update(|record| record.epochs = Some(epochs));
@@ -88,7 +88,9 @@ impl Workspace {
         }
         let swept = !(self.is_sweeping() && matches!(*query, Query::WorkspaceDiagnostics { .. }));
         if let Some(snapshot) = self.snapshots.get(&snapshot_key, Instant::now()).filter(|_| swept) {
-            if self.page_is_current(&snapshot, &query, asked, 0) && self.fallback_still_applies(&snapshot, &query) {
+            if self.page_is_current(&snapshot, &query, document_check, 0)
+                && self.fallback_still_applies(&snapshot, &query)
+            {
                 self.setup.shared.metrics.retained_hit();
                 // If a call makes several queries, one that was not retained decides.
                 call.update(|record| record.cache = record.cache.or(Some(CacheUse::Retained)));
@@ -102,8 +104,15 @@ impl Workspace {
             call.record_shared(starter);
             return Ok(Begun::Run { run, is_shared: true, request_key });
         }
-        let start =
-            RunStart { query, asked, call: &call, deadline: begin.deadline, request_key, snapshot_key, walking };
+        let start = RunStart {
+            query,
+            document_check,
+            call: &call,
+            deadline: begin.deadline,
+            request_key,
+            snapshot_key,
+            first_walk,
+        };
         self.start_run(start, ctx)
     }
 
@@ -172,14 +181,14 @@ impl Workspace {
         &mut self,
         snapshot: &Snapshot,
         query: &GatedQuery,
-        asked: Option<FileCheck>,
+        document_check: Option<FileCheck>,
         offset: u64,
     ) -> bool {
         let size = query.page().map(|page| page.size).unwrap_or(usize::MAX);
         let mut is_current = true;
         let mut edited = Vec::new();
         // The document of the query was compared just now; if it was unchanged, it is not compared again.
-        let checked = query.uri().filter(|_| asked == Some(FileCheck::Same));
+        let checked = query.uri().filter(|_| document_check == Some(FileCheck::Same));
         let mut files = snapshot.result().files_on_page(offset, size);
         files.retain(|uri| Some(uri) != checked);
         let checks = self.known.check_all(&files);
@@ -198,9 +207,9 @@ impl Workspace {
     }
 
     fn start_run(&mut self, start: RunStart<'_>, ctx: &mut Context<Self>) -> Result<Begun, ToolError> {
-        let RunStart { query, asked, call, deadline, request_key, snapshot_key, walking } = start;
+        let RunStart { query, document_check, call, deadline, request_key, snapshot_key, first_walk } = start;
         let seen = self.seen;
-        let document = self.open_document(&query, asked)?;
+        let document = self.open_document(&query, document_check)?;
         if let Some(document) = &document {
             call.update(|record| {
                 record.language.get_or_insert_with(|| document.language.clone());
@@ -220,9 +229,9 @@ impl Workspace {
             return Err(why.unwrap_or_else(no_files));
         }
         let has_anchors = |choice: &Choice| anchors::are_chosen_for(&choice.server);
-        if let Some(walking) = walking.clone().filter(|_| plan.choices.iter().any(has_anchors)) {
+        if let Some(first_walk) = first_walk.clone().filter(|_| plan.choices.iter().any(has_anchors)) {
             // The anchors of such a server are known only after the walk.
-            return Ok(Begun::Wait(Wait::Preparing(walking)));
+            return Ok(Begun::Wait(Wait::Preparing(first_walk)));
         }
         let waits_for_all = !is_about_one_document(&query);
         let (mut providers, mut unavailable) = self.providers(&plan, &query, deadline, ctx);
@@ -250,7 +259,7 @@ impl Workspace {
         call.update(|record| record.cache = Some(CacheUse::Fresh));
         let execution = Execution {
             query,
-            asker: RequestOrigin::Call(call.clone()),
+            origin: RequestOrigin::Call(call.clone()),
             document,
             providers,
             unavailable,
@@ -260,7 +269,7 @@ impl Workspace {
             limits: self.policy.limits.clone(),
             workspace: ctx.address().recipient(),
             slot: self.slot.clone(),
-            walking,
+            first_walk,
             snapshot_key: snapshot_key.clone(),
             seen,
             deadline,
@@ -287,17 +296,17 @@ impl Workspace {
         if let (true, Some(request)) =
             (indexing && document.is_some(), operations::first_request(query, document.cloned()))
         {
-            drop(provider.server.try_send(Ask { request, deadline }));
+            drop(provider.server.try_send(SendRequest { request, deadline }));
         }
     }
 
     fn open_document(
         &mut self,
         query: &GatedQuery,
-        asked: Option<FileCheck>,
+        document_check: Option<FileCheck>,
     ) -> Result<Option<DocumentInput>, ToolError> {
         let Some(uri) = query.uri() else { return Ok(None) };
-        let (source, check) = self.known.document(uri, asked)?;
+        let (source, check) = self.known.document(uri, document_check)?;
         if check == FileCheck::Changed {
             self.on_edit(uri);
         }
@@ -314,15 +323,15 @@ impl Workspace {
             return Err(plan::no_server().to_error());
         };
         let document = DocumentInput { source, language: LanguageId::new(language) };
-        if let Query::Lsp(asked) = query {
-            position_check::check_position(asked, &document)?;
+        if let Query::Lsp(lsp_query) = query {
+            position_check::check_position(lsp_query, &document)?;
         }
         Ok(Some(document))
     }
 
-    pub(super) fn plan(&mut self, query: &GatedQuery) -> Planned<Arc<Plan>> {
+    pub(super) fn plan(&mut self, query: &GatedQuery) -> PlanResult<Arc<Plan>> {
         let is_of_symbols = matches!(query, Query::WorkspaceSymbols { .. } | Query::Declarations { .. });
-        let linters = !is_of_symbols && !asks_for_name(query);
+        let linters = !is_of_symbols && !is_symbol_search(query);
         match query.uri() {
             Some(uri) => self.plan_file(uri, linters),
             None => self.plan_workspace(linters),
@@ -346,7 +355,7 @@ impl Workspace {
         Arc::new(Plan { choices, unavailable, ..plan.as_ref().clone() })
     }
 
-    fn plan_file(&mut self, uri: &CanonicalUri, linters: bool) -> Planned<Arc<Plan>> {
+    fn plan_file(&mut self, uri: &CanonicalUri, linters: bool) -> PlanResult<Arc<Plan>> {
         let path = uri.to_path();
         let language = self.setup.servers.index.language_of(&path).unwrap_or_default().to_owned();
         let key = (path.parent().map(PathBuf::from).unwrap_or_default(), language, linters);
@@ -360,7 +369,7 @@ impl Workspace {
         Ok(plan)
     }
 
-    pub(super) fn plan_workspace(&mut self, linters: bool) -> Planned<Arc<Plan>> {
+    pub(super) fn plan_workspace(&mut self, linters: bool) -> PlanResult<Arc<Plan>> {
         let now = Instant::now();
         if let Some((plan, until)) = self.workspace_plans.get(&linters)
             && until.is_none_or(|until| now < until)

@@ -25,7 +25,7 @@ impl Workspace {
         self.take_seen_changes();
         let mut edited = Vec::new();
         for (uri, observed) in finish.observed {
-            if self.known.learn(uri.clone(), observed) == FileCheck::Changed {
+            if self.known.record(uri.clone(), observed) == FileCheck::Changed {
                 edited.push(uri);
             }
         }

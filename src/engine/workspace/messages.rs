@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::indexer::handle::IndexHandle;
 use crate::indexer::health::IndexHealth;
-use crate::query::messages::Run;
+use crate::query::messages::SharedExecution;
 use crate::query::watch_slot::FirstWalk;
 use crate::server::child_key::ChildKey;
 use crate::server::messages::ServerHealth;
@@ -52,7 +52,7 @@ pub enum Begun {
     /// An execution, which other calls may share.
     Run {
         /// The execution.
-        run: Run,
+        run: SharedExecution,
         /// Whether another call has started it.
         is_shared: bool,
         /// The request key.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use crate::query::gather::asks_for_name;
+use crate::query::gather::is_symbol_search;
 use crate::query::plan::{Choice, Plan};
 use crate::query::provider::{FallbackFor, Provider};
 use crate::query::{fallback, gather};
@@ -37,7 +37,7 @@ impl Workspace {
             providers = rest;
             left_out.extend(late);
         }
-        if asks_for_name(query) && Instant::now() >= gather::linter_cutoff(deadline) {
+        if is_symbol_search(query) && Instant::now() >= gather::linter_cutoff(deadline) {
             let (rest, failing) = without_failing(providers);
             providers = rest;
             left_out.extend(failing);

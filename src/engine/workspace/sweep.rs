@@ -130,15 +130,15 @@ async fn sweep_one(
     path: PathBuf,
     children_in_sync: BoxFuture<'static, ()>,
 ) {
-    let (gate, asker) = (setup.gate.clone(), RequestOrigin::Background(setup.shared.metrics.clone()));
+    let (gate, origin) = (setup.gate.clone(), RequestOrigin::Background(setup.shared.metrics.clone()));
     let Ok(Some(document)) = blocking::spawn(move || open(&setup, &path)).await else { return };
     // Changes before this read are sent first, so that no server checks a new text against old ones.
     children_in_sync.await;
     let request = DocumentDiagnosticsRequest(document);
-    let context = RequestContext { gate: &gate, deadline: Deadline::after(PER_DOCUMENT), asker: &asker };
-    let asked = provider_call::ask(&provider, &request, context);
+    let context = RequestContext { gate: &gate, deadline: Deadline::after(PER_DOCUMENT), origin: &origin };
+    let answer = provider_call::ask(&provider, &request, context);
     // The server's actor records the diagnostics; a failure shows in the coverage.
-    drop(tokio::time::timeout(PER_DOCUMENT, asked).await);
+    drop(tokio::time::timeout(PER_DOCUMENT, answer).await);
 }
 
 fn open(setup: &WorkspaceSetup, path: &Path) -> Option<DocumentInput> {

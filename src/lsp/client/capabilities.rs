@@ -21,7 +21,7 @@ pub enum SyncKind {
     #[default]
     None,
     /// The whole text each time.
-    OutgoingQueueFull,
+    Full,
     /// Changed ranges.
     Incremental,
 }
@@ -289,7 +289,7 @@ fn is_on(value: &Value) -> bool {
 
 fn sync_kind(number: Option<u64>) -> SyncKind {
     match number {
-        Some(1) => SyncKind::OutgoingQueueFull,
+        Some(1) => SyncKind::Full,
         Some(2) => SyncKind::Incremental,
         _ => SyncKind::None,
     }

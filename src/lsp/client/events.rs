@@ -49,7 +49,7 @@ pub enum ServerEvent {
     /// Events were dropped at this point, not counting log messages: what was derived from events may be stale.
     Lost {
         /// How many were dropped.
-        increment: u64,
+        count: u64,
     },
     /// The connection is closed. Nothing follows.
     Closed(CloseReason),
@@ -163,7 +163,7 @@ impl QueuedEvents {
 
     fn push(&mut self, event: ServerEvent, size: usize) {
         if self.lost > 0 {
-            self.events.push_back((ServerEvent::Lost { increment: std::mem::take(&mut self.lost) }, 0));
+            self.events.push_back((ServerEvent::Lost { count: std::mem::take(&mut self.lost) }, 0));
             self.pushed += 1;
         }
         self.bytes += size;
@@ -272,7 +272,7 @@ impl ServerEvents {
             return Some(Some(event));
         }
         if queue.lost > 0 {
-            return Some(Some(ServerEvent::Lost { increment: std::mem::take(&mut queue.lost) }));
+            return Some(Some(ServerEvent::Lost { count: std::mem::take(&mut queue.lost) }));
         }
         match queue.closed {
             Some(_) if queue.finished => Some(None),

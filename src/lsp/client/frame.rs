@@ -100,7 +100,7 @@ impl FrameBudget {
     /// How many frames were rejected so far, by reason: a [`FrameError`], or `malformed` for a body that is not a
     /// message.
     pub fn rejected(&self) -> Vec<(&'static str, u64)> {
-        REJECTIONS.iter().zip(&*self.rejected).map(|(reason, increment)| (*reason, increment.load(Relaxed))).collect()
+        REJECTIONS.iter().zip(&*self.rejected).map(|(reason, count)| (*reason, count.load(Relaxed))).collect()
     }
 
     /// Counts a frame that ended its connection, or with `None` one that is not a message.

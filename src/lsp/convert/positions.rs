@@ -160,7 +160,7 @@ mod tests {
     fn utf16_answers_stay_unchanged_and_no_text_is_requested() {
         let mut texts = texts();
         let far = RawLocation { uri: "file:///gone".into(), range: Range::new(9, 9, 9, 9) };
-        let mut answer = (vec![far]);
+        let mut answer = vec![far];
         let before = answer.clone();
         assert_eq!(answer_to_utf16(&mut answer, PositionEncoding::Utf16, None, &mut texts), 0);
         assert_eq!(answer, before);
@@ -172,7 +172,7 @@ mod tests {
         let mut texts = texts();
         let location = |uri: &str| RawLocation { uri: uri.into(), range: Range::new(0, 2, 0, 6) };
         let list = ["file:///a", "file:///a", "file:///gone", "file:///outside/b", "file:///a"].map(location);
-        let mut answer = (list.to_vec());
+        let mut answer = list.to_vec();
         assert_eq!(answer_to_utf16(&mut answer, PositionEncoding::Utf8, None, &mut texts), 1);
         let converted = RawLocation { range: Range::new(0, 1, 0, 3), ..location("file:///a") };
         let left = location("file:///outside/b");
@@ -193,13 +193,13 @@ mod tests {
             children,
         };
         let tree = |range| symbol(range, vec![symbol(range, vec![symbol(range, vec![])])]);
-        let mut answer = (vec![tree(given)]);
+        let mut answer = vec![tree(given)];
         assert_eq!(answer_to_utf16(&mut answer, PositionEncoding::Utf8, Some(&document), &mut texts()), 0);
         assert_eq!(answer, (vec![tree(wanted)]));
         assert_eq!(answer_to_utf16(&mut answer, PositionEncoding::Utf8, None, &mut texts()), 1);
         assert_eq!(answer, (vec![]));
 
-        let hover = |range| (Some(Hover { contents: vec![], range }));
+        let hover = |range| Some(Hover { contents: vec![], range });
         let mut answer = hover(Some(given));
         answer_to_utf16(&mut answer, PositionEncoding::Utf8, Some(&document), &mut texts());
         assert_eq!(answer, hover(Some(wanted)));
@@ -213,7 +213,7 @@ mod tests {
             range,
             container_name: None,
         };
-        let mut answer = (vec![found(given)]);
+        let mut answer = vec![found(given)];
         answer_to_utf16(&mut answer, PositionEncoding::Utf8, None, &mut texts());
         assert_eq!(answer, (vec![found(wanted)]));
 
@@ -221,7 +221,7 @@ mod tests {
             uri: uri.into(),
             diagnostics: vec![RawDiagnostic { range, severity: None, code: None, source: None, message: "m".into() }],
         };
-        let mut answer = (vec![file("file:///a", given), file("file:///gone", given)]);
+        let mut answer = vec![file("file:///a", given), file("file:///gone", given)];
         assert_eq!(answer_to_utf16(&mut answer, PositionEncoding::Utf8, None, &mut texts()), 1);
         assert_eq!(answer, (vec![file("file:///a", wanted)]));
     }

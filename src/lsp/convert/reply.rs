@@ -33,11 +33,7 @@ pub trait DecodedReply: ReplyEntries + Send + Sized + 'static {
 
     /// Converts all positions to UTF-16 and drops entries in documents whose text isn't available. Returns how many were dropped.
     /// `request_document` is the document of the request: hovers and document symbols lie in it.
-    fn convert_positions(
-        &mut self,
-        documents: &mut AnswerDocuments<'_>,
-        request_document: Option<&Document>,
-    ) -> usize;
+    fn convert_positions(&mut self, documents: &mut AnswerDocuments<'_>, request_document: Option<&Document>) -> usize;
 }
 
 impl<T> ReplyEntries for Vec<T>
@@ -90,11 +86,7 @@ impl DecodedReply for Option<Hover> {
     }
 
     /// Without the document of the request the hover loses its range.
-    fn convert_positions(
-        &mut self,
-        documents: &mut AnswerDocuments<'_>,
-        request_document: Option<&Document>,
-    ) -> usize {
+    fn convert_positions(&mut self, documents: &mut AnswerDocuments<'_>, request_document: Option<&Document>) -> usize {
         if let Some(hover) = self {
             let range = hover.range.zip(request_document);
             hover.range = range.map(|(range, document)| range_from(document, range, documents.encoding()));
@@ -109,11 +101,7 @@ impl DecodedReply for Vec<RawDocumentSymbol> {
     }
 
     /// Without the document of the request all symbols are dropped.
-    fn convert_positions(
-        &mut self,
-        documents: &mut AnswerDocuments<'_>,
-        request_document: Option<&Document>,
-    ) -> usize {
+    fn convert_positions(&mut self, documents: &mut AnswerDocuments<'_>, request_document: Option<&Document>) -> usize {
         let Some(document) = request_document else { return std::mem::take(self).len() };
         self.iter_mut().for_each(|symbol| convert_symbol(document, symbol, documents.encoding()));
         0

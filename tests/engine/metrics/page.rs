@@ -7,7 +7,7 @@ use std::sync::Arc;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_model::error::ErrorCode;
 use codeyard_protocol::error::Fault;
-use codeyard_server::transport::http::refusal::Refusal;
+use codeyard_server::transport::http::refusal::RefusalReason;
 use codeyard_telemetry::limits::MAX_SERIES;
 use codeyard_telemetry::names::instruments::{self as known, INSTRUMENTS, Instrument, Kind};
 use codeyard_telemetry::{CallRecord, Metrics, Outcome, RequestRecord, RpcOutcome, RpcRecord, TransportKind};
@@ -169,7 +169,8 @@ fn a_flood_of_kinds_is_summed_up() {
 
 #[test]
 fn every_reason_to_refuse_a_message_is_a_word() {
-    let reasons = Refusal::ALL.iter().map(|refusal| refusal.reason()).filter(|reason| *reason != "malformed_message");
+    let reasons =
+        RefusalReason::ALL.iter().map(|refusal| refusal.reason()).filter(|reason| *reason != "malformed_message");
     let all: BTreeSet<&str> = reasons.chain(Fault::ALL.iter().map(|fault| fault.reason())).chain(["other"]).collect();
     assert_eq!(known::REJECTION_WORDS.iter().copied().collect::<BTreeSet<_>>(), all);
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst};
 
-use codeyard_process::launch::{Connection, Exit, Process};
+use codeyard_process::launch::{LaunchedServer, Process, ProcessExit};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -33,7 +33,7 @@ pub(super) struct Running {
     asked: Mutex<HashMap<i64, String>>,
     last_ask: AtomicI64,
     silent: AtomicBool,
-    end: watch::Sender<Option<Exit>>,
+    end: watch::Sender<Option<ProcessExit>>,
     stopped: CancellationToken,
     orphan: AtomicBool,
     memory: Arc<AtomicU64>,
@@ -52,7 +52,7 @@ pub(super) fn start(
     launch: usize,
     record: Arc<Record>,
     memory: Arc<AtomicU64>,
-) -> (Connection, Arc<Running>) {
+) -> (LaunchedServer, Arc<Running>) {
     let (ours, theirs) = tokio::io::duplex(script.pipe_bytes);
     let (reader, writer) = tokio::io::split(ours);
     let (server_reader, server_writer) = tokio::io::split(theirs);
@@ -86,7 +86,7 @@ pub(super) fn start(
         }
     });
     let process = Arc::new(FakeProcess(running.clone()));
-    (Connection { reader: Box::new(reader), writer: Box::new(writer), process }, running)
+    (LaunchedServer { reader: Box::new(reader), writer: Box::new(writer), process }, running)
 }
 
 impl Running {
@@ -98,7 +98,7 @@ impl Running {
         self.spawn(Cause { id: None, params: Value::Null, nth: 0 }, steps);
     }
 
-    fn finish(&self, exit: Exit) {
+    fn finish(&self, exit: ProcessExit) {
         self.end.send_if_modified(|end| {
             let first = end.is_none();
             end.get_or_insert(exit);
@@ -118,7 +118,7 @@ impl Running {
         if self.script.ignores_closed_input {
             std::future::pending::<()>().await;
         }
-        self.finish(Exit { code: Some(0), signal: None });
+        self.finish(ProcessExit { code: Some(0), signal: None });
     }
 
     async fn write(&self, mut writer: WriteHalf<DuplexStream>, mut to_write: mpsc::Receiver<Write>) {
@@ -314,20 +314,20 @@ impl Process for FakeProcess {
         None
     }
 
-    fn exited(&self) -> BoxFuture<'static, Exit> {
+    fn exited(&self) -> BoxFuture<'static, ProcessExit> {
         let mut end = self.0.end.subscribe();
         async move { end.wait_for(Option::is_some).await.ok().and_then(|end| *end).unwrap_or_default() }.boxed()
     }
 
     fn terminate(&self) {
         if !self.0.script.ignores_terminate {
-            self.0.finish(Exit { code: None, signal: Some(15) });
+            self.0.finish(ProcessExit { code: None, signal: Some(15) });
         }
     }
 
     fn kill(&self) {
         self.0.orphan.store(false, SeqCst);
-        self.0.finish(Exit { code: None, signal: Some(9) });
+        self.0.finish(ProcessExit { code: None, signal: Some(9) });
     }
 
     fn group_is_empty(&self) -> bool {

@@ -35,7 +35,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 
-use codeyard_process::launch::{Connection, LaunchError, LaunchSpec, Launcher};
+use codeyard_process::launch::{LaunchError, LaunchSpec, LaunchedServer, Launcher};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -227,7 +227,7 @@ impl FakeLauncher {
 }
 
 impl Launcher for FakeLauncher {
-    fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<Connection, LaunchError>> {
+    fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<LaunchedServer, LaunchError>> {
         self.specs.lock().push(spec.clone());
         let refused = self.refusals.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok();
         if refused {

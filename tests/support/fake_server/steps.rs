@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_process::launch::Exit;
+use codeyard_process::launch::ProcessExit;
 use serde_json::{Value, json};
 
 /// Computes an answer from the params and the number of the call.
@@ -24,7 +24,7 @@ pub(crate) enum Step {
     HalfReply,
     Silence,
     Flood(usize, String, Value),
-    Exit(Exit),
+    Exit(ProcessExit),
 }
 
 impl Step {
@@ -100,12 +100,12 @@ pub(crate) fn flood(count: usize, method: &str, params: Value) -> Step {
 
 /// Ends with this code, after everything before was written.
 pub(crate) fn exit(code: i32) -> Step {
-    Step::Exit(Exit { code: Some(code), signal: None })
+    Step::Exit(ProcessExit { code: Some(code), signal: None })
 }
 
 /// Ends by this signal, after everything before was written.
 pub(crate) fn signalled(signal: i32) -> Step {
-    Step::Exit(Exit { code: None, signal: Some(signal) })
+    Step::Exit(ProcessExit { code: None, signal: Some(signal) })
 }
 
 /// `$/progress` begins.

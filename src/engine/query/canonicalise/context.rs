@@ -1,4 +1,4 @@
-//! What canonicalising needs: the gate, the limits, and the notes that it fills in.
+//! The context of canonicalisation: the gate, the limits, and the notes that it fills in.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ pub(crate) struct CanonicalContext<'a> {
     pub(crate) recorder: GateRecorder<'a>,
     /// The limits in force.
     pub(crate) limits: &'a Limits,
-    /// What a reader of the answer should know besides the entries.
+    /// Facts about the answer besides its entries.
     pub(crate) notes: AnswerNotes,
     /// The server that gave the answer, where only one server's answer counts.
     pub(crate) answered_by: Option<ServerKind>,
@@ -54,11 +54,11 @@ impl CanonicalContext<'_> {
     }
 }
 
-/// The gate as `canon` uses it. It records how each admitted file looks on disk.
+/// The gate as `canon` uses it. It records an observation of each admitted file.
 pub(crate) struct GateRecorder<'a> {
     gate: &'a Gate,
     lookup: BatchLookup<'a>,
-    /// How each admitted file looked on disk.
+    /// The observation of each admitted file.
     pub(crate) observed: Vec<(CanonicalUri, ObservedFile)>,
     /// Files left out because they lie outside the roots.
     pub(crate) outside: usize,

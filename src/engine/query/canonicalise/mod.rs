@@ -1,6 +1,6 @@
-//! Makes the raw answers of the providers one canonical result, through the gate. Each file in it is compared with the disk.
+//! Makes the raw answers of the providers one canonical result, through the gate. Each file in it is observed on disk.
 //!
-//! It blocks; large answers are canonicalised on the blocking pool. What each operation does is in `operations`.
+//! It blocks; large answers are canonicalised on the blocking pool. `operations` has the step of each operation.
 
 pub(crate) mod context;
 
@@ -20,7 +20,7 @@ use codeyard_paging::CanonicalResult;
 pub(crate) struct Canonicalised {
     /// The result.
     pub result: CanonicalResult,
-    /// How each file in it looked on disk.
+    /// The observation of each file in it.
     pub observed: Vec<(CanonicalUri, ObservedFile)>,
     /// Files that the gate left out because they lie outside the roots.
     pub outside: usize,
@@ -38,7 +38,7 @@ pub(crate) fn canonicalise<O: QueryOperation>(
     source_files: usize,
 ) -> Result<Canonicalised, ToolError> {
     // A language without any server is not a failure.
-    let named = collected.passed_over.iter().filter(|unavailable| !unavailable.kind.is_empty());
+    let named = collected.skipped.iter().filter(|unavailable| !unavailable.kind.is_empty());
     let mut skipped_providers: Vec<String> = named.map(Unavailable::to_note).collect();
     skipped_providers.sort_unstable();
     skipped_providers.dedup();

@@ -1,4 +1,4 @@
-//! What the operations of the call hierarchy share: the functions at a position, and the calls of each of them.
+//! The shared parts of the call-hierarchy operations: the functions at a position, and the calls of each of them.
 //!
 //! Callers and callees take two steps at the same server: `textDocument/prepareCallHierarchy`, then one request for each function. A
 //! function means something only to the incarnation of the server that named it.
@@ -64,7 +64,7 @@ impl ServerFunction {
     }
 }
 
-/// What one provider knows of the calls at a position.
+/// One provider's answer about the calls at a position.
 pub(super) enum CallsAnswer {
     /// There is no function at the position.
     NoFunction,
@@ -108,8 +108,8 @@ pub(super) async fn calls<R: LspRequest<Reply = Vec<RawCall>>>(
     let function =
         |item: RawCallItem| ServerFunction { document: document.clone(), json: item.json, uri: item.uri, incarnation };
     let requests: Vec<R> = items.into_iter().map(|item| of(function(item))).collect();
-    let asked = requests.iter().map(|request| provider_call::ask(provider, request, context));
-    Ok(CallsAnswer::Calls(try_join_all(asked).await?.concat()))
+    let replies = requests.iter().map(|request| provider_call::ask(provider, request, context));
+    Ok(CallsAnswer::Calls(try_join_all(replies).await?.concat()))
 }
 
 /// The canonical calls of all answers, each with the places of the call.
@@ -127,7 +127,7 @@ pub(super) fn canonical_calls(
     Ok(list.into_items())
 }
 
-/// A function without what only its server understands.
+/// A function without the data that only its server understands.
 pub(super) fn item(raw: RawCallItem) -> codeyard_canon::RawCallItem {
     let RawCallItem { name, kind, uri, range, selection_range, .. } = raw;
     codeyard_canon::RawCallItem { uri, name, kind, range, selection_range }

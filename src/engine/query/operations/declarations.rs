@@ -1,4 +1,4 @@
-//! `textDocument/documentSymbol` for confirming rows of the code index: what one language server declares, never a fallback.
+//! `textDocument/documentSymbol` for confirming rows of the code index. A fallback is never asked.
 
 use super::document_symbols::DocumentSymbolsRequest;
 use crate::query::canonicalise::context::CanonicalContext;

@@ -1,4 +1,4 @@
-//! `textDocument/diagnostic`, or the push that follows a sync: what is wrong in a file.
+//! `textDocument/diagnostic`, or the push that follows a sync: the diagnostics of a file.
 
 use serde_json::value::RawValue;
 

@@ -1,4 +1,4 @@
-//! `textDocument/documentSymbol`: what a file declares.
+//! `textDocument/documentSymbol`: the symbols that a file declares.
 
 use serde_json::value::RawValue;
 

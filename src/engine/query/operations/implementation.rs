@@ -1,4 +1,4 @@
-//! `textDocument/implementation`: what implements the symbol at a position.
+//! `textDocument/implementation`: the implementations of the symbol at a position.
 
 use serde_json::value::RawValue;
 

@@ -1,4 +1,4 @@
-//! `callHierarchy/incomingCalls`: who calls the function at a position.
+//! `callHierarchy/incomingCalls`: the callers of the function at a position.
 
 use serde_json::value::RawValue;
 

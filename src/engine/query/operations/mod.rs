@@ -1,8 +1,9 @@
 //! The operations: one file for each, from the request to the canonical result.
 //!
-//! A file implements [`LspRequest`](crate::server::request::LspRequest) for what is sent to a language server, and [`QueryOperation`] or
-//! [`ToolOperation`](tool_operation::ToolOperation) for what becomes of the answers. [`dispatch`] is the only place that matches on queries; a query without an operation doesn't
-//! compile. Invariant: canonicalising is pure but for the gate, and permutations of the same answers give the same result.
+//! A file implements [`LspRequest`](crate::server::request::LspRequest) for the request to a language server, and [`QueryOperation`] or
+//! [`ToolOperation`](tool_operation::ToolOperation) for the answers. [`dispatch`] is the only place that matches on queries; a query
+//! without an operation doesn't compile. Invariant: canonicalising is pure except for the gate; the order in which a
+//! server lists its entries doesn't change the result.
 
 mod call_hierarchy;
 mod declarations;
@@ -55,7 +56,7 @@ pub(crate) fn dispatch<H: OperationHandler>(
     })
 }
 
-/// The same for the operations of the tool `lsp`.
+/// Passes the operation of a query of the tool `lsp` to `handler`; `None` as in [`dispatch`].
 fn dispatch_tool<H: OperationHandler>(
     query: &LspQuery<CanonicalUri>,
     document: Option<DocumentInput>,

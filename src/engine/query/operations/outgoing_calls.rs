@@ -1,4 +1,4 @@
-//! `callHierarchy/outgoingCalls`: what the function at a position calls.
+//! `callHierarchy/outgoingCalls`: the functions that the function at a position calls.
 
 use serde_json::value::RawValue;
 

@@ -1,4 +1,4 @@
-//! `textDocument/prepareCallHierarchy`: which function is at a position.
+//! `textDocument/prepareCallHierarchy`: the function at a position.
 
 use super::call_hierarchy::{PrepareRequest, item};
 use super::document_position::DocumentPosition;

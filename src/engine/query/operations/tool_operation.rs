@@ -17,15 +17,15 @@ use codeyard_paging::{CanonicalResult, LspResult};
 
 /// One operation of the tool `lsp`. See [`QueryOperation`] for the methods of the same names.
 pub(crate) trait ToolOperation: Send + Sync + 'static {
-    /// What is sent first.
+    /// The first request.
     type Request: LspRequest;
     /// The whole answer of one provider, columns in UTF-16.
     type Answer: ReplyEntries + Send + 'static;
 
-    /// What is sent first.
+    /// The first request.
     fn request(&self) -> &Self::Request;
 
-    /// Asks one provider, in as many requests as that takes.
+    /// Sends the operation's requests to one provider.
     fn ask<'a>(
         &'a self,
         provider: &'a Provider,
@@ -42,12 +42,12 @@ pub(crate) trait ToolOperation: Send + Sync + 'static {
         context: &mut CanonicalContext<'_>,
     ) -> Result<LspItems, ToolError>;
 
-    /// Whether `provider` gave as many entries as it ever does, and may know of more.
+    /// Whether `provider` reached its own maximum of entries and may have more.
     fn is_capped(_provider: &Provider, _answer: &Self::Answer) -> bool {
         false
     }
 
-    /// Whether an empty answer still means that the position points at something.
+    /// Whether the position points at a symbol even if the answer is empty.
     fn has_target(_answer: &Self::Answer) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Everything that language servers have reported about a workspace, with fresh pulls of the documents that are open.
+//! All diagnostics that language servers have reported for a workspace, with fresh pulls of the open documents.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -107,10 +107,10 @@ async fn reported(
 
 type Call<'a> = ProviderCall<'a, WorkspaceDiagnosticsRequest>;
 
-/// The report with what the pulls bring, sorted by URI. `None`: a pull has to be repeated.
+/// The report merged with the pulled diagnostics, sorted by URI. `None`: a pull has to be repeated.
 ///
-/// A pull that the server calls outdated leaves what was reported of its document. That still holds: a change of the document itself
-/// moves an epoch.
+/// If the server calls a pull outdated, the reported diagnostics of its document are used. They are still valid: a change of the document
+/// itself moves an epoch.
 async fn merged(
     call: &Call<'_>,
     request: &WorkspaceDiagnosticsRequest,
