@@ -66,7 +66,7 @@ impl Indexes {
     /// Writes down which workspaces used theirs last. Blocks.
     pub fn write_warmset(&self) {
         if let Err(error) = self.warmset.save() {
-            tracing::warn!(%error, "which workspaces used their code index last can't be written down");
+            tracing::warn!(%error, "the warm set can't be saved");
         }
     }
 
@@ -79,7 +79,7 @@ impl Indexes {
         for root in roots {
             let project = Project::new(&self.folder, root, roots.len() > 1, policy.settings.clone())?;
             if let Err(error) = project.reconcile() {
-                tracing::warn!(%error, project = project.id(), "interrupted jobs of the code index can't be written down");
+                tracing::warn!(%error, project = project.id(), "interrupted jobs of the code index can't be saved");
             }
             opened.indexed.push(project.health(None).last_indexed_at.is_some());
             opened.sizes.push(size(&project));

@@ -1,6 +1,7 @@
 //! Turns a query into an answer: selects the language servers, sends the requests, makes the answers canonical.
 //!
-//! [`plan`] selects the servers. [`execution`] runs one query. [`operations`] has the requests and the canonicalisation of each query; [`gather`] sends an operation of the tool `lsp` to all servers. [`provider_call`] sends one request to one server.
+//! [`plan`] selects the servers. [`execution`] runs one query. [`operations`] has the requests and the canonicalisation of each
+//! query. [`gather`] sends an operation of the tool `lsp` to all servers. [`provider_call`] sends one request to one server.
 //! [`canonicalise`] makes the result. This module changes no state of a workspace: it sends the result there as [`messages::Finish`].
 
 pub(crate) mod canonicalise;

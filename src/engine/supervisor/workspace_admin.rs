@@ -82,7 +82,7 @@ impl Supervisor {
             if let Some((_, why)) = done.failed.into_iter().find(|(failed, _)| *failed == name) {
                 return Err(PutError::Unusable(why));
             }
-            tracing::info!(workspace = %name, ?change, "workspace put by an operator");
+            tracing::info!(workspace = %name, ?change, "workspace added or changed by an operator");
         }
         Ok(PutDone { change, revision })
     }
