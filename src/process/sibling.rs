@@ -22,5 +22,6 @@ pub fn path(name: &str) -> Option<PathBuf> {
 
 /// A command that runs `program`, for callers that replace this process by it (`exec`).
 pub fn command(program: &Path) -> Command {
+    #[expect(clippy::disallowed_methods, reason = "the caller replaces this process by the program")]
     Command::new(program)
 }

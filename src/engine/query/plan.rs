@@ -161,7 +161,7 @@ fn plan_language(
     let setup = options.setup;
     let chooser = ServerChooser {
         registry: &setup.servers.registry,
-        selection: &setup.selection,
+        selection: setup.selection,
         roots: setup.roots,
         files: options.files,
     };

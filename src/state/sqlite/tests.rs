@@ -151,6 +151,7 @@ fn a_killed_process_loses_nothing_that_it_had_committed() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     for _ in 0..3 {
+        #[expect(clippy::disallowed_methods, reason = "the test starts itself as a second process")]
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "sqlite::tests::child_that_writes_until_it_is_killed", "--nocapture"]);
         let mut child = command.env(CHILD_FOLDER, dir.path()).stdout(Stdio::piped()).spawn().unwrap();

@@ -105,3 +105,6 @@ pub(crate) fn first_request(query: &GatedQuery, document: Option<DocumentInput>)
 
     dispatch(query, document, FirstRequest)
 }
+
+#[cfg(test)]
+mod tests;
