@@ -232,8 +232,8 @@ fn call() -> RawCall {
         name,
         kind: 12,
         uri: uri.clone(),
-        range: Range::default(),
-        selection_range: Range::default(),
+        range: Range::new(0, 0, 0, 4),
+        selection_range: Range::new(0, 0, 0, 4),
         json,
     };
     RawCall { item, calls_in: uri, from_ranges: vec![] }
@@ -355,7 +355,7 @@ fn symbols_in_files_of_other_languages_are_removed() {
         name: "call".into(),
         kind: 12,
         uri: uri.into(),
-        range: Range::default(),
+        range: Range::new(0, 0, 0, 4),
         container_name: None,
     };
     let mut reply = vec![symbol("file:///w/a.py"), symbol("file:///w/a.rs"), symbol("file:///w/b.py")];
