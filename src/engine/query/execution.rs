@@ -1,5 +1,5 @@
 //! Executes one query: sends it to the providers, makes the answers canonical, and sends the result to the workspace. These are rows 8 to
-//! 10 of `docs/architecture.md#the-way-of-a-request`.
+//! 10 of `docs/architecture.md#the-path-of-a-request`.
 //!
 //! An execution is a shared future. All calls with the same query at the same epochs hold a clone. Dropping the last clone drops the
 //! execution and cancels its requests at the language servers. It changes no state: the workspace accepts the result only if its epochs

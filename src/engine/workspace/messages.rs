@@ -22,7 +22,7 @@ use codeyard_model::query::GatedQuery;
 use codeyard_paging::{Snapshot, SnapshotStats};
 use codeyard_telemetry::CallTrace;
 
-/// A query begins (row 7 of `docs/architecture.md#the-way-of-a-request`).
+/// A query begins (row 7 of `docs/architecture.md#the-path-of-a-request`).
 #[derive(Message)]
 #[rtype(result = "Result<Begun, ToolError>")]
 pub struct Begin {
