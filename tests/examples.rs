@@ -51,7 +51,7 @@ fn configurations() -> Vec<(String, Value)> {
 }
 
 #[test]
-fn every_client_configuration_parses_and_says_where_and_how() {
+fn every_client_configuration_parses_and_names_the_endpoint() {
     let configurations = configurations();
     assert!(configurations.len() >= 16, "{}", configurations.len());
     for (name, value) in configurations {
@@ -83,7 +83,7 @@ fn the_readme_names_every_host() {
 }
 
 #[test]
-fn line_ends_are_kept() {
+fn line_endings_are_preserved() {
     for path in ["python/larder/labels.py", "typescript/src/builtins.ts", "c/src/policy.c"] {
         let text = read(Path::new("workspaces").join(path));
         assert_eq!(text.matches('\n').count(), text.matches("\r\n").count(), "{path} lost its Windows line ends");

@@ -9,7 +9,7 @@ use crate::wire::Way;
 const OTHER: &str = "/admin/v1/workspaces/other";
 
 #[test]
-fn a_workspace_is_put_asked_changed_and_deleted() {
+fn a_workspace_can_be_put_queried_changed_and_deleted() {
     let sandbox = Sandbox::new();
     let serving = sandbox.serve(&["--config", &sandbox.configured()]);
     let way = Way::local(&sandbox);
@@ -46,7 +46,7 @@ fn a_workspace_is_put_asked_changed_and_deleted() {
 }
 
 #[test]
-fn what_is_put_survives_a_reload_and_not_a_restart() {
+fn a_put_workspace_survives_a_reload_but_not_a_restart() {
     let sandbox = Sandbox::new();
     let config = sandbox.configured();
     let serving = sandbox.serve(&["--config", &config]);
@@ -62,7 +62,7 @@ fn what_is_put_survives_a_reload_and_not_a_restart() {
 }
 
 #[test]
-fn refusals_say_what_to_do() {
+fn refusals_name_the_next_step() {
     let sandbox = Sandbox::new();
     let serving = sandbox.serve(&["--config", &sandbox.configured()]);
     let way = Way::local(&sandbox);

@@ -26,7 +26,7 @@ impl Locate for Nothing {
 }
 
 #[tokio::test]
-async fn it_does_not_answer_and_the_others_do() {
+async fn a_hung_workspace_fails_alone() {
     let dir = tempfile::tempdir().unwrap();
     let state = StateDir::open(&dir.path().join("state")).unwrap();
     let parts = EngineParts {

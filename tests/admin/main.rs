@@ -6,9 +6,9 @@ mod harness;
 #[expect(dead_code, reason = "this target asks few questions")]
 mod mcp;
 
+mod access;
 mod changes;
 mod commands;
-mod doors;
 mod hung;
 mod openapi;
 mod probes;

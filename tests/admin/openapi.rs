@@ -12,7 +12,7 @@ use crate::harness::Sandbox;
 use crate::wire::{Answer, Way};
 
 #[test]
-fn the_committed_document_is_that_of_the_code() {
+fn the_committed_document_equals_the_generated_one() {
     let wanted = serde_json::to_string_pretty(&openapi::document(ROUTES)).unwrap() + "\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/admin.openapi.json");
     if std::env::var_os("UPDATE_DOCS").is_some() {
@@ -42,7 +42,7 @@ fn check(operation: &Value, answer: &Answer) {
 }
 
 #[test]
-fn every_route_answers_as_the_document_says() {
+fn every_route_answers_as_documented() {
     let sandbox = Sandbox::new();
     let serving = sandbox.serve(&["--config", &sandbox.configured()]);
     let way = Way::local(&sandbox);
@@ -81,7 +81,7 @@ fn every_route_answers_as_the_document_says() {
 }
 
 #[test]
-fn the_body_of_a_workspace_is_described_as_it_is_read() {
+fn the_workspace_schema_matches_the_decoder() {
     let whole = openapi::document(ROUTES);
     let mut schema = whole["paths"]["/admin/v1/workspaces/{name}"]["put"]["requestBody"]["content"]["application/json"]
         ["schema"]

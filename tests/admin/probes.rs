@@ -7,7 +7,7 @@ use crate::harness::Sandbox;
 use crate::wire::Way;
 
 #[test]
-fn open_for_programs_of_this_machine_and_unknown_to_all_others() {
+fn probes_answer_local_programs_only() {
     let sandbox = Sandbox::new();
     let serving = sandbox.serve(&["--config", &sandbox.configured()]);
     let way = Way::Tcp(serving.address.clone());

@@ -44,7 +44,7 @@ fn top(sandbox: &Sandbox, text: &str, act: &str, hangs: u32) -> String {
 }
 
 #[test]
-fn signals_and_keys_leave_the_terminal_as_it_was() {
+fn signals_and_keys_restore_the_terminal() {
     let sandbox = Sandbox::new();
     let serving = sandbox.serve(&["--config", &sandbox.configured()]);
     for (act, ended) in [("15", "143 True"), ("1", "129 True"), ("2", "130 True"), ("q", "0 True")] {
@@ -54,7 +54,7 @@ fn signals_and_keys_leave_the_terminal_as_it_was() {
 }
 
 #[test]
-fn a_server_that_hangs_keeps_no_key_and_no_command_waiting() {
+fn a_hung_server_blocks_no_key_and_no_command() {
     let sandbox = Sandbox::new();
     let serving = sandbox.serve(&["--config", &sandbox.configured()]);
     assert_eq!(top(&sandbox, "not answering for", "q", serving.pid()), "0 True");

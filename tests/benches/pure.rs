@@ -5,9 +5,9 @@
 //! Inputs are made here from sizes alone, so that two runs measure the same work.
 
 mod answers;
+mod call_recording;
 mod place;
 mod requests;
-mod telling;
 mod texts;
 
 use std::time::Duration;
@@ -22,6 +22,6 @@ fn main() {
     requests::all(&mut criterion);
     texts::all(&mut criterion);
     answers::all(&mut criterion);
-    telling::all(&mut criterion);
+    call_recording::all(&mut criterion);
     criterion.final_summary();
 }

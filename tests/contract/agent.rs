@@ -84,7 +84,7 @@ fn one_tool_in_a_small_listing() {
 }
 
 #[test]
-fn what_is_needed_is_taken_and_the_rest_is_not_looked_at() {
+fn required_arguments_are_decoded_and_the_others_ignored() {
     for operation in Operation::ALL {
         let asked = decode(&everything(operation)).unwrap();
         assert_eq!((asked.operation, asked.page.cursor.as_deref(), asked.page.size), (operation, Some("c"), 200));
@@ -109,7 +109,7 @@ fn what_is_needed_is_taken_and_the_rest_is_not_looked_at() {
 }
 
 #[test]
-fn what_is_missing_or_wrong_is_named_with_what_is_needed() {
+fn errors_name_missing_and_invalid_arguments() {
     for operation in Operation::ALL {
         for name in needed(operation) {
             let mut without = everything(operation);
@@ -147,7 +147,7 @@ fn what_is_missing_or_wrong_is_named_with_what_is_needed() {
 }
 
 #[test]
-fn the_page_names_operations_and_what_they_need() {
+fn the_page_documents_operations_and_their_arguments() {
     let rows = table("| operation | LSP method | needs | result |");
     let documented: Vec<(&str, String)> = rows.iter().map(|row| (row[0].as_str(), row[2].clone())).collect();
     let coded: Vec<(&str, String)> =
@@ -156,7 +156,7 @@ fn the_page_names_operations_and_what_they_need() {
 }
 
 #[test]
-fn the_page_names_the_limits() {
+fn the_page_documents_the_limits() {
     let rows = table("| limit | value | what it bounds |");
     let documented: Vec<(&str, u64)> = rows.iter().map(|row| (row[0].as_str(), row[1].parse().unwrap())).collect();
     let coded = [
@@ -170,7 +170,7 @@ fn the_page_names_the_limits() {
 }
 
 #[test]
-fn the_catalog_is_named_and_joined() {
+fn the_catalog_is_selected_by_name_and_combined_with_others() {
     assert_eq!(CatalogId::parse("agent").unwrap(), CatalogId::Agent);
     assert_eq!(CatalogSet::parse("agent+lsp-v1").unwrap().name(), "agent+lsp-v1");
     let both: Value = serde_json::from_str(CatalogSet::parse("agent+lsp-v1").unwrap().tools_json()).unwrap();

@@ -9,13 +9,13 @@ use crate::named_test::check_test;
 /// The heading's anchor, what is proven, the file of the test, the test's name.
 const CLAUSES: &[(&str, &str, &str, &str)] = &[
     ("tools", "exactly the seven tools", "tests/contract/listing.rs", "exactly_the_seven_tools_in_order"),
-    ("tools", "the exact catalogs", "tests/contract/listing.rs", "lists_are_golden"),
-    ("tools", "metadata and hints", "tests/contract/listing.rs", "each_entry_has_its_metadata_and_says_read_only"),
+    ("tools", "the exact catalogs", "tests/contract/listing.rs", "listings_equal_the_golden_files"),
+    ("tools", "metadata and hints", "tests/contract/listing.rs", "every_tool_has_metadata_and_is_marked_read_only"),
     (
         "tools",
         "schemas inlined, no references",
         "tests/contract/listing.rs",
-        "every_object_in_a_schema_is_closed_and_nothing_is_referred_to",
+        "schemas_close_every_object_and_use_no_references",
     ),
     ("payloads", "envelope, empty content", "src/catalog/lsp_v1/tests.rs", "the_envelope_is_the_contracts"),
     ("payloads", "payloads byte for byte", "src/catalog/lsp_v1/tests.rs", "payloads_are_golden"),
@@ -39,7 +39,7 @@ const CLAUSES: &[(&str, &str, &str, &str)] = &[
     ("paging", "no padding, no over-long text", "src/paging/cursor.rs", "over_long_and_padded_texts_are_undecodable"),
     ("paging", "tampered cursors", "src/paging/cursor.rs", "every_flipped_or_dropped_byte_fails_or_is_another_offset"),
     ("paging", "cursors of another tool", "src/paging/cursor.rs", "a_cursor_of_another_question_is_refused"),
-    ("paging", "stale and expired", "tests/contract/document.rs", "cursor_errors_and_reasons"),
+    ("paging", "stale and expired", "tests/contract/document.rs", "the_document_lists_cursor_errors_and_reasons"),
     ("paging", "o past the end", "src/paging/page.rs", "past_the_end_is_empty_without_a_cursor"),
     ("paging", "retention failure", "src/paging/store.rs", "the_entry_cap_is_exact_and_binds_paged_results"),
     ("paging", "snapshot key", "src/paging/cursor.rs", "snapshot_keys_are_the_contracts_text"),
@@ -66,7 +66,7 @@ const CLAUSES: &[(&str, &str, &str, &str)] = &[
         "arguments",
         "numbers and strings of inputs",
         "tests/contract/decoding.rs",
-        "refusals_name_the_argument_and_the_reason",
+        "errors_name_the_argument_and_the_reason",
     ),
     ("arguments", "trimmed query", "tests/contract/decoding.rs", "well_formed_arguments_become_queries"),
     (
@@ -126,7 +126,7 @@ const CLAUSES: &[(&str, &str, &str, &str)] = &[
     ("paging", "pages make the whole", "src/paging/page.rs", "any_sequence_of_page_sizes_gives_the_whole"),
     ("paging", "least recently used goes first", "src/paging/store.rs", "the_least_recently_used_goes_first"),
     ("paging", "ten minutes since last use", "src/paging/store.rs", "a_use_prolongs_and_the_end_is_exact"),
-    ("caps", "caps by name and value", "tests/contract/document.rs", "caps_by_name_and_value"),
+    ("caps", "caps by name and value", "tests/contract/document.rs", "the_document_lists_caps_with_their_values"),
     (
         "caps",
         "larger settings are clamped",
@@ -143,10 +143,10 @@ const CLAUSES: &[(&str, &str, &str, &str)] = &[
     ),
     ("caps", "byte cap, exact", "src/catalog/lsp_v1/tests.rs", "the_byte_cap_is_exact_for_every_tool"),
     ("caps", "page size that fits", "src/catalog/lsp_v1/tests.rs", "the_hinted_page_size_is_the_largest_that_fits"),
-    ("errors", "JSON-RPC numbers", "tests/contract/document.rs", "codes_and_numbers"),
+    ("errors", "JSON-RPC numbers", "tests/contract/document.rs", "the_document_lists_error_codes_and_numbers"),
     ("errors", "data of errors", "src/catalog/dialect.rs", "members_come_in_order_and_details_sorted"),
     ("errors", "every code, bounded", "src/catalog/lsp_v1/tests.rs", "errors_are_replies_too_and_bounded"),
-    ("errors", "no long echo", "tests/contract/decoding.rs", "a_refusal_echoes_no_long_text"),
+    ("errors", "no long echo", "tests/contract/decoding.rs", "an_error_echoes_no_long_text"),
     ("errors", "unknown tools", "tests/contract/decoding.rs", "an_unknown_tool_is_invalid_params"),
     (
         "summaries",
@@ -173,8 +173,13 @@ const CLAUSES: &[(&str, &str, &str, &str)] = &[
         "src/canon/diagnostics.rs",
         "too_many_files_fail_and_too_long_files_are_cut",
     ),
-    ("tools", "schemas as they lie", "tests/contract/listing.rs", "schemas_are_served_as_they_lie_in_both_catalogs"),
-    ("tools", "schema and decoder agree", "tests/contract/decoding.rs", "the_schema_and_the_decoder_take_the_same"),
+    ("tools", "schemas as they lie", "tests/contract/listing.rs", "both_catalogs_serve_the_committed_schemas"),
+    (
+        "tools",
+        "schema and decoder agree",
+        "tests/contract/decoding.rs",
+        "the_schema_and_the_decoder_accept_the_same_arguments",
+    ),
     ("tools", "payloads fit the output schemas", "src/catalog/lsp_v1/tests.rs", "payloads_fit_their_output_schemas"),
 ];
 

@@ -118,7 +118,7 @@ fn seven_tools_in_a_small_listing() {
 }
 
 #[test]
-fn every_argument_is_on_the_page_with_its_words() {
+fn the_page_documents_every_argument_and_its_values() {
     let documented: BTreeMap<String, String> =
         table("| argument | is | without it |").into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
     let mut coded = BTreeMap::new();
@@ -158,7 +158,7 @@ fn decode_with(name: &str, value: &Value) -> Result<CodeQuery, ToolError> {
 }
 
 #[test]
-fn arguments_become_the_question() {
+fn arguments_decode_to_the_query() {
     let least = search(json!({"query": " Vault "}));
     let shape = RowOptions { limit: 10, ..RowOptions::default() };
     assert_eq!(least, SearchQuery { text: "Vault".into(), shape: shape.clone(), ..SearchQuery::default() });
@@ -216,7 +216,7 @@ fn arguments_become_the_question() {
 }
 
 #[test]
-fn the_old_form_of_explaining_counts_where_the_new_one_is_silent() {
+fn the_old_explain_argument_applies_when_the_new_one_is_absent() {
     let explain = |arguments: Value| search(arguments).shape.explain;
     assert_eq!(explain(json!({"query": "q"})), None);
     assert_eq!(explain(json!({"query": "q", "debug": {}})), Some(ExplainLevel::Off));
@@ -234,7 +234,7 @@ fn a_stricter_cap_of_the_configuration_lowers_the_limit() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_what_is_allowed() {
+fn errors_name_the_invalid_value_and_the_allowed_ones() {
     let long = "x".repeat(limits::MAX_CODE_TEXT_CHARS + 1);
     let cases = [
         (
@@ -387,7 +387,7 @@ fn what_is_wrong_is_named_with_what_is_allowed() {
 }
 
 #[test]
-fn what_changes_nothing_is_taken_with_every_mode() {
+fn arguments_without_effect_are_accepted_in_every_mode() {
     for mode in SearchMode::ALL {
         let arguments = json!({"query": "q", "mode": mode.as_str(), "case": "smart", "word": false, "context_lines": 0, "offset": 0,
             "confirm": false, "paths": []});
@@ -432,7 +432,7 @@ fn is_beyond_the_schema(error: &ToolError) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_024))]
     #[test]
-    fn the_schema_and_the_decoder_take_the_same(arguments in some_arguments()) {
+    fn the_schema_and_the_decoder_accept_the_same_arguments(arguments in some_arguments()) {
         SCHEMAS.with(|schemas| {
             for (tool, schema) in schemas {
                 match decode(tool, &arguments) {
@@ -447,7 +447,7 @@ proptest! {
     }
 
     #[test]
-    fn a_question_as_arguments_is_the_same_question(arguments in some_arguments()) {
+    fn a_query_survives_encoding_as_arguments(arguments in some_arguments()) {
         for (tool, needed) in [("search_code", "query"), ("locate_symbol", "name"), ("get_file_outline", "path")] {
             let mut arguments = arguments.clone();
             let members = arguments.as_object_mut().unwrap();
@@ -468,7 +468,7 @@ fn tool_arguments(name: &str) -> Vec<String> {
 }
 
 #[test]
-fn other_questions_come_back_from_their_arguments_too() {
+fn other_queries_survive_encoding_as_arguments() {
     let reference = Some("v1".to_owned());
     let by = |by| {
         CodeQuery::Locate(LocateQuery { by, kind: None, shape: RowOptions { limit: 10, ..RowOptions::default() } })
@@ -487,7 +487,7 @@ fn other_questions_come_back_from_their_arguments_too() {
 }
 
 #[test]
-fn the_page_names_kinds_words_and_limits() {
+fn the_page_documents_kinds_values_and_limits() {
     let rows = table("| kind | synonyms |");
     assert_eq!(rows.iter().map(|row| row[0].as_str()).collect::<Vec<_>>(), SymbolKind::ALL.map(SymbolKind::as_str));
     for (row, kind) in rows.iter().zip(SymbolKind::ALL) {
@@ -528,7 +528,7 @@ fn the_page_names_kinds_words_and_limits() {
 }
 
 #[test]
-fn the_page_names_every_code_and_no_other() {
+fn the_page_documents_exactly_the_error_codes() {
     let rows = table("| code | when | what helps |");
     let documented: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
     assert_eq!(documented, CodeError::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>());
@@ -543,7 +543,7 @@ fn the_page_names_every_code_and_no_other() {
 }
 
 #[test]
-fn the_page_names_the_members_of_answers_and_rows() {
+fn the_page_documents_the_fields_of_answers_and_rows() {
     for row in table("| tool | members |") {
         let schema = &tool(&row[0])["outputSchema"];
         let documented = list(&row[1]).iter().map(|name| name.trim_end_matches('?').to_owned()).collect();

@@ -55,7 +55,7 @@ fn defaults_and_clamps() {
 }
 
 #[test]
-fn refusals_name_the_argument_and_the_reason() {
+fn errors_name_the_argument_and_the_reason() {
     let at = |line: &str| format!(r#"{{"uri":"file:///a","position":{{"line":{line},"character":0}}}}"#);
     let hover = "vscode.lsp.hover";
     let cases = [
@@ -112,7 +112,7 @@ fn an_unknown_tool_is_invalid_params() {
 }
 
 #[test]
-fn a_refusal_echoes_no_long_text() {
+fn an_error_echoes_no_long_text() {
     let error = decode("vscode.lsp.hover", &format!(r#"{{"{}":1}}"#, "x".repeat(100_000))).unwrap_err();
     assert_eq!(error.details["path"].as_str().unwrap().len(), 64);
 }
@@ -198,7 +198,7 @@ fn some_arguments() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_024))]
     #[test]
-    fn the_schema_and_the_decoder_take_the_same(arguments in some_arguments()) {
+    fn the_schema_and_the_decoder_accept_the_same_arguments(arguments in some_arguments()) {
         let value: Value = serde_json::from_str(&arguments).unwrap();
         for (tool, schema) in SCHEMAS.with(Clone::clone).iter() {
             let decoded = decode(tool, &arguments);
@@ -212,7 +212,7 @@ thread_local! {
 }
 
 #[test]
-fn the_one_exception_is_a_query_of_white_space() {
+fn only_a_blank_query_passes_the_schema_and_fails_decoding() {
     let (_, schema) = schemas().into_iter().find(|(tool, _)| tool == "vscode.lsp.workspaceSymbols").unwrap();
     assert!(
         schema.is_valid(&json!({"query": " "})) && decode("vscode.lsp.workspaceSymbols", r#"{"query":" "}"#).is_err()

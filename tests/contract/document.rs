@@ -42,7 +42,7 @@ fn sorted<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 #[test]
-fn tools_and_their_arguments() {
+fn the_document_lists_tools_and_arguments() {
     let rows = table("| tool | asks | arguments | paged |");
     assert_eq!(rows.len(), tools().len());
     for (row, tool) in rows.iter().zip(tools()) {
@@ -54,7 +54,7 @@ fn tools_and_their_arguments() {
 }
 
 #[test]
-fn payloads_members() {
+fn the_document_lists_the_payload_fields() {
     let rows = table("| tool | members |");
     assert_eq!(rows.len(), tools().len());
     for (row, tool) in rows.iter().zip(tools()) {
@@ -64,7 +64,7 @@ fn payloads_members() {
 }
 
 #[test]
-fn codes_and_numbers() {
+fn the_document_lists_error_codes_and_numbers() {
     assert_eq!(CODE_PREFIX, "MCP_LSP_GATEWAY/");
     let rows = table("| code | number | when |");
     let documented: Vec<(&str, i32)> = rows.iter().map(|row| (row[0].as_str(), row[1].parse().unwrap())).collect();
@@ -73,7 +73,7 @@ fn codes_and_numbers() {
 }
 
 #[test]
-fn cursor_errors_and_reasons() {
+fn the_document_lists_cursor_errors_and_reasons() {
     let rows = table("| check | error | `details.reason` |");
     let documented: Vec<(&str, &str)> = rows
         .iter()
@@ -92,7 +92,7 @@ fn cursor_errors_and_reasons() {
 }
 
 #[test]
-fn caps_by_name_and_value() {
+fn the_document_lists_caps_with_their_values() {
     use codeyard_canon::limits::*;
     use codeyard_catalog::limits::*;
     use codeyard_model::limits::*;
@@ -120,13 +120,13 @@ fn caps_by_name_and_value() {
 }
 
 #[test]
-fn the_contracts_own_figures() {
+fn the_document_states_the_figures_of_the_contract() {
     assert_eq!((limits::MAX_REQUEST_BYTES, limits::MAX_RESPONSE_BYTES), (1 << 20, 512 * 1024));
     assert_eq!((limits::MAX_SNAPSHOT_BYTES, limits::MAX_SNAPSHOTS_TOTAL_BYTES), (8 << 20, 64 << 20));
 }
 
 #[test]
-fn schemas_numbers_are_the_caps() {
+fn schema_numbers_equal_the_caps() {
     for tool in tools() {
         let properties = &tool["inputSchema"]["properties"];
         if let Some(size) = properties.get("pageSize") {

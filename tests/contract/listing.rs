@@ -19,7 +19,7 @@ fn read(path: &str) -> String {
 }
 
 #[test]
-fn lists_are_golden() {
+fn listings_equal_the_golden_files() {
     for set in ["lsp-v1", "lsp-v1-safe", "agent", "code"] {
         let path = format!("tests/contract/golden/{set}.tools.json");
         let list = format!("{}\n", CatalogSet::parse(set).unwrap().list_json());
@@ -47,7 +47,7 @@ fn exactly_the_seven_tools_in_order() {
 }
 
 #[test]
-fn each_entry_has_its_metadata_and_says_read_only() {
+fn every_tool_has_metadata_and_is_marked_read_only() {
     for tool in tools("lsp-v1").into_iter().chain(tools("lsp-v1-safe")) {
         assert!((20..200).contains(&tool["description"].as_str().unwrap().len()), "{tool}");
         let hints =
@@ -59,7 +59,7 @@ fn each_entry_has_its_metadata_and_says_read_only() {
 }
 
 #[test]
-fn schemas_are_served_as_they_lie_in_both_catalogs() {
+fn both_catalogs_serve_the_committed_schemas() {
     let safe = tools("lsp-v1-safe");
     for (index, tool) in tools("lsp-v1").iter().enumerate() {
         let name = tool["name"].as_str().unwrap();
@@ -76,7 +76,7 @@ fn schemas_are_served_as_they_lie_in_both_catalogs() {
 }
 
 #[test]
-fn every_object_in_a_schema_is_closed_and_nothing_is_referred_to() {
+fn schemas_close_every_object_and_use_no_references() {
     fn check(schema: &Value, at: &str) {
         match schema {
             Value::Object(members) => {

@@ -75,7 +75,7 @@ async fn over_http() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn over_stdio_nothing_is_left_at_the_end_of_input() {
+async fn over_stdio_the_end_of_input_leaves_no_process() {
     let place = Place::new("python");
     let state = tempfile::tempdir().expect("a folder");
     let (client, pid) = stdio(state.path(), &place.root).await;

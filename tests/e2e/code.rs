@@ -11,8 +11,8 @@ use crate::mcp::{Mcp, until};
 /// Longer than anything here takes on a machine that works at all.
 const PATIENCE_MS: u64 = 60_000;
 
-fn rows(told: &Value) -> Vec<String> {
-    let rows = told["results"].as_array().unwrap_or_else(|| panic!("{told}"));
+fn rows(answer: &Value) -> Vec<String> {
+    let rows = answer["results"].as_array().unwrap_or_else(|| panic!("{answer}"));
     rows.iter().map(|row| format!("{}:{}", row["path"].as_str().expect("a path"), row["line_start"])).collect()
 }
 
@@ -22,17 +22,17 @@ fn client(yard: &Yard, token: &str) -> Mcp {
 
 /// Asks until `done` says so.
 fn asked(client: &mut Mcp, tool: &str, arguments: &Value, done: impl Fn(&Value) -> bool) -> Value {
-    let mut told = Value::Null;
+    let mut answer = Value::Null;
     let is_done = until(PATIENCE_MS, || {
-        told = client.ask(tool, arguments).expect("an answer");
-        done(&told)
+        answer = client.ask(tool, arguments).expect("an answer");
+        done(&answer)
     });
-    assert!(is_done, "{told}");
-    told
+    assert!(is_done, "{answer}");
+    answer
 }
 
 #[test]
-fn an_index_is_built_by_the_first_question_and_read_at_the_next_start() {
+fn the_first_query_builds_the_index_and_the_next_start_reads_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = fs::canonicalize(folder.path()).expect("a path").join("w");
     fs::create_dir_all(root.join("src")).expect("a folder");
@@ -45,14 +45,15 @@ fn an_index_is_built_by_the_first_question_and_read_at_the_next_start() {
     let (state, token) = {
         let yard = Yard::serve(&configuration);
         let mut client = client(&yard, &yard.token);
-        let found = asked(&mut client, "locate_symbol", &json!({"name": "moor"}), |told| told["total_candidates"] == 1);
+        let found =
+            asked(&mut client, "locate_symbol", &json!({"name": "moor"}), |answer| answer["total_candidates"] == 1);
         assert_eq!(rows(&found), ["src/dock.rs:5"]);
         fs::write(root.join("src/quay.rs"), "pub fn moor_at_quay() {}\n").expect("a file");
         let text = json!({"query": "moor", "mode": "text"});
-        let told = client.ask("search_code", &text).expect("an answer");
-        assert_eq!(rows(&told), ["src/dock.rs:5", "src/quay.rs:1"], "at once");
-        asked(&mut client, "locate_symbol", &json!({"name": "moor_at_quay"}), |told| told["total_candidates"] == 1);
-        let health = asked(&mut client, "health_check", &json!({}), |told| told["status"] == "ready");
+        let answer = client.ask("search_code", &text).expect("an answer");
+        assert_eq!(rows(&answer), ["src/dock.rs:5", "src/quay.rs:1"], "at once");
+        asked(&mut client, "locate_symbol", &json!({"name": "moor_at_quay"}), |answer| answer["total_candidates"] == 1);
+        let health = asked(&mut client, "health_check", &json!({}), |answer| answer["status"] == "ready");
         assert_eq!(health["prewarm_status"], "skipped");
         let store = StateDir::open(yard.state.path()).expect("a state directory").store().expect("a store");
         let is_stored = || {
@@ -69,7 +70,7 @@ fn an_index_is_built_by_the_first_question_and_read_at_the_next_start() {
     for (flags, expected) in [(vec![], "complete"), (vec!["--no-prewarm"], "skipped")] {
         let yard = Yard::serve_from(state.clone(), &configuration, &flags, &[]);
         let mut client = client(&yard, &token);
-        let health = asked(&mut client, "health_check", &json!({}), |told| told["prewarm_status"] == expected);
+        let health = asked(&mut client, "health_check", &json!({}), |answer| answer["prewarm_status"] == expected);
         assert_eq!(health["projects"][0]["file_count"], 2);
         assert_eq!(health["workspace_warmset"]["enabled"], expected == "complete");
         client.end();

@@ -62,7 +62,7 @@ fn a_terminated_codeyard_stops_its_wrapped_servers_and_exits_with_0() {
 }
 
 #[test]
-fn after_the_death_of_a_language_server_the_next_answer_is_right() {
+fn the_answer_after_a_language_server_crash_is_correct() {
     let place = Place::new("python");
     let mut yard = Yard::serve(&place.workspace());
     let client = &mut yard.client("python");

@@ -18,7 +18,7 @@ fn lines(count: u32) -> String {
 }
 
 #[test]
-fn more_references_than_the_cap_are_an_error_and_as_many_are_not() {
+fn references_above_the_cap_are_an_error() {
     for (count, fits) in [(20_000, true), (20_001, false), (40_000, false)] {
         paused(|| async move {
             let site = Site::new(&[("a.fake", &lines(count))]);
@@ -37,7 +37,7 @@ fn more_references_than_the_cap_are_an_error_and_as_many_are_not() {
 }
 
 #[test]
-fn an_unpaged_list_is_cut_and_says_so() {
+fn an_unpaged_list_is_truncated_and_marked() {
     paused(|| async {
         let site = Site::new(&[("a.fake", &lines(412))]);
         let all: Vec<Value> = (0..412).map(|line| site.location("a.fake", line)).collect();
@@ -51,7 +51,7 @@ fn an_unpaged_list_is_cut_and_says_so() {
 }
 
 #[test]
-fn a_huge_hover_is_cut_to_fit() {
+fn a_large_hover_is_truncated() {
     paused(|| async {
         let text = "\u{1F600}\"\\\n".repeat(30 * 1024 * 1024 / 12);
         let hover = json!({"contents": {"kind": "markdown", "value": text}});
@@ -66,7 +66,7 @@ fn a_huge_hover_is_cut_to_fit() {
 }
 
 #[test]
-fn a_page_that_is_too_large_says_which_size_fits() {
+fn an_oversized_page_error_names_a_size_that_fits() {
     paused(|| async {
         let site = Site::usual();
         let symbol = |n: u32| {
@@ -86,7 +86,7 @@ fn a_page_that_is_too_large_says_which_size_fits() {
 }
 
 #[test]
-fn locations_outside_the_roots_are_left_out_and_counted() {
+fn locations_outside_the_roots_are_dropped_and_counted() {
     paused(|| async {
         let site = Site::usual();
         let all =

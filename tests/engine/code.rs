@@ -32,27 +32,27 @@ pub(crate) async fn ask(yard: &Yard, tool: &str, arguments: Value) -> Value {
 
 /// Asks until `done` says so.
 pub(crate) async fn until(yard: &Yard, tool: &str, arguments: Value, done: impl Fn(&Value) -> bool) -> Value {
-    let asking = async {
+    let query = async {
         loop {
-            let told = ask(yard, tool, arguments.clone()).await;
-            if done(&told) {
-                return told;
+            let answer = ask(yard, tool, arguments.clone()).await;
+            if done(&answer) {
+                return answer;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    match tokio::time::timeout(PATIENCE, asking).await {
-        Ok(told) => told,
+    match tokio::time::timeout(PATIENCE, query).await {
+        Ok(answer) => answer,
         Err(_) => panic!("never: {}", ask(yard, tool, arguments).await),
     }
 }
 
 /// Until nothing is to be done for the index.
 pub(crate) async fn settled(yard: &Yard) -> Value {
-    let is_idle = |told: &Value| {
-        told["active_job"].is_null()
-            && told["index_status"] == "ready"
-            && told["metadata"]["freshness_status"] == "fresh"
+    let is_idle = |answer: &Value| {
+        answer["active_job"].is_null()
+            && answer["index_status"] == "ready"
+            && answer["metadata"]["freshness_status"] == "fresh"
     };
     until(yard, "index_status", json!({}), is_idle).await
 }
@@ -62,8 +62,8 @@ fn text(query: &str) -> Value {
 }
 
 /// The rows as `path:line`.
-fn rows(told: &Value) -> Vec<String> {
-    let rows = told["results"].as_array().unwrap_or_else(|| panic!("{told}"));
+fn rows(answer: &Value) -> Vec<String> {
+    let rows = answer["results"].as_array().unwrap_or_else(|| panic!("{answer}"));
     rows.iter().map(|row| format!("{}:{}", row["path"].as_str().unwrap(), row["line_start"])).collect()
 }
 
@@ -93,19 +93,19 @@ fn hold_writers(yard: &Yard) -> Vec<File> {
 }
 
 #[test]
-fn the_first_question_indexes_and_later_ones_see_every_edit() {
+fn the_first_query_builds_the_index_and_later_ones_see_every_edit() {
     in_real_time(|| async {
         let yard = Plan::new(site()).open().await;
-        let told =
-            until(&yard, "search_code", text("alpha"), |told| told["metadata"]["indexing_status"] == "ready").await;
-        assert_eq!(rows(&told), ["notes.txt:1", "src/a.rs:1"]);
-        assert_eq!(told["metadata"]["result_completeness"], "complete");
+        let answer =
+            until(&yard, "search_code", text("alpha"), |answer| answer["metadata"]["indexing_status"] == "ready").await;
+        assert_eq!(rows(&answer), ["notes.txt:1", "src/a.rs:1"]);
+        assert_eq!(answer["metadata"]["result_completeness"], "complete");
         settled(&yard).await;
         yard.site().write("src/a.rs", "fn gamma() {}\nfn alphabet() {}\n");
         yard.site().write("src/new.rs", "fn alpha_new() {}\n");
         yard.site().remove("notes.txt");
-        let told = ask(&yard, "search_code", text("alpha")).await;
-        assert_eq!(rows(&told), ["src/a.rs:2", "src/new.rs:1"], "at once");
+        let answer = ask(&yard, "search_code", text("alpha")).await;
+        assert_eq!(rows(&answer), ["src/a.rs:2", "src/new.rs:1"], "at once");
         let status = settled(&yard).await;
         assert_eq!(status["file_count"], 2);
         assert_eq!(status["recent_jobs"][0]["mode"], "incremental");
@@ -121,77 +121,77 @@ fn the_first_question_indexes_and_later_ones_see_every_edit() {
 }
 
 #[test]
-fn an_index_that_somebody_removed_is_made_again() {
+fn a_removed_index_is_rebuilt() {
     in_real_time(|| async {
         let yard = Plan::new(site()).open().await;
         ask(&yard, "search_code", text("alpha")).await;
         settled(&yard).await;
         std::fs::remove_dir_all(indexes(&yard)).unwrap();
-        let told = until(&yard, "search_code", text("beta"), |told| !rows(told).is_empty()).await;
-        assert_eq!(rows(&told), ["notes.txt:1", "src/a.rs:2"]);
+        let answer = until(&yard, "search_code", text("beta"), |answer| !rows(answer).is_empty()).await;
+        assert_eq!(rows(&answer), ["notes.txt:1", "src/a.rs:2"]);
         settled(&yard).await;
     });
 }
 
 #[test]
-fn a_branch_is_what_the_working_tree_shows() {
+fn a_checked_out_branch_equals_its_working_tree() {
     in_real_time(|| async {
         let site = site();
         git(&site, &["init", "-q"]);
         git(&site, &["add", "-A"]);
         git(&site, &["commit", "-q", "-m", "one"]);
         let yard = Plan::new(site).open().await;
-        let told =
-            until(&yard, "search_code", text("alpha"), |told| told["metadata"]["indexing_status"] == "ready").await;
-        assert_eq!(told["metadata"]["ref"], "main");
+        let answer =
+            until(&yard, "search_code", text("alpha"), |answer| answer["metadata"]["indexing_status"] == "ready").await;
+        assert_eq!(answer["metadata"]["ref"], "main");
         settled(&yard).await;
         git(yard.site(), &["checkout", "-q", "-b", "feature"]);
         yard.site().write("src/b.rs", "fn only_there() {}\n");
         git(yard.site(), &["add", "-A"]);
         git(yard.site(), &["commit", "-q", "-m", "two"]);
         settled(&yard).await;
-        let told = ask(&yard, "search_code", text("only_there")).await;
-        assert_eq!((rows(&told), &told["metadata"]["ref"]), (vec!["src/b.rs:1".to_owned()], &json!("feature")));
+        let answer = ask(&yard, "search_code", text("only_there")).await;
+        assert_eq!((rows(&answer), &answer["metadata"]["ref"]), (vec!["src/b.rs:1".to_owned()], &json!("feature")));
         git(yard.site(), &["checkout", "-q", "main"]);
-        let told = ask(&yard, "search_code", text("only_there")).await;
-        assert_eq!((rows(&told), &told["metadata"]["ref"]), (vec![], &json!("main")));
+        let answer = ask(&yard, "search_code", text("only_there")).await;
+        assert_eq!((rows(&answer), &answer["metadata"]["ref"]), (vec![], &json!("main")));
         let missing = ask(&yard, "search_code", json!({"query": "x", "mode": "text", "ref": "feature"})).await;
         assert_eq!(missing["error"]["code"], "ref_not_indexed");
-        let begun = until(&yard, "index_repo", json!({"ref": "feature"}), |told| told["job_id"].is_string()).await;
+        let begun = until(&yard, "index_repo", json!({"ref": "feature"}), |answer| answer["job_id"].is_string()).await;
         assert_eq!((&begun["status"], &begun["metadata"]["ref"]), (&json!("queued"), &json!("feature")));
         let at_feature = json!({"query": "only_there", "mode": "text", "ref": "feature"});
-        let told = until(&yard, "search_code", at_feature, |told| told["error"].is_null()).await;
-        assert_eq!(rows(&told), ["src/b.rs:1"]);
+        let answer = until(&yard, "search_code", at_feature, |answer| answer["error"].is_null()).await;
+        assert_eq!(rows(&answer), ["src/b.rs:1"]);
     });
 }
 
 #[test]
-fn an_index_that_is_behind_refuses_answers_or_catches_up_as_asked() {
+fn a_stale_index_refuses_answers_or_catches_up_as_requested() {
     in_real_time(|| async {
         // Nobody tells what changes: only questions bring the index up to date.
         let yard = Plan::new(site()).unwatched().at_once().open().await;
-        let told =
-            until(&yard, "search_code", text("alpha"), |told| told["metadata"]["indexing_status"] == "ready").await;
-        assert_eq!(told["metadata"]["freshness_status"], "stale", "nobody can know");
+        let answer =
+            until(&yard, "search_code", text("alpha"), |answer| answer["metadata"]["indexing_status"] == "ready").await;
+        assert_eq!(answer["metadata"]["freshness_status"], "stale", "nobody can know");
         let with = |policy: &str| json!({"query": "alphorn", "mode": "text", "freshness_policy": policy});
-        let is_idle = |told: &Value| told["active_job"].is_null() && told["index_status"] == "ready";
+        let is_idle = |answer: &Value| answer["active_job"].is_null() && answer["index_status"] == "ready";
         let before = until(&yard, "index_status", json!({}), is_idle).await["recent_jobs"].as_array().unwrap().len();
         yard.site().write("src/horn.rs", "fn alphorn() {}\n");
         for _ in 0..5 {
-            let told = ask(&yard, "search_code", with("best_effort")).await;
-            assert_eq!((rows(&told), &told["metadata"]["freshness_status"]), (vec![], &json!("stale")));
+            let answer = ask(&yard, "search_code", with("best_effort")).await;
+            assert_eq!((rows(&answer), &answer["metadata"]["freshness_status"]), (vec![], &json!("stale")));
         }
         let refused = ask(&yard, "search_code", with("strict")).await;
         assert_eq!(refused["error"]["code"], "index_stale");
         assert!(refused["error"]["data"]["suggestion"].as_str().unwrap().contains("sync_repo"));
         let jobs = ask(&yard, "index_status", json!({})).await["recent_jobs"].as_array().unwrap().len();
         assert_eq!(jobs, before, "neither of them begins a job");
-        until(&yard, "search_code", with("balanced"), |told| rows(told) == ["src/horn.rs:1"]).await;
+        until(&yard, "search_code", with("balanced"), |answer| rows(answer) == ["src/horn.rs:1"]).await;
     });
 }
 
 #[test]
-fn strict_questions_are_answered_again_once_the_index_has_caught_up() {
+fn strict_queries_succeed_once_the_index_is_fresh() {
     in_real_time(|| async {
         let yard = Plan::new(site()).open().await;
         ask(&yard, "search_code", text("alpha")).await;
@@ -203,13 +203,13 @@ fn strict_questions_are_answered_again_once_the_index_has_caught_up() {
         assert_eq!(refused["error"]["code"], "index_stale");
         assert_ne!(refused["metadata"]["freshness_status"], "fresh");
         drop(held);
-        let told = until(&yard, "search_code", strict, |told| told["error"].is_null()).await;
-        assert_eq!(rows(&told), ["src/a.rs:1"]);
+        let answer = until(&yard, "search_code", strict, |answer| answer["error"].is_null()).await;
+        assert_eq!(rows(&answer), ["src/a.rs:1"]);
     });
 }
 
 #[test]
-fn several_roots_answer_as_one() {
+fn several_roots_give_one_answer() {
     in_real_time(|| async {
         let other = Site::new(&[("src/a.rs", "fn alpha() {}\n"), ("z.txt", "alpha\nalpha\n")]);
         let (root, second) = (site(), other.root.clone());
@@ -219,13 +219,13 @@ fn several_roots_answer_as_one() {
             move |config| config.workspaces[0].roots.push(second)
         });
         let yard = plan.open().await;
-        let told = until(&yard, "search_code", text("alpha"), |told| {
-            told["metadata"]["indexing_status"] == "ready" && told["total_candidates"] == 5
+        let answer = until(&yard, "search_code", text("alpha"), |answer| {
+            answer["metadata"]["indexing_status"] == "ready" && answer["total_candidates"] == 5
         })
         .await;
-        assert_eq!(rows(&told), ["notes.txt:1", "src/a.rs:1", "src/a.rs:1", "z.txt:1", "z.txt:2"]);
+        assert_eq!(rows(&answer), ["notes.txt:1", "src/a.rs:1", "src/a.rs:1", "z.txt:1", "z.txt:2"]);
         let roots: Vec<&str> =
-            told["results"].as_array().unwrap().iter().map(|row| row["root"].as_str().unwrap()).collect();
+            answer["results"].as_array().unwrap().iter().map(|row| row["root"].as_str().unwrap()).collect();
         let (one, two) = (first.to_str().unwrap(), second.to_str().unwrap());
         assert_eq!(roots, [one, one, two, two, two]);
         let mut seen = Vec::new();
@@ -240,9 +240,9 @@ fn several_roots_answer_as_one() {
             };
             arguments = next["arguments"].clone();
         }
-        assert_eq!(seen, rows(&told), "page by page the same");
+        assert_eq!(seen, rows(&answer), "page by page the same");
         let arguments = json!({"name": "alpha", "ranking_explain_level": "full"});
-        let found = until(&yard, "locate_symbol", arguments, |told| told["results"][0]["root"] == one).await;
+        let found = until(&yard, "locate_symbol", arguments, |answer| answer["results"][0]["root"] == one).await;
         // Both roots show the same bytes at the same path only where they are copies; these differ.
         assert_eq!(rows(&found)[..2], ["src/a.rs:1", "src/a.rs:1"], "{found}");
         assert_eq!((&found["results"][0]["root"], &found["results"][1]["root"]), (&json!(one), &json!(two)));
@@ -267,15 +267,15 @@ fn several_roots_answer_as_one() {
 }
 
 #[test]
-fn while_a_job_runs_others_are_told_of_it_and_the_first_answers_are_partial() {
+fn a_running_job_is_reported_and_the_first_answers_are_partial() {
     in_real_time(|| async {
         let yard = Plan::new(site()).open().await;
         // Opens the index without building it.
         assert_eq!(ask(&yard, "index_status", json!({})).await["index_status"], "not_indexed");
         let held = hold_writers(&yard);
-        let told = ask(&yard, "search_code", text("alpha")).await;
-        let metadata = &told["metadata"];
-        assert_eq!((rows(&told), &metadata["indexing_status"]), (vec![], &json!("indexing")));
+        let answer = ask(&yard, "search_code", text("alpha")).await;
+        let metadata = &answer["metadata"];
+        assert_eq!((rows(&answer), &metadata["indexing_status"]), (vec![], &json!("indexing")));
         assert_eq!(
             (&metadata["result_completeness"], &metadata["freshness_status"]),
             (&json!("partial"), &json!("syncing"))
@@ -306,12 +306,12 @@ fn while_a_job_runs_others_are_told_of_it_and_the_first_answers_are_partial() {
 }
 
 #[test]
-fn without_auto_somebody_must_ask_for_the_index() {
+fn without_auto_the_index_is_built_only_on_request() {
     in_real_time(|| async {
         let yard = Plan::new(site()).tune(|config| config.index.auto = false).open().await;
-        let told = ask(&yard, "search_code", text("alpha")).await;
-        assert_eq!(told["metadata"]["indexing_status"], "not_indexed");
-        assert_eq!(told["suggested_next_actions"][0]["tool"], "index_repo");
+        let answer = ask(&yard, "search_code", text("alpha")).await;
+        assert_eq!(answer["metadata"]["indexing_status"], "not_indexed");
+        assert_eq!(answer["suggested_next_actions"][0]["tool"], "index_repo");
         let refused = ask(&yard, "get_file_outline", json!({"path": "src/a.rs"})).await;
         assert_eq!(refused["error"]["code"], "index_not_ready");
         ask(&yard, "index_repo", json!({})).await["job_id"].as_str().unwrap();
@@ -321,7 +321,7 @@ fn without_auto_somebody_must_ask_for_the_index() {
 }
 
 #[test]
-fn what_the_configuration_says_holds_and_may_change_while_it_runs() {
+fn index_settings_apply_and_reload() {
     in_real_time(|| async {
         let tune = |config: &mut codeyard_config::Config| {
             config.query.ranking_explain_level = Some(codeyard_config::Explain::Basic);
@@ -330,25 +330,25 @@ fn what_the_configuration_says_holds_and_may_change_while_it_runs() {
         let lines: String = (0..100).map(|n| format!("beta number {n}\n")).collect();
         let mut yard = Plan::new(Site::new(&[("beta.txt", &lines)])).tune(tune).open().await;
         let many = json!({"query": "beta", "mode": "text", "limit": 100});
-        let told =
-            until(&yard, "search_code", many.clone(), |told| told["metadata"]["indexing_status"] == "ready").await;
-        assert_eq!(told["metadata"]["safety_limit_applied"], "payload_bytes");
+        let answer =
+            until(&yard, "search_code", many.clone(), |answer| answer["metadata"]["indexing_status"] == "ready").await;
+        assert_eq!(answer["metadata"]["safety_limit_applied"], "payload_bytes");
         let named = json!({"name": "beta"});
-        let told = ask(&yard, "locate_symbol", named.clone()).await;
-        assert!(told["metadata"]["ranking_reasons"].is_array(), "{told}");
+        let answer = ask(&yard, "locate_symbol", named.clone()).await;
+        assert!(answer["metadata"]["ranking_reasons"].is_array(), "{answer}");
         yard.reconfigure(|config| {
             config.query.ranking_explain_level = None;
             config.query.payload_bytes = 65_536;
         })
         .await;
-        until(&yard, "locate_symbol", named, |told| told["metadata"]["ranking_reasons"].is_null()).await;
-        let told = ask(&yard, "search_code", many).await;
-        assert_eq!(rows(&told).len(), 100);
+        until(&yard, "locate_symbol", named, |answer| answer["metadata"]["ranking_reasons"].is_null()).await;
+        let answer = ask(&yard, "search_code", many).await;
+        assert_eq!(rows(&answer).len(), 100);
     });
 }
 
 #[test]
-fn a_drain_ends_the_job_and_nothing_is_written_after_it() {
+fn a_drain_ends_the_job_and_stops_all_writes() {
     in_real_time(|| async {
         let yard = Plan::new(site()).open().await;
         ask(&yard, "index_status", json!({})).await;
@@ -357,28 +357,28 @@ fn a_drain_ends_the_job_and_nothing_is_written_after_it() {
         let asked = tokio::spawn(start(&yard, "w0", "search_code", text("alpha")));
         let folder = indexes(&yard);
         let yard = yard.reopen().await;
-        let told = asked.await.unwrap();
+        let answer = asked.await.unwrap();
         assert!(
-            matches!(told.reply, ToolReply::Result(_) | ToolReply::Refusal { .. }),
-            "answered before the end: {told:?}"
+            matches!(answer.reply, ToolReply::Result(_) | ToolReply::Refusal { .. }),
+            "answered before the end: {answer:?}"
         );
         assert!(folder.is_dir());
         let status = ask(&yard, "index_status", json!({})).await;
         let last = &status["recent_jobs"][0];
         assert_eq!((&last["job_id"], &last["status"]), (&begun["job_id"], &json!("interrupted")));
         drop(held);
-        until(&yard, "search_code", text("alpha"), |told| rows(told).len() == 2).await;
+        until(&yard, "search_code", text("alpha"), |answer| rows(answer).len() == 2).await;
         yard.drain().await;
     });
 }
 
 #[test]
-fn workspaces_used_last_are_read_at_the_start_unless_nobody_wants_it() {
+fn recently_used_workspaces_are_loaded_at_start_if_configured() {
     in_real_time(|| async {
         let yard = Plan::new(site()).workspace(site()).open().await;
         ask(&yard, "search_code", text("alpha")).await;
         settled(&yard).await;
-        until(&yard, "search_code", text("alpha"), |told| told["metadata"]["freshness_status"] == "fresh").await;
+        until(&yard, "search_code", text("alpha"), |answer| answer["metadata"]["freshness_status"] == "fresh").await;
         let root = yard.site().root.clone();
         let is_member = |health: &Value| health["workspace_warmset"]["members"] == json!([root]);
         let health = until(&yard, "health_check", json!({}), is_member).await;
@@ -393,7 +393,7 @@ fn workspaces_used_last_are_read_at_the_start_unless_nobody_wants_it() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let mut yard = yard.reopen().await;
-        let health = until(&yard, "health_check", json!({}), |told| told["prewarm_status"] == "complete").await;
+        let health = until(&yard, "health_check", json!({}), |answer| answer["prewarm_status"] == "complete").await;
         assert!(is_member(&health), "{health}");
         let other = start(&yard, "w1", "health_check", json!({})).await.ok();
         assert_eq!((&other["prewarm_status"], &other["workspace_warmset"]["members"]), (&json!("skipped"), &json!([])));
@@ -408,17 +408,17 @@ fn workspaces_used_last_are_read_at_the_start_unless_nobody_wants_it() {
 }
 
 #[test]
-fn workspaces_know_nothing_of_each_other() {
+fn workspaces_share_no_index_content() {
     in_real_time(|| async {
         let other = Site::new(&[("secret.txt", "alpha of the other\n")]);
         let elsewhere = other.root.clone();
         let yard = Plan::new(site()).workspace(other).open().await;
-        let told =
-            until(&yard, "search_code", text("alpha"), |told| told["metadata"]["indexing_status"] == "ready").await;
-        assert_eq!(rows(&told), ["notes.txt:1", "src/a.rs:1"]);
+        let answer =
+            until(&yard, "search_code", text("alpha"), |answer| answer["metadata"]["indexing_status"] == "ready").await;
+        assert_eq!(rows(&answer), ["notes.txt:1", "src/a.rs:1"]);
         let code = |root: PathBuf| {
-            let told = ask(&yard, "health_check", json!({"workspace": root}));
-            async move { told.await["error"]["code"].clone() }
+            let answer = ask(&yard, "health_check", json!({"workspace": root}));
+            async move { answer.await["error"]["code"].clone() }
         };
         assert_eq!(code(elsewhere.clone()).await, "workspace_not_allowed");
         assert_eq!(code(elsewhere.join("below")).await, "workspace_not_registered");
@@ -431,7 +431,7 @@ fn workspaces_know_nothing_of_each_other() {
 }
 
 #[test]
-fn a_search_that_cannot_end_in_time_shows_what_it_has_and_gives_its_place_back() {
+fn a_search_past_its_deadline_returns_partial_results_and_frees_its_slot() {
     in_real_time(|| async {
         let lines: String = (0..50).map(|n| format!("alpha beta {n}\n")).collect();
         let files: Vec<(String, &str)> = (0..30).map(|n| (format!("f{n}.txt"), lines.as_str())).collect();
@@ -457,14 +457,14 @@ fn a_search_that_cannot_end_in_time_shows_what_it_has_and_gives_its_place_back()
             // When it comes to work its time is nearly up.
             tokio::time::advance(Duration::from_millis(1_900)).await;
             drop(all);
-            let told = asked.await.unwrap().ok();
-            let metadata = &told["metadata"];
-            assert_eq!(metadata["result_completeness"], "partial", "{told}");
+            let answer = asked.await.unwrap().ok();
+            let metadata = &answer["metadata"];
+            assert_eq!(metadata["result_completeness"], "partial", "{answer}");
             assert_eq!(
                 (&metadata["safety_limit_applied"], &metadata["freshness_status"]),
                 (&json!("time"), &json!("fresh"))
             );
-            assert!(metadata["warnings"].to_string().contains("time was up"), "{told}");
+            assert!(metadata["warnings"].to_string().contains("time was up"), "{answer}");
             assert_eq!((places.available_permits(), calls.available_permits()), (free, free_calls));
             let whole = ask(&yard, "search_code", query).await;
             assert_ne!(whole["metadata"]["result_completeness"], "partial", "{whole}");
@@ -483,7 +483,7 @@ fn a_search_that_cannot_end_in_time_shows_what_it_has_and_gives_its_place_back()
 }
 
 #[test]
-fn a_question_that_finds_no_place_to_work_is_late_and_one_too_many_is_refused() {
+fn a_query_without_a_worker_times_out_and_an_excess_query_is_refused() {
     in_real_time(|| async {
         let yard = Plan::new(site()).open().await;
         ask(&yard, "search_code", text("alpha")).await;

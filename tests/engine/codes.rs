@@ -23,7 +23,7 @@ impl Metrics for Trap {
 }
 
 #[test]
-fn every_code_of_the_contract_is_produced() {
+fn every_error_code_of_the_contract_is_produced() {
     paused(|| async {
         let text: String = (0..600).map(|n| format!("line{n}\n")).collect();
         let site = Site::new(&[("a.fake", text.as_str()), ("b.other", "x\n")]);

@@ -43,14 +43,14 @@ async fn confirm(yard: &Yard, name: &str) -> Value {
 }
 
 /// The rows as `path:line` and who confirms them.
-fn rows(told: &Value) -> Vec<(String, Option<&str>)> {
-    let rows = told["results"].as_array().unwrap_or_else(|| panic!("{told}"));
+fn rows(payload: &Value) -> Vec<(String, Option<&str>)> {
+    let rows = payload["results"].as_array().unwrap_or_else(|| panic!("{payload}"));
     let place = |row: &Value| format!("{}:{}", row["path"].as_str().unwrap(), row["line_start"]);
     rows.iter().map(|row| (place(row), row["confirmed_by"].as_str())).collect()
 }
 
-fn warnings(told: &Value) -> Vec<&str> {
-    let warnings = told["metadata"]["warnings"].as_array();
+fn warnings(payload: &Value) -> Vec<&str> {
+    let warnings = payload["metadata"]["warnings"].as_array();
     warnings.into_iter().flatten().map(|warning| warning.as_str().unwrap()).collect()
 }
 
@@ -119,7 +119,7 @@ async fn yard_of(site: Site, launcher: Arc<FakeLauncher>) -> Yard {
 const TWO: &str = "import os\n\n\ndef alpha():\n    def beta():\n        pass\n\n    return beta\n";
 
 #[test]
-fn a_row_says_who_lists_its_symbol_and_nothing_else_changes() {
+fn a_row_names_the_servers_that_list_its_symbol_and_stays_otherwise_equal() {
     in_real_time(|| async {
         let site = Site::new(&[("a.py", TWO), ("lib/b.py", "class beta:\n    pass\n")]);
         let fake = lister().launcher();
@@ -127,23 +127,23 @@ fn a_row_says_who_lists_its_symbol_and_nothing_else_changes() {
         let before = start(&yard, "locate_symbol", located("beta", false)).await;
         assert_eq!(fake.launches(), 0, "nobody is asked unless that is wanted");
         assert!(warnings(&before.ok()).is_empty(), "{:?}", before.ok());
-        let mut told = confirm(&yard, "beta").await;
+        let mut payload = confirm(&yard, "beta").await;
         let expected = [("lib/b.py:1".to_owned(), None), ("a.py:5".to_owned(), Some("pyls"))];
-        assert_eq!(rows(&told).len(), 2, "{told}");
-        assert!(expected.iter().all(|row| rows(&told).contains(row)), "{told}");
-        assert_eq!(warnings(&told), ["1 row is unconfirmed: pyls lists no such symbol there."]);
+        assert_eq!(rows(&payload).len(), 2, "{payload}");
+        assert!(expected.iter().all(|row| rows(&payload).contains(row)), "{payload}");
+        assert_eq!(warnings(&payload), ["1 row is unconfirmed: pyls lists no such symbol there."]);
         // Apart from that it is the same answer.
-        told["metadata"].as_object_mut().unwrap().remove("warnings");
-        for row in told["results"].as_array_mut().unwrap() {
+        payload["metadata"].as_object_mut().unwrap().remove("warnings");
+        for row in payload["results"].as_array_mut().unwrap() {
             row.as_object_mut().unwrap().remove("confirmed_by");
         }
-        assert_eq!(told, before.ok());
+        assert_eq!(payload, before.ok());
         let after = start(&yard, "locate_symbol", located("beta", false)).await;
         assert_eq!(after.bytes(), before.bytes());
         let search =
             json!({"query": "alpha", "mode": "symbol", "detail_level": "context", "compact": true, "confirm": true});
-        let told = ask(&yard, "search_code", search).await;
-        assert_eq!(rows(&told)[0], ("a.py:4".to_owned(), Some("pyls")));
+        let payload = ask(&yard, "search_code", search).await;
+        assert_eq!(rows(&payload)[0], ("a.py:4".to_owned(), Some("pyls")));
         assert_eq!(fake.record().count(SYMBOLS), 2, "once a file, for as long as nothing changes");
     });
 }
@@ -159,50 +159,53 @@ fn same_in(files: &[&str]) -> Site {
 }
 
 #[test]
-fn the_first_symbols_are_asked_about_and_all_others_are_counted() {
+fn the_first_symbols_are_confirmed_and_the_others_counted() {
     in_real_time(|| async {
         let site = same_in(&["a.py", "b.py", "c.py", "d.py", "e.py", "f.py", "g.py"]);
         let fake = lister().launcher();
         let yard = yard_of(site, fake.clone()).await;
-        let told = confirm(&yard, "same").await;
-        let confirmed: Vec<bool> = rows(&told).iter().map(|(_, by)| *by == Some("pyls")).collect();
-        assert_eq!(confirmed, [true, true, true, true, true, false, false], "{told}");
-        assert_eq!(warnings(&told), ["2 rows are unconfirmed: only the first 5 symbols are asked about."]);
+        let payload = confirm(&yard, "same").await;
+        let confirmed: Vec<bool> = rows(&payload).iter().map(|(_, by)| *by == Some("pyls")).collect();
+        assert_eq!(confirmed, [true, true, true, true, true, false, false], "{payload}");
+        assert_eq!(warnings(&payload), ["2 rows are unconfirmed: only the first 5 symbols are asked about."]);
         assert_eq!(fake.record().count(SYMBOLS), 5);
         for (mode, query, kind, count) in [("text", "return", "line", 7), ("auto", "g.py", "file", 1)] {
             let search = json!({"query": query, "mode": mode, "detail_level": "context", "confirm": true});
-            let told = ask(&yard, "search_code", search).await;
-            let found = told["results"].as_array().unwrap().iter().filter(|row| row["result_type"] == kind).count();
-            assert_eq!(found, count, "{told}");
+            let payload = ask(&yard, "search_code", search).await;
+            let found = payload["results"].as_array().unwrap().iter().filter(|row| row["result_type"] == kind).count();
+            assert_eq!(found, count, "{payload}");
             let why = "unconfirmed: only symbols are asked about, not files, lines and imports.";
-            let told = warnings(&told);
-            assert!(told.len() == 1 && told[0].starts_with(&count.to_string()) && told[0].ends_with(why), "{told:?}");
+            let payload = warnings(&payload);
+            assert!(
+                payload.len() == 1 && payload[0].starts_with(&count.to_string()) && payload[0].ends_with(why),
+                "{payload:?}"
+            );
         }
         assert_eq!(fake.record().count(SYMBOLS), 5, "nobody is asked about them");
     });
 }
 
 #[test]
-fn a_file_that_is_never_answered_about_costs_its_own_row_the_confirmation() {
+fn an_unanswered_file_loses_only_its_own_confirmation() {
     in_real_time(|| async {
         let fake = lister().on_nth(SYMBOLS, 1, [until_cancelled(), fail(-32800, "cancelled")]).launcher();
         let yard = yard_of(same_in(&["a.py", "b.py"]), fake.clone()).await;
         let called = start(&yard, "locate_symbol", located("same", true)).await;
         called.took_about(IN_TIME_MS);
-        let told = called.ok();
+        let payload = called.ok();
         let never = fake.record().params(SYMBOLS)[0]["textDocument"]["uri"].as_str().unwrap().to_owned();
         let expected: Vec<(String, Option<&str>)> =
             ["a.py", "b.py"].map(|path| (format!("{path}:1"), (!never.ends_with(path)).then_some("pyls"))).into();
-        assert_eq!(rows(&told), expected);
+        assert_eq!(rows(&payload), expected);
         let why = "1 row is unconfirmed: the language server for python did not answer in time; ask again.";
-        assert_eq!(warnings(&told), [why]);
+        assert_eq!(warnings(&payload), [why]);
         fake.wait_for("$/cancelRequest", 1).await;
         assert_eq!(fake.record().cancelled(), [SYMBOLS]);
     });
 }
 
 #[test]
-fn a_server_that_is_not_there_in_time_costs_the_confirmation_only() {
+fn a_late_server_loses_only_the_confirmation() {
     let indexes = lister().on("initialized", [progress_begin("index", "Reading")]);
     let cases = [
         (lister().never("initialize"), "starting", "is still starting"),
@@ -218,7 +221,7 @@ fn a_server_that_is_not_there_in_time_costs_the_confirmation_only() {
             let mut call = tool_call(&yard, "locate_symbol", located("alpha", true));
             call.progress = Some(progress.clone());
             let called = yard.run(call).await;
-            assert_eq!(feed.take().and_then(|told| told.message).as_deref(), Some(phase));
+            assert_eq!(feed.take().and_then(|payload| payload.message).as_deref(), Some(phase));
             assert_eq!(rows(&called.ok()), [("a.py:4".to_owned(), None)], "{why}");
             let why = format!("1 row is unconfirmed: the language server for python {why}; ask again.");
             assert_eq!(warnings(&called.ok()), [why]);
@@ -229,7 +232,7 @@ fn a_server_that_is_not_there_in_time_costs_the_confirmation_only() {
 }
 
 #[test]
-fn a_start_inside_the_deadline_is_waited_for() {
+fn a_start_within_the_deadline_is_awaited() {
     in_real_time(|| async {
         let capabilities = json!({"capabilities": {"documentSymbolProvider": true, "textDocumentSync": 1}});
         let fake = lister().on("initialize", [wait_ms(1_000), reply(capabilities)]).launcher();
@@ -242,7 +245,7 @@ fn a_start_inside_the_deadline_is_waited_for() {
 }
 
 #[test]
-fn a_client_that_goes_away_takes_all_questions_back() {
+fn a_disconnected_client_cancels_all_server_requests() {
     in_real_time(|| async {
         let fake = lister().never(SYMBOLS).launcher();
         let yard = yard_of(same_in(&["a.py", "b.py", "c.py"]), fake.clone()).await;
@@ -259,7 +262,7 @@ fn a_client_that_goes_away_takes_all_questions_back() {
 }
 
 #[test]
-fn without_a_server_or_with_one_that_fails_the_reason_and_a_command_are_named() {
+fn a_missing_or_failing_server_is_reported_with_a_reason_and_a_command() {
     let crashes = lister().on(SYMBOLS, [exit(1)]);
     let refuses = lister().on(SYMBOLS, [fail(-32603, "no")]);
     let incapable = FakeServer::new().capabilities(json!({"textDocumentSync": 1}));
@@ -274,17 +277,17 @@ fn without_a_server_or_with_one_that_fails_the_reason_and_a_command_are_named() 
             // A linter has no say in what there is.
             let linter = Entry::new("lint", lister().launcher()).of("python").linter();
             let yard = opened(Plan::new(Site::new(&[("a.py", TWO)])).kind(kind).kind(linter)).await;
-            let told = confirm(&yard, "alpha").await;
-            assert_eq!(rows(&told), [("a.py:4".to_owned(), None)]);
-            let told = warnings(&told);
+            let payload = confirm(&yard, "alpha").await;
+            assert_eq!(rows(&payload), [("a.py:4".to_owned(), None)]);
+            let payload = warnings(&payload);
             let head = "1 row is unconfirmed: no language server answers for python: ";
-            assert!(told.len() == 1 && told[0].starts_with(head) && told[0].contains(why), "{told:?}");
+            assert!(payload.len() == 1 && payload[0].starts_with(head) && payload[0].contains(why), "{payload:?}");
         });
     }
 }
 
 #[test]
-fn all_symbols_of_a_long_file_count_up_to_a_limit_that_is_said() {
+fn a_long_file_is_confirmed_up_to_a_reported_limit() {
     in_real_time(|| async {
         let functions = |count: usize| (0..count).map(|at| format!("def f{at}(): pass\n")).collect::<String>();
         let most = codeyard_model::limits::MAX_RAW_ITEMS;
@@ -292,33 +295,33 @@ fn all_symbols_of_a_long_file_count_up_to_a_limit_that_is_said() {
         site.write("long.py", &(functions(3_000) + "def last_of_many(): pass\n"));
         site.write("longer.py", &(functions(most) + "def one_too_many(): pass\n"));
         let yard = yard_of(site, lister().launcher()).await;
-        let told = confirm(&yard, "last_of_many").await;
-        assert_eq!((rows(&told), warnings(&told)), (vec![("long.py:3001".to_owned(), Some("pyls"))], vec![]));
-        let told = confirm(&yard, "one_too_many").await;
-        assert_eq!(rows(&told), [(format!("longer.py:{}", most + 1), None)]);
+        let payload = confirm(&yard, "last_of_many").await;
+        assert_eq!((rows(&payload), warnings(&payload)), (vec![("long.py:3001".to_owned(), Some("pyls"))], vec![]));
+        let payload = confirm(&yard, "one_too_many").await;
+        assert_eq!(rows(&payload), [(format!("longer.py:{}", most + 1), None)]);
         let why = "1 row is unconfirmed: the language server for python lists more symbols than are looked at.";
-        assert_eq!(warnings(&told), [why]);
+        assert_eq!(warnings(&payload), [why]);
     });
 }
 
 #[test]
-fn rows_of_all_roots_are_confirmed_in_their_own() {
+fn rows_are_confirmed_in_their_own_root() {
     in_real_time(|| async {
         let second = Site::new(&[("a.py", "\n\ndef same():\n    return 2\n")]);
         let root = second.root.clone();
         let fake = lister().launcher();
         let plan = Plan::new(same_in(&["a.py"])).kind(python(fake.clone()));
         let yard = opened(plan.tune(move |config| config.workspaces[0].roots.push(root))).await;
-        let told = confirm(&yard, "same").await;
+        let payload = confirm(&yard, "same").await;
         let expected = [("a.py:1".to_owned(), Some("pyls")), ("a.py:3".to_owned(), Some("pyls"))];
-        assert_eq!((rows(&told), warnings(&told)), (expected.to_vec(), vec![]));
+        assert_eq!((rows(&payload), warnings(&payload)), (expected.to_vec(), vec![]));
         assert_eq!(fake.record().count(SYMBOLS), 2);
         drop(second);
     });
 }
 
 #[test]
-fn what_another_ref_holds_is_beyond_language_servers() {
+fn rows_of_another_ref_are_not_confirmed() {
     in_real_time(|| async {
         let site = same_in(&["a.py"]);
         for arguments in [&["init", "-q"][..], &["add", "-A"], &["commit", "-q", "-m", "one"], &["tag", "v1"]] {
@@ -331,21 +334,21 @@ fn what_another_ref_holds_is_beyond_language_servers() {
             |reference: &str| json!({"name": "same", "detail_level": "context", "confirm": true, "ref": reference});
         let indexed = async {
             loop {
-                let told = ask(&yard, "locate_symbol", at("v1")).await;
-                if told["error"].is_null() {
-                    return told;
+                let payload = ask(&yard, "locate_symbol", at("v1")).await;
+                if payload["error"].is_null() {
+                    return payload;
                 }
                 ask(&yard, "index_repo", json!({"ref": "v1"})).await;
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        let told = tokio::time::timeout(Duration::from_secs(60), indexed).await.expect("an index");
-        assert_eq!(rows(&told), [("a.py:1".to_owned(), None)]);
+        let payload = tokio::time::timeout(Duration::from_secs(60), indexed).await.expect("an index");
+        assert_eq!(rows(&payload), [("a.py:1".to_owned(), None)]);
         let why = "1 row is unconfirmed: language servers know the working tree only; ask without `ref`.";
-        assert_eq!(warnings(&told), [why]);
+        assert_eq!(warnings(&payload), [why]);
         assert_eq!(fake.launches(), 0);
-        let told = ask(&yard, "locate_symbol", at("live")).await;
-        assert_eq!(rows(&told), [("a.py:1".to_owned(), Some("pyls"))], "that is the working tree");
+        let payload = ask(&yard, "locate_symbol", at("live")).await;
+        assert_eq!(rows(&payload), [("a.py:1".to_owned(), Some("pyls"))], "that is the working tree");
     });
 }
 
@@ -362,7 +365,7 @@ fn hold_writers(yard: &Yard) -> Vec<File> {
 }
 
 #[test]
-fn a_row_of_an_index_that_is_behind_is_confirmed_if_it_still_holds() {
+fn a_row_of_a_stale_index_is_confirmed_if_it_is_still_valid() {
     in_real_time(|| async {
         let fake = lister().launcher();
         let yard = yard_of(same_in(&["a.py", "b.py", "c.py"]), fake.clone()).await;
@@ -371,12 +374,12 @@ fn a_row_of_an_index_that_is_behind_is_confirmed_if_it_still_holds() {
         yard.site().write("a.py", "import os\n\n\ndef same():\n    return 0\n");
         yard.site().write("b.py", "def same():\n    return 'otherwise'\n");
         yard.site().remove("c.py");
-        let told = confirm(&yard, "same").await;
-        assert_ne!(told["metadata"]["freshness_status"], "fresh");
+        let payload = confirm(&yard, "same").await;
+        assert_ne!(payload["metadata"]["freshness_status"], "fresh");
         let expected = [("a.py", None), ("b.py", Some("pyls")), ("c.py", None)];
-        assert_eq!(rows(&told), expected.map(|(path, by)| (format!("{path}:1"), by)), "{told}");
+        assert_eq!(rows(&payload), expected.map(|(path, by)| (format!("{path}:1"), by)), "{payload}");
         let whys = ["pyls lists no such symbol there", "the file is not there any more"];
-        assert_eq!(warnings(&told), whys.map(|why| format!("1 row is unconfirmed: {why}.")));
+        assert_eq!(warnings(&payload), whys.map(|why| format!("1 row is unconfirmed: {why}.")));
         drop(held);
     });
 }

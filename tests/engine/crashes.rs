@@ -17,7 +17,7 @@ fn deadly(site: &Site) -> FakeServer {
 }
 
 #[test]
-fn a_death_in_mid_reply_is_forgiven_once() {
+fn a_crash_during_a_reply_is_retried_once() {
     paused(|| async {
         let site = Site::usual();
         let fake = FakeLauncher::sequence([deadly(&site), good(&site)]);
@@ -32,7 +32,7 @@ fn a_death_in_mid_reply_is_forgiven_once() {
 }
 
 #[test]
-fn a_second_death_fails_the_call_with_its_reason() {
+fn a_second_crash_fails_the_call_with_its_reason() {
     paused(|| async {
         let site = Site::usual();
         let fake = deadly(&site).launcher();
@@ -45,7 +45,7 @@ fn a_second_death_fails_the_call_with_its_reason() {
 }
 
 #[test]
-fn an_error_answer_is_asked_again_once() {
+fn an_error_response_is_retried_once() {
     paused(|| async {
         let site = Site::usual();
         let fake = good(&site).on_nth("textDocument/definition", 1, [fail(-32603, "oops /etc/passwd")]).launcher();
@@ -64,7 +64,7 @@ fn an_error_answer_is_asked_again_once() {
 }
 
 #[test]
-fn restarts_back_off_then_quarantine_then_one_try() {
+fn restarts_back_off_then_quarantine_then_probe_once() {
     paused(|| async {
         let site = Site::usual();
         let dying = good(&site).on("initialize", [exit(1)]);
@@ -109,7 +109,7 @@ fn restarts_back_off_then_quarantine_then_one_try() {
 }
 
 #[test]
-fn a_server_that_recovers_is_trusted_again_after_the_window() {
+fn a_recovered_server_is_trusted_after_the_crash_window() {
     paused(|| async {
         let site = Site::usual();
         let fake = good(&site).launcher();
@@ -126,7 +126,7 @@ fn a_server_that_recovers_is_trusted_again_after_the_window() {
 }
 
 #[test]
-fn a_launch_that_fails_is_tried_again_and_told() {
+fn a_failed_launch_is_retried_and_reported() {
     paused(|| async {
         let site = Site::usual();
         let fake = good(&site).launcher();
@@ -138,7 +138,7 @@ fn a_launch_that_fails_is_tried_again_and_told() {
 }
 
 #[test]
-fn a_document_that_killed_the_server_twice_is_refused_until_it_changes() {
+fn a_document_that_crashed_the_server_twice_is_refused_until_it_changes() {
     paused(|| async {
         let site = Site::new(&[("a.fake", "alpha\n"), ("b.fake", "beta\n")]);
         let (a, b) = (site.uri("a.fake"), site.uri("b.fake"));

@@ -56,7 +56,7 @@ fn pushed_diagnostics_with_and_without_version() {
 }
 
 #[test]
-fn a_push_that_does_not_come_is_a_timeout_and_never_an_empty_list() {
+fn a_missing_push_is_a_timeout_not_an_empty_list() {
     paused(|| async {
         let site = Site::usual();
         let elsewhere = diagnostics(&site.uri("b.fake"), None, json!([finding(0, "b")]));
@@ -72,7 +72,7 @@ fn a_push_that_does_not_come_is_a_timeout_and_never_an_empty_list() {
 }
 
 #[test]
-fn pushes_of_older_versions_are_not_taken() {
+fn pushes_for_older_versions_are_ignored() {
     paused(|| async {
         let site = Site::usual();
         let uri = site.uri("a.fake");
@@ -103,7 +103,7 @@ fn pushes_of_older_versions_are_not_taken() {
 }
 
 #[test]
-fn a_push_that_only_lacks_its_quiet_is_waited_for_no_longer_than_that() {
+fn a_received_push_waits_only_for_its_quiet_period() {
     paused(|| async {
         let site = Site::usual();
         let push = diagnostics(&site.uri("a.fake"), None, json!([finding(0, "a")]));
@@ -120,7 +120,7 @@ fn a_push_that_only_lacks_its_quiet_is_waited_for_no_longer_than_that() {
 }
 
 #[test]
-fn a_server_that_tidies_up_after_a_close_is_not_taken_at_its_word() {
+fn an_empty_push_after_a_close_is_not_an_answer() {
     for entry in ["", "quirks.push_versioned = true"] {
         paused(|| async move {
             let site = Site::new(&[("a.fake", "a\n"), ("b.fake", "b\n")]);
@@ -139,7 +139,7 @@ fn a_server_that_tidies_up_after_a_close_is_not_taken_at_its_word() {
 }
 
 #[test]
-fn an_empty_push_after_a_reopen_is_believed_once_it_has_been_quiet() {
+fn an_empty_push_after_a_reopen_counts_after_the_quiet_period() {
     paused(|| async {
         let site = Site::new(&[("a.fake", "a\n"), ("b.fake", "b\n")]);
         let uri = site.uri("a.fake");
@@ -173,7 +173,7 @@ fn diagnostics_of_all_servers_are_merged() {
 }
 
 #[test]
-fn one_mute_server_is_a_timeout_and_not_the_rest() {
+fn a_silent_server_times_out_without_failing_the_others() {
     paused(|| async {
         let linter = pulling(json!([])).never("textDocument/diagnostic").launcher();
         let yard = pair(pulling(json!([finding(0, "a")])).launcher(), linter.clone()).await;
@@ -185,7 +185,7 @@ fn one_mute_server_is_a_timeout_and_not_the_rest() {
 }
 
 #[test]
-fn one_dead_server_is_an_error_and_not_the_rest() {
+fn a_dead_server_is_an_error_without_failing_the_others() {
     paused(|| async {
         let linter = pulling(json!([])).on("initialize", [exit(3)]).launcher();
         let yard = pair(pulling(json!([finding(0, "a")])).launcher(), linter.clone()).await;

@@ -26,7 +26,7 @@ fn heard(fake: &FakeLauncher) -> Vec<String> {
 }
 
 #[test]
-fn opening_an_unchanged_document_changes_no_epoch_save_where_the_open_set_matters() {
+fn opening_an_unchanged_document_advances_the_epoch_only_where_the_open_set_matters() {
     for (entry, matters) in [("", false), ("quirks.open_set_matters = true", true)] {
         paused(|| async move {
             let site = two();
@@ -44,7 +44,7 @@ fn opening_an_unchanged_document_changes_no_epoch_save_where_the_open_set_matter
 }
 
 #[test]
-fn an_edit_on_disk_reaches_the_server_before_the_next_question() {
+fn an_edit_on_disk_reaches_the_server_before_the_next_query() {
     for watched in [true, false] {
         paused(|| async move {
             let site = two();
@@ -78,7 +78,7 @@ fn an_edit_of_another_open_document_reaches_the_server_too() {
 }
 
 #[test]
-fn a_changed_document_that_was_seen_in_an_answer_first_is_read_anew() {
+fn a_changed_document_first_seen_in_an_answer_is_reread() {
     for watched in [true, false] {
         paused(|| async move {
             let site = two();
@@ -103,7 +103,7 @@ fn a_changed_document_that_was_seen_in_an_answer_first_is_read_anew() {
 }
 
 #[test]
-fn a_deleted_document_is_closed_and_not_found() {
+fn a_deleted_document_is_closed_and_reported_as_not_found() {
     for watched in [true, false] {
         paused(|| async move {
             let site = two();
@@ -123,7 +123,7 @@ fn a_deleted_document_is_closed_and_not_found() {
 }
 
 #[test]
-fn a_position_beyond_the_document_is_not_found_and_nobody_is_asked() {
+fn a_position_beyond_the_document_is_not_found_without_a_server_request() {
     paused(|| async {
         let site = two();
         let fake = server(&site);
@@ -136,7 +136,7 @@ fn a_position_beyond_the_document_is_not_found_and_nobody_is_asked() {
 }
 
 #[test]
-fn without_a_watcher_questions_do_not_undo_each_other() {
+fn without_a_watcher_queries_do_not_undo_each_others_changes() {
     paused(|| async {
         let site = two();
         let place = site.location("a.fake", 0);
@@ -160,7 +160,7 @@ fn without_a_watcher_questions_do_not_undo_each_other() {
 }
 
 #[test]
-fn many_changes_at_once_overwhelm_no_server() {
+fn many_simultaneous_changes_overload_no_server() {
     paused(|| async {
         let names: Vec<String> = (0..300).map(|n| format!("f{n}.fake")).collect();
         let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "text\n")).collect();

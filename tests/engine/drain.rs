@@ -16,7 +16,7 @@ fn slow(site: &Site, ms: u64) -> FakeServer {
 }
 
 #[test]
-fn removal_lets_calls_end_and_stops_the_children() {
+fn removal_finishes_calls_and_stops_servers() {
     paused(|| async {
         let site = Site::usual();
         let fake = slow(&site, 1_500).launcher();
@@ -35,7 +35,7 @@ fn removal_lets_calls_end_and_stops_the_children() {
 }
 
 #[test]
-fn a_call_that_never_ends_holds_a_removal_up_for_its_deadline_only() {
+fn an_endless_call_delays_removal_only_until_its_deadline() {
     paused(|| async {
         let site = Site::usual();
         let fake = slow(&site, 60_000).launcher();
@@ -51,7 +51,7 @@ fn a_call_that_never_ends_holds_a_removal_up_for_its_deadline_only() {
 }
 
 #[test]
-fn a_reload_that_changes_no_server_keeps_the_children() {
+fn a_reload_without_server_changes_keeps_the_processes() {
     paused(|| async {
         let site = Site::usual();
         let fake = slow(&site, 0).launcher();
@@ -64,7 +64,7 @@ fn a_reload_that_changes_no_server_keeps_the_children() {
 }
 
 #[test]
-fn a_server_stopped_while_it_is_waited_for_is_replaced_without_a_word() {
+fn a_server_stopped_during_a_wait_is_replaced_transparently() {
     paused(|| async {
         let site = Site::usual();
         let mute = FakeServer::new().capabilities(json!({"textDocumentSync": 1}));
@@ -79,7 +79,7 @@ fn a_server_stopped_while_it_is_waited_for_is_replaced_without_a_word() {
 }
 
 #[test]
-fn over_the_memory_budget_an_idle_server_is_stopped_and_a_busy_one_is_not() {
+fn above_the_memory_budget_only_idle_servers_are_stopped() {
     paused(|| async {
         let site = Site::usual();
         let fake = slow(&site, 1_900).memory(3 << 20).launcher();
@@ -98,8 +98,8 @@ fn over_the_memory_budget_an_idle_server_is_stopped_and_a_busy_one_is_not() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a process of its own, so that no other test's memory is counted")]
-fn two_hundred_idle_workspaces_start_nothing_watch_nothing_and_cost_little() {
-    const NAME: &str = "drain::two_hundred_idle_workspaces_start_nothing_watch_nothing_and_cost_little";
+fn two_hundred_idle_workspaces_start_and_watch_nothing_and_use_little_memory() {
+    const NAME: &str = "drain::two_hundred_idle_workspaces_start_and_watch_nothing_and_use_little_memory";
     if std::env::var_os(ALONE).is_none() {
         let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
         let ended = alone.args([NAME, "--exact"]).env(ALONE, "1").output().unwrap();

@@ -12,7 +12,7 @@ fn slow(site: &Site, ms: u64) -> FakeServer {
 }
 
 #[test]
-fn eight_identical_questions_are_one_request() {
+fn eight_identical_queries_send_one_request() {
     paused(|| async {
         let site = Site::usual();
         let fake = slow(&site, 100).launcher();
@@ -33,7 +33,7 @@ fn eight_identical_questions_are_one_request() {
 }
 
 #[test]
-fn the_first_asker_may_go_and_the_others_are_answered() {
+fn waiting_callers_are_answered_after_the_first_caller_disconnects() {
     paused(|| async {
         let site = Site::usual();
         let fake = slow(&site, 500).launcher();
@@ -52,7 +52,7 @@ fn the_first_asker_may_go_and_the_others_are_answered() {
 }
 
 #[test]
-fn the_first_askers_deadline_is_not_the_others() {
+fn each_waiting_caller_keeps_its_own_deadline() {
     paused(|| async {
         let site = Site::usual();
         let fake = slow(&site, 2_500).launcher();
@@ -69,7 +69,7 @@ fn the_first_askers_deadline_is_not_the_others() {
 }
 
 #[test]
-fn when_all_go_there_is_one_cancellation() {
+fn one_cancellation_is_sent_when_all_callers_disconnect() {
     paused(|| async {
         let site = Site::usual();
         let fake = slow(&site, 60_000).launcher();
@@ -110,7 +110,7 @@ impl Seeded {
 }
 
 #[test]
-fn order_and_doubles_of_a_servers_answer_change_not_a_byte() {
+fn order_and_duplicates_of_a_server_answer_change_no_byte() {
     paused(|| async {
         let site = Site::new(&[("a.fake", "alpha\nbeta\ngamma\n"), ("b.fake", "x\ny\n")]);
         let places: Vec<Value> = [("a.fake", 0), ("b.fake", 1), ("a.fake", 2), ("b.fake", 0), ("a.fake", 1)]

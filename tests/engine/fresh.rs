@@ -59,12 +59,12 @@ fn with_policy(arguments: &Value, policy: &str) -> Value {
 }
 
 /// What an answer shows, without what it says of the index.
-fn shown(told: &Value) -> Value {
-    let mut shown = told.clone();
+fn shown(answer: &Value) -> Value {
+    let mut shown = answer.clone();
     shown["metadata"] = json!({
-        "ranking_reasons": told["metadata"]["ranking_reasons"],
-        "symbol_count": told["metadata"]["symbol_count"],
-        "code": told["error"]["code"],
+        "ranking_reasons": answer["metadata"]["ranking_reasons"],
+        "symbol_count": answer["metadata"]["symbol_count"],
+        "code": answer["error"]["code"],
     });
     shown["error"] = Value::Null;
     shown
@@ -90,9 +90,9 @@ async fn from_nothing(root: &Path, reference: Option<&str>) -> Vec<Value> {
 /// Has a branch indexed, and waits for that.
 async fn index(yard: &Yard, reference: &str) {
     let order = json!({"ref": reference});
-    let begun = until(yard, "sync_repo", order, |told| told["job_id"].is_string()).await;
-    let is_over = |told: &Value| {
-        let jobs = told["recent_jobs"].as_array().unwrap();
+    let begun = until(yard, "sync_repo", order, |answer| answer["job_id"].is_string()).await;
+    let is_over = |answer: &Value| {
+        let jobs = answer["recent_jobs"].as_array().unwrap();
         jobs.iter().any(|job| job["job_id"] == begun["job_id"] && job["status"] == "published")
     };
     until(yard, "index_status", json!({}), is_over).await;
@@ -106,28 +106,31 @@ async fn agrees(yard: &Yard, root: &Path, step: &str, shown_ref: &str) {
         early.push(ask(yard, tool, with_policy(&arguments, "best_effort")).await);
     }
     let expected = from_nothing(root, None).await;
-    for (told, expected) in early.iter().zip(&expected) {
-        let metadata = &told["metadata"];
-        assert_eq!(metadata["ref"], shown_ref, "{step}: {told}");
-        assert!(metadata["freshness_status"] != "fresh" || shown(told) == *expected, "{step}: called fresh: {told}");
+    for (answer, expected) in early.iter().zip(&expected) {
+        let metadata = &answer["metadata"];
+        assert_eq!(metadata["ref"], shown_ref, "{step}: {answer}");
+        assert!(
+            metadata["freshness_status"] != "fresh" || shown(answer) == *expected,
+            "{step}: called fresh: {answer}"
+        );
     }
     for ((tool, arguments), expected) in questions(None).into_iter().zip(&expected) {
         let strict = with_policy(&arguments, "strict");
-        let asking = async {
+        let query = async {
             loop {
-                let told = ask(yard, tool, strict.clone()).await;
-                if told["error"]["code"] != "index_stale" {
-                    return told;
+                let answer = ask(yard, tool, strict.clone()).await;
+                if answer["error"]["code"] != "index_stale" {
+                    return answer;
                 }
-                assert_ne!(told["metadata"]["freshness_status"], "fresh", "{step}: {told}");
-                assert!(told["error"]["message"].as_str().unwrap().contains("sync_repo"), "{step}: {told}");
+                assert_ne!(answer["metadata"]["freshness_status"], "fresh", "{step}: {answer}");
+                assert!(answer["error"]["message"].as_str().unwrap().contains("sync_repo"), "{step}: {answer}");
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        let told = tokio::time::timeout(PATIENCE, asking).await.unwrap_or_else(|_| panic!("{step}: always stale"));
-        assert_eq!(told["metadata"]["freshness_status"], "fresh", "{step}");
-        assert_eq!(told["metadata"]["ref"], shown_ref, "{step}");
-        assert_eq!(shown(&told), *expected, "{step}: {tool}");
+        let answer = tokio::time::timeout(PATIENCE, query).await.unwrap_or_else(|_| panic!("{step}: always stale"));
+        assert_eq!(answer["metadata"]["freshness_status"], "fresh", "{step}");
+        assert_eq!(answer["metadata"]["ref"], shown_ref, "{step}");
+        assert_eq!(shown(&answer), *expected, "{step}: {tool}");
     }
 }
 
@@ -150,7 +153,7 @@ async fn each(yard: &Yard, root: &Path, steps: &[Step]) {
 }
 
 #[test]
-fn files_come_change_and_go_without_git() {
+fn created_changed_and_deleted_files_are_seen_without_git() {
     let steps: [Step; 8] = [
         ("edit", |root| write(root, "src/ship.py", "def admit_none():\n    pass\n"), "live"),
         ("new file", |root| write(root, "src/deep/new.rs", "fn admit_new() {}\n"), "live"),
@@ -169,7 +172,7 @@ fn files_come_change_and_go_without_git() {
 }
 
 #[test]
-fn a_repository_is_followed_through_everything_that_git_does() {
+fn the_index_follows_every_git_operation() {
     let steps: [Step; 18] = [
         ("commit", |root| write_and_commit(root, "src/ship.py", "def sail():\n    admit()\n"), "main"),
         ("edit", |root| write(root, "src/harbour.rs", "pub fn admit() {}\n"), "main"),
@@ -235,7 +238,7 @@ fn a_new_worktree_and_a_detached_head_show_their_own_files() {
 }
 
 #[test]
-fn a_branch_that_moves_is_stale_and_one_that_is_gone_is_refused() {
+fn a_moved_branch_is_stale_and_a_deleted_one_is_refused() {
     in_real_time(|| async {
         let site = site();
         git(&site.root, &["init", "-q"]);
@@ -249,10 +252,10 @@ fn a_branch_that_moves_is_stale_and_one_that_is_gone_is_refused() {
             async move {
                 let expected = from_nothing(root, Some("topic")).await;
                 for ((tool, arguments), expected) in questions(Some("topic")).into_iter().zip(expected) {
-                    let told = ask(yard, tool, with_policy(&arguments, "strict")).await;
-                    let said = (&told["metadata"]["freshness_status"], &told["metadata"]["ref"]);
-                    assert_eq!(said, (&json!("fresh"), &json!("topic")), "{step}: {told}");
-                    assert_eq!(shown(&told), expected, "{step}: {tool}");
+                    let answer = ask(yard, tool, with_policy(&arguments, "strict")).await;
+                    let said = (&answer["metadata"]["freshness_status"], &answer["metadata"]["ref"]);
+                    assert_eq!(said, (&json!("fresh"), &json!("topic")), "{step}: {answer}");
+                    assert_eq!(shown(&answer), expected, "{step}: {tool}");
                 }
             }
         };
@@ -265,10 +268,10 @@ fn a_branch_that_moves_is_stale_and_one_that_is_gone_is_refused() {
         git(&root, &["checkout", "-q", "main"]);
         let second = git(&root, &["rev-parse", "topic"]);
         for (tool, arguments) in questions(Some("topic")) {
-            let told = ask(&yard, tool, with_policy(&arguments, "best_effort")).await;
+            let answer = ask(&yard, tool, with_policy(&arguments, "best_effort")).await;
             // A job of the working tree may be under way.
-            assert_ne!(told["metadata"]["freshness_status"], "fresh", "{told}");
-            assert!(!told.to_string().contains("admit_moved"), "it shows the commit that was indexed: {told}");
+            assert_ne!(answer["metadata"]["freshness_status"], "fresh", "{answer}");
+            assert!(!answer.to_string().contains("admit_moved"), "it shows the commit that was indexed: {answer}");
             let refused = ask(&yard, tool, with_policy(&arguments, "strict")).await;
             let data = &refused["error"]["data"];
             assert_eq!(refused["error"]["code"], "index_stale", "{refused}");

@@ -12,7 +12,7 @@ fn answering(result: serde_json::Value) -> FakeServer {
 }
 
 #[test]
-fn a_linter_is_asked_only_when_the_primary_has_nothing() {
+fn a_linter_is_queried_only_when_the_primary_finds_nothing() {
     for found in [true, false] {
         paused(|| async move {
             let site = Site::usual();
@@ -49,7 +49,7 @@ fn of_alternatives_the_first_installed_one_runs() {
 }
 
 #[test]
-fn an_unavailable_primary_is_passed_over_and_named() {
+fn an_unavailable_primary_is_skipped_and_named() {
     paused(|| async {
         let site = Site::usual();
         let primary = answering(json!([])).on("initialize", [exit(1)]).launcher();
@@ -64,7 +64,7 @@ fn an_unavailable_primary_is_passed_over_and_named() {
 }
 
 #[test]
-fn what_is_not_installed_is_said_with_the_command_that_helps() {
+fn a_missing_server_is_reported_with_its_install_command() {
     paused(|| async {
         let fake = answering(json!([])).launcher();
         let yard = Plan::new(Site::usual()).kind(Entry::new("fake", fake.clone()).missing()).open().await;
@@ -79,7 +79,7 @@ fn what_is_not_installed_is_said_with_the_command_that_helps() {
 }
 
 #[test]
-fn a_kind_of_file_that_nobody_knows_is_said() {
+fn an_unknown_file_kind_is_reported() {
     paused(|| async {
         let site = Site::new(&[("a.fake", "a\n"), ("b.unknown", "b\n")]);
         let yard = Plan::one(site, answering(json!([])).launcher()).open().await;
@@ -89,7 +89,7 @@ fn a_kind_of_file_that_nobody_knows_is_said() {
 }
 
 #[test]
-fn an_operation_that_nobody_offers_is_said() {
+fn an_unsupported_operation_is_reported() {
     paused(|| async {
         let yard = Plan::one(Site::usual(), answering(json!([])).launcher()).open().await;
         let called = yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await;
@@ -99,13 +99,14 @@ fn an_operation_that_nobody_offers_is_said() {
 
 /// Where each child that was started runs, as the name of its folder, in order.
 fn roots_of(fake: &FakeLauncher) -> Vec<String> {
-    let told = fake.record().params("initialize");
-    let name = |told: &serde_json::Value| told["rootUri"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
-    told.iter().map(name).collect()
+    let requests = fake.record().params("initialize");
+    let name =
+        |requests: &serde_json::Value| requests["rootUri"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    requests.iter().map(name).collect()
 }
 
 #[test]
-fn two_project_roots_of_one_kind_are_two_children() {
+fn two_project_roots_of_one_kind_start_two_servers() {
     paused(|| async {
         let files = [("p/project.json", ""), ("p/a.fake", "a\n"), ("q/project.json", ""), ("q/in/b.fake", "b\n")];
         let fake = answering(json!([])).answer("workspace/symbol", json!([])).launcher();
@@ -123,7 +124,7 @@ fn two_project_roots_of_one_kind_are_two_children() {
 }
 
 #[test]
-fn a_manifest_that_is_edited_moves_a_file_to_another_child() {
+fn an_edited_manifest_moves_a_file_to_another_server() {
     for watched in [true, false] {
         paused(|| async move {
             let files = [("package.json", "{}"), ("p/package.json", "{}"), ("p/a.fake", "a\n")];

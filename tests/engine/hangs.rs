@@ -11,7 +11,7 @@ fn capable() -> FakeServer {
 }
 
 #[test]
-fn the_deadline_ends_the_call_and_cancels_at_the_server() {
+fn the_deadline_ends_the_call_and_cancels_the_server_request() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable().never("textDocument/definition").launcher();
@@ -26,7 +26,7 @@ fn the_deadline_ends_the_call_and_cancels_at_the_server() {
 }
 
 #[test]
-fn a_client_that_goes_away_cancels_at_the_server_at_once() {
+fn a_disconnected_client_cancels_the_server_request_at_once() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable().never("textDocument/definition").launcher();
@@ -42,7 +42,7 @@ fn a_client_that_goes_away_cancels_at_the_server_at_once() {
 }
 
 #[test]
-fn a_kind_that_cannot_bear_cancellation_is_not_sent_one() {
+fn no_cancellation_is_sent_to_a_kind_without_support() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable().never("textDocument/definition").launcher();
@@ -80,7 +80,7 @@ fn three_expired_requests_and_thirty_silent_seconds_restart_the_server() {
 }
 
 #[test]
-fn silence_is_counted_from_the_last_byte() {
+fn silence_is_measured_from_the_last_byte() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable().never("textDocument/definition").launcher();
@@ -101,7 +101,7 @@ fn silence_is_counted_from_the_last_byte() {
 }
 
 #[test]
-fn an_answer_in_between_clears_the_count() {
+fn an_answer_resets_the_count_of_expired_requests() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable().never("textDocument/definition").answer("textDocument/hover", json!(null)).launcher();
@@ -117,7 +117,7 @@ fn an_answer_in_between_clears_the_count() {
 }
 
 #[test]
-fn indexing_with_progress_keeps_a_silent_server_alive_for_ten_minutes() {
+fn indexing_progress_keeps_a_silent_server_alive_for_ten_minutes() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable().never("textDocument/definition").launcher();
@@ -139,7 +139,7 @@ fn indexing_with_progress_keeps_a_silent_server_alive_for_ten_minutes() {
 }
 
 #[test]
-fn a_server_that_never_answers_initialize_is_given_up_on_after_a_minute() {
+fn initialize_times_out_after_a_minute() {
     paused(|| async {
         let site = Site::usual();
         let well = capable().answer("textDocument/definition", json!(null));
@@ -156,7 +156,7 @@ fn a_server_that_never_answers_initialize_is_given_up_on_after_a_minute() {
 }
 
 #[test]
-fn rubbish_on_the_wire_ends_the_server_and_not_the_service() {
+fn garbage_on_the_wire_ends_the_server_but_not_the_service() {
     let cases: Vec<(&str, Vec<Step>)> = vec![
         ("garbage", vec![raw(b"Segmentation fault\r\n\r\n")]),
         ("a frame above the limit", vec![header_of(33 * 1024 * 1024)]),
@@ -179,7 +179,7 @@ fn rubbish_on_the_wire_ends_the_server_and_not_the_service() {
 }
 
 #[test]
-fn malformed_answers_are_refused_and_the_server_lives() {
+fn malformed_answers_are_refused_and_the_server_keeps_running() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable().answer("textDocument/definition", json!({"nonsense": 1})).launcher();
@@ -190,7 +190,7 @@ fn malformed_answers_are_refused_and_the_server_lives() {
 }
 
 #[test]
-fn a_flood_of_notifications_delays_nothing_for_long_and_loses_no_answer() {
+fn a_notification_flood_loses_no_answer_and_delays_none_for_long() {
     paused(|| async {
         let site = Site::usual();
         let uri = site.uri("{n}.fake");
@@ -233,7 +233,7 @@ fn requests_of_the_server_are_answered_while_it_answers_ours() {
 }
 
 #[test]
-fn the_ladder_ends_a_server_that_ignores_everything() {
+fn the_stop_sequence_ends_a_server_that_ignores_everything() {
     // (script, milliseconds until it's gone)
     let cases = [
         (capable(), 0),
@@ -256,7 +256,7 @@ fn the_ladder_ends_a_server_that_ignores_everything() {
 }
 
 #[test]
-fn an_idle_server_stops_after_fifteen_minutes_and_comes_back_when_asked() {
+fn an_idle_server_stops_after_fifteen_minutes_and_restarts_on_demand() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable().answer("textDocument/definition", json!(null)).launcher();

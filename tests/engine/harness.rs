@@ -177,7 +177,7 @@ impl Entry {
 }
 
 /// What is added to where calls are told.
-type Tell = Arc<dyn Fn(Telemetry) -> Telemetry + Send + Sync>;
+type TelemetrySetup = Arc<dyn Fn(Telemetry) -> Telemetry + Send + Sync>;
 
 /// What a service is to be made from.
 pub(crate) struct Plan {
@@ -187,7 +187,7 @@ pub(crate) struct Plan {
     watched: bool,
     walked: bool,
     metrics: Option<Arc<dyn Metrics>>,
-    tell: Tell,
+    telemetry_setup: TelemetrySetup,
     tune: Box<dyn FnOnce(&mut Config)>,
 }
 
@@ -200,7 +200,7 @@ impl Plan {
             watched: true,
             walked: true,
             metrics: None,
-            tell: Arc::new(|told| told),
+            telemetry_setup: Arc::new(|telemetry| telemetry),
             tune: Box::new(|_| {}),
         }
     }
@@ -238,9 +238,12 @@ impl Plan {
     }
 
     /// Adds to where calls are told.
-    pub(crate) fn tell(mut self, tell: impl Fn(Telemetry) -> Telemetry + Send + Sync + 'static) -> Self {
-        let before = self.tell;
-        self.tell = Arc::new(move |told| tell(before(told)));
+    pub(crate) fn telemetry_setup(
+        mut self,
+        telemetry_setup: impl Fn(Telemetry) -> Telemetry + Send + Sync + 'static,
+    ) -> Self {
+        let before = self.telemetry_setup;
+        self.telemetry_setup = Arc::new(move |telemetry| telemetry_setup(before(telemetry)));
         self
     }
 
@@ -260,7 +263,7 @@ impl Plan {
         let counts = Arc::new(Counts::default());
         let metrics = self.metrics.unwrap_or_else(|| counts.clone());
         let kinds = Arc::new(Kinds { kinds: self.kinds });
-        let yard = Yard::open(sites, config, kinds, self.watched, (metrics, self.tell), counts).await;
+        let yard = Yard::open(sites, config, kinds, self.watched, (metrics, self.telemetry_setup), counts).await;
         if self.walked {
             yard.walk().await;
         }
@@ -332,7 +335,7 @@ pub(crate) struct Yard {
     kinds: Arc<Kinds>,
     watched: bool,
     metrics: Arc<dyn Metrics>,
-    tell: Tell,
+    telemetry_setup: TelemetrySetup,
     telemetry: Telemetry,
     frames: Arc<FrameBudget>,
 }
@@ -343,7 +346,7 @@ impl Yard {
         config: Config,
         kinds: Arc<Kinds>,
         watched: bool,
-        (metrics, tell): (Arc<dyn Metrics>, Tell),
+        (metrics, telemetry_setup): (Arc<dyn Metrics>, TelemetrySetup),
         counts: Arc<Counts>,
     ) -> Self {
         let state = StateDir::open(&sites[0].base().join("state")).unwrap();
@@ -367,10 +370,10 @@ impl Yard {
         let engine = Engine::start_here(parts);
         let done = engine.configure(config.clone()).await.unwrap();
         assert_eq!(done.failed, [], "workspaces must open");
-        let telemetry = tell(Telemetry::new(metrics.clone()));
+        let telemetry = telemetry_setup(Telemetry::new(metrics.clone()));
         let gateway = Arc::new(Gateway::new(engine.directory(), telemetry.clone()));
         Self {
-            tell,
+            telemetry_setup,
             telemetry,
             frames,
             sites,
@@ -398,7 +401,8 @@ impl Yard {
     /// Ends the service and starts another one with the same state directory.
     pub(crate) async fn reopen(mut self) -> Self {
         self.engine.take().unwrap().drain().await;
-        Self::open(self.sites, self.config, self.kinds, self.watched, (self.metrics, self.tell), self.counts).await
+        Self::open(self.sites, self.config, self.kinds, self.watched, (self.metrics, self.telemetry_setup), self.counts)
+            .await
     }
 
     /// Has everything observed that the binary has observed.

@@ -39,7 +39,7 @@ async fn one(site: Site, fake: Arc<FakeLauncher>) -> Yard {
 }
 
 #[test]
-fn the_calls_of_all_prepared_functions_are_merged_and_each_goes_back_as_it_came() {
+fn calls_of_all_prepared_functions_are_merged_and_each_item_is_returned_unchanged() {
     paused(|| async {
         let site = Site::usual();
         let uri = site.uri("a.fake");
@@ -73,7 +73,7 @@ fn the_calls_of_all_prepared_functions_are_merged_and_each_goes_back_as_it_came(
 }
 
 #[test]
-fn a_function_goes_back_with_all_that_its_server_put_into_it() {
+fn a_prepared_item_is_returned_with_all_its_server_data() {
     paused(|| async {
         let site = Site::usual();
         let item = function(&site.uri("a.fake"), 0, json!({"z": 1, "a": 2.5e3, "n": {"y": [], "b": "\u{7f}é"}}));
@@ -86,7 +86,7 @@ fn a_function_goes_back_with_all_that_its_server_put_into_it() {
 }
 
 #[test]
-fn both_servers_calls_are_merged() {
+fn calls_of_both_servers_are_merged() {
     paused(|| async {
         let site = Site::usual();
         let uri = site.uri("a.fake");
@@ -113,7 +113,7 @@ fn both_servers_calls_are_merged() {
 }
 
 #[test]
-fn without_a_function_there_are_no_calls_and_none_are_asked_for() {
+fn without_a_prepared_function_no_calls_are_requested() {
     for nothing in [json!([]), json!(null)] {
         paused(|| async move {
             let fake = preparing(nothing).launcher();
@@ -125,19 +125,19 @@ fn without_a_function_there_are_no_calls_and_none_are_asked_for() {
 }
 
 #[test]
-fn more_functions_than_the_cap_are_an_error_and_as_many_are_not() {
+fn functions_above_the_cap_are_an_error() {
     for (count, fits) in [(MAX_CALL_ITEMS, true), (MAX_CALL_ITEMS + 1, false)] {
         paused(|| async move {
             let site = Site::usual();
             let items: Vec<Value> = (0..count).map(|n| function(&site.uri("a.fake"), 0, json!(n))).collect();
             let fake = preparing(json!(items)).launcher();
             let yard = one(site, fake.clone()).await;
-            let told = at(&yard, "incomingCalls", 0, 0).await;
+            let answer = at(&yard, "incomingCalls", 0, 0).await;
             if fits {
-                told.nothing("incomingCalls");
+                answer.nothing("incomingCalls");
                 assert_eq!(fake.record().count(INCOMING), count);
             } else {
-                assert_eq!(told.failed("CAP_EXCEEDED", "too_many_functions")["limit"], MAX_CALL_ITEMS);
+                assert_eq!(answer.failed("CAP_EXCEEDED", "too_many_functions")["limit"], MAX_CALL_ITEMS);
                 assert_eq!(fake.record().count(INCOMING), 0);
             }
         });
@@ -145,7 +145,7 @@ fn more_functions_than_the_cap_are_an_error_and_as_many_are_not() {
 }
 
 #[test]
-fn functions_outside_the_roots_are_left_out_and_their_calls_inside_are_not() {
+fn functions_outside_the_roots_are_dropped_but_their_calls_inside_are_kept() {
     paused(|| async {
         let site = Site::usual();
         let uri = site.uri("a.fake");
@@ -158,11 +158,11 @@ fn functions_outside_the_roots_are_left_out_and_their_calls_inside_are_not() {
         let prepared = at(&yard, "prepareCallHierarchy", 0, 0).await;
         prepared.nothing("prepareCallHierarchy");
         assert_eq!(prepared.metadata()["outside"], 1);
-        let told = at(&yard, "incomingCalls", 0, 0).await;
-        assert_eq!(told.found(), json!([{"from": shown(&uri, 1), "fromRanges": [range(1)]}]));
-        assert_eq!(told.metadata()["outside"], 1);
-        for told in [prepared, told] {
-            let text = String::from_utf8_lossy(told.bytes()).into_owned();
+        let answer = at(&yard, "incomingCalls", 0, 0).await;
+        assert_eq!(answer.found(), json!([{"from": shown(&uri, 1), "fromRanges": [range(1)]}]));
+        assert_eq!(answer.metadata()["outside"], 1);
+        for answer in [prepared, answer] {
+            let text = String::from_utf8_lossy(answer.bytes()).into_owned();
             assert!(!text.contains("passwd") && !text.contains("/usr/lib"), "{text}");
         }
     });
@@ -174,7 +174,7 @@ fn columns(line: u32, from: u32, to: u32) -> Value {
 }
 
 #[test]
-fn columns_are_those_of_the_callers_file_whatever_the_server_counts_in() {
+fn columns_use_the_callers_file_in_every_position_encoding() {
     // `mine` begins at 3 in UTF-16 and at 7 in UTF-8; `yours` at 5 in UTF-16, and at 8 in UTF-8.
     let (here, there) = ("𝒳é mine\n", "ünüé yours\n");
     let at_mine = |line: u32| columns(line, 7, 11);
@@ -209,7 +209,7 @@ fn columns_are_those_of_the_callers_file_whatever_the_server_counts_in() {
 }
 
 #[test]
-fn calls_of_a_function_in_another_file_are_in_that_ones_columns() {
+fn calls_of_a_function_in_another_file_use_that_files_columns() {
     paused(|| async {
         let (here, there) = ("𝒳é mine\n", "ünüé yours\n");
         let site = Site::new(&[("a.fake", here), ("b.fake", there)]);
@@ -230,7 +230,7 @@ fn calls_of_a_function_in_another_file_are_in_that_ones_columns() {
 }
 
 #[test]
-fn a_server_that_dies_between_the_steps_is_asked_anew_and_never_about_an_earlier_lifes_functions() {
+fn a_crash_between_the_steps_repeats_both_and_reuses_no_item_of_the_dead_process() {
     paused(|| async {
         let site = Site::usual();
         let uri = site.uri("a.fake");
@@ -250,7 +250,7 @@ fn a_server_that_dies_between_the_steps_is_asked_anew_and_never_about_an_earlier
 }
 
 #[test]
-fn a_server_that_dies_of_it_each_time_is_said() {
+fn a_server_that_crashes_on_every_attempt_is_reported() {
     paused(|| async {
         let site = Site::usual();
         let fake = preparing(json!([function(&site.uri("a.fake"), 0, json!(1))])).on(INCOMING, [exit(3)]).launcher();
@@ -261,7 +261,7 @@ fn a_server_that_dies_of_it_each_time_is_said() {
 }
 
 #[test]
-fn a_server_that_refuses_the_calls_of_one_function_fails_as_a_whole() {
+fn an_error_for_one_function_fails_the_whole_server() {
     paused(|| async {
         let site = Site::usual();
         let uri = site.uri("a.fake");
@@ -274,7 +274,7 @@ fn a_server_that_refuses_the_calls_of_one_function_fails_as_a_whole() {
 }
 
 #[test]
-fn whoever_goes_takes_all_requests_back() {
+fn a_disconnected_caller_cancels_all_requests() {
     paused(|| async {
         let site = Site::usual();
         let items: Vec<Value> = (0..3).map(|n| function(&site.uri("a.fake"), 0, json!(n))).collect();
@@ -295,7 +295,7 @@ fn whoever_goes_takes_all_requests_back() {
 }
 
 #[test]
-fn the_deadline_takes_all_requests_back() {
+fn the_deadline_cancels_all_requests() {
     paused(|| async {
         let site = Site::usual();
         let items: Vec<Value> = (0..2).map(|n| function(&site.uri("a.fake"), 0, json!(n))).collect();

@@ -185,7 +185,7 @@ async fn looked(subscription: &Subscription) -> Changes {
 }
 
 #[tokio::test]
-async fn whatever_the_index_lists_is_watched_in_every_layout() {
+async fn every_indexed_folder_is_watched_in_every_layout() {
     for seed in 0..seeds() {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
@@ -205,9 +205,9 @@ async fn whatever_the_index_lists_is_watched_in_every_layout() {
         let changes = looked(&subscription).await;
         assert!(!changes.index_only_rescan && !changes.bulk, "seed {seed}: {said}");
         let index_only: BTreeSet<PathBuf> = changes.index_only.iter().cloned().collect();
-        let told: BTreeSet<PathBuf> =
+        let reported: BTreeSet<PathBuf> =
             changes.files.iter().map(|change| change.path.clone()).chain(index_only.clone()).collect();
-        let unseen: Vec<_> = listed.iter().filter(|path| !is_rule(path) && !told.contains(*path)).collect();
+        let unseen: Vec<_> = listed.iter().filter(|path| !is_rule(path) && !reported.contains(*path)).collect();
         assert!(unseen.is_empty(), "seed {seed}: {unseen:?} are listed and not watched\n{said}");
         let needless: Vec<_> = index_only.difference(&listed).collect();
         assert!(
@@ -220,13 +220,14 @@ async fn whatever_the_index_lists_is_watched_in_every_layout() {
             fs::remove_file(path).unwrap();
         }
         let changes = looked(&subscription).await;
-        let told: BTreeSet<_> = changes.files.iter().map(|change| &change.path).chain(&changes.index_only).collect();
-        assert!(changes.bulk || gone.iter().all(|path| told.contains(*path)), "seed {seed}: {said}");
+        let reported: BTreeSet<_> =
+            changes.files.iter().map(|change| &change.path).chain(&changes.index_only).collect();
+        assert!(changes.bulk || gone.iter().all(|path| reported.contains(*path)), "seed {seed}: {said}");
     }
 }
 
 #[tokio::test]
-async fn a_change_of_the_rules_is_told_to_the_index() {
+async fn the_index_receives_changes_of_the_ignore_rules() {
     let base = tempfile::tempdir().unwrap();
     let base = base.path().canonicalize().unwrap();
     let (top, root) = (base.join("top"), base.join("top/root"));
@@ -255,7 +256,7 @@ async fn a_change_of_the_rules_is_told_to_the_index() {
 }
 
 #[tokio::test]
-async fn language_servers_hear_nothing_of_what_only_the_index_lists() {
+async fn language_servers_receive_no_index_only_changes() {
     let base = tempfile::tempdir().unwrap();
     let base = base.path().canonicalize().unwrap();
     let root = base.join("root");
@@ -267,7 +268,7 @@ async fn language_servers_hear_nothing_of_what_only_the_index_lists() {
     let sources = subscription.source_files();
     followed(&subscription).await;
     assert_eq!(subscription.source_files(), sources);
-    for (path, is_told) in [
+    for (path, is_reported) in [
         ("a.py", true),
         ("x.log", false),
         ("gen/g.py", true),
@@ -279,7 +280,7 @@ async fn language_servers_hear_nothing_of_what_only_the_index_lists() {
         let changes = looked(&subscription).await;
         assert_eq!(
             (changes.files.len(), changes.index_only.len()),
-            (usize::from(is_told), usize::from(!is_told)),
+            (usize::from(is_reported), usize::from(!is_reported)),
             "{path}"
         );
         assert!(!changes.bulk, "{path}");

@@ -26,7 +26,7 @@ fn by_workspace(first: Arc<dyn Launcher>, others: Arc<dyn Launcher>) -> Arc<dyn 
 }
 
 #[test]
-fn slow_workspaces_do_not_slow_another() {
+fn a_slow_workspace_does_not_delay_another() {
     paused(|| async {
         let (slow, other) = (Site::usual(), Site::usual());
         let well = good(&slow).launcher();
@@ -55,7 +55,7 @@ fn slow_workspaces_do_not_slow_another() {
 }
 
 #[test]
-fn a_panic_of_a_servers_actor_stays_there_and_does_not_spin() {
+fn a_server_actor_panic_is_contained_and_does_not_loop() {
     paused(|| async {
         let (site, other) = (Site::usual(), Site::usual());
         let (broken, tries) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
@@ -96,7 +96,7 @@ impl Metrics for Trap {
 }
 
 #[test]
-fn a_workspace_that_panics_is_built_anew_and_the_others_never_know() {
+fn a_workspace_that_panics_is_rebuilt_without_affecting_others() {
     paused(|| async {
         let (site, other) = (Site::usual(), Site::usual());
         let (first, others) = (good(&site).launcher(), good(&other).launcher());

@@ -14,20 +14,20 @@ pub(crate) const LATE: u64 = 2_000 - LATE_SERVER_MS;
 
 /// What the tool answered.
 #[derive(Debug, Clone)]
-pub(crate) struct Told {
+pub(crate) struct LspAnswer {
     called: Called,
     whole: Value,
 }
 
 /// A call to the first workspace.
-pub(crate) fn lsp(yard: &Yard, arguments: Value) -> impl Future<Output = Told> + Send + 'static {
+pub(crate) fn lsp(yard: &Yard, arguments: Value) -> impl Future<Output = LspAnswer> + Send + 'static {
     let mut call = yard.tool_call("w0", "lsp", arguments);
     call.endpoint.catalogs = Arc::from(["agent".to_owned()]);
     let called = yard.run(call);
     async move {
         let called = called.await;
         let whole = serde_json::from_slice(called.bytes()).unwrap();
-        Told { called, whole }
+        LspAnswer { called, whole }
     }
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn at(
     operation: &str,
     line: u32,
     character: u32,
-) -> impl Future<Output = Told> + Send + 'static {
+) -> impl Future<Output = LspAnswer> + Send + 'static {
     lsp(yard, place(operation, line, character))
 }
 
@@ -47,11 +47,11 @@ pub(crate) fn place(operation: &str, line: u32, character: u32) -> Value {
 }
 
 /// A call for symbols of such a name.
-pub(crate) fn named(yard: &Yard, name: &str) -> impl Future<Output = Told> + Send + 'static {
+pub(crate) fn named(yard: &Yard, name: &str) -> impl Future<Output = LspAnswer> + Send + 'static {
     lsp(yard, json!({"operation": "workspaceSymbol", "query": name}))
 }
 
-impl Told {
+impl LspAnswer {
     /// The reply as a transport gets it.
     pub(crate) fn reply(&self) -> &ToolReply {
         &self.called.reply

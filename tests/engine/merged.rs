@@ -31,12 +31,12 @@ async fn two_ready(site: Site, primary: Arc<FakeLauncher>, linter: Arc<FakeLaunc
     yard
 }
 
-async fn define(yard: &Yard) -> Told {
+async fn define(yard: &Yard) -> LspAnswer {
     at(yard, "goToDefinition", 0, 0).await
 }
 
 #[test]
-fn what_several_servers_find_is_one_sorted_list() {
+fn results_of_several_servers_are_one_sorted_list() {
     paused(|| async {
         let site = Site::usual();
         let primary = defining(lines(&site, [2, 0])).launcher();
@@ -51,15 +51,15 @@ fn what_several_servers_find_is_one_sorted_list() {
 }
 
 #[test]
-fn servers_are_asked_at_once() {
+fn servers_are_queried_concurrently() {
     paused(|| async {
         let site = Site::usual();
         let slow = |line| defining(json!([])).on(DEFINE, [wait_ms(300), reply(lines(&site, [line]))]).launcher();
         let (primary, linter) = (slow(0), slow(1));
         let yard = two_ready(site, primary, linter).await;
-        let told = define(&yard).await;
-        assert_eq!(told.whole(), lines(yard.site(), [0, 1]));
-        told.took_about(300);
+        let answer = define(&yard).await;
+        assert_eq!(answer.whole(), lines(yard.site(), [0, 1]));
+        answer.took_about(300);
     });
 }
 
@@ -82,7 +82,7 @@ async fn until_quarantined(yard: &Yard) {
 }
 
 #[test]
-fn a_linter_that_fails_spoils_nothing_and_is_named() {
+fn a_failed_linter_is_named_and_costs_no_result() {
     for (number, (linter, said)) in failures().into_iter().enumerate() {
         paused(|| async move {
             let site = Site::usual();
@@ -91,16 +91,16 @@ fn a_linter_that_fails_spoils_nothing_and_is_named() {
             if said == Some("quarantined") {
                 until_quarantined(&yard).await;
             }
-            let told = define(&yard).await;
-            assert_eq!(told.found(), lines(yard.site(), [0]), "{number}");
+            let answer = define(&yard).await;
+            assert_eq!(answer.found(), lines(yard.site(), [0]), "{number}");
             let expected: Vec<String> = said.iter().map(|said| format!("lint: {said}")).collect();
-            assert_eq!(told.passed_over(), expected, "{number}");
+            assert_eq!(answer.passed_over(), expected, "{number}");
         });
     }
 }
 
 #[test]
-fn a_primary_that_fails_leaves_what_a_linter_finds_and_is_named() {
+fn a_failed_primary_is_named_and_the_linter_results_remain() {
     for (number, (primary, said)) in failures().into_iter().enumerate() {
         paused(|| async move {
             let site = Site::usual();
@@ -109,31 +109,31 @@ fn a_primary_that_fails_leaves_what_a_linter_finds_and_is_named() {
             if said == Some("quarantined") {
                 until_quarantined(&yard).await;
             }
-            let told = define(&yard).await;
-            assert_eq!(told.found(), lines(yard.site(), [2]), "{number}");
-            assert_eq!(told.passed_over(), [format!("fake: {}", said.unwrap_or("unsupported"))], "{number}");
+            let answer = define(&yard).await;
+            assert_eq!(answer.found(), lines(yard.site(), [2]), "{number}");
+            assert_eq!(answer.passed_over(), [format!("fake: {}", said.unwrap_or("unsupported"))], "{number}");
         });
     }
 }
 
 #[test]
-fn that_there_is_nothing_is_not_for_a_linter_to_say_when_the_primary_has_failed() {
+fn an_empty_linter_result_does_not_hide_a_failed_primary() {
     for (number, (primary, said)) in failures().into_iter().enumerate() {
         paused(|| async move {
             let yard = two(Site::usual(), primary.launcher(), defining(json!([])).launcher()).await;
             if said == Some("quarantined") {
                 until_quarantined(&yard).await;
             }
-            let told = define(&yard).await;
+            let answer = define(&yard).await;
             match said {
                 Some(said) => {
-                    let error = told.failed("PROVIDER_UNAVAILABLE", said);
+                    let error = answer.failed("PROVIDER_UNAVAILABLE", said);
                     assert_eq!((&error["server"], &error["operation"]), (&json!("fake"), &json!("goToDefinition")));
                 }
                 // The primary doesn't offer it, the linter does: its word is all there is.
                 None => {
-                    told.nothing("goToDefinition");
-                    assert_eq!(told.passed_over(), ["fake: unsupported"], "{number}");
+                    answer.nothing("goToDefinition");
+                    assert_eq!(answer.passed_over(), ["fake: unsupported"], "{number}");
                 }
             }
         });
@@ -150,12 +150,12 @@ fn a_primary_that_is_not_installed_is_named() {
                 .kind(Entry::new("fake", defining(json!([])).launcher()).missing())
                 .kind(Entry::new("lint", linter).linter());
             let yard = plan.open().await;
-            let told = define(&yard).await;
+            let answer = define(&yard).await;
             if found {
-                assert_eq!(told.found(), lines(yard.site(), [1]));
-                assert_eq!(told.passed_over(), ["fake: not_installed"]);
+                assert_eq!(answer.found(), lines(yard.site(), [1]));
+                assert_eq!(answer.passed_over(), ["fake: not_installed"]);
             } else {
-                let error = told.failed("PROVIDER_UNAVAILABLE", "not_installed");
+                let error = answer.failed("PROVIDER_UNAVAILABLE", "not_installed");
                 assert_eq!(error["command"], "codeyard servers install fake");
             }
         });
@@ -163,7 +163,7 @@ fn a_primary_that_is_not_installed_is_named() {
 }
 
 #[test]
-fn when_all_fail_the_primarys_failure_is_the_calls_whoever_failed_first() {
+fn when_all_fail_the_call_fails_with_the_primary_error() {
     for slow in [0, 100] {
         paused(|| async move {
             let fails = |ms: u64| defining(json!([])).on(DEFINE, [wait_ms(ms), fail(-32603, "no")]).launcher();
@@ -175,30 +175,30 @@ fn when_all_fail_the_primarys_failure_is_the_calls_whoever_failed_first() {
 }
 
 #[test]
-fn an_operation_that_nobody_offers_is_said_of_the_primary() {
+fn an_unsupported_operation_names_the_primary() {
     paused(|| async {
         let site = Site::usual();
         let (primary, linter) = (defining(json!([])).launcher(), defining(json!([])).launcher());
         let yard = two(site, primary, linter).await;
-        let told = at(&yard, "goToImplementation", 0, 0).await;
-        let error = told.failed("PROVIDER_UNAVAILABLE", "unsupported");
+        let answer = at(&yard, "goToImplementation", 0, 0).await;
+        let error = answer.failed("PROVIDER_UNAVAILABLE", "unsupported");
         assert_eq!((&error["server"], &error["operation"]), (&json!("fake"), &json!("goToImplementation")));
-        assert!(told.text().starts_with("No LSP server here offers goToImplementation"), "{}", told.text());
+        assert!(answer.text().starts_with("No LSP server here offers goToImplementation"), "{}", answer.text());
     });
 }
 
 #[test]
-fn a_mute_linter_is_left_behind_in_time_and_what_comes_of_it_is_not_kept() {
+fn a_silent_linter_is_cut_off_and_the_partial_answer_is_not_retained() {
     paused(|| async {
         let site = Site::usual();
         let primary = defining(lines(&site, [0])).launcher();
         let linter = defining(json!([])).on(DEFINE, [until_cancelled(), fail(-32800, "cancelled")]).launcher();
         let yard = two_ready(site, primary.clone(), linter.clone()).await;
         for turn in 1..=2 {
-            let told = define(&yard).await;
-            assert_eq!(told.found(), lines(yard.site(), [0]));
-            assert_eq!(told.passed_over(), ["lint: timeout"]);
-            told.took_about(LATE);
+            let answer = define(&yard).await;
+            assert_eq!(answer.found(), lines(yard.site(), [0]));
+            assert_eq!(answer.passed_over(), ["lint: timeout"]);
+            answer.took_about(LATE);
             assert_eq!(primary.record().count(DEFINE), turn, "asked anew each time");
             linter.wait_for("$/cancelRequest", turn).await;
         }
@@ -207,15 +207,15 @@ fn a_mute_linter_is_left_behind_in_time_and_what_comes_of_it_is_not_kept() {
 }
 
 #[test]
-fn nobody_goes_on_from_a_page_of_what_was_not_whole() {
+fn a_partial_answer_has_no_cursor() {
     paused(|| async {
         let site = Site::new(&[("a.fake", &"word\n".repeat(900))]);
         let primary = defining(lines(&site, 0..900)).pipe_bytes(1 << 20).launcher();
         let linter = FakeLauncher::sequence([defining(json!([])).never(DEFINE)]);
         let yard = two_ready(site, primary, linter).await;
-        let told = define(&yard).await;
-        let metadata = told.metadata();
-        assert_eq!((&metadata["total"], told.passed_over()), (&json!(900), vec!["lint: timeout".to_owned()]));
+        let answer = define(&yard).await;
+        let metadata = answer.metadata();
+        assert_eq!((&metadata["total"], answer.passed_over()), (&json!(900), vec!["lint: timeout".to_owned()]));
         let mut next = place("goToDefinition", 0, 0);
         next["cursor"] = metadata["nextCursor"].clone();
         assert!(next["cursor"].is_string(), "more than a page");
@@ -226,7 +226,7 @@ fn nobody_goes_on_from_a_page_of_what_was_not_whole() {
 }
 
 #[test]
-fn what_a_linter_finds_does_not_stand_for_a_mute_primary() {
+fn linter_results_do_not_replace_a_silent_primary() {
     paused(|| async {
         let site = Site::usual();
         let linter = defining(lines(&site, [1])).launcher();
@@ -236,22 +236,22 @@ fn what_a_linter_finds_does_not_stand_for_a_mute_primary() {
 }
 
 #[test]
-fn a_mute_linter_does_not_spoil_the_primarys_word_that_there_is_nothing() {
+fn a_silent_linter_does_not_invalidate_an_empty_primary_result() {
     paused(|| async {
         let linter = defining(json!([])).never(DEFINE).launcher();
         let yard = two_ready(Site::usual(), defining(json!([])).launcher(), linter).await;
-        let told = define(&yard).await;
-        told.nothing("goToDefinition");
+        let answer = define(&yard).await;
+        answer.nothing("goToDefinition");
         assert_eq!(
-            told.text(),
+            answer.text(),
             "No results found for goToDefinition\nNot answered by every language server: lint: timeout."
         );
-        told.took_about(LATE);
+        answer.took_about(LATE);
     });
 }
 
 #[test]
-fn a_linter_that_starts_or_indexes_is_waited_for_and_then_named() {
+fn a_starting_or_indexing_linter_is_awaited_and_then_named() {
     let starts = |ms: u64| {
         let capabilities = json!({"capabilities": {"definitionProvider": true, "textDocumentSync": 1}});
         [wait_ms(ms), reply(capabilities)]
@@ -262,7 +262,7 @@ fn a_linter_that_starts_or_indexes_is_waited_for_and_then_named() {
             let primary = defining(lines(&site, [0])).launcher();
             let linter = defining(lines(&site, [1])).on("initialize", starts(ms)).launcher();
             let yard = two(site, primary, linter).await;
-            told_in_part(&yard, ms, said).await;
+            assert_partial_answer(&yard, ms, said).await;
         });
         paused(|| async move {
             let site = Site::usual();
@@ -275,40 +275,40 @@ fn a_linter_that_starts_or_indexes_is_waited_for_and_then_named() {
                 .kind(entry.entry("readiness.expect_within_ms = 200"))
                 .open()
                 .await;
-            told_in_part(&yard, ms, said.map(|_| "indexing")).await;
+            assert_partial_answer(&yard, ms, said.map(|_| "indexing")).await;
         });
     }
 }
 
 #[test]
-fn a_linter_that_does_not_start_is_named_as_what_it_is() {
+fn a_linter_that_does_not_start_is_named_with_its_reason() {
     paused(|| async {
         let site = Site::usual();
         let primary = defining(lines(&site, [0])).launcher();
         let yard = two(site, primary, defining(json!([])).on("initialize", [exit(1)]).launcher()).await;
-        let told = define(&yard).await;
-        assert_eq!((told.found(), told.passed_over()), (lines(yard.site(), [0]), vec!["lint: crashed".to_owned()]));
-        told.took_about(LATE);
+        let answer = define(&yard).await;
+        assert_eq!((answer.found(), answer.passed_over()), (lines(yard.site(), [0]), vec!["lint: crashed".to_owned()]));
+        answer.took_about(LATE);
     });
 }
 
-async fn told_in_part(yard: &Yard, ms: u64, said: Option<&str>) {
-    let told = define(yard).await;
+async fn assert_partial_answer(yard: &Yard, ms: u64, said: Option<&str>) {
+    let answer = define(yard).await;
     match said {
         Some(said) => {
-            assert_eq!(told.found(), lines(yard.site(), [0]));
-            assert_eq!(told.passed_over(), [format!("lint: {said}")]);
-            told.took_about(LATE);
+            assert_eq!(answer.found(), lines(yard.site(), [0]));
+            assert_eq!(answer.passed_over(), [format!("lint: {said}")]);
+            answer.took_about(LATE);
         }
         None => {
-            assert_eq!(told.whole(), lines(yard.site(), [0, 1]));
-            told.took_about(ms);
+            assert_eq!(answer.whole(), lines(yard.site(), [0, 1]));
+            answer.took_about(ms);
         }
     }
 }
 
 #[test]
-fn a_primary_that_is_not_ready_is_waited_for_whatever_a_linter_finds() {
+fn an_unready_primary_is_awaited_even_if_a_linter_has_results() {
     paused(|| async {
         let site = Site::usual();
         let primary = defining(lines(&site, [0])).on(
@@ -319,17 +319,17 @@ fn a_primary_that_is_not_ready_is_waited_for_whatever_a_linter_finds() {
         let entry = Entry::new("fake", primary.launcher())
             .entry("readiness.progress = [\"index\"]\nreadiness.expect_within_ms = 200");
         let yard = Plan::new(site).kind(entry).kind(Entry::new("lint", linter).linter()).open().await;
-        let told = define(&yard).await;
-        let error = told.timed_out("indexing");
+        let answer = define(&yard).await;
+        let error = answer.timed_out("indexing");
         assert!(error["progress"].as_str().unwrap().contains("41%"), "{error}");
-        assert!(told.text().contains("41%") && told.text().ends_with("Ask again in 1 s."), "{}", told.text());
+        assert!(answer.text().contains("41%") && answer.text().ends_with("Ask again in 1 s."), "{}", answer.text());
         pass(3_100).await;
         assert_eq!(define(&yard).await.whole(), lines(yard.site(), [0, 1]));
     });
 }
 
 #[test]
-fn hovers_are_one_text_in_the_registrys_order() {
+fn hovers_are_joined_in_registry_order() {
     paused(|| async {
         let hover = |ms: u64, text: &str| {
             let contents = json!({"contents": {"kind": "markdown", "value": text}, "range": range(ms as u32)});
@@ -352,7 +352,7 @@ fn hovers_are_one_text_in_the_registrys_order() {
 }
 
 #[test]
-fn outlines_are_one_tree() {
+fn outlines_are_merged_into_one_tree() {
     paused(|| async {
         let symbol = |name: &str, line: u32, children: Value| json!({"name": name, "kind": 5, "range": range(line), "selectionRange": range(line), "children": children});
         let outlining = |symbols: Value| {
@@ -377,7 +377,7 @@ fn outlines_are_one_tree() {
 }
 
 #[test]
-fn who_joins_later_is_not_given_what_the_first_had_to_make_do_with() {
+fn a_later_caller_does_not_share_an_earlier_partial_answer() {
     paused(|| async {
         let site = Site::usual();
         let primary = defining(lines(&site, [0])).launcher();

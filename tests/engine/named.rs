@@ -54,7 +54,7 @@ fn files(yard: &Yard, found: &Value) -> Vec<String> {
 }
 
 #[test]
-fn all_languages_are_asked() {
+fn every_language_is_queried() {
     paused(|| async {
         let site = both();
         let (first, second) = (knowing(&site, &["a.fake"]).launcher(), knowing(&site, &["b.other"]).launcher());
@@ -64,16 +64,16 @@ fn all_languages_are_asked() {
 }
 
 #[test]
-fn a_language_that_gets_ready_in_time_is_in_the_answer() {
+fn a_language_that_becomes_ready_in_time_is_included() {
     let after_start: [(Begins, u64); 2] = [(starting, SETTLED), (indexing, 0)];
     for (begins, settles) in after_start {
         paused(|| async move {
             let site = both();
             let (first, second) = (knowing(&site, &["a.fake"]).launcher(), begins(knowing(&site, &["b.other"]), 1_200));
             let yard = two(site, first, second).await;
-            let told = named(&yard, "alpha").await;
-            assert_eq!(files(&yard, &told.whole()), ["a.fake", "b.other"]);
-            told.took_about(1_200 + settles);
+            let answer = named(&yard, "alpha").await;
+            assert_eq!(files(&yard, &answer.whole()), ["a.fake", "b.other"]);
+            answer.took_about(1_200 + settles);
             named(&yard, "alpha").await.whole();
             assert_eq!(yard.counts.retained_hits(), 1, "it is whole, and kept");
         });
@@ -81,27 +81,27 @@ fn a_language_that_gets_ready_in_time_is_in_the_answer() {
 }
 
 #[test]
-fn a_language_whose_server_fails_is_named_and_the_others_word_holds() {
+fn a_failed_language_is_named_and_the_others_answer() {
     for files_known in [&["a.fake"][..], &[]] {
         paused(|| async move {
             let site = both();
             let first = knowing(&site, files_known).launcher();
             let second = knowing(&site, &[]).on(SYMBOLS, [fail(-32603, "no")]).launcher();
             let yard = two(site, first, second).await;
-            let told = named(&yard, "alpha").await;
+            let answer = named(&yard, "alpha").await;
             if files_known.is_empty() {
                 // Nobody knows that there is nothing.
-                told.failed("PROVIDER_UNAVAILABLE", "server_error");
+                answer.failed("PROVIDER_UNAVAILABLE", "server_error");
                 return;
             }
-            assert_eq!(files(&yard, &told.found()), files_known);
-            assert_eq!(told.passed_over(), ["second: server_error"]);
+            assert_eq!(files(&yard, &answer.found()), files_known);
+            assert_eq!(answer.passed_over(), ["second: server_error"]);
         });
     }
 }
 
 #[test]
-fn a_language_that_does_not_get_ready_is_waited_for_whatever_the_others_find() {
+fn an_unready_language_is_awaited_even_if_others_have_results() {
     for (begins, said) in [(starting as Begins, "starting"), (indexing, "indexing")] {
         for found in [&["a.fake"][..], &[]] {
             paused(|| async move {
@@ -123,25 +123,25 @@ fn a_language_that_does_not_get_ready_is_waited_for_whatever_the_others_find() {
 }
 
 #[test]
-fn a_language_whose_server_does_not_start_is_waited_for_and_then_named() {
+fn a_language_that_does_not_start_is_awaited_and_then_named() {
     paused(|| async {
         let site = both();
         let first = knowing(&site, &["a.fake"]).launcher();
         let second = knowing(&site, &[]).on("initialize", [exit(1)]).launcher();
         let yard = two(site, first, second).await;
-        let told = named(&yard, "alpha").await;
+        let answer = named(&yard, "alpha").await;
         assert_eq!(
-            (files(&yard, &told.found()), told.passed_over()),
+            (files(&yard, &answer.found()), answer.passed_over()),
             (vec!["a.fake".into()], vec!["second: crashed".into()])
         );
-        told.took_about(LATE);
+        answer.took_about(LATE);
         pass(10_000).await;
         assert_eq!(named(&yard, "beta").await.passed_over(), ["second: quarantined"]);
     });
 }
 
 #[test]
-fn a_language_whose_server_is_back_in_time_is_in_the_answer() {
+fn a_language_that_restarts_in_time_is_included() {
     paused(|| async {
         let site = both();
         let first = knowing(&site, &["a.fake"]).launcher();
@@ -154,7 +154,7 @@ fn a_language_whose_server_is_back_in_time_is_in_the_answer() {
 }
 
 #[test]
-fn when_no_languages_server_starts_that_is_said() {
+fn an_error_is_returned_when_no_server_starts() {
     paused(|| async {
         let site = both();
         let dies = || knowing(&both(), &[]).on("initialize", [exit(1)]).launcher();
@@ -164,7 +164,7 @@ fn when_no_languages_server_starts_that_is_said() {
 }
 
 #[test]
-fn a_mute_language_is_waited_for_too() {
+fn a_silent_language_is_awaited_too() {
     for found in [&["a.fake"][..], &[]] {
         paused(|| async move {
             let site = both();

@@ -38,7 +38,7 @@ async fn only_server(yard: &Yard) -> String {
 }
 
 #[test]
-fn delete_during_calls_lets_them_end_and_says_what_happened() {
+fn a_delete_finishes_running_calls_and_reports_the_outcome() {
     paused(|| async {
         let site = Site::usual();
         let fake = slow(&site, 1_500).launcher();
@@ -64,7 +64,7 @@ fn delete_during_calls_lets_them_end_and_says_what_happened() {
 }
 
 #[test]
-fn put_during_delete_is_a_new_workspace_above_every_epoch_of_the_old() {
+fn a_put_during_a_delete_creates_a_workspace_with_higher_epochs() {
     paused(|| async {
         let site = Site::usual();
         let fake = slow(&site, 1_500).launcher();
@@ -87,7 +87,7 @@ fn put_during_delete_is_a_new_workspace_above_every_epoch_of_the_old() {
 }
 
 #[test]
-fn of_two_puts_both_are_whole_and_conditions_let_only_one_through() {
+fn two_puts_are_atomic_and_a_condition_admits_one() {
     paused(|| async {
         let site = Site::usual();
         let fake = slow(&site, 0).launcher();
@@ -115,7 +115,7 @@ fn of_two_puts_both_are_whole_and_conditions_let_only_one_through() {
 }
 
 #[test]
-fn a_put_that_cannot_be_opened_changes_nothing() {
+fn a_put_that_fails_to_open_changes_nothing() {
     paused(|| async {
         let site = Site::usual();
         let fake = slow(&site, 0).launcher();
@@ -132,7 +132,7 @@ fn a_put_that_cannot_be_opened_changes_nothing() {
 }
 
 #[test]
-fn a_reload_keeps_what_was_put_unless_it_defines_the_same_name() {
+fn a_reload_keeps_put_workspaces_unless_it_defines_the_same_name() {
     paused(|| async {
         let site = Site::usual();
         let fake = slow(&site, 0).launcher();
@@ -156,7 +156,7 @@ fn a_reload_keeps_what_was_put_unless_it_defines_the_same_name() {
 }
 
 #[test]
-fn a_workspace_that_could_not_be_opened_is_tried_again() {
+fn a_workspace_that_failed_to_open_is_retried() {
     paused(|| async {
         let site = Site::usual();
         let fake = slow(&site, 0).launcher();
@@ -174,7 +174,7 @@ fn a_workspace_that_could_not_be_opened_is_tried_again() {
 }
 
 #[test]
-fn restart_during_the_start_leaves_one_child() {
+fn a_restart_during_a_start_leaves_one_process() {
     paused(|| async {
         let site = Site::usual();
         let first = slow(&site, 0).on("initialize", [wait_ms(30_000)]);
@@ -191,7 +191,7 @@ fn restart_during_the_start_leaves_one_child() {
 }
 
 #[test]
-fn stop_then_a_question_starts_it_again() {
+fn a_query_starts_a_stopped_server() {
     paused(|| async {
         let site = Site::usual();
         let fake = slow(&site, 0).launcher();

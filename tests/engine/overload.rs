@@ -24,11 +24,11 @@ fn the_257th_call_to_a_workspace_is_refused_at_once() {
         let details = refused.failed_as("CAP_EXCEEDED", "overloaded");
         assert!(details["retryAfterMs"].as_u64().unwrap() > 0);
         refused.took_about(0);
-        let told = place("hover", 0, 0);
-        let told = lsp(&yard, told).await;
+        let answer = place("hover", 0, 0);
+        let answer = lsp(&yard, answer).await;
         assert!(
-            matches!(told.reply(), ToolReply::Refusal { overloaded: true, retry_after_ms: Some(_), .. }),
-            "{told:?}"
+            matches!(answer.reply(), ToolReply::Refusal { overloaded: true, retry_after_ms: Some(_), .. }),
+            "{answer:?}"
         );
         yard.start("w1", HOVER, yard.sites[1].at("a.fake", 0, 0)).await.ok();
         for call in calls {

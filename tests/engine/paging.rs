@@ -66,7 +66,7 @@ fn pages_of_any_sizes_add_up_to_the_whole() {
 }
 
 #[test]
-fn what_changes_answers_makes_a_cursor_stale_and_nothing_else_does() {
+fn exactly_the_changes_that_affect_answers_make_a_cursor_stale() {
     type Act = fn(&Yard, &FakeLauncher);
     let cases: [(&str, bool, Act); 8] = [
         ("nothing", false, |_, _| {}),
@@ -100,7 +100,7 @@ fn what_changes_answers_makes_a_cursor_stale_and_nothing_else_does() {
 }
 
 #[test]
-fn only_a_differing_push_makes_a_cursor_of_diagnostics_stale() {
+fn only_a_different_push_makes_a_diagnostics_cursor_stale() {
     paused(|| async {
         let site = Site::new(&[("a.fake", "a\n"), ("b.fake", "b\n"), ("c.fake", "c\n")]);
         let fake = FakeServer::new().capabilities(json!({"textDocumentSync": 1})).launcher();
@@ -125,7 +125,7 @@ fn only_a_differing_push_makes_a_cursor_of_diagnostics_stale() {
 }
 
 #[test]
-fn other_roots_make_a_cursor_stale() {
+fn changed_roots_make_a_cursor_stale() {
     paused(|| async {
         let site = Site::usual();
         let fake = with_references(&site, 30);
@@ -142,7 +142,7 @@ fn other_roots_make_a_cursor_stale() {
 }
 
 #[test]
-fn a_cursor_does_not_outlive_the_service() {
+fn a_cursor_of_an_earlier_process_is_invalid() {
     paused(|| async {
         let site = Site::usual();
         let fake = with_references(&site, 30);
@@ -158,7 +158,7 @@ fn a_cursor_does_not_outlive_the_service() {
 }
 
 #[test]
-fn a_cursor_of_something_else_is_invalid() {
+fn a_cursor_of_another_query_is_invalid() {
     paused(|| async {
         let (site, other) = (Site::usual(), Site::usual());
         let fake = with_references(&site, 30);
@@ -178,7 +178,7 @@ fn a_cursor_of_something_else_is_invalid() {
 }
 
 #[test]
-fn a_cursor_of_the_same_question_in_another_workspace_is_stale() {
+fn a_cursor_of_the_same_query_in_another_workspace_is_stale() {
     paused(|| async {
         let (site, other) = (Site::usual(), Site::usual());
         let names: Vec<Value> = (0..30)
@@ -232,7 +232,7 @@ fn an_evicted_snapshot_has_expired() {
 }
 
 #[test]
-fn what_can_not_be_retained_is_an_error_if_it_has_pages_and_none_otherwise() {
+fn a_result_that_cannot_be_retained_fails_only_if_it_needs_pages() {
     paused(|| async {
         let site = Site::usual();
         let fake = with_references(&site, 100);
@@ -243,7 +243,7 @@ fn what_can_not_be_retained_is_an_error_if_it_has_pages_and_none_otherwise() {
 }
 
 #[test]
-fn an_edit_between_question_and_answer_is_noticed() {
+fn an_edit_between_query_and_answer_is_detected() {
     paused(|| async {
         let site = Site::new(&[("a.fake", "one\n"), ("b.fake", "two\nthree\n")]);
         let path = site.root.join("b.fake");

@@ -79,7 +79,7 @@ fn refused(called: &Called, reason: &str) -> String {
 }
 
 #[test]
-fn who_is_denied_learns_nothing_about_files() {
+fn denied_callers_learn_nothing_about_files() {
     paused(|| async {
         let yard = yard(section(PermissionRule::Deny, &[])).await;
         let mut answers = Vec::new();
@@ -97,7 +97,7 @@ fn who_is_denied_learns_nothing_about_files() {
 }
 
 #[test]
-fn a_principals_word_wins_and_a_reload_takes_effect_with_the_next_call() {
+fn a_principals_permission_wins_and_a_reload_applies_to_the_next_call() {
     paused(|| async {
         let mut yard = yard(section(PermissionRule::Deny, &[("bob", PermissionRule::Allow)])).await;
         assert!(yard.run(named(call(&yard, "a.fake"), "bob")).await.lsp().0);
@@ -115,9 +115,9 @@ fn a_principals_word_wins_and_a_reload_takes_effect_with_the_next_call() {
 
 /// What was told of calls, for those that needed a permission.
 #[derive(Default)]
-struct Told(Mutex<Vec<CallRecord>>);
+struct CallRecorder(Mutex<Vec<CallRecord>>);
 
-impl Metrics for Told {
+impl Metrics for CallRecorder {
     fn call(&self, record: &CallRecord) {
         self.0.lock().push(record.clone());
     }
@@ -127,39 +127,39 @@ impl Metrics for Told {
 }
 
 #[test]
-fn the_wait_for_a_person_is_told_apart_from_every_other() {
+fn the_wait_for_a_person_is_recorded_separately() {
     paused(|| async {
-        let told = Arc::new(Told::default());
-        let plan = Plan::one(Site::usual(), server().launcher()).metrics(told.clone());
+        let recorder = Arc::new(CallRecorder::default());
+        let plan = Plan::one(Site::usual(), server().launcher()).metrics(recorder.clone());
         let mut yard = plan.open().await;
         yard.reconfigure(|config| config.permission = section(PermissionRule::Ask, &[])).await;
-        let (client, asking, mut end) = asked(call(&yard, "a.fake"));
-        let asking = tokio::spawn(yard.run(asking));
+        let (client, pending, mut end) = asked(call(&yard, "a.fake"));
+        let pending = tokio::spawn(yard.run(pending));
         let id = question(&mut end).await;
         tokio::time::sleep(Duration::from_secs(60)).await;
         answer(&client, &id, "once");
-        assert!(asking.await.unwrap().lsp().0);
-        let (_client, asking, mut end) = asked(call(&yard, "a.fake"));
-        let asking = tokio::spawn(yard.run(asking));
+        assert!(pending.await.unwrap().lsp().0);
+        let (_client, pending, mut end) = asked(call(&yard, "a.fake"));
+        let pending = tokio::spawn(yard.run(pending));
         question(&mut end).await;
-        asking.abort();
+        pending.abort();
         settle().await;
         yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await.ok();
-        let told = told.0.lock();
-        let outcomes: Vec<_> = told.iter().map(|record| record.permission).collect();
+        let recorder = recorder.0.lock();
+        let outcomes: Vec<_> = recorder.iter().map(|record| record.permission).collect();
         assert_eq!(outcomes, [Some(PermissionOutcome::Once), Some(PermissionOutcome::Withdrawn), None]);
-        let first = &told[0];
+        let first = &recorder[0];
         assert!(first.asked >= Duration::from_secs(60) && first.total >= first.asked);
         assert!(first.queue < Duration::from_secs(1), "its workspace didn't let it wait: {:?}", first.queue);
     });
 }
 
 #[test]
-fn a_person_may_think_longer_than_the_deadline_and_holds_no_place() {
+fn a_person_may_exceed_the_deadline_and_occupies_no_slot() {
     paused(|| async {
         let yard = yard(section(PermissionRule::Ask, &[])).await;
-        let (client, asking, mut end) = asked(call(&yard, "a.fake"));
-        let asking = tokio::spawn(yard.run(asking));
+        let (client, pending, mut end) = asked(call(&yard, "a.fake"));
+        let pending = tokio::spawn(yard.run(pending));
         let id = question(&mut end).await;
         // All places but none for the one that waits: as many calls as there are get theirs.
         let at = || yard.site().at("a.fake", 0, 0);
@@ -171,28 +171,28 @@ fn a_person_may_think_longer_than_the_deadline_and_holds_no_place() {
         }
         tokio::time::sleep(Duration::from_secs(60)).await;
         answer(&client, &id, "once");
-        let called = asking.await.unwrap();
+        let called = pending.await.unwrap();
         assert!(called.lsp().0 && called.took >= Duration::from_secs(60));
     });
 }
 
 #[test]
-fn a_workspace_that_goes_while_a_person_thinks_is_not_asked() {
+fn a_workspace_removed_during_a_prompt_is_not_queried() {
     paused(|| async {
         let mut yard = yard(section(PermissionRule::Ask, &[])).await;
-        let (client, asking, mut end) = asked(call(&yard, "a.fake"));
-        let asking = tokio::spawn(yard.run(asking));
+        let (client, pending, mut end) = asked(call(&yard, "a.fake"));
+        let pending = tokio::spawn(yard.run(pending));
         let id = question(&mut end).await;
         let other = Site::usual();
         yard.reconfigure(|config| config.workspaces[0].roots = vec![other.root.clone()]).await;
         answer(&client, &id, "once");
-        let (answered, text, error) = asking.await.unwrap().lsp();
+        let (answered, text, error) = pending.await.unwrap().lsp();
         assert!(!answered && error["reason"] == "overloaded", "it was allowed for other folders: {text}");
-        let (client, asking, mut end) = asked(call(&yard, "a.fake"));
-        let asking = tokio::spawn(yard.run(asking));
+        let (client, pending, mut end) = asked(call(&yard, "a.fake"));
+        let pending = tokio::spawn(yard.run(pending));
         let id = question(&mut end).await;
         yard.reconfigure(|config| config.workspaces.clear()).await;
         answer(&client, &id, "once");
-        refused(&asking.await.unwrap(), "permission_denied");
+        refused(&pending.await.unwrap(), "permission_denied");
     });
 }

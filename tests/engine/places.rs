@@ -27,7 +27,7 @@ async fn one(site: Site, fake: Arc<FakeLauncher>) -> Yard {
 }
 
 #[test]
-fn those_who_ask_alike_share_one_execution() {
+fn identical_queries_share_one_execution() {
     paused(|| async {
         let site = Site::usual();
         let slow = [wait_ms(200), reply(json!([site.location("a.fake", 1)]))];
@@ -36,9 +36,9 @@ fn those_who_ask_alike_share_one_execution() {
         let calls: Vec<_> = (0..8).map(|_| tokio::spawn(at(&yard, "goToDefinition", 0, 0))).collect();
         let mut bytes = vec![];
         for call in calls {
-            let told = call.await.unwrap();
-            told.took_about(200);
-            bytes.push(told.bytes().to_vec());
+            let answer = call.await.unwrap();
+            answer.took_about(200);
+            bytes.push(answer.bytes().to_vec());
         }
         bytes.dedup();
         assert_eq!((bytes.len(), fake.record().count(DEFINE)), (1, 1));
@@ -57,7 +57,7 @@ fn those_who_ask_alike_share_one_execution() {
 }
 
 #[test]
-fn when_all_who_ask_alike_go_there_is_one_cancellation() {
+fn one_cancellation_is_sent_when_all_identical_callers_disconnect() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable(&site).on(DEFINE, [until_cancelled(), fail(-32800, "cancelled")]).launcher();
@@ -75,7 +75,7 @@ fn when_all_who_ask_alike_go_there_is_one_cancellation() {
 }
 
 #[test]
-fn what_the_two_catalogs_retain_is_not_each_others() {
+fn catalogs_do_not_share_snapshots() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable(&site).launcher();
@@ -93,7 +93,7 @@ fn what_the_two_catalogs_retain_is_not_each_others() {
 }
 
 #[test]
-fn what_changes_answers_ends_what_was_retained_and_nothing_else_does() {
+fn exactly_the_changes_that_affect_answers_drop_snapshots() {
     type Act = fn(&Yard, &FakeLauncher);
     let cases: [(&str, bool, Act); 6] = [
         ("nothing", false, |_, _| {}),
@@ -125,7 +125,7 @@ fn what_changes_answers_ends_what_was_retained_and_nothing_else_does() {
 }
 
 #[test]
-fn pages_add_up_and_a_cursor_is_stale_after_an_edit() {
+fn pages_are_complete_and_an_edit_makes_the_cursor_stale() {
     paused(|| async {
         let site = Site::new(&[("a.fake", &"word\n".repeat(900))]);
         let all: Vec<Value> = (0..900).rev().map(|line| site.location("a.fake", line)).collect();
@@ -134,12 +134,12 @@ fn pages_add_up_and_a_cursor_is_stale_after_an_edit() {
         let mut arguments = place("findReferences", 0, 0);
         let (mut lines, mut first) = (vec![], None);
         loop {
-            let told = lsp(&yard, arguments.clone()).await;
-            let metadata = told.metadata();
+            let answer = lsp(&yard, arguments.clone()).await;
+            let metadata = answer.metadata();
             assert_eq!(metadata["total"], 900);
-            assert!(told.text().chars().count() <= 40_000);
+            assert!(answer.text().chars().count() <= 40_000);
             assert_eq!(
-                serde_json::from_str::<Value>(told.text()).unwrap(),
+                serde_json::from_str::<Value>(answer.text()).unwrap(),
                 metadata["result"],
                 "one and the same page"
             );
@@ -162,7 +162,7 @@ fn pages_add_up_and_a_cursor_is_stale_after_an_edit() {
 }
 
 #[test]
-fn positions_are_looked_for_in_the_present_text() {
+fn positions_are_resolved_in_the_current_text() {
     paused(|| async {
         let site = Site::new(&[("a.fake", "let 𝒳b = one(two)\n")]);
         let fake = capable(&site).launcher();
@@ -173,10 +173,10 @@ fn positions_are_looked_for_in_the_present_text() {
         };
         let named = |list: &[(&str, u64)]| list.iter().map(|(name, at)| ((*name).to_owned(), *at)).collect::<Vec<_>>();
         // Behind `one`, beyond the line, beyond the file.
-        let told = at(&yard, "goToDefinition", 0, 13).await;
-        let error = told.failed("NOT_FOUND", "no_identifier");
+        let answer = at(&yard, "goToDefinition", 0, 13).await;
+        let error = answer.failed("NOT_FOUND", "no_identifier");
         assert_eq!(names(&error), named(&[("let", 1), ("𝒳b", 5), ("one", 11), ("two", 15)]));
-        assert!(told.text().contains("one at 11"), "{}", told.text());
+        assert!(answer.text().contains("one at 11"), "{}", answer.text());
         let error = at(&yard, "goToDefinition", 0, 99).await.failed("NOT_FOUND", "position_beyond");
         assert_eq!((&error["length"], names(&error).len()), (&json!(18), 4));
         let error = at(&yard, "goToDefinition", 7, 0).await.failed("NOT_FOUND", "position_beyond");
@@ -200,14 +200,14 @@ fn positions_are_looked_for_in_the_present_text() {
 }
 
 #[test]
-fn a_file_that_is_gone_is_said_and_nothing_of_it_is_retained() {
+fn a_deleted_file_is_reported_and_not_retained() {
     paused(|| async {
         let site = Site::usual();
         let yard = one(Site::usual(), capable(&site).launcher()).await;
         at(&yard, "hover", 0, 0).await.nothing("hover");
         yard.site().remove("a.fake");
-        let told = at(&yard, "hover", 0, 0).await;
-        told.failed_with("NOT_FOUND");
-        assert_eq!(told.text(), "File not found: a.fake");
+        let answer = at(&yard, "hover", 0, 0).await;
+        answer.failed_with("NOT_FOUND");
+        assert_eq!(answer.text(), "File not found: a.fake");
     });
 }

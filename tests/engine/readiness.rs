@@ -24,7 +24,7 @@ fn indexing(site: &Site, ms: u64) -> FakeServer {
 }
 
 #[test]
-fn a_start_inside_the_deadline_is_waited_for() {
+fn a_start_within_the_deadline_is_awaited() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable(&site)
@@ -47,7 +47,7 @@ fn walking_for(ms: u64, others: usize) -> codeyard_base::blocking::OnThisThread 
 }
 
 #[test]
-fn a_server_starts_and_is_asked_while_the_first_walk_is_under_way() {
+fn a_server_starts_and_answers_during_the_first_walk() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable(&site)
@@ -75,7 +75,7 @@ fn until_stamps_are_later() {
 }
 
 #[test]
-fn what_changes_while_the_walk_is_under_way_is_in_the_answer() {
+fn changes_during_the_walk_are_in_the_answer() {
     paused(|| async {
         let site = Site::new(&[("a.fake", "a\n"), ("b.fake", "b\n")]);
         let fake = capable(&site).launcher();
@@ -112,7 +112,7 @@ fn a_list_with_more_pages_waits_for_the_walk_and_its_cursor_holds() {
 }
 
 #[test]
-fn a_server_with_anchors_is_started_when_the_walk_has_found_them() {
+fn a_server_with_anchor_files_starts_once_the_walk_found_them() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable(&site).launcher();
@@ -127,7 +127,7 @@ fn a_server_with_anchors_is_started_when_the_walk_has_found_them() {
 }
 
 #[test]
-fn what_changes_while_a_server_starts_is_told_when_it_says_what_it_wants_to_hear_of() {
+fn changes_during_a_start_are_sent_once_the_server_registers_its_patterns() {
     paused(|| async {
         let site = Site::usual();
         let watchers = json!({"watchers": [{"globPattern": "**/*.fake"}]});
@@ -143,14 +143,14 @@ fn what_changes_while_a_server_starts_is_told_when_it_says_what_it_wants_to_hear
         yard.call(DEFINITION, yard.site().at("b.fake", 0, 0)).await.ok();
         call.await.unwrap().ok();
         pass(400).await;
-        let told = fake.record().params("workspace/didChangeWatchedFiles");
-        let changes: Vec<_> = told.iter().map(|params| params["changes"].clone()).collect();
+        let notifications = fake.record().params("workspace/didChangeWatchedFiles");
+        let changes: Vec<_> = notifications.iter().map(|params| params["changes"].clone()).collect();
         assert_eq!(changes, [json!([{"uri": yard.site().uri("b.fake"), "type": 1}])]);
     });
 }
 
 #[test]
-fn a_longer_start_is_said_and_goes_on_without_anybody() {
+fn a_longer_start_is_reported_and_continues_without_callers() {
     paused(|| async {
         let site = Site::usual();
         let steps = [wait_ms(10_000), reply(json!({"capabilities": {"definitionProvider": true}}))];
@@ -167,7 +167,7 @@ fn a_longer_start_is_said_and_goes_on_without_anybody() {
 }
 
 #[test]
-fn indexing_inside_the_deadline_is_waited_for() {
+fn indexing_within_the_deadline_is_awaited() {
     paused(|| async {
         let site = Site::usual();
         let fake = indexing(&site, 1_000).launcher();
@@ -179,7 +179,7 @@ fn indexing_inside_the_deadline_is_waited_for() {
 }
 
 #[test]
-fn longer_indexing_is_said_with_the_servers_progress() {
+fn longer_indexing_is_reported_with_the_server_progress() {
     paused(|| async {
         let site = Site::usual();
         let fake = indexing(&site, 9_000).launcher();
@@ -193,7 +193,7 @@ fn longer_indexing_is_said_with_the_servers_progress() {
 }
 
 #[test]
-fn a_server_that_loads_only_once_a_document_is_open_is_shown_one_at_once() {
+fn a_server_that_loads_on_the_first_open_receives_a_document_at_once() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable(&site)
@@ -212,7 +212,7 @@ fn a_server_that_loads_only_once_a_document_is_open_is_shown_one_at_once() {
 }
 
 #[test]
-fn an_answer_of_a_server_that_went_back_to_indexing_is_not_served() {
+fn an_answer_of_a_server_that_resumed_indexing_is_not_served() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable(&site)
@@ -230,7 +230,7 @@ fn an_answer_of_a_server_that_went_back_to_indexing_is_not_served() {
 }
 
 #[test]
-fn becoming_ready_again_ends_what_was_retained() {
+fn becoming_ready_again_drops_snapshots() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable(&site).launcher();
@@ -251,7 +251,7 @@ fn becoming_ready_again_ends_what_was_retained() {
 }
 
 #[test]
-fn a_refresh_ends_what_was_retained() {
+fn a_refresh_drops_snapshots() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable(&site).launcher();
@@ -265,7 +265,7 @@ fn a_refresh_ends_what_was_retained() {
 }
 
 #[test]
-fn a_restart_ends_what_was_retained() {
+fn a_restart_drops_snapshots() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable(&site).launcher();

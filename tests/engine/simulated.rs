@@ -23,14 +23,14 @@ fn pulling(workspace: bool) -> FakeServer {
 }
 
 /// The texts that were opened, and how many changes of open ones were sent.
-fn told(fake: &FakeLauncher) -> (Vec<String>, usize) {
+fn reported(fake: &FakeLauncher) -> (Vec<String>, usize) {
     let opened = fake.record().params("textDocument/didOpen");
     let texts = opened.iter().map(|params| params["textDocument"]["text"].as_str().unwrap().to_owned());
     (texts.collect(), fake.record().count("textDocument/didChange"))
 }
 
 #[test]
-fn a_question_that_outlives_its_text_does_not_bring_it_to_the_next_server() {
+fn an_outdated_query_does_not_open_old_text_in_the_next_server() {
     paused(|| async {
         let site = Site::usual();
         let dies = capable(&site).on("textDocument/definition", [wait_ms(100), exit(3)]);
@@ -40,12 +40,12 @@ fn a_question_that_outlives_its_text_does_not_bring_it_to_the_next_server() {
         fake.wait_for("textDocument/definition", 1).await;
         yard.site().write("a.fake", "newer\n");
         call.await.unwrap().ok();
-        assert_eq!(told(&fake), (vec!["alpha\nbeta\ngamma\n".into(), "newer\n".into()], 0));
+        assert_eq!(reported(&fake), (vec!["alpha\nbeta\ngamma\n".into(), "newer\n".into()], 0));
     });
 }
 
 #[test]
-fn a_file_that_came_and_went_is_told_as_gone() {
+fn a_created_and_deleted_file_is_reported_as_deleted() {
     paused(|| async {
         let site = Site::usual();
         let watchers = json!({"watchers": [{"globPattern": "**/*.fake"}]});
@@ -65,7 +65,7 @@ fn a_file_that_came_and_went_is_told_as_gone() {
 }
 
 #[test]
-fn a_nested_projects_files_are_swept_by_its_own_server_only() {
+fn files_of_a_nested_project_are_swept_only_by_its_own_server() {
     paused(|| async {
         let site = Site::new(&[("a.fake", "a\n"), ("sub/project.mod", ""), ("sub/b.fake", "b\n")]);
         let fake = pulling(false).launcher();
@@ -75,14 +75,14 @@ fn a_nested_projects_files_are_swept_by_its_own_server_only() {
         yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await.ok();
         pass(1_000).await;
         assert_eq!(fake.launches(), 2, "one for each project");
-        let mut texts = told(&fake).0;
+        let mut texts = reported(&fake).0;
         texts.sort();
         assert_eq!(texts, ["a\n", "b\n"], "each file at one server");
     });
 }
 
 #[test]
-fn a_sweep_opens_no_text_that_is_newer_than_what_the_server_was_told() {
+fn a_sweep_opens_no_text_newer_than_the_reported_changes() {
     paused(|| async {
         let names = ["a.fake", "b.fake", "c.fake", "d.fake", "e.fake"];
         let site = Site::new(&names.map(|name| (name, "old\n")));
@@ -95,16 +95,16 @@ fn a_sweep_opens_no_text_that_is_newer_than_what_the_server_was_told() {
         yard.site().write("e.fake", "new\n");
         fake.wait_for("textDocument/didOpen", 5).await;
         drop(call.await);
-        let told = fake.record().methods();
-        let place = |method: &str| told.iter().rposition(|told| told == method);
+        let reported = fake.record().methods();
+        let place = |method: &str| reported.iter().rposition(|reported| reported == method);
         let (change, open) = (place("textDocument/didChange"), place("textDocument/didOpen"));
-        assert!(change.is_some() && change < open, "{told:?}");
+        assert!(change.is_some() && change < open, "{reported:?}");
         assert_eq!(yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await.ok()["items"], json!([]));
     });
 }
 
 #[test]
-fn a_malformed_report_is_the_servers_fault() {
+fn a_malformed_report_is_a_server_error() {
     paused(|| async {
         for (workspace, method) in [(false, "textDocument/diagnostic"), (true, "workspace/diagnostic")] {
             let fake = pulling(workspace).answer(method, json!({"kind": [], "items": 7})).launcher();
@@ -117,7 +117,7 @@ fn a_malformed_report_is_the_servers_fault() {
 }
 
 #[test]
-fn a_projects_report_that_failed_is_asked_for_again_and_never_left_out() {
+fn a_failed_project_report_is_retried_and_never_omitted() {
     paused(|| async {
         let site = Site::usual();
         let whole = json!({"items": [{
@@ -138,7 +138,7 @@ fn a_projects_report_that_failed_is_asked_for_again_and_never_left_out() {
 }
 
 #[test]
-fn a_report_that_turns_out_unimplemented_leaves_the_documents_reports() {
+fn without_project_reports_document_reports_are_used() {
     paused(|| async {
         let fake = pulling(true)
             .answer("textDocument/diagnostic", json!({"kind": "full", "items": [finding(0, "a")]}))
@@ -155,7 +155,7 @@ fn a_report_that_turns_out_unimplemented_leaves_the_documents_reports() {
 }
 
 #[test]
-fn diagnostics_that_turn_out_not_to_be_pulled_are_waited_for_as_pushes() {
+fn without_pull_support_diagnostics_are_awaited_as_pushes() {
     paused(|| async {
         let site = Site::usual();
         let pushed = json!({"uri": site.uri("a.fake"), "diagnostics": [finding(0, "pushed")]});
@@ -173,7 +173,7 @@ fn diagnostics_that_turn_out_not_to_be_pulled_are_waited_for_as_pushes() {
 }
 
 #[test]
-fn a_server_that_takes_its_time_to_stop_is_not_joined_by_another() {
+fn a_slowly_stopping_server_is_never_joined_by_a_second_process() {
     paused(|| async {
         let site = Site::usual();
         let deaf = capable(&site).never("shutdown").never("exit").ignores_closed_input().ignores_terminate();
@@ -191,7 +191,7 @@ fn a_server_that_takes_its_time_to_stop_is_not_joined_by_another() {
 }
 
 #[test]
-fn a_call_that_is_taken_back_before_it_begins_is_counted() {
+fn a_call_cancelled_before_it_starts_is_counted() {
     paused(|| async {
         let site = Site::usual();
         let fake = capable(&site).launcher();

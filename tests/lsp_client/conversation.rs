@@ -20,7 +20,7 @@ async fn answer_to(method: &str, params: Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_request_of_the_server_is_answered() {
+async fn every_server_request_is_answered() {
     let items = json!({"items": [
         {"section": "python.analysis", "scopeUri": "file:///w/a.py"}, {"section": "a.b"}, {"section": "none"}, {},
         {"section": null, "scopeUri": null},
@@ -59,7 +59,7 @@ async fn every_request_of_the_server_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_servers_ids_are_returned_unchanged() {
+async fn server_request_ids_are_returned_unchanged() {
     let (_client, _events, mut server) = bare(1 << 16, options());
     for id in ["7", "\"a-1\"", "0", "\"\\u00e9\"", "-3"] {
         server
@@ -168,7 +168,7 @@ async fn an_unimplemented_method_stays_unsupported_until_registered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn text_sync_in_all_its_spellings() {
+async fn every_text_sync_spelling_is_accepted() {
     let (client, _events, _server) = bare(64, options());
     let capabilities = client.capabilities();
     let table = [

@@ -113,7 +113,7 @@ async fn frames_may_be_split_anywhere_or_joined() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn sizes_around_the_read_buffer() {
+async fn frames_around_the_read_buffer_size_are_read() {
     let (client, _events, mut server) = bare(1 << 16, options());
     let around = limits::FRAME_BUFFER_BYTES - 60..limits::FRAME_BUFFER_BYTES + 60;
     let sender = tokio::spawn(async move {
@@ -132,7 +132,7 @@ async fn sizes_around_the_read_buffer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn memory_follows_the_bytes_not_the_header() {
+async fn memory_grows_with_received_bytes_not_with_the_header() {
     let mut options = options();
     let budget = Arc::new(FrameBudget::default());
     options.frames = budget.clone();

@@ -22,7 +22,7 @@ fn spec() -> InitializeSpec {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_handshake() {
+async fn the_handshake_negotiates_capabilities() {
     let capabilities = json!({"hoverProvider": true, "positionEncoding": "utf-8"});
     let fake = FakeServer::new().capabilities(capabilities).launcher();
     let connected = connect(&fake).await;
@@ -63,7 +63,7 @@ async fn the_handshake() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_short_handshake() {
+async fn a_minimal_handshake_succeeds() {
     let fake = FakeServer::new().launcher();
     let connected = connect(&fake).await;
     let short = InitializeSpec {
@@ -83,7 +83,7 @@ async fn a_short_handshake() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failed_handshakes() {
+async fn failed_handshakes_report_their_reason() {
     let malformed = [json!(null), json!({}), json!({"capabilities": []}), json!("x")];
     for answer in malformed {
         let fake = FakeServer::new().answer("initialize", answer.clone()).launcher();
@@ -103,7 +103,7 @@ async fn failed_handshakes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_stage_of_the_stop_sequence() {
+async fn the_stop_sequence_ends_a_server_at_each_stage() {
     let code = |code| Some(ProcessExit { code: Some(code), signal: None });
     let signal = |signal| Some(ProcessExit { code: None, signal: Some(signal) });
     let stubborn = || FakeServer::new().ignores_closed_input().on("exit", []);

@@ -87,7 +87,7 @@ async fn line(connection: &mut LaunchedServer) -> String {
 }
 
 #[tokio::test]
-async fn bytes_go_through_and_the_exit_code_comes_back() {
+async fn bytes_pass_through_and_the_exit_code_is_returned() {
     let mark = mark();
     let mut connection = launch(&shell("read x; echo got $x; echo told >&2; exit 7", &mark)).await;
     assert!(!connection.process.group_is_empty());
@@ -109,7 +109,7 @@ async fn a_signal_is_reported_as_a_signal() {
 }
 
 #[tokio::test]
-async fn the_end_of_output_is_the_servers_own() {
+async fn the_end_of_output_comes_from_the_server() {
     // The guard must not hold the pipes: closed output is seen although the server lives.
     let mut connection = launch(&shell("exec 1>&-; sleep 600", &mark())).await;
     let mut rest = Vec::new();
@@ -120,7 +120,7 @@ async fn the_end_of_output_is_the_servers_own() {
 }
 
 #[tokio::test]
-async fn standard_error_is_drained_and_its_tail_kept() {
+async fn standard_error_is_drained_and_its_tail_is_kept() {
     let script = "i=0; while [ $i -lt 4000 ]; do echo 0123456789012345678901234567890123456789012345678 $i >&2; i=$((i+1)); done; echo end";
     let mut connection = launch(&shell(script, &mark())).await;
     assert_eq!(line(&mut connection).await, "end");
@@ -131,7 +131,7 @@ async fn standard_error_is_drained_and_its_tail_kept() {
 }
 
 #[tokio::test]
-async fn the_environment_is_exactly_the_given_one() {
+async fn the_server_receives_exactly_the_given_environment() {
     let mut spec = shell("env; echo end", &mark());
     spec.env = vec![("PATH".into(), std::env::var_os("PATH").unwrap()), ("GIVEN".into(), "1".into())];
     let mut connection = launch(&spec).await;
@@ -150,7 +150,7 @@ async fn the_environment_is_exactly_the_given_one() {
 }
 
 #[tokio::test]
-async fn the_server_holds_no_descriptor_but_its_streams() {
+async fn the_server_inherits_only_its_standard_streams() {
     let mut connection = launch(&shell("ls /proc/$$/fd; echo end", &mark())).await;
     for expected in ["0", "1", "2", "end"] {
         assert_eq!(line(&mut connection).await, expected);
@@ -158,7 +158,7 @@ async fn the_server_holds_no_descriptor_but_its_streams() {
 }
 
 #[tokio::test]
-async fn what_cannot_start_says_so() {
+async fn a_failed_start_is_reported() {
     let error = |spec: LaunchSpec| async move { launcher().launch(&spec).await.err().unwrap() };
     let good = shell("exit 0", &mark());
     for program in ["/nonexistent/server", "no-such-server-at-all", "/etc/passwd", "/tmp"] {
@@ -181,7 +181,7 @@ const TREES: [(&str, &str, usize); 5] = [
 ];
 
 #[tokio::test]
-async fn whatever_a_server_leaves_goes_with_it_and_its_code_is_kept() {
+async fn descendants_end_with_the_server_and_its_exit_code_is_kept() {
     for (name, tree, size) in TREES {
         let mark = mark();
         let script = format!("{tree} read x; exit 3");
@@ -197,7 +197,7 @@ async fn whatever_a_server_leaves_goes_with_it_and_its_code_is_kept() {
 }
 
 #[tokio::test]
-async fn terminate_kill_drop_and_a_killed_guard_leave_nothing() {
+async fn terminate_kill_drop_and_a_killed_guard_leave_no_process() {
     type Way = fn(LaunchedServer) -> Option<Arc<dyn Process>>;
     let ways: [(&str, Way); 4] = [
         ("terminate", |connection| {
@@ -240,7 +240,7 @@ async fn terminate_kill_drop_and_a_killed_guard_leave_nothing() {
 }
 
 #[tokio::test]
-async fn a_guard_that_is_killed_takes_the_server_with_it() {
+async fn a_killed_guard_ends_the_server() {
     let mark = mark();
     let connection = launch(&shell("while :; do sleep 1; done", &mark)).await;
     assert!(soon(START, || marked(&mark).len() == 1).await);
@@ -251,7 +251,7 @@ async fn a_guard_that_is_killed_takes_the_server_with_it() {
 }
 
 #[tokio::test]
-async fn a_polite_server_may_use_its_time_after_sigterm() {
+async fn a_server_may_use_its_grace_period_after_sigterm() {
     let mut connection =
         launch(&shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.05; done", &mark())).await;
     assert_eq!(line(&mut connection).await, "ready");
@@ -261,7 +261,7 @@ async fn a_polite_server_may_use_its_time_after_sigterm() {
 }
 
 #[tokio::test]
-async fn memory_is_that_of_the_whole_tree() {
+async fn memory_includes_the_whole_process_tree() {
     let mark = mark();
     // The child holds 60 MB, the server itself next to nothing.
     let hungry = "python3 -c 'x = bytearray(60_000_000); print(\"full\", flush=True); import time; time.sleep(600)'";
@@ -290,9 +290,9 @@ os.close(write)
 print(child.wait(), flush=True)
 "#;
 
-struct StandIn(std::process::Child);
+struct ParentProcess(std::process::Child);
 
-impl StandIn {
+impl ParentProcess {
     fn start(mark: &str, script: &str) -> Self {
         use std::process::Stdio;
         #[expect(clippy::disallowed_methods, reason = "a stand-in for the service itself")]
@@ -307,7 +307,7 @@ impl StandIn {
     }
 }
 
-impl Drop for StandIn {
+impl Drop for ParentProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -319,10 +319,10 @@ fn stubborn(tree: &str) -> String {
 }
 
 #[tokio::test]
-async fn kill_9_of_us_leaves_nothing() {
+async fn killing_the_parent_leaves_no_process() {
     for (name, tree, size) in TREES {
         let mark = mark();
-        let mut us = StandIn::start(&mark, &stubborn(tree));
+        let mut us = ParentProcess::start(&mark, &stubborn(tree));
         assert!(soon(START, || marked(&mark).len() == size + 1).await, "{name}: {:?}", marked(&mark));
         us.0.kill().unwrap();
         us.0.wait().unwrap();
@@ -333,9 +333,9 @@ async fn kill_9_of_us_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_death_pipe_alone_is_enough() {
+async fn closing_the_death_pipe_ends_the_server() {
     let mark = mark();
-    let mut us = StandIn::start(&mark, &stubborn(TREES[0].1));
+    let mut us = ParentProcess::start(&mark, &stubborn(TREES[0].1));
     assert!(soon(START, || marked(&mark).len() == 3).await);
     drop(us.0.stdin.take());
     // It lives on until the guard has ended, and tells how.
@@ -350,7 +350,7 @@ async fn the_end_of_the_death_pipe_alone_is_enough() {
 }
 
 #[tokio::test]
-async fn the_ledger_knows_the_children_and_sweeps_what_is_left() {
+async fn the_ledger_lists_children_and_ends_leftovers() {
     let state = tempfile::tempdir().unwrap();
     let ledger = Arc::new(Ledger::open(state.path()).unwrap());
     let launcher = ProcessLauncher::with_guard(guard(), Some(ledger));

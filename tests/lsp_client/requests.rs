@@ -13,7 +13,7 @@ use crate::fake_server::*;
 use crate::support::{bare, connect, connect_with, framed, options, settle};
 
 #[tokio::test(start_paused = true)]
-async fn replies_out_of_order_reach_their_requests() {
+async fn out_of_order_replies_reach_their_requests() {
     let fake = FakeServer::new().on("m", [reorder(50), reply_with(|params, nth| json!([params["n"], nth]))]).launcher();
     let connected = connect(&fake).await;
     let replies: Vec<_> = (1..=50).map(|n| connected.client.request("m", &json!({"n": n})).unwrap()).collect();
@@ -42,7 +42,7 @@ async fn a_dropped_request_is_cancelled_and_its_late_reply_discarded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_timed_out_is_cancelled_and_an_answered_one_is_not() {
+async fn only_requests_without_an_answer_are_cancelled() {
     let fake = FakeServer::new().never("slow").answer("fast", json!(1)).launcher();
     let connected = connect(&fake).await;
     let slow = connected.client.request("slow", &Value::Null).unwrap();
@@ -121,7 +121,7 @@ async fn the_queue_is_bounded_in_bytes_and_takes_one_large_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn errors_have_their_kinds() {
+async fn errors_are_classified() {
     let fake = FakeServer::new()
         .on("modified", [fail(-32801, "content modified")])
         .on("broken", [fail(-32603, "x: this._token.cancel is not a function")])
@@ -143,7 +143,7 @@ async fn errors_have_their_kinds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn odd_replies() {
+async fn odd_replies_are_classified() {
     let table: [(&str, Result<&str, RequestError>); 8] = [
         (r#"{"jsonrpc":"2.0","id":1}"#, Ok("null")),
         (r#"{"jsonrpc":"2.0","id":1,"result":null}"#, Ok("null")),
@@ -167,7 +167,7 @@ async fn odd_replies() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bytes_that_are_no_utf8_cost_only_themselves() {
+async fn invalid_utf8_costs_only_its_own_message() {
     let (client, _events, mut server) = bare(1 << 16, options());
     let reply = client.request("x", &Value::Null).unwrap();
     server.write_all(b"Content-Length: 21\r\n\r\n{\"id\":1,\"result\":\"\xff\"}").await.unwrap();
@@ -214,7 +214,7 @@ async fn endless_malformed_messages_end_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn deep_nesting_costs_no_stack() {
+async fn deep_nesting_does_not_overflow_the_stack() {
     let (client, _events, mut server) = bare(1 << 16, options());
     let reply = client.request("x", &Value::Null).unwrap();
     let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
@@ -270,7 +270,7 @@ async fn dropping_the_last_handle_closes_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_byte_has_a_time() {
+async fn the_time_of_the_last_byte_is_recorded() {
     let fake = FakeServer::new().on("m", [wait_ms(700), reply(json!(1))]).launcher();
     let connected = connect(&fake).await;
     let client = &connected.client;

@@ -27,7 +27,7 @@ struct Listed {
 
 #[test]
 #[ignore = "starts three language servers and writes tests/ranking/questions.jsonl"]
-fn draw() {
+fn draw_questions_from_the_corpus() {
     let mut all = Vec::new();
     for repository in Repository::ALL {
         let folder = tempfile::tempdir().unwrap();

@@ -96,7 +96,7 @@ fn evaluate() {
 }
 
 #[test]
-fn the_questions_are_enough_and_of_all_sorts() {
+fn the_question_set_is_large_and_varied() {
     let questions = questions();
     assert!(questions.len() >= 300);
     for repository in Repository::ALL {
@@ -187,17 +187,17 @@ impl Indexed {
     fn found(&self, query: &str) -> Vec<(String, u32, String)> {
         let ask = RankedQuery { text: query, kind: None, language: None, filter: None, files: true, limit: LIMIT };
         let hits = self.view.search(&ask, &Weights::default()).unwrap().hits;
-        let told = hits.into_iter().map(|hit| {
+        let answer = hits.into_iter().map(|hit| {
             let path = self.view.manifest().entries()[hit.entry].path.to_string();
             let symbol = hit.ordinal.map(|ordinal| &self.facts[&hit.content].symbols[ordinal as usize]);
             symbol.map_or((path.clone(), 0, String::new()), |symbol| (path, symbol.name_line, symbol.name.clone()))
         });
-        told.collect()
+        answer.collect()
     }
 
     fn answer(&self, question: &Question) -> String {
         let found = self.found(&question.query).into_iter().take(3);
-        let told: Vec<String> = found.map(|(path, line, name)| format!("{path}:{line} {name}")).collect();
-        format!("{:?}: {}", classify(&question.query), told.join(", "))
+        let answer: Vec<String> = found.map(|(path, line, name)| format!("{path}:{line} {name}")).collect();
+        format!("{:?}: {}", classify(&question.query), answer.join(", "))
     }
 }

@@ -64,8 +64,8 @@ pub(crate) fn phrase(comment: &str) -> Option<String> {
     let plain = words
         .iter()
         .all(|word| word.chars().all(|letter| letter.is_ascii_alphabetic() || letter == ',' || letter == '-'));
-    let telling = words.iter().filter(|word| word.len() > 3).count() >= 3;
-    (plain && telling && words.len() >= 4).then(|| words.join(" ").replace(',', ""))
+    let has_long_words = words.iter().filter(|word| word.len() > 3).count() >= 3;
+    (plain && has_long_words && words.len() >= 4).then(|| words.join(" ").replace(',', ""))
 }
 
 /// The message that a line raises, throws or returns, without what is filled in; `None` if it has none of at least four words.

@@ -49,10 +49,10 @@ pub(crate) fn client(yard: &Yard, workspace: &str) -> Mcp {
 
 /// Whether the answer says of a server that it wasn't ready in time.
 pub(crate) fn is_early(answer: &Answer) -> bool {
-    let told = answer.metadata["passedOver"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let passed_over = answer.metadata["passedOver"].as_array().map(Vec::as_slice).unwrap_or_default();
     let reason =
         |one: &Value| one.as_str().and_then(|one| one.rsplit(": ").next().map(String::from)).expect("a reason");
-    told.iter().any(|one| ["starting", "indexing", "timeout"].contains(&reason(one).as_str()))
+    passed_over.iter().any(|one| ["starting", "indexing", "timeout"].contains(&reason(one).as_str()))
 }
 
 /// One attempt.
@@ -147,8 +147,9 @@ fn check(answer: &Answer, arguments: &Value) {
         let said = answer.output.lines().next();
         assert_eq!(said, Some(format!("No results found for {operation}").as_str()), "{answer:?}");
     } else {
-        let told: Value = serde_json::from_str(&answer.output).unwrap_or_else(|error| panic!("{error}: {answer:?}"));
-        assert_eq!(told, *result, "`output` and `metadata.result` are the same JSON");
+        let passed_over: Value =
+            serde_json::from_str(&answer.output).unwrap_or_else(|error| panic!("{error}: {answer:?}"));
+        assert_eq!(passed_over, *result, "`output` and `metadata.result` are the same JSON");
         let second = answer.output.lines().nth(1).unwrap_or_default();
         assert!(second.starts_with("  ") && !second.starts_with("   "), "indented by 2: {second:?}");
     }

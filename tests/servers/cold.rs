@@ -54,8 +54,8 @@ fn insist(client: &mut Mcp, ask: &Ask, right: &Value) -> usize {
     while answers < ANSWERS {
         match attempt(client, ask) {
             Ok(answer) => {
-                let told = || difference(right, &Ok(answer.clone()));
-                assert!(answer == *right, "{ask:?} after {refusals} refusals, as answer {answers}:\n{}", told());
+                let report = || difference(right, &Ok(answer.clone()));
+                assert!(answer == *right, "{ask:?} after {refusals} refusals, as answer {answers}:\n{}", report());
                 answers += 1;
             }
             Err(failure) if failure.code == "CURSOR_STALE" => {}
@@ -79,7 +79,7 @@ fn honest(corpus: &Corpus, file: &str, search: bool) {
     drop(expected);
     let yard = Yard::serve(&corpus.workspace("cold"));
     let refusals: Vec<usize> = std::thread::scope(|scope| {
-        let asking: Vec<_> = asks
+        let threads: Vec<_> = asks
             .iter()
             .zip(&right)
             .map(|(ask, right)| {
@@ -87,7 +87,7 @@ fn honest(corpus: &Corpus, file: &str, search: bool) {
                 scope.spawn(move || insist(&mut client, ask, right))
             })
             .collect();
-        asking.into_iter().map(|one| one.join().expect("every answer is the final one")).collect()
+        threads.into_iter().map(|one| one.join().expect("every answer is the final one")).collect()
     });
     println!(
         "{}: {} questions at once, refusals before the first answers: {refusals:?}",
@@ -107,12 +107,12 @@ fn honest_operations(language: Language, file: &str, words: [&str; 3]) {
     let mut servers = corpus.bare(&asks).into_servers();
     let right: Vec<Value> = ops.iter().map(|op| expected(&mut servers, op)).collect();
     drop(servers);
-    let telling = ops.iter().zip(&right).filter(|(_, right)| !right.is_null() && **right != json!([]));
-    let told: std::collections::BTreeSet<&str> = telling.map(|(op, _)| op.name()).collect();
-    assert_eq!(told.len(), 9, "each operation has something to say: {told:?}");
+    let nonempty = ops.iter().zip(&right).filter(|(_, right)| !right.is_null() && **right != json!([]));
+    let report: std::collections::BTreeSet<&str> = nonempty.map(|(op, _)| op.name()).collect();
+    assert_eq!(report.len(), 9, "each operation has something to say: {report:?}");
     let yard = Yard::serve(&corpus.workspace("cold"));
     let refusals: Vec<usize> = std::thread::scope(|scope| {
-        let asking: Vec<_> = ops
+        let threads: Vec<_> = ops
             .iter()
             .zip(&right)
             .map(|(op, right)| {
@@ -120,7 +120,7 @@ fn honest_operations(language: Language, file: &str, words: [&str; 3]) {
                 scope.spawn(move || insist_on_operation(&mut client, op, right))
             })
             .collect();
-        asking.into_iter().map(|one| one.join().expect("every answer is the final one")).collect()
+        threads.into_iter().map(|one| one.join().expect("every answer is the final one")).collect()
     });
     println!("{}: {} operations at once, refusals before the first answers: {refusals:?}", language.kind, ops.len());
     yard.stop();

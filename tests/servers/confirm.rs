@@ -26,8 +26,8 @@ fn client(yard: &Yard, workspace: &str) -> Mcp {
     Mcp::connect(&yard.address, &format!("/mcp/{workspace}/code"), Some(&yard.token))
 }
 
-fn warnings(told: &Value) -> Vec<String> {
-    list(&told["metadata"]["warnings"]).iter().map(|warning| warning.as_str().expect("a text").to_owned()).collect()
+fn warnings(answer: &Value) -> Vec<String> {
+    list(&answer["metadata"]["warnings"]).iter().map(|warning| warning.as_str().expect("a text").to_owned()).collect()
 }
 
 /// Locates a symbol and has it confirmed, once index and servers are ready.
@@ -49,12 +49,12 @@ fn located(client: &mut Mcp, arguments: Value) -> Value {
 }
 
 /// Path, first line and who confirms it, of each row.
-fn rows(told: &Value) -> Vec<(String, u64, Option<String>)> {
+fn rows(answer: &Value) -> Vec<(String, u64, Option<String>)> {
     let row = |row: &Value| {
         let path = row["path"].as_str().expect("a path").to_owned();
         (path, row["line_start"].as_u64().expect("a line"), row["confirmed_by"].as_str().map(str::to_owned))
     };
-    list(&told["results"]).iter().map(row).collect()
+    list(&answer["results"]).iter().map(row).collect()
 }
 
 /// A server's names and the lines, from 1, on which they stand.
@@ -100,15 +100,15 @@ fn confirmed_alike(language: corpus::Language, least: usize) {
     let mut client = client(&yard, "w");
     let (mut asked, mut confirmed) = (0, 0);
     for name in names.iter().step_by(step) {
-        let told = located(&mut client, json!({"name": name}));
-        let rows = list(&told["results"]);
+        let answer = located(&mut client, json!({"name": name}));
+        let rows = list(&answer["results"]);
         let symbols = rows.iter().filter(|row| row["result_type"] == "symbol");
         for (at, row) in symbols.enumerate() {
             let text = |key: &str| row[key].as_str().expect("a text").to_owned();
             let place = (text("path"), text("name"), row["line_start"].as_u64().expect("a line"));
             let is_listed = || theirs.get(&place.0).is_some_and(|of| of.contains(&(text("name"), name_lines[&place])));
             let expected = (at < MOST && is_listed()).then_some(language.kind);
-            assert_eq!(row["confirmed_by"].as_str(), expected, "{row} {:?}", warnings(&told));
+            assert_eq!(row["confirmed_by"].as_str(), expected, "{row} {:?}", warnings(&answer));
             if at < MOST && expected.is_none() {
                 println!("{} doesn't list {} {} of {}:{}", language.kind, row["kind"], place.1, place.0, place.2);
             }
@@ -153,38 +153,38 @@ const HIGH: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn each_language_is_asked_of_its_own_server_and_an_edit_is_seen() {
+fn each_language_is_confirmed_by_its_own_server_and_an_edit_is_seen() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = fs::canonicalize(folder.path()).expect("a path");
     write(&root, &HIGH);
     let yard = Yard::serve(&format!("[[workspace]]\nname = \"w\"\nroots = [{root:?}]\n"));
     let mut client = client(&yard, "w");
-    let told = located(&mut client, json!({"name": "berth_of"}));
-    let by = |told: &Value| -> BTreeMap<String, Option<String>> {
-        rows(told).into_iter().map(|(path, _, by)| (path, by)).collect()
+    let answer = located(&mut client, json!({"name": "berth_of"}));
+    let by = |answer: &Value| -> BTreeMap<String, Option<String>> {
+        rows(answer).into_iter().map(|(path, _, by)| (path, by)).collect()
     };
     let some = |kind: &str| Some(kind.to_owned());
     let files = HIGH.map(|(path, _)| path.to_owned());
     let expected = BTreeMap::from_iter(files.into_iter().zip([some("ty"), some("typescript"), some("clangd"), None]));
-    assert_eq!(by(&told), expected, "{told}");
+    assert_eq!(by(&answer), expected, "{answer}");
     let why = "the language server for this kind of file is not installed; run `gem install ruby-lsp`";
-    assert_eq!(warnings(&told), [format!("1 row is unconfirmed: no language server answers for ruby: {why}.")]);
+    assert_eq!(warnings(&answer), [format!("1 row is unconfirmed: no language server answers for ruby: {why}.")]);
     // One function goes, one moves down; the index and the servers see it.
     write(&root, &[("a.py", "def berth_for():\n    return 1\n"), ("c.c", "\n\n\nint berth_of(void) { return 3; }\n")]);
-    let told = located(&mut client, json!({"name": "berth_of"}));
-    let moved: Vec<_> = rows(&told).into_iter().filter(|(path, ..)| path != "b.ts" && path != "d.rb").collect();
-    assert_eq!(moved, [("c.c".to_owned(), 4, some("clangd"))], "{told}");
+    let answer = located(&mut client, json!({"name": "berth_of"}));
+    let moved: Vec<_> = rows(&answer).into_iter().filter(|(path, ..)| path != "b.ts" && path != "d.rb").collect();
+    assert_eq!(moved, [("c.c".to_owned(), 4, some("clangd"))], "{answer}");
     yard.stop();
 }
 
 #[test]
-fn all_symbols_of_a_long_file_count() {
+fn all_symbols_of_a_long_file_are_confirmed() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = fs::canonicalize(folder.path()).expect("a path");
     let many: String = (0..400).map(|at| format!("def f{at}():\n    pass\n")).collect();
     write(&root, &[("long.py", &(many + "def the_last():\n    pass\n"))]);
     let yard = Yard::serve(&format!("[[workspace]]\nname = \"w\"\nroots = [{root:?}]\n"));
-    let told = located(&mut client(&yard, "w"), json!({"name": "the_last"}));
-    assert_eq!(rows(&told), [("long.py".to_owned(), 801, Some("ty".to_owned()))]);
+    let answer = located(&mut client(&yard, "w"), json!({"name": "the_last"}));
+    assert_eq!(rows(&answer), [("long.py".to_owned(), 801, Some("ty".to_owned()))]);
     yard.stop();
 }

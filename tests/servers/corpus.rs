@@ -218,11 +218,11 @@ pub(crate) fn warm_up(client: &mut Mcp, asks: &[Ask]) {
 /// Asks both and counts the answers that say something. Fails with the first few that differ.
 pub(crate) fn compare(client: &mut Mcp, expected: &mut Expected, asks: &[Ask]) -> usize {
     let mut different = Vec::new();
-    let mut telling = 0;
+    let mut nonempty = 0;
     for ask in asks {
         let right = expected.answer(ask);
         let ours = product(client, ask);
-        telling += usize::from(
+        nonempty += usize::from(
             right
                 .as_object()
                 .expect("an object")
@@ -235,7 +235,7 @@ pub(crate) fn compare(client: &mut Mcp, expected: &mut Expected, asks: &[Ask]) -
     }
     let shown: Vec<&str> = different.iter().take(5).map(String::as_str).collect();
     assert!(different.is_empty(), "{} of {} differ:\n{}", different.len(), asks.len(), shown.join("\n"));
-    telling
+    nonempty
 }
 
 /// What one answer has and the other hasn't, shortened.

@@ -98,7 +98,7 @@ impl Edit {
         ops.into_iter().map(|op| (op.clone(), expected(&mut servers, &op))).collect()
     }
 
-    fn tell(&self) {
+    fn assert_answers_follow_changes(&self) {
         let corpus = Corpus::harbour(self.language);
         let original =
             [self.declared, self.other].map(|file| fs::read_to_string(corpus.root.join(file)).expect("UTF-8"));
@@ -112,10 +112,10 @@ impl Edit {
             let ours = whole(client, &op.arguments()).map(|(result, _)| result);
             assert_eq!(ours.as_ref(), Ok(right), "before anything is changed: {op:?}");
         }
-        let (mut told, mut turns) = (BTreeSet::new(), 0);
+        let (mut report, mut turns) = (BTreeSet::new(), 0);
         for ((old, was), (new, is)) in before.iter().zip(&after) {
             let is_empty = is.is_null() || *is == json!([]);
-            if was == is || is_empty || !told.insert((old.name(), old.path().map(|path| path.ends_with(self.used)))) {
+            if was == is || is_empty || !report.insert((old.name(), old.path().map(|path| path.ends_with(self.used)))) {
                 continue;
             }
             for (is_edited, op, right) in [(true, new, is), (false, old, was)] {
@@ -125,24 +125,24 @@ impl Edit {
                 turns += 1;
             }
         }
-        let operations: BTreeSet<&str> = told.iter().map(|(name, _)| *name).collect();
+        let operations: BTreeSet<&str> = report.iter().map(|(name, _)| *name).collect();
         assert_eq!(operations.len(), 9, "each operation's answer changes: {operations:?}");
-        println!("{}: {turns} turns, {told:?}", self.language.kind);
+        println!("{}: {turns} turns, {report:?}", self.language.kind);
         yard.stop();
     }
 }
 
 #[test]
 fn ty() {
-    IN_PYTHON.tell();
+    IN_PYTHON.assert_answers_follow_changes();
 }
 
 #[test]
 fn typescript() {
-    IN_TYPESCRIPT.tell();
+    IN_TYPESCRIPT.assert_answers_follow_changes();
 }
 
 #[test]
 fn clangd() {
-    IN_CPP.tell();
+    IN_CPP.assert_answers_follow_changes();
 }

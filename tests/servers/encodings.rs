@@ -40,8 +40,8 @@ fn same_in_every_encoding(language: Language) {
         let yard = Yard::serve(&(corpus.workspace("odd") + &quirks));
         let mut client = yard.client("odd");
         warm_up(&mut client, &asks);
-        let telling = compare(&mut client, &mut expected, &asks);
-        println!("{} as {encoding}: {} questions, {telling} with something to say", language.kind, asks.len());
+        let nonempty = compare(&mut client, &mut expected, &asks);
+        println!("{} as {encoding}: {} questions, {nonempty} with something to say", language.kind, asks.len());
         yard.stop();
     }
     corpus.assert_untouched();

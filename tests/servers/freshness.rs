@@ -90,7 +90,7 @@ impl Story {
         }
     }
 
-    fn tell(&self) {
+    fn assert_answers_follow_changes(&self) {
         let corpus = Corpus::sample(self.language);
         let at = |file: &str| corpus.root.join(file);
         let original = fs::read_to_string(at(self.edited)).expect("UTF-8");
@@ -131,21 +131,21 @@ impl Story {
 
 #[test]
 fn python() {
-    IN_PYTHON.tell();
+    IN_PYTHON.assert_answers_follow_changes();
 }
 
 #[test]
 fn typescript() {
-    IN_TYPESCRIPT.tell();
+    IN_TYPESCRIPT.assert_answers_follow_changes();
 }
 
 #[test]
 fn c() {
-    IN_C.tell();
+    IN_C.assert_answers_follow_changes();
 }
 
 #[test]
-fn cursors_go_stale_with_an_edit_and_with_a_rename() {
+fn an_edit_and_a_rename_make_cursors_stale() {
     let corpus = Corpus::sample(PYTHON);
     let yard = Yard::serve(&corpus.workspace("stale"));
     let client = &mut yard.client("stale");
@@ -184,7 +184,7 @@ fn sixteen_clients_get_the_same_bytes_from_one_server() {
     let (tool, arguments) = Ask::References(at, true).to_call();
     let bodies: Vec<String> = std::thread::scope(|scope| {
         let clients: Vec<Mcp> = (0..16).map(|_| yard.client("shared")).collect();
-        let asking: Vec<_> = clients
+        let threads: Vec<_> = clients
             .into_iter()
             .map(|mut client| {
                 scope.spawn({
@@ -193,7 +193,7 @@ fn sixteen_clients_get_the_same_bytes_from_one_server() {
                 })
             })
             .collect();
-        asking.into_iter().map(|one| one.join().expect("an answer")).collect()
+        threads.into_iter().map(|one| one.join().expect("an answer")).collect()
     });
     assert!(bodies[0].contains("\"items\":[{"), "{}", bodies[0]);
     assert!(bodies.iter().all(|body| *body == bodies[0]), "{bodies:?}");

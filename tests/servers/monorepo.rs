@@ -63,11 +63,11 @@ impl Repository {
 
     fn spots(&self, locations: &[Value]) -> Vec<String> {
         let root = uri_of(&self.root);
-        let spot = |location: &Value| {
+        let position = |location: &Value| {
             let uri = location["uri"].as_str().expect("a URI").strip_prefix(&root).expect("inside").to_owned();
             format!("{}:{}", uri.trim_start_matches('/'), location["range"]["start"]["line"])
         };
-        locations.iter().map(spot).collect()
+        locations.iter().map(position).collect()
     }
 
     /// What the doctor prints of a file.
@@ -97,13 +97,13 @@ impl Repository {
     /// Fails unless these files are served by one ready child each, of this kind, in these project roots.
     #[track_caller]
     fn assert_children(&self, kind: &str, wanted: &[(&str, &str)]) {
-        let told: Vec<_> = wanted.iter().map(|(path, _)| self.doctor(path)).collect();
-        let roots: Vec<(&str, &str)> = told.iter().map(|(kind, root, _)| (kind.as_str(), root.as_str())).collect();
+        let report: Vec<_> = wanted.iter().map(|(path, _)| self.doctor(path)).collect();
+        let roots: Vec<(&str, &str)> = report.iter().map(|(kind, root, _)| (kind.as_str(), root.as_str())).collect();
         assert_eq!(roots, wanted.iter().map(|(_, root)| (kind, *root)).collect::<Vec<_>>());
-        for (one, (path, root)) in told.iter().zip(wanted) {
+        for (one, (path, root)) in report.iter().zip(wanted) {
             assert!(one.2.is_some(), "{kind} doesn't run for {path}");
-            for (other, (_, other_root)) in told.iter().zip(wanted) {
-                assert_eq!(one.2 == other.2, root == other_root, "a child for each project root: {told:?}");
+            for (other, (_, other_root)) in report.iter().zip(wanted) {
+                assert_eq!(one.2 == other.2, root == other_root, "a child for each project root: {report:?}");
             }
         }
     }
@@ -245,7 +245,7 @@ fn c() {
 }
 
 #[test]
-fn a_manifest_that_changes_moves_a_project_to_another_child() {
+fn a_changed_manifest_moves_a_project_to_another_server() {
     let mut many = Repository::serve(TYPESCRIPT, "");
     let alone = ["all/loose/loose.ts:0", "all/loose/loose.ts:1", "all/loose/loose.ts:1"];
     assert_eq!(many.references("all/loose/loose.ts", "alone", 0), alone);
@@ -265,7 +265,7 @@ fn a_manifest_that_changes_moves_a_project_to_another_child() {
 }
 
 #[test]
-fn the_example_of_the_documentation_is_what_the_doctor_prints() {
+fn the_documented_example_equals_the_doctor_output() {
     let mut many = Repository::serve(TYPESCRIPT, "");
     assert_eq!(many.definition("all/app/app.ts", "root", 1), ["all/core/core.ts:0"]);
     let printed = many.doctor_prints("all/app/app.ts").replace(many.root.to_str().expect("a name"), "/home/me/code");
@@ -316,7 +316,7 @@ const PACKAGES: Files = &[
 ];
 
 #[test]
-fn cargo_itself_finds_the_same_workspaces() {
+fn cargo_metadata_finds_the_same_workspaces() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().canonicalize().expect("a path");
     for (path, text) in PACKAGES {
@@ -344,10 +344,10 @@ fn workspace_by_cargo(manifest: &Path) -> PathBuf {
     let mut command = std::process::Command::new(env!("CARGO"));
     command.args(["locate-project", "--workspace", "--message-format", "plain", "--manifest-path"]).arg(manifest);
     let output = command.stdin(Stdio::null()).output().expect("Cargo runs");
-    let (told, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    let believed = complaint.lines().find_map(|line| line.trim().strip_prefix("workspace:"));
-    let found = if output.status.success() { Some(told.trim()) } else { believed.map(str::trim) };
-    let found = found.unwrap_or_else(|| panic!("{}: {complaint}", manifest.display()));
+    let (report, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let believed = errors.lines().find_map(|line| line.trim().strip_prefix("workspace:"));
+    let found = if output.status.success() { Some(report.trim()) } else { believed.map(str::trim) };
+    let found = found.unwrap_or_else(|| panic!("{}: {errors}", manifest.display()));
     Path::new(found).parent().expect("a folder").to_path_buf()
 }
 

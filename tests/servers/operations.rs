@@ -232,8 +232,8 @@ fn equal(language: Language, corpora: &[(&str, Corpus, usize)]) {
             assert!(positions >= POSITIONS, "{positions}");
             assert_odd(&ops);
             for (operation, least) in SHARES {
-                let (asked, telling) = counts[operation];
-                assert!(telling * 100 >= asked * least, "{operation}: {telling} of {asked} say something");
+                let (asked, nonempty) = counts[operation];
+                assert!(nonempty * 100 >= asked * least, "{operation}: {nonempty} of {asked} say something");
             }
         }
         titles(client, corpus, &ops);

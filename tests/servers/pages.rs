@@ -71,7 +71,7 @@ fn typescript() {
 }
 
 #[test]
-fn a_cursor_goes_on_with_its_own_answer_only() {
+fn a_cursor_continues_only_its_own_answer() {
     let corpus = Corpus::package(TYPESCRIPT);
     let yard = Yard::serve(&corpus.workspace("long"));
     let mut one = client(&yard, "long");

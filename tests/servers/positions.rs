@@ -29,7 +29,7 @@ fn lines(path: &Path) -> Vec<String> {
 }
 
 /// What is said of the words of a line, which counts from 0.
-fn told(line: &str, number: usize) -> String {
+fn hint(line: &str, number: usize) -> String {
     let mut words: Vec<(String, usize)> = Vec::new();
     let (mut column, mut before) = (1, ' ');
     for letter in line.chars() {
@@ -77,7 +77,7 @@ fn every_column(client: &mut Mcp, servers: &mut [Bare], path: &Path, number: usi
             is_outside(&ours) || name.ends_with("Calls") && (is_function || is_outside(&prepared))
         };
         if behind_word || (!on_word && is_empty && !is_something()) {
-            let said = format!("There is no identifier at {}:{}.{}", number + 1, column + 1, told(line, number));
+            let said = format!("There is no identifier at {}:{}.{}", number + 1, column + 1, hint(line, number));
             assert_eq!(ours.as_ref().map_err(|refusal| &refusal.output), Err(&said), "{op:?}");
             let refusal = ours.expect_err("it is one");
             assert_eq!(
@@ -146,7 +146,7 @@ fn beyond(client: &mut Mcp, path: &Path, all: &[String]) {
         let said = refusal(number, length + more);
         let (line, character) = (number + 1, length + more + 1);
         let right =
-            format!("Character {character} lies beyond line {line}, which has {length}.{}", told(&all[number], number));
+            format!("Character {character} lies beyond line {line}, which has {length}.{}", hint(&all[number], number));
         assert_eq!(said.output, right);
         assert_eq!((&said.error["code"], &said.error["reason"]), (&json!("NOT_FOUND"), &json!("position_beyond")));
     }

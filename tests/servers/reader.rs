@@ -16,7 +16,7 @@ type Case = (&'static str, &'static str, (&'static str, usize), &'static [&'stat
 /// Every place of `result`; of a call, that of the function at its other end.
 fn places(corpus: &Corpus, result: &Value) -> Vec<String> {
     let entries = result.as_array().map(Vec::as_slice).unwrap_or_default();
-    let told = entries.iter().map(|entry| {
+    let answer = entries.iter().map(|entry| {
         let entry = entry.get("from").or(entry.get("to")).unwrap_or(entry);
         let range = entry.get("selectionRange").unwrap_or(&entry["range"]);
         let uri = entry["uri"].as_str().expect("a URI");
@@ -24,7 +24,7 @@ fn places(corpus: &Corpus, result: &Value) -> Vec<String> {
         let file = uri.rsplit('/').next().unwrap_or_default();
         format!("{file}:{}", range["start"]["line"].as_u64().expect("a line") + 1)
     });
-    told.collect()
+    answer.collect()
 }
 
 fn reads(language: Language, cases: &[Case]) {
@@ -63,7 +63,7 @@ fn python() {
 
 /// A name with two functions: what both call is told of as one list, each callee once with the places of all its calls.
 #[test]
-fn two_functions_at_one_place() {
+fn two_functions_at_one_position_are_both_prepared() {
     let corpus = Corpus::harbour(PYTHON);
     let yard = Yard::serve(&corpus.workspace("read"));
     let client = &mut client(&yard, "read");

@@ -57,8 +57,8 @@ pub(crate) fn has_program(name: &str) -> bool {
 
 #[test]
 #[ignore = "needs rust-analyzer; the slow suite builds it"]
-fn a_definition_across_files_of_rust() {
-    if !has_program("rust::a_definition_across_files_of_rust") {
+fn a_rust_definition_is_found_across_files() {
+    if !has_program("rust::a_rust_definition_is_found_across_files") {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");

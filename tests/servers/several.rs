@@ -22,7 +22,7 @@ fn value(hover: &Value) -> &str {
 }
 
 #[test]
-fn a_linter_answers_where_the_type_checker_is_silent() {
+fn a_linter_answers_where_the_type_checker_finds_nothing() {
     let corpus = Corpus::harbour(PYTHON);
     let yard = Yard::serve(&corpus.workspace("both"));
     let client = &mut client(&yard, "both");
@@ -60,7 +60,7 @@ fn a_linter_answers_where_the_type_checker_is_silent() {
 const BESIDE: &str = "[servers.typescript-language-server]\nrole = \"linter\"\ngroup = \"beside\"\n";
 
 #[test]
-fn answers_of_two_servers_are_one_list_and_two_hovers_have_a_rule_between() {
+fn answers_of_two_servers_are_one_list_and_hovers_are_separated_by_a_rule() {
     let corpus = Corpus::harbour(TWO_TYPESCRIPTS);
     let yard = Yard::serve(&(corpus.workspace("two") + BESIDE));
     let client = &mut client(&yard, "two");

@@ -35,12 +35,12 @@ pub(crate) fn answer(server: &Server, stage: &mut Stage, tree: &Tree, method: &s
                 "callHierarchy/incomingCalls" => (project.callers(tree, &of.2), "from"),
                 _ => (project.callees(tree, &of), "to"),
             };
-            let told = calls.into_iter().map(|(other, lines)| {
+            let result = calls.into_iter().map(|(other, lines)| {
                 let places = lines.into_iter().map(range).collect();
                 json!({member: function(server, stage, &other), "fromRanges": shuffled(stage, places)})
             });
-            let told = told.collect();
-            shuffled(stage, told)
+            let result = result.collect();
+            shuffled(stage, result)
         }
         "textDocument/hover" if word.is_empty() => json!(null),
         "textDocument/hover" => {

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::language::{Asked, Lsp, told_call, told_function};
+use crate::language::{Asked, Lsp, describe_call, describe_function};
 use crate::profile::Profile;
 use crate::site::Site;
 
@@ -257,11 +257,11 @@ pub(crate) fn entries(site: &Site, asked: &Asked, payload: &Value) -> Result<Vec
             let function =
                 |one: &Value| Ok::<_, String>((name(&one["uri"])?, line(&one["range"]) as usize, text(&one["name"])));
             let calls = |member: &'static str| {
-                let told = move |one: Value| {
+                let describe = move |one: Value| {
                     let lines = one["fromRanges"].as_array().unwrap().iter().map(|range| line(range) as usize);
-                    Ok(told_call(&function(&one[member])?, lines))
+                    Ok(describe_call(&function(&one[member])?, lines))
                 };
-                list().map(told).collect()
+                list().map(describe).collect()
             };
             match asked.operation {
                 Operation::GoToDefinition | Operation::FindReferences | Operation::GoToImplementation => {
@@ -275,10 +275,10 @@ pub(crate) fn entries(site: &Site, asked: &Asked, payload: &Value) -> Result<Vec
                 Operation::WorkspaceSymbol => list()
                     .map(|one| {
                         let (at, symbol) = (&one["location"], text(&one["name"]));
-                        Ok(told_function(&(name(&at["uri"])?, line(&at["range"]) as usize, symbol)))
+                        Ok(describe_function(&(name(&at["uri"])?, line(&at["range"]) as usize, symbol)))
                     })
                     .collect(),
-                Operation::PrepareCallHierarchy => list().map(|one| Ok(told_function(&function(&one)?))).collect(),
+                Operation::PrepareCallHierarchy => list().map(|one| Ok(describe_function(&function(&one)?))).collect(),
                 Operation::IncomingCalls => calls("from"),
                 Operation::OutgoingCalls => calls("to"),
             }

@@ -24,7 +24,7 @@ const EVENTS: [(u64, Event); 13] = [
     (3, Event::Kill),
     (3, Event::Upset),
     (3, Event::Reconfigure),
-    (1, Event::Trap),
+    (1, Event::PanicInjector),
     (1, Event::Uninstall),
     (1, Event::Crowd),
 ];
@@ -41,7 +41,7 @@ enum Event {
     Kill,
     Upset,
     Reconfigure,
-    Trap,
+    PanicInjector,
     Uninstall,
     Crowd,
 }
@@ -84,9 +84,9 @@ impl World {
                 self.hit_a_server(move |server| if again { server.index_again() } else { server.refresh() });
             }
             Event::Reconfigure => self.reconfigure().await,
-            Event::Trap => {
+            Event::PanicInjector => {
                 self.note("the trap is set");
-                self.trap.armed.store(true, SeqCst);
+                self.panic_injector.armed.store(true, SeqCst);
             }
             Event::Uninstall => {
                 let mut stage = self.stage.lock();
@@ -273,7 +273,7 @@ impl World {
             stage.profile = roomy.clone();
             roomy.configure(&mut self.config);
         }
-        self.trap.armed.store(false, SeqCst);
+        self.panic_injector.armed.store(false, SeqCst);
         let count = self.stage.lock().sites.len();
         for number in 0..count {
             if !self.config.workspaces.iter().any(|workspace| workspace.name.as_str() == format!("w{number}")) {

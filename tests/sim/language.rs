@@ -256,9 +256,9 @@ fn lsp_truth(tree: &Tree, asked: &Lsp) -> Option<Vec<String>> {
         Operation::FindReferences => places(project.places(tree, name, true, true)),
         Operation::GoToImplementation => places(project.implementations(tree, name)),
         Operation::Hover => vec![project.hover(tree, file, name)],
-        Operation::PrepareCallHierarchy => functions.iter().map(told_function).collect(),
+        Operation::PrepareCallHierarchy => functions.iter().map(describe_function).collect(),
         Operation::IncomingCalls if functions.is_empty() => vec![],
-        Operation::IncomingCalls => told_calls(project.callers(tree, name)),
+        Operation::IncomingCalls => describe_calls(project.callers(tree, name)),
         Operation::OutgoingCalls => {
             let mut all = Calls::new();
             for function in &functions {
@@ -266,7 +266,7 @@ fn lsp_truth(tree: &Tree, asked: &Lsp) -> Option<Vec<String>> {
                     all.entry(callee).or_default().extend(lines);
                 }
             }
-            told_calls(all)
+            describe_calls(all)
         }
         Operation::DocumentSymbol | Operation::WorkspaceSymbol => return None,
     })
@@ -281,22 +281,22 @@ fn best_first(tree: &Tree, query: &str) -> Vec<String> {
         let rank = if name == query { 0 } else { 1 + usize::from(!name.starts_with(query)) };
         (rank, name.len(), name.clone(), path.clone(), *line)
     });
-    all.iter().map(told_function).collect()
+    all.iter().map(describe_function).collect()
 }
 
 /// A function as a line.
-pub(crate) fn told_function((path, line, name): &Function) -> String {
+pub(crate) fn describe_function((path, line, name): &Function) -> String {
     format!("{path}:{line} {name}")
 }
 
-fn told_calls(calls: Calls) -> Vec<String> {
-    calls.iter().map(|(function, lines)| told_call(function, lines.iter().copied())).collect()
+fn describe_calls(calls: Calls) -> Vec<String> {
+    calls.iter().map(|(function, lines)| describe_call(function, lines.iter().copied())).collect()
 }
 
 /// A caller or a callee as a line.
-pub(crate) fn told_call(function: &Function, lines: impl Iterator<Item = usize>) -> String {
+pub(crate) fn describe_call(function: &Function, lines: impl Iterator<Item = usize>) -> String {
     let lines: Vec<String> = lines.map(|line| line.to_string()).collect();
-    format!("{} at {}", told_function(function), lines.join(","))
+    format!("{} at {}", describe_function(function), lines.join(","))
 }
 
 /// A finding as a line.

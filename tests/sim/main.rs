@@ -7,19 +7,19 @@ mod call;
 mod coverage;
 mod dice;
 mod events;
+mod fault_injection;
 mod faults;
 mod fleet;
 mod language;
-mod mind;
-mod misdeeds;
+mod panic_injector;
 mod profile;
 mod rules;
 mod run;
 mod server;
+mod server_model;
 mod setting;
 mod site;
 mod stage;
-mod trap;
 mod verdict;
 mod watchdog;
 mod wire;
@@ -42,23 +42,23 @@ const STUCK: Duration = Duration::from_secs(300);
 #[track_caller]
 fn run_all(seeds: std::ops::Range<u64>) -> BTreeMap<String, u64> {
     let next = Arc::new(AtomicU64::new(seeds.start));
-    let (tell, told) = mpsc::channel::<(u64, Option<Ran>)>();
+    let (sender, results) = mpsc::channel::<(u64, Option<Ran>)>();
     for _ in 0..AT_ONCE {
-        let (next, tell, end) = (next.clone(), tell.clone(), seeds.end);
+        let (next, sender, end) = (next.clone(), sender.clone(), seeds.end);
         std::thread::spawn(move || {
             loop {
                 let seed = next.fetch_add(1, SeqCst);
-                if seed >= end || tell.send((seed, None)).is_err() {
+                if seed >= end || sender.send((seed, None)).is_err() {
                     return;
                 }
-                drop(tell.send((seed, Some(run(seed)))));
+                drop(sender.send((seed, Some(run(seed)))));
             }
         });
     }
-    drop(tell);
+    drop(sender);
     let (mut running, mut seen, mut failed) = (std::collections::BTreeSet::new(), BTreeMap::new(), vec![]);
     loop {
-        match told.recv_timeout(STUCK) {
+        match results.recv_timeout(STUCK) {
             Ok((seed, None)) => drop(running.insert(seed)),
             Ok((seed, Some(ran))) => {
                 running.remove(&seed);
@@ -120,7 +120,7 @@ const SABOTAGES: [(Sabotage, &str); 5] = [
 ];
 
 #[test]
-fn what_is_wrong_on_purpose_is_caught() {
+fn injected_faults_are_detected() {
     for (sabotage, said) in SABOTAGES {
         let caught = (0..60).any(|seed| run_with(seed, sabotage).wrong.iter().any(|wrong| wrong.contains(said)));
         assert!(caught, "{sabotage:?} isn't noticed");
@@ -128,7 +128,7 @@ fn what_is_wrong_on_purpose_is_caught() {
 }
 
 #[test]
-fn a_seed_replays_to_the_same_bytes() {
+fn a_seed_replays_byte_for_byte() {
     for seed in 1_000..1_008 {
         let (first, second) = (run(seed).transcript, run(seed).transcript);
         let differs = first.iter().zip(&second).position(|(a, b)| a != b);

@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::faults::StartFault;
 use crate::language::Project;
-use crate::mind::Mind;
 use crate::profile::Diagnosing;
+use crate::server_model::ServerModel;
 use crate::stage::{Sabotage, Shared};
 use crate::wire::{framed, read_message};
 
@@ -38,7 +38,7 @@ pub(crate) struct Server {
     pub out: mpsc::UnboundedSender<Out>,
     pub stopped: CancellationToken,
     pub silent: CancellationToken,
-    pub mind: Mutex<Mind>,
+    pub model: Mutex<ServerModel>,
     exit: Mutex<Option<ProcessExit>>,
 }
 
@@ -63,7 +63,7 @@ impl Server {
             out,
             stopped: CancellationToken::new(),
             silent: CancellationToken::new(),
-            mind: Mutex::default(),
+            model: Mutex::default(),
             exit: Mutex::default(),
         })
     }
@@ -163,17 +163,17 @@ impl Server {
             ("textDocument/didOpen", Some(name)) => {
                 let document = &params["textDocument"];
                 let text = Arc::from(document["text"].as_str().unwrap());
-                self.mind.lock().open.insert(name, (document["version"].as_i64().unwrap(), text));
+                self.model.lock().open.insert(name, (document["version"].as_i64().unwrap(), text));
                 self.push_all();
             }
             ("textDocument/didChange", Some(name)) => {
                 let text = Arc::from(params["contentChanges"][0]["text"].as_str().unwrap());
                 let version = params["textDocument"]["version"].as_i64().unwrap();
-                self.mind.lock().open.insert(name, (version, text));
+                self.model.lock().open.insert(name, (version, text));
                 self.push_all();
             }
             ("textDocument/didClose", Some(name)) => {
-                self.mind.lock().open.remove(&name);
+                self.model.lock().open.remove(&name);
                 self.reread(&name);
             }
             ("workspace/didChangeWatchedFiles", _) => {
@@ -195,7 +195,7 @@ impl Server {
             stage.wrong("a request was cancelled whose kind may not be cancelled");
         }
         drop(stage);
-        self.mind.lock().cancels.entry(id).or_default().cancel();
+        self.model.lock().cancels.entry(id).or_default().cancel();
     }
 
     fn initialize(self: &Arc<Self>, id: u64) {
@@ -241,23 +241,23 @@ impl Server {
 
     pub(crate) fn ask(&self, method: &'static str, params: Value) {
         let id = {
-            let mut mind = self.mind.lock();
-            let id = mind.asked.keys().next_back().map_or(1, |last| last + 1);
-            mind.asked.insert(id, method);
+            let mut model = self.model.lock();
+            let id = model.asked.keys().next_back().map_or(1, |last| last + 1);
+            model.asked.insert(id, method);
             id
         };
         self.send(&json!({"id": id, "method": method, "params": params}));
     }
 
     fn take_answer(self: &Arc<Self>, message: &Value) {
-        let asked = message["id"].as_i64().and_then(|id| self.mind.lock().asked.get(&id).copied());
+        let asked = message["id"].as_i64().and_then(|id| self.model.lock().asked.get(&id).copied());
         if asked == Some("client/registerCapability") {
             self.read_all();
         }
     }
 
     pub(crate) fn release(&self) {
-        let held = std::mem::take(&mut self.mind.lock().held);
+        let held = std::mem::take(&mut self.model.lock().held);
         for message in held.iter().rev() {
             self.send_answer(message["id"].as_u64().unwrap(), message);
         }
@@ -265,7 +265,7 @@ impl Server {
 
     pub(crate) fn reply(&self, id: u64, result: Value) {
         self.send_answer(id, &json!({"id": id, "result": result}));
-        if !self.mind.lock().held.is_empty() {
+        if !self.model.lock().held.is_empty() {
             self.release();
         }
     }

@@ -199,8 +199,8 @@ fn lsp_says(stage: &mut Stage, call: &Call, whole: &Value, given: &[String]) {
 
 /// The workspace's diagnostics tell of the files that servers have reported on; each list was true at some time, and where the
 /// server reports on the whole project, at this one. `told`: the summary, and whether the answer claims to be whole.
-fn workspace_findings_fit(stage: &Stage, call: &Call, tree: &Tree, given: &[String], told: (&str, bool)) -> bool {
-    let (summary, whole) = told;
+fn workspace_findings_fit(stage: &Stage, call: &Call, tree: &Tree, given: &[String], reported: (&str, bool)) -> bool {
+    let (summary, whole) = reported;
     let exact = is_exact(call);
     unfit_files(stage, call, tree, given, exact.then_some(summary)).is_empty()
         && !(exact && whole && some_missing(stage, call, tree, given))
@@ -246,17 +246,17 @@ fn unfit_files(stage: &Stage, call: &Call, tree: &Tree, given: &[String], exact:
     let unfit = given.iter().filter(|entry| {
         let mut parts = entry.split('|');
         let name = parts.next().unwrap_or_default();
-        let told: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        let reported: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
         let of = |tree: &Tree| -> Vec<String> {
             let all = project_of(tree, name).findings(tree, name);
             all.iter().map(said).collect()
         };
         let linted = |tree: &Tree| -> Vec<String> { lint(tree, name).iter().map(said).collect() };
-        let checks: Vec<&str> = told.iter().copied().filter(|one| one.contains(" check ")).collect();
-        let lints: Vec<&str> = told.iter().copied().filter(|one| one.contains(" lint ")).collect();
+        let checks: Vec<&str> = reported.iter().copied().filter(|one| one.contains(" check ")).collect();
+        let lints: Vec<&str> = reported.iter().copied().filter(|one| one.contains(" lint ")).collect();
         let site = &stage.sites[call.workspace];
         // A file's list is cut to the cap: then what is left is the beginning of what is true.
-        let is_cut = told.len() >= profile.list_cap;
+        let is_cut = reported.len() >= profile.list_cap;
         let fits =
             |all: &[String], found: &[&str]| all == found || is_cut && all.iter().zip(found).all(|(a, b)| a == b);
         let ever = |want: &dyn Fn(&Tree) -> Vec<String>, found: &[&str]| {
@@ -266,7 +266,7 @@ fn unfit_files(stage: &Stage, call: &Call, tree: &Tree, given: &[String], exact:
             Some(summary) => fits(&of(tree), &checks) || checks.is_empty() && is_passed_over(summary, name),
             None => ever(&of, &checks),
         };
-        !(checked && ever(&linted, &lints) && checks.len() + lints.len() == told.len())
+        !(checked && ever(&linted, &lints) && checks.len() + lints.len() == reported.len())
     });
     unfit.cloned().collect()
 }

@@ -27,11 +27,11 @@ use crate::call::{Bad, Call, Chain, Done, Page, arguments, to_tool_call, tool_of
 use crate::dice::Dice;
 use crate::fleet::{ERA, Fleet};
 use crate::language::Asked;
+use crate::panic_injector::PanicInjector;
 use crate::profile::Profile;
 use crate::rules::{self, Rules};
 use crate::setting::{configuration, site};
 use crate::stage::{Sabotage, Shared, Stage};
-use crate::trap::Trap;
 use crate::verdict::{self, Known};
 use crate::watchdog;
 
@@ -40,7 +40,7 @@ pub(crate) struct World {
     pub stage: Shared,
     pub dice: Dice,
     pub fleet: Arc<Fleet>,
-    pub trap: Arc<Trap>,
+    pub panic_injector: Arc<PanicInjector>,
     pub watcher: Watcher,
     pub config: Config,
     pub engine: Option<Engine>,
@@ -54,7 +54,7 @@ pub(crate) struct World {
     done: Arc<Mutex<Vec<Done>>>,
     health: Arc<Mutex<Vec<WorkspaceHealth>>>,
     /// Workspaces whose health is being asked for: one question at a time, so that answers come in order.
-    asking: Arc<Mutex<BTreeSet<String>>>,
+    pending_queries: Arc<Mutex<BTreeSet<String>>>,
     epochs: BTreeMap<String, [u64; 4]>,
     rules: Rules,
     started: u64,
@@ -77,7 +77,7 @@ impl World {
             stage.sites.push(site(&folder.join(format!("w{number}")), number, &mut dice));
         }
         let stage = Arc::new(Mutex::new(stage));
-        let (fleet, trap) = (Fleet::new(stage.clone()), Arc::new(Trap::default()));
+        let (fleet, panic_injector) = (Fleet::new(stage.clone()), Arc::new(PanicInjector::default()));
         let state = StateDir::open(&folder.join("state")).unwrap();
         let watcher = Watcher::without_thread(state.path()).unwrap();
         let shared = EngineShared {
@@ -86,7 +86,7 @@ impl World {
             frames: Arc::new(FrameBudget::default()),
             watcher: Some(watcher.clone()),
             environment: Arc::default(),
-            metrics: trap.clone(),
+            metrics: panic_injector.clone(),
         };
         let engine = Engine::start_here(EngineParts {
             shared,
@@ -95,12 +95,12 @@ impl World {
             cache: folder.join("cache"),
             chosen: vec![],
         });
-        let gateway = Arc::new(Gateway::new(engine.directory(), Telemetry::new(trap.clone())));
+        let gateway = Arc::new(Gateway::new(engine.directory(), Telemetry::new(panic_injector.clone())));
         let mut world = Self {
             stage,
             dice,
             fleet,
-            trap,
+            panic_injector,
             watcher,
             config: configuration(&profile),
             engine: Some(engine),
@@ -112,7 +112,7 @@ impl World {
             eras: 0,
             done: Arc::default(),
             health: Arc::default(),
-            asking: Arc::default(),
+            pending_queries: Arc::default(),
             epochs: BTreeMap::new(),
             rules: Rules::default(),
             started: 0,
@@ -240,17 +240,17 @@ impl World {
         for panic in watchdog::unmeant() {
             self.stage.lock().wrong(format!("panicked: {panic}"));
         }
-        for at in std::mem::take(&mut *self.trap.sprung.lock()) {
+        for at in std::mem::take(&mut *self.panic_injector.panics.lock()) {
             self.note("a workspace panicked");
             self.cover("workspace: panicked");
             self.panics.push(at);
             self.upsets.push(at);
         }
         self.take_answers();
-        self.rules.check(&mut self.stage.lock(), &self.panics, &self.trap.replaced.lock());
+        self.rules.check(&mut self.stage.lock(), &self.panics, &self.panic_injector.replaced.lock());
         self.check_epochs();
         self.check_places();
-        if self.trap.ended() > self.started {
+        if self.panic_injector.ended() > self.started {
             self.stage.lock().wrong("more calls were counted than made");
         }
         if self.calls.is_empty() && self.restless.elapsed() >= Duration::from_millis(200) {
@@ -259,7 +259,7 @@ impl World {
     }
 
     fn check_quiet(&mut self) {
-        let (ended, started) = (self.trap.ended(), self.started);
+        let (ended, started) = (self.panic_injector.ended(), self.started);
         let mut stage = self.stage.lock();
         stage.cover("checked: quiet");
         if ended != started {
@@ -318,17 +318,20 @@ impl World {
             }
         }
         if let Some(engine) = &self.engine {
-            for handle in
-                engine.directory().all().into_iter().filter(|handle| self.asking.lock().insert(handle.name.to_string()))
+            for handle in engine
+                .directory()
+                .all()
+                .into_iter()
+                .filter(|handle| self.pending_queries.lock().insert(handle.name.to_string()))
             {
-                let (asking, name) = (self.asking.clone(), handle.name.to_string());
+                let (pending_queries, name) = (self.pending_queries.clone(), handle.name.to_string());
                 let (asked, health) =
                     (handle.actor.send(codeyard_engine::workspace::messages::GetWorkspaceHealth), self.health.clone());
                 tokio::spawn(async move {
                     if let Ok(Some(found)) = asked.await {
                         health.lock().push(found);
                     }
-                    asking.lock().remove(&name);
+                    pending_queries.lock().remove(&name);
                 });
             }
         }
@@ -359,10 +362,11 @@ impl World {
         }
         sleep(Duration::from_secs(3)).await;
         self.check();
-        for (reason, count) in self.trap.counts.restarts() {
+        for (reason, count) in self.panic_injector.counts.restarts() {
             *self.stage.lock().seen.entry(format!("restart: {reason}")).or_default() += count;
         }
-        *self.stage.lock().seen.entry("answer: retained".into()).or_default() += self.trap.counts.retained_hits();
+        *self.stage.lock().seen.entry("answer: retained".into()).or_default() +=
+            self.panic_injector.counts.retained_hits();
         let alive = self.fleet.alive().len();
         if alive > 0 {
             self.stage.lock().wrong(format!("{alive} servers are left"));

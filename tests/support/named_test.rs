@@ -37,8 +37,19 @@ fn is_generated(attributes: &str, text: &str, name: &str) -> bool {
 
 /// Whether a body checks something: by an assertion of its own, or by a function of the same file that has one.
 fn asserts(text: &str, body: &str, depth: usize) -> bool {
-    const ASSERTIONS: [&str; 8] =
-        ["assert", "panic!", "unwrap_err()", "unreachable!", ".is_right(", "check(", "judge(", "compare("];
+    const ASSERTIONS: [&str; 11] = [
+        "assert",
+        "panic!",
+        "unwrap_err()",
+        "unreachable!",
+        ".is_right(",
+        "check(",
+        "judge(",
+        "compare(",
+        ".failed_as(",
+        ".timed_out(",
+        ".says(",
+    ];
     if ASSERTIONS.iter().any(|word| body.contains(word)) {
         return true;
     }

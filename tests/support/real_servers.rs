@@ -21,13 +21,13 @@ pub(crate) fn servers_dir() -> &'static Path {
         let folder = build_folder().join("codeyard-servers");
         let kinds = KINDS.map(String::from);
         Installer::with_servers_dir(&folder)
-            .install(&Registry::builtin(), &kinds, &tell)
+            .install(&Registry::builtin(), &kinds, &print_progress)
             .unwrap_or_else(|error| panic!("the language servers can't be installed: {error}"));
         folder
     })
 }
 
-fn tell(progress: InstallProgress) {
+fn print_progress(progress: InstallProgress) {
     if !matches!(progress.step, InstallStep::AlreadyThere { .. }) {
         eprintln!("{}: {:?} after {} s", progress.kind, progress.step, progress.elapsed.as_secs());
     }

@@ -23,7 +23,7 @@ pub(crate) struct Client {
     /// What the server said of itself.
     pub capabilities: Value,
     /// What came besides answers.
-    pub told: Vec<Value>,
+    pub received: Vec<Value>,
 }
 
 impl Client {
@@ -60,7 +60,7 @@ impl Client {
                 }
             }
         });
-        Self { child, input, messages, next: 0, capabilities: Value::Null, told: Vec::new() }
+        Self { child, input, messages, next: 0, capabilities: Value::Null, received: Vec::new() }
     }
 
     /// Asks without waiting; the answer is had by its number.
@@ -81,14 +81,14 @@ impl Client {
         loop {
             let message = match self.messages.recv_timeout(PATIENCE) {
                 Ok(message) => message,
-                Err(RecvTimeoutError::Timeout) => panic!("no answer to {id}; {:?}", self.told),
-                Err(RecvTimeoutError::Disconnected) => panic!("the server has gone; {:?}", self.told),
+                Err(RecvTimeoutError::Timeout) => panic!("no answer to {id}; {:?}", self.received),
+                Err(RecvTimeoutError::Disconnected) => panic!("the server has gone; {:?}", self.received),
             };
             if message.get("method").is_some() {
                 if let Some(id) = message.get("id") {
                     self.send(&json!({"jsonrpc": "2.0", "id": id, "result": null}));
                 }
-                self.told.push(message);
+                self.received.push(message);
             } else if message["id"] == id {
                 return match message.get("error") {
                     Some(error) => Err(error.clone()),

@@ -28,7 +28,7 @@ fn places(project: &Project, list: &Value) -> Vec<String> {
 }
 
 #[test]
-fn every_request_is_answered_by_name() {
+fn every_request_is_answered_from_names() {
     let project = Project::new();
     let mut client = start(&project);
     assert_eq!(client.capabilities["positionEncoding"], "utf-16");
@@ -79,7 +79,7 @@ fn every_request_is_answered_by_name() {
 }
 
 #[test]
-fn a_client_may_count_in_bytes() {
+fn positions_may_be_negotiated_in_bytes() {
     let project = Project::new();
     let mut client = Client::start(&project.root, &project.indexes(), &["utf-8", "utf-16"]);
     assert_eq!(client.capabilities["positionEncoding"], "utf-8");
@@ -91,7 +91,7 @@ fn a_client_may_count_in_bytes() {
 }
 
 #[test]
-fn open_documents_count_as_they_are_open() {
+fn open_documents_hide_their_files() {
     let project = Project::new();
     let mut client = start(&project);
     let uri = project.uri("main.rb");
@@ -121,31 +121,31 @@ fn open_documents_count_as_they_are_open() {
 }
 
 #[test]
-fn what_changes_on_disk_is_seen_once_it_is_told() {
+fn reported_changes_on_disk_are_seen() {
     let project = Project::new();
     let mut client = start(&project);
     let symbols = |client: &mut Client, query: &str| {
         client.request("workspace/symbol", &json!({"query": query})).unwrap().as_array().map(Vec::len)
     };
     assert_eq!(symbols(&mut client, "Shelf"), Some(2));
-    let tell = |client: &mut Client, path: &str, kind: u8| {
+    let notify = |client: &mut Client, path: &str, kind: u8| {
         let changes = json!([{"uri": project.uri(path), "type": kind}]);
         client.notify("workspace/didChangeWatchedFiles", &json!({"changes": changes}));
     };
     project.write("lib/more.rb", "class WideShelf\nend\n");
-    tell(&mut client, "lib/more.rb", 1);
+    notify(&mut client, "lib/more.rb", 1);
     assert_eq!(symbols(&mut client, "Shelf"), Some(3));
     project.write("lib/more.rb", "class Table\nend\n");
-    tell(&mut client, "lib/more.rb", 2);
+    notify(&mut client, "lib/more.rb", 2);
     assert_eq!((symbols(&mut client, "Shelf"), symbols(&mut client, "Table")), (Some(2), Some(1)));
     fs::remove_dir_all(project.path("lib")).unwrap();
-    tell(&mut client, "lib", 3);
+    notify(&mut client, "lib", 3);
     assert_eq!((symbols(&mut client, "Shelf"), symbols(&mut client, "Table")), (Some(0), Some(0)));
     assert!(!project.path(".codeyard").exists());
 }
 
 #[test]
-fn the_index_is_told_of_and_kept() {
+fn indexing_reports_progress_and_the_index_is_kept() {
     let project = Project::new();
     let mut client = start(&project);
     // An answer may overtake what was told before it; the one to a later question doesn't.
@@ -153,14 +153,14 @@ fn the_index_is_told_of_and_kept() {
         assert!(client.request("workspace/symbol", &json!({"query": "Shelf"})).is_ok());
     }
     let kinds: Vec<&Value> = client
-        .told
+        .received
         .iter()
         .filter(|one| one["method"] == "$/progress")
         .map(|one| &one["params"]["value"]["kind"])
         .collect();
-    assert_eq!((kinds.first(), kinds.last()), (Some(&&json!("begin")), Some(&&json!("end"))), "{:?}", client.told);
-    let watches = client.told.iter().any(|one| one["method"] == "client/registerCapability");
-    assert!(watches, "{:?}", client.told);
+    assert_eq!((kinds.first(), kinds.last()), (Some(&&json!("begin")), Some(&&json!("end"))), "{:?}", client.received);
+    let watches = client.received.iter().any(|one| one["method"] == "client/registerCapability");
+    assert!(watches, "{:?}", client.received);
     assert!(client.leave().success());
     let mut again = start(&project);
     let found = again.request("textDocument/definition", &at(&project, "main.rb", 6, 15)).unwrap();
@@ -168,7 +168,7 @@ fn the_index_is_told_of_and_kept() {
 }
 
 #[test]
-fn cancelled_requests_and_others_end_as_the_protocol_says() {
+fn cancelled_and_invalid_requests_end_as_the_protocol_requires() {
     let project = Project::new();
     for number in 0..300 {
         project.write(&format!("many/f{number}.rb"), &SHELVES.replace("NUMBER", &number.to_string()));
@@ -196,7 +196,7 @@ fn cancelled_requests_and_others_end_as_the_protocol_says() {
 const SHELVES: &str = "class ShelfNUMBER\n  def put(x)\n    take(x)\n  end\n\n  def take(x)\n  end\nend\n";
 
 #[test]
-fn it_ends_with_its_pipe_and_asks_for_a_root() {
+fn the_process_ends_with_its_pipe_and_requires_a_root() {
     let project = Project::new();
     assert!(start(&project).hang_up().success());
     let mut client = Client::spawn(&project.indexes());

@@ -44,7 +44,7 @@ fn definition(project: &Project) -> Value {
 }
 
 #[test]
-fn both_catalogs_are_served_and_say_that_it_is_by_name() {
+fn both_catalogs_mark_answers_by_name() {
     let project = Project::new();
     let yard = yard(&project, "");
     let mut client = client(&yard);
@@ -90,14 +90,14 @@ fn both_catalogs_are_served_and_say_that_it_is_by_name() {
 }
 
 #[test]
-fn an_edit_is_seen_and_a_crash_is_mended() {
+fn an_edit_is_seen_and_a_crash_is_recovered() {
     let project = Project::new();
     let mut yard = yard(&project, "");
     let mut client = client(&yard);
     let place = definition(&project);
     let first = ask(&mut client, "vscode.lsp.definition", &place);
     assert_eq!(first["locations"][0]["range"]["start"]["line"], 2);
-    project.write("lib/shelf.rb", &format!("# One more line.\n{}", crate::sources::SHELF));
+    project.write("lib/shelf.rb", &format!("# One more line.\n{}", crate::sources::RUBY_SOURCE));
     let second = ask(&mut client, "vscode.lsp.definition", &place);
     assert_eq!(second["locations"][0]["range"]["start"]["line"], 3);
     let servers = |yard: &mut Yard| {
@@ -120,7 +120,7 @@ fn an_edit_is_seen_and_a_crash_is_mended() {
 }
 
 #[test]
-fn it_can_be_off_for_all_or_for_one() {
+fn the_fallback_can_be_disabled_for_all_or_one_language() {
     let project = Project::new();
     let place = definition(&project);
     for more in ["[syntactic]\nmode = \"off\"\n", ""] {
@@ -185,7 +185,7 @@ fn with_server(project: &Project, is_ready: bool, mode: &str) -> String {
 }
 
 #[test]
-fn a_server_of_its_own_answers_alone_when_it_is_ready() {
+fn a_ready_language_server_answers_alone() {
     for mode in ["fallback", "while-indexing"] {
         let project = Project::new();
         let yard = yard(&project, &with_server(&project, true, mode));
@@ -205,7 +205,7 @@ fn a_server_of_its_own_answers_alone_when_it_is_ready() {
 }
 
 #[test]
-fn until_a_server_is_ready_it_is_waited_for_or_stood_in_for() {
+fn an_unready_server_is_awaited_or_replaced_by_the_fallback() {
     let project = Project::new();
     let waiting = yard(&project, &with_server(&project, false, "fallback"));
     let failure = client(&waiting).call("vscode.lsp.definition", &definition(&project)).unwrap_err();
@@ -219,7 +219,7 @@ fn until_a_server_is_ready_it_is_waited_for_or_stood_in_for() {
 }
 
 #[test]
-fn what_was_found_by_name_is_not_confirmed_by_name() {
+fn fallback_results_are_not_confirmed_by_the_fallback() {
     let missing = "no language server answers for ruby: the language server for this kind of file is not installed; \
                    run `gem install ruby-lsp`.";
     let indexing = "the language server for ruby is still indexing; ask again.";
@@ -238,15 +238,15 @@ fn what_was_found_by_name_is_not_confirmed_by_name() {
             }
             let mut code = Mcp::connect(&yard.address, "/mcp/w/code", Some(&yard.token));
             let locate = json!({"name": "DeepShelf", "detail_level": "context", "confirm": true});
-            let mut told = Value::Null;
+            let mut payload = Value::Null;
             let is_found = until(20_000, || {
-                told = code.call("locate_symbol", &locate).unwrap_or_else(|failure| panic!("{failure:?}"));
-                told["metadata"]["freshness_status"] == "fresh" && told["results"] != json!([])
+                payload = code.call("locate_symbol", &locate).unwrap_or_else(|failure| panic!("{failure:?}"));
+                payload["metadata"]["freshness_status"] == "fresh" && payload["results"] != json!([])
             });
-            assert!(is_found, "{told}");
-            let row = &told["results"][0];
-            assert_eq!((&row["name"], row.get("confirmed_by")), (&json!("DeepShelf"), None), "{told}");
-            assert_eq!(told["metadata"]["warnings"], json!([format!("1 row is unconfirmed: {why}")]), "{mode}");
+            assert!(is_found, "{payload}");
+            let row = &payload["results"][0];
+            assert_eq!((&row["name"], row.get("confirmed_by")), (&json!("DeepShelf"), None), "{payload}");
+            assert_eq!(payload["metadata"]["warnings"], json!([format!("1 row is unconfirmed: {why}")]), "{mode}");
             yard.stop();
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A class that is extended.
-pub(crate) const SHELF: &str = "module Library
+pub(crate) const RUBY_SOURCE: &str = "module Library
   # Holds books.
   class Shelf
     def initialize
@@ -53,7 +53,7 @@ impl Project {
         let dir = tempfile::Builder::new().prefix("syntactic").tempdir().expect("a folder");
         let root = dir.path().canonicalize().expect("a real path").join("root");
         let project = Self { dir, root };
-        project.write("lib/shelf.rb", SHELF);
+        project.write("lib/shelf.rb", RUBY_SOURCE);
         project.write("main.rb", MAIN);
         project
     }

@@ -8,7 +8,7 @@ use codeyard_telemetry::settings::Settings;
 use codeyard_telemetry::{LineFormat, LogQueue, names};
 use serde_json::{Value, json};
 
-use crate::caught::{Memory, Watched, attribute, servers, took, written};
+use crate::captured::{Memory, Watched, attribute, servers, took, written};
 use crate::harness::*;
 use crate::spans::golden;
 
@@ -25,8 +25,8 @@ async fn ask(yard: &Yard, tool: &str, arguments: Value, what: Option<&str>) -> V
 
 async fn settled(yard: &Yard) {
     loop {
-        let told = ask(yard, "index_status", json!({}), None).await;
-        if told["active_job"].is_null() && told["metadata"]["freshness_status"] == "fresh" {
+        let watched = ask(yard, "index_status", json!({}), None).await;
+        if watched["active_job"].is_null() && watched["metadata"]["freshness_status"] == "fresh" {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -57,7 +57,7 @@ fn without_times(mut line: Value) -> String {
 }
 
 #[test]
-fn every_tool_of_code_says_what_it_took_and_how_fresh_it_was() {
+fn every_code_tool_span_records_its_cost_and_freshness() {
     let memory = Memory::default();
     let queue = LogQueue::start(LineFormat::Json, memory.clone()).unwrap();
     let lines = queue.clone();
@@ -67,9 +67,9 @@ fn every_tool_of_code_says_what_it_took_and_how_fresh_it_was() {
     // On paused time the first index is waited for however long it takes.
     paused(|| async move {
         let site = Site::new(&[("src/a.rs", "pub fn alpha() {}\n"), ("notes.txt", "alpha\n")]);
-        let plan = Plan::new(site).tell(move |told| told.with_log(lines.clone()));
-        let told = Watched::open(plan, Settings::default()).await;
-        let yard = &told.yard;
+        let plan = Plan::new(site).telemetry_setup(move |watched| watched.with_log(lines.clone()));
+        let watched = Watched::open(plan, Settings::default()).await;
+        let yard = &watched.yard;
         let first = ask(yard, "search_code", json!({"query": "alpha", "mode": "text"}), Some("first index")).await;
         assert_eq!(first["results"].as_array().unwrap().len(), 2, "{first}");
         settled(yard).await;
@@ -101,7 +101,7 @@ fn every_tool_of_code_says_what_it_took_and_how_fresh_it_was() {
         ask(yard, "sync_repo", json!({}), Some("another job")).await;
         drop(held);
         settled(yard).await;
-        let spans = told.spans().await;
+        let spans = watched.spans().await;
         let is_shown = |id: &str| id.starts_with(SHOWN);
         let shown: Vec<_> = servers(&spans)
             .into_iter()
@@ -128,11 +128,11 @@ fn every_tool_of_code_says_what_it_took_and_how_fresh_it_was() {
 }
 
 #[test]
-fn the_time_that_an_index_takes_is_told() {
+fn index_durations_are_recorded() {
     in_real_time(|| async {
         let site = Site::new(&[("src/a.rs", "pub fn alpha() {}\n")]);
-        let told = Watched::open(Plan::new(site), Settings::default()).await;
-        let yard = &told.yard;
+        let watched = Watched::open(Plan::new(site), Settings::default()).await;
+        let yard = &watched.yard;
         ask(yard, "search_code", json!({"query": "alpha"}), None).await;
         settled(yard).await;
         for (tool, arguments) in [
@@ -145,7 +145,7 @@ fn the_time_that_an_index_takes_is_told() {
         ] {
             ask(yard, tool, arguments, Some(tool)).await;
         }
-        let spans = told.spans().await;
+        let spans = watched.spans().await;
         let mut seen = 0;
         for call in servers(&spans) {
             if !attribute(call, names::REQUEST_ID).is_some_and(|id| id.starts_with(SHOWN)) {

@@ -18,7 +18,7 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_tables_of_spans_and_attributes_are_true() {
+fn the_span_and_attribute_tables_match_the_code() {
     assert_eq!(rows("### Attributes"), set(names::SPAN_ATTRIBUTES));
     let spans = [
         "tools/call <tool>",
@@ -35,7 +35,7 @@ fn the_tables_of_spans_and_attributes_are_true() {
 }
 
 #[test]
-fn every_outcome_of_a_permission_is_counted_and_named() {
+fn every_permission_outcome_is_counted_and_documented() {
     let words: BTreeSet<&str> = names::instruments::PERMISSION_WORDS.iter().copied().collect();
     assert_eq!(words, PermissionOutcome::ALL.iter().map(|outcome| outcome.as_str()).collect());
     let row = PAGE.lines().find(|line| line.starts_with("| `codeyard.permission`")).unwrap();
@@ -43,7 +43,7 @@ fn every_outcome_of_a_permission_is_counted_and_named() {
 }
 
 #[test]
-fn reasons_are_sorted_so_that_they_are_found() {
+fn reasons_are_sorted_for_binary_search() {
     assert!(names::REASONS.is_sorted());
     assert!(names::REASONS.iter().all(|reason| names::reason(reason) == *reason));
     assert_eq!(names::reason("a caller's text"), names::OTHER);

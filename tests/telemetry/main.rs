@@ -6,7 +6,7 @@ mod fake_server;
 #[allow(dead_code, reason = "this target uses a part")]
 mod harness;
 
-mod caught;
+mod captured;
 mod code;
 mod document;
 mod parents;

@@ -5,7 +5,7 @@ use codeyard_telemetry::settings::Settings;
 use opentelemetry::trace::SpanId;
 use serde_json::json;
 
-use crate::caught::{Watched, servers};
+use crate::captured::{Watched, servers};
 use crate::fake_server::*;
 use crate::harness::*;
 
@@ -16,20 +16,20 @@ fn parent(trace: &str, span: char, flags: &str) -> String {
     format!("00-{trace}-{}-{flags}", span.to_string().repeat(16))
 }
 
-async fn told(variables: &[(&str, &str)], contexts: &[TraceContext]) -> Vec<opentelemetry_sdk::trace::SpanData> {
+async fn watched(variables: &[(&str, &str)], contexts: &[TraceContext]) -> Vec<opentelemetry_sdk::trace::SpanData> {
     let site = Site::usual();
     let fake = FakeServer::new()
         .capabilities(json!({"definitionProvider": true, "textDocumentSync": 1}))
         .answer("textDocument/definition", json!([site.location("a.fake", 1)]));
     let find = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
     let (settings, _) = Settings::from_variables(find);
-    let told = Watched::open(Plan::one(site, fake.launcher()), settings).await;
+    let watched = Watched::open(Plan::one(site, fake.launcher()), settings).await;
     for context in contexts {
-        let mut call = told.yard.tool_call("w0", DEFINITION, told.yard.site().at("a.fake", 0, 0));
+        let mut call = watched.yard.tool_call("w0", DEFINITION, watched.yard.site().at("a.fake", 0, 0));
         call.trace = context.clone();
-        told.yard.run(call).await.ok();
+        watched.yard.run(call).await.ok();
     }
-    told.spans().await
+    watched.spans().await
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn the_message_is_the_parent_and_the_header_is_linked() {
             context(Some("00-0-0-00"), None),
             context(Some(&parent(&"0".repeat(32), '1', "01")), None),
         ];
-        let spans = told(&[], &contexts).await;
+        let spans = watched(&[], &contexts).await;
         let calls = servers(&spans);
         let id = |digit: char| SpanId::from_hex(&digit.to_string().repeat(16)).unwrap();
         assert_eq!((calls[0].parent_span_id, calls[0].span_context.trace_id().to_string()), (id('1'), TRACE.into()));
@@ -68,12 +68,12 @@ fn the_message_is_the_parent_and_the_header_is_linked() {
 }
 
 #[test]
-fn an_unsampled_parent_makes_no_spans_unless_the_sampler_doesnt_ask_it() {
+fn an_unsampled_parent_creates_no_spans_unless_the_sampler_ignores_it() {
     paused(|| async {
         let unsampled = TraceContext { traceparent: Some(parent(TRACE, '1', "00")), ..TraceContext::default() };
         let sampled = TraceContext { traceparent: Some(parent(TRACE, '1', "01")), ..TraceContext::default() };
         let all = [unsampled, sampled, TraceContext::default()];
-        let count = async |sampler: &str| servers(&told(&[("OTEL_TRACES_SAMPLER", sampler)], &all).await).len();
+        let count = async |sampler: &str| servers(&watched(&[("OTEL_TRACES_SAMPLER", sampler)], &all).await).len();
         assert_eq!(count("parentbased_always_on").await, 2);
         assert_eq!(count("parentbased_always_off").await, 1);
         assert_eq!(count("always_on").await, 3);

@@ -142,7 +142,7 @@ async fn yard(pipeline: &Arc<Pipeline>) -> Yard {
         .capabilities(json!({"definitionProvider": true, "textDocumentSync": 1}))
         .answer("textDocument/definition", json!([site.location("a.fake", 1)]));
     let pipeline = pipeline.clone();
-    Plan::one(site, fake.launcher()).tell(move |told| told.with_spans(&pipeline)).open().await
+    Plan::one(site, fake.launcher()).telemetry_setup(move |report| report.with_spans(&pipeline)).open().await
 }
 
 fn start(settings: &Settings) -> Arc<Pipeline> {
@@ -191,7 +191,7 @@ fn traces_and_metrics_arrive_by_http() {
 }
 
 #[test]
-fn a_proxy_that_the_environment_names_gets_nothing() {
+fn a_proxy_from_the_environment_receives_nothing() {
     let proxy = Receiver::start(good);
     // The environment belongs to a process, so another one runs the test.
     #[expect(clippy::disallowed_methods, reason = "this test itself, with another environment")]
@@ -207,7 +207,7 @@ fn a_proxy_that_the_environment_names_gets_nothing() {
 }
 
 #[test]
-fn a_receiver_that_is_dead_mute_or_angry_costs_no_call_and_bounded_memory() {
+fn a_failing_receiver_costs_no_call_and_bounded_memory() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap();
     let dead = format!("http://{}", closed.local_addr().unwrap());
     drop(closed);
@@ -254,7 +254,7 @@ async fn bad(settings: &Settings) {
 }
 
 #[test]
-fn what_cant_be_set_up_is_said_and_the_service_runs() {
+fn a_failed_exporter_setup_is_reported_and_the_service_runs() {
     paused(|| async {
         let folder = tempfile::tempdir().unwrap();
         let (missing, empty) = (folder.path().join("none.pem"), folder.path().join("empty.pem"));

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::caught::{Memory, Watched};
+use crate::captured::{Memory, Watched};
 use crate::fake_server::*;
 use crate::harness::*;
 
@@ -28,7 +28,7 @@ impl<'a> MakeWriter<'a> for Lines {
 }
 
 #[test]
-fn no_secret_leaves_in_a_span_or_a_line() {
+fn spans_and_log_lines_contain_no_secret() {
     let memory = Memory::default();
     let queue = LogQueue::start(LineFormat::Json, memory.clone()).unwrap();
     let log = tracing_subscriber::fmt().json().with_max_level(tracing::Level::TRACE).with_writer(Lines(queue.clone()));
@@ -50,9 +50,9 @@ fn no_secret_leaves_in_a_span_or_a_line() {
             .on("textDocument/references", [fail(-32603, &format!("no {SECRET} here"))])
             .answer("textDocument/documentSymbol", json!({"malformed": SECRET}))
             .on("workspace/symbol", [exit(1)]);
-        let plan = Plan::one(site, fake.launcher()).tell(move |told| told.with_log(lines.clone()));
-        let told = Watched::open(plan, Settings::default()).await;
-        let yard = &told.yard;
+        let plan = Plan::one(site, fake.launcher()).telemetry_setup(move |watched| watched.with_log(lines.clone()));
+        let watched = Watched::open(plan, Settings::default()).await;
+        let yard = &watched.yard;
         let at = yard.site().at("a.fake", 0, 0);
         let asks: Vec<(&str, Value)> = vec![
             (DEFINITION, at.clone()),
@@ -78,7 +78,7 @@ fn no_secret_leaves_in_a_span_or_a_line() {
             };
             drop(yard.run(call).await);
         }
-        let spans = told.spans().await;
+        let spans = watched.spans().await;
         assert!(spans.len() >= 9);
         *found.lock() = format!("{spans:?}");
     });
@@ -115,8 +115,8 @@ fn no_secret_leaves_in_a_span_or_a_line() {
         calls.iter().find(|line| line["tool"] == REFERENCES && line["code"] == "PROVIDER_UNAVAILABLE").unwrap();
     assert_eq!((&failed["outcome"], &failed["reason"]), (&json!("error"), &json!("server_error")));
     assert!(calls.iter().all(|line| line["trace_id"].as_str().is_some_and(|id| id.len() == 32)));
-    for (what, told) in [("the log", &text), ("the spans", &*spans.lock())] {
-        let leak = told.find(SECRET).map(|at| &told[at.saturating_sub(300)..told.len().min(at + 100)]);
+    for (what, watched) in [("the log", &text), ("the spans", &*spans.lock())] {
+        let leak = watched.find(SECRET).map(|at| &watched[at.saturating_sub(300)..watched.len().min(at + 100)]);
         assert_eq!(leak, None, "{what}");
     }
 }

@@ -10,7 +10,7 @@ use codeyard_telemetry::settings::Settings;
 use codeyard_telemetry::{NoMetrics, Telemetry, names};
 use serde_json::json;
 
-use crate::caught::{Watched, attribute, servers, took, written};
+use crate::captured::{Watched, attribute, servers, took, written};
 use crate::fake_server::*;
 use crate::harness::*;
 
@@ -34,13 +34,13 @@ pub(crate) fn golden(name: &str, found: &str) {
 }
 
 #[test]
-fn a_fresh_answer_a_retained_one_and_a_page() {
+fn spans_of_fresh_retained_and_paged_answers_are_golden() {
     paused(|| async {
         let site = Site::usual();
         let some: Vec<_> = (0..3).map(|line| site.location("a.fake", line)).collect();
         let fake = fake(&site).on("textDocument/references", [wait_ms(30), reply(json!(some))]);
-        let told = watched(site, fake).await;
-        let yard = &told.yard;
+        let watched = watched(site, fake).await;
+        let yard = &watched.yard;
         // Warm, so that nothing waits for the start.
         yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
         let mut fresh = yard.tool_call(
@@ -59,7 +59,7 @@ fn a_fresh_answer_a_retained_one_and_a_page() {
             "uri": yard.site().uri("a.fake"), "position": {"line": 0, "character": 0}, "pageSize": 2, "cursor": cursor
         })).await.ok();
         yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
-        let spans = told.spans().await;
+        let spans = watched.spans().await;
         let calls = servers(&spans);
         assert_eq!(calls.len(), 4);
         let lsp = spans.iter().find(|span| span.name == "textDocument/references").unwrap();
@@ -79,16 +79,16 @@ fn a_fresh_answer_a_retained_one_and_a_page() {
 }
 
 #[test]
-fn the_start_of_a_server_is_waited_for_in_a_span_of_its_own() {
+fn the_wait_for_a_server_start_has_its_own_span() {
     paused(|| async {
         let site = Site::usual();
         let slow = fake(&site).on(
             "initialize",
             [wait_ms(300), reply(json!({"capabilities": {"definitionProvider": true, "textDocumentSync": 1}}))],
         );
-        let told = watched(site, slow).await;
-        told.yard.call(DEFINITION, told.yard.site().at("a.fake", 0, 0)).await.ok();
-        let spans = told.spans().await;
+        let watched = watched(site, slow).await;
+        watched.yard.call(DEFINITION, watched.yard.site().at("a.fake", 0, 0)).await.ok();
+        let spans = watched.spans().await;
         let waited: Vec<_> = spans.iter().filter(|span| span.name == names::SPAN_WAIT).collect();
         assert!(waited.iter().any(|span| took(span) >= Duration::from_millis(300)), "{waited:?}");
         assert_eq!(attribute(servers(&spans)[0], names::READINESS).unwrap(), "starting");
@@ -100,8 +100,8 @@ fn each_error_has_a_span_with_its_code() {
     paused(|| async {
         let site = Site::usual();
         let fake = fake(&site).on("textDocument/references", [fail(-32603, "secret words of the server")]);
-        let told = watched(site, fake).await;
-        let yard = &told.yard;
+        let watched = watched(site, fake).await;
+        let yard = &watched.yard;
         yard.call(DEFINITION, json!({"uri": 7})).await.failed("INVALID_PARAMS");
         yard.call("no.such.tool", json!({})).await.failed("INVALID_PARAMS");
         yard.call(DEFINITION, json!({"uri": "file:///etc/passwd", "position": {"line": 0, "character": 0}}))
@@ -116,13 +116,13 @@ fn each_error_has_a_span_with_its_code() {
         none.tool = String::new();
         yard.gateway.record_malformed(&none);
         let full = Gateway::new(yard.engine().directory(), {
-            Telemetry::new(std::sync::Arc::new(NoMetrics)).with_spans(&told.pipeline)
+            Telemetry::new(std::sync::Arc::new(NoMetrics)).with_spans(&watched.pipeline)
         })
         .with_admission(Admission::with_slots(0));
         let call = |tool: &str| yard.tool_call("w0", tool, yard.site().at("a.fake", 0, 0));
         drop(full.call(call(DEFINITION)).await);
         drop(full.reject_overloaded(&call(REFERENCES)));
-        let spans = told.spans().await;
+        let spans = watched.spans().await;
         let failed: Vec<_> =
             spans.iter().filter(|span| attribute(span, names::OUTCOME).is_some_and(|is| is != "ok")).cloned().collect();
         assert_eq!(failed.len(), 9, "one span each");
@@ -131,18 +131,18 @@ fn each_error_has_a_span_with_its_code() {
 }
 
 #[test]
-fn a_cancelled_call_ends_at_once_and_its_request_with_it() {
+fn a_cancelled_call_and_its_request_end_at_once() {
     paused(|| async {
         let site = Site::usual();
         let launcher =
             fake(&site).on("textDocument/definition", [until_cancelled(), fail(-32800, "cancelled")]).launcher();
-        let told = Watched::open(Plan::one(site, launcher.clone()), Settings::default()).await;
-        let call = told.yard.spawn(DEFINITION, told.yard.site().at("a.fake", 0, 0));
+        let watched = Watched::open(Plan::one(site, launcher.clone()), Settings::default()).await;
+        let call = watched.yard.spawn(DEFINITION, watched.yard.site().at("a.fake", 0, 0));
         launcher.wait_for("textDocument/definition", 1).await;
         call.abort();
         launcher.wait_for("$/cancelRequest", 1).await;
-        assert_eq!(told.yard.counts.cancels(), 1);
-        let spans = told.spans().await;
+        assert_eq!(watched.yard.counts.cancels(), 1);
+        let spans = watched.spans().await;
         let call = servers(&spans)[0];
         assert_eq!(attribute(call, names::ERROR_TYPE).unwrap(), "CANCELLED");
         let lsp: Vec<_> = spans.iter().filter(|span| span.name == "textDocument/definition").collect();
@@ -166,12 +166,12 @@ fn each_request_of_a_call_hierarchy_has_a_span_below_the_calls() {
             .on("callHierarchy/outgoingCalls", [wait_ms(30), reply(json!([]))])
             .on_nth("callHierarchy/outgoingCalls", 3, [until_cancelled(), fail(-32800, "cancelled")]);
         let launcher = fake.launcher();
-        let told = Watched::open(Plan::one(site, launcher.clone()), Settings::default()).await;
+        let watched = Watched::open(Plan::one(site, launcher.clone()), Settings::default()).await;
         let ask = |line: u32| {
             let place = json!({"operation": "outgoingCalls", "filePath": "a.fake", "line": line, "character": 1});
-            let mut call = told.yard.tool_call("w0", "lsp", place);
+            let mut call = watched.yard.tool_call("w0", "lsp", place);
             call.endpoint.catalogs = std::sync::Arc::from(["agent".to_owned()]);
-            told.yard.run(call)
+            watched.yard.run(call)
         };
         ask(1).await.bytes();
         let call = tokio::spawn(ask(2));
@@ -179,7 +179,7 @@ fn each_request_of_a_call_hierarchy_has_a_span_below_the_calls() {
         pass(100).await;
         call.abort();
         launcher.wait_for("$/cancelRequest", 1).await;
-        let spans = told.spans().await;
+        let spans = watched.spans().await;
         let calls = servers(&spans);
         assert_eq!(calls.iter().filter_map(|call| attribute(call, names::TOOL)).collect::<Vec<_>>(), ["lsp", "lsp"]);
         let below = |call: usize, method: &str| {
@@ -200,18 +200,18 @@ fn each_request_of_a_call_hierarchy_has_a_span_below_the_calls() {
 }
 
 #[test]
-fn a_deadline_is_told_with_what_was_waited_for() {
+fn a_deadline_error_records_the_awaited_step() {
     paused(|| async {
         let site = Site::usual();
-        let told = watched(
+        let watched = watched(
             site,
             FakeServer::new()
                 .capabilities(json!({"definitionProvider": true, "textDocumentSync": 1}))
                 .on("textDocument/definition", []),
         )
         .await;
-        told.yard.call(DEFINITION, told.yard.site().at("a.fake", 0, 0)).await.timed_out("answering");
-        let spans = told.spans().await;
+        watched.yard.call(DEFINITION, watched.yard.site().at("a.fake", 0, 0)).await.timed_out("answering");
+        let spans = watched.spans().await;
         let call = servers(&spans)[0];
         assert_eq!(attribute(call, names::REASON).unwrap(), "timeout");
         assert_eq!(attribute(call, names::CAP).unwrap(), "timeout");
@@ -222,18 +222,19 @@ fn a_deadline_is_told_with_what_was_waited_for() {
 }
 
 #[test]
-fn a_shared_request_belongs_to_the_call_that_began_it_and_the_others_link_it() {
+fn a_shared_request_belongs_to_its_first_call_and_the_others_link_to_it() {
     paused(|| async {
         let site = Site::usual();
         let slow =
             fake(&site).on("textDocument/references", [wait_ms(100), reply(json!([site.location("a.fake", 1)]))]);
-        let told = watched(site, slow).await;
-        told.yard.call(DEFINITION, told.yard.site().at("a.fake", 0, 0)).await.ok();
-        let calls: Vec<_> = (0..3).map(|_| told.yard.spawn(REFERENCES, told.yard.site().at("a.fake", 0, 0))).collect();
+        let watched = watched(site, slow).await;
+        watched.yard.call(DEFINITION, watched.yard.site().at("a.fake", 0, 0)).await.ok();
+        let calls: Vec<_> =
+            (0..3).map(|_| watched.yard.spawn(REFERENCES, watched.yard.site().at("a.fake", 0, 0))).collect();
         for call in calls {
             call.await.unwrap().ok();
         }
-        let spans = told.spans().await;
+        let spans = watched.spans().await;
         let lsp: Vec<_> = spans.iter().filter(|span| span.name == "textDocument/references").collect();
         assert_eq!(lsp.len(), 1);
         let (mut shared, mut fresh) = (0, 0);
@@ -255,18 +256,18 @@ fn a_shared_request_belongs_to_the_call_that_began_it_and_the_others_link_it() {
 }
 
 #[test]
-fn a_request_that_others_still_wait_for_is_told_when_it_ends() {
+fn a_request_with_other_waiters_is_recorded_when_it_ends() {
     paused(|| async {
         let site = Site::usual();
         let launcher = fake(&site).on("textDocument/references", [wait_ms(500), reply(json!([]))]).launcher();
-        let told = Watched::open(Plan::one(site, launcher.clone()), Settings::default()).await;
-        let first = told.yard.spawn(REFERENCES, told.yard.site().at("a.fake", 0, 0));
+        let watched = Watched::open(Plan::one(site, launcher.clone()), Settings::default()).await;
+        let first = watched.yard.spawn(REFERENCES, watched.yard.site().at("a.fake", 0, 0));
         launcher.wait_for("textDocument/references", 1).await;
-        let other = told.yard.spawn(REFERENCES, told.yard.site().at("a.fake", 0, 0));
+        let other = watched.yard.spawn(REFERENCES, watched.yard.site().at("a.fake", 0, 0));
         settle().await;
         first.abort();
         other.await.unwrap().ok();
-        let spans = told.spans().await;
+        let spans = watched.spans().await;
         let lsp = spans.iter().find(|span| span.name == "textDocument/references").unwrap();
         let first = servers(&spans).into_iter().find(|span| span.span_context.span_id() == lsp.parent_span_id).unwrap();
         assert_eq!(attribute(first, names::OUTCOME).unwrap(), "CANCELLED");

@@ -32,7 +32,15 @@ const IMPURE: [&str; 12] = [
     "HashSet",
 ];
 /// Files of pure crates that contain one of [`IMPURE`], and why that is right.
-const IMPURE_ALLOWED: [(&str, &str, &str); 2] = [
+const IMPURE_ALLOWED: [(&str, &str, &str); 10] = [
+    ("src/base/clock.rs", "Instant::now", "it is the clock"),
+    ("src/base/clock.rs", "SystemTime", "it is the clock"),
+    ("src/base/clock.rs", "wall_ns(", "it is the clock"),
+    ("src/canon/uri_admission.rs", "HashMap", "entries are looked up, never iterated"),
+    ("src/config/sections.rs", "std::net", "an address is data"),
+    ("src/config/validate.rs", "std::net", "an address is data"),
+    ("src/config/locate.rs", "std::fs", "it finds the configuration file"),
+    ("src/config/parse.rs", "std::fs", "it reads the configuration file"),
     ("src/base/atomic_file.rs", "std::fs", "it replaces files"),
     ("src/base/file_lock.rs", "std::fs", "it locks files"),
 ];
@@ -145,7 +153,9 @@ fn pure_crates_have_no_effects_of_the_standard_library() {
 
 #[test]
 fn processes_start_in_one_crate() {
-    let starts = |line: &str| line.contains("Command::new(") || line.contains("process::Command");
+    let starts = |line: &str| {
+        line.contains("Command::new(") || line.contains("process::Command") && !line.contains("CommandExt")
+    };
     let offenders: Vec<String> = sources()
         .iter()
         .filter(|source| source.crate_name() != "process" && source.statements().any(starts))

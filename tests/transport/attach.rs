@@ -45,7 +45,7 @@ fn hello(root: &str) -> Hello {
 }
 
 #[tokio::test]
-async fn round_trip_through_the_socket() {
+async fn messages_pass_through_the_socket() {
     let shared = shared();
     assert_eq!(std::fs::metadata(&shared.path).unwrap().permissions().mode() & 0o777, 0o600);
     let stream = attach(&shared.path, &hello("/known")).await.unwrap();
@@ -70,7 +70,7 @@ async fn round_trip_through_the_socket() {
 }
 
 #[tokio::test]
-async fn who_is_not_known_runs_alone() {
+async fn an_unknown_user_gets_its_own_process() {
     let shared = shared();
     assert!(attach(&shared.path, &hello("/unknown")).await.is_none());
     assert!(attach(&shared.path, &Hello { version: VERSION + 1, ..hello("/known") }).await.is_none());
@@ -85,7 +85,7 @@ async fn who_is_not_known_runs_alone() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_is_not_waited_for() {
+async fn a_silent_server_is_not_awaited() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("mute.sock");
     let _mute = listen(&path).unwrap();
@@ -94,7 +94,7 @@ async fn a_server_that_says_nothing_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_dead_servers_socket_is_replaced_and_a_stop_ends_clients() {
+async fn a_dead_servers_socket_is_replaced_and_a_shutdown_ends_clients() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.sock");
     drop(listen(&path).unwrap());

@@ -10,7 +10,7 @@ use crate::fake::until;
 use crate::wire::{read_answer, server};
 
 #[tokio::test]
-async fn a_call_carries_what_the_gateway_wants_to_know() {
+async fn a_call_carries_the_request_context() {
     let server = server().await;
     let session = server.session().await;
     let message = json!({"jsonrpc": "2.0", "id": "\u{e9}", "method": "tools/call", "params": {
@@ -33,7 +33,7 @@ async fn a_call_carries_what_the_gateway_wants_to_know() {
 }
 
 #[tokio::test]
-async fn ids_come_back_byte_for_byte() {
+async fn ids_are_returned_byte_for_byte() {
     let server = server().await;
     let session = server.session().await;
     for id in ["7", "-1", "184467440737095516150", "\"a\\u0062\"", "\"\""] {
@@ -45,7 +45,7 @@ async fn ids_come_back_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn progress_rides_on_an_event_stream_only_when_asked_for_and_slow() {
+async fn only_slow_calls_that_requested_progress_use_an_event_stream() {
     let server = server().await;
     let session = server.session().await;
     let message = |ms: u64, meta: Value| json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "slow", "arguments": {"ms": ms}, "_meta": meta}});
@@ -62,19 +62,21 @@ async fn progress_rides_on_an_event_stream_only_when_asked_for_and_slow() {
     }
     assert_eq!((slow.status, slow.header("content-type")), (200, Some("text/event-stream")));
     let events = slow.events();
-    let (last, told) = events.split_last().unwrap();
+    let (last, updates) = events.split_last().unwrap();
     assert_eq!((&last["id"], &last["result"]["isError"]), (&json!(1), &json!(false)));
-    assert!(told.len() >= 2, "{events:?}");
-    let numbers: Vec<f64> = told.iter().map(|event| event["params"]["progress"].as_f64().unwrap()).collect();
+    assert!(updates.len() >= 2, "{events:?}");
+    let numbers: Vec<f64> = updates.iter().map(|event| event["params"]["progress"].as_f64().unwrap()).collect();
     assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
     assert!(
-        told.iter().all(|event| event["method"] == "notifications/progress" && event["params"]["progressToken"] == "t")
+        updates
+            .iter()
+            .all(|event| event["method"] == "notifications/progress" && event["params"]["progressToken"] == "t")
     );
-    assert_eq!((&told[0]["params"]["total"], &told[0]["params"]["message"]), (&json!(100.0), &json!("indexing")));
+    assert_eq!((&updates[0]["params"]["total"], &updates[0]["params"]["message"]), (&json!(100.0), &json!("indexing")));
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_drops_its_call() {
+async fn a_disconnected_client_drops_its_call() {
     let server = server().await;
     let session = server.session().await;
     let ask = server.call(&json!(1), "hang", &json!({})).in_session(&session);
@@ -93,7 +95,7 @@ async fn a_client_that_goes_away_drops_its_call() {
 }
 
 #[tokio::test]
-async fn cancelled_finds_the_request_of_its_own_session() {
+async fn a_cancellation_applies_to_its_own_session() {
     let server = server().await;
     let (session, other) = (server.session().await, server.session().await);
     let cancel = |id: Value| {
@@ -119,7 +121,7 @@ async fn cancelled_finds_the_request_of_its_own_session() {
 }
 
 #[tokio::test]
-async fn ending_a_session_cancels_what_runs_in_it() {
+async fn ending_a_session_cancels_its_calls() {
     let server = server().await;
     let session = server.session().await;
     let ask = server.call(&json!(1), "hang", &json!({})).in_session(&session);
@@ -154,7 +156,7 @@ async fn overload_is_503_with_the_hint_twice() {
 }
 
 #[tokio::test]
-async fn no_answer_passes_the_cap() {
+async fn no_answer_exceeds_the_byte_cap() {
     let server = server().await;
     let session = server.session().await;
     for (bytes, fits) in
@@ -184,7 +186,7 @@ async fn one_connection_serves_many_requests() {
 }
 
 #[tokio::test]
-async fn stopping_lets_what_is_in_flight_end() {
+async fn stopping_finishes_calls_in_flight() {
     let mut server = server().await;
     let session = server.session().await;
     let ask = server.call(&json!(1), "slow", &json!({"ms": 400})).in_session(&session).without("connection");

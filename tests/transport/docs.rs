@@ -18,7 +18,7 @@ fn numbered_rows() -> Vec<Vec<String>> {
 }
 
 #[tokio::test]
-async fn the_table_of_refusals() {
+async fn the_documented_refusals_equal_the_code() {
     let rows = numbered_rows();
     assert_eq!(rows.len(), RefusalReason::ALL.len());
     let server = server().await;
@@ -34,7 +34,7 @@ async fn the_table_of_refusals() {
 }
 
 #[test]
-fn every_fault_is_named() {
+fn every_fault_is_documented() {
     for fault in Fault::ALL {
         let row = format!("| `{}` | `{}` |", fault.code(), fault.reason());
         assert!(PAGE.contains(&row), "missing: {row}");

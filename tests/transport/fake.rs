@@ -30,14 +30,14 @@ pub(crate) struct Fake {
     /// Whether each call is in a workspace of its own, as far as permissions go.
     pub distinct: Mutex<bool>,
     /// What was told of permissions.
-    pub told: Arc<Told>,
+    pub outcomes: Arc<PermissionOutcomes>,
 }
 
 /// What became of permissions, call by call.
 #[derive(Default)]
-pub(crate) struct Told(pub Mutex<Vec<&'static str>>);
+pub(crate) struct PermissionOutcomes(pub Mutex<Vec<&'static str>>);
 
-impl Metrics for Told {
+impl Metrics for PermissionOutcomes {
     fn call(&self, record: &CallRecord) {
         self.0.lock().extend(record.permission.map(|outcome| outcome.as_str()));
     }
@@ -174,7 +174,7 @@ impl Service for Fake {
 impl Fake {
     /// The tool `guarded`: its permission, as the gateway checks it, and nothing else.
     fn permitted(&self, call: &ToolCall) -> BoxFuture<'static, ToolReply> {
-        let telemetry = Telemetry::new(self.told.clone());
+        let telemetry = Telemetry::new(self.outcomes.clone());
         let workspace = call.endpoint.workspace.clone().unwrap();
         let start = CallStart {
             tool: Some("guarded".into()),

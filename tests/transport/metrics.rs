@@ -6,7 +6,7 @@ use crate::fake::until;
 use crate::wire::{initialize, server, server_with};
 
 #[tokio::test]
-async fn requests_sessions_and_refusals_over_http() {
+async fn http_requests_sessions_and_refusals_are_counted() {
     let server = server().await;
     let session = server.session().await;
     let send = async |method: &str| {
@@ -39,7 +39,7 @@ async fn requests_sessions_and_refusals_over_http() {
 }
 
 #[tokio::test]
-async fn sessions_that_are_forgotten_and_connections_that_are_too_many() {
+async fn expired_sessions_and_excess_connections_are_counted() {
     let server = server_with(|options| {
         options.connections.sessions = 1;
         options.connections.connections = 1;
@@ -74,7 +74,7 @@ async fn sessions_that_are_forgotten_and_connections_that_are_too_many() {
 }
 
 #[tokio::test]
-async fn lines_that_are_no_messages_and_the_length_of_a_pipe() {
+async fn invalid_lines_and_the_pipe_length_are_counted() {
     let mut pipe = crate::stdio::pipe();
     let counted = pipe.fake.counted.clone();
     pipe.send("nonsense\n[]\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").await;

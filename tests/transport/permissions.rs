@@ -91,13 +91,13 @@ impl Server {
     }
 
     /// Posts a message of the client in `session`, which must be taken.
-    async fn tell(&self, session: &str, message: &Value) {
+    async fn send(&self, session: &str, message: &Value) {
         let answer = self.send(&self.post(message).in_session(session)).await;
         assert_eq!((answer.status, answer.body.len()), (202, 0), "{message}");
     }
 
-    fn told(&self) -> Vec<&'static str> {
-        self.fake.told.0.lock().clone()
+    fn outcomes(&self) -> Vec<&'static str> {
+        self.fake.outcomes.0.lock().clone()
     }
 }
 
@@ -114,7 +114,7 @@ fn is_withdrawal(message: &Value, question: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn the_question_rides_on_the_calls_stream_and_every_answer_counts() {
+async fn the_prompt_uses_the_calls_stream_and_every_answer_applies() {
     let server = server().await;
     ask_first(&server.fake);
     let session = server.session_with_forms().await;
@@ -130,15 +130,15 @@ async fn the_question_rides_on_the_calls_stream_and_every_answer_counts() {
         let words: Vec<&Value> = field.as_array().unwrap().iter().map(|option| &option["const"]).collect();
         assert_eq!(words, ["once", "always", "deny"]);
         let (answer, outcome, expected) = answers(&question["id"]).swap_remove(at);
-        server.tell(&session, &answer).await;
+        server.send(&session, &answer).await;
         let end = stream.next().await;
         stream.ends().await;
         assert_eq!((&end["id"], is_in(&end), reason(&end)), (&json!(7), expected.is_empty(), expected), "{answer}");
-        assert_eq!(server.told().last(), Some(&outcome), "{answer}");
+        assert_eq!(server.outcomes().last(), Some(&outcome), "{answer}");
         let message = end["error"]["message"].as_str().unwrap_or("permission.lsp");
         assert!(message.contains("permission.lsp") && (end["error"].is_null() || message.contains("codeyard config")));
         // Once answered, it is over: the same answer again finds nothing.
-        server.tell(&session, &answer).await;
+        server.send(&session, &answer).await;
         ids.push(question["id"].as_str().unwrap().to_owned());
     }
     ids.sort();
@@ -148,7 +148,7 @@ async fn the_question_rides_on_the_calls_stream_and_every_answer_counts() {
 }
 
 #[tokio::test]
-async fn always_is_remembered_over_restarts_until_it_is_revoked() {
+async fn always_survives_restarts_until_it_is_revoked() {
     let dir = tempfile::tempdir().unwrap();
     let store = || PermissionStore::new(StateDir::open(dir.path()).unwrap().store().unwrap());
     let started = async || {
@@ -161,13 +161,13 @@ async fn always_is_remembered_over_restarts_until_it_is_revoked() {
     let session = server.session_with_forms().await;
     let mut stream = Stream::open(&server, &server.guarded(1, &session)).await;
     let question = stream.next().await;
-    server.tell(&session, &accept(&question["id"], "always")).await;
+    server.send(&session, &accept(&question["id"], "always")).await;
     assert!(is_in(&stream.next().await));
     // In another session too, and even of a client that can't be asked.
     for session in [session, server.session().await] {
         assert!(is_in(&server.send(&server.guarded(2, &session)).await.json()));
     }
-    assert_eq!(server.told(), ["always", "remembered", "remembered"]);
+    assert_eq!(server.outcomes(), ["always", "remembered", "remembered"]);
     drop(server);
     let again = started().await;
     let session = again.session().await;
@@ -184,7 +184,7 @@ async fn always_is_remembered_over_restarts_until_it_is_revoked() {
 }
 
 #[tokio::test]
-async fn allow_and_deny_ask_nobody_and_without_forms_there_is_a_denial() {
+async fn allow_and_deny_prompt_nobody_and_clients_without_forms_are_denied() {
     let server = server().await;
     let forms = server.session_with_forms().await;
     assert!(is_in(&server.send(&server.guarded(1, &forms)).await.json()));
@@ -202,28 +202,28 @@ async fn allow_and_deny_ask_nobody_and_without_forms_there_is_a_denial() {
         );
         assert_eq!(answer.json()["error"]["data"]["setting"], "permission.lsp");
     }
-    assert_eq!(server.told(), ["allowed", "denied", "not_asked", "not_asked"]);
+    assert_eq!(server.outcomes(), ["allowed", "denied", "not_asked", "not_asked"]);
 }
 
 #[tokio::test]
-async fn an_answer_counts_in_its_own_session_only() {
+async fn an_answer_applies_only_to_its_own_session() {
     let server = server().await;
     ask_first(&server.fake);
     let (session, other) = (server.session_with_forms().await, server.session_with_forms().await);
     let mut stream = Stream::open(&server, &server.guarded(1, &session)).await;
     let question = stream.next().await;
-    server.tell(&other, &accept(&question["id"], "once")).await;
-    server.tell(&session, &accept(&json!("ask-of-nobody"), "once")).await;
-    server.tell(&session, &accept(&json!(1), "once")).await;
+    server.send(&other, &accept(&question["id"], "once")).await;
+    server.send(&session, &accept(&json!("ask-of-nobody"), "once")).await;
+    server.send(&session, &accept(&json!(1), "once")).await;
     let bob = server.post(&accept(&question["id"], "once")).in_session(&session);
     let bob = server.send(&bob.set("authorization", &format!("Bearer {}", server.bob))).await;
     assert_eq!(bob.status, 404, "another principal");
-    server.tell(&session, &json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}})).await;
+    server.send(&session, &json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}})).await;
     assert_eq!(reason(&stream.next().await), "permission_declined", "none of the others was heard");
 }
 
 #[tokio::test]
-async fn one_question_at_a_time_for_the_same_wish() {
+async fn identical_prompts_are_shown_once() {
     let server = server().await;
     ask_first(&server.fake);
     let session = server.session_with_forms().await;
@@ -232,7 +232,7 @@ async fn one_question_at_a_time_for_the_same_wish() {
     let asks = [2, 3].map(|id| server.guarded(id, &session));
     let sharing = async {
         server.fake.until_running(3).await;
-        server.tell(&session, &accept(&question["id"], "once")).await;
+        server.send(&session, &accept(&question["id"], "once")).await;
     };
     let (second, third, ()) = tokio::join!(server.send(&asks[0]), server.send(&asks[1]), sharing);
     for answer in [&second, &third] {
@@ -246,32 +246,32 @@ async fn one_question_at_a_time_for_the_same_wish() {
     let mut second = Stream::open(&server, &server.guarded(5, &session)).await;
     server.fake.until_running(2).await;
     drop(first);
-    let anew = second.next().await;
-    assert_ne!(anew["id"], question["id"]);
-    server.tell(&session, &accept(&question["id"], "once")).await;
-    server.tell(&session, &accept(&anew["id"], "deny")).await;
+    let repeated = second.next().await;
+    assert_ne!(repeated["id"], question["id"]);
+    server.send(&session, &accept(&question["id"], "once")).await;
+    server.send(&session, &accept(&repeated["id"], "deny")).await;
     assert_eq!(reason(&second.next().await), "permission_declined");
 }
 
 #[tokio::test]
-async fn a_cancelled_call_withdraws_its_question() {
+async fn a_cancelled_call_withdraws_its_prompt() {
     let server = server().await;
     ask_first(&server.fake);
     let session = server.session_with_forms().await;
     let mut stream = Stream::open(&server, &server.guarded(1, &session)).await;
     let question = stream.next().await;
     server
-        .tell(&session, &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}))
+        .send(&session, &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}))
         .await;
     assert!(is_withdrawal(&stream.next().await, &question));
     assert_eq!(stream.next().await["error"]["code"], -32800);
     stream.ends().await;
-    server.tell(&session, &accept(&question["id"], "always")).await;
-    assert_eq!(server.told(), ["withdrawn"]);
+    server.send(&session, &accept(&question["id"], "always")).await;
+    assert_eq!(server.outcomes(), ["withdrawn"]);
 }
 
 #[tokio::test]
-async fn the_end_of_a_session_withdraws_its_questions() {
+async fn the_end_of_a_session_withdraws_its_prompts() {
     let server = server().await;
     ask_first(&server.fake);
     let session = server.session_with_forms().await;
@@ -286,7 +286,7 @@ async fn the_end_of_a_session_withdraws_its_questions() {
 }
 
 #[tokio::test]
-async fn a_late_answer_is_taken_and_only_always_is_kept() {
+async fn a_late_answer_is_accepted_and_only_always_is_stored() {
     let dir = tempfile::tempdir().unwrap();
     let server = server().await;
     ask_first(&server.fake);
@@ -298,14 +298,14 @@ async fn a_late_answer_is_taken_and_only_always_is_kept() {
         let question = stream.next().await;
         assert!(is_withdrawal(&stream.next().await, &question));
         assert_eq!(reason(&stream.next().await), "permission_unanswered");
-        server.tell(&session, &accept(&question["id"], word)).await;
+        server.send(&session, &accept(&question["id"], word)).await;
         if word != "always" {
             assert!(store.list().unwrap().is_empty());
         }
     }
     until(|| !store.list().unwrap().is_empty()).await;
     assert!(is_in(&server.send(&server.guarded(2, &session)).await.json()));
-    assert_eq!(server.told(), ["unanswered", "unanswered", "unanswered", "remembered"]);
+    assert_eq!(server.outcomes(), ["unanswered", "unanswered", "unanswered", "remembered"]);
 }
 
 async fn forms(pipe: &mut Pipe) {
@@ -317,7 +317,7 @@ async fn forms(pipe: &mut Pipe) {
 }
 
 #[tokio::test]
-async fn the_line_stream_carries_question_and_answer() {
+async fn stdio_carries_prompts_and_answers() {
     let mut pipe = pipe();
     ask_first(&pipe.fake);
     pipe.call(1, GUARDED, json!({}), json!({})).await;
@@ -331,7 +331,7 @@ async fn the_line_stream_carries_question_and_answer() {
         pipe.send(format!("{}\n{answer}\n", accept(&json!("ask-other"), "once"))).await;
         let end = pipe.next().await;
         assert_eq!((&end["id"], is_in(&end), reason(&end)), (&json!(2), expected.is_empty(), expected), "{answer}");
-        assert_eq!(pipe.fake.told.0.lock().last(), Some(&outcome));
+        assert_eq!(pipe.fake.outcomes.0.lock().last(), Some(&outcome));
     }
     pipe.call(3, GUARDED, json!({}), json!({})).await;
     let question = pipe.next().await;
@@ -341,7 +341,7 @@ async fn the_line_stream_carries_question_and_answer() {
 }
 
 #[tokio::test]
-async fn the_end_of_input_withdraws_questions() {
+async fn the_end_of_input_withdraws_prompts() {
     let mut pipe = pipe();
     forms(&mut pipe).await;
     pipe.call(1, GUARDED, json!({}), json!({})).await;
@@ -352,7 +352,7 @@ async fn the_end_of_input_withdraws_questions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_is_waited_for_longer_than_the_bound() {
+async fn a_prompt_expires_at_its_limit() {
     let mut pipe = pipe();
     forms(&mut pipe).await;
     let began = tokio::time::Instant::now();
@@ -368,14 +368,14 @@ async fn nobody_is_waited_for_longer_than_the_bound() {
     assert_eq!(reason(&pipe.next().await), "permission_unanswered");
     pipe.send(format!("{}\n", accept(&question["id"], "once"))).await;
     pipe.call(2, GUARDED, json!({}), json!({})).await;
-    let anew = pipe.next().await;
-    assert_eq!(anew["method"], "elicitation/create", "a late `once` lets nobody in");
-    pipe.send(format!("{}\n", accept(&anew["id"], "once"))).await;
+    let repeated = pipe.next().await;
+    assert_eq!(repeated["method"], "elicitation/create", "a late `once` lets nobody in");
+    pipe.send(format!("{}\n", accept(&repeated["id"], "once"))).await;
     assert!(is_in(&pipe.next().await));
 }
 
 #[tokio::test]
-async fn a_denial_while_the_question_is_open_wins_over_the_answer() {
+async fn a_denial_during_a_prompt_wins_over_its_answer() {
     let mut pipe = pipe();
     forms(&mut pipe).await;
     pipe.call(1, GUARDED, json!({}), json!({})).await;
@@ -387,7 +387,7 @@ async fn a_denial_while_the_question_is_open_wins_over_the_answer() {
 }
 
 #[tokio::test]
-async fn open_questions_of_a_session_are_bounded() {
+async fn open_prompts_of_a_session_are_bounded() {
     let mut pipe = pipe();
     forms(&mut pipe).await;
     *pipe.fake.distinct.lock() = true;
@@ -398,12 +398,12 @@ async fn open_questions_of_a_session_are_bounded() {
     pipe.call(99, GUARDED, json!({}), json!({})).await;
     let refused = pipe.next().await;
     assert_eq!((&refused["id"], reason(&refused)), (&json!(99), "overloaded"));
-    assert_eq!(pipe.fake.told.0.lock().last(), Some(&"too_many"));
+    assert_eq!(pipe.fake.outcomes.0.lock().last(), Some(&"too_many"));
     pipe.end().await;
 }
 
 #[tokio::test]
-async fn a_service_that_ends_waits_for_no_person() {
+async fn a_shutdown_does_not_wait_for_a_person() {
     let mut server = server().await;
     ask_first(&server.fake);
     let session = server.session_with_forms().await;
@@ -426,14 +426,17 @@ async fn a_service_that_ends_waits_for_no_person() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asked_for_progress_hears_that_a_person_is_waited_for() {
+async fn progress_reports_the_wait_for_a_person() {
     let mut pipe = pipe();
     forms(&mut pipe).await;
     pipe.call(1, GUARDED, json!({}), json!({"progressToken": 5})).await;
     let question = pipe.next().await;
-    let told = pipe.next().await;
-    assert_eq!((&told["method"], &told["params"]["progressToken"]), (&json!("notifications/progress"), &json!(5)));
-    assert_eq!(told["params"]["message"], "waiting for a person's permission");
+    let outcomes = pipe.next().await;
+    assert_eq!(
+        (&outcomes["method"], &outcomes["params"]["progressToken"]),
+        (&json!("notifications/progress"), &json!(5))
+    );
+    assert_eq!(outcomes["params"]["message"], "waiting for a person's permission");
     pipe.send(format!("{}\n", accept(&question["id"], "once"))).await;
     assert!(is_in(&pipe.next().await));
 }

@@ -60,7 +60,7 @@ async fn each_refusal_and_each_pair_in_order() {
 }
 
 #[tokio::test]
-async fn refusals_say_what_http_wants_said() {
+async fn refusals_have_the_required_http_headers() {
     let server = server().await;
     let good = good(&server).await;
     for method in ["GET", "HEAD", "PUT", "PATCH", "OPTIONS", "TRACE"] {
@@ -81,7 +81,7 @@ async fn refusals_say_what_http_wants_said() {
 }
 
 #[tokio::test]
-async fn unseen_and_unknown_endpoints_look_the_same() {
+async fn hidden_and_unknown_endpoints_are_indistinguishable() {
     let server = server().await;
     let good = good(&server).await;
     let bodies =
@@ -105,7 +105,7 @@ async fn unseen_and_unknown_endpoints_look_the_same() {
 }
 
 #[tokio::test]
-async fn hosts_over_the_wire() {
+async fn host_headers_are_checked() {
     let server = server_with(|options| assert!(options.allowed_hosts.allow("code.example"))).await;
     let good = good(&server).await;
     for host in ["localhost:1", "LOCALHOST", "localhost.", "127.0.0.1", "[::1]:3939", "code.example"] {
@@ -121,7 +121,7 @@ async fn hosts_over_the_wire() {
 }
 
 #[tokio::test]
-async fn origins_over_the_wire() {
+async fn origin_headers_are_checked() {
     let server = server_with(|options| options.allowed_origins.allow("https://app.example")).await;
     let good = good(&server).await;
     for origin in ["http://localhost:5173", "http://127.0.0.1", "https://app.example"] {
@@ -133,7 +133,7 @@ async fn origins_over_the_wire() {
 }
 
 #[tokio::test]
-async fn oversize_by_header_and_by_count() {
+async fn oversized_bodies_are_refused_by_header_and_by_count() {
     let server = server().await;
     let good = good(&server).await;
     // Announced: refused although not a byte of it was sent.
@@ -158,7 +158,7 @@ async fn oversize_by_header_and_by_count() {
 }
 
 #[tokio::test]
-async fn slow_and_broken_bodies_and_heads() {
+async fn slow_and_broken_requests_are_refused() {
     let server = server_with(|options| {
         options.connections.body = Duration::from_millis(150);
         options.connections.head = Duration::from_millis(400);
@@ -201,7 +201,7 @@ async fn malformed_messages_are_400_with_a_json_rpc_error() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_cap_are_told_to_come_back() {
+async fn connections_above_the_cap_are_refused_with_a_retry_hint() {
     let server = server_with(|options| options.connections.connections = 1).await;
     let ask = server.post(&crate::wire::initialize()).without("connection");
     let mut held = server.open(&ask.bytes()).await;
@@ -229,7 +229,7 @@ async fn connections_beyond_the_cap_are_told_to_come_back() {
 }
 
 #[tokio::test]
-async fn without_tokens_only_on_loopback() {
+async fn without_tokens_only_loopback_is_served() {
     use codeyard_server::transport::http::{self, HttpOptions};
     let open = tokio::net::TcpListener::bind("0.0.0.0:0").await.unwrap();
     let fake = std::sync::Arc::new(crate::fake::Fake::default());

@@ -57,7 +57,7 @@ async fn unknown_methods_are_answered_before_sessions_and_versions() {
 }
 
 #[tokio::test]
-async fn what_needs_a_session_and_what_a_version() {
+async fn session_and_version_headers_are_required_where_specified() {
     let server = server().await;
     let session = server.session().await;
     let message = |method: &str| json!({"jsonrpc": "2.0", "id": 1, "method": method});
@@ -103,7 +103,7 @@ async fn what_needs_a_session_and_what_a_version() {
 }
 
 #[tokio::test]
-async fn sessions_end_are_private_and_bounded() {
+async fn sessions_end_and_are_private_and_bounded() {
     let server = server_with(|options| options.connections.sessions = 2).await;
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     let status = async |id: &str| server.send(&server.post(&ping).in_session(id)).await.status;

@@ -65,7 +65,7 @@ impl Pipe {
 }
 
 #[tokio::test]
-async fn messages_line_by_line() {
+async fn each_line_is_one_message() {
     let mut pipe = pipe();
     pipe.send(format!("{}\r\n\r\n   \n", crate::wire::initialize())).await;
     let first = pipe.next().await;
@@ -86,7 +86,7 @@ async fn messages_line_by_line() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_answered_and_the_session_goes_on() {
+async fn an_invalid_message_is_answered_and_the_session_continues() {
     let mut pipe = pipe();
     let long = vec![b'x'; MAX_REQUEST_BYTES + 1];
     let rows: [(&[u8], i32, &str, Value); 6] = [
@@ -113,7 +113,7 @@ async fn what_is_no_message_is_answered_and_the_session_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_come_as_they_are_ready() {
+async fn answers_are_sent_as_they_complete() {
     let mut pipe = pipe();
     pipe.call(1, "slow", json!({"ms": 500}), json!({})).await;
     pipe.call(2, "echo", json!({}), json!({})).await;
@@ -127,10 +127,13 @@ async fn progress_after_a_second_and_never_after_the_answer() {
     pipe.call(1, "slow", json!({"ms": 2600}), json!({"progressToken": 5})).await;
     let mut last = f64::NEG_INFINITY;
     for _ in 0..3 {
-        let told = pipe.next().await;
-        assert_eq!((&told["method"], &told["params"]["progressToken"]), (&json!("notifications/progress"), &json!(5)));
-        assert!(told["params"]["progress"].as_f64().unwrap() > last);
-        last = told["params"]["progress"].as_f64().unwrap();
+        let update = pipe.next().await;
+        assert_eq!(
+            (&update["method"], &update["params"]["progressToken"]),
+            (&json!("notifications/progress"), &json!(5))
+        );
+        assert!(update["params"]["progress"].as_f64().unwrap() > last);
+        last = update["params"]["progress"].as_f64().unwrap();
     }
     assert_eq!(pipe.next().await["id"], 1);
     pipe.call(2, "slow", json!({"ms": 900}), json!({"progressToken": 6})).await;
@@ -139,7 +142,7 @@ async fn progress_after_a_second_and_never_after_the_answer() {
 }
 
 #[tokio::test]
-async fn a_cancelled_request_is_dropped_and_not_answered() {
+async fn a_cancelled_request_is_never_answered() {
     let mut pipe = pipe();
     for id in [1, 1, 2] {
         pipe.call(id, "hang", json!({}), json!({})).await;
@@ -155,7 +158,7 @@ async fn a_cancelled_request_is_dropped_and_not_answered() {
 }
 
 #[tokio::test]
-async fn more_than_the_bound_in_flight_is_turned_away() {
+async fn requests_above_the_in_flight_limit_are_refused() {
     let mut pipe = pipe();
     for id in 0..=MAX_STDIO_IN_FLIGHT as u64 {
         pipe.call(id, "hang", json!({}), json!({})).await;
@@ -168,7 +171,7 @@ async fn more_than_the_bound_in_flight_is_turned_away() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_stalls_stops_the_reading() {
+async fn a_stalled_reader_stops_input() {
     let mut pipe = pipe();
     let mut input = pipe.input.take().unwrap();
     let feeding = tokio::spawn(async move {
@@ -193,7 +196,7 @@ async fn a_reader_that_stalls_stops_the_reading() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stopping_lets_what_is_in_flight_end() {
+async fn stopping_finishes_calls_in_flight() {
     let mut pipe = pipe();
     pipe.call(1, "slow", json!({"ms": 400}), json!({})).await;
     pipe.call(2, "hang", json!({}), json!({})).await;

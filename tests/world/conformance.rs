@@ -33,7 +33,7 @@ fn has_passed(checks: &[Value]) -> bool {
 
 #[test]
 #[ignore = "slow: fetches the conformance suite from npm"]
-fn scenarios_pass_or_have_a_reason() {
+fn every_scenario_passes_or_has_a_documented_reason() {
     let place = Place::new("python");
     let yard = Yard::serve_with(&place.workspace(), &["--no-auth"]);
     let suite = npm_folder().join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
@@ -46,7 +46,7 @@ fn scenarios_pass_or_have_a_reason() {
     let url = format!("http://{}/mcp", yard.address);
     let mut all = node();
     all.arg(&suite).args(["server", "--suite", "all", "--url", &url, "--output-dir"]).arg(results.path());
-    let told = run(&mut all).stdout;
+    let output = run(&mut all).stdout;
     let passed = names.into_iter().map(|name| {
         let folder = fs::read_dir(results.path()).expect("results").flatten().find(|entry| {
             let of = entry.file_name().to_string_lossy().into_owned();
@@ -54,11 +54,11 @@ fn scenarios_pass_or_have_a_reason() {
                 .and_then(|rest| rest.strip_prefix(name))
                 .is_some_and(|rest| rest.starts_with("-2"))
         });
-        let folder = folder.unwrap_or_else(|| panic!("{name} wasn't run:\n{told}")).path();
+        let folder = folder.unwrap_or_else(|| panic!("{name} wasn't run:\n{output}")).path();
         let checks = fs::read(folder.join("checks.json")).expect("checks");
         (name.to_owned(), has_passed(&serde_json::from_slice::<Vec<Value>>(&checks).expect("a list")))
     });
-    assert_eq!(passed.collect::<BTreeMap<_, _>>(), documented(), "docs/testing.md and the suite differ:\n{told}");
+    assert_eq!(passed.collect::<BTreeMap<_, _>>(), documented(), "docs/testing.md and the suite differ:\n{output}");
     place.assert_untouched();
     yard.stop();
 }

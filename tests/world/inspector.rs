@@ -56,8 +56,8 @@ fn exercise(place: &Place, target: &Target) {
 
     let wrong = run(&mut ask(&["--method", "tools/call", "--tool-name", "vscode.lsp.hover", "--tool-args-json", "{}"]));
     assert!(!wrong.success);
-    let told = format!("{}{}", wrong.stdout, wrong.stderr);
-    assert!(told.contains("MCP_LSP_GATEWAY/INVALID_PARAMS"), "{told}");
+    let output = format!("{}{}", wrong.stdout, wrong.stderr);
+    assert!(output.contains("MCP_LSP_GATEWAY/INVALID_PARAMS"), "{output}");
     place.assert_untouched();
 }
 

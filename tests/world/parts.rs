@@ -106,11 +106,11 @@ impl Prometheus {
 
 /// Whether the package lists know a version to download.
 fn has_candidate(package: &str) -> bool {
-    let told = command("apt-cache").args(["policy", package]).output();
-    let told = told.unwrap_or_else(|error| {
+    let output = command("apt-cache").args(["policy", package]).output();
+    let output = output.unwrap_or_else(|error| {
         panic!("apt-cache can't be started ({error}); Prometheus comes from Debian's packages")
     });
-    let text = String::from_utf8_lossy(&told.stdout);
+    let text = String::from_utf8_lossy(&output.stdout);
     text.lines().any(|line| line.trim().strip_prefix("Candidate:").is_some_and(|version| version.trim() != "(none)"))
 }
 
@@ -149,13 +149,13 @@ fn part(name: &str, pins: &[&str], build: impl FnOnce(&Path)) -> PathBuf {
     let lock = File::create(all.join(format!(".{name}.lock"))).expect("the build folder can be written");
     lock.lock().expect("a lock");
     if !done.exists() {
-        tell(&format!("fetching {}", pins.join(", ")));
+        print_progress(&format!("fetching {}", pins.join(", ")));
         let prefix = format!(".{name}-fresh-");
         remove_interrupted(&all, &prefix);
         let fresh = tempfile::Builder::new().prefix(&prefix).tempdir_in(&all).expect("a folder");
         build(fresh.path());
         fs::rename(fresh.path(), &done).expect("one file system");
-        tell(&format!("{name} is there"));
+        print_progress(&format!("{name} is there"));
     }
     done
 }
@@ -181,7 +181,7 @@ fn fetch(command: &mut Command, needs: &str) {
     let mut waited_s = 0;
     while !until(15_000, || child.try_wait().expect("our child").is_some()) {
         waited_s += 15;
-        tell(&format!("{program} has been at it for {waited_s} s"));
+        print_progress(&format!("{program} has been at it for {waited_s} s"));
     }
     if !child.wait().expect("our child").success() {
         panic!("the slow suite needs {needs} and the package registries; this failed: {shown}\n{}", text_of(log));
@@ -196,6 +196,6 @@ fn text_of(mut log: File) -> String {
 }
 
 /// Says how it goes, whether or not the tests' output is captured.
-fn tell(line: &str) {
+fn print_progress(line: &str) {
     writeln!(std::io::stderr(), "{line}").ok();
 }

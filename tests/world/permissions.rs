@@ -11,12 +11,12 @@ use crate::parts::python_with_client;
 use crate::program::run_well;
 
 /// A folder with a file of the tiny language server, and the configuration for it.
-struct Asking {
+struct PromptScenario {
     folder: tempfile::TempDir,
     configuration: String,
 }
 
-impl Asking {
+impl PromptScenario {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         fs::create_dir(folder.path().join("root")).expect("a folder");
@@ -80,11 +80,11 @@ fn assert_right(report: &Value) {
 
 #[test]
 #[ignore = "slow: fetches the Python client from PyPI"]
-fn python_is_asked_over_http() {
-    let asking = Asking::new();
-    let yard = Yard::serve(&asking.configuration);
+fn a_python_client_is_prompted_over_http() {
+    let scenario = PromptScenario::new();
+    let yard = Yard::serve(&scenario.configuration);
     let url = format!("http://{}/mcp/tiny/agent", yard.address);
-    assert_right(&asking.report(json!({"url": url, "token": yard.token})));
+    assert_right(&scenario.report(json!({"url": url, "token": yard.token})));
     let withdrawn = |line: &&str| line.contains("\"permission\":\"withdrawn\"");
     assert_eq!(yard.log().lines().filter(withdrawn).count(), 1, "{}", yard.log());
     yard.stop();
@@ -92,16 +92,16 @@ fn python_is_asked_over_http() {
 
 #[test]
 #[ignore = "slow: fetches the Python client from PyPI"]
-fn python_is_asked_over_stdio() {
-    let asking = Asking::new();
+fn a_python_client_is_prompted_over_stdio() {
+    let scenario = PromptScenario::new();
     let state = tempfile::tempdir().expect("a folder");
     let file = state.path().join("codeyard.toml");
-    fs::write(&file, &asking.configuration).expect("a file");
+    fs::write(&file, &scenario.configuration).expect("a file");
     let mut command = codeyard("stdio", state.path());
     command.arg("--config").arg(&file).args(["--catalog", "agent"]);
     let text = |text: &std::ffi::OsStr| text.to_str().expect("UTF-8").to_owned();
     let set = command.get_envs().filter_map(|(name, value)| Some((text(name), json!(text(value?)))));
     let env: serde_json::Map<String, Value> = set.collect();
     let args: Vec<String> = command.get_args().map(text).collect();
-    assert_right(&asking.report(json!({"command": text(command.get_program()), "args": args, "env": env})));
+    assert_right(&scenario.report(json!({"command": text(command.get_program()), "args": args, "env": env})));
 }

@@ -76,7 +76,7 @@ impl Service {
     /// Starts what `command` makes of `count` free ports, and waits until `is_ready` says that it serves there. Should
     /// someone else take a port at that very moment, it is tried again with others.
     pub(crate) fn start(count: usize, command: impl Fn(&[u16]) -> Command, is_ready: impl Fn(&[u16]) -> bool) -> Self {
-        let mut told = String::new();
+        let mut output = String::new();
         for _ in 0..ATTEMPTS {
             let ports = free_ports(count);
             let mut running = Running::start(&mut command(&ports));
@@ -89,10 +89,10 @@ impl Service {
             if ready {
                 return Self { running, ports };
             }
-            told = format!("{}\n{}", text_of(&running.stdout), text_of(&running.stderr));
-            assert!(ended, "it never serves: {:?}\n{told}", command(&ports));
+            output = format!("{}\n{}", text_of(&running.stdout), text_of(&running.stderr));
+            assert!(ended, "it never serves: {:?}\n{output}", command(&ports));
         }
-        panic!("it ends at once: {told}");
+        panic!("it ends at once: {output}");
     }
 
     /// The port with this index.

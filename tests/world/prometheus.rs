@@ -175,7 +175,7 @@ fn calls_and_a_death(yard: &mut Yard, sample: &Sample) -> BTreeMap<String, f64> 
 
 #[test]
 #[ignore = "slow: fetches Prometheus from Debian's packages"]
-fn it_scrapes_and_answers() {
+fn prometheus_scrapes_and_answers_queries() {
     let sample = Sample::new();
     let mut yard = Yard::serve(&sample.configuration());
     let scraping = Scraping::of(&yard.address, &examples("yaml", "groups:"));
@@ -246,7 +246,7 @@ fn dashboards_find_their_series(scraping: &Scraping) {
 
 #[test]
 #[ignore = "slow: fetches Prometheus from Debian's packages"]
-fn its_checker_objects_to_nothing() {
+fn promtool_accepts_the_rules() {
     let place = Place::new("python");
     let yard = Yard::serve(&place.workspace());
     place.ask(&mut yard.client("python"));

@@ -181,7 +181,7 @@ fn assert_trace(phoenix: &Service, trace: &str, log: &str) {
 /// One Phoenix for all of it: it takes long to start.
 #[test]
 #[ignore = "slow: fetches Phoenix from PyPI"]
-fn phoenix_shows_whole_traces() {
+fn phoenix_shows_complete_traces() {
     let folder = tempfile::tempdir().expect("a folder");
     let phoenix = phoenix(folder.path());
     let place = Place::new("python");
@@ -217,8 +217,8 @@ fn with_the_official_clients_own_spans(phoenix: &Service, place: &Place, folder:
     std::fs::write(&file, plan.to_string()).expect("a file");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/world/clients/traced.py");
     let printed = run_well(python_with_phoenix().arg(script).arg(file));
-    let told: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
-    let trace = told["trace"].as_str().expect("a trace");
+    let report: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
+    let trace = report["trace"].as_str().expect("a trace");
     let (_, call) = asked_and_call(phoenix, trace, "textDocument/hover", &yard.log());
     assert_eq!(call.name, "tools/call vscode.lsp.hover");
     let mut above = vec![call.parent.expect("a parent")];
@@ -229,7 +229,7 @@ fn with_the_official_clients_own_spans(phoenix: &Service, place: &Place, folder:
             break;
         }
     }
-    assert_eq!(above.last().map(String::as_str), told["span"].as_str(), "the agent's span is at the top: {spans:#?}");
+    assert_eq!(above.last().map(String::as_str), report["span"].as_str(), "the agent's span is at the top: {spans:#?}");
     yard.stop();
 }
 
@@ -250,18 +250,18 @@ fn with_what_is_left_at_the_end(phoenix: &Service, place: &Place) {
 
 #[test]
 #[ignore = "slow: fetches a collector from PyPI"]
-fn a_collector_takes_traces_with_kinds_and_metrics() {
+fn a_collector_accepts_traces_with_kinds_and_metrics() {
     let place = Place::new("python");
     for (salt, protocol, port) in [(4, "grpc", 0), (5, "http/protobuf", 1)] {
         let collector = collector();
         let endpoint = format!("http://127.0.0.1:{}", collector.port(port));
         let yard = serve(&place, &endpoint, protocol, "otlp");
         let trace = traced_call(&place, &mut yard.client("python"), salt);
-        let told = || format!("{protocol}\n{}\n{}", collector.printed(), yard.log());
+        let report = || format!("{protocol}\n{}\n{}", collector.printed(), yard.log());
         let both = || CALL.is_in(&collector, &trace) && ASKED.is_in(&collector, &trace);
-        assert!(until(LIMIT_MS, both), "{}", told());
+        assert!(until(LIMIT_MS, both), "{}", report());
         for metric in ["mcp.server.operation.duration", "rpc.client.call.duration"] {
-            assert!(until(LIMIT_MS, || collector.printed().contains(metric)), "{metric}: {}", told());
+            assert!(until(LIMIT_MS, || collector.printed().contains(metric)), "{metric}: {}", report());
         }
         yard.stop();
         collector.stop();

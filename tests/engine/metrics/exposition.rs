@@ -157,7 +157,7 @@ fn check(name: &str, family: &Family) {
 }
 
 #[test]
-fn the_reader_is_strict() {
+fn the_exposition_parser_is_strict() {
     let good = "# HELP a_total b c\n# TYPE a_total counter\na_total{k=\"a\\\"\\n\"} 1\na_total 2\n";
     let read = Exposition::parse(good);
     assert_eq!((read.sum("a_total", &[]), read.sum("a_total", &[("k", "a\"\n")]), read.series()), (3.0, 1.0, 2));

@@ -93,7 +93,7 @@ fn values<'a>(lines: &[(usize, &'a str)], key: &str) -> Vec<String> {
 }
 
 #[test]
-fn rules_ask_for_what_is_exposed() {
+fn alert_rules_query_existing_metrics() {
     let text = read("rules.yaml");
     let lines = yaml(&text);
     let mut known = Known::exposed();
@@ -116,7 +116,7 @@ fn rules_ask_for_what_is_exposed() {
 }
 
 #[test]
-fn panels_ask_for_what_is_exposed() {
+fn dashboard_panels_query_existing_metrics() {
     let dashboard: Value = serde_json::from_str(&read("grafana-dashboard.json")).unwrap();
     let known = Known::exposed();
     let panels = dashboard["panels"].as_array().unwrap();
@@ -151,7 +151,7 @@ fn panels_ask_for_what_is_exposed() {
 }
 
 #[test]
-fn every_instrument_has_its_panel() {
+fn every_instrument_has_a_panel() {
     let dashboard = read("grafana-dashboard.json");
     let elsewhere = ["process_uptime_seconds"];
     let missing: Vec<String> = codeyard_telemetry::names::instruments::INSTRUMENTS
@@ -163,7 +163,7 @@ fn every_instrument_has_its_panel() {
 }
 
 #[test]
-fn a_query_for_what_is_not_there_is_seen() {
+fn a_query_for_a_missing_series_is_detected() {
     let known = Known::exposed();
     assert!(known.check("rate(codeyard_calls_shed_total{codeyard_reason=\"process\"}[5m])").is_ok());
     for bad in [
@@ -178,7 +178,7 @@ fn a_query_for_what_is_not_there_is_seen() {
 }
 
 #[test]
-fn the_configurations_fit_together() {
+fn the_monitoring_configurations_agree() {
     let collector = read("otel-collector.yaml");
     let lines = yaml(&collector);
     for part in ["receivers:", "processors:", "exporters:", "service:"] {

@@ -18,7 +18,7 @@ fn job<'l>(mode: &'l str, state: &'l str) -> [(&'l str, &'l str); 2] {
 }
 
 #[test]
-fn jobs_and_answers_move_the_figures_of_the_index() {
+fn index_jobs_and_answers_update_index_metrics() {
     in_real_time(|| async {
         let site = Site::new(&[("a.rs", "fn alpha() {}\nfn beta() {}\n"), ("notes.txt", "alpha\n")]);
         let measured = Measured::open(Plan::new(site)).await;
@@ -38,11 +38,11 @@ fn jobs_and_answers_move_the_figures_of_the_index() {
         // An edit.
         yard.site().write("b.rs", "fn gamma() {}\n");
         settled(yard).await;
-        let is_told = || measured.sum(JOBS, &job("incremental", "published")) >= 1.0;
-        until(yard, "index_status", json!({}), |_| is_told() && measured.sum(FILES, &[]) == 3.0).await;
+        let is_recorded = || measured.sum(JOBS, &job("incremental", "published")) >= 1.0;
+        until(yard, "index_status", json!({}), |_| is_recorded() && measured.sum(FILES, &[]) == 3.0).await;
         assert_eq!(measured.sum(SYMBOLS, &[]), 3.0);
         // A job that fails.
-        until(yard, "index_repo", json!({"ref": "none"}), |told| told["job_id"].is_string()).await;
+        until(yard, "index_repo", json!({"ref": "none"}), |answer| answer["job_id"].is_string()).await;
         until(yard, "index_status", json!({}), |_| measured.sum(JOBS, &job("full", "failed")) == 1.0).await;
         // A question that waits for a place.
         let handle = yard.engine().directory().all().remove(0);
@@ -59,7 +59,7 @@ fn jobs_and_answers_move_the_figures_of_the_index() {
 }
 
 #[test]
-fn an_index_that_is_closed_is_not_counted() {
+fn a_closed_index_is_not_counted() {
     in_real_time(|| async {
         let other = Site::new(&[("b.rs", "fn beta() {}\n")]);
         let mut measured = Measured::open(Plan::new(Site::new(&[("a.rs", "fn alpha() {}\n")])).workspace(other)).await;

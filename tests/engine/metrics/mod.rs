@@ -83,7 +83,7 @@ fn each_request_of_a_call_hierarchy_is_counted_and_the_call_once() {
 }
 
 #[test]
-fn calls_move_times_sources_and_states() {
+fn calls_update_durations_sources_and_states() {
     paused(|| async {
         let site = Site::usual();
         let fake = good(&site).launcher();
@@ -134,7 +134,7 @@ fn calls_move_times_sources_and_states() {
 }
 
 #[test]
-fn failures_are_counted_by_what_they_are() {
+fn failures_are_counted_by_kind() {
     paused(|| async {
         let site = Site::usual();
         let fake = good(&site).never("textDocument/hover").launcher();
@@ -163,7 +163,7 @@ fn failures_are_counted_by_what_they_are() {
 }
 
 #[test]
-fn cursors_end_in_four_ways() {
+fn cursor_outcomes_are_counted_by_reason() {
     paused(|| async {
         let site = Site::usual();
         let fake = good(&site).launcher();
@@ -192,7 +192,7 @@ fn cursors_end_in_four_ways() {
 }
 
 #[test]
-fn what_is_retained_goes_for_lack_of_room_and_with_its_limits() {
+fn snapshots_are_evicted_by_budget_and_expiry() {
     paused(|| async {
         let site = Site::usual();
         let fake = good(&site).launcher();
@@ -212,7 +212,7 @@ fn what_is_retained_goes_for_lack_of_room_and_with_its_limits() {
 }
 
 #[test]
-fn overload_and_waiting_show() {
+fn overload_and_wait_times_are_exposed() {
     paused(|| async {
         let site = Site::usual();
         let fake = good(&site).never("textDocument/definition").launcher();
@@ -240,7 +240,7 @@ fn overload_and_waiting_show() {
 }
 
 #[test]
-fn crashes_and_garbage_are_told_by_kind_and_reason() {
+fn crashes_and_malformed_messages_are_counted_by_kind_and_reason() {
     paused(|| async {
         let site = Site::usual();
         let garbled = good(&site).on("textDocument/hover", [raw(b"surprise!\n")]);
@@ -260,7 +260,7 @@ fn crashes_and_garbage_are_told_by_kind_and_reason() {
 }
 
 #[test]
-fn a_hung_workspace_keeps_no_scrape_waiting() {
+fn a_hung_workspace_does_not_delay_a_scrape() {
     paused(|| async {
         let site = Site::usual();
         let fake = good(&site).launcher();
@@ -275,7 +275,7 @@ fn a_hung_workspace_keeps_no_scrape_waiting() {
 }
 
 #[test]
-fn workspaces_that_drain_or_cannot_open_are_told_apart() {
+fn draining_and_unopened_workspaces_have_separate_states() {
     paused(|| async {
         let (site, other) = (Site::usual(), Site::usual());
         let fake = good(&site).never("textDocument/definition").launcher();

@@ -90,7 +90,7 @@ fn page() -> String {
 }
 
 #[test]
-fn the_page_is_what_a_scrape_gives() {
+fn the_documented_metrics_equal_the_scraped_ones() {
     let everything = Everything::new();
     everything.happens();
     let read = everything.read();
@@ -153,7 +153,7 @@ fn no_caller_can_add_a_series() {
 }
 
 #[test]
-fn a_flood_of_kinds_is_summed_up() {
+fn excess_kinds_are_summed_in_one_series() {
     let everything = Everything::new();
     for n in 0..3_000 {
         everything.meters.restart(&format!("kind{n}"), "crashed");
@@ -168,7 +168,7 @@ fn a_flood_of_kinds_is_summed_up() {
 }
 
 #[test]
-fn every_reason_to_refuse_a_message_is_a_word() {
+fn every_refusal_reason_is_a_label_value() {
     let reasons =
         RefusalReason::ALL.iter().map(|refusal| refusal.reason()).filter(|reason| *reason != "malformed_message");
     let all: BTreeSet<&str> = reasons.chain(Fault::ALL.iter().map(|fault| fault.reason())).chain(["other"]).collect();
@@ -176,7 +176,7 @@ fn every_reason_to_refuse_a_message_is_a_word() {
 }
 
 #[test]
-fn scrapes_and_calls_do_not_wait_for_each_other() {
+fn scrapes_and_calls_do_not_block_each_other() {
     let everything = Arc::new(Everything::new());
     let calling = everything.clone();
     let calls = std::thread::spawn(move || {

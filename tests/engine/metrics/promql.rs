@@ -132,7 +132,7 @@ fn tokens(query: &str) -> Result<Vec<Token>, String> {
 }
 
 #[test]
-fn series_and_labels_are_found() {
+fn the_promql_parser_finds_series_and_labels() {
     let set = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
     let query = "histogram_quantile(0.99, sum by (le, tool) (rate(a_bucket{k=\"x{y\", j!~\"z\"}[$__rate_interval]))) > 2 * \
                  on(instance) group_left max(b) or vector(0) and c:d offset 5m";

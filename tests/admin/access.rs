@@ -9,7 +9,7 @@ use crate::mcp::until;
 use crate::wire::Way;
 
 #[test]
-fn over_tcp_only_operators_tokens_count_and_only_there() {
+fn operator_tokens_are_accepted_only_over_tcp() {
     let sandbox = Sandbox::new();
     let rest = "[admin]\nlisten = \"127.0.0.1:0\"\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n";
     let serving = sandbox.serve(&["--config", &sandbox.configure(rest)]);
@@ -42,7 +42,7 @@ fn over_tcp_only_operators_tokens_count_and_only_there() {
 }
 
 #[test]
-fn who_has_no_token_and_says_nothing_does_not_keep_operators_out() {
+fn idle_connections_without_a_token_do_not_block_operators() {
     let sandbox = Sandbox::new();
     let rest = "[admin]\nlisten = \"127.0.0.1:0\"\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n";
     let serving = sandbox.serve(&["--config", &sandbox.configure(rest)]);
@@ -57,7 +57,7 @@ fn who_has_no_token_and_says_nothing_does_not_keep_operators_out() {
 }
 
 #[test]
-fn the_local_socket_is_there_for_its_user_and_needs_no_token() {
+fn the_local_socket_serves_its_user_without_a_token() {
     let sandbox = Sandbox::new();
     let serving = sandbox.serve(&["--root", "."]);
     let socket = sandbox.path("state/run/admin.sock");

@@ -43,7 +43,7 @@ impl Server {
             }
             Fault::Reorder => {
                 let held = json!({"id": id, "result": compute(self)});
-                self.mind.lock().held.push(held);
+                self.model.lock().held.push(held);
                 let server = self.clone();
                 self.later(wait, async move { server.release() });
             }
@@ -65,7 +65,7 @@ impl Server {
             Fault::Crash => self.end(ProcessExit { code: Some(3), signal: None }),
             Fault::Never => {}
             Fault::AfterCancel => {
-                let token = self.mind.lock().cancels.entry(id).or_default().clone();
+                let token = self.model.lock().cancels.entry(id).or_default().clone();
                 let server = self.clone();
                 tokio::spawn(async move {
                     tokio::select! {

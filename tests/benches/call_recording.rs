@@ -38,7 +38,7 @@ pub(crate) fn all(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("telling of a call");
     for (name, telemetry) in ways {
         let call = Call::new();
-        group.bench_function(name, |bencher| bencher.iter(|| call.tell(&telemetry)));
+        group.bench_function(name, |bencher| bencher.iter(|| call.record(&telemetry)));
     }
     group.finish();
     pipeline.shutdown();
@@ -63,7 +63,7 @@ impl Call {
         }
     }
 
-    fn tell(&self, telemetry: &Telemetry) {
+    fn record(&self, telemetry: &Telemetry) {
         let start = CallStart {
             tool: Some(self.tool.clone()),
             catalog: "lsp-v1",

@@ -48,27 +48,27 @@ impl SpanExporter for Caught {
 pub(crate) struct Watched {
     pub yard: Yard,
     pub pipeline: Arc<Pipeline>,
-    caught: Caught,
+    captured: Caught,
 }
 
 impl Watched {
     pub(crate) async fn open(plan: Plan, settings: Settings) -> Self {
-        let caught = Caught::default();
-        let (pipeline, warnings) = Pipeline::start_with(&settings, caught.clone(), |builder| builder);
+        let captured = Caught::default();
+        let (pipeline, warnings) = Pipeline::start_with(&settings, captured.clone(), |builder| builder);
         assert_eq!(warnings, Vec::<String>::new());
         let pipeline = Arc::new(pipeline);
         let for_calls = pipeline.clone();
-        let yard = plan.tell(move |told| told.with_spans(&for_calls)).open().await;
-        Self { yard, pipeline, caught }
+        let yard = plan.telemetry_setup(move |telemetry| telemetry.with_spans(&for_calls)).open().await;
+        Self { yard, pipeline, captured }
     }
 
     /// Ends the service and gives all spans.
     pub(crate) async fn spans(self) -> Vec<SpanData> {
-        let Self { yard, pipeline, caught } = self;
+        let Self { yard, pipeline, captured } = self;
         yard.drain().await;
         pipeline.shutdown();
         assert_eq!(pipeline.losses().spans_dropped(), 0);
-        caught.0.lock().clone()
+        captured.0.lock().clone()
     }
 }
 

@@ -8,16 +8,16 @@ use tokio::time::Instant;
 
 /// See the module.
 #[derive(Default)]
-pub(crate) struct Trap {
+pub(crate) struct PanicInjector {
     pub counts: Counts,
     pub armed: AtomicBool,
     /// When workspaces panicked.
-    pub sprung: Mutex<Vec<Instant>>,
+    pub panics: Mutex<Vec<Instant>>,
     /// Kinds whose servers were replaced through no fault of theirs, and when.
     pub replaced: Mutex<Vec<(String, Instant)>>,
 }
 
-impl Metrics for Trap {
+impl Metrics for PanicInjector {
     fn call(&self, record: &CallRecord) {
         self.counts.call(record);
     }
@@ -31,14 +31,14 @@ impl Metrics for Trap {
 
     fn retained_hit(&self) {
         if self.armed.swap(false, SeqCst) {
-            self.sprung.lock().push(Instant::now());
+            self.panics.lock().push(Instant::now());
             panic!("meant to panic");
         }
         self.counts.retained_hit();
     }
 }
 
-impl Trap {
+impl PanicInjector {
     /// Calls that were counted as ended.
     pub(crate) fn ended(&self) -> u64 {
         self.counts.calls().values().sum()

@@ -14,7 +14,7 @@ use crate::stage::Sabotage;
 
 /// What a server knows.
 #[derive(Default)]
-pub(crate) struct Mind {
+pub(crate) struct ServerModel {
     pub index: Tree,
     /// Open documents: version and text.
     pub open: BTreeMap<String, (i64, Arc<str>)>,
@@ -30,10 +30,10 @@ impl Server {
     /// Looks at one file again.
     pub(crate) fn reread(&self, name: &str) {
         let found = self.stage.lock().site(self.workspace).read_one(name).filter(|_| self.project.holds(name));
-        let mut mind = self.mind.lock();
+        let mut model = self.model.lock();
         match found {
-            Some(text) => drop(mind.index.insert(name.to_owned(), text)),
-            None => drop(mind.index.remove(name)),
+            Some(text) => drop(model.index.insert(name.to_owned(), text)),
+            None => drop(model.index.remove(name)),
         }
     }
 
@@ -42,16 +42,16 @@ impl Server {
         let mut tree = self.stage.lock().site(self.workspace).read(&self.project.folder);
         tree.retain(|path, _| self.project.holds(path));
         self.note(format!("reads {} files", tree.len()));
-        self.mind.lock().index = tree;
+        self.model.lock().index = tree;
         self.end_indexing_later();
     }
 
     /// Tells that it indexes. At a start it registers its watches, and reads the disk once that was answered.
     pub(crate) fn begin_indexing(self: &Arc<Self>, at_start: bool) {
         {
-            let mut mind = self.mind.lock();
-            mind.indexing = true;
-            mind.bouts += 1;
+            let mut model = self.model.lock();
+            model.indexing = true;
+            model.bouts += 1;
         }
         if !at_start && self.is_sabotaged(Sabotage::QuietIndexing) {
             return self.end_indexing_later();
@@ -69,17 +69,17 @@ impl Server {
     }
 
     fn end_indexing_later(self: &Arc<Self>) {
-        let (server, bout) = (self.clone(), self.mind.lock().bouts);
+        let (server, bout) = (self.clone(), self.model.lock().bouts);
         let wait = {
             let mut stage = self.stage.lock();
             let longest = stage.profile.indexing_ms;
             stage.dice.range(0, longest)
         };
         self.later(wait, async move {
-            let mut mind = server.mind.lock();
-            if mind.bouts == bout {
-                mind.indexing = false;
-                drop(mind);
+            let mut model = server.model.lock();
+            if model.bouts == bout {
+                model.indexing = false;
+                drop(model);
                 server.stage.lock().lives[server.number].has_read = true;
                 server.note("has indexed");
                 server.send(&json!({"method": "$/progress", "params": {"token": "index", "value": {"kind": "end"}}}));
@@ -103,14 +103,14 @@ impl Server {
 
     /// The files as it knows them.
     fn known(&self) -> Tree {
-        let mind = self.mind.lock();
-        let mut tree = mind.index.clone();
-        tree.extend(mind.open.iter().map(|(name, (_, text))| (name.clone(), text.clone())));
-        if mind.indexing {
+        let model = self.model.lock();
+        let mut tree = model.index.clone();
+        tree.extend(model.open.iter().map(|(name, (_, text))| (name.clone(), text.clone())));
+        if model.indexing {
             let mut kept = false;
             tree.retain(|name, _| {
                 kept = !kept;
-                kept && mind.open.contains_key(name)
+                kept && model.open.contains_key(name)
             });
         }
         tree
@@ -129,7 +129,7 @@ impl Server {
         if style == Diagnosing::Pulled {
             return;
         }
-        let open: Vec<String> = self.mind.lock().open.keys().cloned().collect();
+        let open: Vec<String> = self.model.lock().open.keys().cloned().collect();
         for name in open {
             let server = self.clone();
             self.later(wait, async move { server.push(&name, style, stale) });
@@ -138,10 +138,10 @@ impl Server {
 
     fn push(&self, name: &str, style: Diagnosing, stale: bool) {
         let tree = self.known();
-        let mind = self.mind.lock();
-        let Some((version, _)) = mind.open.get(name).filter(|_| !mind.indexing) else { return };
+        let model = self.model.lock();
+        let Some((version, _)) = model.open.get(name).filter(|_| !model.indexing) else { return };
         let version = *version;
-        drop(mind);
+        drop(model);
         let mut stage = self.stage.lock();
         let items = answers::findings(self, &mut stage, &tree, name);
         let uri = stage.site(self.workspace).uri(name);
