@@ -1,4 +1,4 @@
-//! base64url without padding (RFC 4648 §5), the encoding of cursors.
+//! base64url without padding (RFC 4648, section 5), the encoding of cursors.
 //!
 //! Invariant: `decode` accepts exactly the output of `encode`; padding, other characters and unused bits are refused.
 

@@ -188,7 +188,7 @@ impl ServerPair {
     async fn ask_bare(&self, asks: &[BenchQuestion], clients: usize, span: &mut Duration) -> Vec<CallSample> {
         let next = Cell::new(0);
         let began = Instant::now();
-        let asking = (0..clients).map(|_| async {
+        let requests = (0..clients).map(|_| async {
             let mut samples = Vec::new();
             while let Some((at, ask)) = take_next(&next, asks) {
                 let asked = Instant::now();
@@ -197,7 +197,7 @@ impl ServerPair {
             }
             samples
         });
-        let samples = futures::future::join_all(asking).await;
+        let samples = futures::future::join_all(requests).await;
         *span += began.elapsed();
         in_order(samples)
     }
@@ -258,7 +258,7 @@ pub(crate) async fn ask_served(
 ) -> Vec<CallSample> {
     let next = Cell::new(0);
     let began = Instant::now();
-    let asking = clients.iter_mut().map(|client| async {
+    let requests = clients.iter_mut().map(|client| async {
         let mut samples = Vec::new();
         while let Some((at, ask)) = take_next(&next, asks) {
             let asked = Instant::now();
@@ -267,7 +267,7 @@ pub(crate) async fn ask_served(
         }
         samples
     });
-    let samples = futures::future::join_all(asking).await;
+    let samples = futures::future::join_all(requests).await;
     *span += began.elapsed();
     in_order(samples)
 }

@@ -30,8 +30,8 @@ impl Config {
             // Only a null in `settings` has no form in TOML, and no TOML file can bring one in.
             Err(error) => return format!("# can't be shown as TOML: {error}\n"),
         };
-        let own = set_aside(&mut table);
-        let each: Vec<Option<Value>> = workspaces(&mut table).map(set_aside).collect();
+        let own = take_permission(&mut table);
+        let each: Vec<Option<Value>> = workspaces(&mut table).map(take_permission).collect();
         hide_in(&mut table);
         workspaces(&mut table).zip(each).for_each(|(workspace, kept)| put_back(workspace, kept));
         put_back(&mut table, own);
@@ -41,13 +41,13 @@ impl Config {
 
 /// Redacts the secrets of one workspace.
 pub(super) fn hide_in_workspace(workspace: &mut Table) {
-    let kept = set_aside(workspace);
+    let kept = take_permission(workspace);
     hide_in(workspace);
     put_back(workspace, kept);
 }
 
 /// Rules for principals are no secrets, whatever a principal's name suggests. Their position is kept.
-fn set_aside(table: &mut Table) -> Option<Value> {
+fn take_permission(table: &mut Table) -> Option<Value> {
     table.get_mut(PERMISSION).map(|value| std::mem::replace(value, Value::Boolean(true)))
 }
 

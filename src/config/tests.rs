@@ -301,7 +301,7 @@ fn what_is_shown_is_whole_but_for_secrets() {
 }
 
 #[test]
-fn a_reload_tells_what_changed() {
+fn a_reload_reports_what_changed() {
     let ws = |name: &str| WS.replace("\"a\"", &format!("\"{name}\""));
     let old = good(&format!("{}{}{}{}{}", ws("a"), ws("b"), ws("c"), ws("d"), ws("e")));
     let new = good(&format!(

@@ -20,10 +20,7 @@ fn workspaces_are_listed_put_and_deleted() {
     let listed = sandbox.run(&["workspaces"]).code(0).stdout;
     assert!(listed.contains("repo (default)") && listed.contains(&other), "{listed}");
     assert_eq!(sandbox.run(&["workspaces", "--json"]).code(0).json()["workspaces"][1]["name"], "other");
-    sandbox
-        .run(&["workspaces", "put", "other", "--root", "nowhere"])
-        .code(1)
-        .says(&["roots", "folders that are there"]);
+    sandbox.run(&["workspaces", "put", "other", "--root", "nowhere"]).code(1).says(&["roots", "name existing folders"]);
     sandbox.run(&["workspaces", "put", "No", "--root", "."]).code(2).says(&["not a valid workspace name"]);
     let gone = sandbox.run(&["workspaces", "delete", "other"]).code(0).stdout;
     assert!(gone.contains("workspace other removed"), "{gone}");

@@ -60,6 +60,8 @@ fn of(pid: u32) -> BTreeSet<Process> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn over_http() {
+    // The client library has no implementation of TLS of its own. An error means that another test installed one.
+    rustls::crypto::ring::default_provider().install_default().ok();
     let place = Place::new("python");
     let yard = Yard::serve(&place.workspace());
     let config = StreamableHttpClientTransportConfig::with_uri(format!("http://{}/mcp", yard.address));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::e2e::Yard;
 use crate::mcp::{Mcp, until};
 
-/// Longer than anything here takes on a machine that works at all.
+/// A timeout that only a hang exceeds.
 const PATIENCE_MS: u64 = 60_000;
 
 fn rows(answer: &Value) -> Vec<String> {
@@ -20,7 +20,7 @@ fn client(yard: &Yard, token: &str) -> Mcp {
     Mcp::connect(&yard.address, "/mcp/w/code", Some(token))
 }
 
-/// Asks until `done` says so.
+/// Repeats the query until `done` accepts its payload.
 fn asked(client: &mut Mcp, tool: &str, arguments: &Value, done: impl Fn(&Value) -> bool) -> Value {
     let mut answer = Value::Null;
     let is_done = until(PATIENCE_MS, || {

@@ -1,4 +1,4 @@
-//! The catalog `code` through gateway and engine, on real trees, in real time: what is asked here waits for threads, not for a clock.
+//! The catalog `code` through gateway and engine, on real trees and in real time, because index work runs on threads.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::harness::*;
 
-/// Longer than anything here takes on a machine that works at all.
+/// A timeout that only a hang exceeds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn tool_call(yard: &Yard, workspace: &str, tool: &str, arguments: Value) -> ToolCall {
@@ -25,12 +25,12 @@ pub(crate) fn start(yard: &Yard, workspace: &str, tool: &str, arguments: Value) 
     yard.run(tool_call(yard, workspace, tool, arguments))
 }
 
-/// The payload of a call to the first workspace, which may be a refusal.
+/// Payload of a call to the first workspace, also of a refused call.
 pub(crate) async fn ask(yard: &Yard, tool: &str, arguments: Value) -> Value {
     start(yard, "w0", tool, arguments).await.ok()
 }
 
-/// Asks until `done` says so.
+/// Repeats the query until `done` accepts its payload.
 pub(crate) async fn until(yard: &Yard, tool: &str, arguments: Value, done: impl Fn(&Value) -> bool) -> Value {
     let query = async {
         loop {
@@ -47,7 +47,7 @@ pub(crate) async fn until(yard: &Yard, tool: &str, arguments: Value, done: impl 
     }
 }
 
-/// Until nothing is to be done for the index.
+/// Waits until the index is fresh and idle.
 pub(crate) async fn settled(yard: &Yard) -> Value {
     let is_idle = |answer: &Value| {
         answer["active_job"].is_null()
@@ -61,7 +61,7 @@ fn text(query: &str) -> Value {
     json!({"query": query, "mode": "text"})
 }
 
-/// The rows as `path:line`.
+/// Rows as `path:line`.
 fn rows(answer: &Value) -> Vec<String> {
     let rows = answer["results"].as_array().unwrap_or_else(|| panic!("{answer}"));
     rows.iter().map(|row| format!("{}:{}", row["path"].as_str().unwrap(), row["line_start"])).collect()
@@ -80,7 +80,7 @@ fn indexes(yard: &Yard) -> PathBuf {
     StateDir::open(&yard.site().base().join("state")).unwrap().path().join(INDEX_FOLDER)
 }
 
-/// Keeps every job of the first workspace's index waiting until it is dropped.
+/// Blocks all index jobs of the first workspace until it is dropped.
 fn hold_writers(yard: &Yard) -> Vec<File> {
     let folders = std::fs::read_dir(indexes(yard)).unwrap();
     let hold = |folder: std::fs::DirEntry| {
@@ -168,7 +168,7 @@ fn a_checked_out_branch_equals_its_working_tree() {
 #[test]
 fn a_stale_index_refuses_answers_or_catches_up_as_requested() {
     in_real_time(|| async {
-        // Nobody tells what changes: only questions bring the index up to date.
+        // There is no watcher: only queries bring the index up to date.
         let yard = Plan::new(site()).unwatched().at_once().open().await;
         let answer =
             until(&yard, "search_code", text("alpha"), |answer| answer["metadata"]["indexing_status"] == "ready").await;
@@ -243,7 +243,7 @@ fn several_roots_give_one_answer() {
         assert_eq!(seen, rows(&answer), "page by page the same");
         let arguments = json!({"name": "alpha", "ranking_explain_level": "full"});
         let found = until(&yard, "locate_symbol", arguments, |answer| answer["results"][0]["root"] == one).await;
-        // Both roots show the same bytes at the same path only where they are copies; these differ.
+        // Equal content at equal paths would count as a copy; these files differ.
         assert_eq!(rows(&found)[..2], ["src/a.rs:1", "src/a.rs:1"], "{found}");
         assert_eq!((&found["results"][0]["root"], &found["results"][1]["root"]), (&json!(one), &json!(two)));
         let (shown, reasons) = (&found["results"], &found["metadata"]["ranking_reasons"]);
@@ -442,7 +442,7 @@ fn a_search_past_its_deadline_returns_partial_results_and_frees_its_slot() {
         let handle = yard.engine().directory().all().remove(0);
         let (places, calls) = (handle.indexes.places.clone(), handle.places.clone());
         let (free, free_calls) = (places.available_permits(), calls.available_permits());
-        // Nothing but the test moves the clock: the machine may be as slow or as fast as it likes.
+        // Only the test advances the clock, so the speed of the machine doesn't matter.
         tokio::time::pause();
         let begin = |query: Value| tokio::spawn(start(&yard, "w0", "search_code", query));
         let begun = async || {
@@ -454,7 +454,7 @@ fn a_search_past_its_deadline_returns_partial_results_and_frees_its_slot() {
             let all = places.clone().acquire_many_owned(u32::try_from(free).unwrap()).await.unwrap();
             let asked = begin(query.clone());
             begun().await;
-            // When it comes to work its time is nearly up.
+            // It gets its worker shortly before its deadline.
             tokio::time::advance(Duration::from_millis(1_900)).await;
             drop(all);
             let answer = asked.await.unwrap().ok();
@@ -470,7 +470,7 @@ fn a_search_past_its_deadline_returns_partial_results_and_frees_its_slot() {
             assert_ne!(whole["metadata"]["result_completeness"], "partial", "{whole}");
             assert!(!rows(&whole).is_empty());
         }
-        // One that is given up keeps no place either.
+        // An abandoned query frees its slot too.
         let all = places.clone().acquire_many_owned(u32::try_from(free).unwrap()).await.unwrap();
         let asked = begin(text("alpha"));
         begun().await;

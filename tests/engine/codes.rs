@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::fake_server::*;
 use crate::harness::*;
 
-/// Panics in the workspace's actor when a retained result answers, once it's armed.
+/// Once armed, panics in the workspace's actor when a snapshot answers a call.
 struct Trap(AtomicBool);
 
 impl Metrics for Trap {

@@ -1,5 +1,5 @@
-//! `confirm: true` of the catalog `code` against fake language servers: who is asked, what is said of rows that nobody confirms, and
-//! that rows are there whatever servers do. Indexes are built in real time; then time is paused.
+//! `confirm: true` of the catalog `code` with fake language servers: which servers are queried, how unconfirmed rows are reported, and
+//! that server failures never remove rows. Indexes are built in real time; then time is paused.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::fake_server::*;
 use crate::harness::*;
 
 const SYMBOLS: &str = "textDocument/documentSymbol";
-/// So long before the deadline of two seconds an answer is given as it is.
+/// Milliseconds before the two-second deadline at which the answer is sent as it is.
 const IN_TIME_MS: u64 = 2_000 - codeyard_engine::limits::LATE_SERVER_MS;
 
 fn tool_call(yard: &Yard, tool: &str, arguments: Value) -> ToolCall {
@@ -37,12 +37,12 @@ fn located(name: &str, confirm: bool) -> Value {
     json!({"name": name, "detail_level": "context", "confirm": confirm})
 }
 
-/// Locates a symbol and has it confirmed.
+/// Locates a symbol with confirmation.
 async fn confirm(yard: &Yard, name: &str) -> Value {
     ask(yard, "locate_symbol", located(name, true)).await
 }
 
-/// The rows as `path:line` and who confirms them.
+/// Rows as `path:line` with the confirming server.
 fn rows(payload: &Value) -> Vec<(String, Option<&str>)> {
     let rows = payload["results"].as_array().unwrap_or_else(|| panic!("{payload}"));
     let place = |row: &Value| format!("{}:{}", row["path"].as_str().unwrap(), row["line_start"]);
@@ -93,7 +93,7 @@ fn python(launcher: Arc<FakeLauncher>) -> Entry {
     Entry::new("pyls", launcher).of("python")
 }
 
-/// A service whose index is there, on time that stands still unless everybody waits.
+/// A service with a complete index, on paused time.
 async fn opened(plan: Plan) -> Yard {
     let yard = plan.open().await;
     let is_settled = async {
@@ -132,7 +132,7 @@ fn a_row_names_the_servers_that_list_its_symbol_and_stays_otherwise_equal() {
         assert_eq!(rows(&payload).len(), 2, "{payload}");
         assert!(expected.iter().all(|row| rows(&payload).contains(row)), "{payload}");
         assert_eq!(warnings(&payload), ["1 row is unconfirmed: pyls lists no such symbol there."]);
-        // Apart from that it is the same answer.
+        // The rest of the answer is equal.
         payload["metadata"].as_object_mut().unwrap().remove("warnings");
         for row in payload["results"].as_array_mut().unwrap() {
             row.as_object_mut().unwrap().remove("confirmed_by");
@@ -148,11 +148,11 @@ fn a_row_names_the_servers_that_list_its_symbol_and_stays_otherwise_equal() {
     });
 }
 
-/// Files that declare one name each time.
+/// Files that all declare one name.
 fn same_in(files: &[&str]) -> Site {
     let site = Site::new(&[]);
     for (at, path) in files.iter().enumerate() {
-        // Symbols of equal contents would be shown once.
+        // Symbols with equal content would be shown once.
         site.write(path, &format!("def same():\n    return {at}\n"));
     }
     site
@@ -274,7 +274,7 @@ fn a_missing_or_failing_server_is_reported_with_a_reason_and_a_command() {
     ];
     for (kind, why) in cases {
         in_real_time(|| async move {
-            // A linter has no say in what there is.
+            // A linter doesn't confirm rows.
             let linter = Entry::new("lint", lister().launcher()).of("python").linter();
             let yard = opened(Plan::new(Site::new(&[("a.py", TWO)])).kind(kind).kind(linter)).await;
             let payload = confirm(&yard, "alpha").await;
@@ -352,7 +352,7 @@ fn rows_of_another_ref_are_not_confirmed() {
     });
 }
 
-/// Keeps every job of the index waiting until it is dropped.
+/// Blocks all index jobs until it is dropped.
 fn hold_writers(yard: &Yard) -> Vec<File> {
     let indexes = StateDir::open(&yard.site().base().join("state")).unwrap().path().join(INDEX_FOLDER);
     let hold = |folder: std::fs::DirEntry| {

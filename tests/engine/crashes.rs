@@ -1,4 +1,4 @@
-//! Servers that die: retry, back-off, quarantine, suspicion of documents.
+//! Server crashes: retry, back-off, quarantine, refusal of documents that cause crashes.
 
 use serde_json::json;
 use tokio::time::Instant;
@@ -73,7 +73,7 @@ fn restarts_back_off_then_quarantine_then_probe_once() {
         let yard = Plan::one(site, fake.clone()).open().await;
         let began = Instant::now();
         let first = yard.spawn(DEFINITION, yard.site().at("a.fake", 0, 0));
-        // 0.5 + 1 + 2 + 4 s, each with at most a tenth more.
+        // 0.5 + 1 + 2 + 4 s, each with at most 10 % jitter.
         let mut starts = vec![];
         for launch in 2..=5 {
             while fake.launches() < launch {
@@ -97,7 +97,7 @@ fn restarts_back_off_then_quarantine_then_probe_once() {
             pass(10).await;
         }
         assert!(quarantined.elapsed().as_millis() <= 300_100);
-        // One try, which fails too: quarantine again, without back-off.
+        // One probe start, which fails too: quarantine again, without back-off.
         pass(50).await;
         yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.failed_as("PROVIDER_UNAVAILABLE", "quarantined");
         pass(299_000).await;

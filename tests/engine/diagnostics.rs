@@ -1,4 +1,4 @@
-//! Diagnostics: only those of the present content, of all servers together, or an error.
+//! Diagnostics are those of the current content from all servers, or an error.
 
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ fn a_received_push_waits_only_for_its_quiet_period() {
         let fake = pushing().on("textDocument/didOpen", [push]).launcher();
         let entry = Entry::new("fake", fake.clone()).entry("quirks.push_settle_ms = 300\nquirks.anchor = true");
         let yard = Plan::new(site).kind(entry).open().await;
-        // The anchor is opened at the start, so its push is there before anybody asks.
+        // The anchor is opened at the start, so its push arrives before any query.
         yard.call(WORKSPACE_DIAGNOSTICS, json!({})).await.ok();
         pass(100).await;
         let called = yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake")).await;

@@ -1,4 +1,4 @@
-//! What is open at a server follows the disk, and opening alone changes nothing.
+//! Open documents follow the disk, and opening one changes nothing else.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn two() -> Site {
     Site::new(&[("a.fake", "alpha\n"), ("b.fake", "beta\n")])
 }
 
-/// What the server heard of documents and questions, in order.
+/// Document notifications and queries that the server received, in order.
 fn heard(fake: &FakeLauncher) -> Vec<String> {
     let methods = fake.record().methods();
     methods.iter().filter_map(|method| method.strip_prefix("textDocument/").map(str::to_owned)).collect()
@@ -92,7 +92,7 @@ fn a_changed_document_first_seen_in_an_answer_is_reread() {
             let ask = |name| yard.call(DEFINITION, yard.site().at(name, 0, 0));
             ask("b.fake").await.ok();
             yard.site().write("b.fake", "changed\n");
-            // The answer lies in the changed file, whose new stamp is learnt thereby.
+            // The answer is in the changed file; reading it records the new stamp.
             ask("a.fake").await.ok();
             ask("b.fake").await.ok();
             let changes = fake.record().params("textDocument/didChange");

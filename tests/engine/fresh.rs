@@ -10,7 +10,7 @@ use crate::code::{ask, settled, until};
 use crate::git::git;
 use crate::harness::*;
 
-/// Longer than anything here takes on a machine that works at all.
+/// A timeout that only a hang exceeds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn commit(dir: &Path, message: &str) {

@@ -1,4 +1,4 @@
-//! Several servers for one language: who is asked, and what is said of those that can't answer.
+//! Several servers for one language: which are queried, and how unavailable ones are reported.
 
 use serde_json::json;
 
@@ -25,7 +25,7 @@ fn a_linter_is_queried_only_when_the_primary_finds_nothing() {
             let called = yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await;
             let line = if found { 0 } else { 2 };
             assert_eq!(called.ok()["locations"], json!([yard.site().location("a.fake", line)]));
-            // Asked twice where it became ready only after the question began.
+            // It is queried twice if it became ready only after the query began.
             assert_eq!(linter.record().count("textDocument/definition") == 0, found);
         });
     }
@@ -97,7 +97,7 @@ fn an_unsupported_operation_is_reported() {
     });
 }
 
-/// Where each child that was started runs, as the name of its folder, in order.
+/// Folder names of the started servers' roots, in order.
 fn roots_of(fake: &FakeLauncher) -> Vec<String> {
     let requests = fake.record().params("initialize");
     let name =

@@ -1,4 +1,4 @@
-//! What the tests of this target share: a folder of files, a service on the present thread, and calls to it.
+//! Shared by the tests of this target: a folder of files, a service on the current thread, and calls to it.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub(crate) const WORKSPACE_SYMBOLS: &str = "vscode.lsp.workspaceSymbols";
 pub(crate) const DOCUMENT_DIAGNOSTICS: &str = "vscode.lsp.diagnostics.document";
 pub(crate) const WORKSPACE_DIAGNOSTICS: &str = "vscode.lsp.diagnostics.workspace";
 
-/// Runs a test on paused time. Work on the blocking pool keeps the clock from jumping.
+/// Runs a test on paused time. The clock doesn't advance while blocking work runs.
 pub(crate) fn paused<F: Future<Output = ()>>(test: impl FnOnce() -> F) {
     run(true, test);
 }
@@ -59,7 +59,7 @@ fn run<F: Future<Output = ()>>(paused: bool, test: impl FnOnce() -> F) {
     actix_rt::System::with_tokio_rt(runtime).block_on(test());
 }
 
-/// A folder of files, gone with the value.
+/// A temporary folder of files.
 pub(crate) struct Site {
     folder: tempfile::TempDir,
     pub root: PathBuf,
@@ -104,12 +104,12 @@ impl Site {
         location(&self.uri(name), line)
     }
 
-    /// Arguments of a question about a place.
+    /// Arguments of a query for a position.
     pub(crate) fn at(&self, name: &str, line: u32, character: u32) -> Value {
         json!({"uri": self.uri(name), "position": {"line": line, "character": character}})
     }
 
-    /// Arguments of a question about a document.
+    /// Arguments of a query for a document.
     pub(crate) fn of(&self, name: &str) -> Value {
         json!({"uri": self.uri(name)})
     }
@@ -131,7 +131,7 @@ pub(crate) fn finding(line: u32, message: &str) -> Value {
     json!({"range": range(line), "severity": 2, "message": message})
 }
 
-/// A kind of language server in the registry of a test.
+/// A language server kind in the registry of a test.
 pub(crate) struct Entry {
     name: String,
     launcher: Arc<dyn Launcher>,
@@ -146,19 +146,19 @@ impl Entry {
         Self { name: name.into(), launcher, entry: String::new(), language: "fake", is_linter: false, installed: true }
     }
 
-    /// For files of another ending.
+    /// Uses another file extension.
     pub(crate) fn other(mut self) -> Self {
         self.language = "other";
         self
     }
 
-    /// For files of a language that the registry knows.
+    /// Uses a language of the built-in registry.
     pub(crate) fn of(mut self, language: &'static str) -> Self {
         self.language = language;
         self
     }
 
-    /// TOML for the end of its entry, such as `quirks.anchor = true`.
+    /// Appends TOML to its entry, such as `quirks.anchor = true`.
     pub(crate) fn entry(mut self, toml: &str) -> Self {
         self.entry.push_str(toml);
         self.entry.push('\n');
@@ -176,10 +176,10 @@ impl Entry {
     }
 }
 
-/// What is added to where calls are told.
+/// Changes the telemetry of a service, for example to add spans or a log.
 type TelemetrySetup = Arc<dyn Fn(Telemetry) -> Telemetry + Send + Sync>;
 
-/// What a service is to be made from.
+/// Builder of a service.
 pub(crate) struct Plan {
     site: Site,
     more: Vec<Site>,
@@ -237,7 +237,7 @@ impl Plan {
         self
     }
 
-    /// Adds to where calls are told.
+    /// Changes the telemetry of the service, for example to add spans or a log.
     pub(crate) fn telemetry_setup(
         mut self,
         telemetry_setup: impl Fn(Telemetry) -> Telemetry + Send + Sync + 'static,
@@ -279,7 +279,7 @@ fn config_of(kinds: &[Entry]) -> Config {
     for (priority, kind) in kinds.iter().enumerate() {
         let group = if kind.is_linter { kind.name.as_str() } else { kind.language };
         let role = if kind.is_linter { "linter" } else { "primary" };
-        // Behind those that the registry has of its own, none of which is installed.
+        // Appended to the built-in entries, none of which is installed.
         let priority = if ["fake", "other"].contains(&kind.language) { priority } else { 1_000 + priority };
         let text = format!(
             "languages = [\"{}\"]\ngroup = \"{group}\"\nrole = \"{role}\"\npriority = {priority}\ncommand = [\"{}\"]\n{}",
@@ -291,7 +291,7 @@ fn config_of(kinds: &[Entry]) -> Config {
     config
 }
 
-/// Finds and starts the fakes.
+/// Finds and starts fake servers.
 struct Kinds {
     kinds: Vec<Entry>,
 }
@@ -388,7 +388,7 @@ impl Yard {
         }
     }
 
-    /// Has all workspaces watched: what is asked from then on is shared and retained.
+    /// Watches all workspaces: from then on queries are shared and snapshots retained.
     pub(crate) async fn walk(&self) {
         for workspace in self.engine().directory().all() {
             workspace.actor.send(Warm).await.unwrap();
@@ -405,7 +405,7 @@ impl Yard {
             .await
     }
 
-    /// Has everything observed that the binary has observed.
+    /// Registers the same observers as the binary.
     pub(crate) fn register_with(&self, observers: &Observers<'_>) {
         self.telemetry.register_with(observers);
         metrics::observe(observers, &self.engine().directory(), &self.frames, self.watcher.as_ref());
@@ -415,19 +415,19 @@ impl Yard {
         self.engine.as_ref().unwrap()
     }
 
-    /// The first workspace's files.
+    /// Files of the first workspace.
     pub(crate) fn site(&self) -> &Site {
         &self.sites[0]
     }
 
-    /// Takes another configuration over.
+    /// Reloads with another configuration.
     pub(crate) async fn reconfigure(&mut self, tune: impl FnOnce(&mut Config)) {
         tune(&mut self.config);
         let done = self.engine().configure(self.config.clone()).await.unwrap();
         assert_eq!(done.failed, []);
     }
 
-    /// Roots, text, fs and diagnostics epochs of the first workspace.
+    /// Epochs of roots, text, files and diagnostics of the first workspace.
     pub(crate) async fn epochs(&self) -> [u64; 4] {
         self.health().await[0].epochs
     }
@@ -445,17 +445,17 @@ impl Yard {
         self.start("w0", tool, arguments).await
     }
 
-    /// A call to the first workspace that runs by itself.
+    /// A call to the first workspace in its own task.
     pub(crate) fn spawn(&self, tool: &str, arguments: Value) -> JoinHandle<Called> {
         tokio::spawn(self.start("w0", tool, arguments))
     }
 
-    /// A call that is under way; dropping it takes it back.
+    /// A running call; dropping it cancels it.
     pub(crate) fn start(&self, workspace: &str, tool: &str, arguments: Value) -> BoxFuture<'static, Called> {
         self.run(self.tool_call(workspace, tool, arguments))
     }
 
-    /// A call as a transport makes it, for tests that change it before it runs.
+    /// A call as the transport creates it, for tests that change it before it runs.
     pub(crate) fn tool_call(&self, workspace: &str, tool: &str, arguments: Value) -> ToolCall {
         ToolCall {
             endpoint: Endpoint { workspace: WorkspaceName::new(workspace), catalogs: Arc::from(["lsp-v1".to_owned()]) },
@@ -471,7 +471,7 @@ impl Yard {
         }
     }
 
-    /// The same with a call of the test's own.
+    /// Runs a call that the test created.
     pub(crate) fn run(&self, call: ToolCall) -> BoxFuture<'static, Called> {
         let began = Instant::now();
         let reply = self.gateway.call(call);
@@ -479,7 +479,7 @@ impl Yard {
     }
 }
 
-/// What came of a call.
+/// Outcome of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Called {
     pub reply: ToolReply,
@@ -487,7 +487,7 @@ pub(crate) struct Called {
 }
 
 impl Called {
-    /// Whether the tool `lsp` answered, its text, and its `metadata.error`.
+    /// Whether the tool `lsp` succeeded, its text, and its `metadata.error`.
     #[track_caller]
     pub(crate) fn lsp(&self) -> (bool, String, Value) {
         let whole: Value = serde_json::from_slice(self.bytes()).unwrap();
@@ -495,14 +495,14 @@ impl Called {
         (whole["isError"] == false, text, whole["structuredContent"]["metadata"]["error"].clone())
     }
 
-    /// The payload; fails if the call did.
+    /// The payload; panics if the call failed.
     #[track_caller]
     pub(crate) fn ok(&self) -> Value {
         let whole: Value = serde_json::from_slice(self.bytes()).unwrap();
         whole["structuredContent"].clone()
     }
 
-    /// The reply's bytes; fails if the call did with an error of JSON-RPC.
+    /// Bytes of the reply; panics if the call failed with a JSON-RPC error.
     #[track_caller]
     pub(crate) fn bytes(&self) -> &[u8] {
         match &self.reply {
@@ -516,7 +516,7 @@ impl Called {
         self.ok()["summary"].as_str().unwrap().to_owned()
     }
 
-    /// Code (without prefix) and details; fails if the call succeeded.
+    /// Error code without prefix, and details; panics if the call succeeded.
     #[track_caller]
     pub(crate) fn error(&self) -> (String, Value) {
         match &self.reply {
@@ -536,7 +536,7 @@ impl Called {
         details
     }
 
-    /// Fails unless it failed with this code and reason.
+    /// Asserts that it failed with this code and reason.
     #[track_caller]
     pub(crate) fn failed_as(&self, code: &str, reason: &str) -> Value {
         let details = self.failed(code);
@@ -544,7 +544,7 @@ impl Called {
         details
     }
 
-    /// Fails unless it timed out in this phase after exactly two seconds.
+    /// Asserts that it timed out in this phase after exactly two seconds.
     #[track_caller]
     pub(crate) fn timed_out(&self, phase: &str) -> Value {
         let details = self.failed_as("CAP_EXCEEDED", "timeout");
@@ -554,7 +554,7 @@ impl Called {
         details
     }
 
-    /// Fails unless it took so long, give or take a few ticks of the clock.
+    /// Asserts its duration within a few ticks of the clock.
     #[track_caller]
     pub(crate) fn took_about(&self, ms: u64) {
         near(self.took, ms);
@@ -567,19 +567,19 @@ pub(crate) fn near(took: Duration, ms: u64) {
     assert!((ms..=ms + 10).contains(&took), "{took} ms instead of {ms} ms");
 }
 
-/// Lets all tasks run until they wait, without letting time pass. Work on the blocking pool is waited for too.
+/// Runs all tasks and blocking work until they wait, without advancing time.
 pub(crate) async fn settle() {
     for _ in 0..200 {
         tokio::task::yield_now().await;
     }
 }
 
-/// Lets time pass.
+/// Advances time.
 pub(crate) async fn pass(ms: u64) {
     tokio::time::sleep(Duration::from_millis(ms)).await;
 }
 
-/// A launcher of the test's own.
+/// A custom launcher.
 pub(crate) struct LaunchBy<F>(pub F);
 
 impl<F> Launcher for LaunchBy<F>

@@ -1,4 +1,4 @@
-//! Callers and callees through the tool `lsp`: two steps at each server, and only that server understands its own functions.
+//! Call hierarchy through the tool `lsp`: two requests to each server, and prepared items return only to their own server.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ const PREPARE: &str = "textDocument/prepareCallHierarchy";
 const INCOMING: &str = "callHierarchy/incomingCalls";
 const OUTGOING: &str = "callHierarchy/outgoingCalls";
 
-/// A function on a line of a file, with what its server wants to see again.
+/// A prepared item on a line of a file, with its server's opaque data.
 fn function(uri: &str, line: u32, data: Value) -> Value {
     json!({
         "name": format!("f{line}"), "kind": 12, "uri": uri, "range": range(line), "selectionRange": range(line),
@@ -21,7 +21,7 @@ fn function(uri: &str, line: u32, data: Value) -> Value {
     })
 }
 
-/// The same as the tool shows it.
+/// Same item as the tool shows it.
 fn shown(uri: &str, line: u32) -> Value {
     json!({"name": format!("f{line}"), "kind": 12, "uri": uri, "range": range(line), "selectionRange": range(line)})
 }
@@ -214,7 +214,7 @@ fn calls_of_a_function_in_another_file_use_that_files_columns() {
         let (here, there) = ("𝒳é mine\n", "ünüé yours\n");
         let site = Site::new(&[("a.fake", here), ("b.fake", there)]);
         let function = |uri: &str, range: Value| json!({"name": "f", "kind": 12, "uri": uri, "range": range, "selectionRange": range});
-        // The function whose name stands in `a.fake` is defined in `b.fake`, where it calls one of `a.fake`.
+        // The function whose name is in `a.fake` is defined in `b.fake`, where it calls one of `a.fake`.
         let prepared = function(&site.uri("b.fake"), columns(0, 8, 13));
         let callee = function(&site.uri("a.fake"), columns(0, 7, 11));
         let fake = FakeServer::new()

@@ -1,4 +1,4 @@
-//! One workspace's hang or panic changes nothing in another.
+//! A hang or panic in one workspace doesn't affect another.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -82,7 +82,7 @@ fn a_server_actor_panic_is_contained_and_does_not_loop() {
     });
 }
 
-/// Panics in the workspace's actor when a retained result answers, while it's armed.
+/// While armed, panics in the workspace's actor when a snapshot answers a call.
 struct Trap {
     armed: AtomicBool,
 }

@@ -1,4 +1,4 @@
-//! What the tests of the tool `lsp` share: calls through the catalog `agent`, and what came of them.
+//! Shared by tests of the tool `lsp`: calls through the catalog `agent` and their results.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::harness::*;
 
-/// When whoever has answered is enough, in ms after the call.
+/// Milliseconds after the call from which partial answers are accepted.
 pub(crate) const LATE: u64 = 2_000 - LATE_SERVER_MS;
 
-/// What the tool answered.
+/// Answer of the tool.
 #[derive(Debug, Clone)]
 pub(crate) struct LspAnswer {
     called: Called,
@@ -31,7 +31,7 @@ pub(crate) fn lsp(yard: &Yard, arguments: Value) -> impl Future<Output = LspAnsw
     }
 }
 
-/// A call about a place of `a.fake`, 0-based as the fakes see it.
+/// A call for a position in `a.fake`, 0-based as in LSP.
 pub(crate) fn at(
     yard: &Yard,
     operation: &str,
@@ -46,57 +46,57 @@ pub(crate) fn place(operation: &str, line: u32, character: u32) -> Value {
     json!({"operation": operation, "filePath": "a.fake", "line": line + 1, "character": character + 1})
 }
 
-/// A call for symbols of such a name.
+/// A call for workspace symbols with this name.
 pub(crate) fn named(yard: &Yard, name: &str) -> impl Future<Output = LspAnswer> + Send + 'static {
     lsp(yard, json!({"operation": "workspaceSymbol", "query": name}))
 }
 
 impl LspAnswer {
-    /// The reply as a transport gets it.
+    /// The reply as the transport receives it.
     pub(crate) fn reply(&self) -> &ToolReply {
         &self.called.reply
     }
 
-    /// The text for the agent.
+    /// Text for the agent.
     pub(crate) fn text(&self) -> &str {
         self.whole["content"][0]["text"].as_str().unwrap()
     }
 
-    /// What stands beside the result; fails if the call did.
+    /// Metadata of the answer; panics if the call failed.
     #[track_caller]
     pub(crate) fn metadata(&self) -> Value {
         assert_eq!(self.whole["isError"], false, "{self:?}");
         self.whole["structuredContent"]["metadata"].clone()
     }
 
-    /// The result; fails if the call did.
+    /// The result; panics if the call failed.
     #[track_caller]
     pub(crate) fn found(&self) -> Value {
         self.metadata()["result"].clone()
     }
 
-    /// The result of a call that all servers had their part in.
+    /// The result of a call that every server answered.
     #[track_caller]
     pub(crate) fn whole(&self) -> Value {
         assert_eq!(self.passed_over(), Vec::<String>::new(), "{self:?}");
         self.found()
     }
 
-    /// Who had no part in the answer, and why.
+    /// Servers that did not contribute to the answer, each with its reason.
     #[track_caller]
     pub(crate) fn passed_over(&self) -> Vec<String> {
         let listed = self.metadata()["passedOver"].as_array().cloned().unwrap_or_default();
         listed.iter().map(|one| one.as_str().unwrap().to_owned()).collect()
     }
 
-    /// Fails unless nothing was found, and that is said.
+    /// Asserts that nothing was found and the text states it.
     #[track_caller]
     pub(crate) fn nothing(&self, operation: &str) {
         assert_eq!(self.found().as_array().map(Vec::len).unwrap_or_default(), 0, "{self:?}");
         assert!(self.text().starts_with(&format!("No results found for {operation}")), "{self:?}");
     }
 
-    /// The particulars of a failed call; fails unless it failed with this code.
+    /// Error details of the call; asserts that it failed with this code.
     #[track_caller]
     pub(crate) fn failed_with(&self, code: &str) -> Value {
         assert_eq!(self.whole["isError"], true, "{self:?}");
@@ -106,7 +106,7 @@ impl LspAnswer {
         error
     }
 
-    /// The same, and with this reason.
+    /// Same, and asserts this reason.
     #[track_caller]
     pub(crate) fn failed(&self, code: &str, reason: &str) -> Value {
         let error = self.failed_with(code);
@@ -114,7 +114,7 @@ impl LspAnswer {
         error
     }
 
-    /// Fails unless it timed out in this phase after exactly two seconds.
+    /// Asserts that it timed out in this phase after exactly two seconds.
     #[track_caller]
     pub(crate) fn timed_out(&self, phase: &str) -> Value {
         let error = self.failed("CAP_EXCEEDED", "timeout");
@@ -124,13 +124,13 @@ impl LspAnswer {
         error
     }
 
-    /// Fails unless it took so long, give or take a few ticks of the clock.
+    /// Asserts its duration within a few ticks of the clock.
     #[track_caller]
     pub(crate) fn took_about(&self, ms: u64) {
         near(self.called.took, ms);
     }
 
-    /// The reply's bytes.
+    /// Bytes of the reply.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.called.bytes()
     }

@@ -1,5 +1,5 @@
-//! The engine and the gateway against fake language servers: faults, times, races. Time is paused, so that a deadline of two
-//! seconds or a quarantine of five minutes is met to the millisecond and costs nothing.
+//! Tests of the engine and the gateway with fake language servers: faults, timing, races. Time is paused, so that a deadline of two
+//! seconds or a quarantine of five minutes is exact to the millisecond and takes no real time.
 
 #[path = "../support/fake_server/mod.rs"]
 mod fake_server;

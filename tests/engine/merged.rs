@@ -1,4 +1,4 @@
-//! The tool `lsp` where several servers know a file: all are asked at once, the answers are one, and who had no part in it is named.
+//! The tool `lsp` with several servers for a file: it queries them concurrently, merges the answers and names servers without one.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ async fn two(site: Site, primary: Arc<FakeLauncher>, linter: Arc<FakeLauncher>) 
     Plan::new(site).kind(Entry::new("fake", primary)).kind(Entry::new("lint", linter).linter()).open().await
 }
 
-/// The same, both up and asked once: nothing of their start is left to be waited for.
+/// Same, after one query to both, so that neither is still starting.
 async fn two_ready(site: Site, primary: Arc<FakeLauncher>, linter: Arc<FakeLauncher>) -> Yard {
     let yard = two(site, primary, linter).await;
     yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake")).await;
@@ -63,7 +63,7 @@ fn servers_are_queried_concurrently() {
     });
 }
 
-/// The ways to fail a question at once, and what is said of each; nothing of a linter that doesn't offer this.
+/// Ways to fail a query at once, with the reported reason; a linter without the capability isn't reported.
 fn failures() -> [(FakeServer, Option<&'static str>); 6] {
     [
         (defining(json!([])).on(DEFINE, [exit(3)]), Some("crashed")),
@@ -75,7 +75,7 @@ fn failures() -> [(FakeServer, Option<&'static str>); 6] {
     ]
 }
 
-/// Until a server that can't start is left alone.
+/// Waits until a server that can't start is in quarantine.
 async fn until_quarantined(yard: &Yard) {
     define(yard).await;
     pass(10_000).await;
@@ -130,7 +130,7 @@ fn an_empty_linter_result_does_not_hide_a_failed_primary() {
                     let error = answer.failed("PROVIDER_UNAVAILABLE", said);
                     assert_eq!((&error["server"], &error["operation"]), (&json!("fake"), &json!("goToDefinition")));
                 }
-                // The primary doesn't offer it, the linter does: its word is all there is.
+                // Only the linter supports the operation, so its result is the answer.
                 None => {
                     answer.nothing("goToDefinition");
                     assert_eq!(answer.passed_over(), ["fake: unsupported"], "{number}");

@@ -1,4 +1,4 @@
-//! Symbols of the workspace by name, through the tool `lsp`: all languages are asked, and all main servers are waited for.
+//! Workspace symbols through the tool `lsp`: it queries every language and awaits every primary server.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::lsp_tool::*;
 
 const SYMBOLS: &str = "workspace/symbol";
 const INDEXES: &str = "readiness.progress = [\"index\"]\nreadiness.expect_within_ms = 200";
-/// A server that says nothing of indexing counts as ready after so many ms.
+/// Milliseconds after which a server without indexing progress counts as ready.
 const SETTLED: u64 = 200;
 
-/// Makes a server that isn't ready before so many ms.
+/// Makes a server that becomes ready after `ms` milliseconds.
 type Begins = fn(FakeServer, u64) -> Arc<FakeLauncher>;
 
 fn both() -> Site {
     Site::new(&[("a.fake", "alpha\nbeta\n"), ("b.other", "alpha\n")])
 }
 
-/// Knows one symbol on the first line of each of these files.
+/// A server with one symbol on the first line of each of these files.
 fn knowing(site: &Site, files: &[&str]) -> FakeServer {
     let symbol = |file: &&str| json!({"name": "alpha", "kind": 12, "location": site.location(file, 0)});
     let all: Vec<Value> = files.iter().map(symbol).collect();
@@ -90,7 +90,7 @@ fn a_failed_language_is_named_and_the_others_answer() {
             let yard = two(site, first, second).await;
             let answer = named(&yard, "alpha").await;
             if files_known.is_empty() {
-                // Nobody knows that there is nothing.
+                // An empty list would be unproven.
                 answer.failed("PROVIDER_UNAVAILABLE", "server_error");
                 return;
             }

@@ -1,4 +1,4 @@
-//! Places for calls: so many in a workspace, so many in the process, and a refusal at once beyond.
+//! Admission limits for calls, per workspace and per process; calls above them are refused at once.
 
 use codeyard_gateway::service::ToolReply;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Pages: they add up to the whole; a cursor is stale, expired or invalid when it should be, and at no other time.
+//! Pages are complete; a cursor is stale, expired or invalid exactly when documented.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::fake_server::*;
 use crate::harness::*;
 
-/// A server with so many references, one a line of `a.fake`.
+/// A server with `count` references, one on each line of `a.fake`.
 fn with_references(site: &Site, count: u32) -> Arc<FakeLauncher> {
     let text: String = (0..count).map(|n| format!("line{n}\n")).collect();
     site.write("a.fake", &text);
@@ -135,7 +135,7 @@ fn changed_roots_make_a_cursor_stale() {
         let extra = more.root.clone();
         yard.reconfigure(move |config| config.workspaces[0].extra_roots.push(extra)).await;
         page(&yard, 10, Some(&cursor)).await.failed("CURSOR_STALE");
-        // The first roots again are another life of them.
+        // Restoring the first roots creates a new epoch.
         yard.reconfigure(|config| config.workspaces[0].extra_roots.clear()).await;
         page(&yard, 10, Some(&cursor)).await.failed("CURSOR_STALE");
     });
@@ -209,7 +209,7 @@ fn a_snapshot_expires_ten_minutes_after_its_last_use() {
         page(&yard, 10, Some(&cursor)).await.ok();
         pass(601_000).await;
         let expired = page(&yard, 10, Some(&cursor)).await;
-        // The idle server has been stopped meanwhile; that alone changes no answer.
+        // The idle server was stopped in the meantime, which changes no answer.
         expired.failed("CURSOR_EXPIRED");
     });
 }

@@ -1,4 +1,4 @@
-//! The permission of the tool `lsp` on the way of a call: before the gate, without a place, outside the deadline.
+//! Permission for the tool `lsp`: checked before the gate, without a slot, and outside the deadline.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ fn named(call: ToolCall, principal: &str) -> ToolCall {
     ToolCall { principal: Principal::of_token(PrincipalId::new(principal)), ..call }
 }
 
-/// A client that can be asked, and the call with a line to it.
+/// A client that accepts prompts, and a call that can prompt it.
 fn asked(call: ToolCall) -> (Arc<SessionClient>, ToolCall, PromptReceiver) {
     let client = Arc::new(SessionClient::default());
     client.set_supports_forms(true);
@@ -57,7 +57,7 @@ fn asked(call: ToolCall) -> (Arc<SessionClient>, ToolCall, PromptReceiver) {
     (client, ToolCall { prompts: Some(sender), ..call }, receiver)
 }
 
-/// The id of the next message, which must be a question.
+/// Id of the next message, which must be a prompt.
 async fn question(end: &mut PromptReceiver) -> String {
     let message: Value = serde_json::from_slice(&end.recv().await.expect("a question")).unwrap();
     assert_eq!(message["method"], "elicitation/create");
@@ -113,7 +113,7 @@ fn a_principals_permission_wins_and_a_reload_applies_to_the_next_call() {
     });
 }
 
-/// What was told of calls, for those that needed a permission.
+/// Records the metrics of calls that needed a permission.
 #[derive(Default)]
 struct CallRecorder(Mutex<Vec<CallRecord>>);
 
@@ -161,7 +161,7 @@ fn a_person_may_exceed_the_deadline_and_occupies_no_slot() {
         let (client, pending, mut end) = asked(call(&yard, "a.fake"));
         let pending = tokio::spawn(yard.run(pending));
         let id = question(&mut end).await;
-        // All places but none for the one that waits: as many calls as there are get theirs.
+        // The waiting call occupies no slot: calls up to the limit are admitted.
         let at = || yard.site().at("a.fake", 0, 0);
         let others: Vec<_> = (0..256).map(|_| yard.spawn(DEFINITION, at())).collect();
         settle().await;

@@ -1,4 +1,4 @@
-//! Servers that start and index: nothing partial is ever served, and what is waited for is said.
+//! Servers that start or index: no partial answer is served, and errors name the awaited step.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn capable(site: &Site) -> FakeServer {
         .answer("textDocument/definition", json!([site.location("a.fake", 1)]))
 }
 
-/// Gives nothing while it indexes.
+/// A server that finds nothing while it indexes.
 fn indexing(site: &Site, ms: u64) -> FakeServer {
     capable(site).on(
         "initialized",
@@ -36,7 +36,7 @@ fn a_start_within_the_deadline_is_awaited() {
     });
 }
 
-/// The watcher's walk, which comes after so many other pieces of blocking work, takes so long; they take no time.
+/// Delays the watcher's walk, which runs after this many other blocking tasks; those take no time.
 fn walking_for(ms: u64, others: usize) -> codeyard_base::blocking::OnThisThread {
     let begun = std::cell::Cell::new(0);
     let pace = move || {
@@ -67,7 +67,7 @@ fn a_server_starts_and_answers_during_the_first_walk() {
     });
 }
 
-/// Until files are stamped with a later time than now: the clock of stamps has coarse ticks.
+/// Waits until file timestamps are later than now: their clock has coarse ticks.
 fn until_stamps_are_later() {
     let now = std::time::SystemTime::now();
     let stamp = || tempfile::NamedTempFile::new().unwrap().as_file().metadata().unwrap().modified().unwrap();
@@ -139,7 +139,7 @@ fn changes_during_a_start_are_sent_once_the_server_registers_its_patterns() {
         let call = yard.spawn(DEFINITION, yard.site().at("a.fake", 0, 0));
         fake.wait_for("initialize", 1).await;
         yard.site().write("b.fake", "new\n");
-        // The question finds out, and the server isn't up yet.
+        // The query detects the change before the server is ready.
         yard.call(DEFINITION, yard.site().at("b.fake", 0, 0)).await.ok();
         call.await.unwrap().ok();
         pass(400).await;

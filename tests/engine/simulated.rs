@@ -1,4 +1,4 @@
-//! What the simulation has found, each by itself.
+//! Regression tests for the defects that the simulation found.
 
 use codeyard_config::Sweep;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn pulling(workspace: bool) -> FakeServer {
         .answer("textDocument/diagnostic", json!({"kind": "full", "items": []}))
 }
 
-/// The texts that were opened, and how many changes of open ones were sent.
+/// Texts of the opened documents, and the number of `didChange` notifications.
 fn reported(fake: &FakeLauncher) -> (Vec<String>, usize) {
     let opened = fake.record().params("textDocument/didOpen");
     let texts = opened.iter().map(|params| params["textDocument"]["text"].as_str().unwrap().to_owned());

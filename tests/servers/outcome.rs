@@ -65,7 +65,7 @@ impl Op {
         }
     }
 
-    /// The file it is about.
+    /// The file of the query.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::At(_, at) => Some(&at.path),

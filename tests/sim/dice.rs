@@ -37,7 +37,7 @@ impl Dice {
         self.next() % 100 < percent
     }
 
-    /// One of these.
+    /// Picks one element.
     pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }

@@ -219,7 +219,7 @@ impl World {
         self.done.lock().retain(|done| done.number != call.number);
     }
 
-    /// Lets time pass.
+    /// Advances time.
     pub(crate) async fn pass(&mut self) {
         match self.dice.weighted(&[(32, 0), (34, 1), (18, 2), (10, 3), (5, 4), (1, 5)]) {
             0 => {

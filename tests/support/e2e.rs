@@ -1,6 +1,6 @@
-//! The real binary as a process: started, asked, ended, with an eye on every process it starts.
+//! Starts, queries and ends the real binary, and tracks every process that it starts.
 //!
-//! Invariant: when a [`Yard`] is dropped, no process that it started is alive, or the test fails.
+//! Invariant: dropping a [`Yard`] fails the test if a process that it started is still alive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,7 +19,7 @@ use super::real_servers::{files_below, servers_dir};
 /// A running `codeyard serve`.
 pub(crate) struct Yard {
     child: Child,
-    /// Where it listens.
+    /// The address that it listens on.
     pub address: String,
     /// Its token.
     pub token: String,
@@ -29,7 +29,7 @@ pub(crate) struct Yard {
     seen: BTreeSet<Process>,
 }
 
-/// A process, told from a later one with the same id by its start time.
+/// A process; its start time distinguishes it from a later one with the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Process {
     /// Its id.
@@ -38,23 +38,23 @@ pub(crate) struct Process {
 }
 
 impl Yard {
-    /// Serves a configuration's workspaces on a free port.
+    /// Serves the workspaces of a configuration on a free port.
     pub(crate) fn serve(configuration: &str) -> Self {
         Self::serve_with(configuration, &[])
     }
 
-    /// The same with further flags.
+    /// Same with additional flags.
     pub(crate) fn serve_with(configuration: &str, flags: &[&str]) -> Self {
         Self::serve_in(configuration, flags, &[])
     }
 
-    /// The same with further environment variables.
+    /// Same with additional environment variables.
     pub(crate) fn serve_in(configuration: &str, flags: &[&str], environment: &[(&str, &str)]) -> Self {
         let state = Arc::new(tempfile::Builder::new().prefix("yard").tempdir().expect("a folder"));
         Self::serve_from(state, configuration, flags, environment)
     }
 
-    /// The same with the state directory of another one, which has ended.
+    /// Same with the state directory of an instance that has ended.
     pub(crate) fn serve_from(
         state: Arc<tempfile::TempDir>,
         configuration: &str,
@@ -62,7 +62,7 @@ impl Yard {
         environment: &[(&str, &str)],
     ) -> Self {
         let file = state.path().join("test.toml");
-        // Tests that are about the embedded language server say so; all others ask for what real ones answer.
+        // The fallback is off by default, so that tests see the answers of real language servers.
         let off = if configuration.contains("syntactic") { "" } else { "\n[syntactic]\nmode = \"off\"\n" };
         fs::write(&file, format!("{configuration}{off}")).expect("a file");
         let mut command = codeyard("serve", state.path());
@@ -98,7 +98,7 @@ impl Yard {
         Mcp::connect(&self.address, &format!("/mcp/{name}"), Some(&self.token))
     }
 
-    /// What it has logged.
+    /// Its log so far.
     pub(crate) fn log(&self) -> String {
         self.stderr.lock().clone()
     }
@@ -108,14 +108,14 @@ impl Yard {
         self.child.id()
     }
 
-    /// All that descends from it now, beside itself; remembered for the end.
+    /// Its current descendants, without itself; they are also remembered for the check at the end.
     pub(crate) fn descendants(&mut self) -> BTreeSet<Process> {
         let found = descendants(self.child.id());
         self.seen.extend(&found);
         found
     }
 
-    /// Those descendants that run the program `name`.
+    /// The descendants that run the program `name`.
     pub(crate) fn running(&mut self, name: &str) -> Vec<Process> {
         let runs = |process: &Process| {
             let line = command_line(process.pid);
@@ -129,7 +129,7 @@ impl Yard {
         signal_to(self.child.id(), signal);
     }
 
-    /// Waits for its end.
+    /// Waits until it exits.
     pub(crate) fn wait(&mut self) -> ExitStatus {
         let mut status = None;
         until(20_000, || {
@@ -139,7 +139,7 @@ impl Yard {
         status.unwrap_or_else(|| panic!("it doesn't end: {}", self.stderr.lock()))
     }
 
-    /// Asks it to stop and checks that it does so in order.
+    /// Asks it to stop and checks that it exits with code 0.
     pub(crate) fn stop(mut self) {
         self.descendants();
         self.signal(Signal::TERM);
@@ -164,7 +164,7 @@ impl Drop for Yard {
     }
 }
 
-/// A command of the binary, with the tests' servers and this state directory.
+/// A command of the binary with the test servers and this state directory.
 pub(crate) fn codeyard(command: &str, state: &Path) -> Command {
     #[expect(clippy::disallowed_methods, reason = "the binary under test")]
     let mut built = Command::new(env!("CARGO_BIN_EXE_codeyard"));
@@ -187,7 +187,7 @@ pub(crate) fn signal_to(pid: u32, signal: Signal) {
     kill_process(pid, signal).ok();
 }
 
-/// Whether it runs; a process that only waits to be reaped doesn't.
+/// Whether the process is running; a zombie isn't.
 pub(crate) fn is_alive(process: Process) -> bool {
     stat(process.pid).is_some_and(|(_, started, state)| started == process.started && state != 'Z' && state != 'X')
 }
@@ -213,7 +213,7 @@ pub(crate) fn descendants(root: u32) -> BTreeSet<Process> {
     found
 }
 
-/// The words a process was started with.
+/// Command line of a process.
 pub(crate) fn command_line(pid: u32) -> String {
     String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()).replace('\0', " ")
 }
@@ -225,7 +225,7 @@ fn stat(pid: u32) -> Option<(u32, u64, char)> {
     Some((fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?, fields.first()?.chars().next()?))
 }
 
-/// Every file below a root with the hash of its content, to see that nothing was written.
+/// All files in a root with the hash of their content, to detect writes.
 pub(crate) fn listing(root: &Path) -> BTreeMap<PathBuf, String> {
     let hash = |path: &PathBuf| format!("{:x?}", Sha256::digest(fs::read(path).expect("a file")).as_slice());
     files_below(root).into_iter().map(|path| (path.clone(), hash(&path))).collect()

@@ -1,6 +1,6 @@
-//! A small MCP client over HTTP that blocks: for tests that compare many answers, from several threads.
+//! A small blocking MCP client over HTTP, for tests that compare many answers from several threads.
 //!
-//! It is no copy of the product's transport: it writes requests by hand and reads bodies by their length.
+//! It shares no code with the product's transport: it writes requests by hand and reads bodies by their length.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -24,19 +24,19 @@ pub(crate) struct Failure {
     pub code: String,
     /// `error.data.details`, or null.
     pub details: Value,
-    /// The sentence.
+    /// The human-readable message.
     pub message: String,
 }
 
 impl Failure {
-    /// Whether asking again later makes sense.
+    /// Whether a later retry can succeed.
     pub(crate) fn is_timeout(&self) -> bool {
         self.code == "CAP_EXCEEDED" && self.details["reason"] == "timeout"
     }
 }
 
 impl Mcp {
-    /// Connects and initialises. `path` is that of the endpoint.
+    /// Connects and initializes a session. `path` is the path of the endpoint.
     pub(crate) fn connect(address: &str, path: &str, token: Option<&str>) -> Self {
         let authorization = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
         let accept = "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n";
@@ -56,7 +56,7 @@ impl Mcp {
         client
     }
 
-    /// Calls a tool. The answer is the text of `structuredContent`'s whole response without its id.
+    /// Calls a tool.
     pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, Failure> {
         let body = self.call_text(tool, arguments);
         let response: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"));
@@ -72,18 +72,18 @@ impl Mcp {
         Ok(response["result"]["structuredContent"].clone())
     }
 
-    /// The body of the answer to a call, as it came. All calls have the id 1.
+    /// Unparsed body of the answer to a call. All calls have the id 1.
     pub(crate) fn call_text(&mut self, tool: &str, arguments: &Value) -> String {
         self.call_params(&json!({"name": tool, "arguments": arguments}))
     }
 
-    /// The same, for these parameters of `tools/call`.
+    /// Same with these parameters of `tools/call`.
     pub(crate) fn call_params(&mut self, params: &Value) -> String {
         let (_, body) = self.post(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
         body
     }
 
-    /// Calls until there is an answer, as often as the server says that time ran out, at most 40 times.
+    /// Retries after timeouts until there is an answer, at most 40 times.
     pub(crate) fn ask(&mut self, tool: &str, arguments: &Value) -> Result<Value, Failure> {
         for _ in 0..40 {
             match self.call(tool, arguments) {
@@ -96,7 +96,7 @@ impl Mcp {
         panic!("{tool} {arguments}: no answer after 40 attempts");
     }
 
-    /// All pages, fetched with these page sizes in turn.
+    /// Fetches all pages, with these page sizes in turn.
     pub(crate) fn pages(&mut self, tool: &str, arguments: &Value, sizes: &[usize]) -> Result<Vec<Value>, Failure> {
         let mut items = Vec::new();
         let mut arguments = arguments.clone();
@@ -124,7 +124,7 @@ impl Mcp {
 
     fn post(&mut self, message: &Value) -> (String, String) {
         self.next_id += 1;
-        // The server closes a connection that was idle for long; the session goes on over another one.
+        // The server closes connections after a long idle time; the session continues on a new one.
         if self.is_closed() {
             self.stream = dial(&self.address);
         }

@@ -1,8 +1,8 @@
-//! Checks a test that a document names: that it exists, runs, and asserts something.
+//! Checks that a test named by a document exists, runs and asserts something.
 //!
-//! It reads text, not syntax trees; it leans on rustfmt for the layout.
+//! It reads text instead of syntax trees and relies on the layout that rustfmt produces.
 
-/// Why `name` in `text` isn't a test that runs and checks something.
+/// Returns the reason why `name` in `text` isn't a test that runs and asserts something.
 pub(crate) fn check_test(text: &str, name: &str) -> Result<(), &'static str> {
     let (attributes, body) = function(text, name).ok_or("doesn't exist")?;
     if !attributes.contains("#[test]") && !attributes.contains("#[tokio::test") && !is_generated(attributes, text, name)
@@ -29,13 +29,13 @@ fn function<'a>(text: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
     Some((attributes, body))
 }
 
-/// Whether the function stands in a `proptest!` block, which makes it a test by its attribute there.
+/// Whether the function is inside a `proptest!` block, where its attribute makes it a test.
 fn is_generated(attributes: &str, text: &str, name: &str) -> bool {
     attributes.contains("#[test]")
         || text.contains("proptest! {") && text.contains(&format!("fn {name}(")) && attributes.contains("proptest")
 }
 
-/// Whether a body checks something: by an assertion of its own, or by a function of the same file that has one.
+/// Whether a body asserts something, directly or through a function of the same file.
 fn asserts(text: &str, body: &str, depth: usize) -> bool {
     const ASSERTIONS: [&str; 11] = [
         "assert",

@@ -1,4 +1,4 @@
-//! Questions about real code, drawn from its identifiers by a fixed seed.
+//! Queries about real code, chosen from its identifiers by a fixed seed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::bare::uri_of;
 use super::real_servers::files_below;
 
-/// A place in a file; the character counts UTF-16 units.
+/// A position in a file; the character counts UTF-16 code units.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct At {
     /// The file.
@@ -17,11 +17,11 @@ pub(crate) struct At {
     pub line: usize,
     /// From 0.
     pub character: usize,
-    /// The identifier there.
+    /// The identifier at this position.
     pub word: String,
 }
 
-/// A question.
+/// A query.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Ask {
     /// `vscode.lsp.definition`
@@ -39,7 +39,7 @@ pub(crate) enum Ask {
 }
 
 impl Ask {
-    /// The file it is about.
+    /// The file of the query.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Definition(at) | Self::Hover(at) | Self::References(at, _) => Some(&at.path),
@@ -71,20 +71,20 @@ impl Ask {
     }
 }
 
-/// How many questions of each sort.
+/// Number of queries of each kind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counts {
     /// Definitions, and as many hovers.
     pub places: usize,
-    /// References, each asked twice.
+    /// References, each sent twice: with and without the declaration.
     pub references: usize,
-    /// Files asked for symbols and for diagnostics.
+    /// Files queried for symbols and for diagnostics.
     pub files: usize,
     /// Searches.
     pub searches: usize,
 }
 
-/// Questions about the files below `root` with one of these endings, grouped by file.
+/// Queries about the files in `root` with one of these extensions, grouped by file.
 pub(crate) fn draw(root: &Path, endings: &[&str], counts: Counts, seed: u64) -> Vec<Ask> {
     let files = source_files(root, endings);
     let all: Vec<At> = files.iter().flat_map(|path| identifiers(path)).collect();
@@ -110,15 +110,15 @@ pub(crate) fn draw(root: &Path, endings: &[&str], counts: Counts, seed: u64) -> 
     asks
 }
 
-/// Files below `root` with one of these endings, sorted.
+/// Files in `root` with one of these extensions, sorted.
 pub(crate) fn source_files(root: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut files = files_below(root);
     files.retain(|path| path.extension().is_some_and(|ending| endings.iter().any(|wanted| ending == *wanted)));
     files
 }
 
-/// The identifiers of a file's code: words of letters, digits and `_` that don't begin with a digit. Comments are left out
-/// as well as that goes without a parser.
+/// Identifiers in a file's code: words of letters, digits and `_` that don't begin with a digit. It skips comments
+/// as far as possible without a parser.
 pub(crate) fn identifiers(path: &Path) -> Vec<At> {
     let text = fs::read_to_string(path).expect("UTF-8");
     let mut found = Vec::new();
@@ -165,11 +165,11 @@ pub(crate) fn language_of(path: &Path) -> &'static str {
     }
 }
 
-/// Chance that is the same every time; the number is the seed.
+/// A reproducible random generator; the number is its state.
 pub(crate) struct Dice(pub u64);
 
 impl Dice {
-    /// One of these.
+    /// Picks one element.
     pub(crate) fn pick<T: Clone>(&mut self, from: &[T]) -> T {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

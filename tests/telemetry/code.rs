@@ -33,7 +33,7 @@ async fn settled(yard: &Yard) {
     }
 }
 
-/// Keeps every job of the index waiting until it is dropped.
+/// Blocks all index jobs until it is dropped.
 fn hold_writers(yard: &Yard) -> Vec<std::fs::File> {
     let state = StateDir::open(&yard.site().base().join("state")).unwrap();
     let folders = std::fs::read_dir(state.path().join(INDEX_FOLDER)).unwrap();

@@ -42,6 +42,8 @@ async fn exercise(client: RunningService<RoleClient, ()>, fake: &Fake) {
 
 #[tokio::test]
 async fn over_http() {
+    // The client library has no implementation of TLS of its own. An error means that another test installed one.
+    rustls::crypto::ring::default_provider().install_default().ok();
     let server = server().await;
     let config = StreamableHttpClientTransportConfig::with_uri(format!("http://{}/mcp", server.address));
     let transport = StreamableHttpClientTransport::from_config(config.auth_header(server.token.clone()));

@@ -4,12 +4,12 @@ use serde_json::Value;
 
 /// The status and the text of an answer to `GET`, or what stood in the way.
 pub(crate) fn get(url: &str) -> Result<(u16, String), String> {
-    send(reqwest::Client::new().get(url))
+    send(client().get(url))
 }
 
 /// The JSON that answers `POST`.
 pub(crate) fn post(url: &str, body: &Value) -> Value {
-    let (status, text) = send(reqwest::Client::new().post(url).json(body)).unwrap_or_else(|error| panic!("{error}"));
+    let (status, text) = send(client().post(url).json(body)).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(status, 200, "{text}");
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
@@ -20,6 +20,12 @@ pub(crate) fn get_json(url: &str, query: &[(&str, &str)]) -> Value {
     let (status, text) = get(url.as_str()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(status, 200, "{text}");
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// A client whose implementation of TLS is installed. An error of that means that it is installed already.
+fn client() -> reqwest::Client {
+    rustls::crypto::ring::default_provider().install_default().ok();
+    reqwest::Client::new()
 }
 
 fn send(request: reqwest::RequestBuilder) -> Result<(u16, String), String> {

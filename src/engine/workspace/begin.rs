@@ -1,10 +1,7 @@
 //! Handles [`Begin`], the first step of a query: compares the document with the disk, looks for a retained result or a running execution,
 //! and otherwise starts one.
 
-use crate::server::messages::SendRequest;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix::prelude::*;
 use futures::FutureExt;
@@ -12,12 +9,13 @@ use futures::FutureExt;
 use crate::query::execution::Execution;
 use crate::query::gather::is_symbol_search;
 use crate::query::known_files::FileCheck;
-use crate::query::plan::{Choice, Plan, PlanResult};
+use crate::query::plan::Choice;
 use crate::query::provider::Provider;
 use crate::query::watch_slot::FirstWalk;
 use crate::query::{fallback, operations, plan, position_check};
 use crate::server::anchors;
 use crate::server::document::DocumentInput;
+use crate::server::messages::SendRequest;
 use crate::status::server_state::{ServerState, Unavailable};
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::{Begin, Begun, Wait};
@@ -31,11 +29,8 @@ use codeyard_model::uri::CanonicalUri;
 use codeyard_paging::Snapshot;
 use codeyard_telemetry::{CacheUse, CallTrace, RequestOrigin};
 
-/// How long a plan of the whole workspace with a missing server is reused. Making one reads every folder.
-const INCOMPLETE_PLAN_LIFE: Duration = Duration::from_secs(1);
-
 /// Number of remembered executions above which ended ones are removed.
-const MAX_REMEMBERED_RUNS: usize = 1_024;
+pub(super) const MAX_REMEMBERED_RUNS: usize = 1_024;
 
 /// The inputs of a run.
 struct RunStart<'a> {
@@ -327,60 +322,6 @@ impl Workspace {
             position_check::check_position(lsp_query, &document)?;
         }
         Ok(Some(document))
-    }
-
-    pub(super) fn plan(&mut self, query: &GatedQuery) -> PlanResult<Arc<Plan>> {
-        let is_of_symbols = matches!(query, Query::WorkspaceSymbols { .. } | Query::Declarations { .. });
-        let linters = !is_of_symbols && !is_symbol_search(query);
-        match query.uri() {
-            Some(uri) => self.plan_file(uri, linters),
-            None => self.plan_workspace(linters),
-        }
-    }
-
-    /// The plan without the servers that are paused after a panic.
-    fn without_paused(&self, plan: Arc<Plan>) -> Arc<Plan> {
-        let now = Instant::now();
-        let is_paused = |choice: &Choice| self.paused.get(&choice.key).is_some_and(|until| *until > now);
-        if !plan.choices.iter().any(is_paused) {
-            return plan;
-        }
-        let (paused, choices) = plan.choices.iter().cloned().partition(is_paused);
-        let paused: Vec<Choice> = paused;
-        let mut unavailable = plan.unavailable.clone();
-        unavailable.extend(paused.iter().map(|choice| {
-            let message = "language-server actor crashed; it restarts in a few seconds";
-            Unavailable::new(&choice.key.kind, "crashed", message, "codeyard doctor")
-        }));
-        Arc::new(Plan { choices, unavailable, ..plan.as_ref().clone() })
-    }
-
-    fn plan_file(&mut self, uri: &CanonicalUri, linters: bool) -> PlanResult<Arc<Plan>> {
-        let path = uri.to_path();
-        let language = self.setup.servers.index.language_of(&path).unwrap_or_default().to_owned();
-        let key = (path.parent().map(PathBuf::from).unwrap_or_default(), language, linters);
-        if let Some(plan) = self.plans.get(&key) {
-            return Ok(plan.clone());
-        }
-        let plan = Arc::new(plan::plan_for_file(self.setup.plan_context(), &path, linters)?);
-        if plan.unavailable.is_empty() && self.plans.len() < MAX_REMEMBERED_RUNS {
-            self.plans.insert(key, plan.clone());
-        }
-        Ok(plan)
-    }
-
-    pub(super) fn plan_workspace(&mut self, linters: bool) -> PlanResult<Arc<Plan>> {
-        let now = Instant::now();
-        if let Some((plan, until)) = self.workspace_plans.get(&linters)
-            && until.is_none_or(|until| now < until)
-        {
-            return Ok(plan.clone());
-        }
-        let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
-        let plan = Arc::new(plan::plan_for_workspace(self.setup.plan_context(), &files, linters)?);
-        let until = (!plan.unavailable.is_empty()).then(|| now + INCOMPLETE_PLAN_LIFE);
-        self.workspace_plans.insert(linters, (plan.clone(), until));
-        Ok(plan)
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! How it decides:
 //! - [`file_uri`] checks the text first. A text that can't name a file is `URI_INVALID`, without access to the disk. Dot
-//!   segments are removed from the text as RFC 3986 §5.2.4 defines: `a/link/../b` is `a/b`.
+//!   segments are removed from the text as RFC 3986, section 5.2.4, defines: `a/link/../b` is `a/b`.
 //! - If the path spells an allowed root, the kernel opens it: the root without following any link, then the rest beneath
 //!   it (`openat2` with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS`). If that succeeds, the path *is*
 //!   its real path.

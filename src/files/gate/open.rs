@@ -42,7 +42,7 @@ impl OpenMethod {
     /// The best method that works here.
     pub(super) fn detect() -> Self {
         #[cfg(target_os = "linux")]
-        if open_beneath(Path::new("/"), Path::new(""), DIRECTORY).is_ok() {
+        if open_inside(Path::new("/"), Path::new(""), DIRECTORY).is_ok() {
             return Self::Openat2;
         }
         Self::PerSegment
@@ -132,7 +132,7 @@ impl OpenMethod {
     fn open(self, root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
         let opened = match self {
             #[cfg(target_os = "linux")]
-            Self::Openat2 => open_beneath(root, rest, flags),
+            Self::Openat2 => open_inside(root, rest, flags),
             Self::PerSegment => open_per_segment(root, rest, flags),
         };
         opened.map_err(open_error)
@@ -150,7 +150,7 @@ const PATH_ONLY: OFlags = READ;
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 #[cfg(target_os = "linux")]
-fn open_beneath(root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+fn open_inside(root: &Path, rest: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::{ResolveFlags, openat2};
     let no_links = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     // Without links and without `..` the path can't leave the root, so one call is enough.

@@ -11,6 +11,7 @@ mod manifest_view;
 pub mod navigator;
 mod outline;
 mod path_filter;
+mod refusals;
 mod row_builder;
 pub mod settings;
 mod source_reader;
@@ -30,12 +31,12 @@ use lru::LruCache;
 use parking_lot::Mutex;
 
 use self::manifest_view::ManifestView;
+use self::refusals::{damaged, not_indexed, refusal_of_open_error, written_by_other_version};
 use self::settings::IndexSettings;
 use self::unindexed_changes::UnindexedChanges;
 use super::extract::EXTRACTOR_VERSION;
 use super::index_dir::{IndexDir, IndexOpenError, PooledStore};
 use super::job::{JobError, JobProgress, StopSignal};
-use super::ranked::SymbolIndexError;
 use super::store::{LIVE, ManifestHead, ManifestKey, StoreError};
 use crate::limits::MAX_CACHED_VIEWS;
 use codeyard_base::digest::sha256hex;
@@ -356,60 +357,4 @@ impl Project {
     fn root_in_rows(&self) -> Option<String> {
         self.names_root.then(|| self.root.to_string_lossy().into_owned())
     }
-}
-
-fn written_by_other_version() -> CodeRefusal {
-    incompatible(SchemaStatus::ReindexRequired, "Another version of codeyard wrote the index")
-}
-
-fn damaged() -> CodeRefusal {
-    incompatible(SchemaStatus::CorruptManifest, "The index is damaged")
-}
-
-fn incompatible(schema: SchemaStatus, why: &str) -> CodeRefusal {
-    CodeRefusal::new(
-        CodeError::IndexIncompatible,
-        format!("{why}. Run `codeyard index --force`, or call index_repo with force."),
-    )
-    .with("schema_status", schema.as_str())
-    .with("remediation", "codeyard index --force")
-}
-
-fn refusal_of_store_error(error: &StoreError) -> CodeRefusal {
-    match error {
-        StoreError::OtherFormat { .. } => written_by_other_version(),
-        StoreError::Damaged => damaged(),
-        other => index_unreachable(other),
-    }
-}
-
-/// The refusal for an index that can't be reached. The index itself may be intact.
-fn index_unreachable(error: &impl std::fmt::Display) -> CodeRefusal {
-    CodeRefusal::new(CodeError::IndexNotReady, format!("Could not reach the index: {error}."))
-}
-
-fn refusal_of_open_error(error: &IndexOpenError) -> CodeRefusal {
-    match error {
-        IndexOpenError::Store(error) => refusal_of_store_error(error),
-        IndexOpenError::Symbols(SymbolIndexError::OtherFormat { .. } | SymbolIndexError::Damaged(_))
-        | IndexOpenError::Segment => damaged(),
-        IndexOpenError::Symbols(error) => index_unreachable(error),
-    }
-}
-
-fn not_indexed(reference: &str, git: Option<&GitRepository>) -> CodeRefusal {
-    let message = match git {
-        None => format!(
-            "'{reference}' isn't indexed, and this root is in no git repository. Leave ref out to search the working tree."
-        ),
-        Some(git) if git.resolve(reference).is_none() => {
-            format!(
-                "No branch, tag or commit '{reference}' in this repository. List the branches with `git branch --all`."
-            )
-        }
-        Some(_) => format!(
-            "'{reference}' isn't indexed. Call index_repo with this ref, or run `codeyard index --ref {reference}`."
-        ),
-    };
-    CodeRefusal::new(CodeError::RefNotIndexed, message).with("ref", reference)
 }

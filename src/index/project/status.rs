@@ -1,6 +1,7 @@
 //! The status of a project, for `index_status`, `health_check` and the commands.
 
-use super::{Project, refusal_of_store_error};
+use super::Project;
+use super::refusals::refusal_of_store_error;
 use crate::job::{self, GcReport, JobError};
 use crate::limits::MAX_RECENT_JOBS;
 use crate::store::{FileState, LIVE, ListedFile, ManifestHead, StoreError, StoredJob};

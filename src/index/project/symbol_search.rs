@@ -2,8 +2,9 @@
 
 use super::handles::{SymbolId, is_of_path, parse_result_id, parse_stable_id, parse_symbol_id};
 use super::manifest_view::ManifestView;
+use super::refusals::{index_unreachable, refusal_of_store_error};
 use super::row_builder::RowBuilder;
-use super::{CancelCheck, Project, QueryContext, index_unreachable, path_filter, refusal_of_store_error};
+use super::{CancelCheck, Project, QueryContext, path_filter};
 use crate::language::Language;
 use crate::ranked::{RankedHit, RankedHits, RankedQuery, SymbolIndexError, classify};
 use crate::store::StoreError;

@@ -1,4 +1,4 @@
-//! A scrape in which every instrument has a value under every label: what the binary can expose at all.
+//! A scrape in which every instrument has a value under every label: all that the binary can expose.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use codeyard_telemetry::{
 
 use super::exposition::Exposition;
 
-/// Meters with everything registered that the binary registers.
+/// Meters with the same registrations as in the binary.
 pub(super) struct Everything {
     pub meters: Arc<Meters>,
     pub directory: Arc<Directory>,
@@ -53,7 +53,7 @@ impl Everything {
         self.servers.push(server);
     }
 
-    /// Causes whatever a label needs.
+    /// Causes the events that produce every label value.
     pub(super) fn happens(&self) {
         let meters = &self.meters;
         meters.call(&record("vscode.lsp.hover", Outcome::Ok));

@@ -35,7 +35,7 @@ impl Family {
             .collect()
     }
 
-    /// Its series, a histogram counted as one.
+    /// Its series; a histogram counts as one.
     pub(super) fn series(&self) -> usize {
         let bare = |sample: &Sample| {
             let mut labels = sample.labels.clone();
@@ -47,7 +47,7 @@ impl Family {
 }
 
 impl Exposition {
-    /// Reads a whole scrape; panics where it isn't as the format asks.
+    /// Parses a whole scrape; panics if it violates the format.
     #[track_caller]
     pub(super) fn parse(text: &str) -> Self {
         assert!(text.ends_with('\n'), "the last line has an end");
@@ -78,7 +78,7 @@ impl Exposition {
         all
     }
 
-    /// The sum of all samples of this name whose labels include these.
+    /// Sum of all samples with this name whose labels include these.
     pub(super) fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let matches = |sample: &&Sample| {
             sample.name == name
@@ -87,7 +87,7 @@ impl Exposition {
         self.families.values().flat_map(|family| &family.samples).filter(matches).map(|sample| sample.value).sum()
     }
 
-    /// How many series there are.
+    /// Number of series.
     pub(super) fn series(&self) -> usize {
         self.families.values().map(Family::series).sum()
     }
@@ -113,7 +113,7 @@ fn parse_sample(line: &str) -> Sample {
     Sample { name: name.to_owned(), labels, value }
 }
 
-/// The text up to the closing quote, and what follows it.
+/// Text up to the closing quote, and the rest after it.
 fn quoted(text: &str) -> (String, &str) {
     let (mut value, mut chars) = (String::new(), text.char_indices());
     while let Some((at, c)) = chars.next() {

@@ -1,4 +1,4 @@
-//! `examples/observability` asks only for what the binary exposes.
+//! The files in `examples/observability` query only metrics that the binary exposes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Series a query may ask for, each with the labels it has.
+/// Series that queries may use, each with its labels.
 struct Known(BTreeMap<String, BTreeSet<String>>);
 
 impl Known {
@@ -32,12 +32,12 @@ impl Known {
                 series.insert(name, labels);
             }
         }
-        // What Prometheus itself adds.
+        // Series that Prometheus adds itself.
         series.insert("up".to_owned(), BTreeSet::new());
         Self(series)
     }
 
-    /// The labels that a query may give out; an error if it asks for what isn't there.
+    /// Labels of a query's result; an error if the query uses a missing series or label.
     fn check(&self, query: &str) -> Result<BTreeSet<String>, String> {
         let asked = asked(query)?;
         if asked.series.is_empty() {
@@ -54,7 +54,7 @@ impl Known {
     }
 }
 
-/// The lines of a YAML file with their indentation; panics where it can't be YAML.
+/// Lines of a YAML file with their indentation; panics if the file can't be YAML.
 fn yaml(text: &str) -> Vec<(usize, &str)> {
     let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
     let mut last = 0;
@@ -73,7 +73,7 @@ fn yaml(text: &str) -> Vec<(usize, &str)> {
     lines
 }
 
-/// The values of `key:` in order, a block of lines joined.
+/// Values of `key:` in order, with the lines of a block joined.
 fn values<'a>(lines: &[(usize, &'a str)], key: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, (indent, line)) in lines.iter().enumerate() {
@@ -101,7 +101,7 @@ fn alert_rules_query_existing_metrics() {
     let alerts = values(&lines, "alert");
     assert!(names.len() >= 4 && alerts.len() >= 8, "{names:?} {alerts:?}");
     assert_eq!(queries.len(), names.len() + alerts.len(), "each rule has one query");
-    // Rules stand before the alerts that use them.
+    // Recording rules come before the alerts that use them.
     for (name, query) in names.iter().zip(&queries) {
         let labels = known.check(query).unwrap();
         assert!(name.contains(':'), "{name}");
@@ -184,7 +184,7 @@ fn the_monitoring_configurations_agree() {
     for part in ["receivers:", "processors:", "exporters:", "service:"] {
         assert!(lines.contains(&(0, part)), "{part}");
     }
-    // Whatever a pipeline names is configured.
+    // Every component that a pipeline names is configured.
     for list in ["receivers", "processors", "exporters"] {
         let start = lines.iter().position(|(indent, line)| *indent == 0 && *line == format!("{list}:")).unwrap();
         let section = lines[start + 1..].iter().take_while(|(indent, _)| *indent > 0);

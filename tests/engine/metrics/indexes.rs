@@ -1,4 +1,4 @@
-//! The figures of code indexes move when jobs end and answers are given.
+//! Jobs and answers of the code index update its metrics.
 
 use serde_json::json;
 
@@ -35,16 +35,16 @@ fn index_jobs_and_answers_update_index_metrics() {
         assert!(read.sum(SIZE, &[]) > 4_096.0);
         assert_eq!(read.sum(JOBS, &job("full", "published")), 1.0);
         assert!(read.sum(ANSWERS, &[("codeyard_index_freshness", "fresh")]) >= 1.0);
-        // An edit.
+        // Change a file.
         yard.site().write("b.rs", "fn gamma() {}\n");
         settled(yard).await;
         let is_recorded = || measured.sum(JOBS, &job("incremental", "published")) >= 1.0;
         until(yard, "index_status", json!({}), |_| is_recorded() && measured.sum(FILES, &[]) == 3.0).await;
         assert_eq!(measured.sum(SYMBOLS, &[]), 3.0);
-        // A job that fails.
+        // Make a job fail.
         until(yard, "index_repo", json!({"ref": "none"}), |answer| answer["job_id"].is_string()).await;
         until(yard, "index_status", json!({}), |_| measured.sum(JOBS, &job("full", "failed")) == 1.0).await;
-        // A question that waits for a place.
+        // Make a query wait for a slot.
         let handle = yard.engine().directory().all().remove(0);
         let places = handle.indexes.places.clone();
         let all = places.acquire_many(u32::try_from(places.available_permits()).unwrap()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Metrics: each instrument moves when its event happens, as a scrape sees it.
+//! Each event updates its metric in the next scrape.
 
 mod everything;
 mod exposition;
@@ -266,7 +266,7 @@ fn a_hung_workspace_does_not_delay_a_scrape() {
         let fake = good(&site).launcher();
         let measured = Measured::open(Plan::one(site, fake)).await;
         measured.yard.call(HOVER, measured.yard.site().at("a.fake", 0, 0)).await.ok();
-        // Its actor lives on this thread, which is busy here: whatever waited for it would wait forever.
+        // The actor runs on this thread, which is blocked here: waiting for it would never end.
         let render = measured.prometheus.clone();
         let scrape = std::thread::spawn(move || render.render());
         let read = Exposition::parse(&scrape.join().unwrap());

@@ -1,4 +1,4 @@
-//! `docs/metrics.md` names exactly what the binary exposes, and no caller can add a series to it.
+//! `docs/metrics.md` lists exactly the metrics that the binary exposes, and no caller can add a series.
 
 use std::collections::BTreeSet;
 use std::path::Path;

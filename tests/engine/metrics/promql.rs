@@ -1,13 +1,13 @@
-//! As much of PromQL as it takes to say which series and labels a query asks for.
+//! A parser for the subset of PromQL that determines which series and labels a query uses.
 
 use std::collections::BTreeSet;
 
-/// What a query asks for.
+/// Series and labels that a query uses.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Asked {
     /// Names of series.
     pub series: BTreeSet<String>,
-    /// Keys of labels: in matchers, and in `by`, `without`, `on` and the like.
+    /// Label keys in matchers and in `by`, `without`, `on` and similar clauses.
     pub labels: BTreeSet<String>,
 }
 
@@ -23,7 +23,7 @@ enum Token {
 const GROUPING: [&str; 6] = ["by", "without", "on", "ignoring", "group_left", "group_right"];
 const WORDS: [&str; 8] = ["and", "or", "unless", "offset", "bool", "inf", "nan", "atan2"];
 
-/// What `query` asks for; an error if it can't be read.
+/// Parses `query`; an error if that isn't possible.
 pub(super) fn asked(query: &str) -> Result<Asked, String> {
     let tokens = tokens(query)?;
     let mut asked = Asked::default();

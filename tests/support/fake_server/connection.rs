@@ -39,7 +39,7 @@ pub(super) struct Running {
     memory: Arc<AtomicU64>,
 }
 
-/// A message whose steps run.
+/// A message whose steps are running.
 #[derive(Clone)]
 struct Cause {
     id: Option<Value>,

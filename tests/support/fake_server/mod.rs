@@ -1,4 +1,4 @@
-//! A language server in memory, told by a script what to do: for tests with paused time, where real pipes don't work.
+//! A scripted language server in memory, for tests on paused time, where real pipes don't work.
 //!
 //! Include it from an integration target:
 //!
@@ -16,14 +16,14 @@
 //!     .on("textDocument/didOpen", [diagnostics("file:///a.py", Some(1), json!([]))])
 //!     .launcher();
 //! let connection = fake.launch(&spec).await?;      // it is a `Launcher`
-//! fake.wait_for("textDocument/didOpen", 1).await;  // what it received
+//! fake.wait_for("textDocument/didOpen", 1).await;  // waits for a received message
 //! fake.push([progress_begin("t", "indexing")]);    // do something now, on the latest launch
 //! ```
 //!
-//! What comes in (request or notification) is looked up by method, its steps run one after the other. Without an entry:
-//! `initialize` gives the capabilities, `shutdown` null, `exit` ends with code 0, other requests -32601, notifications
-//! nothing. Steps without waiting run before the next message is read, so the order of answers is deterministic; lists
-//! with a waiting step run beside the reader. No steps at all (`[]`) mean: never answered.
+//! The fake looks up each request or notification by its method and runs the steps in order. Without an entry,
+//! `initialize` returns the capabilities, `shutdown` returns null, `exit` ends with code 0, other requests fail with
+//! -32601, and notifications do nothing. Steps without a wait run before the next message is read, so the order of
+//! answers is deterministic. Lists with a wait run concurrently with the reader. An empty list (`[]`) never answers.
 
 #![allow(dead_code, reason = "each target uses a part")]
 
@@ -45,7 +45,7 @@ use serde_json::{Value, json};
 pub(crate) use record::{Kind, Record, Seen};
 pub(crate) use steps::*;
 
-/// A script: how one server behaves.
+/// The script of one server.
 #[derive(Clone)]
 pub(crate) struct FakeServer {
     capabilities: Value,
@@ -60,7 +60,7 @@ pub(crate) struct FakeServer {
 }
 
 impl FakeServer {
-    /// A server without capabilities that behaves well.
+    /// A correct server without capabilities.
     pub(crate) fn new() -> Self {
         Self {
             capabilities: json!({}),
@@ -75,70 +75,70 @@ impl FakeServer {
         }
     }
 
-    /// What `initialize` answers.
+    /// Sets the capabilities in the answer to `initialize`.
     pub(crate) fn capabilities(mut self, capabilities: Value) -> Self {
         self.capabilities = capabilities;
         self
     }
 
-    /// What is done when `method` comes.
+    /// Runs these steps for each `method`.
     pub(crate) fn on(mut self, method: &str, steps: impl IntoIterator<Item = Step>) -> Self {
         self.steps.insert(method.to_owned(), steps.into_iter().collect());
         self
     }
 
-    /// What is done when `method` comes for the `nth` time (from 1) on one connection; wins over [`on`](Self::on).
+    /// Runs these steps for the `nth` `method` of one connection, from 1; overrides [`on`](Self::on).
     pub(crate) fn on_nth(mut self, method: &str, nth: usize, steps: impl IntoIterator<Item = Step>) -> Self {
         self.nth.insert((method.to_owned(), nth), steps.into_iter().collect());
         self
     }
 
-    /// Short for a canned answer.
+    /// Answers `method` with a fixed result.
     pub(crate) fn answer(self, method: &str, result: Value) -> Self {
         self.on(method, [reply(result)])
     }
 
-    /// Short for a computed answer: from the params and the number of the call (from 1).
+    /// Answers `method` with a result computed from the params and the number of the call, from 1.
     pub(crate) fn answer_with(self, method: &str, f: impl Fn(&Value, usize) -> Value + Send + Sync + 'static) -> Self {
         self.on(method, [reply_with(f)])
     }
 
-    /// Short for a request that is read and never answered.
+    /// Reads `method` and never answers it.
     pub(crate) fn never(self, method: &str) -> Self {
         self.on(method, [])
     }
 
-    /// SIGTERM doesn't end it.
+    /// The server ignores SIGTERM.
     pub(crate) fn ignores_terminate(mut self) -> Self {
         self.ignores_terminate = true;
         self
     }
 
-    /// It lives on when its standard input is closed.
+    /// The server keeps running when its standard input is closed.
     pub(crate) fn ignores_closed_input(mut self) -> Self {
         self.ignores_closed_input = true;
         self
     }
 
-    /// It leaves a process of its group behind, which only a kill ends.
+    /// The server leaves a process in its group that only SIGKILL ends.
     pub(crate) fn leaves_an_orphan(mut self) -> Self {
         self.orphan = true;
         self
     }
 
-    /// Size of each of the two pipes.
+    /// Size of each of the two pipes, in bytes.
     pub(crate) fn pipe_bytes(mut self, bytes: usize) -> Self {
         self.pipe_bytes = bytes;
         self
     }
 
-    /// What `memory_bytes` says.
+    /// Value that `memory_bytes` returns.
     pub(crate) fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
     }
 
-    /// What `stderr_tail` says.
+    /// Value that `stderr_tail` returns.
     pub(crate) fn stderr(mut self, text: &str) -> Self {
         self.stderr = text.to_owned();
         self
@@ -154,7 +154,7 @@ impl FakeServer {
     }
 }
 
-/// Starts fake servers and remembers what they saw.
+/// Starts fake servers and records what they receive.
 pub(crate) struct FakeLauncher {
     scripts: Vec<FakeServer>,
     refusals: AtomicUsize,
@@ -165,7 +165,7 @@ pub(crate) struct FakeLauncher {
 }
 
 impl FakeLauncher {
-    /// The nth launch starts the nth script; the last one is used again and again.
+    /// The nth launch starts the nth script; later launches repeat the last one.
     pub(crate) fn sequence(scripts: impl IntoIterator<Item = FakeServer>) -> Arc<Self> {
         let scripts: Vec<_> = scripts.into_iter().collect();
         assert!(!scripts.is_empty(), "a launcher needs a script");
@@ -179,27 +179,27 @@ impl FakeLauncher {
         })
     }
 
-    /// The next `count` launches fail: the program isn't there.
+    /// The next `count` launches fail because the program is missing.
     pub(crate) fn refuse(&self, count: usize) {
         self.refusals.store(count, SeqCst);
     }
 
-    /// How often it was launched, refused launches not counted.
+    /// Number of successful launches.
     pub(crate) fn launches(&self) -> usize {
         self.running.lock().len()
     }
 
-    /// The specs of all launches, also of refused ones.
+    /// Specs of all launches, including the failed ones.
     pub(crate) fn specs(&self) -> Vec<LaunchSpec> {
         self.specs.lock().clone()
     }
 
-    /// Everything all launches received.
+    /// All messages that all launches received.
     pub(crate) fn record(&self) -> &Record {
         &self.record
     }
 
-    /// Waits until `method` came `count` times, over all launches. With paused time it fails after an hour of it.
+    /// Waits until all launches together received `method` `count` times. Fails after one hour of the test's time.
     pub(crate) async fn wait_for(&self, method: &str, count: usize) {
         self.record.wait_for(method, count).await;
     }
@@ -215,12 +215,12 @@ impl FakeLauncher {
         self.push([signalled(11)]);
     }
 
-    /// Launches that run now.
+    /// Number of running launches.
     pub(crate) fn alive(&self) -> usize {
         self.running.lock().iter().filter(|running| !running.ended()).count()
     }
 
-    /// From now on `memory_bytes` says this for every launch.
+    /// Changes the value that `memory_bytes` returns for every launch.
     pub(crate) fn set_memory(&self, bytes: u64) {
         self.memory.store(bytes, SeqCst);
     }

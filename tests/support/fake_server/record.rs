@@ -1,4 +1,4 @@
-//! What fake servers received.
+//! Records the messages that fake servers received.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// What kind of message it was.
+/// Kind of a received message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A request of the client.
@@ -21,10 +21,10 @@ pub(crate) enum Kind {
 /// One message.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
-    /// Of which launch, from 0.
+    /// Number of the launch that received it, from 0.
     pub launch: usize,
     pub kind: Kind,
-    /// For an answer: the method that was asked.
+    /// Method; for an answer, that of its request.
     pub method: String,
     pub id: Option<Value>,
     /// `Null` when there are none.
@@ -34,7 +34,7 @@ pub(crate) struct Seen {
     pub at: Instant,
 }
 
-/// All messages, in the order they came.
+/// All messages, in the order of arrival.
 #[derive(Default)]
 pub(crate) struct Record {
     seen: Mutex<Vec<Seen>>,
@@ -58,12 +58,12 @@ impl Record {
         seen.iter().filter(|seen| seen.kind != Kind::Answer).map(|seen| seen.method.clone()).collect()
     }
 
-    /// How often `method` came (answers not counted).
+    /// Number of messages with `method`, without answers.
     pub(crate) fn count(&self, method: &str) -> usize {
         self.seen.lock().iter().filter(|seen| seen.kind != Kind::Answer && seen.method == method).count()
     }
 
-    /// The params of every `method`, in order.
+    /// Params of every message with `method`, in order.
     pub(crate) fn params(&self, method: &str) -> Vec<Value> {
         let seen = self.seen.lock();
         let fits = |seen: &&Seen| seen.kind != Kind::Answer && seen.method == method;
@@ -92,7 +92,7 @@ impl Record {
         cancels.map(of).collect()
     }
 
-    /// Waits until `method` came `count` times; fails after an hour (of paused time: at once when nothing else happens).
+    /// Waits until `method` was received `count` times. Fails after one hour, which passes at once on paused time when nothing else runs.
     pub(crate) async fn wait_for(&self, method: &str, count: usize) {
         self.wait_until(&format!("{method} {count} times"), |record| record.count(method) >= count).await;
     }
@@ -102,7 +102,7 @@ impl Record {
         self.wait_until(&format!("{count} answers to {method}"), |record| record.answers(method).len() >= count).await;
     }
 
-    /// Waits until `condition` holds, looking after each message.
+    /// Waits until `condition` holds; checks it after each message.
     pub(crate) async fn wait_until(&self, what: &str, condition: impl Fn(&Self) -> bool) {
         let wait = async {
             loop {

@@ -1,4 +1,4 @@
-//! What a fake server can be told to do.
+//! The steps that a fake server can run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,22 +33,22 @@ impl Step {
     }
 }
 
-/// Waits so many ms.
+/// Waits for this many milliseconds.
 pub(crate) fn wait_ms(ms: u64) -> Step {
     Step::Wait(Duration::from_millis(ms))
 }
 
-/// Waits until this request is cancelled; for ever if it never is.
+/// Waits until this request is cancelled, without a timeout.
 pub(crate) fn until_cancelled() -> Step {
     Step::UntilCancelled
 }
 
-/// Answers. A second one is a duplicate answer.
+/// Sends a result. A second one is a duplicate answer.
 pub(crate) fn reply(result: Value) -> Step {
     Step::Reply(result)
 }
 
-/// Answers with what `f` makes of the params and the number of the call (from 1).
+/// Answers with the result of `f`, which gets the params and the number of the call, from 1.
 pub(crate) fn reply_with(f: impl Fn(&Value, usize) -> Value + Send + Sync + 'static) -> Step {
     Step::ReplyWith(Arc::new(f))
 }
@@ -58,7 +58,7 @@ pub(crate) fn fail(code: i64, message: &str) -> Step {
     Step::Fail(code, message.to_owned())
 }
 
-/// The next answer of this list is held until `count` held answers are together; they leave in reverse order.
+/// Holds the next answer of this list until `count` answers are held, then sends them in reverse order.
 pub(crate) fn reorder(count: usize) -> Step {
     Step::Hold(count)
 }
@@ -73,22 +73,22 @@ pub(crate) fn ask(method: &str, params: Value) -> Step {
     Step::Ask(method.to_owned(), params)
 }
 
-/// Writes bytes as they are: garbage, broken headers.
+/// Writes raw bytes, such as garbage and broken headers.
 pub(crate) fn raw(bytes: &[u8]) -> Step {
     Step::Raw(bytes.to_vec())
 }
 
-/// The header of a frame of `length` bytes, without the frame.
+/// Writes the header of a frame of `length` bytes without the frame.
 pub(crate) fn header_of(length: usize) -> Step {
     Step::Raw(format!("Content-Length: {length}\r\n\r\n").into_bytes())
 }
 
-/// Writes the first half of an answer. With [`exit`] behind it: a crash in the middle of a reply.
+/// Writes the first half of an answer. Followed by [`exit`] it is a crash in the middle of a reply.
 pub(crate) fn half_reply() -> Step {
     Step::HalfReply
 }
 
-/// From now on neither reads nor writes, and lives on: a hung server.
+/// Stops reading and writing but keeps running: a hung server.
 pub(crate) fn silence() -> Step {
     Step::Silence
 }
@@ -98,12 +98,12 @@ pub(crate) fn flood(count: usize, method: &str, params: Value) -> Step {
     Step::Flood(count, method.to_owned(), params)
 }
 
-/// Ends with this code, after everything before was written.
+/// Writes all earlier output, then exits with this code.
 pub(crate) fn exit(code: i32) -> Step {
     Step::Exit(ProcessExit { code: Some(code), signal: None })
 }
 
-/// Ends by this signal, after everything before was written.
+/// Writes all earlier output, then ends by this signal.
 pub(crate) fn signalled(signal: i32) -> Step {
     Step::Exit(ProcessExit { code: None, signal: Some(signal) })
 }
@@ -113,7 +113,7 @@ pub(crate) fn progress_begin(token: &str, title: &str) -> Step {
     notify("$/progress", json!({"token": token, "value": {"kind": "begin", "title": title}}))
 }
 
-/// `$/progress` goes on.
+/// Reports `$/progress`.
 pub(crate) fn progress_report(token: &str, percentage: u8) -> Step {
     notify("$/progress", json!({"token": token, "value": {"kind": "report", "percentage": percentage}}))
 }
@@ -132,13 +132,13 @@ pub(crate) fn diagnostics(uri: &str, version: Option<i64>, items: Value) -> Step
     notify("textDocument/publishDiagnostics", params)
 }
 
-/// Registers a capability late.
+/// Registers a capability after initialization.
 pub(crate) fn register(id: &str, method: &str, options: Value) -> Step {
     let item = json!({"id": id, "method": method, "registerOptions": options});
     ask("client/registerCapability", json!({"registrations": [item]}))
 }
 
-/// Takes a late capability back.
+/// Unregisters a capability.
 pub(crate) fn unregister(id: &str, method: &str) -> Step {
     ask("client/unregisterCapability", json!({"unregisterations": [{"id": id, "method": method}]}))
 }

@@ -77,9 +77,9 @@ impl Table {
             return pending.record_index_only_rescan();
         }
         self.sources_changed |= before.map(|before| before.is_listed()) != now.map(|now| now.is_listed());
-        let (told_before, aside_before) = counts(before.iter().map(|known| (&name, known)));
-        self.file_count = self.file_count + reported - told_before;
-        self.index_only_count = self.index_only_count + index_only - aside_before;
+        let (reported_before, index_only_before) = counts(before.iter().map(|known| (&name, known)));
+        self.file_count = self.file_count + reported - reported_before;
+        self.index_only_count = self.index_only_count + index_only - index_only_before;
         record(pending, dir, &name, before.as_ref(), now.as_ref(), hidden);
         match now {
             Some(known) => drop(parent.files.insert(name, known)),

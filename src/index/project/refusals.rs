@@ -1,0 +1,64 @@
+//! Refusals of a query whose index is missing, unreachable, damaged or written by another version.
+
+use codeyard_git::GitRepository;
+use codeyard_model::code::{CodeError, CodeRefusal, SchemaStatus};
+
+use crate::index_dir::IndexOpenError;
+use crate::ranked::SymbolIndexError;
+use crate::store::StoreError;
+
+pub(super) fn written_by_other_version() -> CodeRefusal {
+    incompatible(SchemaStatus::ReindexRequired, "Another version of codeyard wrote the index")
+}
+
+pub(super) fn damaged() -> CodeRefusal {
+    incompatible(SchemaStatus::CorruptManifest, "The index is damaged")
+}
+
+pub(super) fn incompatible(schema: SchemaStatus, why: &str) -> CodeRefusal {
+    CodeRefusal::new(
+        CodeError::IndexIncompatible,
+        format!("{why}. Run `codeyard index --force`, or call index_repo with force."),
+    )
+    .with("schema_status", schema.as_str())
+    .with("remediation", "codeyard index --force")
+}
+
+pub(super) fn refusal_of_store_error(error: &StoreError) -> CodeRefusal {
+    match error {
+        StoreError::OtherFormat { .. } => written_by_other_version(),
+        StoreError::Damaged => damaged(),
+        other => index_unreachable(other),
+    }
+}
+
+/// The refusal for an index that can't be reached. The index itself may be intact.
+pub(super) fn index_unreachable(error: &impl std::fmt::Display) -> CodeRefusal {
+    CodeRefusal::new(CodeError::IndexNotReady, format!("Could not reach the index: {error}."))
+}
+
+pub(super) fn refusal_of_open_error(error: &IndexOpenError) -> CodeRefusal {
+    match error {
+        IndexOpenError::Store(error) => refusal_of_store_error(error),
+        IndexOpenError::Symbols(SymbolIndexError::OtherFormat { .. } | SymbolIndexError::Damaged(_))
+        | IndexOpenError::Segment => damaged(),
+        IndexOpenError::Symbols(error) => index_unreachable(error),
+    }
+}
+
+pub(super) fn not_indexed(reference: &str, git: Option<&GitRepository>) -> CodeRefusal {
+    let message = match git {
+        None => format!(
+            "'{reference}' isn't indexed, and this root is in no git repository. Leave ref out to search the working tree."
+        ),
+        Some(git) if git.resolve(reference).is_none() => {
+            format!(
+                "No branch, tag or commit '{reference}' in this repository. List the branches with `git branch --all`."
+            )
+        }
+        Some(_) => format!(
+            "'{reference}' isn't indexed. Call index_repo with this ref, or run `codeyard index --ref {reference}`."
+        ),
+    };
+    CodeRefusal::new(CodeError::RefNotIndexed, message).with("ref", reference)
+}
