@@ -7,7 +7,6 @@ use actix::prelude::*;
 use futures::FutureExt;
 
 use crate::query::execution::Execution;
-use crate::query::gather::is_symbol_search;
 use crate::query::known_files::FileCheck;
 use crate::query::plan::Choice;
 use crate::query::provider::Provider;
@@ -25,12 +24,11 @@ use codeyard_files::gate::FileStamp;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::operation::{LspQuery, QuerySubject};
 use codeyard_model::query::{GatedQuery, Query};
-use codeyard_model::uri::CanonicalUri;
 use codeyard_paging::Snapshot;
 use codeyard_telemetry::{CacheUse, CallTrace, RequestOrigin};
 
 /// Number of remembered executions above which ended ones are removed.
-pub(super) const MAX_REMEMBERED_RUNS: usize = 1_024;
+const MAX_REMEMBERED_RUNS: usize = 1_024;
 
 /// The inputs of a run.
 struct RunStart<'a> {

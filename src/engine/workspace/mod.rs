@@ -14,6 +14,7 @@ mod finish;
 pub mod handle;
 mod heap_trim;
 pub mod messages;
+mod plans;
 mod provider_selection;
 mod publish_status;
 pub mod setup;

@@ -1,4 +1,5 @@
-//! The plans of a workspace: which language servers take part in a query. Plans are reused until the files or the registry change.
+//! The plans of a workspace: the language servers that take part in a query. Plans are reused until the list of files or a marker of a
+//! project root changes; one of the whole workspace with a missing server, for a second only.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,13 +9,15 @@ use crate::query::gather::is_symbol_search;
 use crate::query::plan::{self, Choice, Plan, PlanResult};
 use crate::status::server_state::Unavailable;
 use crate::workspace::actor::Workspace;
-use crate::workspace::begin::MAX_REMEMBERED_RUNS;
 use codeyard_base::clock::Instant;
 use codeyard_model::query::{GatedQuery, Query};
 use codeyard_model::uri::CanonicalUri;
 
 /// How long a plan of the whole workspace with a missing server is reused. Making one reads every folder.
 const INCOMPLETE_PLAN_LIFE: Duration = Duration::from_secs(1);
+
+/// Most plans of single files that are reused.
+const MAX_REMEMBERED_PLANS: usize = 1_024;
 
 impl Workspace {
     /// The plan of a query. `Err`: program lookups that must end first.
@@ -53,7 +56,7 @@ impl Workspace {
             return Ok(plan.clone());
         }
         let plan = Arc::new(plan::plan_for_file(self.setup.plan_context(), &path, linters)?);
-        if plan.unavailable.is_empty() && self.plans.len() < MAX_REMEMBERED_RUNS {
+        if plan.unavailable.is_empty() && self.plans.len() < MAX_REMEMBERED_PLANS {
             self.plans.insert(key, plan.clone());
         }
         Ok(plan)
