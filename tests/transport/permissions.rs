@@ -91,7 +91,7 @@ impl Server {
     }
 
     /// Posts a message of the client in `session`, which must be taken.
-    async fn send(&self, session: &str, message: &Value) {
+    async fn post_to(&self, session: &str, message: &Value) {
         let answer = self.send(&self.post(message).in_session(session)).await;
         assert_eq!((answer.status, answer.body.len()), (202, 0), "{message}");
     }
@@ -130,7 +130,7 @@ async fn the_prompt_uses_the_calls_stream_and_every_answer_applies() {
         let words: Vec<&Value> = field.as_array().unwrap().iter().map(|option| &option["const"]).collect();
         assert_eq!(words, ["once", "always", "deny"]);
         let (answer, outcome, expected) = answers(&question["id"]).swap_remove(at);
-        server.send(&session, &answer).await;
+        server.post_to(&session, &answer).await;
         let end = stream.next().await;
         stream.ends().await;
         assert_eq!((&end["id"], is_in(&end), reason(&end)), (&json!(7), expected.is_empty(), expected), "{answer}");
@@ -138,7 +138,7 @@ async fn the_prompt_uses_the_calls_stream_and_every_answer_applies() {
         let message = end["error"]["message"].as_str().unwrap_or("permission.lsp");
         assert!(message.contains("permission.lsp") && (end["error"].is_null() || message.contains("codeyard config")));
         // Once answered, it is over: the same answer again finds nothing.
-        server.send(&session, &answer).await;
+        server.post_to(&session, &answer).await;
         ids.push(question["id"].as_str().unwrap().to_owned());
     }
     ids.sort();
@@ -161,7 +161,7 @@ async fn always_survives_restarts_until_it_is_revoked() {
     let session = server.session_with_forms().await;
     let mut stream = Stream::open(&server, &server.guarded(1, &session)).await;
     let question = stream.next().await;
-    server.send(&session, &accept(&question["id"], "always")).await;
+    server.post_to(&session, &accept(&question["id"], "always")).await;
     assert!(is_in(&stream.next().await));
     // In another session too, and even of a client that can't be asked.
     for session in [session, server.session().await] {
@@ -212,13 +212,13 @@ async fn an_answer_applies_only_to_its_own_session() {
     let (session, other) = (server.session_with_forms().await, server.session_with_forms().await);
     let mut stream = Stream::open(&server, &server.guarded(1, &session)).await;
     let question = stream.next().await;
-    server.send(&other, &accept(&question["id"], "once")).await;
-    server.send(&session, &accept(&json!("ask-of-nobody"), "once")).await;
-    server.send(&session, &accept(&json!(1), "once")).await;
+    server.post_to(&other, &accept(&question["id"], "once")).await;
+    server.post_to(&session, &accept(&json!("ask-of-nobody"), "once")).await;
+    server.post_to(&session, &accept(&json!(1), "once")).await;
     let bob = server.post(&accept(&question["id"], "once")).in_session(&session);
     let bob = server.send(&bob.set("authorization", &format!("Bearer {}", server.bob))).await;
     assert_eq!(bob.status, 404, "another principal");
-    server.send(&session, &json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}})).await;
+    server.post_to(&session, &json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}})).await;
     assert_eq!(reason(&stream.next().await), "permission_declined", "none of the others was heard");
 }
 
@@ -232,7 +232,7 @@ async fn identical_prompts_are_shown_once() {
     let asks = [2, 3].map(|id| server.guarded(id, &session));
     let sharing = async {
         server.fake.until_running(3).await;
-        server.send(&session, &accept(&question["id"], "once")).await;
+        server.post_to(&session, &accept(&question["id"], "once")).await;
     };
     let (second, third, ()) = tokio::join!(server.send(&asks[0]), server.send(&asks[1]), sharing);
     for answer in [&second, &third] {
@@ -248,8 +248,8 @@ async fn identical_prompts_are_shown_once() {
     drop(first);
     let repeated = second.next().await;
     assert_ne!(repeated["id"], question["id"]);
-    server.send(&session, &accept(&question["id"], "once")).await;
-    server.send(&session, &accept(&repeated["id"], "deny")).await;
+    server.post_to(&session, &accept(&question["id"], "once")).await;
+    server.post_to(&session, &accept(&repeated["id"], "deny")).await;
     assert_eq!(reason(&second.next().await), "permission_declined");
 }
 
@@ -261,12 +261,12 @@ async fn a_cancelled_call_withdraws_its_prompt() {
     let mut stream = Stream::open(&server, &server.guarded(1, &session)).await;
     let question = stream.next().await;
     server
-        .send(&session, &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}))
+        .post_to(&session, &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}))
         .await;
     assert!(is_withdrawal(&stream.next().await, &question));
     assert_eq!(stream.next().await["error"]["code"], -32800);
     stream.ends().await;
-    server.send(&session, &accept(&question["id"], "always")).await;
+    server.post_to(&session, &accept(&question["id"], "always")).await;
     assert_eq!(server.outcomes(), ["withdrawn"]);
 }
 
@@ -298,7 +298,7 @@ async fn a_late_answer_is_accepted_and_only_always_is_stored() {
         let question = stream.next().await;
         assert!(is_withdrawal(&stream.next().await, &question));
         assert_eq!(reason(&stream.next().await), "permission_unanswered");
-        server.send(&session, &accept(&question["id"], word)).await;
+        server.post_to(&session, &accept(&question["id"], word)).await;
         if word != "always" {
             assert!(store.list().unwrap().is_empty());
         }
