@@ -1,4 +1,4 @@
-//! Workspaces that come and go, and what idle ones cost.
+//! Added and removed workspaces, and the cost of idle ones.
 
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::WorkspaceConfig;
@@ -70,7 +70,7 @@ fn a_server_stopped_during_a_wait_is_replaced_transparently() {
         let mute = FakeServer::new().capabilities(json!({"textDocumentSync": 1}));
         let push = diagnostics(&site.uri("a.fake"), Some(1), json!([finding(0, "a")]));
         let fake = FakeLauncher::sequence([mute.clone(), mute.on("textDocument/didOpen", [push])]);
-        // It counts as unused while nobody asks anew, though somebody waits for its push.
+        // A server counts as unused without new queries, even while a caller waits for its push.
         let yard = Plan::one(site, fake.clone()).tune(|config| config.supervision.idle_stop_s = 1).open().await;
         let called = yard.call(DOCUMENT_DIAGNOSTICS, yard.site().of("a.fake")).await;
         assert_eq!(called.ok()["diagnostics"][0]["message"], "a");

@@ -1,4 +1,4 @@
-//! Identical questions in flight share one execution; equal answers are equal bytes.
+//! Identical queries in flight share one execution; equal answers have equal bytes.
 
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ fn one_cancellation_is_sent_when_all_callers_disconnect() {
     });
 }
 
-/// A small generator, the same on every run.
+/// A small reproducible random generator.
 struct Seeded(u64);
 
 impl Seeded {
@@ -95,7 +95,7 @@ impl Seeded {
         (self.0 >> 33) as usize % end
     }
 
-    /// The same list in another order, with some entries doubled.
+    /// Same list in another order with some duplicates.
     fn disturb(&mut self, list: &[Value]) -> Value {
         let mut list = list.to_vec();
         for _ in 0..self.below(4) {
@@ -150,7 +150,7 @@ fn order_and_duplicates_of_a_server_answer_change_no_byte() {
         for (tool, arguments) in questions {
             let first = yard.call(tool, arguments.clone()).await.bytes().to_vec();
             for round in 0..12 {
-                // So that the server is asked again.
+                // Make the next query reach the server.
                 fake.push([ask("workspace/diagnostic/refresh", json!(null))]);
                 pass(10).await;
                 let again = yard.call(tool, arguments.clone()).await.bytes().to_vec();

@@ -1,5 +1,5 @@
-//! Whatever happens to a working tree or a branch: the next strict answer is that of an index made from nothing, and until then the
-//! metadata says that it isn't. Through gateway and engine, on real trees, with a real git, in real time.
+//! After any change to a working tree or a branch, the next strict answer equals that of a new index, and until then the
+//! metadata marks answers as not fresh. Runs through gateway and engine, on real trees, with a real git, in real time.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -58,7 +58,7 @@ fn with_policy(arguments: &Value, policy: &str) -> Value {
     arguments
 }
 
-/// What an answer shows, without what it says of the index.
+/// Content of an answer without its metadata about the index.
 fn shown(answer: &Value) -> Value {
     let mut shown = answer.clone();
     shown["metadata"] = json!({
@@ -70,7 +70,7 @@ fn shown(answer: &Value) -> Value {
     shown
 }
 
-/// What an index of this tree shows that is made from nothing.
+/// Answers of a new index of this tree.
 async fn from_nothing(root: &Path, reference: Option<&str>) -> Vec<Value> {
     let roots = vec![root.to_owned()];
     let yard = Plan::new(Site::new(&[])).tune(move |config| config.workspaces[0].roots = roots).open().await;
@@ -87,7 +87,7 @@ async fn from_nothing(root: &Path, reference: Option<&str>) -> Vec<Value> {
     answers
 }
 
-/// Has a branch indexed, and waits for that.
+/// Indexes a branch and waits for the result.
 async fn index(yard: &Yard, reference: &str) {
     let order = json!({"ref": reference});
     let begun = until(yard, "sync_repo", order, |answer| answer["job_id"].is_string()).await;
@@ -98,9 +98,9 @@ async fn index(yard: &Yard, reference: &str) {
     until(yard, "index_status", json!({}), is_over).await;
 }
 
-/// Asks everything until the index has caught up: nothing wrong is ever called fresh, and the first strict answers are right.
+/// Queries until the index is fresh: no wrong answer is marked fresh, and the first strict answers are correct.
 async fn agrees(yard: &Yard, root: &Path, step: &str, shown_ref: &str) {
-    // Before anything has had time to catch up.
+    // Query before the index can be fresh.
     let mut early = Vec::new();
     for (tool, arguments) in questions(None) {
         early.push(ask(yard, tool, with_policy(&arguments, "best_effort")).await);
@@ -142,7 +142,7 @@ async fn opened(site: Site) -> (Yard, PathBuf) {
     (yard, root)
 }
 
-/// What happens to the working tree, and the ref that is shown after it.
+/// A change of the working tree, and the ref of answers after it.
 type Step = (&'static str, fn(&Path), &'static str);
 
 async fn each(yard: &Yard, root: &Path, steps: &[Step]) {
@@ -260,7 +260,7 @@ fn a_moved_branch_is_stale_and_a_deleted_one_is_refused() {
             }
         };
         compare("a branch").await;
-        // The working tree is none of its business.
+        // The working tree doesn't affect it.
         write(&root, "src/harbour.rs", "pub fn admit_moved() {}\n");
         compare("a branch beside an edit").await;
         git(&root, &["checkout", "-q", "topic"]);
@@ -269,7 +269,7 @@ fn a_moved_branch_is_stale_and_a_deleted_one_is_refused() {
         let second = git(&root, &["rev-parse", "topic"]);
         for (tool, arguments) in questions(Some("topic")) {
             let answer = ask(&yard, tool, with_policy(&arguments, "best_effort")).await;
-            // A job of the working tree may be under way.
+            // A job of the working tree may be running.
             assert_ne!(answer["metadata"]["freshness_status"], "fresh", "{answer}");
             assert!(!answer.to_string().contains("admit_moved"), "it shows the commit that was indexed: {answer}");
             let refused = ask(&yard, tool, with_policy(&arguments, "strict")).await;
@@ -291,7 +291,7 @@ fn a_moved_branch_is_stale_and_a_deleted_one_is_refused() {
         }
         let refused = ask(&yard, "index_status", json!({"ref": "topic"})).await;
         assert_eq!(refused["error"]["code"], "ref_not_indexed", "{refused}");
-        // By its commit what was indexed is still there, and the branch is when it is again.
+        // The index of its commit still exists, so a branch restored there is answered.
         let by_commit = ask(&yard, "search_code", json!({"query": "admit_moved", "mode": "text", "ref": second})).await;
         assert_eq!(by_commit["results"][0]["path"], "src/harbour.rs", "{by_commit}");
         git(&root, &["branch", "topic", &second]);

@@ -1,4 +1,4 @@
-//! Servers that hang or misbehave: deadlines, cancellation, hang detection, garbage, floods, the ladder.
+//! Servers that hang or misbehave: deadlines, cancellation, hang detection, garbage, floods, the stop sequence.
 
 use serde_json::json;
 use tokio::time::Instant;
@@ -234,7 +234,7 @@ fn requests_of_the_server_are_answered_while_it_answers_ours() {
 
 #[test]
 fn the_stop_sequence_ends_a_server_that_ignores_everything() {
-    // (script, milliseconds until it's gone)
+    // (script, milliseconds until all processes have ended)
     let cases = [
         (capable(), 0),
         (capable().never("exit"), 1_000),

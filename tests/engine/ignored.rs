@@ -1,4 +1,4 @@
-//! What the code index lists the watcher tells of: the two read ignore files by themselves, and must come to the same.
+//! The watcher reports changes of all paths that the code index lists. Both read ignore files separately and must agree.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -55,15 +55,15 @@ const PATTERNS: [&str; 22] = [
     "env/",
     "src/*.py",
 ];
-/// Where a repository may lie below the outermost folder.
+/// Folders that may be a nested repository.
 const TOPS: [&str; 4] = ["", "root", "root/inner", "root/lib"];
 
-/// How many layouts are tried; more of them with `CODEYARD_LAYOUTS`.
+/// Number of layouts to try; `CODEYARD_LAYOUTS` overrides it.
 fn seeds() -> u64 {
     std::env::var("CODEYARD_LAYOUTS").ok().and_then(|count| count.parse().ok()).unwrap_or(24)
 }
 
-/// Numbers that look drawn, the same for the same seed.
+/// Pseudo-random numbers that depend only on the seed.
 struct Drawn(u64);
 
 impl Drawn {
@@ -86,7 +86,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// A tree below `base/root`, with rules and repositories wherever the numbers put them; the description is for whoever must mend it.
+/// A random tree in `base/root` with ignore files and repositories; the description helps to debug a failure.
 fn lay_out(base: &Path, drawn: &mut Drawn) -> String {
     let root = base.join("root");
     let mut said = String::new();
@@ -119,7 +119,7 @@ fn lay_out(base: &Path, drawn: &mut Drawn) -> String {
             git(&main, &["commit", "-q", "--allow-empty", "-m", "x"]);
             let tree = base.join("tree");
             git(&main, &["worktree", "add", "-q", "--detach", tree.to_str().unwrap()]);
-            // The folder is there already: it takes the worktree's link over.
+            // The folder exists already; it gets the worktree's link.
             fs::copy(tree.join(".git"), dir.join(".git")).unwrap();
             fs::remove_dir_all(&tree).unwrap();
             let rules = drawn.rules();
@@ -149,7 +149,7 @@ fn files_below(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What the code index lists, read from nothing.
+/// Paths that a new walk of the code index lists.
 fn listed(base: &Path, root: &Path) -> BTreeSet<PathBuf> {
     let state = tempfile::tempdir_in(base).unwrap();
     let project = Project::new(state.path(), root, false, IndexSettings::new(1, 1 << 20, 1 << 20)).unwrap();
@@ -170,7 +170,7 @@ fn subscribe(base: &Path, root: &Path) -> (Watcher, Subscription) {
     (watcher, subscription)
 }
 
-/// Passes the barrier until what the index lists is followed.
+/// Passes the barrier until all paths of the index are watched.
 async fn followed(subscription: &Subscription) {
     subscription.follow_index();
     while subscription.index_degraded().is_some() {
@@ -196,7 +196,7 @@ async fn every_indexed_folder_is_watched_in_every_layout() {
         followed(&subscription).await;
         let mut all = Vec::new();
         files_below(&root, &mut all);
-        // Whoever writes a file of rules changes what is listed.
+        // Writing an ignore file changes the list.
         let is_rule = |path: &PathBuf| IGNORE_FILES.iter().any(|name| path.ends_with(name));
         all.retain(|path| !is_rule(path) && !path.ends_with(".git"));
         for path in &all {
@@ -214,7 +214,7 @@ async fn every_indexed_folder_is_watched_in_every_layout() {
             needless.is_empty(),
             "seed {seed}: {needless:?} are watched for the index, which doesn't list them\n{said}"
         );
-        // A file that is made, and one that goes.
+        // Create one file and delete another.
         let gone: Vec<_> = all.iter().filter(|path| listed.contains(*path)).collect();
         for path in &gone {
             fs::remove_file(path).unwrap();
@@ -285,7 +285,7 @@ async fn language_servers_receive_no_index_only_changes() {
         );
         assert!(!changes.bulk, "{path}");
     }
-    // Where git would ignore it the index lists none of it, and nothing is told at all.
+    // Git ignores these paths, so the index lists none of them and no change is reported.
     git(&root, &["init", "-q"]);
     looked(&subscription).await;
     for path in ["x.log", "gen/g.txt"] {

@@ -1,4 +1,4 @@
-//! What operators change while questions are asked: workspaces put and removed, language servers restarted and stopped.
+//! Administrative changes during queries: put and deleted workspaces, restarted and stopped language servers.
 
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::WorkspaceConfig;

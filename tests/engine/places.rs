@@ -1,5 +1,5 @@
-//! The tool `lsp` and what changes: one execution for all who ask alike, what is retained and until when, positions in the
-//! present text.
+//! The tool `lsp` and changes: one execution for identical queries, the lifetime of snapshots, positions in the
+//! current text.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ fn identical_queries_share_one_execution() {
         }
         bytes.dedup();
         assert_eq!((bytes.len(), fake.record().count(DEFINE)), (1, 1));
-        // What an operation doesn't need makes no other question of it.
+        // Arguments that an operation ignores don't distinguish queries.
         let outline = |more: Value| {
             let mut arguments = json!({"operation": "goToDefinition", "filePath": "a.fake", "line": 1, "character": 1});
             arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -172,7 +172,7 @@ fn positions_are_resolved_in_the_current_text() {
             all.map(|one| (one["name"].as_str().unwrap().to_owned(), one["character"].as_u64().unwrap())).collect()
         };
         let named = |list: &[(&str, u64)]| list.iter().map(|(name, at)| ((*name).to_owned(), *at)).collect::<Vec<_>>();
-        // Behind `one`, beyond the line, beyond the file.
+        // After `one`, past the line, past the file.
         let answer = at(&yard, "goToDefinition", 0, 13).await;
         let error = answer.failed("NOT_FOUND", "no_identifier");
         assert_eq!(names(&error), named(&[("let", 1), ("𝒳b", 5), ("one", 11), ("two", 15)]));
@@ -189,7 +189,7 @@ fn positions_are_resolved_in_the_current_text() {
         assert_eq!(names(&error), named(&[("other", 1), ("word", 7)]));
         let error = at(&yard, "goToDefinition", 0, 13).await.failed("NOT_FOUND", "position_beyond");
         assert_eq!((&error["length"], names(&error)), (&json!(10), named(&[("other", 1), ("word", 7)])));
-        // The server's own silence between words is explained by the present text, too.
+        // The server's silence is explained by the current text too.
         yard.site().write("a.fake", "a  = b\n");
         let error = at(&yard, "hover", 0, 2).await.failed("NOT_FOUND", "no_identifier");
         assert_eq!(names(&error), named(&[("a", 1), ("b", 6)]));

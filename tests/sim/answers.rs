@@ -1,5 +1,5 @@
-//! What a fake server writes for what is true: in another order each time, with doubles, and with places that lie outside
-//! the roots or aren't there.
+//! Encodes correct answers as a fake server sends them: in random order, with duplicates, and with locations outside
+//! the roots or in missing files.
 
 use codeyard_model::uri::encode_path;
 use serde_json::{Value, json};
@@ -79,14 +79,14 @@ pub(crate) fn answer(server: &Server, stage: &mut Stage, tree: &Tree, method: &s
     }
 }
 
-/// What is wrong with a document, as the server writes it.
+/// Diagnostics of a document as the server sends them.
 pub(crate) fn findings(server: &Server, stage: &mut Stage, tree: &Tree, name: &str) -> Value {
     let found = if server.kind == "lint" { language::lint(tree, name) } else { server.project.findings(tree, name) };
     let all = found.iter().map(written).collect();
     shuffled(stage, all)
 }
 
-/// A finding that is nowhere true.
+/// A diagnostic that is never correct.
 pub(crate) fn stale_finding() -> Value {
     written(&Finding { line: 0, severity: 1, source: "check", message: "stale".into() })
 }
@@ -114,7 +114,7 @@ fn locations(server: &Server, stage: &mut Stage, places: Vec<(String, usize)>) -
     shuffled(stage, all)
 }
 
-/// A function as the server writes it, with a mark of the server's life.
+/// A prepared item as the server sends it, with a mark of its incarnation.
 fn function(server: &Server, stage: &mut Stage, (path, line, name): &Function) -> Value {
     let uri = stage.site(server.workspace).uri(path);
     json!({
@@ -123,7 +123,7 @@ fn function(server: &Server, stage: &mut Stage, (path, line, name): &Function) -
     })
 }
 
-/// The function that a server is asked about, which must be one of its own.
+/// The prepared item of a request, which must come from the same incarnation.
 fn own_function(server: &Server, stage: &mut Stage, item: &Value) -> Function {
     if item["data"]["life"] != server.number {
         stage.wrong(format!("{} is asked about a function of another server: {item}", server.name()));
@@ -133,7 +133,7 @@ fn own_function(server: &Server, stage: &mut Stage, item: &Value) -> Function {
     (path.unwrap_or_default(), line, item["data"]["name"].as_str().unwrap_or_default().to_owned())
 }
 
-/// In another order, some of them twice.
+/// Shuffles a list and duplicates some entries.
 fn shuffled(stage: &mut Stage, mut all: Vec<Value>) -> Value {
     if !all.is_empty() && stage.dice.chance(30) {
         let twice = stage.dice.pick(&all).clone();

@@ -1,4 +1,4 @@
-//! Calls: what is asked, in the tools' words, and what came of it.
+//! Calls: queries as tool arguments, and their results.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ use crate::language::{Asked, Lsp, describe_call, describe_function};
 use crate::profile::Profile;
 use crate::site::Site;
 
-/// Which page is asked for.
+/// Requested page.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Page {
     First,
-    /// The page behind those of a chain.
+    /// The next page of a chain.
     Next(Chain),
     /// A cursor with the keys of a chain and another offset.
     Moved(Chain, usize),
-    /// A cursor that was given for another question.
+    /// A cursor of another query.
     Foreign(String),
-    /// A text that was never a cursor.
+    /// A text that is no cursor.
     Forged(String),
 }
 
-/// Pages that were given one after the other.
+/// Pages received one after the other.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chain {
     pub workspace: usize,
@@ -39,7 +39,7 @@ pub(crate) struct Chain {
     pub cursor: String,
 }
 
-/// What is wrong with a call from the start.
+/// Intentional error of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bad {
     Arguments,
@@ -49,7 +49,7 @@ pub(crate) enum Bad {
     Beyond,
 }
 
-/// A call under way.
+/// A running call.
 pub(crate) struct Call {
     pub number: usize,
     pub client: usize,
@@ -59,26 +59,26 @@ pub(crate) struct Call {
     pub size: usize,
     pub page: Page,
     pub bad: Option<Bad>,
-    /// The version of the files when it was asked.
+    /// Version of the files when the call started.
     pub from: usize,
     pub began: Instant,
     pub limits: Profile,
-    /// Equal for equal questions.
+    /// Key that is equal for equal queries.
     pub key: String,
     pub places: Option<Arc<Semaphore>>,
     pub task: JoinHandle<()>,
 }
 
-/// A call that has been answered.
+/// An answered call.
 pub(crate) struct Done {
     pub number: usize,
     pub reply: ToolReply,
     pub at: Instant,
-    /// The version of the files when the answer came.
+    /// Version of the files when the answer arrived.
     pub until: usize,
 }
 
-/// The tool that answers a question; of the tool `lsp` with the operation behind a colon.
+/// Tool of a query; for the tool `lsp` followed by a colon and the operation.
 pub(crate) fn tool_of(asked: &Asked) -> &'static str {
     match asked {
         Asked::Definition { .. } => "vscode.lsp.definition",
@@ -179,7 +179,7 @@ pub(crate) fn offset_of(cursor: &str) -> usize {
     payload["o"].as_u64().unwrap() as usize
 }
 
-/// The call as the gateway takes it.
+/// The call as the gateway accepts it.
 pub(crate) fn to_tool_call(workspace: usize, tool: &str, arguments: &Value, number: usize) -> ToolCall {
     let (tool, catalog) = match tool.split_once(':') {
         Some((tool, _)) => (tool, "agent"),
@@ -217,7 +217,7 @@ pub(crate) fn error_in(whole: &Value) -> Option<(ErrorCode, Value)> {
     Some((ErrorCode::ALL.into_iter().find(|code| code.as_str() == text).expect("a documented code"), error.clone()))
 }
 
-/// The entries of an answer as comparable lines. `Err`: it names a file that isn't the workspace's.
+/// Entries of an answer as comparable lines. `Err`: it names a file outside the workspace.
 pub(crate) fn entries(site: &Site, asked: &Asked, payload: &Value) -> Result<Vec<String>, String> {
     let name = |uri: &Value| {
         let uri = uri.as_str().unwrap_or_default();

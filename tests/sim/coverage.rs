@@ -1,4 +1,4 @@
-//! What 200 seeds must have seen, so that the simulation can't go blind without anybody noticing.
+//! Events that 200 seeds must cover, so that the simulation can't silently stop testing something.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::call::tool_of;
 use crate::faults::{FAULTS, START_FAULTS};
 use crate::language::{Asked, Lsp};
 
-/// What happened beside faults, tools and codes.
+/// Required events besides faults, tools and codes.
 const OTHERS: [&str; 41] = [
     "answer: first page",
     "answer: names a path outside",
@@ -54,7 +54,7 @@ const OTHERS: [&str; 41] = [
     "workspace: panicked",
 ];
 
-/// What wasn't seen of what must be.
+/// Required events that were not covered.
 pub(crate) fn missing(seen: &BTreeMap<String, u64>) -> Vec<String> {
     let faults = FAULTS.iter().map(|(_, fault)| format!("fault: {fault:?}"));
     let starts = START_FAULTS.iter().map(|(_, fault)| format!("start: {fault:?}"));

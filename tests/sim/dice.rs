@@ -1,4 +1,4 @@
-//! Chance that can be repeated: a generator of its own (SplitMix64), so that a seed means the same with every release of
+//! Reproducible random numbers: a private generator (SplitMix64), so that a seed gives the same numbers with every version of
 //! every crate.
 
 /// Draws numbers.
@@ -6,7 +6,7 @@
 pub(crate) struct Dice(u64);
 
 impl Dice {
-    /// Dice of a seed; `stream` tells the dice of one world apart.
+    /// Generator of a seed; `stream` separates the generators of one world.
     pub(crate) fn new(seed: u64, stream: u64) -> Self {
         let mut dice = Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ stream.wrapping_mul(0xD1B5_4A32_D192_ED03));
         dice.next();
@@ -32,7 +32,7 @@ impl Dice {
         low + self.next() % (high - low + 1)
     }
 
-    /// Whether something happens that happens in so many of a hundred cases.
+    /// True with this probability in percent.
     pub(crate) fn chance(&mut self, percent: u64) -> bool {
         self.next() % 100 < percent
     }
@@ -42,7 +42,7 @@ impl Dice {
         &from[self.below(from.len())]
     }
 
-    /// One of these, each as often as its weight says.
+    /// Picks one element with a probability proportional to its weight.
     pub(crate) fn weighted<T: Copy>(&mut self, from: &[(u64, T)]) -> T {
         let total: u64 = from.iter().map(|(weight, _)| weight).sum();
         let mut left = self.next() % total;
@@ -55,7 +55,7 @@ impl Dice {
         from[0].1
     }
 
-    /// Puts a list into another order.
+    /// Shuffles a list.
     pub(crate) fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
             list.swap(last, self.below(last + 1));

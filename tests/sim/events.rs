@@ -1,4 +1,4 @@
-//! What happens in a world: the events that chance chooses from, and the healing at the end.
+//! The random events of a world, and the recovery phase at the end.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::language::{Asked, Lsp, NAMES, truth};
 use crate::profile::{HANG_S, Profile, QUARANTINE_S};
 use crate::world::World;
 
-/// How often each event happens.
+/// Weights of the events.
 const EVENTS: [(u64, Event); 13] = [
     (46, Event::Call),
     (9, Event::Page),
@@ -146,7 +146,7 @@ impl World {
         (workspace, asked)
     }
 
-    /// A page by cursor: the next one mostly, sometimes one that nobody was promised.
+    /// Requests a page by cursor: usually the next one, sometimes one with an invalid cursor.
     fn page(&mut self) {
         if self.chains.is_empty() {
             return;
@@ -251,10 +251,10 @@ impl World {
         self.configure().await;
     }
 
-    /// Nothing goes wrong any more: after a while every question is answered, and rightly.
+    /// Stops all faults; afterwards every query must get a correct answer.
     pub(crate) async fn heal(&mut self) {
         self.note("heals");
-        // What is under way ends under the limits it began with.
+        // Running calls end under the limits of their start.
         sleep(Duration::from_secs(3)).await;
         self.check();
         {
@@ -313,7 +313,7 @@ impl World {
         }
     }
 
-    /// Asks until there is an answer, which must come before long.
+    /// Repeats a query until it is answered, which must happen within a time limit.
     async fn must_answer(&mut self, workspace: usize, asked: Asked) {
         let until = Instant::now() + Duration::from_secs(4 * HANG_S + QUARANTINE_S);
         loop {

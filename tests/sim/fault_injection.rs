@@ -1,4 +1,4 @@
-//! How a fake server carries out what chance draws for a request.
+//! How a fake server applies a random fault to a request.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::server::Server;
 use crate::wire::framed;
 
 impl Server {
-    /// Takes a request, and lets chance decide how it fares.
+    /// Receives a request and draws its fault.
     pub(crate) fn request(self: &Arc<Self>, id: u64, method: &str, params: Value) {
         let fault = {
             let mut stage = self.stage.lock();

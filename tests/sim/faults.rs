@@ -1,70 +1,70 @@
-//! What can go wrong with a fake server, and how often.
+//! Faults of a fake server and their weights.
 
 use crate::dice::Dice;
 
-/// How a request fares.
+/// Outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// Answered at once.
     Prompt,
-    /// Answered later, from what was known when it came.
+    /// Answered later, from the files known at its arrival.
     Delay,
-    /// Answered later, from what is known then.
+    /// Answered later, from the files known at that time.
     Late,
-    /// Held until another answer goes out, which then goes first.
+    /// Held until another answer was sent.
     Reorder,
     /// Answered twice.
     Duplicate,
-    /// Answered twice, the second time otherwise.
+    /// Answered twice with different results.
     Contradict,
-    /// A frame larger than allowed is announced.
+    /// Announces a frame above the limit.
     Oversize,
-    /// Ends in the middle of the answer.
+    /// Crashes in the middle of the answer.
     CrashMidReply,
-    /// Ends instead of answering.
+    /// Crashes instead of answering.
     Crash,
     /// Never answered.
     Never,
-    /// Answered once it was cancelled, if it ever is.
+    /// Answered only after a cancellation.
     AfterCancel,
-    /// Bytes that are no frame.
+    /// Sends bytes that are no frame.
     Garbage,
-    /// A frame that is no JSON, then the answer.
+    /// Sends a frame with invalid JSON, then the answer.
     BadJson,
-    /// An answer of another shape than the protocol's.
+    /// Sends an answer that violates the protocol's schema.
     WrongShape,
-    /// Refused as outdated.
+    /// Refused as "content modified".
     ContentModified,
-    /// Refused otherwise.
+    /// Refused with an internal error.
     Refused,
-    /// Not implemented after all.
+    /// Refused as not implemented.
     Unimplemented,
-    /// Goes back to indexing and answers in part.
+    /// Resumes indexing and gives a partial answer.
     BackToIndexing,
-    /// A file changes before the answer goes out.
+    /// A file changes before the answer is sent.
     EditMeanwhile,
-    /// Neither reads nor writes from now on.
+    /// Stops reading and writing.
     Silence,
-    /// An answer with unknown ids and a stray error go out first.
+    /// Sends an answer with an unknown id and a stray error first.
     Stray,
 }
 
-/// How a start fares.
+/// Outcome of a start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StartFault {
-    /// As it should.
+    /// Succeeds.
     Fine,
-    /// It takes its time.
+    /// Succeeds slowly.
     Slow,
-    /// The program isn't there after all.
+    /// The program is missing.
     NotFound,
-    /// It ends before it answers `initialize`.
+    /// The server exits before it answers `initialize`.
     DiesAtStart,
-    /// It refuses `initialize`.
+    /// The server refuses `initialize`.
     RefusesStart,
-    /// It never answers `initialize`.
+    /// The server never answers `initialize`.
     NeverStarts,
-    /// Starting it panics in our own code.
+    /// The launcher panics.
     Panics,
 }
 
@@ -102,12 +102,12 @@ pub(crate) const START_FAULTS: [(u64, StartFault); 6] = [
     (2, StartFault::Panics),
 ];
 
-/// Draws how a request fares.
+/// Draws the outcome of a request.
 pub(crate) fn draw(dice: &mut Dice, percent: u64) -> Fault {
     if dice.chance(percent) { dice.weighted(&FAULTS) } else { Fault::Prompt }
 }
 
-/// Draws how a start fares.
+/// Draws the outcome of a start.
 pub(crate) fn draw_start(dice: &mut Dice, percent: u64) -> StartFault {
     if dice.chance(percent) { dice.weighted(&START_FAULTS) } else { StartFault::Fine }
 }

@@ -1,4 +1,4 @@
-//! Finds and starts the fake servers of a world, and does to them what happens from outside.
+//! Finds and starts the fake servers of a world, and applies external events to them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::language::project_at;
 use crate::server::Server;
 use crate::stage::{Life, Shared, number_of};
 
-/// The variable that says which life of its configuration a workspace is in.
+/// Environment variable with the generation of the workspace's configuration.
 pub(crate) const ERA: &str = "SIM_ERA";
-/// Bytes of each of a server's two pipes.
+/// Size of each of a server's two pipes, in bytes.
 const PIPE_BYTES: usize = 64 * 1024;
 
 /// See the module.
@@ -36,7 +36,7 @@ impl Fleet {
         Arc::new(Self { stage, servers: Mutex::default() })
     }
 
-    /// The servers that run.
+    /// The running servers.
     pub(crate) fn alive(&self) -> Vec<Arc<Server>> {
         let alive = |server: &&Arc<Server>| server.exit().is_none();
         self.servers.lock().iter().flatten().filter(alive).cloned().collect()

@@ -1,38 +1,38 @@
-//! The language of the simulated projects, and what is true of it.
+//! The language of the simulated projects and its semantics.
 //!
-//! A file is lines of `def NAME`, `use NAME`, `bad NAME`, `todo NAME` and `just NAME`. A function reaches from its `def` to the next
-//! one and calls what it uses; `just NAME` implements it. Both the fake servers, from what they know of the
-//! files, and the checks, from what is on disk, ask this module. A server that wasn't told of a change gives another answer
-//! than the disk does.
+//! A file consists of lines `def NAME`, `use NAME`, `bad NAME`, `todo NAME` and `just NAME`. A function extends from its `def` to the next
+//! one and calls the names that it uses; `just NAME` implements a name. The fake servers use this module with the
+//! files that they know, and the checks use it with the files on disk. A server that missed a change gives another answer
+//! than the files on disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use codeyard_model::operation::{Operation, OperationInput};
 
-/// The files of a workspace: path below the root, text.
+/// Files of a workspace: relative path and text.
 pub(crate) type Tree = BTreeMap<String, Arc<str>>;
 
-/// All names there are.
+/// All names of the language.
 pub(crate) const NAMES: [&str; 5] = ["alpha", "beta", "gamma", "delta", "omega"];
 
-/// The folder that may be a project of its own, and the file that makes it one.
+/// The folder that may be a nested project, and the file that makes it one.
 pub(crate) const NESTED: &str = "sub/";
 /// See [`NESTED`].
 pub(crate) const MARKER: &str = "sub/project.mod";
 
-/// What one server answers for: files of one ending below one folder.
+/// Scope of one server: files with one extension in one folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Project {
-    /// `""`, or a folder with a slash behind it.
+    /// `""`, or a folder with a trailing slash.
     pub folder: String,
     /// `fake` or `other`.
     pub ending: &'static str,
-    /// A folder below it that is a project of its own, or `""`.
+    /// A nested project folder in it, or `""`.
     pub without: &'static str,
 }
 
-/// A question, with paths below the root.
+/// A query with relative paths.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Asked {
     Definition { file: String, line: usize },
@@ -45,7 +45,7 @@ pub(crate) enum Asked {
     Lsp(Lsp),
 }
 
-/// A question of the tool `lsp`; what the operation doesn't need is left out of the call.
+/// A query of the tool `lsp`, without arguments that the operation doesn't need.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Lsp {
     pub operation: Operation,
@@ -56,10 +56,10 @@ pub(crate) struct Lsp {
 
 /// Path, line and name of a function.
 pub(crate) type Function = (String, usize, String);
-/// Functions and the lines of the calls that are theirs.
+/// Functions with the lines of their calls.
 pub(crate) type Calls = BTreeMap<Function, BTreeSet<usize>>;
 
-/// A finding in a file.
+/// A diagnostic in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     pub line: usize,
@@ -82,7 +82,7 @@ pub(crate) fn name_at(text: &str, line: usize) -> Option<&str> {
 }
 
 impl Project {
-    /// Whether a file is one of its own.
+    /// Whether a file is in scope.
     pub(crate) fn holds(&self, path: &str) -> bool {
         let below_another = !self.without.is_empty() && path.starts_with(self.without);
         path.starts_with(&self.folder) && !below_another && path.rsplit('.').next() == Some(self.ending)
@@ -93,14 +93,14 @@ impl Project {
         own.flat_map(|(path, text)| words(text).map(|(line, verb, name)| (path.as_str(), line, verb, name)))
     }
 
-    /// Places of `name`, in order: where it is defined, used, or both.
+    /// Positions of `name`, in order: definitions, uses, or both.
     pub(crate) fn places(&self, tree: &Tree, name: &str, definitions: bool, uses: bool) -> Vec<(String, usize)> {
         let fits = |verb: &str| definitions && verb == "def" || uses && verb == "use";
         let all = self.lines(tree).filter(|(_, _, verb, of)| fits(verb) && *of == name);
         all.map(|(path, line, _, _)| (path.to_owned(), line)).collect()
     }
 
-    /// Places of the lines `just NAME`.
+    /// Positions of the lines `just NAME`.
     pub(crate) fn implementations(&self, tree: &Tree, name: &str) -> Vec<(String, usize)> {
         let all = self.lines(tree).filter(|(_, _, verb, of)| *verb == "just" && *of == name);
         all.map(|(path, line, _, _)| (path.to_owned(), line)).collect()
@@ -124,7 +124,7 @@ impl Project {
         })
     }
 
-    /// Who calls functions of this name, and on which lines.
+    /// Callers of functions with this name, with the lines of the calls.
     pub(crate) fn callers(&self, tree: &Tree, name: &str) -> Calls {
         let mut calls = Calls::new();
         for (caller, line, _) in self.uses(tree).filter(|(_, _, used)| *used == name) {
@@ -133,7 +133,7 @@ impl Project {
         calls
     }
 
-    /// Whom this function calls, and on which lines.
+    /// Functions that this function calls, with the lines of the calls.
     pub(crate) fn callees(&self, tree: &Tree, caller: &Function) -> Calls {
         let mut calls = Calls::new();
         for (_, line, used) in self.uses(tree).filter(|(inside, _, _)| inside == caller) {
@@ -144,7 +144,7 @@ impl Project {
         calls
     }
 
-    /// What a hover over `name` says in a document.
+    /// Hover text of `name` in a document.
     pub(crate) fn hover(&self, tree: &Tree, document: &str, name: &str) -> String {
         let (defined, used) = (self.places(tree, name, true, false).len(), self.places(tree, name, false, true).len());
         let revision = tree.get(document).and_then(|text| text.lines().next()).unwrap_or_default();
@@ -157,7 +157,7 @@ impl Project {
         all.map(|(path, line, _, name)| (path.to_owned(), line, name.to_owned())).collect()
     }
 
-    /// What is wrong with a file.
+    /// Type checker diagnostics of a file.
     pub(crate) fn findings(&self, tree: &Tree, document: &str) -> Vec<Finding> {
         let Some(text) = tree.get(document) else { return vec![] };
         let wrong = words(text).filter_map(|(line, verb, name)| match verb {
@@ -171,14 +171,14 @@ impl Project {
     }
 }
 
-/// What the linter says of a file.
+/// Linter diagnostics of a file.
 pub(crate) fn lint(tree: &Tree, document: &str) -> Vec<Finding> {
     let Some(text) = tree.get(document) else { return vec![] };
     let todo = words(text).filter(|(_, verb, _)| *verb == "todo");
     todo.map(|(line, _, name)| Finding { line, severity: 3, source: "lint", message: format!("todo {name}") }).collect()
 }
 
-/// The project that a file belongs to, if the workspace's files are these.
+/// Project of a file in a workspace with these files.
 pub(crate) fn project_of(tree: &Tree, path: &str) -> Project {
     if path.ends_with(".other") {
         return project_at(tree, "other", "");
@@ -187,13 +187,13 @@ pub(crate) fn project_of(tree: &Tree, path: &str) -> Project {
     project_at(tree, "fake", if is_nested { NESTED } else { "" })
 }
 
-/// The project of a server for one ending that was started in a folder.
+/// Scope of a server for one extension that was started in a folder.
 pub(crate) fn project_at(tree: &Tree, ending: &'static str, folder: &str) -> Project {
     let parts = ending == "fake" && folder.is_empty() && tree.contains_key(MARKER);
     Project { folder: folder.to_owned(), ending, without: if parts { NESTED } else { "" } }
 }
 
-/// The true answer, as comparable lines in the order of the contract; `None` if the document isn't there or the line isn't.
+/// The correct answer, as comparable lines in the order of the contract; `None` if the document or the line is missing.
 pub(crate) fn truth(tree: &Tree, asked: &Asked) -> Option<Vec<String>> {
     let named = |file: &str, line: usize| {
         let text = tree.get(file)?;
@@ -239,7 +239,7 @@ pub(crate) fn truth(tree: &Tree, asked: &Asked) -> Option<Vec<String>> {
     })
 }
 
-/// The same for the tool `lsp`; `None` also for a line without a name.
+/// Same for the tool `lsp`; `None` also for a line without a name.
 fn lsp_truth(tree: &Tree, asked: &Lsp) -> Option<Vec<String>> {
     let Lsp { operation, file, line, query } = asked;
     match operation.input() {
@@ -272,8 +272,8 @@ fn lsp_truth(tree: &Tree, asked: &Lsp) -> Option<Vec<String>> {
     })
 }
 
-/// Definitions with `query` in their names: the very name, then those that begin with it, then the others; the shorter name before
-/// the longer one.
+/// Definitions with `query` in their names: exact matches, prefixes, then the others; shorter names before
+/// longer ones.
 fn best_first(tree: &Tree, query: &str) -> Vec<String> {
     let everywhere = ["fake", "other"].map(|ending| Project { folder: String::new(), ending, without: "" });
     let mut all: Vec<_> = everywhere.iter().flat_map(|project| project.symbols(tree, query)).collect();

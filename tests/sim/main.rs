@@ -1,6 +1,6 @@
-//! The simulation: supervisor, workspaces, language servers and clients in one thread on paused time, with a seed.
+//! The simulation runs supervisor, workspaces, language servers and clients in one thread on paused time, driven by a seed.
 //!
-//! See docs/simulation.md. A seed that fails prints itself, and replays to the same bytes.
+//! `docs/simulation.md` describes it. A failing seed is printed and replays byte for byte.
 
 mod answers;
 mod call;
@@ -33,12 +33,12 @@ use std::time::Duration;
 use run::{Ran, run, run_with};
 use stage::Sabotage;
 
-/// Worlds at a time, each on a thread of its own.
+/// Number of concurrent worlds, each on its own thread.
 const AT_ONCE: u64 = 2;
-/// Real time after which a world that doesn't end is told of.
+/// Real time after which an unfinished world is reported.
 const STUCK: Duration = Duration::from_secs(300);
 
-/// Runs these seeds and adds up what they covered.
+/// Runs these seeds and sums their coverage.
 #[track_caller]
 fn run_all(seeds: std::ops::Range<u64>) -> BTreeMap<String, u64> {
     let next = Arc::new(AtomicU64::new(seeds.start));
@@ -110,7 +110,7 @@ fn chosen_seeds() -> Option<std::ops::Range<u64>> {
     Some(from.parse().expect("a number")..to.parse().expect("a number"))
 }
 
-/// Worlds that are wrong on purpose, and what is said of them.
+/// Worlds with an intentional defect, and a part of the expected failure.
 const SABOTAGES: [(Sabotage, &str); 5] = [
     (Sabotage::DeafToChanges, "never true"),
     (Sabotage::QuietIndexing, "never true"),

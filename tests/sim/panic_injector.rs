@@ -1,4 +1,4 @@
-//! Counts as the service does, and panics in the workspace's actor when told to: the one place where it calls what it is given.
+//! Metrics that count as the service does and panic in the workspace's actor on demand, the only code there that a test can replace.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
@@ -11,9 +11,9 @@ use tokio::time::Instant;
 pub(crate) struct PanicInjector {
     pub counts: Counts,
     pub armed: AtomicBool,
-    /// When workspaces panicked.
+    /// Times at which workspaces panicked.
     pub panics: Mutex<Vec<Instant>>,
-    /// Kinds whose servers were replaced through no fault of theirs, and when.
+    /// Kinds whose servers were replaced because the configuration changed, with the times.
     pub replaced: Mutex<Vec<(String, Instant)>>,
 }
 
@@ -39,7 +39,7 @@ impl Metrics for PanicInjector {
 }
 
 impl PanicInjector {
-    /// Calls that were counted as ended.
+    /// Number of calls counted as ended.
     pub(crate) fn ended(&self) -> u64 {
         self.counts.calls().values().sum()
     }

@@ -1,18 +1,18 @@
-//! What kind of world a seed makes: how its servers report, how often they fail, how tight the limits are.
+//! Parameters of a world, derived from the seed: how servers report diagnostics, fault rates, limits.
 
 use codeyard_config::{Config, Sweep};
 use codeyard_model::limits;
 
 use crate::dice::Dice;
 
-/// How a server gives diagnostics.
+/// How a server delivers diagnostics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Diagnosing {
-    /// It is asked.
+    /// The client pulls them.
     Pulled,
-    /// It pushes them with the document's version.
+    /// The server pushes them with the document's version.
     Versioned,
-    /// It pushes them without one; they count once it has been quiet.
+    /// The server pushes them without a version; they count after a quiet period.
     Settled,
 }
 
@@ -25,13 +25,13 @@ pub(crate) struct Profile {
     pub linter: Diagnosing,
     /// The primary server answers `workspace/diagnostic`.
     pub reports_workspace: bool,
-    /// Of a hundred requests so many go wrong.
+    /// Percentage of requests with a fault.
     pub faults: u64,
-    /// Of a hundred starts so many go wrong.
+    /// Percentage of starts with a fault.
     pub bad_starts: u64,
     /// The longest indexing at a start, in ms.
     pub indexing_ms: u64,
-    /// Hovers may not be cancelled at the server.
+    /// Hover requests are not cancelled at the server.
     pub keeps_hovers: bool,
     pub sweep: Sweep,
     pub timeout_ms: u64,
@@ -42,23 +42,23 @@ pub(crate) struct Profile {
     pub snapshot_ttl_s: u64,
     pub response_bytes: usize,
     pub prewarm: bool,
-    /// Longest time a piece of work on the disk takes, in ms.
+    /// Longest duration of blocking disk work, in ms.
     pub slow_disk_ms: u64,
     pub idle_s: u64,
     pub clients: usize,
 }
 
-/// Quarantine of a server that died too often, in seconds.
+/// Quarantine of a server that crashed too often, in seconds.
 pub(crate) const QUARANTINE_S: u64 = 40;
 /// Longest start, in seconds.
 pub(crate) const START_S: u64 = 12;
 /// Silence after which a server counts as hung, in seconds.
 pub(crate) const HANG_S: u64 = 8;
-/// First wait after a death, in ms.
+/// First back-off after a crash, in ms.
 pub(crate) const BACKOFF_MS: u64 = 500;
-/// Longest wait after a death, in ms.
+/// Longest back-off after a crash, in ms.
 pub(crate) const BACKOFF_MAX_MS: u64 = 10_000;
-/// Restarts in the window.
+/// Restarts allowed in the window.
 pub(crate) const MAX_RESTARTS: u64 = 4;
 /// The window, in seconds.
 pub(crate) const WINDOW_S: u64 = 60;
@@ -93,7 +93,7 @@ impl Profile {
         }
     }
 
-    /// Puts what is configurable of it into a configuration.
+    /// Writes the configurable parameters to a configuration.
     pub(crate) fn configure(&self, config: &mut Config) {
         let limits = &mut config.limits;
         limits.request_timeout_ms = self.timeout_ms;

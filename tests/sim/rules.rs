@@ -1,4 +1,4 @@
-//! What must hold of the servers' lives: one at a time, restarts by rule, nothing left open.
+//! Rules for server processes: one at a time, restarts as specified, no request left open.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -8,17 +8,17 @@ use tokio::time::Instant;
 use crate::profile::{BACKOFF_MAX_MS, BACKOFF_MS, MAX_RESTARTS, QUARANTINE_S, WINDOW_S};
 use crate::stage::{Life, Stage};
 
-/// The deaths of one server that the rule counts.
+/// Crashes of one server that count for the restart rule.
 #[derive(Default)]
 struct History {
     last: Option<usize>,
     deaths: VecDeque<Instant>,
-    /// The first of them cost no wait.
+    /// The first crash has no back-off.
     forgiven: bool,
     on_probation: bool,
 }
 
-/// Follows the lives as they begin.
+/// Tracks started servers.
 #[derive(Default)]
 pub(crate) struct Rules {
     checked: usize,
@@ -26,8 +26,8 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Checks the lives that have begun since the last look. `panics` are the times at which workspaces panicked, `replaced`
-    /// the kinds and times of servers that the service replaced because of what changed on disk.
+    /// Checks servers started since the last call. `panics` are the times at which workspaces panicked, `replaced`
+    /// the kinds and times of servers that the service replaced because files on disk changed.
     pub(crate) fn check(&mut self, stage: &mut Stage, panics: &[Instant], replaced: &[(String, Instant)]) {
         while self.checked < stage.lives.len() {
             let number = self.checked;
@@ -82,7 +82,7 @@ impl History {
         self.deaths.push_back(ended);
         let waited = now.began.saturating_duration_since(ended);
         if self.deaths.len() == 1 {
-            // Whether it counted as ready is for the service to say; without having read its project it can't have.
+            // Only the service knows whether it was ready, but an unread project excludes it.
             self.forgiven = before.has_read && waited < Duration::from_millis(BACKOFF_MS);
         }
         let wait = if self.on_probation || self.deaths.len() as u64 > MAX_RESTARTS {
@@ -104,7 +104,7 @@ impl History {
     }
 }
 
-/// When no call is under way, no request may be open at a server that listens.
+/// Without a running call, no request may be open at a responsive server.
 pub(crate) fn nothing_open(stage: &mut Stage) {
     let (sweeps, keeps_hovers) = (stage.profile.sweep == codeyard_config::Sweep::All, stage.profile.keeps_hovers);
     let excused = |method: &str| {

@@ -1,4 +1,4 @@
-//! Runs seeds: one world after the other on this thread, and tells of those that fail.
+//! Runs seeds one after the other on this thread and reports failures.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::stage::Sabotage;
 use crate::watchdog;
 use crate::world::World;
 
-/// Lines of the transcript that a failing seed prints.
+/// Number of transcript lines that a failing seed prints.
 const TAIL: usize = 80;
 
-/// What a seed came to.
+/// Result of a seed.
 pub(crate) struct Ran {
     pub seed: u64,
     pub transcript: Vec<String>,
@@ -23,7 +23,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// What is printed of a seed that failed.
+    /// Report of a failed seed.
     pub(crate) fn report(&self) -> String {
         let from = self.transcript.len().saturating_sub(TAIL);
         format!(
@@ -41,9 +41,9 @@ pub(crate) fn run(seed: u64) -> Ran {
     run_with(seed, Sabotage::Nothing)
 }
 
-/// Runs one seed in a world that is wrong on purpose.
+/// Runs one seed in a world with an intentional defect.
 pub(crate) fn run_with(seed: u64, sabotage: Sabotage) -> Ran {
-    // The folder's name has the same length on every machine, because sizes are part of what is answered.
+    // The folder's name has the same length on every machine because answers contain sizes.
     let folder = tempfile::Builder::new().prefix("sim-").rand_bytes(8).tempdir().unwrap();
     let path = folder.path().canonicalize().unwrap();
     let padding = 60_usize.saturating_sub(path.as_os_str().len());

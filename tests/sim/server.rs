@@ -1,7 +1,7 @@
-//! A fake language server: an honest one, which knows only what it read and was told, with faults that chance draws.
+//! A correct fake language server with random faults; it knows only what it read and received.
 //!
-//! It reads the disk when its watches are registered, and afterwards only what it is told of. So a change that it isn't told of
-//! shows as a wrong answer.
+//! It reads the disk when its watches are registered, and afterwards only reported changes. So an unreported change
+//! causes a wrong answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::server_model::ServerModel;
 use crate::stage::{Sabotage, Shared};
 use crate::wire::{framed, read_message};
 
-/// What goes out, or the end after all of that went out.
+/// Output, or the exit after all output is written.
 pub(crate) enum Out {
     Bytes(Vec<u8>),
     End(ProcessExit),
@@ -68,12 +68,12 @@ impl Server {
         })
     }
 
-    /// How it ended, once it has.
+    /// Exit status after the end.
     pub(crate) fn exit(&self) -> Option<ProcessExit> {
         *self.exit.lock()
     }
 
-    /// Ends it, if it hasn't ended.
+    /// Ends it if it is running.
     pub(crate) fn finish(&self, exit: ProcessExit) {
         let first = self.exit.lock().replace(exit).is_none();
         if first {
@@ -234,7 +234,7 @@ impl Server {
         capabilities
     }
 
-    /// Asks to be asked again.
+    /// Sends a refresh request.
     pub(crate) fn refresh(&self) {
         self.ask("workspace/diagnostic/refresh", json!(null));
     }

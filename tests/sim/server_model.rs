@@ -1,4 +1,4 @@
-//! What a fake server knows of its files: when it reads them, what it says while it does, and what it pushes about them.
+//! A fake server's model of its files: reading them, indexing progress, and pushed diagnostics.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use crate::profile::Diagnosing;
 use crate::server::Server;
 use crate::stage::Sabotage;
 
-/// What a server knows.
+/// State of a fake server.
 #[derive(Default)]
 pub(crate) struct ServerModel {
     pub index: Tree,
     /// Open documents: version and text.
     pub open: BTreeMap<String, (i64, Arc<str>)>,
     pub indexing: bool,
-    /// Bouts of indexing so far.
+    /// Number of indexing runs so far.
     pub bouts: u64,
     pub asked: BTreeMap<i64, &'static str>,
     pub held: Vec<Value>,
@@ -27,7 +27,7 @@ pub(crate) struct ServerModel {
 }
 
 impl Server {
-    /// Looks at one file again.
+    /// Rereads one file.
     pub(crate) fn reread(&self, name: &str) {
         let found = self.stage.lock().site(self.workspace).read_one(name).filter(|_| self.project.holds(name));
         let mut model = self.model.lock();
@@ -37,7 +37,7 @@ impl Server {
         }
     }
 
-    /// Reads all its files, after its watches were registered.
+    /// Reads all files after its watches were registered.
     pub(crate) fn read_all(self: &Arc<Self>) {
         let mut tree = self.stage.lock().site(self.workspace).read(&self.project.folder);
         tree.retain(|path, _| self.project.holds(path));
@@ -46,7 +46,7 @@ impl Server {
         self.end_indexing_later();
     }
 
-    /// Tells that it indexes. At a start it registers its watches, and reads the disk once that was answered.
+    /// Reports indexing. At a start it registers its watches and reads the disk after the answer.
     pub(crate) fn begin_indexing(self: &Arc<Self>, at_start: bool) {
         {
             let mut model = self.model.lock();
@@ -88,20 +88,20 @@ impl Server {
         });
     }
 
-    /// Goes back to indexing.
+    /// Resumes indexing.
     pub(crate) fn index_again(self: &Arc<Self>) {
         self.note("indexes again");
         self.begin_indexing(false);
     }
 
-    /// What it answers from what it knows; half of that while it indexes.
+    /// Computes the answer from the known files; from half of the open ones while it indexes.
     pub(crate) fn compute(&self, method: &str, params: &Value) -> Value {
         let tree = self.known();
         let mut stage = self.stage.lock();
         answers::answer(self, &mut stage, &tree, method, params)
     }
 
-    /// The files as it knows them.
+    /// The known files.
     fn known(&self) -> Tree {
         let model = self.model.lock();
         let mut tree = model.index.clone();
@@ -116,7 +116,7 @@ impl Server {
         tree
     }
 
-    /// Pushes the diagnostics of all open documents, soon.
+    /// Pushes the diagnostics of all open documents after a short delay.
     pub(crate) fn push_all(self: &Arc<Self>) {
         let (style, wait, stale) = {
             let mut stage = self.stage.lock();

@@ -1,4 +1,4 @@
-//! What a world begins with: the files of its workspaces and its configuration.
+//! Initial state of a world: the files of its workspaces and its configuration.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::dice::Dice;
 use crate::profile::{Diagnosing, Profile};
 use crate::site::{Site, lines};
 
-/// The files of a workspace at the beginning.
+/// Initial files of a workspace.
 pub(crate) fn site(root: &Path, number: usize, dice: &mut Dice) -> Site {
     let mut site = Site::new(root.to_path_buf());
     if number == 0 {
@@ -21,11 +21,11 @@ pub(crate) fn site(root: &Path, number: usize, dice: &mut Dice) -> Site {
     site
 }
 
-/// The kinds of servers, and what the profile says of the rest.
+/// Configuration with the server kinds and the limits of the profile.
 pub(crate) fn configuration(profile: &Profile) -> Config {
     let mut config = Config {
         languages: "fake = { extensions = [\"fake\"] }\nother = { extensions = [\"other\"] }".parse().unwrap(),
-        // What isn't simulated doesn't answer.
+        // The fallback isn't simulated, so it is off.
         syntactic: SyntacticSection { mode: SyntacticMode::Off },
         ..Config::default()
     };

@@ -1,6 +1,6 @@
-//! A folder of files on disk, everything it ever held, and how it is changed.
+//! A folder of files on disk with its history and its random changes.
 //!
-//! Each text begins with a line of its own number, so that no two texts are ever equal and no change can hide.
+//! Each text begins with a unique number, so that no two texts are equal and every change is visible.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// An empty folder, made here.
+    /// Creates an empty folder.
     pub(crate) fn new(root: PathBuf) -> Self {
         for folder in ["sub", "deep/er"] {
             fs::create_dir_all(root.join(folder)).unwrap();
@@ -27,33 +27,33 @@ impl Site {
         Self { root, history: vec![Arc::new(Tree::new())], revision: 0 }
     }
 
-    /// The number of the present state.
+    /// Number of the current state.
     pub(crate) fn version(&self) -> usize {
         self.history.len() - 1
     }
 
-    /// The present files.
+    /// The current files.
     pub(crate) fn tree(&self) -> Arc<Tree> {
         self.history[self.version()].clone()
     }
 
-    /// The files as they were.
+    /// The files of an earlier state.
     pub(crate) fn tree_at(&self, version: usize) -> &Arc<Tree> {
         &self.history[version]
     }
 
-    /// The URI of a path below the root.
+    /// URI of a relative path.
     pub(crate) fn uri(&self, name: &str) -> String {
         encode_path(&self.root.join(name))
     }
 
-    /// The path below the root that a URI names.
+    /// Relative path of a URI.
     pub(crate) fn name_of(&self, uri: &str) -> Option<String> {
         let root = format!("{}/", encode_path(&self.root));
         uri.strip_prefix(&root).map(str::to_owned)
     }
 
-    /// What is on disk below `folder`, as a server reads it: sources only, no links.
+    /// Files in `folder` as a server reads them: sources only, no links.
     pub(crate) fn read(&self, folder: &str) -> Tree {
         let mut found = Tree::new();
         walk(&self.root, &self.root.join(folder), &mut found);
@@ -67,7 +67,7 @@ impl Site {
         is_file.then(|| fs::read_to_string(&path).ok().map(Arc::from)).flatten()
     }
 
-    /// Writes a file. `atomically`: a new one takes its place, as editors do.
+    /// Writes a file. `atomically`: a new file replaces it, as editors do.
     pub(crate) fn write(&mut self, name: &str, lines: &str, atomically: bool) {
         self.revision += 1;
         let text = format!("# rev {}\n{lines}", self.revision);
@@ -89,7 +89,7 @@ impl Site {
         self.note(|tree| drop(tree.remove(name)));
     }
 
-    /// Gives a file another name, whatever had it before.
+    /// Renames a file, replacing any other one.
     pub(crate) fn rename(&mut self, from: &str, to: &str) {
         let target = self.root.join(to);
         fs::create_dir_all(target.parent().unwrap()).unwrap();
@@ -101,7 +101,7 @@ impl Site {
         });
     }
 
-    /// Deletes all files below a folder; the folder stays.
+    /// Deletes all files in a folder; the folder stays.
     pub(crate) fn clear_folder(&mut self, folder: &str) {
         let below = format!("{folder}/");
         for name in self.tree().keys().filter(|path| path.starts_with(&below)) {
@@ -116,7 +116,7 @@ impl Site {
         self.history.push(Arc::new(next));
     }
 
-    /// One change that chance chooses; what was done, for the transcript.
+    /// Applies one random change; returns its description for the transcript.
     pub(crate) fn change(&mut self, dice: &mut Dice) -> String {
         let tree = self.tree();
         let sources: Vec<String> = tree.keys().filter(|path| !path.ends_with(".mod")).cloned().collect();

@@ -1,6 +1,6 @@
-//! What the parts of one simulated world share: files, chance, the transcript, what was covered, what went wrong.
+//! State shared by the parts of one simulated world: files, random numbers, transcript, coverage, failures.
 //!
-//! One lock around all of it; it is held for no longer than a look or a note takes.
+//! One lock protects all of it and is held only for short accesses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,46 +14,46 @@ use crate::dice::Dice;
 use crate::profile::Profile;
 use crate::site::Site;
 
-/// Everybody's hold on the stage.
+/// Shared handle of the stage.
 pub(crate) type Shared = Arc<Mutex<Stage>>;
 
-/// What a world does wrong on purpose, to prove that it would be seen.
+/// Intentional defects of a world; the checks must detect each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sabotage {
     Nothing,
-    /// Servers don't hear of changes: as if they weren't told.
+    /// Servers ignore changes, as if none were sent.
     DeafToChanges,
-    /// Servers index without saying so: as if what they say of it were ignored.
+    /// Servers index without progress reports, as if the reports were ignored.
     QuietIndexing,
-    /// Every answer comes twice.
+    /// Every answer is sent twice.
     DoubleAnswers,
-    /// Requests stay open at the servers: as if cancellations weren't sent.
+    /// Servers ignore cancellations, as if none were sent.
     DeafToCancels,
-    /// Answers come late: as if deadlines weren't kept.
+    /// Answers are late, as if there were no deadlines.
     LateAnswers,
 }
 
-/// One life of a fake server.
+/// One incarnation of a fake server.
 #[derive(Debug)]
 pub(crate) struct Life {
     /// Workspace and kind.
     pub label: String,
-    /// Project folder below the root, and which life of the workspace's configuration it belongs to.
+    /// Project folder relative to the root, and the generation of the workspace's configuration.
     pub folder: String,
     pub era: String,
     pub began: Instant,
     pub ended: Option<Instant>,
-    /// It was asked to shut down.
+    /// It received `shutdown`.
     pub stopping: bool,
-    /// It neither reads nor writes any more.
+    /// It stopped reading and writing.
     pub silent: bool,
-    /// Our own code panicked when it was started.
+    /// Starting it panicked in the test's code.
     pub panicked: bool,
-    /// Methods it said that it doesn't have after all.
+    /// Methods that it answered with "method not found".
     pub unable: BTreeSet<String>,
-    /// It has been initialised.
+    /// It is initialized.
     pub up: bool,
-    /// It has been through with indexing at least once.
+    /// It has finished indexing at least once.
     pub has_read: bool,
     /// Requests without an answer, by id.
     pub open: BTreeMap<u64, String>,
@@ -63,15 +63,15 @@ pub(crate) struct Life {
 pub(crate) struct Stage {
     pub sites: Vec<Site>,
     pub profile: Profile,
-    /// Chance of the servers' faults.
+    /// Random numbers for server faults.
     pub dice: Dice,
-    /// Servers behave well from now on.
+    /// Servers have no further faults.
     pub healthy: bool,
     pub sabotage: Sabotage,
-    /// Kinds whose programs aren't there at the moment.
+    /// Kinds whose programs are missing at the moment.
     pub missing: BTreeSet<String>,
     pub lives: Vec<Life>,
-    /// Requests that servers received, by workspace, method and parameters.
+    /// Number of requests that servers received, by workspace, method and parameters.
     pub requests: BTreeMap<String, u64>,
     pub seen: BTreeMap<String, u64>,
     pub wrong: Vec<String>,
@@ -81,7 +81,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// An empty stage; `base` is the text that differs between two runs of one seed.
+    /// An empty stage; `base` is the path that differs between two runs of one seed.
     pub(crate) fn new(seed: u64, profile: Profile, base: String) -> Self {
         Self {
             sites: vec![],
@@ -100,26 +100,26 @@ impl Stage {
         }
     }
 
-    /// Notes an event in the transcript.
+    /// Adds an event to the transcript.
     pub(crate) fn note(&mut self, event: impl AsRef<str>) {
         let at = self.began.elapsed();
         let text = event.as_ref().replace(&self.base, "<base>");
         self.transcript.push(format!("{:>12.3} {text}", at.as_secs_f64() * 1000.0));
     }
 
-    /// Notes that something was covered.
+    /// Counts a covered event.
     pub(crate) fn cover(&mut self, what: impl Into<String>) {
         *self.seen.entry(what.into()).or_default() += 1;
     }
 
-    /// Something that must never be.
+    /// Records a violated invariant.
     pub(crate) fn wrong(&mut self, what: impl Into<String>) {
         let what = what.into();
         self.note(format!("WRONG {what}"));
         self.wrong.push(what.replace(&self.base, "<base>"));
     }
 
-    /// A short digest of a message, the same in each run.
+    /// A short digest of a message, equal in every run.
     pub(crate) fn digest(&self, value: &Value) -> String {
         let text = value.to_string().replace(&self.base, "<base>");
         sha256hex(text)[..10].to_owned()
@@ -130,7 +130,7 @@ impl Stage {
         &self.transcript
     }
 
-    /// The folder that everything of this world is in.
+    /// Folder of this world.
     pub(crate) fn base(&self) -> &str {
         &self.base
     }

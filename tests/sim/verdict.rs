@@ -1,4 +1,4 @@
-//! Whether an answer may be what it is: in time, small enough, about the workspace's own files, and true.
+//! Checks an answer: in time, within the byte cap, only about the workspace's files, and correct.
 
 use std::time::Duration;
 
@@ -12,30 +12,30 @@ use crate::language::{Asked, Tree, lint, project_of, said, truth};
 use crate::profile::Diagnosing;
 use crate::stage::Stage;
 
-/// How late an answer may be, in ms.
+/// Tolerance after the deadline, in ms.
 const GRACE_MS: u64 = 10;
 
-/// What happened in the world that explains an error.
+/// Events in the world that explain an error.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Known {
-    /// Something panicked while the call was under way, or the workspace was taken away.
+    /// Something panicked during the call, or the workspace was removed.
     pub upset: bool,
-    /// The workspace was configured when it was asked.
+    /// The workspace was configured when the call started.
     pub configured: bool,
-    /// It was asked while hundreds of others were under way.
+    /// Hundreds of other calls were running when it started.
     pub crowded: bool,
 }
 
-/// What a good answer leaves behind.
+/// Data of an accepted answer.
 pub(crate) struct Judged {
-    /// For the transcript.
+    /// Text for the transcript.
     pub said: String,
-    /// More pages can be asked for.
+    /// Cursor of the next page.
     pub chain: Option<Chain>,
     pub ok: bool,
 }
 
-/// Judges one answer; what is wrong goes to the stage.
+/// Checks one answer and records failures on the stage.
 pub(crate) fn judge(stage: &mut Stage, call: &Call, done: &Done, known: Known) -> Judged {
     let took = done.at.saturating_duration_since(call.began);
     if took > Duration::from_millis(call.limits.timeout_ms + GRACE_MS) {
@@ -68,7 +68,7 @@ pub(crate) fn judge(stage: &mut Stage, call: &Call, done: &Done, known: Known) -
     }
 }
 
-/// No byte names a path that isn't the workspace's own.
+/// The bytes contain no path outside the workspace.
 fn outside(stage: &mut Stage, call: &Call, text: &str) {
     let base = stage.base().to_owned();
     let own = format!("/w{}/", call.workspace);
@@ -123,18 +123,18 @@ fn answered(stage: &mut Stage, call: &Call, done: &Done, whole: &Value) -> Judge
             return workspace_findings_fit(stage, call, tree, &given, (summary, whole));
         }
         let Some(mut all) = truth(tree, &call.asked) else {
-            // Where there is no word a server may still name something, and all of it may lie outside.
+            // Without a word at the position a server may still find something, and all of it may be outside the roots.
             return is_lsp && given.is_empty() && beside["outside"].as_u64() > Some(0);
         };
         if is_in_part {
-            // It says that it isn't whole; what it holds is true nevertheless.
+            // A partial answer is marked; its entries are correct nevertheless.
             return given.iter().all(|entry| all.contains(entry));
         }
         if !crate::call::is_paged(&call.asked) {
             all.truncate(call.limits.list_cap);
             return all == given;
         }
-        // A page of the tool `lsp` may be shorter: its text has a limit.
+        // A page of the tool `lsp` may be shorter because its text is limited.
         let size = if is_lsp && offset < all.len() { given.len().clamp(1, call.limits.page_cap) } else { size };
         let page: Vec<String> = all.iter().skip(offset).take(size).cloned().collect();
         let chained = before.is_empty() || all.starts_with(&before);
@@ -167,13 +167,13 @@ fn answered(stage: &mut Stage, call: &Call, done: &Done, whole: &Value) -> Judge
     Judged { said, chain, ok: true }
 }
 
-/// Who had no part in an answer of the tool `lsp`, linters aside.
+/// Servers other than linters that did not contribute to an answer of the tool `lsp`.
 fn others_than_linters(metadata: &Value) -> impl Iterator<Item = &str> {
     let all = metadata["passedOver"].as_array().into_iter().flatten().filter_map(Value::as_str);
     all.filter(|one| !one.starts_with("lint: "))
 }
 
-/// The text of an answer of the tool `lsp` is its result, or says that there is nothing; and that only if all were asked.
+/// The text of an answer of the tool `lsp` is its result, or states that there is none, which requires that all servers answered.
 fn lsp_says(stage: &mut Stage, call: &Call, whole: &Value, given: &[String]) {
     let metadata = &whole["structuredContent"]["metadata"];
     let text = whole["content"][0]["text"].as_str().unwrap_or_default();
@@ -197,8 +197,8 @@ fn lsp_says(stage: &mut Stage, call: &Call, whole: &Value, given: &[String]) {
     }
 }
 
-/// The workspace's diagnostics tell of the files that servers have reported on; each list was true at some time, and where the
-/// server reports on the whole project, at this one. `told`: the summary, and whether the answer claims to be whole.
+/// Workspace diagnostics contain the files that servers reported; each list was correct at some time, and if the
+/// server reports on the whole project, it is correct now. `reported`: the summary, and whether the answer is marked complete.
 fn workspace_findings_fit(stage: &Stage, call: &Call, tree: &Tree, given: &[String], reported: (&str, bool)) -> bool {
     let (summary, whole) = reported;
     let exact = is_exact(call);
@@ -206,18 +206,18 @@ fn workspace_findings_fit(stage: &Stage, call: &Call, tree: &Tree, given: &[Stri
         && !(exact && whole && some_missing(stage, call, tree, given))
 }
 
-/// Whether the primary servers report on their whole projects whenever they are asked.
+/// Whether the primary servers support reports on their whole projects.
 fn is_exact(call: &Call) -> bool {
     call.limits.diagnosing == Diagnosing::Pulled && call.limits.reports_workspace
 }
 
-/// Whether a summary names the server of a file among those that gave no answer.
+/// Whether a summary lists the server of a file as unanswered.
 fn is_passed_over(summary: &str, name: &str) -> bool {
     let (_, passed) = summary.split_once("Passed over ").unwrap_or_default();
     kinds_of(name).iter().any(|kind| passed.contains(&format!("{kind}: ")))
 }
 
-/// Whether a server of a file, which ran after the call began, has said that it doesn't report on its whole project after all.
+/// Whether a server of a file that ran after the call began answered that project reports aren't implemented.
 fn is_unable(stage: &Stage, call: &Call, name: &str) -> bool {
     let labels = kinds_of(name).map(|kind| format!("w{}/{kind}", call.workspace));
     let ran = stage.lives.iter().filter(|life| life.ended.is_none_or(|ended| ended >= call.began));
@@ -232,15 +232,15 @@ fn kinds_of(name: &str) -> [&'static str; 2] {
     if name.ends_with(".other") { ["second", "second"] } else { ["first", "spare"] }
 }
 
-/// Whether a file with findings isn't in the answer, though its server reports on the whole project.
+/// Whether the answer lacks a file with diagnostics although its server reports on the whole project.
 fn some_missing(stage: &Stage, call: &Call, tree: &Tree, given: &[String]) -> bool {
     let is_there = |name: &str| given.iter().any(|entry| entry.split('|').next() == Some(name));
     let has_findings = |name: &str| !project_of(tree, name).findings(tree, name).is_empty();
     tree.keys().any(|name| has_findings(name) && !is_there(name) && !is_unable(stage, call, name))
 }
 
-/// The files whose lists don't fit. `exact`: the servers' lists must be those of `tree`, but of servers that this summary names
-/// as passed over.
+/// Files with wrong lists. `exact`: the lists must be those of `tree`, except of servers that this summary names
+/// as skipped.
 fn unfit_files(stage: &Stage, call: &Call, tree: &Tree, given: &[String], exact: Option<&str>) -> Vec<String> {
     let profile = &call.limits;
     let unfit = given.iter().filter(|entry| {
@@ -255,7 +255,7 @@ fn unfit_files(stage: &Stage, call: &Call, tree: &Tree, given: &[String], exact:
         let checks: Vec<&str> = reported.iter().copied().filter(|one| one.contains(" check ")).collect();
         let lints: Vec<&str> = reported.iter().copied().filter(|one| one.contains(" lint ")).collect();
         let site = &stage.sites[call.workspace];
-        // A file's list is cut to the cap: then what is left is the beginning of what is true.
+        // A list is truncated to the cap: then it is the beginning of the correct list.
         let is_cut = reported.len() >= profile.list_cap;
         let fits =
             |all: &[String], found: &[&str]| all == found || is_cut && all.iter().zip(found).all(|(a, b)| a == b);

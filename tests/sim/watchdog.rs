@@ -1,4 +1,4 @@
-//! Panics of the product are noticed, wherever they are caught; those that were meant are quiet.
+//! Records the product's panics, even caught ones; intended panics are ignored.
 
 use std::cell::RefCell;
 use std::sync::Once;
@@ -7,7 +7,7 @@ thread_local! {
     static HEARD: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
-/// From now on panics on this thread are gathered instead of printed.
+/// Collects panics of this thread instead of printing them.
 pub(crate) fn listen() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -30,13 +30,13 @@ pub(crate) fn listen() {
     HEARD.with(|heard| *heard.borrow_mut() = Some(vec![]));
 }
 
-/// The panics since the last look that weren't meant.
+/// Returns unintended panics since the last call.
 pub(crate) fn unmeant() -> Vec<String> {
     let all = HEARD.with(|heard| heard.borrow_mut().as_mut().map(std::mem::take).unwrap_or_default());
     all.into_iter().filter(|text| !text.starts_with("meant to panic")).collect()
 }
 
-/// Panics are printed again; those that weren't looked at yet.
+/// Prints panics again; returns the ones not taken yet.
 pub(crate) fn deaf() -> Vec<String> {
     let left = unmeant();
     HEARD.with(|heard| *heard.borrow_mut() = None);

@@ -1,6 +1,6 @@
 //! One simulated world: a service, its workspaces, servers and clients on one thread, with a seed.
 //!
-//! A step is one event that chance chooses, then some time, then all checks.
+//! A step is one random event, then some time, then all checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -47,25 +47,25 @@ pub(crate) struct World {
     pub gateway: Arc<Gateway>,
     pub calls: Vec<Call>,
     pub chains: Vec<Chain>,
-    /// When a workspace or a server's actor panicked, or the configuration took a workspace away.
+    /// Times at which a workspace or a server actor panicked, or a reload removed a workspace.
     pub upsets: Vec<Instant>,
     pub panics: Vec<Instant>,
     pub eras: u64,
     done: Arc<Mutex<Vec<Done>>>,
     health: Arc<Mutex<Vec<WorkspaceHealth>>>,
-    /// Workspaces whose health is being asked for: one question at a time, so that answers come in order.
+    /// Workspaces with a pending health query: one query at a time keeps answers in order.
     pending_queries: Arc<Mutex<BTreeSet<String>>>,
     epochs: BTreeMap<String, [u64; 4]>,
     rules: Rules,
     started: u64,
     crowded: Option<Instant>,
-    /// When the last call was answered or taken back.
+    /// Time at which the last call was answered or cancelled.
     restless: Instant,
     folder: PathBuf,
 }
 
 impl World {
-    /// A world with its service running. `folder` is its own.
+    /// A world with a running service, in its own `folder`.
     pub(crate) async fn open(seed: u64, folder: PathBuf) -> Self {
         let profile = Profile::of(seed);
         let mut dice = Dice::new(seed, 3);
@@ -139,7 +139,7 @@ impl World {
         self.stage.lock().cover(what);
     }
 
-    /// Puts a workspace into the configuration.
+    /// Adds a workspace to the configuration.
     pub(crate) fn add_workspace(&mut self, number: usize) {
         let stage = self.stage.lock();
         let name = WorkspaceName::new(&format!("w{number}")).unwrap();
@@ -150,7 +150,7 @@ impl World {
         self.config.workspaces.push(workspace);
     }
 
-    /// Takes the configuration over.
+    /// Applies the configuration.
     pub(crate) async fn configure(&mut self) {
         let done = self.engine().configure(self.config.clone()).await.unwrap();
         self.note(format!("configured: {done:?}"));
@@ -162,7 +162,7 @@ impl World {
         }
     }
 
-    /// Begins a call.
+    /// Starts a call.
     pub(crate) fn call(&mut self, workspace: usize, asked: Asked, size: usize, page: Page, bad: Option<Bad>) {
         let number = self.started as usize;
         self.started += 1;
@@ -208,7 +208,7 @@ impl World {
         }
     }
 
-    /// Takes a call back.
+    /// Cancels a call.
     pub(crate) fn cancel(&mut self, index: usize) {
         let call = self.calls.remove(index);
         self.restless = Instant::now();
@@ -235,7 +235,7 @@ impl World {
         }
     }
 
-    /// Everything that must hold now.
+    /// Checks all invariants.
     pub(crate) fn check(&mut self) {
         for panic in watchdog::unmeant() {
             self.stage.lock().wrong(format!("panicked: {panic}"));
@@ -302,7 +302,7 @@ impl World {
         }
     }
 
-    /// Looks at the health that came, and asks for the next.
+    /// Checks received health answers and sends the next queries.
     fn check_epochs(&mut self) {
         let came = std::mem::take(&mut *self.health.lock());
         for health in came {
@@ -351,7 +351,7 @@ impl World {
         }
     }
 
-    /// Ends the world: nothing may be left.
+    /// Ends the world and checks that nothing remains.
     pub(crate) async fn close(mut self) -> Shared {
         while !self.calls.is_empty() {
             self.cancel(0);

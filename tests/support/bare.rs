@@ -1,7 +1,7 @@
-//! A bare language server and a client of its own for it: what the product's answers are compared with.
+//! A bare language server with its own client; the product's answers are compared with its answers.
 //!
-//! Nothing of the product's client, conversion or canonicalisation is used: messages are plain JSON, lists are sorted,
-//! filtered and converted here by the words of the contract. Only the registry's data (program, options, settings) is shared.
+//! It uses none of the product's client, conversion or canonicalization code: messages are plain JSON; lists are sorted,
+//! filtered and converted here as the contract specifies. Only the registry's data (program, options, settings) is shared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -36,7 +36,7 @@ pub(crate) struct Bare {
     /// Its project root.
     pub root: PathBuf,
     settings: Value,
-    /// The encoding it chose.
+    /// The position encoding that the server chose.
     pub encoding: String,
     pulls: bool,
     capabilities: Value,
@@ -48,7 +48,7 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    /// Starts the registry's server of this kind for `root` and shakes hands. `encodings` are offered in this order.
+    /// Starts the registry's server of this kind for `root` and initializes it. `encodings` are offered in this order.
     pub(crate) fn start(kind: &str, root: &Path, encodings: &[&str]) -> Self {
         let registry = Registry::builtin();
         let server = &registry.servers[kind];
@@ -139,13 +139,13 @@ impl Bare {
         }
     }
 
-    /// Whether it said at the start that it answers this, such as `hoverProvider`.
+    /// Whether its capabilities contain this one, such as `hoverProvider`.
     pub(crate) fn offers(&self, provider: &str) -> bool {
         let said = &self.capabilities[provider];
         said.is_object() || said == true
     }
 
-    /// Opens a file as it is on disk, once.
+    /// Opens a file with its content on disk, at most once.
     pub(crate) fn open(&mut self, path: &Path) {
         if self.open.contains_key(path) {
             return;
@@ -156,7 +156,7 @@ impl Bare {
         self.notify("textDocument/didOpen", &json!({"textDocument": document}));
     }
 
-    /// Waits until no progress has been reported for a while.
+    /// Waits until the server reports no progress for a while.
     pub(crate) fn settle(&mut self) {
         while self.pump(if self.running.is_empty() { QUIET } else { PATIENCE }) {}
     }
@@ -320,7 +320,7 @@ impl Bare {
         rows.collect()
     }
 
-    /// The real path that a URI names, if it's a file inside the root.
+    /// Real path of a URI if it is a file inside the root.
     pub(crate) fn inside(&self, uri: &str) -> Option<PathBuf> {
         let path = fs::canonicalize(path_of(uri)?).ok()?;
         (path.starts_with(&self.root) && path.is_file()).then_some(path)
@@ -336,7 +336,7 @@ impl Bare {
         json!({"start": convert(&range["start"]), "end": convert(&range["end"])})
     }
 
-    /// Sends a request and waits for its answer; asks again while the server says that something changed meanwhile.
+    /// Sends a request and waits for its answer; repeats it while the server answers that the content was modified.
     pub(crate) fn request(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
         for _ in 0..50 {
             self.next_id += 1;
@@ -368,7 +368,7 @@ impl Bare {
         self.input.flush().expect("it reads");
     }
 
-    /// Takes one message, if one comes in time.
+    /// Receives one message if it arrives in time.
     fn pump(&mut self, wait: Duration) -> bool {
         match self.messages.recv_timeout(wait) {
             Ok(message) => {
@@ -435,7 +435,7 @@ impl Drop for Bare {
     }
 }
 
-/// What a hover says that isn't blank, each part with its kind, in the server's order.
+/// Non-blank parts of a hover, each with its kind, in the server's order.
 pub(crate) fn fragments(raw: &Value) -> Vec<(&'static str, String)> {
     let mut contents = Vec::new();
     let mut take = |part: &Value| {
@@ -460,8 +460,8 @@ pub(crate) fn fragments(raw: &Value) -> Vec<(&'static str, String)> {
     contents
 }
 
-/// Diagnostics by the contract: normalised, sorted, without duplicates, the first 200.
-/// Paths outside the root are concealed as the product conceals them, which has a test of its own.
+/// Diagnostics as the contract specifies: normalized, sorted, without duplicates, the first 200.
+/// Redacts paths outside the root as the product does, which has its own test.
 pub(crate) fn canonical_diagnostics(root: &Path, path: &Path, raw: Vec<Value>) -> Vec<Value> {
     let roots = RootSet::of_real_paths(vec![root.into()], vec![]);
     let uri = uri_of(path);
@@ -541,18 +541,18 @@ pub(crate) fn list(value: &Value) -> Vec<Value> {
     }
 }
 
-/// A text that says something.
+/// A text that isn't blank.
 pub(crate) fn text(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.is_empty()).map(String::from)
 }
 
-/// A range as it is sorted.
+/// Sort key of a range.
 pub(crate) fn key(range: &Value) -> [u64; 4] {
     let number = |end: &str, name: &str| range[end][name].as_u64().expect("a number");
     [number("start", "line"), number("start", "character"), number("end", "line"), number("end", "character")]
 }
 
-/// A range as it is written.
+/// A range as written in JSON.
 pub(crate) fn unkey(key: [u64; 4]) -> Value {
     json!({"start": {"line": key[0], "character": key[1]}, "end": {"line": key[2], "character": key[3]}})
 }

@@ -174,7 +174,7 @@ pub(crate) fn pause(ms: u64) {
     std::thread::sleep(Duration::from_millis(ms));
 }
 
-/// Looks every 20 ms, at most `limit_ms`, until `done`.
+/// Checks every 20 ms, at most `limit_ms` in total, until `done`.
 pub(crate) fn until(limit_ms: u64, mut done: impl FnMut() -> bool) -> bool {
     (0..=limit_ms / 20).any(|step| {
         if step > 0 {

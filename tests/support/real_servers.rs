@@ -1,7 +1,7 @@
 //! Real language servers and real code for the tests, fetched once into the build folder.
 //!
-//! Servers come through the product's own installer, code through the ordinary clients of the package registries, all
-//! pinned. Nothing of it is committed, and nothing is changed after it is in place: tests work on copies.
+//! The product's installer fetches the servers; the usual clients of the package registries fetch the code. All versions are
+//! pinned. None of it is committed or changed after the fetch: tests work on copies.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use codeyard_lsp::install::{InstallProgress, InstallStep, Installer};
 use codeyard_lsp::registry::Registry;
 
-/// What the tests of real servers need.
+/// Servers that the tests need.
 pub(crate) const KINDS: [&str; 5] = ["ty", "ruff", "typescript", "clangd", "typescript-language-server"];
 
 /// The servers directory, with [`KINDS`] in it.
@@ -33,12 +33,12 @@ fn print_progress(progress: InstallProgress) {
     }
 }
 
-/// The build folder of this profile's parent: what tests fetch is kept there.
+/// Parent of this profile's build folder; it holds the files that tests fetch.
 pub(crate) fn build_folder() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the folder for tests lies in the build folder")
 }
 
-/// Real code to ask about.
+/// Packages of real code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Package {
     /// 22 files of Python.
@@ -50,7 +50,7 @@ pub(crate) enum Package {
 }
 
 impl Package {
-    /// A fresh copy of its sources at `target`, with the project file that its language server wants.
+    /// A fresh copy of its sources at `target`, with the project file that its language server requires.
     pub(crate) fn copy_to(self, target: &Path) {
         copy_tree(&self.fetched(), target);
         match self {
@@ -80,7 +80,7 @@ impl Package {
         done
     }
 
-    /// Downloads and unpacks into `fresh`; says where the sources are.
+    /// Downloads and unpacks into `fresh`; returns the folder of the sources.
     fn fetch(self, fresh: &Path) -> PathBuf {
         match self {
             Self::Click => {
@@ -137,7 +137,7 @@ pub(crate) fn copy_sample(name: &str, target: &Path) {
     copy_tree(&folders.find(|folder| folder.is_dir()).expect("the sample workspaces").join(name), target);
 }
 
-/// All files below a folder, sorted; `.git` is left out.
+/// All files in a folder and its subfolders, sorted, without `.git`.
 pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut waiting = vec![folder.to_path_buf()];

@@ -1,8 +1,8 @@
-//! Prometheus's text format, read strictly: what this reader takes, a scraper takes.
+//! A strict parser of Prometheus's text format: a scraper accepts all that it accepts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything one scrape gives.
+/// All metrics of one scrape.
 #[derive(Debug, Default)]
 pub(super) struct Exposition {
     pub families: BTreeMap<String, Family>,
@@ -25,7 +25,7 @@ pub(super) struct Sample {
 }
 
 impl Family {
-    /// Keys of its labels, without the bound of a bucket.
+    /// Keys of its labels, without the bucket bound.
     pub(super) fn labels(&self) -> BTreeSet<&str> {
         self.samples
             .iter()
