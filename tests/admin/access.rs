@@ -1,4 +1,4 @@
-//! Who may come in where: the socket's mode, tokens of each kind, hosts and origins.
+//! Access control: the socket's mode, tokens of each kind, hosts and origins.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -49,7 +49,7 @@ fn idle_connections_without_a_token_do_not_block_operators() {
     let log = serving.log();
     let address = log.lines().find_map(|line| line.strip_prefix("admin API at http://")).unwrap();
     let address = address.split('/').next().unwrap().to_owned();
-    // Twice as many as there are places: with the patience that callers of /mcp get, the request would outlast its reader.
+    // Twice the connection limit: with the timeout of /mcp callers, the request would take longer than its reader waits.
     let silent: Vec<_> = (0..128).map(|_| std::net::TcpStream::connect(&address).unwrap()).collect();
     Way::Tcp(address).send("GET", "/livez", &[], "").is(200);
     drop(silent);

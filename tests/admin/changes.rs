@@ -24,7 +24,7 @@ fn a_workspace_can_be_put_queried_changed_and_deleted() {
     assert_eq!(way.json("PUT", OTHER, &body).is(200).json()["change"], "unchanged");
     let got = way.get(OTHER).is(200);
     assert_eq!(got.header("etag"), Some(tag.as_str()));
-    // What was got may be sent back, with its hidden values.
+    // A received body may be sent back with its redacted values.
     let mut sent = got.json()["configuration"].clone();
     assert_eq!(way.json("PUT", OTHER, &sent).is(200).json()["change"], "unchanged");
     sent["limits"] = json!({"max_page_size": 5});

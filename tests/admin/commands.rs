@@ -1,4 +1,4 @@
-//! The commands that stand on the admin socket.
+//! The commands that use the admin socket.
 
 use rustix::process::Signal;
 use serde_json::json;

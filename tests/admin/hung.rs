@@ -1,4 +1,4 @@
-//! A workspace whose thread hangs: the list says so, and the others answer.
+//! A workspace whose thread hangs: the list reports it, and the others answer.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ async fn a_hung_workspace_fails_alone() {
     assert_eq!(engine.configure(Config::from_roots(&roots)).await.unwrap().failed, []);
     let control = engine.control();
     let one = WorkspaceName::new("one").unwrap();
-    // Its thread waits until we let it go.
+    // Its thread is blocked until the test releases it.
     let (release, wait) = std::sync::mpsc::channel::<()>();
     let (hanging, hangs) = tokio::sync::oneshot::channel();
     engine.directory().get(&one).unwrap().arbiter.spawn_fn(move || {
@@ -64,7 +64,7 @@ async fn a_hung_workspace_fails_alone() {
     let (_, snapshots) = control.snapshots().await.unwrap();
     assert!(snapshots[0].is_none() && snapshots[1].is_some());
     drop(release);
-    // It goes on as if nothing had been.
+    // It continues normally.
     let mut healed = false;
     while !healed {
         healed = control.failing().await.unwrap().is_empty();

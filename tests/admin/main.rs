@@ -1,4 +1,4 @@
-//! The admin API, the probes and the commands that stand on them: the real binary, its sockets, its answers.
+//! The admin API, the probes and the commands that use them: the real binary, its sockets, its answers.
 
 #[path = "../cli/harness.rs"]
 mod harness;

@@ -1,4 +1,4 @@
-//! The document is that of the code, and every answer is as it says.
+//! The OpenAPI document matches the code, and every answer matches the document.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn the_committed_document_equals_the_generated_one() {
     assert!(fs::read_to_string(&path).unwrap_or_default() == wanted, "out of date; run with UPDATE_DOCS=1");
 }
 
-/// Fails unless the document knows this answer of the operation.
+/// Asserts that the document contains this answer of the operation.
 #[track_caller]
 fn check(operation: &Value, answer: &Answer) {
     let id = &operation["operationId"];
@@ -51,7 +51,7 @@ fn every_route_answers_as_documented() {
     serving.client("repo").ask("vscode.lsp.documentSymbols", &json!({"uri": uri(&sandbox)})).unwrap();
     let id = way.get("/admin/v1/servers").json()["servers"][0]["id"].as_str().unwrap().to_owned();
     let mut called = 0;
-    // What reads first, then what changes, and the end at the end.
+    // Reads first, then changes, then the shutdown.
     for method in ["get", "put", "post", "delete"] {
         for (path, operations) in served["paths"].as_object().unwrap() {
             let operation = &operations[method];

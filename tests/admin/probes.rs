@@ -1,4 +1,4 @@
-//! `/livez`, `/readyz` and `/metrics` on the main listener: for this machine's own programs, and for nobody else.
+//! `/livez`, `/readyz` and `/metrics` on the main listener answer only programs on this machine.
 
 use rustix::process::Signal;
 use serde_json::json;

@@ -6,9 +6,9 @@ use rustix::process::Signal;
 
 use crate::harness::{Sandbox, run};
 
-/// Runs `top` in a terminal of its own, waits for a text, then sends a signal (`15`) or a key (`q`). The
-/// process `hangs`, unless it is 0, is stopped once a frame is there. Prints how it ended, and
-/// whether the terminal is as it was.
+/// Runs `top` in its own terminal, waits for a text, then sends a signal (`15`) or a key (`q`). The
+/// process `hangs`, unless it is 0, is stopped after the first frame. Prints its exit status, and
+/// whether the terminal was restored.
 const DRIVER: &str = r#"
 import fcntl, os, select, struct, subprocess, sys, termios
 binary, state, text, act, hangs = sys.argv[1:]

@@ -1,4 +1,4 @@
-//! HTTP by hand, over the local socket and over TCP.
+//! Hand-written HTTP over the local socket and over TCP.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::harness::Sandbox;
 
-/// Where requests go.
+/// Target of requests.
 pub(crate) enum Way {
     Local(PathBuf),
     Tcp(String),
@@ -24,7 +24,7 @@ pub(crate) struct Answer {
 }
 
 impl Way {
-    /// The admin socket of a place.
+    /// The admin socket of a state directory.
     pub(crate) fn local(sandbox: &Sandbox) -> Self {
         Self::Local(sandbox.path("state/run/admin.sock"))
     }
@@ -38,7 +38,7 @@ impl Way {
         self.send(method, path, &["Content-Type: application/json"], &body.to_string())
     }
 
-    /// A request with these header lines; `Host` is that of the address unless one is given.
+    /// A request with these header lines; `Host` defaults to the address.
     pub(crate) fn send(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
         let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
         if !headers.iter().any(|line| line.starts_with("Host:")) {
@@ -73,7 +73,7 @@ impl Answer {
         self.head.lines().find(of).and_then(|line| line.split_once(':')).map(|(_, value)| value.trim())
     }
 
-    /// Fails unless it has this status; a refusal must say what to do.
+    /// Asserts this status; an error must name the next step.
     #[track_caller]
     pub(crate) fn is(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{self:?}");
@@ -85,7 +85,7 @@ impl Answer {
         self
     }
 
-    /// Fails unless it is a problem with this status.
+    /// Asserts a problem document with this status.
     #[track_caller]
     pub(crate) fn problem(self, status: u16) -> Value {
         let answer = self.is(status);
@@ -95,7 +95,7 @@ impl Answer {
 }
 
 fn exchange(mut stream: impl Read + Write, bytes: &[u8]) -> Answer {
-    // One that is refused early may be closed before all is sent.
+    // The server may close a refused request before it is complete.
     let _ = stream.write_all(bytes);
     let mut text = Vec::new();
     let _ = stream.read_to_end(&mut text);

@@ -1,4 +1,4 @@
-//! From a language server's reply to the bytes of an answer: decoding, canonicalising, retaining, paging, encoding.
+//! From a language server's reply to the bytes of an answer: decoding, canonicalization, snapshots, paging, encoding.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::place::Place;
 
-/// Few, some, many, and as many as an answer may have.
+/// Result sizes up to the largest answer.
 const HITS: [u32; 4] = [10, 80, 1_200, 20_000];
 
 pub(crate) fn all(criterion: &mut Criterion) {
@@ -26,7 +26,7 @@ pub(crate) fn all(criterion: &mut Criterion) {
 /// Hits in one file.
 const IN_A_FILE: u32 = 40;
 
-/// `hits` locations, in an order that isn't sorted.
+/// `hits` locations in unsorted order.
 fn reply(place: &Place, hits: u32) -> Box<RawValue> {
     let mut text = String::from("[");
     for index in 0..hits {
@@ -118,7 +118,7 @@ fn pages(criterion: &mut Criterion, place: &Place) {
             bencher.iter_batched(|| result.clone(), Snapshot::new, BatchSize::LargeInput);
         });
         let snapshot = Snapshot::new(result);
-        // In the middle, as a further page is.
+        // A page in the middle of the result.
         let at = Some((u64::from(hits / 2), limits::MAX_PAGE_SIZE));
         group.bench_with_input(
             BenchmarkId::new("one of 200 entries, as bytes", hits),

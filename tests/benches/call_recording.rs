@@ -1,5 +1,5 @@
-//! What telling of one call costs the call itself: its record, two child spans, a request to a language server. Making spans
-//! and writing lines is other threads' work, which competes for the processor all the same.
+//! Cost of telemetry for one call: its record, two child spans, a request to a language server. Other threads create spans
+//! and write lines, and compete for the processor.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use criterion::Criterion;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 
-/// Takes spans and forgets them.
+/// Accepts and drops spans.
 #[derive(Debug)]
 struct Nowhere;
 
@@ -26,7 +26,7 @@ impl SpanExporter for Nowhere {
 pub(crate) fn all(criterion: &mut Criterion) {
     let (pipeline, _) = Pipeline::start_with(&Settings::default(), Nowhere, |builder| builder);
     let log = LogQueue::start(LineFormat::Json, std::io::sink()).unwrap();
-    // Without a subscriber no line is wanted.
+    // Without a subscriber no line is written.
     drop(tracing_subscriber::fmt().with_writer(std::io::sink).try_init());
     let off = || Telemetry::new(Arc::new(NoMetrics));
     let ways = [

@@ -1,4 +1,4 @@
-//! Files on disk that the path gate has let in, so that the benchmarks have true canonical URIs.
+//! Files on disk that the gate admitted, so that the benchmarks have real canonical URIs.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use codeyard_files::gate::Gate;
 use codeyard_model::uri::CanonicalUri;
 use tempfile::TempDir;
 
-/// A folder of `part_<n>.py`, and what the gate said of them.
+/// A folder of `part_<n>.py`, with the gate's decisions.
 pub(crate) struct Place {
     _folder: TempDir,
     uris: Vec<CanonicalUri>,
@@ -39,13 +39,13 @@ impl Place {
         &self.uris[index]
     }
 
-    /// What the gate said, said again without asking the kernel, which is measured with the whole path.
+    /// Repeats the gate's decisions without system calls, which `codeyard bench` measures.
     pub(crate) fn gate(&self) -> Remembered<'_> {
         Remembered(&self.admitted)
     }
 }
 
-/// Answers of the path gate, remembered.
+/// Recorded decisions of the gate.
 pub(crate) struct Remembered<'a>(&'a HashMap<String, CanonicalUri>);
 
 impl UriGate for Remembered<'_> {

@@ -1,8 +1,8 @@
-//! Benchmarks of the pure parts, one group a row of the way of a request: what a call costs before and after its language
-//! server. `cargo bench` runs them all, `cargo bench -- references` those whose name fits. The whole path, beside the bare
+//! Benchmarks of the pure parts, one group per processing step of a request: the cost of a call before and after its language
+//! server. `cargo bench` runs all of them, `cargo bench -- references` those with a matching name. The whole path, compared with the bare
 //! language server, is `codeyard bench`.
 //!
-//! Inputs are made here from sizes alone, so that two runs measure the same work.
+//! Inputs depend only on sizes, so that two runs measure the same work.
 
 mod answers;
 mod call_recording;

@@ -1,4 +1,4 @@
-//! From the bytes of a request to the question: message, arguments, keys.
+//! From the bytes of a request to the query: message, arguments, keys.
 
 use std::hint::black_box;
 

@@ -30,7 +30,7 @@ pub(crate) fn all(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Every third line has characters beyond ASCII, some of them of two UTF-16 units.
+/// Every third line has characters outside ASCII, some with two UTF-16 code units.
 fn source(lines: u32) -> String {
     let line = |index: u32| match index % 3 {
         0 => format!("    naïve_{index} = \"𝒳 {index}\"  # größer\n"),

@@ -1,5 +1,5 @@
-//! The catalog `agent`: its listing and its arguments (lsp tool contract, decisions §4), and what `docs/contract-agent.md` says of
-//! them.
+//! The catalog `agent`: its listing, its arguments and their description in
+//! `docs/contract-agent.md`.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use codeyard_model::query::Query;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// The most that the listing may cost a model's context, in bytes.
+/// Largest size of the listing, in bytes, because it occupies a model's context.
 const LIST_BUDGET_BYTES: usize = 4 * 1024;
 
 fn catalog() -> &'static dyn Catalog {
@@ -27,7 +27,7 @@ fn decode(arguments: &Value) -> Result<LspQuery<String>, ToolError> {
     }
 }
 
-/// The sentence of a refusal.
+/// Message of an error.
 fn refusal(arguments: &Value) -> String {
     let error = decode(arguments).unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidParams, "{arguments}");

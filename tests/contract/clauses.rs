@@ -1,12 +1,12 @@
-//! Which test proves which part of `docs/contract-lsp-v1.md`.
+//! Maps each section of `docs/contract-lsp-v1.md` to the tests that prove it.
 //!
-//! A row fails when its heading is gone, when its test is gone, ignored or without an assertion, and a heading without a row fails too.
+//! A row fails if its heading is missing, or its test is missing, ignored or without an assertion. A heading without a row fails too.
 
 use std::collections::BTreeSet;
 
 use crate::named_test::check_test;
 
-/// The heading's anchor, what is proven, the file of the test, the test's name.
+/// Anchor of the heading, proven statement, file of the test, name of the test.
 const CLAUSES: &[(&str, &str, &str, &str)] = &[
     ("tools", "exactly the seven tools", "tests/contract/listing.rs", "exactly_the_seven_tools_in_order"),
     ("tools", "the exact catalogs", "tests/contract/listing.rs", "listings_equal_the_golden_files"),

@@ -1,5 +1,5 @@
-//! The catalog `code`: its listing and its arguments (code catalog contract, decisions §5), and what `docs/contract-code.md` says of
-//! them.
+//! The catalog `code`: its listing, its arguments and their description in
+//! `docs/contract-code.md`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// The most that the listing may cost a model's context, in bytes.
+/// Largest size of the listing, in bytes, because it occupies a model's context.
 const LIST_BUDGET_BYTES: usize = 12 * 1024;
 
 fn catalog() -> &'static dyn Catalog {
@@ -36,7 +36,7 @@ fn search(arguments: Value) -> SearchQuery {
     }
 }
 
-/// The error that a refusal shows.
+/// Error object of a refused call.
 fn refusal(tool: &str, arguments: &Value) -> Value {
     let error = decode(tool, arguments).expect_err(&format!("{tool} {arguments}"));
     assert_eq!(error.code, ErrorCode::InvalidParams);
@@ -139,7 +139,7 @@ fn the_page_documents_every_argument_and_its_values() {
     }
 }
 
-/// A question of the first tool that takes `name`, with this value.
+/// A query of the first tool that has the argument `name`, with this value.
 fn decode_with(name: &str, value: &Value) -> Result<CodeQuery, ToolError> {
     let takes = |tool: &&str| {
         listing().iter().any(|of| of["name"] == **tool && of["inputSchema"]["properties"].get(name).is_some())
@@ -393,7 +393,7 @@ fn arguments_without_effect_are_accepted_in_every_mode() {
             "confirm": false, "paths": []});
         assert_eq!(search(arguments).mode, *mode);
     }
-    // White space is a text to look for.
+    // White space is a valid search text.
     assert_eq!(search(json!({"query": "  ", "mode": "text"})).text, "  ");
 }
 
@@ -422,7 +422,7 @@ thread_local! {
     };
 }
 
-/// What the decoder alone refuses: what a schema of this size doesn't say.
+/// Arguments that only the decoder refuses, because a schema of this size can't express the rule.
 fn is_beyond_the_schema(error: &ToolError) -> bool {
     let (path, reason) = (error.details["path"].as_str().unwrap(), error.details["reason"].as_str().unwrap());
     matches!(reason, "needs_mode" | "needs_context" | "empty" | "several")

@@ -1,4 +1,4 @@
-//! Arguments: what the served schema takes, the decoder takes, and nothing else (contract §4.1, §7, §8).
+//! Arguments: the decoder accepts exactly what the served schema accepts.
 
 use codeyard_catalog::{CatalogId, CatalogSet, EncodedReply, unknown_tool_reply};
 use codeyard_model::error::{ErrorCode, ToolError};
@@ -124,7 +124,7 @@ fn no_arguments_are_an_empty_object() {
     assert_eq!(error.details["path"], "uri");
 }
 
-/// Numbers as they may be spelt: whole, fractional, negative, huge, with exponent.
+/// Spellings of numbers: whole, fractional, negative, huge, with exponent.
 fn some_number() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<u32>().prop_map(|n| n.to_string()),

@@ -1,4 +1,4 @@
-//! `docs/contract-lsp-v1.md` says what the code does: its tables of tools, members, codes, reasons and caps.
+//! `docs/contract-lsp-v1.md` matches the code: its tables of tools, fields, codes, reasons and caps.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ fn tools() -> Vec<Value> {
     list["tools"].as_array().unwrap().clone()
 }
 
-/// A schema's members, those that aren't required marked with `?`.
+/// Fields of a schema; optional ones are marked with `?`.
 fn members(schema: &Value) -> String {
     let order: Vec<String> = {
         // The listing keeps the files' order; a parsed map may not, so the order is taken from the text of the table.

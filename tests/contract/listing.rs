@@ -1,11 +1,11 @@
-//! `tools/list` of both catalogs: goldens, metadata, schemas as they lie (contract §2, §8).
+//! `tools/list` of both catalogs: golden files, metadata, schemas as committed (`docs/contract-lsp-v1.md#tools`).
 
 use std::path::PathBuf;
 
 use codeyard_catalog::CatalogSet;
 use serde_json::{Value, json};
 
-/// The most that a listing may cost a model's context, in bytes.
+/// Largest size of a listing, in bytes, because it occupies a model's context.
 const LIST_BUDGET_BYTES: usize = 14 * 1024;
 
 fn tools(set: &str) -> Vec<Value> {

@@ -1,5 +1,5 @@
-//! The contracts of the catalogs, from outside their crate. `clauses` lists which test proves which section; unit tests prove
-//! what needs a canonical URI, because only the gate can make one.
+//! The contracts of the catalogs, tested through the public API. `clauses` maps sections to tests; unit tests prove
+//! the parts that need a canonical URI, because only the gate can create one.
 
 mod agent;
 mod clauses;

@@ -24,7 +24,7 @@ const TOOLS: [&str; 7] = [
     "vscode.lsp.workspaceSymbols",
 ];
 
-/// Lists the tools and asks for a definition until there is an answer.
+/// Lists the tools and requests a definition until there is an answer.
 async fn exercise(client: &RunningService<RoleClient, ()>, place: &Place) {
     let tools = client.list_all_tools().await.expect("tools");
     let names: BTreeSet<&str> = tools.iter().map(|tool| &*tool.name).collect();
@@ -60,7 +60,7 @@ fn of(pid: u32) -> BTreeSet<Process> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn over_http() {
-    // The client library has no implementation of TLS of its own. An error means that another test installed one.
+    // The client library has no TLS provider of its own. An error means that another test installed one.
     rustls::crypto::ring::default_provider().install_default().ok();
     let place = Place::new("python");
     let yard = Yard::serve(&place.workspace());

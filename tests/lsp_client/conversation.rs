@@ -187,7 +187,7 @@ async fn every_text_sync_spelling_is_accepted() {
     }
 }
 
-/// A server that writes everything before it reads again, through tiny pipes: neither side may wait for the other.
+/// A server that writes everything before it reads again, through tiny pipes: neither side may block the other.
 #[tokio::test(start_paused = true)]
 async fn full_pipes_in_both_directions_do_not_deadlock() {
     let (client, _events, server) = bare(64, options());
@@ -197,7 +197,7 @@ async fn full_pipes_in_both_directions_do_not_deadlock() {
     let serving = tokio::spawn(async move {
         let mut first = vec![0; 10];
         from_client.read_exact(&mut first).await.unwrap();
-        // In the middle of our first frame the server sends requests and floods, and doesn't read before it has
+        // During the client's first frame the server sends requests and floods, and doesn't read before it has
         // finished.
         for n in 0..200 {
             let asked =
@@ -232,7 +232,7 @@ fn count(bytes: &[u8], part: &[u8]) -> usize {
     bytes.windows(part.len()).filter(|window| *window == part).count()
 }
 
-/// Frames don't overlap: each header is followed by exactly its JSON. The last frame may be cut where reading ended.
+/// Checks that frames don't overlap: each header is followed by exactly its JSON. The last frame may be truncated.
 fn assert_whole_frames(mut bytes: &[u8]) {
     let mut frames = 0;
     while !bytes.is_empty() {

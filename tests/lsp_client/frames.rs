@@ -1,4 +1,4 @@
-//! Frames: hostile and unusual input at the byte level.
+//! Frames: malformed and unusual input at the byte level.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt;
 
 use crate::support::{bare, framed, options, settle};
 
-/// The close reason for these bytes, followed by the end of the stream.
+/// Close reason after these bytes and the end of the stream.
 async fn close_reason_for(bytes: &[u8]) -> CloseReason {
     let (client, mut events, mut server) = bare(64 * 1024 * 1024, options());
     let reply = client.request("x", &Value::Null).unwrap();
@@ -165,7 +165,7 @@ async fn all_connections_share_one_budget_and_release_it() {
     };
     let big = framed(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(700_000)));
 
-    // One frame holds 700 kB and stalls. Another one as large finds no room; a small one isn't affected.
+    // One stalled frame holds 700 kB. A second one of that size exceeds the budget; a small one isn't affected.
     let (hog, _hog_events, mut hog_server) = bare(1 << 20, shared());
     let hog_reply = hog.request("x", &Value::Null).unwrap();
     hog_server.write_all(&big[..650_000]).await.unwrap();
@@ -181,7 +181,7 @@ async fn all_connections_share_one_budget_and_release_it() {
     assert_eq!(second_reply.await.unwrap_err(), RequestError::Closed(no_room));
     assert!(!hog.is_closed());
 
-    // Waiting succeeds when the room is released in time.
+    // A wait succeeds when the budget is released in time.
     let (third, _third_events, mut third_server) = bare(1 << 20, shared());
     let third_reply = third.request("x", &Value::Null).unwrap();
     third_server.write_all(&big).await.unwrap();

@@ -1,4 +1,4 @@
-//! The client against a server that uses another implementation of the protocol (async-lsp), so that both ends can't
+//! The client with a server that uses another implementation of the protocol (async-lsp), so that both ends can't
 //! share a misunderstanding.
 
 use std::ops::ControlFlow;

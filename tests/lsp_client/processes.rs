@@ -1,7 +1,7 @@
-//! Real processes under the real guard: nothing outlives the server, the handle, or us.
+//! Real processes under the real guard: no process outlives the server, the handle, or codeyard.
 //!
-//! Each test marks its processes by an argument of their own and looks for it in `/proc`, so that processes in other
-//! groups and sessions are found too.
+//! Each test marks its processes with a unique argument and searches for it in `/proc`, which also finds processes in other
+//! groups and sessions.
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsString;
@@ -26,7 +26,7 @@ fn launcher() -> ProcessLauncher {
     ProcessLauncher::with_guard(guard(), None)
 }
 
-/// A word that no other process of the machine has among its arguments.
+/// A unique argument that no other process has.
 fn mark() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("lspmark-{}-{}-x", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
@@ -43,7 +43,7 @@ fn shell(script: &str, mark: &str) -> LaunchSpec {
     }
 }
 
-/// Ids of the living processes with the mark among their arguments, guards and stand-ins left out.
+/// Ids of the running processes with the mark in their arguments, without guards and parent processes.
 fn marked(mark: &str) -> Vec<u32> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
@@ -57,7 +57,7 @@ fn marked(mark: &str) -> Vec<u32> {
     found
 }
 
-/// Looks at `condition` every 10 ms for `limit`; whether it came true.
+/// Checks `condition` every 10 ms for `limit`; returns whether it became true.
 async fn soon(limit: Duration, condition: impl Fn() -> bool) -> bool {
     for _ in 0..limit.as_millis() / 10 {
         if condition() {
@@ -68,9 +68,9 @@ async fn soon(limit: Duration, condition: impl Fn() -> bool) -> bool {
     condition()
 }
 
-/// Generous: the machine may be busy.
+/// Long, because the machine may be busy.
 const START: Duration = Duration::from_secs(20);
-/// The promise is 2 s; the rest is for a busy machine.
+/// The documented limit is 2 s; the rest allows for a busy machine.
 const GONE: Duration = Duration::from_secs(5);
 
 async fn launch(spec: &LaunchSpec) -> LaunchedServer {
@@ -110,7 +110,7 @@ async fn a_signal_is_reported_as_a_signal() {
 
 #[tokio::test]
 async fn the_end_of_output_comes_from_the_server() {
-    // The guard must not hold the pipes: closed output is seen although the server lives.
+    // The guard must not hold the pipes: closed output is seen although the server is running.
     let mut connection = launch(&shell("exec 1>&-; sleep 600", &mark())).await;
     let mut rest = Vec::new();
     let read = tokio::time::timeout(START, connection.reader.read_to_end(&mut rest)).await;
@@ -143,7 +143,7 @@ async fn the_server_receives_exactly_the_given_environment() {
         }
         names.push(text.split('=').next().unwrap().to_owned());
     }
-    // A shell sets these itself.
+    // The shell sets these variables.
     names.retain(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(&name.as_str()));
     names.sort();
     assert_eq!(names, ["GIVEN", "PATH"]);
@@ -171,7 +171,7 @@ async fn a_failed_start_is_reported() {
     assert!(matches!(missing.launch(&good).await, Err(LaunchError::Io(_))));
 }
 
-/// Trees a server may leave: in its group, in groups and sessions of their own, orphaned, deaf to SIGTERM.
+/// Process trees that a server may leave: in its group, in other groups and sessions, orphaned, ignoring SIGTERM.
 const TREES: [(&str, &str, usize); 5] = [
     ("grandchildren", "sh -c 'sleep 600; :' $0 & sh -c 'sleep 600; :' $0 & ", 2),
     ("own session", "setsid sh -c 'sleep 600; :' $0 & ", 1),
@@ -263,7 +263,7 @@ async fn a_server_may_use_its_grace_period_after_sigterm() {
 #[tokio::test]
 async fn memory_includes_the_whole_process_tree() {
     let mark = mark();
-    // The child holds 60 MB, the server itself next to nothing.
+    // The child uses 60 MB, the server itself almost nothing.
     let hungry = "python3 -c 'x = bytearray(60_000_000); print(\"full\", flush=True); import time; time.sleep(600)'";
     let mut connection = launch(&shell(&format!("{hungry} & wait"), &mark)).await;
     assert_eq!(line(&mut connection).await, "full");
@@ -273,7 +273,7 @@ async fn memory_includes_the_whole_process_tree() {
     connection.process.exited().await;
 }
 
-/// A stand-in for codeyard: starts a guard as `spawn` does, with a server and what it leaves, then waits to be killed.
+/// A parent process in place of codeyard: it starts a guard as `spawn` does, with a server and its descendants, then waits for SIGKILL.
 const GUARD_REPLACEMENT: &str = r#"
 import os, subprocess, sys, time
 guard, mark, script = sys.argv[1:4]
@@ -338,7 +338,7 @@ async fn closing_the_death_pipe_ends_the_server() {
     let mut us = ParentProcess::start(&mark, &stubborn(TREES[0].1));
     assert!(soon(START, || marked(&mark).len() == 3).await);
     drop(us.0.stdin.take());
-    // It lives on until the guard has ended, and tells how.
+    // It runs until the guard has ended and prints the exit status.
     let output = tokio::task::spawn_blocking(move || {
         let mut text = String::new();
         std::io::Read::read_to_string(us.0.stdout.as_mut().unwrap(), &mut text).unwrap();
@@ -364,7 +364,7 @@ async fn the_ledger_lists_children_and_ends_leftovers() {
     assert!(page.contains(&connection.process.id().unwrap().to_string()), "{page}");
     assert_eq!(sweep(state.path()), SweepReport::default(), "the owner lives");
 
-    // As if the owner were dead: the same page under an owner that can't be.
+    // Simulates a dead owner: the same ledger under an impossible owner id.
     let own = format!("\"owner\":{{\"pid\":{}", std::process::id());
     assert!(page.contains(&own), "{page}");
     std::fs::write(state.path().join("children/dead.json"), page.replace(&own, "\"owner\":{\"pid\":4194303")).unwrap();

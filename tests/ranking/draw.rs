@@ -1,4 +1,4 @@
-//! Draws the questions: `cargo test --test ranking -- --ignored draw`. The same seed, packages and servers give the same file.
+//! Generates the queries: `cargo test --test ranking -- --ignored draw`. The same seed, packages and servers give the same file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,12 +12,12 @@ use crate::repository::{Question, Repository, Sort};
 use crate::sources::{comment_of, message, phrase};
 
 const SEED: u64 = 20_261_122;
-/// Questions of each sort and repository.
+/// Number of queries of each kind and repository.
 const COUNTS: [(Sort, usize); 4] = [(Sort::Name, 45), (Sort::Part, 35), (Sort::Doc, 25), (Sort::Error, 12)];
-/// The LSP's kinds that are asked about: classes, methods, enumerations, interfaces, functions, constants, structs.
+/// LSP symbol kinds to query: classes, methods, enumerations, interfaces, functions, constants, structs.
 const KINDS: [u64; 8] = [5, 6, 9, 10, 11, 12, 14, 23];
 
-/// A symbol that a language server lists, not inside of a function.
+/// A symbol that a language server lists outside functions.
 struct Listed {
     name: String,
     path: String,
@@ -107,7 +107,7 @@ fn questions(repository: Repository, root: &Path) -> Vec<Question> {
     found
 }
 
-/// What its server lists for all files.
+/// Symbols that its server lists for all files.
 fn listed(repository: Repository, root: &Path, files: &[PathBuf]) -> Vec<Listed> {
     let mut server = Bare::start(repository.kind(), root, &["utf-16"]);
     let mut found = Vec::new();
@@ -120,13 +120,13 @@ fn listed(repository: Repository, root: &Path, files: &[PathBuf]) -> Vec<Listed>
         let lines: Vec<&str> = text.lines().collect();
         while let Some(entry) = waiting.pop() {
             let (name, kind) = (entry["name"].as_str().unwrap().to_owned(), entry["kind"].as_u64().unwrap());
-            // What stands in a function is nobody's to find.
+            // Symbols inside functions are not searched.
             if ![6, 9, 12].contains(&kind) {
                 waiting.extend(list(&entry["children"]));
             }
             let range = entry.get("selectionRange").unwrap_or(&entry["location"]["range"]);
             let line = usize::try_from(range["start"]["line"].as_u64().unwrap()).unwrap();
-            // A name that a macro makes isn't written anywhere.
+            // A name that a macro generates isn't in the source.
             let is_written = lines.get(line).is_some_and(|text| text.contains(&name));
             if is_written && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
                 found.push(Listed { name, path: relative(root, path), line, kind });
@@ -141,7 +141,7 @@ fn relative(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap().to_str().unwrap().to_owned()
 }
 
-/// A name's words, lower case, by rules of the generator's own.
+/// Words of a name in lower case, split by the generator's own rules.
 fn words(name: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let letters: Vec<char> = name.chars().collect();
@@ -163,7 +163,7 @@ fn words(name: &str) -> Vec<String> {
     found
 }
 
-/// A part of a name, as somebody types it who remembers it half.
+/// A part of a name, as typed by a person who remembers only a part of it.
 fn part_of(name: &str, way: u64) -> Option<String> {
     let words = words(name);
     if words.len() < 3 || words.iter().any(|word| word.len() < 3) {
@@ -177,7 +177,7 @@ fn part_of(name: &str, way: u64) -> Option<String> {
         1 => words[..last].iter().cloned().chain([words[last][..3].to_owned()]).collect(),
         // The first word is missing.
         2 => words[1..].to_vec(),
-        // The first and the last.
+        // The first and the last word.
         _ => vec![words[0].clone(), words[last].clone()],
     };
     let is_camel = !name.trim_matches('_').contains('_') && name.chars().any(char::is_uppercase);
@@ -199,7 +199,7 @@ fn fits_one(query: &str, names: &BTreeSet<Vec<String>>) -> bool {
     names.iter().filter(fits).take(2).count() == 1
 }
 
-/// Splitmix64: small, and the same everywhere.
+/// SplitMix64: small and portable.
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! Asks the questions and compares the figures with the floor: `cargo test --test ranking evaluate -- --nocapture`.
+//! Runs the queries and compares the scores with the floor: `cargo test --test ranking evaluate -- --nocapture`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,10 +14,10 @@ use codeyard_model::code::{QueryIntent, Weights};
 use crate::real_servers::files_below;
 use crate::repository::{Question, Repository, Sort};
 
-/// Results that are looked at.
+/// Number of results to consider.
 const LIMIT: usize = 10;
 
-/// A repository's index and what is needed to check an answer.
+/// Index of a repository, with the data to check an answer.
 struct Indexed {
     view: SymbolIndexView,
     facts: BTreeMap<ContentNo, Facts>,
@@ -25,7 +25,7 @@ struct Indexed {
     _folder: tempfile::TempDir,
 }
 
-/// How well a set of questions was answered.
+/// Scores of a set of queries.
 #[derive(Debug, Clone, Copy, Default)]
 struct Figures {
     asked: usize,
@@ -116,7 +116,7 @@ fn questions() -> Vec<Question> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// By repository and sort: what MRR, top-1 and top-3 must not fall below.
+/// By repository and kind: the floor of MRR, top-1 and top-3.
 fn floors() -> BTreeMap<String, BTreeMap<String, [f64; 3]>> {
     toml::from_str(&fs::read_to_string(here().join("floor.toml")).unwrap()).unwrap()
 }
@@ -155,12 +155,12 @@ impl Indexed {
         Self { view, facts: all, texts, _folder: folder }
     }
 
-    /// The place of the right answer, from 1.
+    /// Rank of the correct answer, from 1.
     fn rank(&self, question: &Question) -> Option<usize> {
         if question.sort == Sort::Error {
             return self.rank_of_message(question);
         }
-        // The comment may stand at a prototype or an overload: the same function.
+        // The comment may belong to a prototype or an overload of the same function.
         let same = |path: &str, name: &str| {
             question.sort == Sort::Doc
                 && name == question.name
@@ -172,7 +172,7 @@ impl Indexed {
         self.found(&question.query).iter().position(right).map(|at| at + 1)
     }
 
-    /// Messages are found as text, line by line in the order of paths, where they are taken for messages or nothing is found.
+    /// Messages are found as text lines in path order, if the query is classified as a message or has no ranked result.
     fn rank_of_message(&self, question: &Question) -> Option<usize> {
         if classify(&question.query) != QueryIntent::Error && !self.found(&question.query).is_empty() {
             return None;
@@ -183,7 +183,7 @@ impl Indexed {
         holding.position(|(path, (line, _))| *path == question.path && line == question.line).map(|at| at + 1)
     }
 
-    /// Path, line of the name, and name of what is found.
+    /// Path, line and name of each result.
     fn found(&self, query: &str) -> Vec<(String, u32, String)> {
         let ask = RankedQuery { text: query, kind: None, language: None, filter: None, files: true, limit: LIMIT };
         let hits = self.view.search(&ask, &Weights::default()).unwrap().hits;

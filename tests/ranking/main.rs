@@ -1,7 +1,7 @@
-//! How often ranked search finds what was meant, in three real repositories. `docs/ranking.md` says how to read the figures.
+//! Quality of ranked search in three real repositories. `docs/ranking.md` explains the scores.
 //!
-//! The questions are committed (`questions.jsonl`). They are drawn, by seed, from what real language servers list as symbols, from
-//! comments and from messages; nothing of the product decides what the right answer is.
+//! The queries are committed (`questions.jsonl`). A seed selects them from the symbols that real language servers list, from
+//! comments and from messages; the product has no influence on the expected answers.
 
 #[path = "../support/bare.rs"]
 #[expect(dead_code, reason = "shared with the tests of real servers")]

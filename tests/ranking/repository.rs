@@ -1,4 +1,4 @@
-//! The three repositories, each with the language server that lists its symbols, and the questions about them.
+//! The three repositories, each with the language server that lists its symbols, and their queries.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -21,11 +21,11 @@ pub(crate) enum Repository {
     Zstd,
 }
 
-/// What a question is made of.
+/// Kind of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Sort {
-    /// A whole name, which is nobody else's.
+    /// A whole unique name.
     Name,
     /// Parts of a name.
     Part,
@@ -35,25 +35,25 @@ pub(crate) enum Sort {
     Error,
 }
 
-/// A question with its answer.
+/// A query with its answer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Question {
-    /// Where it is asked.
+    /// Repository of the query.
     pub repository: Repository,
-    /// See there.
+    /// Kind of the query.
     pub sort: Sort,
-    /// What is asked.
+    /// Text of the query.
     pub query: String,
-    /// The file that has the answer.
+    /// File of the answer.
     pub path: String,
-    /// The line of its name, or of the message, from 1.
+    /// Line of the name, or of the message, from 1.
     pub line: u32,
     /// The symbol's name; empty for a message.
     pub name: String,
 }
 
 impl Repository {
-    /// All of them. The weights were chosen on the first two; the third shows what they are worth elsewhere.
+    /// All repositories. The ranking weights were tuned on the first two; the third validates them.
     pub(crate) const ALL: [Self; 3] = [Self::Django, Self::Rxjs, Self::Zstd];
 
     /// Its language server.
@@ -65,7 +65,7 @@ impl Repository {
         }
     }
 
-    /// The endings of the files that its language server is asked about.
+    /// File extensions of the queried files.
     pub(crate) fn endings(self) -> &'static [&'static str] {
         match self {
             Self::Django => &["py"],

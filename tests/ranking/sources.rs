@@ -1,8 +1,8 @@
-//! What the generator reads of sources by itself: comments that belong to a symbol, and messages. By lines, without the product.
+//! Text that the generator extracts from sources: comments of symbols, and messages. It works on lines, without the product's code.
 
 use crate::repository::Repository;
 
-/// The comment of the symbol whose name is on this line (from 0), as words with single blanks; empty if there is none.
+/// Comment of the symbol on this line (from 0), as words separated by single spaces; empty if there is none.
 pub(crate) fn comment_of(repository: Repository, lines: &[&str], line: usize) -> String {
     match repository {
         Repository::Django => docstring(lines, line),
@@ -57,7 +57,7 @@ fn block_above(lines: &[&str], line: usize) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Four to nine words from the beginning of a comment's first sentence; `None` if they aren't plain words.
+/// First four to nine words of a comment's first sentence; `None` if they aren't plain words.
 pub(crate) fn phrase(comment: &str) -> Option<String> {
     let sentence = comment.split(['.', ':', ';', '(']).next()?;
     let words: Vec<&str> = sentence.split_whitespace().take(9).collect();
@@ -68,7 +68,7 @@ pub(crate) fn phrase(comment: &str) -> Option<String> {
     (plain && has_long_words && words.len() >= 4).then(|| words.join(" ").replace(',', ""))
 }
 
-/// The message that a line raises, throws or returns, without what is filled in; `None` if it has none of at least four words.
+/// Message that a line raises, throws or returns, without inserted values; `None` without a message of at least four words.
 pub(crate) fn message(repository: Repository, line: &str) -> Option<String> {
     let says = match repository {
         Repository::Django => ["raise ", "Error("].iter().any(|sign| line.contains(sign)),

@@ -1,4 +1,4 @@
-//! The tool `lsp` over MCP: one question, its refusals, and all pages of an answer. What holds of every reply is checked here.
+//! The tool `lsp` over MCP: one query, its errors, and all pages of an answer. Checks the invariants of every reply.
 
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ pub(crate) fn client(yard: &Yard, workspace: &str) -> Mcp {
     Mcp::connect(&yard.address, &format!("/mcp/{workspace}/lsp-v1+agent"), Some(&yard.token))
 }
 
-/// Whether the answer says of a server that it wasn't ready in time.
+/// Whether the answer reports a server that wasn't ready in time.
 pub(crate) fn is_early(answer: &Answer) -> bool {
     let passed_over = answer.metadata["passedOver"].as_array().map(Vec::as_slice).unwrap_or_default();
     let reason =
@@ -74,7 +74,7 @@ pub(crate) fn attempt(client: &mut Mcp, arguments: &Value) -> Result<Answer, Ref
     Ok(answer)
 }
 
-/// Asks until there is an answer, or an error that more time wouldn't mend.
+/// Retries until there is an answer, or an error that more time wouldn't fix.
 pub(crate) fn ask(client: &mut Mcp, arguments: &Value) -> Result<Answer, Refusal> {
     for _ in 0..ATTEMPTS {
         match attempt(client, arguments) {
@@ -89,7 +89,7 @@ pub(crate) fn ask(client: &mut Mcp, arguments: &Value) -> Result<Answer, Refusal
     panic!("{arguments}: no answer after {ATTEMPTS} attempts");
 }
 
-/// All pages of an answer as one list, and how many there were.
+/// All pages of an answer as one list, with the number of pages.
 pub(crate) fn whole(client: &mut Mcp, arguments: &Value) -> Result<(Value, usize), Refusal> {
     let mut page = ask(client, arguments)?;
     let (title, total) = (page.title.clone(), page.metadata["total"].clone());
@@ -110,7 +110,7 @@ pub(crate) fn whole(client: &mut Mcp, arguments: &Value) -> Result<(Value, usize
     Ok((result, pages))
 }
 
-/// Adds a page. One that begins inside symbols repeats those; no two siblings are alike, so what is there is a repetition.
+/// Adds a page. A page that begins inside symbols repeats those; siblings are unique, so an equal one is a repetition.
 fn join(all: &mut Vec<Value>, mut more: Vec<Value>) {
     let same = |one: &Value, other: &Value| {
         one.get("selectionRange").is_some()
@@ -136,7 +136,7 @@ fn count(result: &Value) -> usize {
     entries.iter().map(|entry| 1 + count(&entry["children"])).sum()
 }
 
-/// What holds of every answer.
+/// Checks the invariants of every answer.
 fn check(answer: &Answer, arguments: &Value) {
     let operation = arguments["operation"].as_str().expect("an operation");
     assert!(answer.title.starts_with(&format!("{operation} ")), "{answer:?}");

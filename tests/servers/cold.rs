@@ -1,4 +1,4 @@
-//! From a cold start: asked at once and again and again, a server that isn't ready gives no answer, and never a wrong one.
+//! Cold start: queried at once and repeatedly, a server that isn't ready gives no answer and never a wrong one.
 
 use serde_json::{Value, json};
 
@@ -10,10 +10,10 @@ use crate::operations::place;
 use crate::outcome::{Op, expected};
 use crate::question::{Ask, Counts, draw, identifiers};
 
-/// Answers to wait for per question.
+/// Number of answers to await per query.
 const ANSWERS: usize = 3;
 
-/// Questions about one file and, where that has one right answer, about the workspace.
+/// Queries about one file and, where the answer is deterministic, about the workspace.
 fn asks(corpus: &Corpus, file: &str, search: bool) -> Vec<Ask> {
     let path = corpus.root.join(file);
     let counts = Counts { places: 40, references: 0, files: 0, searches: 3 };
@@ -28,7 +28,7 @@ fn asks(corpus: &Corpus, file: &str, search: bool) -> Vec<Ask> {
     asks
 }
 
-/// One attempt; later pages of the answer count as part of it.
+/// One attempt, including later pages of the answer.
 fn attempt(client: &mut Mcp, ask: &Ask) -> Result<Value, Failure> {
     let (tool, mut arguments) = ask.to_call();
     if !ask.is_paged() {
@@ -48,7 +48,7 @@ fn attempt(client: &mut Mcp, ask: &Ask) -> Result<Value, Failure> {
     }
 }
 
-/// Asks until there have been [`ANSWERS`]; says how often there was none.
+/// Repeats the query until there were [`ANSWERS`]; returns the number of refusals.
 fn insist(client: &mut Mcp, ask: &Ask, right: &Value) -> usize {
     let (mut answers, mut refusals) = (0, 0);
     while answers < ANSWERS {
@@ -98,7 +98,7 @@ fn honest(corpus: &Corpus, file: &str, search: bool) {
     yard.stop();
 }
 
-/// The same of the tool `lsp`: each operation at once from a cold start, at some place where it has an answer.
+/// Same for the tool `lsp`: each operation directly after a cold start, at a position with an answer.
 fn honest_operations(language: Language, file: &str, words: [&str; 3]) {
     let corpus = Corpus::harbour(language);
     let mut ops = vec![Op::Name(words[0].into()), Op::File(corpus.root.join(file))];
@@ -126,7 +126,7 @@ fn honest_operations(language: Language, file: &str, words: [&str; 3]) {
     yard.stop();
 }
 
-/// As [`insist`]. An answer that says that a server was left out isn't final.
+/// As [`insist`]. An answer that reports an omitted server isn't final.
 fn insist_on_operation(client: &mut Mcp, op: &Op, right: &Value) -> usize {
     let (mut answers, mut refusals) = (0, 0);
     while answers < ANSWERS {
@@ -185,6 +185,6 @@ fn typescript_language_server() {
 #[test]
 fn clangd() {
     honest(&Corpus::sample(C), "src/yard.c", true);
-    // Macros of this package's headers depend on who includes them, so what a search finds depends on what is open.
+    // Macros of this package's headers depend on the including file, so search results depend on the open files.
     honest(&Corpus::package(C), "lib/lz4frame.c", false);
 }

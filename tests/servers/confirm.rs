@@ -1,4 +1,4 @@
-//! Rows of the code index that the language server confirms: exactly those that the real one lists with this name on this line.
+//! Confirmed rows of the code index: exactly those that the real language server lists with this name on this line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,9 +17,9 @@ use crate::question::Ask;
 
 /// Attempts while the index or a server isn't ready.
 const ATTEMPTS: usize = 100;
-/// Names that are asked for, of each package.
+/// Number of queried names of each package.
 const NAMES: usize = 60;
-/// Symbols of one answer that are confirmed.
+/// Number of symbols that one answer confirms.
 const MOST: usize = codeyard_gateway::limits::MAX_CONFIRMED_ROWS;
 
 fn client(yard: &Yard, workspace: &str) -> Mcp {
@@ -30,7 +30,7 @@ fn warnings(answer: &Value) -> Vec<String> {
     list(&answer["metadata"]["warnings"]).iter().map(|warning| warning.as_str().expect("a text").to_owned()).collect()
 }
 
-/// Locates a symbol and has it confirmed, once index and servers are ready.
+/// Locates a symbol with confirmation once index and servers are ready.
 fn located(client: &mut Mcp, arguments: Value) -> Value {
     let mut arguments = arguments;
     arguments["detail_level"] = json!("context");
@@ -48,7 +48,7 @@ fn located(client: &mut Mcp, arguments: Value) -> Value {
     panic!("never ready: {last}");
 }
 
-/// Path, first line and who confirms it, of each row.
+/// Path, first line and confirming server of each row.
 fn rows(answer: &Value) -> Vec<(String, u64, Option<String>)> {
     let row = |row: &Value| {
         let path = row["path"].as_str().expect("a path").to_owned();
@@ -57,7 +57,7 @@ fn rows(answer: &Value) -> Vec<(String, u64, Option<String>)> {
     list(&answer["results"]).iter().map(row).collect()
 }
 
-/// A server's names and the lines, from 1, on which they stand.
+/// Names of a server with their lines, from 1.
 fn listed(raw: &Value) -> BTreeSet<(String, u32)> {
     let mut found = BTreeSet::new();
     let mut waiting = list(raw);
@@ -70,14 +70,14 @@ fn listed(raw: &Value) -> BTreeSet<(String, u32)> {
     found
 }
 
-/// Of a package's symbols, drawn evenly, those rows are confirmed that the bare server lists, and no others.
+/// For evenly chosen symbols of a package, exactly the rows that the bare server lists are confirmed.
 fn confirmed_alike(language: corpus::Language, least: usize) {
     let corpus = Corpus::package(language);
     let files = corpus.files();
     let asks: Vec<Ask> = files.iter().cloned().map(Ask::DocumentSymbols).collect();
     let mut server = corpus.bare(&asks).primary;
     let mut theirs = BTreeMap::new();
-    // By path, name and first line: the lines on which a name stands.
+    // Lines of a name, by path, name and first line.
     let mut name_lines: BTreeMap<(String, String, u64), u32> = BTreeMap::new();
     let mut names = BTreeSet::new();
     for path in &files {
@@ -134,7 +134,7 @@ fn typescript() {
 
 #[test]
 fn c() {
-    // It lists no macros.
+    // The server lists no macros.
     confirmed_alike(C, 40);
 }
 
@@ -144,7 +144,7 @@ fn write(root: &Path, files: &[(&str, &str)]) {
     }
 }
 
-/// What stands above a name, one language after the other; the last one has no server here.
+/// Text before a name, one language after the other; the last one has no server here.
 const HIGH: [(&str, &str); 4] = [
     ("a.py", "import functools\n\n\n@functools.cache\n@functools.wraps(print)\ndef berth_of():\n    return 1\n"),
     ("b.ts", "/** Where it lies. */\nexport\n  function\n  berth_of(): number {\n  return 2;\n}\n"),
@@ -169,7 +169,7 @@ fn each_language_is_confirmed_by_its_own_server_and_an_edit_is_seen() {
     assert_eq!(by(&answer), expected, "{answer}");
     let why = "the language server for this kind of file is not installed; run `gem install ruby-lsp`";
     assert_eq!(warnings(&answer), [format!("1 row is unconfirmed: no language server answers for ruby: {why}.")]);
-    // One function goes, one moves down; the index and the servers see it.
+    // Remove one function and move another; the index and the servers see it.
     write(&root, &[("a.py", "def berth_for():\n    return 1\n"), ("c.c", "\n\n\nint berth_of(void) { return 3; }\n")]);
     let answer = located(&mut client, json!({"name": "berth_of"}));
     let moved: Vec<_> = rows(&answer).into_iter().filter(|(path, ..)| path != "b.ts" && path != "d.rb").collect();

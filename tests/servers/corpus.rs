@@ -1,4 +1,4 @@
-//! A copy of some real code, the servers of its language, and the comparison of the product's answers with theirs.
+//! A copy of real code with the servers of its language, and the comparison of the product's answers with theirs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::mcp::{Failure, Mcp};
 use crate::question::{Ask, source_files};
 use crate::real_servers::{Package, copy_sample, files_below};
 
-/// Page sizes in the order in which they are used.
+/// Page sizes in the order of use.
 const PAGE_SIZES: [usize; 3] = [7, 50, 200];
 
 /// A language with its servers.
@@ -19,11 +19,11 @@ const PAGE_SIZES: [usize; 3] = [7, 50, 200];
 pub(crate) struct Language {
     /// The server that navigates.
     pub kind: &'static str,
-    /// The one that adds diagnostics.
+    /// The server that adds diagnostics.
     pub linter: Option<&'static str>,
-    /// Its files' endings.
+    /// Its file extensions.
     pub endings: &'static [&'static str],
-    /// Its folder beside this file.
+    /// Its folder next to this file.
     source: &'static str,
     sample: Option<&'static str>,
     package: Option<Package>,
@@ -59,15 +59,15 @@ pub(crate) const C: Language = Language {
 /// TypeScript by the server on Node.
 pub(crate) const OLD_TYPESCRIPT: Language = Language { kind: "typescript-language-server", ..TYPESCRIPT };
 
-/// Rust by rust-analyzer, which isn't everywhere.
+/// Rust by rust-analyzer, which may be missing.
 pub(crate) const RUST: Language =
     Language { kind: "rust-analyzer", linter: None, endings: &["rs"], source: "rust", sample: None, package: None };
-/// The server on Node beside the native one: both answer everything.
+/// The server on Node and the native one: both answer all operations.
 pub(crate) const TWO_TYPESCRIPTS: Language = Language { linter: Some("typescript-language-server"), ..TYPESCRIPT };
 
 /// A copy of real code.
 pub(crate) struct Corpus {
-    /// Where it is, as a real path.
+    /// Its real path.
     pub root: PathBuf,
     /// Its language.
     pub language: Language,
@@ -81,8 +81,8 @@ impl Corpus {
         Self::new(language, |root| copy_sample(language.sample.expect("it has a sample"), root))
     }
 
-    /// The sources made for the operations of the tool `lsp`: interfaces with several implementations, calls across files, and
-    /// one file, with Windows line ends, of lines on which columns are easily miscounted.
+    /// Sources written for the operations of the tool `lsp`: interfaces with several implementations, calls across files, and
+    /// a file with Windows line endings and lines on which columns are easily miscounted.
     pub(crate) fn harbour(language: Language) -> Self {
         Self::new(language, |root| copy_harbour(language.source, root))
     }
@@ -106,7 +106,7 @@ impl Corpus {
         source_files(&self.root, self.language.endings)
     }
 
-    /// A configuration with this code as the workspace `name`.
+    /// Configuration with this code as the workspace `name`.
     pub(crate) fn workspace(&self, name: &str) -> String {
         format!(
             "[[workspace]]\nname = {name:?}\nroots = [{:?}]\nservers = {{ prefer = [{:?}] }}\n",
@@ -114,17 +114,17 @@ impl Corpus {
         )
     }
 
-    /// Fails if anything was written, changed or removed since the copy was made.
+    /// Asserts that nothing was written, changed or removed since the copy was made.
     pub(crate) fn assert_untouched(&self) {
         assert_eq!(listing(&self.root), self.before, "something was written into the root");
     }
 
-    /// Its bare servers, started and ready, with the files open that are asked about: what is open matters to some.
+    /// Its bare servers, started and ready, with the queried files open, because open files affect some servers.
     pub(crate) fn bare(&self, asks: &[Ask]) -> Expected {
         self.bare_with(&["utf-16"], asks)
     }
 
-    /// The same with other encodings offered.
+    /// Same with other encodings offered.
     pub(crate) fn bare_with(&self, encodings: &[&str], asks: &[Ask]) -> Expected {
         let mut primary = Bare::start(self.language.kind, &self.root, encodings);
         let mut linter = self.language.linter.map(|kind| Bare::start(kind, &self.root, encodings));
@@ -137,7 +137,7 @@ impl Corpus {
         Expected { primary, linter }
     }
 
-    /// The file that is open before any question: the highest and first that isn't a header.
+    /// The file opened before any query: the first one at the top level that isn't a header.
     fn anchor(&self) -> Option<PathBuf> {
         let files = self.files().into_iter();
         files.min_by_key(|path| {
@@ -170,7 +170,7 @@ fn copy_harbour(name: &str, root: &Path) {
 
 /// The bare servers of a corpus.
 pub(crate) struct Expected {
-    /// The one that navigates.
+    /// The server that navigates.
     pub primary: Bare,
     linter: Option<Bare>,
 }
@@ -194,7 +194,7 @@ impl Expected {
     }
 }
 
-/// The product's answer, all pages together, without the summary.
+/// The product's answer with all pages joined, without the summary.
 pub(crate) fn product(client: &mut Mcp, ask: &Ask) -> Result<Value, Failure> {
     let (tool, arguments) = ask.to_call();
     if ask.is_paged() {
@@ -205,7 +205,7 @@ pub(crate) fn product(client: &mut Mcp, ask: &Ask) -> Result<Value, Failure> {
     Ok(answer)
 }
 
-/// Has the product open all files that are asked about, and waits until their servers have read them.
+/// Makes the product open all queried files, and waits until their servers have read them.
 pub(crate) fn warm_up(client: &mut Mcp, asks: &[Ask]) {
     let mut files: Vec<&Path> = asks.iter().filter_map(Ask::path).collect();
     files.dedup();
@@ -215,7 +215,7 @@ pub(crate) fn warm_up(client: &mut Mcp, asks: &[Ask]) {
     }
 }
 
-/// Asks both and counts the answers that say something. Fails with the first few that differ.
+/// Queries both and counts non-empty answers. Panics with the first differences.
 pub(crate) fn compare(client: &mut Mcp, expected: &mut Expected, asks: &[Ask]) -> usize {
     let mut different = Vec::new();
     let mut nonempty = 0;
@@ -238,7 +238,7 @@ pub(crate) fn compare(client: &mut Mcp, expected: &mut Expected, asks: &[Ask]) -
     nonempty
 }
 
-/// What one answer has and the other hasn't, shortened.
+/// Shortened difference of two answers.
 pub(crate) fn difference(right: &Value, ours: &Result<Value, Failure>) -> String {
     let ours = match ours {
         Ok(ours) => ours,

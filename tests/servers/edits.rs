@@ -1,5 +1,5 @@
-//! The next answer of the tool `lsp` after an edit on disk is the edit's, for each operation by itself: two states of the sources
-//! take turns, and each is answered as a bare server answers that is started on it.
+//! The next answer of the tool `lsp` after an edit on disk reflects the edit, for each operation: two states of the sources
+//! alternate, and each answer equals that of a bare server started on that state.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,20 +13,20 @@ use crate::question::Ask;
 
 use serde_json::{Value, json};
 
-/// Two files and what is done to them.
+/// Two files and their edits.
 struct Edit {
     language: Language,
-    /// Where `words` are declared; a line is put before it.
+    /// File that declares `words`; the edit inserts a line before it.
     declared: &'static str,
     comment: &'static str,
     words: [&'static str; 3],
-    /// Where they are used: what is asked about from here, too.
+    /// File that uses them; queries start here too.
     used: &'static str,
     word: &'static str,
-    /// A file that is never asked about, and what is put behind it.
+    /// A file that is never queried, and the text appended to it.
     other: &'static str,
     addition: &'static str,
-    /// A name in the addition.
+    /// A name in the appended text.
     fresh: &'static str,
 }
 
@@ -77,7 +77,7 @@ impl Edit {
         fs::write(corpus.root.join(self.other), other).expect("a file");
     }
 
-    /// The questions about the present state: the same ones in the same order in both.
+    /// Queries of the current state: the same ones in the same order for both states.
     fn ops(&self, corpus: &Corpus) -> Vec<Op> {
         let mut ops = vec![Op::File(corpus.root.join(self.declared))];
         ops.extend([self.words[0], self.words[2], self.fresh].map(|word| Op::Name(word.into())));
@@ -90,7 +90,7 @@ impl Edit {
         ops
     }
 
-    /// The questions with the answers of bare servers started on the present state.
+    /// Queries with the answers of bare servers started on the current state.
     fn state(&self, corpus: &Corpus) -> Vec<(Op, Value)> {
         let ops = self.ops(corpus);
         let asks: Vec<Ask> = ops.iter().filter_map(Op::path).map(|path| Ask::DocumentSymbols(path.into())).collect();

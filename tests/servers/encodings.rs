@@ -1,5 +1,5 @@
-//! Columns: a server that counts bytes gives the same answers as one that counts UTF-16 units, on lines with accents, CJK and
-//! astral characters, with tabs and Windows line ends.
+//! Columns: a server with UTF-8 positions gives the same answers as one with UTF-16 positions, on lines with accents, CJK and
+//! astral characters, with tabs and Windows line endings.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! The product's answers are the bare servers' own, canonicalised: at least 100 questions a language, on the samples
-//! and on real packages. Asking writes nothing into a root.
+//! The product's answers equal the canonicalized answers of bare servers: at least 100 queries per language, on the samples
+//! and on real packages. Queries write nothing to a root.
 
 use crate::corpus::{C, Corpus, Language, OLD_TYPESCRIPT, PYTHON, TYPESCRIPT, compare, warm_up};
 use crate::e2e::Yard;

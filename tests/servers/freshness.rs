@@ -1,5 +1,5 @@
-//! The next answer after a change on disk shows the change: edits, new files, renames, deletions, switched branches. The
-//! answers are compared with those of a bare server that is started after the change.
+//! The next answer after a change on disk reflects the change: edits, new files, renames, deletions, switched branches. The
+//! answers are compared with those of a bare server started after the change.
 
 use std::fs;
 use std::path::Path;
@@ -12,16 +12,16 @@ use crate::git::git;
 use crate::mcp::{Failure, Mcp};
 use crate::question::{Ask, identifiers};
 
-/// What is changed in a sample.
+/// Changes of a sample.
 struct Story {
     language: Language,
     /// The file that declares `word`.
     declared: &'static str,
     word: &'static str,
-    /// A file that nobody has asked about, and what makes it use `word`.
+    /// A file that was never queried, and text that makes it use `word`.
     edited: &'static str,
     addition: &'static str,
-    /// A file that isn't there, and a text that uses `word`.
+    /// A new file, and a text that uses `word`.
     fresh: &'static str,
     text: &'static str,
     renamed: &'static str,
@@ -78,9 +78,9 @@ impl Story {
         ]
     }
 
-    /// Asks the product at once, then a bare server started after the change.
+    /// Queries the product at once, then a bare server started after the change.
     fn check(&self, corpus: &Corpus, client: &mut Mcp, what: &str, further: &[Ask]) {
-        // The further ones first: clangd knows a file that no compile database names from when it is opened.
+        // The additional ones first: clangd indexes a file outside the compile database only when it is opened.
         let asks: Vec<Ask> = further.iter().cloned().chain(self.asks(corpus)).collect();
         let ours: Vec<_> = asks.iter().map(|ask| product(client, ask)).collect();
         let mut expected = corpus.bare(&asks);
@@ -211,7 +211,7 @@ fn prepend(path: &Path, text: &str) {
     fs::write(path, text.to_owned() + &old).expect("a file");
 }
 
-/// Makes a repository with the branches `main` and `other`, which `change` tells apart, and goes to `main`.
+/// Creates a repository with the branches `main` and `other`, which differ by `change`, and checks out `main`.
 fn branch(root: &Path, change: impl FnOnce()) {
     git(root, &["init", "--quiet", "--initial-branch", "main"]);
     git(root, &["add", "."]);

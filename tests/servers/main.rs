@@ -1,4 +1,4 @@
-//! The product in front of real language servers: its answers are theirs, from a cold start on, and as fresh as the disk.
+//! The product with real language servers: its answers equal theirs, from a cold start on, and reflect the disk.
 
 #[path = "../support/bare.rs"]
 mod bare;

@@ -1,5 +1,5 @@
-//! One workspace with many projects: two project roots of a kind are two children, each right about its own files, and a whole
-//! that a manifest makes of several projects is one child that sees across them. The doctor says the same as what runs.
+//! One workspace with many projects: two project roots of a kind have two servers, each correct for its own files, and projects
+//! that one manifest joins have one server that sees all of them. The doctor reports the same servers as the ones that run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ struct Repository {
 }
 
 impl Repository {
-    /// `extra` are further lines of the workspace's configuration.
+    /// `extra` contains additional lines of the workspace's configuration.
     fn serve(files: Files, extra: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().canonicalize().expect("a path").join("code");
@@ -39,7 +39,7 @@ impl Repository {
         Self { before: listing(&root), root, yard, client, _folder: folder }
     }
 
-    /// The place of the `nth` occurrence of a text: its file's URI and position.
+    /// URI and position of the `nth` occurrence of a text.
     fn place(&self, path: &str, text: &str, nth: usize) -> Value {
         let path = self.root.join(path);
         let (line, character) = occurrence(&fs::read_to_string(&path).expect("a text"), text, nth);
@@ -70,7 +70,7 @@ impl Repository {
         locations.iter().map(position).collect()
     }
 
-    /// What the doctor prints of a file.
+    /// Output of the doctor for a file.
     fn doctor_prints(&self, path: &str) -> String {
         let mut command = codeyard("doctor", self.yard.state.path());
         let output = command.arg(self.root.join(path)).stdin(Stdio::null()).output().expect("it runs");
@@ -78,7 +78,7 @@ impl Repository {
         String::from_utf8(output.stdout).expect("a text")
     }
 
-    /// What the doctor says of the kind that serves a file: its project root, and its process id if it is ready.
+    /// The doctor's report on the server of a file: kind, project root, and process id if it is ready.
     fn doctor(&self, path: &str) -> (String, String, Option<u64>) {
         let mut command = codeyard("doctor", self.yard.state.path());
         let output = command.arg(self.root.join(path)).arg("--json").stdin(Stdio::null()).output().expect("it runs");
@@ -94,7 +94,7 @@ impl Repository {
         (text("kind"), text("project_root"), running["pid"].as_u64().filter(|_| running["state"] == "ready"))
     }
 
-    /// Fails unless these files are served by one ready child each, of this kind, in these project roots.
+    /// Asserts that these files are served by one ready server each, of this kind, in these project roots.
     #[track_caller]
     fn assert_children(&self, kind: &str, wanted: &[(&str, &str)]) {
         let report: Vec<_> = wanted.iter().map(|(path, _)| self.doctor(path)).collect();
@@ -158,7 +158,7 @@ fn typescript() {
     assert!(many.client.ask("vscode.lsp.hover", &hover).expect("a hover").to_string().contains("number"));
     let hover = many.place("web/b/src/use.ts", "got", 0);
     assert!(many.client.ask("vscode.lsp.hover", &hover).expect("a hover").to_string().contains("string"));
-    // Asked where it is declared, the project that refers to it is found because the child runs at the whole.
+    // A query at the declaration finds the other project because the server runs at the common root.
     let across = ["all/app/app.ts:0", "all/app/app.ts:2", "all/app/app.ts:2", "all/core/core.ts:0"];
     assert_eq!(many.references("all/core/core.ts", "root", 0), across);
     assert_eq!(many.definition("all/app/app.ts", "root", 1), ["all/core/core.ts:0"]);
@@ -230,7 +230,7 @@ const C: Files = &[
 #[test]
 fn c() {
     let mut many = Repository::serve(C, "");
-    // The macro is the command line's: only the right compile database gives the right diagnostics.
+    // The macro is defined on the command line: only the right compile database gives the right diagnostics.
     for file in ["a/main.c", "b/main.c"] {
         let uri = uri_of(&many.root.join(file));
         let found = many.client.ask("vscode.lsp.diagnostics.document", &json!({"uri": uri})).expect("diagnostics");
@@ -256,7 +256,7 @@ fn a_changed_manifest_moves_a_project_to_another_server() {
         "{ \"path\": \"app\" }",
         "{ \"path\": \"app\" }, { \"path\": \"loose\" }",
     );
-    // The child at `all` has read the projects beside it, the one at `all/loose` hasn't.
+    // The server at `all` has read the joined projects, the one at `all/loose` hasn't.
     let across = [["all/app/more.ts:0", "all/app/more.ts:1"].as_slice(), &alone].concat();
     assert_eq!(many.references("all/loose/loose.ts", "alone", 0), across);
     many.assert_children("typescript", &[("all/loose/loose.ts", "all"), ("all/app/app.ts", "all")]);
@@ -276,7 +276,7 @@ fn the_documented_example_equals_the_doctor_output() {
     many.end();
 }
 
-/// The text without what differs from run to run: numbers, addresses and ids.
+/// The text without parts that differ between runs: numbers, addresses and ids.
 fn blurred(text: &str) -> String {
     let is_hash = |hash: &str| hash.len() == 8 && hash.chars().all(|c| c.is_ascii_hexdigit());
     let differs = |word: &str| {
@@ -338,7 +338,7 @@ fn cargo_metadata_finds_the_same_workspaces() {
     }
 }
 
-/// The folder of the workspace that Cargo takes a package for a part of, also where the workspace doesn't name it.
+/// Folder of the Cargo workspace that Cargo assigns a package to, even if the workspace doesn't list it.
 fn workspace_by_cargo(manifest: &Path) -> PathBuf {
     #[expect(clippy::disallowed_methods, reason = "Cargo is what the rule is compared with")]
     let mut command = std::process::Command::new(env!("CARGO"));

@@ -1,5 +1,5 @@
-//! The nine operations of the tool `lsp` are the bare servers' own answers, canonicalised: at least 50 positions a language, on
-//! sources made for them and on real packages, and on every word behind astral and combining characters and tabs.
+//! The answers of the nine operations of the tool `lsp` equal the canonicalized answers of bare servers: at least 50 positions per language, on
+//! sources written for them and on real packages, and on every word after astral and combining characters and tabs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,17 +14,17 @@ use crate::mcp::Mcp;
 use crate::outcome::{Op, expected};
 use crate::question::{Ask, At, Dice, identifiers};
 
-/// The workspace of the made sources.
+/// Workspace of the written sources.
 const MADE: &str = "harbour";
 /// Least positions of a language.
 const POSITIONS: usize = 50;
-/// Drawn from the made sources, and from a package.
+/// Number of positions from the written sources, and from a package.
 const DRAWN: (usize, usize) = (50, 20);
-/// Files of a package that are asked for what they declare, and names that are searched.
+/// Numbers of outlined files and of searched names in a package.
 const FILES: usize = 6;
 const NAMES: usize = 6;
 
-/// At least so many of a hundred answers on the made sources must say something.
+/// Least percentage of non-empty answers on the written sources.
 const SHARES: [(&str, usize); 9] = [
     ("goToDefinition", 75),
     ("findReferences", 75),
@@ -37,7 +37,7 @@ const SHARES: [(&str, usize); 9] = [
     ("workspaceSymbol", 50),
 ];
 
-/// Words that name nothing.
+/// Words that are no identifiers.
 const KEYWORDS: [&str; 46] = [
     "and",
     "as",
@@ -87,7 +87,7 @@ const KEYWORDS: [&str; 46] = [
     "number",
 ];
 
-/// The words of a file outside of comments that may name something, each with a column inside it that chance says.
+/// Words of a file outside comments that may be identifiers, each with a random column inside it.
 fn words(path: &Path, dice: &mut Dice) -> Vec<At> {
     let text = fs::read_to_string(path).expect("UTF-8");
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
@@ -127,7 +127,7 @@ fn words(path: &Path, dice: &mut Dice) -> Vec<At> {
     found
 }
 
-/// What stands before a position on its line, and how the line ends.
+/// Text before a position on its line, and the line ending.
 fn surroundings(at: &At) -> (String, bool) {
     let text = fs::read_to_string(&at.path).expect("UTF-8");
     let line = text.split('\n').nth(at.line).expect("a line");
@@ -135,7 +135,7 @@ fn surroundings(at: &At) -> (String, bool) {
     (String::from_utf16(&units).expect("no half of a letter"), line.ends_with('\r'))
 }
 
-/// The questions, and how many positions there are among them.
+/// Queries, and the number of positions among them.
 pub(crate) fn ops(corpus: &Corpus, places: usize, seed: u64) -> (Vec<Op>, usize) {
     let mut dice = Dice(seed);
     let files = corpus.files();
@@ -162,7 +162,7 @@ pub(crate) fn ops(corpus: &Corpus, places: usize, seed: u64) -> (Vec<Op>, usize)
     (ops, chosen.len())
 }
 
-/// The made sources hold what columns are miscounted by.
+/// Checks that the written sources contain characters that make columns hard to count.
 fn assert_odd(ops: &[Op]) {
     let mut seen = BTreeMap::<&str, usize>::new();
     for op in ops {
@@ -182,7 +182,7 @@ fn assert_odd(ops: &[Op]) {
     }
 }
 
-/// Asks both. Says of each operation how many answers there were and how many said something; fails with the first few that differ.
+/// Queries both. Returns the number of answers and of non-empty answers per operation; panics with the first differences.
 pub(crate) fn compare(client: &mut Mcp, corpus: &Corpus, ops: &[Op]) -> BTreeMap<&'static str, (usize, usize)> {
     let asks: Vec<Ask> = ops.iter().filter_map(Op::path).map(|path| Ask::Diagnostics(path.into())).collect();
     warm_up(client, &asks);
@@ -208,8 +208,8 @@ pub(crate) fn compare(client: &mut Mcp, corpus: &Corpus, ops: &[Op]) -> BTreeMap
     counts
 }
 
-/// Without what is declared in the headers of C: which of their conditional parts clangd has in its index depends on which source
-/// happened to be indexed first, so that two bare servers differ there.
+/// Drops declarations in C headers: which of their conditional parts clangd has in its index depends on which source
+/// was indexed first, so two bare servers can differ.
 fn drop_headers(symbols: &mut Value) {
     let is_header = |symbol: &Value| symbol["location"]["uri"].as_str().is_some_and(|uri| uri.ends_with(".h"));
     if let Some(symbols) = symbols.as_array_mut() {
@@ -242,13 +242,13 @@ fn equal(language: Language, corpora: &[(&str, Corpus, usize)]) {
     yard.stop();
 }
 
-/// On the made sources and on a real package.
+/// On the written sources and on a real package.
 fn everywhere(language: Language) {
     let corpora = [(MADE, Corpus::harbour(language), DRAWN.0), ("package", Corpus::package(language), DRAWN.1)];
     equal(language, &corpora);
 }
 
-/// The same on the made sources, with a server that counts in this encoding and a bare one that counts UTF-16 units.
+/// Same on the written sources, with a server in this position encoding and a bare one in UTF-16.
 fn counting(language: Language, encoding: &str) {
     let corpus = Corpus::harbour(language);
     let quirks = format!("[servers.{}.quirks]\nencodings = [{encoding:?}]\n", language.kind);
@@ -259,7 +259,7 @@ fn counting(language: Language, encoding: &str) {
     yard.stop();
 }
 
-/// Titles name the path below the root and the position as it was given; paths may be relative.
+/// Titles contain the relative path and the position as given; paths may be relative.
 fn titles(client: &mut Mcp, corpus: &Corpus, ops: &[Op]) {
     for op in ops.iter().step_by(ops.len() / 20) {
         let absolute = agent::ask(client, &op.arguments()).expect("it was answered already");
@@ -304,12 +304,12 @@ fn rust_analyzer() {
     equal(RUST, &[(MADE, Corpus::harbour(RUST), DRAWN.0)]);
 }
 
-/// Where a word of a file stands for the time of this `number`, which counts from 0.
+/// Position of the occurrence `number`, from 0, of a word in a file.
 pub(crate) fn nth(corpus: &Corpus, file: &str, word: &str, number: usize) -> Option<At> {
     identifiers(&corpus.root.join(file)).into_iter().filter(|at| at.word == word).nth(number)
 }
 
-/// The same; it is there.
+/// Same; panics if there is none.
 pub(crate) fn place(corpus: &Corpus, file: &str, word: &str, number: usize) -> At {
     nth(corpus, file, word, number).unwrap_or_else(|| panic!("{word} in {file}"))
 }

@@ -1,5 +1,5 @@
-//! What the tool `lsp` must answer, made of the bare servers' own answers by the words of the contract. Nothing of the product's
-//! canonicalisation is used.
+//! The expected answers of the tool `lsp`, derived from the bare servers' answers as the contract specifies, without the product's
+//! canonicalization.
 
 use std::path::{Path, PathBuf};
 
@@ -20,10 +20,10 @@ pub(crate) const POSITIONAL: [(&str, &str); 7] = [
 ];
 const PREPARE: &str = "textDocument/prepareCallHierarchy";
 
-/// A question of the tool `lsp`.
+/// A query of the tool `lsp`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Op {
-    /// One of [`POSITIONAL`], by its number, and where.
+    /// One of [`POSITIONAL`], by index, with its position.
     At(usize, At),
     /// `documentSymbol`
     File(PathBuf),
@@ -31,10 +31,10 @@ pub(crate) enum Op {
     Name(String),
 }
 
-/// A function of a call hierarchy as it is sorted: URI, range, the name's range, name, kind.
+/// Sort key of a call hierarchy item: URI, range, the name's range, name, kind.
 type Function = (String, [u64; 4], [u64; 4], String, u64);
 
-/// A symbol of a file as it is sorted, before its children: range, name, kind, the name's range.
+/// Sort key of a document symbol: range, name, kind, the name's range.
 type Sibling = ([u64; 4], String, u64, [u64; 4], Vec<Value>);
 
 impl Op {
@@ -52,7 +52,7 @@ impl Op {
         }
     }
 
-    /// What a server says at the start if it answers this.
+    /// Server capability that this operation needs.
     fn provider(&self) -> &'static str {
         match self.name() {
             "goToDefinition" => "definitionProvider",
@@ -97,7 +97,7 @@ impl Op {
     }
 }
 
-/// What the servers' answers come to, in this order of servers.
+/// Expected result from the answers of servers in this order.
 pub(crate) fn expected(servers: &mut [Bare], op: &Op) -> Value {
     for server in servers.iter_mut() {
         assert_eq!(server.encoding, "utf-16", "columns are compared as they come");
@@ -105,7 +105,7 @@ pub(crate) fn expected(servers: &mut [Bare], op: &Op) -> Value {
             server.open(path);
         }
     }
-    // Names are searched by those that navigate, not by what adds to one of them.
+    // Only servers that navigate search names, not linters.
     let asked = if matches!(op, Op::Name(_)) { 1 } else { servers.len() };
     let mut servers: Vec<&mut Bare> =
         servers.iter_mut().take(asked).filter(|server| server.offers(op.provider())).collect();
@@ -140,7 +140,7 @@ fn locations(servers: &mut [&mut Bare], method: &str, at: &At, declaration: Opti
     all.into_iter().map(|(uri, range)| json!({"uri": uri, "range": unkey(range)})).collect()
 }
 
-/// The parts of one server with a blank line between, the servers with a rule between; what was said already isn't said again.
+/// Parts of one server are separated by a blank line, servers by a rule; repeated parts are dropped.
 fn hover(servers: &mut [&mut Bare], method: &str, at: &At) -> Value {
     let mut said: Vec<String> = Vec::new();
     let (mut range, mut is_markdown) = (None, false);
@@ -175,7 +175,7 @@ fn hover(servers: &mut [&mut Bare], method: &str, at: &At) -> Value {
     hover
 }
 
-/// Siblings, sorted by range, name, kind and the name's range; those alike in all of it are one.
+/// Siblings, sorted by range, name, kind and the name's range; equal ones are merged.
 fn tree(raw: Vec<Value>) -> Vec<Value> {
     let mut level: Vec<Sibling> = raw
         .iter()
@@ -204,7 +204,7 @@ fn tree(raw: Vec<Value>) -> Vec<Value> {
     written.collect()
 }
 
-/// Best match first, then the shorter name, then the name, then the place.
+/// Best match first, then the shorter name, then the name, then the location.
 fn symbols(servers: &mut [&mut Bare], query: &str) -> Value {
     let mut found = Vec::new();
     for server in servers {
@@ -230,7 +230,7 @@ fn symbols(servers: &mut [&mut Bare], query: &str) -> Value {
     written.collect()
 }
 
-/// Exact, exact but for case, prefix, prefix but for case, contained, the rest.
+/// Exact, exact ignoring case, prefix, prefix ignoring case, contained, the rest.
 fn quality(name: &str, query: &str) -> usize {
     let (small, asked) = (name.to_lowercase(), query.to_lowercase());
     let matches = [
@@ -269,7 +269,7 @@ fn calls(servers: &mut [&mut Bare], name: &str, at: &At) -> Value {
         functions.dedup();
         return functions.into_iter().map(written).collect();
     }
-    // One entry a function, with the places of all its calls.
+    // One entry per function, with the ranges of all its calls.
     let mut merged = std::collections::BTreeMap::<Function, std::collections::BTreeSet<[u64; 4]>>::new();
     for (function, places) in calls {
         merged.entry(function).or_default().extend(places);

@@ -1,4 +1,4 @@
-//! What the extraction finds is what real language servers list: functions, types and methods of three packages, by name and line.
+//! The extraction finds the symbols that real language servers list: functions, types and methods of three packages, by name and line.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,12 +11,12 @@ use crate::bare::{list, uri_of};
 use crate::corpus::{self, C, Corpus, PYTHON, TYPESCRIPT};
 use crate::question::Ask;
 
-/// Of a hundred functions, types and methods that a server lists, so many must be found.
+/// Least percentage of a server's functions, types and methods that must be found.
 const SHARE: usize = 98;
-/// Class, method, constructor, enumeration, interface, function, structure, as the protocol numbers them.
+/// LSP symbol kinds: class, method, constructor, enumeration, interface, function, structure.
 const KINDS: [u64; 7] = [5, 6, 9, 10, 11, 12, 23];
 
-/// A server's names and lines, from 1, of what has a name of its own.
+/// Names and lines, from 1, of a server's named symbols.
 fn listed(raw: &Value) -> Vec<(String, u32)> {
     let mut found = Vec::new();
     let mut waiting = list(raw);
@@ -49,7 +49,7 @@ fn found_alike(language: corpus::Language, least: usize) {
             facts.symbols.iter().map(|symbol| (symbol.name.as_str(), symbol.name_line)).collect();
         let lines: Vec<&str> = source.lines().collect();
         for (symbol, line) in listed(&raw.expect("symbols")) {
-            // What a macro makes of a name (`#define f prefix_f`) is written nowhere.
+            // A name that a macro generates (`#define f prefix_f`) isn't in the source.
             if !lines.get(line as usize - 1).is_some_and(|text| text.contains(&symbol)) {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! Answers of the tool `lsp` that are too long for one page: real servers' long lists come whole, page by page, and a cursor goes
-//! on with its own answer or says why it can't.
+//! Answers of the tool `lsp` that are too long for one page: long lists of real servers are complete over all pages, and a cursor
+//! continues its own answer or fails with a reason.
 
 use std::fs;
 
@@ -43,7 +43,7 @@ fn pages_make_the_whole(language: Language, cases: &[(&str, &str, &str)]) {
     yard.stop();
 }
 
-/// A page ends because it is full, and its hint says how to go on.
+/// A page ends because it is full, and its hint names the next call.
 fn every_page_is_full(client: &mut crate::mcp::Mcp, op: &Op) {
     let mut arguments = op.arguments();
     loop {
@@ -125,7 +125,7 @@ fn a_cursor_continues_only_its_own_answer() {
     yard.stop();
 }
 
-/// After an edit a cursor is stale, and a fresh question is answered as the edit left things.
+/// After an edit a cursor is stale, and a new query reflects the edit.
 fn stale(corpus: &Corpus, client: &mut crate::mcp::Mcp, op: &Op, before: &Answer) {
     let edited = corpus.root.join("internal/fresh.ts");
     let text = "import { Observable } from \"./Observable\";\nexport const fresh = new Observable<number>();\n";

@@ -1,4 +1,4 @@
-//! Paths as people write them: names full of what URIs escape, relative and absolute, through links; and those that lead nowhere.
+//! Paths as people write them: names with characters that URIs escape, relative, absolute, through links, and invalid ones.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +12,7 @@ use crate::e2e::Yard;
 use crate::operations::{compare, place};
 use crate::outcome::Op;
 
-/// What is put before the file's own ending.
+/// Text before the file extension.
 const NAME: &str = "[slug] a#b%3Ac+é&𝒳";
 
 fn odd_names(language: Language, folder: &str, file: &str, word: &str) {
@@ -50,7 +50,7 @@ fn odd_names(language: Language, folder: &str, file: &str, word: &str) {
     yard.stop();
 }
 
-/// What isn't there is said to be missing inside the roots only.
+/// A missing file is reported as missing only inside the roots.
 fn nowhere(client: &mut crate::mcp::Mcp, corpus: &Corpus, odd: &str) {
     let outside = corpus.root.parent().expect("a folder");
     fs::write(outside.join("there.py"), "x = 1\n").expect("a file");

@@ -1,5 +1,5 @@
-//! Positions that name nothing: the tool `lsp` says which words the line has and where, its columns counted from 1 in UTF-16, and
-//! never answers for a neighbour.
+//! Positions without an identifier: the tool `lsp` lists the words of the line with their columns, from 1 in UTF-16, and
+//! never answers for an adjacent word.
 
 use std::fs;
 use std::path::Path;
@@ -14,21 +14,21 @@ use crate::mcp::Mcp;
 use crate::outcome::{Op, POSITIONAL, expected};
 use crate::question::At;
 
-/// Columns are asked about with these in turn.
+/// Operations to use in turn.
 const ASKED: [&str; 3] = ["goToDefinition", "hover", "incomingCalls"];
 
 fn is_part(letter: char) -> bool {
-    // The one mark there is in the sources goes on with the word.
+    // A combining mark belongs to the word before it.
     letter.is_alphanumeric() || matches!(letter, '_' | '$' | '\u{301}')
 }
 
-/// The lines of a file without their ends; the one after the last line end counts.
+/// Lines of a file without line endings, including the one after the last line ending.
 fn lines(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).expect("UTF-8");
     text.split('\n').map(|line| line.trim_end_matches('\r').to_owned()).collect()
 }
 
-/// What is said of the words of a line, which counts from 0.
+/// The hint about the words of a line, which is counted from 0.
 fn hint(line: &str, number: usize) -> String {
     let mut words: Vec<(String, usize)> = Vec::new();
     let (mut column, mut before) = (1, ' ');
@@ -54,7 +54,7 @@ fn op(name: &str, path: &Path, line: usize, character: usize) -> Op {
     Op::At(number, At { path: path.into(), line, character, word: String::new() })
 }
 
-/// Asks about every column of a line, the one behind its last letter included. Says how many were refused, and answered.
+/// Queries every column of a line, including its end. Returns the numbers of refused and answered queries.
 fn every_column(client: &mut Mcp, servers: &mut [Bare], path: &Path, number: usize, line: &str) -> (usize, usize) {
     let (mut column, mut before) = (0, None);
     let (mut refused, mut answered) = (0, 0);
@@ -67,7 +67,7 @@ fn every_column(client: &mut Mcp, servers: &mut [Bare], path: &Path, number: usi
         let behind_word = !on_word && before.is_some_and(is_part);
         let right = expected(servers, &op);
         let is_empty = right.is_null() || right == json!([]);
-        // Something was pointed at that lies outside, or a function, be it one that calls nobody.
+        // The answer refers to something outside the roots, or to a function, possibly without calls.
         let is_outside = |answer: &Result<Answer, Refusal>| {
             answer.as_ref().is_ok_and(|answer| answer.metadata["outside"].as_u64() > Some(0))
         };
@@ -118,7 +118,7 @@ fn positions(language: Language, odd: &str, keyword: (&str, &str)) {
     yard.stop();
 }
 
-/// A keyword is a word: what the server says of it is the answer, be it nothing.
+/// A keyword is a word: the answer is the server's answer, possibly empty.
 fn keywords(client: &mut Mcp, servers: &mut [Bare], path: &Path, keyword: &str) {
     let all = lines(path);
     let (line, character) =
@@ -134,7 +134,7 @@ fn keywords(client: &mut Mcp, servers: &mut [Bare], path: &Path, keyword: &str) 
     }
 }
 
-/// Behind the ends of lines and of the file.
+/// Past the ends of lines and of the file.
 fn beyond(client: &mut Mcp, path: &Path, all: &[String]) {
     let mut refusal = |line: usize, character: usize| -> Refusal {
         ask(client, &op("hover", path, line, character).arguments()).expect_err("it is beyond")

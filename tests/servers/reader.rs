@@ -1,5 +1,5 @@
-//! What a reader of the made sources would say, whatever the servers say: places of definitions, implementations, callers and
-//! callees, counted by hand.
+//! Expected answers for the written sources, independent of servers: positions of definitions, implementations, callers and
+//! callees, determined by hand.
 
 use serde_json::{Value, json};
 
@@ -9,11 +9,11 @@ use crate::corpus::{C, Corpus, Language, PYTHON, TYPESCRIPT};
 use crate::e2e::Yard;
 use crate::operations::place;
 
-/// An operation, a file, which of its words, and the places as `file:line`, lines from 1. A caller that is no function is its file,
-/// whose place is its first line.
+/// An operation, a file, one of its words, and positions as `file:line`, lines from 1. A caller outside functions is its file,
+/// with the first line as position.
 type Case = (&'static str, &'static str, (&'static str, usize), &'static [&'static str]);
 
-/// Every place of `result`; of a call, that of the function at its other end.
+/// Every position of `result`; for a call, that of the function at its other end.
 fn places(corpus: &Corpus, result: &Value) -> Vec<String> {
     let entries = result.as_array().map(Vec::as_slice).unwrap_or_default();
     let answer = entries.iter().map(|entry| {
@@ -61,7 +61,7 @@ fn python() {
     );
 }
 
-/// A name with two functions: what both call is told of as one list, each callee once with the places of all its calls.
+/// A name with two functions: the calls of both are one list, each callee once with the ranges of all its calls.
 #[test]
 fn two_functions_at_one_position_are_both_prepared() {
     let corpus = Corpus::harbour(PYTHON);

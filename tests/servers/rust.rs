@@ -1,4 +1,4 @@
-//! rust-analyzer. It is too large to be built for the fast suite, so its tests belong to the slow one, which builds it once from its
+//! rust-analyzer. Its build takes too long for the fast suite, so its tests are in the slow one, which builds it once from its
 //! crate into the build folder: `cargo test --profile thorough --test servers -- --ignored rust`.
 
 use std::fs;
@@ -17,10 +17,10 @@ const PACKAGE: &str = "ra_ap_rust-analyzer@=0.0.307";
 /// Set for the second run of a test, whose `PATH` begins with the program's folder.
 const HAS_PROGRAM: &str = "CODEYARD_TEST_HAS_RUST_ANALYZER";
 
-/// Tries while it loads the project, each of up to two seconds.
+/// Number of attempts while it loads the project, each of up to two seconds.
 const TRIES: usize = 90;
 
-/// The folder with the program, which is built if it isn't there.
+/// Folder of the program, which is built if missing.
 fn program_folder() -> PathBuf {
     let root = build_folder().join("codeyard-world/rust-analyzer");
     let bin = root.join("bin");
@@ -40,7 +40,7 @@ fn program_folder() -> PathBuf {
     bin
 }
 
-/// Whether rust-analyzer is the first of its name on the `PATH`. If not, runs the test `name` again in a process where it is.
+/// Whether rust-analyzer is the first of its name on the `PATH`. If not, reruns the test `name` in a process where it is.
 pub(crate) fn has_program(name: &str) -> bool {
     if std::env::var_os(HAS_PROGRAM).is_some() {
         return true;

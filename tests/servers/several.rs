@@ -1,4 +1,4 @@
-//! Several servers on one file: each is asked, and what they say is merged in the registry's order.
+//! Several servers for one file: each is queried, and their answers are merged in registry order.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::operations::{compare, ops, place};
 use crate::outcome::{Op, POSITIONAL, expected};
 use crate::question::At;
 
-/// Between two servers' texts.
+/// Separator of two servers' texts.
 const RULE: &str = "\n\n---\n\n";
 
 fn hover(at: &At) -> Op {
@@ -56,7 +56,7 @@ fn a_linter_answers_where_the_type_checker_finds_nothing() {
     yard.stop();
 }
 
-/// Makes the older TypeScript server one that is asked beside the native one.
+/// Configures the older TypeScript server in addition to the native one.
 const BESIDE: &str = "[servers.typescript-language-server]\nrole = \"linter\"\ngroup = \"beside\"\n";
 
 #[test]

@@ -24,7 +24,7 @@ pub(crate) const ERA: &str = "SIM_ERA";
 /// Size of each of a server's two pipes, in bytes.
 const PIPE_BYTES: usize = 64 * 1024;
 
-/// See the module.
+/// Finds and starts the fake servers of a world.
 pub(crate) struct Fleet {
     stage: Shared,
     servers: Mutex<Vec<Option<Arc<Server>>>>,

@@ -18,7 +18,7 @@ pub(crate) const NAMES: [&str; 5] = ["alpha", "beta", "gamma", "delta", "omega"]
 
 /// The folder that may be a nested project, and the file that makes it one.
 pub(crate) const NESTED: &str = "sub/";
-/// See [`NESTED`].
+/// File that makes [`NESTED`] a project.
 pub(crate) const MARKER: &str = "sub/project.mod";
 
 /// Scope of one server: files with one extension in one folder.

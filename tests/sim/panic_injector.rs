@@ -6,7 +6,7 @@ use codeyard_telemetry::{CallRecord, Counts, Metrics};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// See the module.
+/// Metrics that panic on demand.
 #[derive(Default)]
 pub(crate) struct PanicInjector {
     pub counts: Counts,

@@ -16,7 +16,7 @@ pub(crate) enum Diagnosing {
     Settled,
 }
 
-/// See the module.
+/// Parameters of one world.
 #[derive(Debug, Clone)]
 pub(crate) struct Profile {
     pub workspaces: usize,

@@ -27,7 +27,7 @@ pub(crate) enum Out {
     End(ProcessExit),
 }
 
-/// See the module.
+/// A fake language server.
 pub(crate) struct Server {
     pub number: usize,
     pub workspace: usize,

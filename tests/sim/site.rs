@@ -11,7 +11,7 @@ use codeyard_model::uri::encode_path;
 use crate::dice::Dice;
 use crate::language::{NAMES, Tree};
 
-/// See the module.
+/// A folder of files with its history.
 pub(crate) struct Site {
     pub root: PathBuf,
     history: Vec<Arc<Tree>>,

@@ -59,7 +59,7 @@ pub(crate) struct Life {
     pub open: BTreeMap<u64, String>,
 }
 
-/// See the module.
+/// Shared state of one world.
 pub(crate) struct Stage {
     pub sites: Vec<Site>,
     pub profile: Profile,

@@ -35,7 +35,7 @@ use crate::stage::{Sabotage, Shared, Stage};
 use crate::verdict::{self, Known};
 use crate::watchdog;
 
-/// See the module.
+/// A simulated world.
 pub(crate) struct World {
     pub stage: Shared,
     pub dice: Dice,

@@ -1,4 +1,4 @@
-//! A client of the language server that knows nothing but the protocol's frames.
+//! A minimal LSP client that only handles frames.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -20,14 +20,14 @@ pub(crate) struct Client {
     input: Option<ChildStdin>,
     messages: Receiver<Value>,
     next: i64,
-    /// What the server said of itself.
+    /// Capabilities of the server.
     pub capabilities: Value,
-    /// What came besides answers.
+    /// Received notifications and requests.
     pub received: Vec<Value>,
 }
 
 impl Client {
-    /// Starts the server and shakes hands.
+    /// Starts and initializes the server.
     pub(crate) fn start(root: &Path, indexes: &Path, encodings: &[&str]) -> Self {
         let mut client = Self::spawn(indexes);
         let capabilities = json!({
@@ -44,7 +44,7 @@ impl Client {
         client
     }
 
-    /// Starts it without a word.
+    /// Starts the server without a message.
     pub(crate) fn spawn(indexes: &Path) -> Self {
         #[expect(clippy::disallowed_methods, reason = "the binary under test")]
         let mut command = Command::new(env!("CARGO_BIN_EXE_codeyard"));
@@ -63,14 +63,14 @@ impl Client {
         Self { child, input, messages, next: 0, capabilities: Value::Null, received: Vec::new() }
     }
 
-    /// Asks without waiting; the answer is had by its number.
+    /// Sends a request without waiting; returns its id.
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> i64 {
         self.next += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params}));
         self.next
     }
 
-    /// Asks and waits: the result, or the error.
+    /// Sends a request and waits for the result or the error.
     pub(crate) fn request(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
         let id = self.ask(method, params);
         self.answer(id)
@@ -98,7 +98,7 @@ impl Client {
         }
     }
 
-    /// Tells.
+    /// Sends a notification.
     pub(crate) fn notify(&mut self, method: &str, params: &Value) {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
@@ -110,14 +110,14 @@ impl Client {
         input.flush().expect("it reads");
     }
 
-    /// Leaves in order.
+    /// Shuts down regularly.
     pub(crate) fn leave(mut self) -> ExitStatus {
         self.request("shutdown", &Value::Null).expect("it agrees");
         self.notify("exit", &Value::Null);
         self.ended()
     }
 
-    /// Closes the pipe without a word.
+    /// Closes the pipe without `shutdown`.
     pub(crate) fn hang_up(mut self) -> ExitStatus {
         self.input = None;
         self.ended()

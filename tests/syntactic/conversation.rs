@@ -83,7 +83,7 @@ fn positions_may_be_negotiated_in_bytes() {
     let project = Project::new();
     let mut client = Client::start(&project.root, &project.indexes(), &["utf-8", "utf-16"]);
     assert_eq!(client.capabilities["positionEncoding"], "utf-8");
-    // Two letters of two bytes stand before it on the line.
+    // Two letters of two bytes each precede it on the line.
     let mut asked = at(&project, "main.rb", 3, 31);
     asked["context"] = json!({"includeDeclaration": false});
     let found = client.request("textDocument/references", &asked).unwrap();
@@ -148,7 +148,7 @@ fn reported_changes_on_disk_are_seen() {
 fn indexing_reports_progress_and_the_index_is_kept() {
     let project = Project::new();
     let mut client = start(&project);
-    // An answer may overtake what was told before it; the one to a later question doesn't.
+    // An answer may overtake an earlier notification; the answer to a later request doesn't.
     for _ in 0..2 {
         assert!(client.request("workspace/symbol", &json!({"query": "Shelf"})).is_ok());
     }
@@ -174,7 +174,7 @@ fn cancelled_and_invalid_requests_end_as_the_protocol_requires() {
         project.write(&format!("many/f{number}.rb"), &SHELVES.replace("NUMBER", &number.to_string()));
     }
     let mut client = start(&project);
-    // The index is being made: the first one waits, and is cancelled before it is begun.
+    // During indexing the first request waits and is cancelled before it starts.
     let id = client.ask("workspace/symbol", &json!({"query": "Shelf"}));
     client.notify("$/cancelRequest", &json!({"id": id}));
     if let Err(error) = client.answer(id) {

@@ -1,4 +1,4 @@
-//! As codeyard serves it: for a language whose server isn't there, marked, supervised, and never beside a real one.
+//! The fallback as codeyard serves it: for a language without a server, marked, supervised, and never together with a real one.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn client(yard: &Yard) -> Mcp {
     Mcp::connect(&yard.address, "/mcp/w/lsp-v1+agent", Some(&yard.token))
 }
 
-/// Asks one of the seven tools until it is ready.
+/// Calls one of the seven tools until the server is ready.
 fn ask(client: &mut Mcp, tool: &str, arguments: &Value) -> Value {
     for _ in 0..60 {
         match client.call(tool, arguments) {
@@ -28,7 +28,7 @@ fn ask(client: &mut Mcp, tool: &str, arguments: &Value) -> Value {
     panic!("{tool} {arguments}: it never gets ready");
 }
 
-/// Asks the tool `lsp`: metadata and text.
+/// Calls the tool `lsp`: metadata and text.
 fn lsp(client: &mut Mcp, operation: &str, line: u32, character: u32) -> (Value, String) {
     let arguments = json!({"operation": operation, "filePath": "main.rb", "line": line, "character": character,
         "query": "Shelf"});
@@ -136,7 +136,7 @@ fn the_fallback_can_be_disabled_for_all_or_one_language() {
     }
 }
 
-/// A server that says it can define things, and then never that it has read the project.
+/// A server that supports definitions but never reports the end of indexing.
 const SLOW: &str = r#"#!/usr/bin/env python3
 import json, sys
 def send(message):
@@ -225,12 +225,12 @@ fn fallback_results_are_not_confirmed_by_the_fallback() {
     let indexing = "the language server for ruby is still indexing; ask again.";
     for mode in ["fallback", "while-indexing"] {
         let project = Project::new();
-        // One without a server, and one whose server never gets ready.
+        // One language without a server, and one whose server never becomes ready.
         let slow = with_server(&project, false, mode);
         for (more, why) in [(format!("[syntactic]\nmode = {mode:?}\n"), missing), (slow, indexing)] {
             let yard = yard(&project, &more);
             if mode == "while-indexing" || why == missing {
-                // The one who stands in is there and lists the symbol.
+                // The fallback runs and lists the symbol.
                 let symbols = json!({"uri": project.uri("lib/shelf.rb")});
                 let listed = ask(&mut client(&yard), "vscode.lsp.documentSymbols", &symbols);
                 assert!(listed["summary"].as_str().is_some_and(|summary| summary.ends_with(MARK)), "{listed}");

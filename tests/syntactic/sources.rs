@@ -1,4 +1,4 @@
-//! A small Ruby project, and where things stand in it.
+//! A small Ruby project, and positions in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub(crate) const RUBY_SOURCE: &str = "module Library
 end
 ";
 
-/// Who uses it.
+/// File that uses it.
 pub(crate) const MAIN: &str = "require_relative 'lib/shelf'
 
 def fill(shelf)
@@ -40,7 +40,7 @@ end
 fill(Library::Shelf.new)
 ";
 
-/// The project in a folder of its own, outside of any repository.
+/// The project in its own folder, outside any repository.
 pub(crate) struct Project {
     dir: tempfile::TempDir,
     /// Its root.
@@ -70,18 +70,18 @@ impl Project {
         self.root.join(path)
     }
 
-    /// A file's address.
+    /// URI of a file.
     pub(crate) fn uri(&self, path: &str) -> String {
         uri(&self.path(path))
     }
 
-    /// Where indexes are kept.
+    /// Folder of the indexes.
     pub(crate) fn indexes(&self) -> PathBuf {
         self.dir.path().join("index")
     }
 }
 
-/// A path's address; the paths of these tests need no escapes.
+/// URI of a path; the paths of these tests need no escapes.
 pub(crate) fn uri(path: &Path) -> String {
     format!("file://{}", path.display())
 }

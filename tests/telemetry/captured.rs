@@ -1,4 +1,4 @@
-//! An exporter that keeps what it gets, and a way to write spans down.
+//! An exporter that keeps spans, and a textual form of spans.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::harness::{Plan, Yard};
 const VOLATILE: [&str; 5] =
     ["codeyard.epochs", "codeyard.queue_ms", "codeyard.server_ms", "codeyard.bytes", "codeyard.index_ms"];
 
-/// Where a log is written to that is read afterwards.
+/// Buffer of a log.
 #[derive(Clone, Default)]
 pub(crate) struct Memory(pub Arc<Mutex<Vec<u8>>>);
 
@@ -44,7 +44,7 @@ impl SpanExporter for Caught {
     }
 }
 
-/// A service whose spans are caught.
+/// A service whose spans are captured.
 pub(crate) struct Watched {
     pub yard: Yard,
     pub pipeline: Arc<Pipeline>,
@@ -62,7 +62,7 @@ impl Watched {
         Self { yard, pipeline, captured }
     }
 
-    /// Ends the service and gives all spans.
+    /// Ends the service and returns all spans.
     pub(crate) async fn spans(self) -> Vec<SpanData> {
         let Self { yard, pipeline, captured } = self;
         yard.drain().await;
@@ -72,7 +72,7 @@ impl Watched {
     }
 }
 
-/// Everything but times and random ids, as text: a call's span, below it its children in the order they began.
+/// Text of all spans without times and random ids: a call's span, then its children in the order of their starts.
 pub(crate) fn written(spans: &[SpanData]) -> String {
     let mut text = String::new();
     let ids: HashSet<SpanId> = spans.iter().map(|span| span.span_context.span_id()).collect();
@@ -117,7 +117,7 @@ fn write_span(text: &mut String, span: &SpanData, indent: &str, all: &[SpanData]
     }
 }
 
-/// How long a span took.
+/// Duration of a span.
 pub(crate) fn took(span: &SpanData) -> Duration {
     span.end_time.duration_since(span.start_time).unwrap()
 }

@@ -1,4 +1,4 @@
-//! What is told of the calls of the catalog `code`: every tool's span with its children, and every call's line in the log.
+//! Telemetry of the catalog `code`: every tool's span with its children, and every call's log line.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::spans::golden;
 /// Calls that the golden files show, by the id of their request.
 const SHOWN: &str = "shown ";
 
-/// Asks a tool of `code`. `what` marks a call that is to be shown.
+/// Calls a tool of `code`. `what` marks a call for the golden file.
 async fn ask(yard: &Yard, tool: &str, arguments: Value, what: Option<&str>) -> Value {
     let mut call = yard.tool_call("w0", tool, arguments);
     call.endpoint.catalogs = Arc::from(["code".to_owned()]);
@@ -61,10 +61,10 @@ fn every_code_tool_span_records_its_cost_and_freshness() {
     let memory = Memory::default();
     let queue = LogQueue::start(LineFormat::Json, memory.clone()).unwrap();
     let lines = queue.clone();
-    // Calls are logged where somebody wants to hear of them.
+    // Calls are logged only if a subscriber is interested.
     let wanted = tracing_subscriber::fmt().with_writer(std::io::sink).finish();
     let _wanted = tracing::subscriber::set_default(wanted);
-    // On paused time the first index is waited for however long it takes.
+    // On paused time the first query waits for the index without a timeout.
     paused(|| async move {
         let site = Site::new(&[("src/a.rs", "pub fn alpha() {}\n"), ("notes.txt", "alpha\n")]);
         let plan = Plan::new(site).telemetry_setup(move |watched| watched.with_log(lines.clone()));
@@ -114,7 +114,7 @@ fn every_code_tool_span_records_its_cost_and_freshness() {
             .cloned()
             .collect();
         golden("code.txt", &written(&all));
-        // Which lines are theirs is known by the spans.
+        // The spans identify their lines.
         queue.flush();
         queue.flush();
         let ids: Vec<String> = shown.iter().map(ToString::to_string).collect();

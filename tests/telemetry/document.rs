@@ -1,4 +1,4 @@
-//! `docs/observability.md` names every span and attribute there is, and no other.
+//! `docs/observability.md` lists exactly the existing spans and attributes.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use codeyard_telemetry::{PermissionOutcome, names};
 
 const PAGE: &str = include_str!("../../docs/observability.md");
 
-/// The names in code marks that begin the rows of the table below `heading`.
+/// Code-formatted names in the first column of the table under `heading`.
 fn rows(heading: &str) -> BTreeSet<String> {
     let below = PAGE.split_once(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("no {heading}")).1;
     let table = below.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));

@@ -1,4 +1,4 @@
-//! What is told of calls: spans as an exporter gets them, lines as a log gets them, bytes as a receiver gets them.
+//! Telemetry of calls: spans at an exporter, log lines, and bytes at a receiver.
 
 #[path = "../support/fake_server/mod.rs"]
 mod fake_server;

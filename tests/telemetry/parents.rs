@@ -1,4 +1,4 @@
-//! A client's trace: which span is the parent, which is linked, and who decides whether there are spans at all.
+//! A client's trace: which span is the parent, which is linked, and which side decides about sampling.
 
 use codeyard_gateway::service::TraceContext;
 use codeyard_telemetry::settings::Settings;

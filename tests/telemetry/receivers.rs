@@ -1,4 +1,4 @@
-//! Receivers of OTLP, good and bad: what is sent over the wire, and that nobody waits for one that is dead, mute or angry.
+//! OTLP receivers, working and failing: the bytes on the wire, and that failing receivers delay no call.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::fake_server::*;
 use crate::harness::*;
 
-/// Longest time anything here may take; nothing comes near it.
+/// A timeout that only a hang exceeds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone)]
@@ -121,7 +121,7 @@ fn busy(stream: TcpStream, received: &Mutex<Vec<Received>>) {
     answering("503 Service Unavailable", stream, received);
 }
 
-/// Takes requests and never says a word.
+/// Accepts requests and never answers.
 fn mute(stream: TcpStream, received: &Mutex<Vec<Received>>) {
     let mut reader = BufReader::new(stream);
     while let Some(request) = one_http_request(&mut reader) {
@@ -193,7 +193,7 @@ fn traces_and_metrics_arrive_by_http() {
 #[test]
 fn a_proxy_from_the_environment_receives_nothing() {
     let proxy = Receiver::start(good);
-    // The environment belongs to a process, so another one runs the test.
+    // Environment variables are per process, so another process runs the test.
     #[expect(clippy::disallowed_methods, reason = "this test itself, with another environment")]
     let mut again = std::process::Command::new(std::env::current_exe().unwrap());
     again.args(["--exact", "receivers::traces_and_metrics_arrive_by_http"]);
@@ -239,7 +239,7 @@ async fn bad(settings: &Settings) {
             yard.call(DEFINITION, yard.site().at("a.fake", line, character)).await.ok();
         }
     }
-    // Retained answers: quick, and many.
+    // Many quick answers from snapshots.
     let began = Instant::now();
     let losses = pipeline.losses();
     while losses.spans_dropped() < 100 {
@@ -286,8 +286,8 @@ fn a_failed_exporter_setup_is_reported_and_the_service_runs() {
     });
 }
 
-/// Speaks just enough of HTTP/2 to take unary gRPC calls on one connection: acknowledges settings, keeps the bodies, and
-/// answers each with an empty message and status 0.
+/// A minimal HTTP/2 server for unary gRPC calls on one connection: it acknowledges settings, keeps the bodies, and
+/// answers each call with an empty message and status 0.
 fn grpc(mut stream: TcpStream, received: &Mutex<Vec<Received>>) {
     const PREFACE: usize = 24;
     let frame = |kind: u8, flags: u8, id: u32, payload: &[u8]| {

@@ -1,5 +1,5 @@
-//! Nothing that is nobody's business leaves: arguments, tokens, source text and paths outside the roots are put in
-//! everywhere they can be, and everything that comes out is searched for them.
+//! No secret leaves the process: the tests put arguments, tokens, source text and paths outside the roots in
+//! every possible place and search all output for them.
 
 use std::sync::Arc;
 

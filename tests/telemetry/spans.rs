@@ -1,4 +1,4 @@
-//! The spans of calls, ended in every way there is. The golden file holds names, kinds, attributes, links and status.
+//! Spans of calls with every outcome. The golden file contains names, kinds, attributes, links and status.
 
 use std::path::Path;
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn spans_of_fresh_retained_and_paged_answers_are_golden() {
         let fake = fake(&site).on("textDocument/references", [wait_ms(30), reply(json!(some))]);
         let watched = watched(site, fake).await;
         let yard = &watched.yard;
-        // Warm, so that nothing waits for the start.
+        // Start the server first, so that no call waits for it.
         yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
         let mut fresh = yard.tool_call(
             "w0",

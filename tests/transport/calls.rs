@@ -1,4 +1,4 @@
-//! Calls over HTTP: answers, progress, cancelling, going away, overload, size, stopping.
+//! Calls over HTTP: answers, progress, cancellation, disconnects, overload, sizes, shutdown.
 
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ async fn a_disconnected_client_drops_its_call() {
     server.fake.until_running(1).await;
     drop(stream);
     server.fake.until_running(0).await;
-    // And while the answer is an event stream.
+    // Same while the answer is an event stream.
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "hang", "_meta": {"progressToken": 1}}});
     let mut stream = server.open(&server.post(&message).in_session(&session).bytes()).await;
     let mut start = [0_u8; 64];

@@ -1,4 +1,4 @@
-//! The table of refusals in `docs/protocol.md` is what the server does.
+//! The table of refusals in `docs/protocol.md` equals the server's behaviour.
 
 use codeyard_protocol::error::Fault;
 use codeyard_server::transport::http::refusal::RefusalReason;

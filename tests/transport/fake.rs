@@ -1,4 +1,4 @@
-//! A gateway whose tools do what a transport must cope with: wait, hang, flood, refuse, ask a person.
+//! A fake gateway whose tools wait, hang, flood, refuse and prompt a person.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,17 +23,17 @@ pub(crate) struct Fake {
     /// Principal, workspace, id, session, and traces of each call.
     pub seen: Mutex<Vec<Value>>,
     pub counted: Arc<Counted>,
-    /// How the tool `guarded` is permitted.
+    /// Permission of the tool `guarded`.
     pub permissions: Mutex<Permissions>,
-    /// What the configuration wants for it.
+    /// Its configured permission rule.
     pub rule: Arc<Mutex<PermissionRule>>,
-    /// Whether each call is in a workspace of its own, as far as permissions go.
+    /// Whether each call has its own workspace for permissions.
     pub distinct: Mutex<bool>,
-    /// What was told of permissions.
+    /// Recorded permission outcomes.
     pub outcomes: Arc<PermissionOutcomes>,
 }
 
-/// What became of permissions, call by call.
+/// Outcome of the permission of each call.
 #[derive(Default)]
 pub(crate) struct PermissionOutcomes(pub Mutex<Vec<&'static str>>);
 
@@ -46,7 +46,7 @@ impl Metrics for PermissionOutcomes {
     fn retained_hit(&self) {}
 }
 
-/// What transports count, a word or two each.
+/// Events that transports count, as short labels.
 #[derive(Default)]
 pub(crate) struct Counted(Mutex<Vec<String>>);
 
@@ -172,7 +172,7 @@ impl Service for Fake {
 }
 
 impl Fake {
-    /// The tool `guarded`: its permission, as the gateway checks it, and nothing else.
+    /// The tool `guarded` only checks its permission, as the gateway does.
     fn permitted(&self, call: &ToolCall) -> BoxFuture<'static, ToolReply> {
         let telemetry = Telemetry::new(self.outcomes.clone());
         let workspace = call.endpoint.workspace.clone().unwrap();

@@ -1,4 +1,4 @@
-//! The transports over real sockets and pipes, in front of a gateway that is made up.
+//! The transports over real sockets and pipes, in front of a fake gateway.
 
 mod attach;
 mod calls;

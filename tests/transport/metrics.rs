@@ -1,4 +1,4 @@
-//! What transports count: requests that are no tool calls, sessions, refusals, and who is turned away.
+//! Metrics of transports: requests other than tool calls, sessions, refusals, rejected connections.
 
 use serde_json::json;
 
@@ -47,7 +47,7 @@ async fn expired_sessions_and_excess_connections_are_counted() {
     .await;
     server.session().await;
     until(|| server.fake.counted.times("initialize tcp 0") == 1).await;
-    // The first connection may still be on its way out.
+    // The first connection may not be closed yet.
     let counted = server.fake.counted.clone();
     let second = async {
         loop {

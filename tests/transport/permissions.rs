@@ -1,5 +1,5 @@
-//! Permissions that a person is asked for, over both transports: the question on the call's stream, every answer to it,
-//! and every way in which nobody waits for one any more.
+//! Permission prompts over both transports: the prompt on the call's stream, every answer to it,
+//! and every way to withdraw it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,12 +22,12 @@ fn ask_first(fake: &Fake) {
     *fake.rule.lock() = PermissionRule::Ask;
 }
 
-/// An answer to the question `id`.
+/// An answer to the prompt `id`.
 fn accept(id: &Value, word: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": {"action": "accept", "content": {"decision": word}}})
 }
 
-/// The rows that every answer leads to: the result, the outcome told, and the reason of the error.
+/// For every answer: the result, the recorded outcome, and the reason of the error.
 fn answers(id: &Value) -> Vec<(Value, &'static str, &'static str)> {
     let result = |result: Value| json!({"jsonrpc": "2.0", "id": id, "result": result});
     vec![
@@ -47,7 +47,7 @@ fn answers(id: &Value) -> Vec<(Value, &'static str, &'static str)> {
     ]
 }
 
-/// A call whose answer is an event stream that is read as it comes.
+/// A call whose answer is read incrementally from an event stream.
 struct Stream {
     stream: TcpStream,
     text: String,
@@ -59,7 +59,7 @@ impl Stream {
         Self { stream: server.open(&ask.bytes()).await, text: String::new(), read: 0 }
     }
 
-    /// The next message of the stream, or the body of an answer that is none.
+    /// The next message of the stream, or the body of another answer.
     async fn next(&mut self) -> Value {
         let next = async {
             loop {
@@ -90,7 +90,7 @@ impl Server {
         self.call(&json!(id), GUARDED, &json!({})).in_session(session)
     }
 
-    /// Posts a message of the client in `session`, which must be taken.
+    /// Posts a client message in `session` and asserts that it is accepted.
     async fn post_to(&self, session: &str, message: &Value) {
         let answer = self.send(&self.post(message).in_session(session)).await;
         assert_eq!((answer.status, answer.body.len()), (202, 0), "{message}");
@@ -137,7 +137,7 @@ async fn the_prompt_uses_the_calls_stream_and_every_answer_applies() {
         assert_eq!(server.outcomes().last(), Some(&outcome), "{answer}");
         let message = end["error"]["message"].as_str().unwrap_or("permission.lsp");
         assert!(message.contains("permission.lsp") && (end["error"].is_null() || message.contains("codeyard config")));
-        // Once answered, it is over: the same answer again finds nothing.
+        // A second answer to the same prompt has no effect.
         server.post_to(&session, &answer).await;
         ids.push(question["id"].as_str().unwrap().to_owned());
     }
@@ -163,7 +163,7 @@ async fn always_survives_restarts_until_it_is_revoked() {
     let question = stream.next().await;
     server.post_to(&session, &accept(&question["id"], "always")).await;
     assert!(is_in(&stream.next().await));
-    // In another session too, and even of a client that can't be asked.
+    // This applies to another session too, even of a client without forms.
     for session in [session, server.session().await] {
         assert!(is_in(&server.send(&server.guarded(2, &session)).await.json()));
     }
@@ -240,7 +240,7 @@ async fn identical_prompts_are_shown_once() {
         assert!(is_in(&answer.json()));
     }
     assert!(is_in(&first.next().await));
-    // The call that asked goes away: one of those that waited with it asks anew.
+    // The call with the prompt is cancelled: one of the calls that waited with it prompts again.
     let mut first = Stream::open(&server, &server.guarded(4, &session)).await;
     let question = first.next().await;
     let mut second = Stream::open(&server, &server.guarded(5, &session)).await;
@@ -358,7 +358,7 @@ async fn a_prompt_expires_at_its_limit() {
     let began = tokio::time::Instant::now();
     pipe.call(1, GUARDED, json!({}), json!({})).await;
     let question = pipe.next().await;
-    // Paused time runs on only when everybody waits.
+    // Paused time advances only when all tasks wait.
     let bound = Duration::from_millis(PERMISSION_WAIT_MS);
     tokio::time::sleep_until(began + bound - Duration::from_millis(10)).await;
     pipe.send("{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\n").await;

@@ -1,4 +1,4 @@
-//! Every refusal, alone and against every other: the earlier one wins.
+//! Every refusal, alone and combined with every other: the earlier check wins.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::wire::{Ask, Server, read_answer, server, server_with};
 
-/// Makes `ask` one that is to be refused for `refusal`; `None` for those that need more than bytes.
+/// Changes `ask` so that it violates `refusal`; `None` for refusals that need more than bytes.
 pub(crate) fn violate(refusal: RefusalReason, ask: Ask) -> Option<Ask> {
     Some(match refusal {
         RefusalReason::Path => ask.at("/elsewhere"),
@@ -50,7 +50,7 @@ async fn each_refusal_and_each_pair_in_order() {
         assert_eq!((answer.status, &*answer.reason()), (first.status().as_u16(), reason_of(first)), "{first:?}");
         assert!(answer.body.len() < 400 && answer.header("content-type") == Some("application/json"));
         for second in &RefusalReason::ALL[at + 1..] {
-            // The later violation first, so that the earlier one has the last word where both change the same thing.
+            // Applies the later violation first, so that the earlier one wins where both change the same part.
             let Some(both) = violate(*second, good.clone()).and_then(|ask| violate(first, ask)) else { continue };
             let answer = server.send(&both).await;
             assert_eq!(answer.reason(), reason_of(first), "{first:?} before {second:?}");
@@ -136,22 +136,22 @@ async fn origin_headers_are_checked() {
 async fn oversized_bodies_are_refused_by_header_and_by_count() {
     let server = server().await;
     let good = good(&server).await;
-    // Announced: refused although not a byte of it was sent.
+    // Announced length: refused before a byte of the body was sent.
     let announced = good.clone().body("").set("content-length", &(MAX_REQUEST_BYTES + 1).to_string());
     let mut stream = server.open(&announced.bytes()).await;
     let mut start = [0_u8; 12];
     stream.read_exact(&mut start).await.unwrap();
     assert_eq!(&start, b"HTTP/1.1 413");
-    // Counted.
+    // Counted length.
     let mut body = format!("{:x}\r\n", MAX_REQUEST_BYTES + 1).into_bytes();
     body.resize(body.len() + MAX_REQUEST_BYTES + 1, b' ');
     body.extend_from_slice(b"\r\n0\r\n\r\n");
     let counted = server.send(&good.clone().set("transfer-encoding", "chunked").body(body)).await;
     assert_eq!((counted.status, &*counted.reason()), (413, "body_too_large"));
-    // Much larger than what is read of it, yet the answer arrives.
+    // The body is much larger than the part that the server reads, yet the answer arrives.
     let flood = server.send(&good.clone().body(vec![b' '; 3 * MAX_REQUEST_BYTES])).await;
     assert_eq!(flood.status, 413);
-    // The limit itself is fine.
+    // A body of exactly the limit is accepted.
     let mut exact = good.body.clone();
     exact.resize(MAX_REQUEST_BYTES, b' ');
     assert_eq!(server.send(&good.body(exact)).await.status, 200);
@@ -167,12 +167,12 @@ async fn slow_and_broken_requests_are_refused() {
     let good = good(&server).await.set("content-length", "50").body("{");
     let slow = server.send_bytes(&good.bytes()).await;
     assert_eq!((slow.status, &*slow.reason()), (408, "body_too_slow"));
-    // A head that never ends: closed, with no more than a bare status.
+    // An endless head: closed with at most a bare status.
     let mut stream = server.open(b"POST /mcp HTTP/1.1\r\nhost: local").await;
     let mut text = Vec::new();
     let closed = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut text)).await;
     assert!(closed.is_ok());
-    // Many headers, and long ones.
+    // Too many headers, and too long ones.
     let many = (0..200).fold(good.clone(), |ask, at| ask.add(&format!("x-{at}"), "y"));
     assert_eq!(server.send(&many).await.status, 431);
     let long = good.add("x-long", &"y".repeat(64 * 1024));
@@ -248,7 +248,7 @@ async fn a_client_still_sending_when_refused_is_not_reset() {
         good(&server).await.without("authorization").set("content-length", &MAX_REQUEST_BYTES.to_string()).body("{");
     let mut stream = server.open(&ask.bytes()).await;
     let mut text = Vec::new();
-    // Our side of the answer ends with it, before the client has sent all it announced.
+    // The connection ends with the answer, before the client has sent the announced body.
     stream.read_to_end(&mut text).await.unwrap();
     assert_eq!(read_answer(&text).status, 401);
     for _ in 0..15 {

@@ -42,7 +42,7 @@ async fn exercise(client: RunningService<RoleClient, ()>, fake: &Fake) {
 
 #[tokio::test]
 async fn over_http() {
-    // The client library has no implementation of TLS of its own. An error means that another test installed one.
+    // The client library has no TLS provider of its own. An error means that another test installed one.
     rustls::crypto::ring::default_provider().install_default().ok();
     let server = server().await;
     let config = StreamableHttpClientTransportConfig::with_uri(format!("http://{}/mcp", server.address));

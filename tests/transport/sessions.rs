@@ -1,4 +1,4 @@
-//! Sessions, versions, and what needs neither.
+//! Sessions and versions, and requests that need neither.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ async fn initialize_answers_with_our_revision_and_a_session() {
     for asked in ["2025-11-25", "2024-11-05", "2026-07-28", "?"] {
         let mut message = initialize();
         message["params"]["protocolVersion"] = json!(asked);
-        // Before a revision is agreed on, no header can be held against the client.
+        // Before a revision is negotiated, no version header can be wrong.
         let answer = server.send(&server.post(&message).set("mcp-protocol-version", asked)).await;
         let result = answer.json()["result"].clone();
         assert_eq!((answer.status, &result["protocolVersion"]), (200, &json!("2025-11-25")));
@@ -50,7 +50,7 @@ async fn unknown_methods_are_answered_before_sessions_and_versions() {
             assert_eq!(answer.reason(), "unknown_method");
         }
     }
-    // A notification gets no answer, so an unknown one is merely taken.
+    // A notification gets no answer, so an unknown one is accepted.
     let notice =
         server.post(&json!({"jsonrpc": "2.0", "method": "notifications/strange"})).without("mcp-protocol-version");
     assert_eq!(server.send(&notice).await.status, 202);

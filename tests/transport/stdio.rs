@@ -185,7 +185,7 @@ async fn a_stalled_reader_stops_input() {
     });
     let fake = Arc::clone(&pipe.fake);
     until(|| fake.started.load(std::sync::atomic::Ordering::SeqCst) > 3).await;
-    // Paused time passes only when every task waits: by then the server has started all that it will.
+    // Paused time advances only when every task waits: by then the server has started all calls that it admits.
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(fake.started.load(std::sync::atomic::Ordering::SeqCst) < 120, "nobody reads, so few are started");
     for _ in 0..200 {

@@ -1,4 +1,4 @@
-//! A server on a free port, and HTTP by hand: every byte of a request is the test's.
+//! A server on a free port, and hand-written HTTP: the test controls every byte of a request.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl Drop for Server {
     }
 }
 
-/// A server that asks for tokens.
+/// A server that requires tokens.
 pub(crate) async fn server() -> Server {
     server_with(|_| {}).await
 }
@@ -52,7 +52,7 @@ pub(crate) async fn server_with(change: impl FnOnce(&mut HttpOptions)) -> Server
     Server { address, fake, token: first.unwrap().reveal().to_owned(), bob, stop, task, _dir: dir }
 }
 
-/// A request, to be changed before it is sent.
+/// A request that tests can change before they send it.
 #[derive(Debug, Clone)]
 pub(crate) struct Ask {
     pub method: String,
@@ -189,10 +189,10 @@ impl Server {
         read_answer(&text)
     }
 
-    /// Sends and leaves the answer to be read.
+    /// Sends the request without reading the answer.
     pub(crate) async fn open(&self, bytes: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
-        // A server that refuses early may close before all is sent.
+        // A server that refuses early may close before the request is complete.
         let _ = stream.write_all(bytes).await;
         stream
     }

@@ -1,4 +1,4 @@
-//! Sessions of the official TypeScript and Python clients, unchanged, over HTTP and stdio, with both spellings of the tools.
+//! Sessions of the official TypeScript and Python clients, unchanged, over HTTP and stdio, with both naming schemes of the tools.
 
 use std::fs;
 use std::process::Command;
@@ -20,7 +20,7 @@ const TOOLS: [&str; 7] = [
     "diagnostics.workspace",
 ];
 
-/// A way to spell the tools.
+/// A naming scheme of the tools.
 #[derive(Clone, Copy)]
 enum Catalog {
     Dots,
@@ -44,7 +44,7 @@ impl Catalog {
     }
 }
 
-/// The command that runs a client's script; it wants the plan's file as its last word.
+/// Command that runs a client's script; its last argument must be the plan's file.
 fn script(name: &str) -> Command {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/world/clients").join(name);
     let mut command = if name.ends_with(".py") { python_with_client() } else { node() };
@@ -55,7 +55,7 @@ fn script(name: &str) -> Command {
     command
 }
 
-/// Carries out the plan; the client's report, checked as far as the transport doesn't matter.
+/// Runs the plan; returns the client's report after the checks that don't depend on the transport.
 fn report(sample: &Sample, script: &mut Command, catalog: Catalog, connection: &Value) -> Value {
     let mut plan = sample.plan(|name| catalog.tool(name));
     plan.as_object_mut().expect("an object").extend(connection.as_object().expect("an object").clone());
@@ -129,14 +129,14 @@ fn python_over_stdio() {
     over_stdio(&mut script("session.py"), Catalog::Dots, "legacy");
 }
 
-/// It first asks for a newer protocol, and falls back.
+/// It first requests a newer protocol, and falls back.
 #[test]
 #[ignore = "slow: fetches the Python client from PyPI"]
 fn python_that_probes_over_http() {
     over_http(&mut script("session.py"), Catalog::Dots, "auto");
 }
 
-/// The same over stdio.
+/// Same over stdio.
 #[test]
 #[ignore = "slow: fetches the Python client from PyPI"]
 fn python_that_probes_over_stdio() {

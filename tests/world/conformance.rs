@@ -1,4 +1,4 @@
-//! The protocol's conformance suite: the scenarios that pass are exactly those that `docs/testing.md` says pass.
+//! The protocol's conformance suite: exactly the scenarios that `docs/testing.md` lists as passing pass.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::parts::{node, npm_folder};
 use crate::place::Place;
 use crate::program::{run, run_well};
 
-/// The rows of the table: a scenario, and whether it passes. Those that don't have a reason.
+/// Rows of the table: a scenario, and whether it passes. Failing ones have a reason.
 fn documented() -> BTreeMap<String, bool> {
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/testing.md")).expect("the document");
     let (_, below) = text.split_once("| scenario | passes | because |").expect("the table");
@@ -25,7 +25,7 @@ fn documented() -> BTreeMap<String, bool> {
     .collect()
 }
 
-/// Passed means that something was checked, and that nothing failed or was warned of.
+/// A scenario passes if it checked something without failures and warnings.
 fn has_passed(checks: &[Value]) -> bool {
     let any = |status: &str| checks.iter().any(|check| check["status"] == status);
     any("SUCCESS") && !any("FAILURE") && !any("WARNING")

@@ -1,8 +1,8 @@
-//! Asking HTTP services of the world for JSON and text.
+//! Requests to third-party HTTP services for JSON and text.
 
 use serde_json::Value;
 
-/// The status and the text of an answer to `GET`, or what stood in the way.
+/// Status and text of an answer to `GET`, or the error.
 pub(crate) fn get(url: &str) -> Result<(u16, String), String> {
     send(client().get(url))
 }
@@ -22,7 +22,7 @@ pub(crate) fn get_json(url: &str, query: &[(&str, &str)]) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// A client whose implementation of TLS is installed. An error of that means that it is installed already.
+/// A client with a TLS provider. An error means that it is installed already.
 fn client() -> reqwest::Client {
     rustls::crypto::ring::default_provider().install_default().ok();
     reqwest::Client::new()

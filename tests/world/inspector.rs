@@ -9,7 +9,7 @@ use crate::parts::{node, npm_folder};
 use crate::place::Place;
 use crate::program::{run, run_well};
 
-/// The Inspector in a home of its own.
+/// The Inspector with its own home folder.
 fn inspector(home: &tempfile::TempDir) -> Command {
     let mut command = node();
     let program = npm_folder().join("node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js");
@@ -18,13 +18,13 @@ fn inspector(home: &tempfile::TempDir) -> Command {
     command
 }
 
-/// What it is connected to, as its own arguments; the last ones for a server on standard input.
+/// Its connection arguments; the last ones are for a server on standard input.
 struct Target {
     before: Vec<String>,
     server: Vec<String>,
 }
 
-/// Lists the tools, and asks for a definition.
+/// Lists the tools and requests a definition.
 fn exercise(place: &Place, target: &Target) {
     let home = tempfile::tempdir().expect("a folder");
     let ask = |words: &[&str]| {

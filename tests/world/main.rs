@@ -1,7 +1,7 @@
-//! The world's own parts against the real binary: the protocol's conformance suite, official clients, the Inspector's
+//! Third-party programs with the real binary: the protocol's conformance suite, official clients, the Inspector's
 //! command line, Prometheus, receivers of OpenTelemetry.
 //!
-//! They come from the package registries, so all of it is `#[ignore]`d: `cargo test --profile thorough -- --ignored` runs it.
+//! They come from the package registries, so all tests are `#[ignore]`d: `cargo test --profile thorough -- --ignored` runs them.
 
 #[path = "../support/e2e.rs"]
 #[expect(dead_code, reason = "shared with the tests of the binary")]

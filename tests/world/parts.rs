@@ -1,6 +1,6 @@
-//! What these tests take from the package registries: pinned, fetched once into the build folder, not changed afterwards.
+//! Packages that these tests fetch from registries: pinned, fetched once into the build folder, never changed.
 //!
-//! Each part has a folder named after its pins, so that a new pin is a new folder, and an old folder never answers for it.
+//! Each part has a folder named after its pins, so that a new pin never uses an old folder.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -19,7 +19,7 @@ const NPM: [Pin; 3] = [
     "@modelcontextprotocol/inspector@2.12.0",
     "@modelcontextprotocol/sdk@1.32.2",
 ];
-/// The suite and the Inspector want a newer Node than many machines have; its packages carry the program itself.
+/// The suite and the Inspector need a newer Node than many machines have; this npm package contains the program.
 const NODE_VERSION: &str = "22.23.3";
 const PYTHON_CLIENT: [Pin; 1] = ["mcp==2.3.0"];
 /// Keeps traces, and answers questions about them.
@@ -51,12 +51,12 @@ pub(crate) fn node() -> Command {
     command(npm_folder().join("node"))
 }
 
-/// A Python that finds the official client.
+/// A Python with the official client.
 pub(crate) fn python_with_client() -> Command {
     python("python-client", &PYTHON_CLIENT)
 }
 
-/// A Python that finds Phoenix.
+/// A Python with Phoenix.
 pub(crate) fn python_with_phoenix() -> Command {
     python("phoenix", &PHOENIX)
 }
@@ -66,7 +66,7 @@ pub(crate) fn rotel() -> Command {
     command(python_folder("rotel", &ROTEL).join("rotel/rotel-agent"))
 }
 
-/// Prometheus's own programs, from Debian's package.
+/// The programs of Debian's Prometheus package.
 #[derive(Debug, Clone)]
 pub(crate) struct Prometheus {
     folder: PathBuf,
@@ -98,7 +98,7 @@ impl Prometheus {
         command(self.folder.join("usr/bin/prometheus"))
     }
 
-    /// The checker of rules and metrics.
+    /// promtool, which checks rules and metrics.
     pub(crate) fn promtool(&self) -> Command {
         command(self.folder.join("usr/bin/promtool"))
     }
@@ -120,7 +120,7 @@ fn python(name: &str, pins: &[Pin]) -> Command {
     python
 }
 
-/// A folder of Python packages, as `PYTHONPATH` wants it.
+/// A folder of Python packages for `PYTHONPATH`.
 fn python_folder(name: &str, pins: &[Pin]) -> PathBuf {
     part(name, pins, |fresh| {
         let mut install = command("python3");
@@ -129,7 +129,7 @@ fn python_folder(name: &str, pins: &[Pin]) -> PathBuf {
     })
 }
 
-/// A command of a program that isn't the product.
+/// A command of an external program.
 pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     #[expect(clippy::disallowed_methods, reason = "a part of the world, not of the product")]
     let mut command = Command::new(program);
@@ -137,7 +137,7 @@ pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-/// The folder of a part, built by `build` if it isn't there yet. Others who want it meanwhile wait.
+/// Folder of a part, built by `build` if missing. Concurrent callers wait.
 fn part(name: &str, pins: &[&str], build: impl FnOnce(&Path)) -> PathBuf {
     let target =
         Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the folder for tests lies in the build folder");
@@ -160,7 +160,7 @@ fn part(name: &str, pins: &[&str], build: impl FnOnce(&Path)) -> PathBuf {
     done
 }
 
-/// What a fetch left behind that was interrupted. The caller holds the part's lock.
+/// Removes the rest of an interrupted fetch. The caller holds the part's lock.
 fn remove_interrupted(all: &Path, prefix: &str) {
     for entry in fs::read_dir(all).expect("a folder").flatten() {
         if entry.file_name().to_string_lossy().starts_with(prefix) {
@@ -169,7 +169,7 @@ fn remove_interrupted(all: &Path, prefix: &str) {
     }
 }
 
-/// Runs a registry's client to its end.
+/// Runs a registry client until it exits.
 fn fetch(command: &mut Command, needs: &str) {
     let shown = format!("{command:?}");
     let program = command.get_program().to_string_lossy().into_owned();
@@ -195,7 +195,7 @@ fn text_of(mut log: File) -> String {
     text
 }
 
-/// Says how it goes, whether or not the tests' output is captured.
+/// Prints progress even if the tests' output is captured.
 fn print_progress(line: &str) {
     writeln!(std::io::stderr(), "{line}").ok();
 }

@@ -1,4 +1,4 @@
-//! `permission.lsp = "ask"` with the official Python client: the person behind it is asked, and every answer counts.
+//! `permission.lsp = "ask"` with the official Python client: its user is prompted, and every answer applies.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::e2e::{Yard, codeyard};
 use crate::parts::python_with_client;
 use crate::program::run_well;
 
-/// A folder with a file of the tiny language server, and the configuration for it.
+/// A folder with a file for the tiny language server, and its configuration.
 struct PromptScenario {
     folder: tempfile::TempDir,
     configuration: String,
@@ -31,7 +31,7 @@ impl PromptScenario {
         Self { folder, configuration }
     }
 
-    /// Has the client carry its plan out over `connection`; its report.
+    /// Runs the client's plan over `connection`; returns its report.
     fn report(&self, connection: Value) -> Value {
         let accept = |word: &str| json!({"answer": {"action": "accept", "content": {"decision": word}}});
         let other = |action: &str| json!({"answer": {"action": action}});

@@ -1,6 +1,6 @@
-//! Programs that the tests start: run to their end, or served until dropped.
+//! Programs that the tests start: run until they exit, or as services until dropped.
 //!
-//! Invariant: none of them, nor what they started, is alive when the value is gone, or the test fails.
+//! Invariant: dropping the value fails the test if the program or one of its descendants is alive.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -13,14 +13,14 @@ use rustix::process::Signal;
 use crate::e2e::{Process, assert_gone, descendants, is_alive, signal_to};
 use crate::mcp::until;
 
-/// Longer than anything takes; what doesn't end by then hangs.
+/// A timeout that only a hang exceeds.
 const LIMIT_MS: u64 = 300_000;
-/// How often a service is started.
+/// Number of start attempts of a service.
 const ATTEMPTS: usize = 5;
 
-/// What a program printed, and how it ended.
+/// Output and exit status of a program.
 pub(crate) struct Ended {
-    /// Whether it ended with 0.
+    /// Whether it exited with 0.
     pub success: bool,
     /// Its standard output.
     pub stdout: String,
@@ -28,7 +28,7 @@ pub(crate) struct Ended {
     pub stderr: String,
 }
 
-/// A running program with its output in files, and everything it was ever seen to have started.
+/// A running program with its output in files, and all descendants observed so far.
 struct Running {
     child: Child,
     stdout: File,
@@ -44,7 +44,7 @@ impl Running {
         Self { child, stdout, stderr, seen: BTreeSet::new() }
     }
 
-    /// Whether it has ended; looks around for what it started.
+    /// Whether it has ended; also records its descendants.
     fn has_ended(&mut self) -> bool {
         let pid = self.child.id();
         self.seen.extend(descendants(std::process::id()).into_iter().filter(|process| process.pid == pid));
@@ -54,7 +54,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// The end of one that wasn't ended in order, after a failed test: it and all that it started.
+    /// Ends the program and its descendants after a failed test.
     fn drop(&mut self) {
         if !self.has_ended() {
             self.child.kill().ok();
@@ -66,15 +66,15 @@ impl Drop for Running {
     }
 }
 
-/// A program that serves on ports of its own until it is dropped.
+/// A program that serves on its own ports until it is dropped.
 pub(crate) struct Service {
     running: Running,
     ports: Vec<u16>,
 }
 
 impl Service {
-    /// Starts what `command` makes of `count` free ports, and waits until `is_ready` says that it serves there. Should
-    /// someone else take a port at that very moment, it is tried again with others.
+    /// Starts the command for `count` free ports, and waits until `is_ready` reports that it serves there. If
+    /// another process takes a port in the meantime, it retries with other ports.
     pub(crate) fn start(count: usize, command: impl Fn(&[u16]) -> Command, is_ready: impl Fn(&[u16]) -> bool) -> Self {
         let mut output = String::new();
         for _ in 0..ATTEMPTS {
@@ -100,12 +100,12 @@ impl Service {
         self.ports[index]
     }
 
-    /// What it has printed so far, on both outputs.
+    /// Its output so far, from both streams.
     pub(crate) fn printed(&self) -> String {
         text_of(&self.running.stdout) + &text_of(&self.running.stderr)
     }
 
-    /// Ends it and sees that nothing of it is left.
+    /// Ends it and checks that no process remains.
     pub(crate) fn stop(mut self) {
         let running = &mut self.running;
         running.has_ended();
@@ -120,7 +120,7 @@ fn free_ports(count: usize) -> Vec<u16> {
     bound.iter().map(|listener| listener.local_addr().expect("an address").port()).collect()
 }
 
-/// Runs a program to its end and sees that nothing of it is left.
+/// Runs a program until it exits and checks that no process remains.
 pub(crate) fn run(command: &mut Command) -> Ended {
     let mut running = Running::start(command);
     let ended = until(LIMIT_MS, || running.has_ended());
@@ -131,14 +131,14 @@ pub(crate) fn run(command: &mut Command) -> Ended {
     Ended { success, stdout, stderr }
 }
 
-/// Runs a program that has to succeed; its standard output.
+/// Runs a program that must succeed; returns its standard output.
 pub(crate) fn run_well(command: &mut Command) -> String {
     let ended = run(command);
     assert!(ended.success, "{command:?}\n{}\n{}", ended.stdout, ended.stderr);
     ended.stdout
 }
 
-/// All that was written to a file so far. The writer shares the file's offset, so that stays where it is.
+/// Content of a file so far. The writer shares the file's offset, which must not change.
 fn text_of(file: &File) -> String {
     let mut bytes = vec![0; usize::try_from(file.metadata().expect("a file").len()).expect("not that much")];
     let read = file.read_at(&mut bytes, 0).expect("what a program printed");

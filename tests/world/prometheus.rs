@@ -1,5 +1,5 @@
-//! Prometheus, as Debian ships it, scrapes the binary: it answers questions about calls, deaths and durations, knows every
-//! series that the example dashboard asks for, and takes the example rules.
+//! Debian's Prometheus scrapes the binary: it answers queries about calls, crashes and durations, has every
+//! series that the example dashboard queries, and accepts the example rules.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,15 +17,15 @@ use crate::program::{Service, run};
 use crate::real_servers::files_below;
 use crate::sample::Sample;
 
-/// How long a scrape, a rule or a query may take to show something.
+/// Longest time until a scrape, a rule or a query has a result.
 const LIMIT_MS: u64 = 120_000;
 const CALLS: &str =
     "sum by (gen_ai_tool_name) (mcp_server_operation_duration_seconds_count{mcp_method_name=\"tools/call\"})";
 
-/// The gauges that its checker objects to: it would keep their ending for histograms, OpenTelemetry's conventions give it to them.
+/// Gauges that its checker rejects: it reserves their suffix for histograms, but OpenTelemetry's conventions require it.
 const COMPLAINTS: [&str; 2] = ["process_thread_count", "process_unix_file_descriptor_count"];
 
-/// Prometheus at work on one target.
+/// A running Prometheus with one target.
 struct Scraping {
     service: Service,
     _folder: tempfile::TempDir,
@@ -61,7 +61,7 @@ impl Scraping {
         answer["data"].clone()
     }
 
-    /// The series that an expression gives now: the value of `label` in each, and its value.
+    /// Current series of an expression: the value of `label` in each, and its value.
     fn query(&self, expression: &str, label: &str) -> BTreeMap<String, f64> {
         let answer = self.ask("query", &[("query", expression)]);
         let series = answer["result"].as_array().unwrap_or_else(|| panic!("{expression}: {answer}")).clone();
@@ -89,13 +89,13 @@ struct Counting<'a> {
 }
 
 impl Counting<'_> {
-    /// Asks once.
+    /// Sends one call.
     fn once(&mut self, tool: &str, arguments: &Value) -> Result<Value, crate::mcp::Failure> {
         *self.calls.entry(tool.to_owned()).or_default() += 1.0;
         self.client.call(tool, arguments)
     }
 
-    /// Asks for the definition until it is answered.
+    /// Requests the definition until it is answered.
     fn definition(&mut self) {
         for _ in 0..40 {
             match self.once("vscode.lsp.definition", &self.place.definition().0) {
@@ -107,7 +107,7 @@ impl Counting<'_> {
     }
 }
 
-/// The files of the example that hold this word.
+/// Files of the example that contain this word.
 fn examples(ending: &str, word: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/observability");
     let mut found = files_below(&folder);
@@ -125,7 +125,7 @@ fn expressions(dashboard: &Value, found: &mut Vec<String>) {
         Value::Object(members) => {
             for (name, value) in members {
                 match value.as_str() {
-                    // A comparison at the end hides what is zero as it should be.
+                    // A comparison at the end hides values that are correctly zero.
                     Some(text) if name == "expr" => found.push(filled_in(text.trim_end_matches(" > 0"))),
                     _ => expressions(value, found),
                 }
@@ -136,7 +136,7 @@ fn expressions(dashboard: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Durations for Grafana's own variables, everything for those of the dashboard.
+/// Durations for Grafana's built-in variables, match-all for those of the dashboard.
 fn filled_in(expression: &str) -> String {
     let mut text = expression.to_owned();
     for name in ["$__rate_interval", "$__interval", "$__range"] {
@@ -153,7 +153,7 @@ fn filled_in(expression: &str) -> String {
     out + rest
 }
 
-/// Calls of two tools, one of them wrong and unanswered too, then a death and the end of the session.
+/// Calls of two tools, including an invalid and an unanswered one, then a crash and the end of the session.
 fn calls_and_a_death(yard: &mut Yard, sample: &Sample) -> BTreeMap<String, f64> {
     let mut client = Counting { client: yard.client("python"), place: &sample.place, calls: BTreeMap::new() };
     client.definition();
@@ -236,7 +236,7 @@ fn dashboards_find_their_series(scraping: &Scraping) {
     let found =
         |text: &String| !scraping.ask("query", &[("query", text)])["result"].as_array().expect("series").is_empty();
     let mut empty = all;
-    // Rates want two scrapes.
+    // Rates need two scrapes.
     until(LIMIT_MS, || {
         empty.retain(|text| !found(text));
         empty.is_empty()

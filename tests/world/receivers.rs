@@ -1,6 +1,6 @@
-//! Real receivers of OpenTelemetry: what they were told of a call, from the client's `traceparent` to the language server.
+//! Real OpenTelemetry receivers: the trace of a call, from the client's `traceparent` to the language server.
 //!
-//! Phoenix keeps traces and answers questions about them, but not a span's kind; the collector prints all that it takes.
+//! Phoenix stores traces and answers queries about them, except for a span's kind; the collector prints all data that it receives.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,9 +14,9 @@ use crate::parts::{python_with_phoenix, rotel};
 use crate::place::Place;
 use crate::program::{Service, run_well};
 
-/// The span that the client says it is in.
+/// The client's parent span.
 const CLIENT_SPAN: &str = "00f067aa0ba902b7";
-/// How long anything may take to arrive.
+/// Longest time until data arrives.
 const LIMIT_MS: u64 = 60_000;
 
 fn phoenix(folder: &Path) -> Service {
@@ -39,7 +39,7 @@ fn phoenix(folder: &Path) -> Service {
     Service::start(2, command, is_ready)
 }
 
-/// A collector with OTLP over gRPC at its first port and over HTTP at its second, which prints what it takes.
+/// A collector with OTLP over gRPC on its first port and HTTP on its second; it prints all received data.
 fn collector() -> Service {
     let command = |ports: &[u16]| -> Command {
         let mut command = rotel();
@@ -76,7 +76,7 @@ fn serve(place: &Place, endpoint: &str, protocol: &str, metrics: &str) -> Yard {
     Yard::serve_in(&place.workspace(), &[], &environment)
 }
 
-/// Asks for a definition, each time in a trace of its own, until it is answered; that trace.
+/// Requests a definition, each time in a new trace, until it is answered; returns that trace.
 fn traced_call(place: &Place, client: &mut Mcp, salt: u8) -> String {
     let arguments = place.definition().0;
     for attempt in 0..40_u8 {
@@ -95,7 +95,7 @@ fn traced_call(place: &Place, client: &mut Mcp, salt: u8) -> String {
     panic!("never ready");
 }
 
-/// A span as Phoenix has it.
+/// A span as Phoenix stores it.
 #[derive(Debug)]
 struct Span {
     name: String,
@@ -130,7 +130,7 @@ fn spans_of(phoenix: &Service, trace: &str) -> Vec<Span> {
     projects.iter().flat_map(of_project).map(span).collect()
 }
 
-/// The value of a dotted attribute; Phoenix keeps them as nested objects.
+/// Value of a dotted attribute; Phoenix stores them as nested objects.
 fn attribute<'a>(span: &'a Span, name: &str) -> &'a Value {
     let mut value = &span.attributes;
     for part in name.split('.') {
@@ -139,7 +139,7 @@ fn attribute<'a>(span: &'a Span, name: &str) -> &'a Value {
     value
 }
 
-/// The span of a request at a language server and that of the call it was made for, once both have arrived.
+/// Spans of a language server request and of its call, once both have arrived.
 fn asked_and_call(phoenix: &Service, trace: &str, method: &str, log: &str) -> (Span, Span) {
     let mut found = None;
     let complete = until(LIMIT_MS, || {
@@ -178,7 +178,7 @@ fn assert_trace(phoenix: &Service, trace: &str, log: &str) {
     }
 }
 
-/// One Phoenix for all of it: it takes long to start.
+/// One Phoenix for all checks, because it starts slowly.
 #[test]
 #[ignore = "slow: fetches Phoenix from PyPI"]
 fn phoenix_shows_complete_traces() {
@@ -201,7 +201,7 @@ fn from_the_client_to_the_language_server(phoenix: &Service, place: &Place) {
     }
 }
 
-/// The official client makes spans of its own where OpenTelemetry is set up, and tells of them unasked.
+/// The official client creates its own spans and propagates them if OpenTelemetry is set up.
 fn with_the_official_clients_own_spans(phoenix: &Service, place: &Place, folder: &Path) {
     let receiver = format!("http://127.0.0.1:{}", phoenix.port(0));
     let yard = serve(place, &receiver, "http/protobuf", "none");
@@ -278,7 +278,7 @@ const CALL: Kind = Kind { name: "tools/call vscode.lsp.definition", kind: "SPAN_
 const ASKED: Kind = Kind { name: "textDocument/definition", kind: "SPAN_KIND_CLIENT" };
 
 impl Kind {
-    /// Whether the collector has printed it as one of the trace.
+    /// Whether the collector has printed it as a span of the trace.
     fn is_in(&self, collector: &Service, trace: &str) -> bool {
         collector.printed().split("Span #").any(|span| {
             let says = |name: &str, wanted: &str| {

@@ -1,4 +1,4 @@
-//! The Python sample with a folder of a silent language beside it: what clients ask about it, and what is right.
+//! The Python sample with a folder of a silent language: queries of clients and their correct answers.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,9 +10,9 @@ use crate::mcp::until;
 use crate::place::Place;
 use crate::real_servers::files_below;
 
-/// A function whose name stands nowhere else.
+/// A function with a unique name.
 const FUNCTION: &str = "shelf_edge";
-/// What is wrong in the sample on purpose: a piece of each such line.
+/// Intentional errors in the sample: a part of each such line.
 const WRONG: [&str; 6] = ["from larder.spoons", "put(\"salt\", 3)", "custommer", "str(price)", "\"milk\"", "\"🧂\""];
 
 /// A workspace `python` of two roots: the sample, and a file whose language server never answers a hover.
@@ -42,7 +42,7 @@ impl Sample {
         )
     }
 
-    /// What a client shall do, with tools named by `tool`.
+    /// Plan of a client, with tools named by `tool`.
     pub(crate) fn plan(&self, tool: impl Fn(&str) -> String) -> Value {
         let uri = |file: &str| self.uri(file);
         let at = self.function();
@@ -75,13 +75,13 @@ impl Sample {
         })
     }
 
-    /// Arguments of a hover that nobody answers.
+    /// Arguments of a hover that is never answered.
     pub(crate) fn silent(&self) -> Value {
         let uri = format!("file://{}/quiet.mute", self.quiet_root().display());
         json!({"uri": uri, "position": {"line": 0, "character": 1}})
     }
 
-    /// Fails unless the report of a client that did [`Sample::plan`] is right.
+    /// Checks the report of a client that ran [`Sample::plan`].
     pub(crate) fn assert_right(&self, report: &Value) {
         assert_eq!(report["server"]["name"], "codeyard", "{report}");
         assert_eq!(report["moreTools"], Value::Null, "{report}");
@@ -102,7 +102,7 @@ impl Sample {
         self.place.assert_untouched();
     }
 
-    /// Fails unless the silent server was told of each question of the report that nobody waits any more.
+    /// Asserts that the silent server received a cancellation for each abandoned request of the report.
     pub(crate) fn assert_cancelled(&self, report: &Value) {
         let asked = usize::try_from(report["asked"].as_u64().expect("a number")).expect("a small one");
         let count = |word: &str| fs::read_to_string(self.notes()).unwrap_or_default().matches(word).count();
@@ -145,7 +145,7 @@ impl Sample {
         }
     }
 
-    /// Pages are disjoint, in order, full but for the last, and go on in another session or say why not.
+    /// Checks that pages are disjoint, in order, full except for the last, and continue in another session or fail with a reason.
     fn assert_pages(&self, report: &Value) {
         let pages: Vec<&Vec<Value>> =
             report["pages"].as_array().expect("pages").iter().map(|page| page.as_array().expect("items")).collect();
@@ -178,7 +178,7 @@ impl Sample {
         self.at("larder/labels.py", &format!("def {FUNCTION}"), FUNCTION)
     }
 
-    /// Arguments for the place of `word` in the line that has `text`.
+    /// Arguments for the position of `word` in the line that contains `text`.
     fn at(&self, file: &str, text: &str, word: &str) -> Value {
         let line = self.line(file, text);
         let content = fs::read_to_string(self.place.root.join(file)).expect("UTF-8");
