@@ -64,7 +64,7 @@ fn the_local_socket_serves_its_user_without_a_token() {
     assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(!sandbox.path("state/run/status.sock").exists());
     let admin_tokens = sandbox.run(&["token", "list", "--admin", "--json"]).code(0).json();
-    assert_eq!(admin_tokens, serde_json::json!([]), "no token where nobody needs one");
+    assert_eq!(admin_tokens, serde_json::json!([]), "no token where none is required");
     let way = Way::local(&sandbox);
     let service = way.get("/admin/v1/service").is(200).json();
     assert_eq!(service["pid"], serving.pid());

@@ -3,7 +3,7 @@
 #[path = "../cli/harness.rs"]
 mod harness;
 #[path = "../support/mcp.rs"]
-#[expect(dead_code, reason = "this target asks few questions")]
+#[expect(dead_code, reason = "this target uses only a part of the module")]
 mod mcp;
 
 mod access;

@@ -26,7 +26,7 @@ fn the_committed_document_equals_the_generated_one() {
 fn check(operation: &Value, answer: &Answer) {
     let id = &operation["operationId"];
     let response = &operation["responses"][answer.status.to_string()];
-    assert!(response.is_object(), "{id} answers {} without a word in the document: {answer:?}", answer.status);
+    assert!(response.is_object(), "{id} answers {}, which the document doesn't list: {answer:?}", answer.status);
     let kind = answer.header("content-type").unwrap().split(';').next().unwrap();
     let content = &response["content"][kind];
     assert!(content.is_object(), "{id} answers {kind}");

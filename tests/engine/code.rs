@@ -172,7 +172,7 @@ fn a_stale_index_refuses_answers_or_catches_up_as_requested() {
         let yard = Plan::new(site()).unwatched().at_once().open().await;
         let answer =
             until(&yard, "search_code", text("alpha"), |answer| answer["metadata"]["indexing_status"] == "ready").await;
-        assert_eq!(answer["metadata"]["freshness_status"], "stale", "nobody can know");
+        assert_eq!(answer["metadata"]["freshness_status"], "stale", "the state is unknown");
         let with = |policy: &str| json!({"query": "alphorn", "mode": "text", "freshness_policy": policy});
         let is_idle = |answer: &Value| answer["active_job"].is_null() && answer["index_status"] == "ready";
         let before = until(&yard, "index_status", json!({}), is_idle).await["recent_jobs"].as_array().unwrap().len();

@@ -125,7 +125,7 @@ fn a_row_names_the_servers_that_list_its_symbol_and_stays_otherwise_equal() {
         let fake = lister().launcher();
         let yard = yard_of(site, fake.clone()).await;
         let before = start(&yard, "locate_symbol", located("beta", false)).await;
-        assert_eq!(fake.launches(), 0, "nobody is asked unless that is wanted");
+        assert_eq!(fake.launches(), 0, "no server is queried without `confirm`");
         assert!(warnings(&before.ok()).is_empty(), "{:?}", before.ok());
         let mut payload = confirm(&yard, "beta").await;
         let expected = [("lib/b.py:1".to_owned(), None), ("a.py:5".to_owned(), Some("pyls"))];
@@ -144,7 +144,7 @@ fn a_row_names_the_servers_that_list_its_symbol_and_stays_otherwise_equal() {
             json!({"query": "alpha", "mode": "symbol", "detail_level": "context", "compact": true, "confirm": true});
         let payload = ask(&yard, "search_code", search).await;
         assert_eq!(rows(&payload)[0], ("a.py:4".to_owned(), Some("pyls")));
-        assert_eq!(fake.record().count(SYMBOLS), 2, "once a file, for as long as nothing changes");
+        assert_eq!(fake.record().count(SYMBOLS), 2, "once per file until it changes");
     });
 }
 
@@ -181,7 +181,7 @@ fn the_first_symbols_are_confirmed_and_the_others_counted() {
                 "{payload:?}"
             );
         }
-        assert_eq!(fake.record().count(SYMBOLS), 5, "nobody is asked about them");
+        assert_eq!(fake.record().count(SYMBOLS), 5, "no server is queried about them");
     });
 }
 
@@ -257,7 +257,7 @@ fn a_disconnected_client_cancels_all_server_requests() {
         near(began.elapsed(), 0);
         assert_eq!(fake.record().cancelled(), [SYMBOLS; 3]);
         settle().await;
-        assert_eq!(yard.health().await[0].servers[0].pending, 0, "nothing of it is left");
+        assert_eq!(yard.health().await[0].servers[0].pending, 0, "no request is left");
     });
 }
 

@@ -155,7 +155,7 @@ fn a_document_that_crashed_the_server_twice_is_refused_until_it_changes() {
         let details = refused.failed_as("PROVIDER_UNAVAILABLE", "crashed");
         assert_eq!(details["server"], "fake");
         refused.took_about(0);
-        assert_eq!(fake.launches(), launches, "nobody died of it");
+        assert_eq!(fake.launches(), launches, "no server crashed on it");
         yard.call(HOVER, yard.site().at("b.fake", 0, 0)).await.ok();
         yard.site().write("a.fake", "changed\n");
         yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await.ok();

@@ -159,7 +159,7 @@ fn created_changed_and_deleted_files_are_seen_without_git() {
         ("new file", |root| write(root, "src/deep/new.rs", "fn admit_new() {}\n"), "live"),
         ("deleted file", |root| std::fs::remove_file(root.join("notes.txt")).unwrap(), "live"),
         ("renamed folder", |root| std::fs::rename(root.join("src"), root.join("lib")).unwrap(), "live"),
-        ("a .gitignore that nobody heeds", |root| write(root, ".gitignore", "gen/\n*.rs\n"), "live"),
+        ("a .gitignore without effect", |root| write(root, ".gitignore", "gen/\n*.rs\n"), "live"),
         ("what it names changes", |root| write(root, "gen/made.rs", "pub fn admit() {}\n"), "live"),
         (".codeyardignore", |root| write(root, ".codeyardignore", "/lib/deep/\n"), "live"),
         ("it is gone", |root| std::fs::remove_file(root.join(".codeyardignore")).unwrap(), "live"),

@@ -119,7 +119,7 @@ fn two_project_roots_of_one_kind_start_two_servers() {
         assert_eq!(roots_of(&fake), ["p", "q"]);
         assert_eq!(fake.record().count("textDocument/definition"), 3);
         yard.call(WORKSPACE_SYMBOLS, json!({"query": "x"})).await.ok();
-        assert_eq!(fake.record().count("workspace/symbol"), 2, "both are asked about the workspace");
+        assert_eq!(fake.record().count("workspace/symbol"), 2, "both are queried for the workspace");
     });
 }
 

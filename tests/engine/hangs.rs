@@ -20,7 +20,7 @@ fn the_deadline_ends_the_call_and_cancels_the_server_request() {
         fake.wait_for("$/cancelRequest", 1).await;
         assert_eq!(fake.record().cancelled(), ["textDocument/definition"]);
         settle().await;
-        assert_eq!(yard.health().await[0].servers[0].pending, 0, "nothing of it is left");
+        assert_eq!(yard.health().await[0].servers[0].pending, 0, "no request is left");
         assert_eq!(fake.record().count("$/cancelRequest"), 1);
     });
 }
@@ -149,7 +149,7 @@ fn initialize_times_out_after_a_minute() {
         pass(57_500).await;
         assert_eq!((fake.launches(), fake.alive()), (1, 1));
         pass(1_500).await;
-        assert_eq!((fake.launches(), fake.alive()), (2, 1), "killed after 60 s, started anew after the back-off");
+        assert_eq!((fake.launches(), fake.alive()), (2, 1), "killed after 60 s, restarted after the back-off");
         assert_eq!(yard.counts.restarts()["start_failed"], 1);
         yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
     });

@@ -111,7 +111,7 @@ fn a_workspace_that_panics_is_rebuilt_without_affecting_others() {
         here().await.failed("INTERNAL");
         settle().await;
         assert_eq!(there().await.bytes(), before);
-        assert_eq!(here().await.bytes(), own, "the same answer from the workspace built anew");
+        assert_eq!(here().await.bytes(), own, "the same answer from the rebuilt workspace");
         assert!(yard.epochs().await[0] > epoch);
         assert_eq!((first.launches(), first.alive()), (2, 1), "the children of the dead one are gone");
         assert_eq!((others.launches(), others.alive()), (1, 1));

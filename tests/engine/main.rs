@@ -5,7 +5,7 @@
 mod fake_server;
 #[path = "../support/git.rs"]
 mod git;
-#[expect(dead_code, reason = "shared with the tests of what is told")]
+#[expect(dead_code, reason = "shared with the telemetry tests")]
 mod harness;
 
 mod caps;

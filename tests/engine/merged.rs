@@ -199,7 +199,7 @@ fn a_silent_linter_is_cut_off_and_the_partial_answer_is_not_retained() {
             assert_eq!(answer.found(), lines(yard.site(), [0]));
             assert_eq!(answer.passed_over(), ["lint: timeout"]);
             answer.took_about(LATE);
-            assert_eq!(primary.record().count(DEFINE), turn, "asked anew each time");
+            assert_eq!(primary.record().count(DEFINE), turn, "a new request each time");
             linter.wait_for("$/cancelRequest", turn).await;
         }
         assert_eq!(yard.counts.retained_hits(), 0);

@@ -112,7 +112,7 @@ fn an_unready_language_is_awaited_even_if_others_have_results() {
                 let error = named(&yard, "alpha").await.timed_out(said);
                 let has_progress = error["progress"].as_str().is_some_and(|text| text.contains("62%"));
                 assert_eq!(has_progress, said == "indexing", "{error}");
-                assert_eq!(second.record().count(SYMBOLS), 0, "nobody asks a server that isn't ready");
+                assert_eq!(second.record().count(SYMBOLS), 0, "a server that isn't ready gets no request");
                 pass(1_100).await;
                 let all: Vec<&str> = found.iter().copied().chain(["b.other"]).collect();
                 assert_eq!(files(&yard, &named(&yard, "alpha").await.whole()), all);

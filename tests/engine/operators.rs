@@ -55,7 +55,7 @@ fn a_delete_finishes_running_calls_and_reports_the_outcome() {
         call.await.unwrap().ok();
         assert_eq!((report.calls, report.calls_cut), (1, 0));
         assert_eq!((report.servers.len(), report.servers[0].ended_by), (1, "exit"));
-        assert_eq!(again.await, report, "whoever asks again is told of the same removal");
+        assert_eq!(again.await, report, "a second delete reports the same removal");
         settle().await;
         assert_eq!(fake.alive(), 0);
         assert!(control.list(None).await.unwrap().draining.is_empty());
@@ -151,7 +151,7 @@ fn a_reload_keeps_put_workspaces_unless_it_defines_the_same_name() {
         yard.reconfigure(|_| {}).await;
         let listing = control.list(None).await.unwrap();
         assert_eq!(names(&listing), [("w0".into(), false), ("w1".into(), false), ("mine".into(), true)]);
-        assert_eq!(listing.entries[1].config.roots, [yard.sites[1].root.clone()], "as the file says");
+        assert_eq!(listing.entries[1].config.roots, [yard.sites[1].root.clone()], "as in the configuration file");
     });
 }
 

@@ -61,7 +61,7 @@ fn pages_of_any_sizes_add_up_to_the_whole() {
             let whole: Vec<Value> = (0..450).map(|line| yard.site().location("a.fake", line)).collect();
             assert_eq!(items, whole, "{sizes:?}");
         }
-        assert_eq!(fake.record().count("textDocument/references"), 1, "one request for all of it");
+        assert_eq!(fake.record().count("textDocument/references"), 1, "one request for all pages");
     });
 }
 
@@ -117,7 +117,7 @@ fn only_a_different_push_makes_a_diagnostics_cursor_stale() {
         push("c.fake", json!([]));
         pass(10).await;
         let second = yard.call(WORKSPACE_DIAGNOSTICS, next.clone()).await.ok();
-        assert_eq!(second["items"][0]["uri"], yard.site().uri("b.fake"), "equal once canonical: nothing has changed");
+        assert_eq!(second["items"][0]["uri"], yard.site().uri("b.fake"), "equal in canonical form: no change");
         push("c.fake", json!([finding(0, "new")]));
         pass(10).await;
         yard.call(WORKSPACE_DIAGNOSTICS, next).await.failed("CURSOR_STALE");

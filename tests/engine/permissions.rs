@@ -90,7 +90,7 @@ fn denied_callers_learn_nothing_about_files() {
             answers.push(called.bytes().to_vec());
         }
         answers.dedup();
-        assert_eq!(answers.len(), 1, "the same bytes, whatever is asked about");
+        assert_eq!(answers.len(), 1, "the same bytes for every file");
         assert!(yard.run(call(&yard, "")).await.lsp().2["code"] == "INVALID_PARAMS", "arguments are read before");
         yard.call(HOVER, yard.site().at("a.fake", 0, 0)).await.ok();
     });
@@ -107,7 +107,7 @@ fn a_principals_permission_wins_and_a_reload_applies_to_the_next_call() {
         yard.reconfigure(|config| config.workspaces[0].permission = Some(own)).await;
         refused(&yard.run(named(call(&yard, "a.fake"), "bob")).await, "permission_denied");
         assert!(yard.run(named(call(&yard, "a.fake"), "ann")).await.lsp().0);
-        assert_eq!(yard.epochs().await, epochs, "nothing starts anew");
+        assert_eq!(yard.epochs().await, epochs, "nothing restarts");
         yard.reconfigure(|config| config.workspaces[0].permission = Some(section(PermissionRule::Ask, &[]))).await;
         refused(&yard.run(named(call(&yard, "a.fake"), "ann")).await, "permission_not_asked");
     });

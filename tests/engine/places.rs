@@ -152,7 +152,7 @@ fn pages_are_complete_and_an_edit_makes_the_cursor_stale() {
             }
         }
         assert_eq!(lines, (0..900).collect::<Vec<u64>>());
-        assert_eq!(fake.record().count(REFER), 1, "one request for all of it");
+        assert_eq!(fake.record().count(REFER), 1, "one request for all pages");
         let mut other = first.clone().unwrap();
         other["character"] = 2.into();
         lsp(&yard, other).await.failed_with("CURSOR_INVALID");
@@ -181,7 +181,7 @@ fn positions_are_resolved_in_the_current_text() {
         assert_eq!((&error["length"], names(&error).len()), (&json!(18), 4));
         let error = at(&yard, "goToDefinition", 7, 0).await.failed("NOT_FOUND", "position_beyond");
         assert_eq!(error["line"], 8);
-        assert_eq!(fake.record().count(DEFINE), 0, "nothing of this is the server's business");
+        assert_eq!(fake.record().count(DEFINE), 0, "the server gets no request for these");
         let longer = format!("{}last\n", "other word\n".repeat(7));
         yard.site().write("a.fake", &longer);
         assert_eq!(at(&yard, "goToDefinition", 7, 0).await.whole(), json!([yard.site().location("a.fake", 1)]));

@@ -162,7 +162,7 @@ fn a_longer_start_is_reported_and_continues_without_callers() {
         pass(4_100).await;
         yard.call(DEFINITION, yard.site().at("a.fake", 0, 0)).await.ok();
         assert_eq!(fake.launches(), 1);
-        assert_eq!(fake.record().count("textDocument/definition"), 1, "nobody asks a server that isn't ready");
+        assert_eq!(fake.record().count("textDocument/definition"), 1, "a server that isn't ready gets no request");
     });
 }
 

@@ -16,7 +16,7 @@ async fn wanted_notifications_arrive_in_order_and_unknown_ones_do_not() {
     fake.push([
         progress_begin("t", "indexing"),
         notify("unheard/of", json!({})),
-        notify("window/showMessage", json!({"type": 3, "message": "nobody reads it"})),
+        notify("window/showMessage", json!({"type": 3, "message": "the queue isn't read"})),
         diagnostics("file:///a", Some(3), json!([])),
         notify("custom/wanted", json!([1])),
         notify("experimental/serverStatus", json!({"quiescent": true})),

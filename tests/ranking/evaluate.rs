@@ -89,7 +89,7 @@ fn evaluate() {
     }
     for (repository, sorts) in &floors {
         for sort in sorts.keys().filter(|sort| !figures.contains_key(&(repository.clone(), (*sort).clone()))) {
-            low.push(format!("{repository} {sort}: no question was asked"));
+            low.push(format!("{repository} {sort}: no query was run"));
         }
     }
     assert!(low.is_empty(), "MRR, top-1 and top-3 have dropped: {low:#?}");

@@ -99,7 +99,7 @@ pub(crate) fn whole(client: &mut Mcp, arguments: &Value) -> Result<(Value, usize
         let mut further = arguments.clone();
         further["cursor"] = json!(cursor);
         page = ask(client, &further)?;
-        assert_eq!((&page.title, &page.metadata["total"]), (&title, &total), "all pages tell the same of the whole");
+        assert_eq!((&page.title, &page.metadata["total"]), (&title, &total), "all pages have the same total and title");
         let (Value::Array(all), Value::Array(more)) = (&mut result, page.result().clone()) else { panic!("{page:?}") };
         join(all, more);
         pages += 1;

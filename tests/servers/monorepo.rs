@@ -88,7 +88,7 @@ impl Repository {
         assert_eq!(of_workspace["workspace"], "many", "{whole}");
         let servers = of_workspace["servers"].as_array().expect("servers");
         let serving = servers.iter().find(|server| server["verdict"] == "serves" && server["role"] == "primary");
-        let serving = serving.unwrap_or_else(|| panic!("nobody serves {path}: {whole}"));
+        let serving = serving.unwrap_or_else(|| panic!("no server for {path}: {whole}"));
         let text = |key: &str| serving[key].as_str().unwrap_or_default().to_owned();
         let running = &serving["running"];
         (text("kind"), text("project_root"), running["pid"].as_u64().filter(|_| running["state"] == "ready"))
@@ -175,7 +175,7 @@ fn typescript() {
     );
     let found = many.client.pages("vscode.lsp.workspaceSymbols", &json!({"query": "shape"}), &[50]).expect("symbols");
     let files: Vec<String> = many.spots(&found.iter().map(|item| item["location"].clone()).collect::<Vec<_>>());
-    assert_eq!(files, ["web/a/src/lib.ts:0", "web/b/src/lib.ts:2"], "both children are asked about the workspace");
+    assert_eq!(files, ["web/a/src/lib.ts:0", "web/b/src/lib.ts:2"], "both servers are queried for the workspace");
     many.end();
 }
 

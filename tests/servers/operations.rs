@@ -233,7 +233,7 @@ fn equal(language: Language, corpora: &[(&str, Corpus, usize)]) {
             assert_odd(&ops);
             for (operation, least) in SHARES {
                 let (asked, nonempty) = counts[operation];
-                assert!(nonempty * 100 >= asked * least, "{operation}: {nonempty} of {asked} say something");
+                assert!(nonempty * 100 >= asked * least, "{operation}: {nonempty} of {asked} answers aren't empty");
             }
         }
         titles(client, corpus, &ops);

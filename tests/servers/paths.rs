@@ -67,7 +67,7 @@ fn nowhere(client: &mut crate::mcp::Mcp, corpus: &Corpus, odd: &str) {
     let there = said(outside.join("there.py").display().to_string());
     assert_eq!(there.0, "WORKSPACE_DENIED");
     for denied in ["../there.py", "../missing.py", "way_out.py", "/etc/passwd", "/no/such/file"] {
-        assert_eq!(said(denied.into()), there, "{denied}: whether it exists is not told");
+        assert_eq!(said(denied.into()), there, "{denied}: the error doesn't reveal whether it exists");
     }
     assert!(!there.1.contains("there.py"), "{there:?}");
 }

@@ -51,7 +51,9 @@ pub(crate) fn has_program(name: &str) -> bool {
     let mut again = Command::new(std::env::current_exe().expect("the test's own program"));
     again.args(["--exact", name, "--ignored", "--nocapture"]);
     again.env("PATH", std::env::join_paths(folders).expect("a PATH")).env(HAS_PROGRAM, "1");
-    assert!(again.status().expect("the test starts").success(), "{name} failed");
+    let ended = again.output().expect("the test starts");
+    let output = format!("{}{}", String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert!(ended.status.success() && output.contains("1 passed"), "{name} failed or was not found:\n{output}");
     false
 }
 

@@ -126,7 +126,7 @@ fn function(server: &Server, stage: &mut Stage, (path, line, name): &Function) -
 /// The prepared item of a request, which must come from the same incarnation.
 fn own_function(server: &Server, stage: &mut Stage, item: &Value) -> Function {
     if item["data"]["life"] != server.number {
-        stage.wrong(format!("{} is asked about a function of another server: {item}", server.name()));
+        stage.wrong(format!("{} received a prepared item of another server: {item}", server.name()));
     }
     let path = stage.site(server.workspace).name_of(item["uri"].as_str().unwrap_or_default());
     let line = item["range"]["start"]["line"].as_u64().unwrap_or_default() as usize;

@@ -326,7 +326,7 @@ impl World {
                 return;
             }
             if Instant::now() > until {
-                self.stage.lock().wrong(format!("w{workspace} {asked:?} is not answered any more"));
+                self.stage.lock().wrong(format!("w{workspace} {asked:?} gets no answer after all faults ended"));
                 return;
             }
         }

@@ -81,7 +81,10 @@ fn run_all(seeds: std::ops::Range<u64>) -> BTreeMap<String, u64> {
 
 #[test]
 fn one_seed() {
-    let Ok(seed) = std::env::var("CODEYARD_SIM_SEED") else { return };
+    let Ok(seed) = std::env::var("CODEYARD_SIM_SEED") else {
+        println!("skipped: CODEYARD_SIM_SEED names no seed");
+        return;
+    };
     let ran = run(seed.parse().expect("a number"));
     println!("{}", ran.transcript.join("\n"));
     assert!(ran.wrong.is_empty(), "{}", ran.wrong.join("\n"));
@@ -94,7 +97,7 @@ fn two_hundred_seeds() {
         println!("{count:>8} {what}");
     }
     let blind = coverage::missing(&seen);
-    assert!(blind.is_empty(), "the simulation has gone blind: none of its 200 seeds saw {blind:#?}");
+    assert!(blind.is_empty(), "the simulation lost coverage: none of its 200 seeds produced {blind:#?}");
 }
 
 #[test]
@@ -123,7 +126,7 @@ const SABOTAGES: [(Sabotage, &str); 5] = [
 fn injected_faults_are_detected() {
     for (sabotage, said) in SABOTAGES {
         let caught = (0..60).any(|seed| run_with(seed, sabotage).wrong.iter().any(|wrong| wrong.contains(said)));
-        assert!(caught, "{sabotage:?} isn't noticed");
+        assert!(caught, "{sabotage:?} isn't detected");
     }
 }
 

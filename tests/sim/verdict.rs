@@ -60,7 +60,7 @@ pub(crate) fn judge(stage: &mut Stage, call: &Call, done: &Done, known: Known) -
         ToolReply::Refusal { .. } => {
             let whole: Value = serde_json::from_slice(&bytes).unwrap();
             if whole["content"][0]["text"].as_str().is_none_or(|text| text.contains("No results")) {
-                stage.wrong(format!("call {} failed, and says that there is nothing: {whole}", call.number));
+                stage.wrong(format!("call {} failed but reports an empty result: {whole}", call.number));
             }
             failed(stage, call, done, known, error_in(&whole).expect("a refusal names its code"))
         }

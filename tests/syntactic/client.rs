@@ -82,7 +82,7 @@ impl Client {
             let message = match self.messages.recv_timeout(PATIENCE) {
                 Ok(message) => message,
                 Err(RecvTimeoutError::Timeout) => panic!("no answer to {id}; {:?}", self.received),
-                Err(RecvTimeoutError::Disconnected) => panic!("the server has gone; {:?}", self.received),
+                Err(RecvTimeoutError::Disconnected) => panic!("the server ended; {:?}", self.received),
             };
             if message.get("method").is_some() {
                 if let Some(id) = message.get("id") {

@@ -61,7 +61,7 @@ fn both_catalogs_mark_answers_by_name() {
         assert!(answer[list].as_array().is_some_and(|list| !list.is_empty()), "{tool}: {answer}");
         let summary = answer["summary"].as_str().expect("a summary");
         assert!(summary.ends_with(MARK), "{tool}: {summary}");
-        assert_eq!(client.call(tool, arguments).unwrap()["summary"], summary, "the retained one says so as well");
+        assert_eq!(client.call(tool, arguments).unwrap()["summary"], summary, "the snapshot has the same mark");
     }
     for (operation, line, character) in [
         ("goToDefinition", 7, 16),

@@ -160,7 +160,7 @@ fn index_durations_are_recorded() {
             let said: f64 = attribute(call, names::INDEX_MS).unwrap_or_else(|| panic!("{call:?}")).parse().unwrap();
             assert!((said - took(&work).as_secs_f64() * 1e3).abs() < 1.0, "{said} ms, and {:?}", took(&work));
             assert!(took(&work) <= took(call));
-            assert!(is_child(names::SPAN_INDEX_WAIT).is_none(), "nothing is to be waited for");
+            assert!(is_child(names::SPAN_INDEX_WAIT).is_none(), "no wait is recorded");
         }
         assert_eq!(seen, 6);
     });

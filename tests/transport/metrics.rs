@@ -35,7 +35,10 @@ async fn http_requests_sessions_and_refusals_are_counted() {
     assert_eq!(ended.status, 204);
     assert_eq!(counted.times("session tcp"), 1);
     server.call(&json!(1), "echo", &json!({}));
-    assert!(!counted.all().iter().any(|counted| counted.starts_with("tools/call")), "calls are told of by the gateway");
+    assert!(
+        !counted.all().iter().any(|counted| counted.starts_with("tools/call")),
+        "the gateway counts calls, not the transport"
+    );
 }
 
 #[tokio::test]

@@ -219,7 +219,7 @@ async fn an_answer_applies_only_to_its_own_session() {
     let bob = server.send(&bob.set("authorization", &format!("Bearer {}", server.bob))).await;
     assert_eq!(bob.status, 404, "another principal");
     server.post_to(&session, &json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}})).await;
-    assert_eq!(reason(&stream.next().await), "permission_declined", "none of the others was heard");
+    assert_eq!(reason(&stream.next().await), "permission_declined", "the other answers had no effect");
 }
 
 #[tokio::test]
@@ -236,7 +236,7 @@ async fn identical_prompts_are_shown_once() {
     };
     let (second, third, ()) = tokio::join!(server.send(&asks[0]), server.send(&asks[1]), sharing);
     for answer in [&second, &third] {
-        assert_eq!(answer.header("content-type"), Some("application/json"), "these asked nothing");
+        assert_eq!(answer.header("content-type"), Some("application/json"), "these calls sent no prompt");
         assert!(is_in(&answer.json()));
     }
     assert!(is_in(&first.next().await));
@@ -321,7 +321,7 @@ async fn stdio_carries_prompts_and_answers() {
     let mut pipe = pipe();
     ask_first(&pipe.fake);
     pipe.call(1, GUARDED, json!({}), json!({})).await;
-    assert_eq!(reason(&pipe.next().await), "permission_not_asked", "nothing was said of forms yet");
+    assert_eq!(reason(&pipe.next().await), "permission_not_asked", "the client hasn't declared forms yet");
     forms(&mut pipe).await;
     for at in 0..answers(&Value::Null).len() {
         pipe.call(2, GUARDED, json!({}), json!({})).await;
@@ -369,7 +369,7 @@ async fn a_prompt_expires_at_its_limit() {
     pipe.send(format!("{}\n", accept(&question["id"], "once"))).await;
     pipe.call(2, GUARDED, json!({}), json!({})).await;
     let repeated = pipe.next().await;
-    assert_eq!(repeated["method"], "elicitation/create", "a late `once` lets nobody in");
+    assert_eq!(repeated["method"], "elicitation/create", "a late `once` permits no later call");
     pipe.send(format!("{}\n", accept(&repeated["id"], "once"))).await;
     assert!(is_in(&pipe.next().await));
 }

@@ -225,7 +225,7 @@ async fn connections_above_the_cap_are_refused_with_a_retry_hint() {
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(5), again).await.expect("the place was never freed");
+    tokio::time::timeout(Duration::from_secs(5), again).await.expect("the connection slot was never freed");
 }
 
 #[tokio::test]

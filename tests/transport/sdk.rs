@@ -36,7 +36,7 @@ async fn exercise(client: RunningService<RoleClient, ()>, fake: &Fake) {
     handle.cancel(Some("enough".to_owned())).await.unwrap();
     fake.until_running(0).await;
     let again = client.call_tool(CallToolRequestParams::new("echo")).await;
-    assert!(again.is_ok(), "the session goes on");
+    assert!(again.is_ok(), "the session continues");
     client.cancel().await.unwrap();
 }
 

@@ -153,7 +153,7 @@ async fn a_cancelled_request_is_never_answered() {
     pipe.call(3, "echo", json!({}), json!({})).await;
     assert_eq!(pipe.next().await["id"], 3);
     let fake = Arc::clone(&pipe.fake);
-    assert_eq!(pipe.end().await, "", "the end of input cancels, and answers nothing");
+    assert_eq!(pipe.end().await, "", "the end of input cancels calls without answers");
     assert_eq!(fake.running(), 0);
 }
 
@@ -187,7 +187,7 @@ async fn a_stalled_reader_stops_input() {
     until(|| fake.started.load(std::sync::atomic::Ordering::SeqCst) > 3).await;
     // Paused time advances only when every task waits: by then the server has started all calls that it admits.
     tokio::time::sleep(Duration::from_millis(300)).await;
-    assert!(fake.started.load(std::sync::atomic::Ordering::SeqCst) < 120, "nobody reads, so few are started");
+    assert!(fake.started.load(std::sync::atomic::Ordering::SeqCst) < 120, "output isn't read, so few calls start");
     for _ in 0..200 {
         assert!(pipe.next().await["result"].is_object());
     }

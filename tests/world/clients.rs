@@ -80,7 +80,7 @@ fn over_http(script: &mut Command, catalog: Catalog, mode: &str) {
     let url = format!("http://{}/mcp/python/{}", yard.address, catalog.name());
     let connection = json!({"url": url, "token": yard.token, "mode": mode});
     let report = report(&sample, script, catalog, &connection);
-    assert_eq!(report["continued"]["items"], report["pages"][1], "another session goes on where this one was");
+    assert_eq!(report["continued"]["items"], report["pages"][1], "another session continues at the cursor");
     assert_eq!(report["endedStatus"], 404, "{report}");
     let silent = catalog.tool("hover");
     let cancelled = |line: &str| line.contains(&silent) && line.contains("\"outcome\":\"cancelled\"");

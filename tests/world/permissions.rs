@@ -70,7 +70,7 @@ fn assert_right(report: &Value) {
     let steps = report["steps"].as_array().expect("a list");
     let reasons: Vec<&str> = steps.iter().map(reason).collect();
     assert_eq!(reasons, ["", "permission_declined", "permission_declined", "permission_cancelled", "", ""], "{report}");
-    assert_eq!(steps.iter().map(asked).collect::<Vec<_>>(), [1, 1, 1, 1, 1, 0], "after `always` nobody is asked");
+    assert_eq!(steps.iter().map(asked).collect::<Vec<_>>(), [1, 1, 1, 1, 1, 0], "after `always` there is no prompt");
     assert!([0, 4, 5].into_iter().all(|at| is_answered(&steps[at])), "{report}");
     let question = &steps[0]["asked"][0];
     assert!(question["message"].as_str().is_some_and(|text| text.contains("`tiny`")), "{question}");

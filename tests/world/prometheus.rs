@@ -209,7 +209,7 @@ fn durations_make_sense(scraping: &Scraping) {
     bounds.sort_by(|a, b| a.0.total_cmp(&b.0));
     assert!(
         bounds.iter().filter(|(bound, _)| *bound < 0.01).count() > 3,
-        "durations below 10 ms are told apart: {bounds:?}"
+        "durations below 10 ms have separate buckets: {bounds:?}"
     );
     assert!(bounds.is_sorted_by(|a, b| a.1 <= b.1), "{bounds:?}");
     let quantile = |q: f64| scraping.query(&format!("histogram_quantile({q}, sum by (le) ({calls}))"), "")[""];

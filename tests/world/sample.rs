@@ -95,7 +95,7 @@ impl Sample {
         let of_file = workspace.as_array().expect("items").iter().find(|file| file["uri"] == document["uri"]);
         assert_eq!(of_file.expect("the broken file")["diagnostics"], document["diagnostics"], "{report}");
         let definition = &report["answers"]["definition"]["structuredContent"];
-        assert_eq!(&report["afterCancel"], definition, "it goes on after a cancellation");
+        assert_eq!(&report["afterCancel"], definition, "it continues after a cancellation");
         self.assert_pages(report);
         assert_refusals(report);
         assert_silence(report);
@@ -141,7 +141,7 @@ impl Sample {
                 assert_eq!(found, WRONG.iter().map(line).collect(), "{answer}");
             }
             "diagnostics.workspace" => assert!(!list("items").is_empty(), "{answer}"),
-            other => panic!("nobody asked {other}"),
+            other => panic!("{other} received no request"),
         }
     }
 

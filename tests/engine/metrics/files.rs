@@ -128,7 +128,7 @@ fn dashboard_panels_query_existing_metrics() {
         let place = &panel["gridPos"];
         assert!(place["x"].as_u64().unwrap() + place["w"].as_u64().unwrap() <= 24, "{title} is too wide");
         let Some(targets) = panel["targets"].as_array() else {
-            assert_eq!(panel["type"], "row", "{title} asks for nothing");
+            assert_eq!(panel["type"], "row", "{title} has no query");
             continue;
         };
         for target in targets {

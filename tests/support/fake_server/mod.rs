@@ -206,7 +206,7 @@ impl FakeLauncher {
 
     /// Runs steps now, on the latest launch, such as notifications or a crash.
     pub(crate) fn push(&self, steps: impl IntoIterator<Item = Step>) {
-        let running = self.running.lock().last().cloned().expect("nothing was launched");
+        let running = self.running.lock().last().cloned().expect("no server was launched");
         running.push(steps.into_iter().collect());
     }
 
