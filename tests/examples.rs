@@ -1,5 +1,5 @@
-//! The examples are what their README says: every client configuration parses and names the right catalog, the sample
-//! workspaces hold the line ends and the compile database that they promise.
+//! The examples match their README: every client configuration parses and names the right catalog, and the sample
+//! workspaces have the documented line endings and compile database.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,7 +25,7 @@ fn names(folder: &str) -> Vec<String> {
     names
 }
 
-/// All strings of a value, whatever its shape.
+/// All strings in a JSON value.
 fn strings(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) => found.push(text.clone()),

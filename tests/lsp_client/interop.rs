@@ -38,7 +38,7 @@ fn router(client: ClientSocket) -> Router<ClientSocket> {
         .request::<HoverRequest, _>(|client, params| {
             let client = client.clone();
             async move {
-                // The server sends a request before it answers: the client must answer it meanwhile.
+                // The server sends a request before it answers: the client must answer that request first.
                 let items = vec![ConfigurationItem { scope_uri: None, section: Some("python.analysis".into()) }];
                 let settings = client.request::<WorkspaceConfiguration>(ConfigurationParams { items }).await;
                 let settings = settings

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A language server that never answers a hover, and notes the cancellations it is told of.
+"""A language server that never answers a hover, and records the cancellations that it receives.
 
 usage: python3 mute_lsp.py NOTES
 """

@@ -1,9 +1,9 @@
-"""A session of the official Python client whose person is asked for permission, as a plan says; what was seen is printed
+"""A session of the official Python client whose user is prompted for permission, as a plan says; the observations are printed
 as one line of JSON.
 
 usage: python3 permission.py PLAN.json
 
-It judges nothing: the test that started it knows the right answers.
+It checks nothing: the test that started it knows the expected answers.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ with open(sys.argv[1], encoding="utf-8") as plan_file:
 
 
 class Person:
-    """Answers what the step says, and notes what was asked."""
+    """Answers as the step says, and records the prompt."""
 
     def __init__(self):
         self.answer = None
@@ -55,28 +55,28 @@ async def connect(person):
             yield client
 
 
-def told(answer):
+def answer_report(answer):
     return {"isError": answer.is_error, "text": answer.content[0].text, "content": answer.structured_content}
 
 
 async def steps(report):
-    """One call a step; `answer` is what the person says if asked."""
+    """One call per step; `answer` is the user's answer to a prompt."""
     person = Person()
     async with connect(person) as client:
         for step in PLAN["steps"]:
             person.answer, person.asked = step["answer"], []
             answer = await client.call_tool(PLAN["tool"], PLAN["arguments"])
-            report["steps"].append({**told(answer), "asked": person.asked})
+            report["steps"].append({**answer_report(answer), "asked": person.asked})
 
 
 async def unable(report):
-    """A client with nobody to ask."""
+    """A client without a person to prompt."""
     async with connect(None) as client:
-        report["unable"] = told(await client.call_tool(PLAN["tool"], PLAN["arguments"]))
+        report["unable"] = answer_report(await client.call_tool(PLAN["tool"], PLAN["arguments"]))
 
 
 async def cancelled(report):
-    """The call is cancelled while the person thinks."""
+    """The call is cancelled during the prompt."""
     person = Person()
     person.waits = anyio.Event()
     async with connect(person) as client:
@@ -94,7 +94,7 @@ async def cancelled(report):
             await person.withdrawn.wait()
         report["withdrawn"] = person.withdrawn.is_set()
         person.waits, person.answer, person.asked = None, PLAN["steps"][0]["answer"], []
-        report["afterCancel"] = {**told(await client.call_tool(PLAN["tool"], PLAN["arguments"])), "asked": person.asked}
+        report["afterCancel"] = {**answer_report(await client.call_tool(PLAN["tool"], PLAN["arguments"])), "asked": person.asked}
 
 
 async def main():

@@ -1,8 +1,8 @@
-// Sessions of the official TypeScript client, as a plan says; what was seen is printed as one line of JSON.
+// Sessions of the official TypeScript client, as a plan says; the observations are printed as one line of JSON.
 //
 // usage: node session.mjs FOLDER_WITH_node_modules PLAN.json
 //
-// It judges nothing: the test that started it knows the right answers.
+// It checks nothing: the test that started it knows the expected answers.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -26,14 +26,14 @@ async function connect() {
   return { client, transport };
 }
 
-const told = (error) => ({ code: error.code, message: error.message, data: error.data ?? null });
+const errorReport = (error) => ({ code: error.code, message: error.message, data: error.data ?? null });
 
-/** The error of something that has to fail. */
+/** The error of a promise that must fail. */
 async function refusal(promise) {
-  return promise.then((answer) => ({ unexpected: answer }), told);
+  return promise.then((answer) => ({ unexpected: answer }), errorReport);
 }
 
-/** Asks again for as long as the server says that its time ran out. */
+/** Retries while the server answers with a timeout. */
 async function ask(client, { tool, arguments: args }) {
   for (let attempt = 0; attempt < 60; attempt++) {
     try {
@@ -92,7 +92,7 @@ const onprogress = ({ progress }) => report.progress.push(progress);
 const silent = { name: plan.silent.tool, arguments: plan.silent.arguments };
 report.silence = await refusal(first.client.callTool(silent, undefined, { onprogress }));
 
-/** Cancels at the first sign of life; false if the question ran out of time before there was one. */
+/** Cancels at the first progress; false if the request timed out before. */
 async function cancelOnce() {
   const given = new AbortController();
   const options = { onprogress: () => given.abort("enough"), signal: given.signal };
@@ -111,7 +111,7 @@ await first.client.close();
 
 const second = await connect();
 report.newSession = (second.transport.sessionId ?? null) !== session || session === null;
-report.continued = await page(second.client, plan.paged, report.begun.nextCursor).catch(told);
+report.continued = await page(second.client, plan.paged, report.begun.nextCursor).catch(errorReport);
 if (plan.url) {
   const ended = second.transport.sessionId;
   await second.transport.terminateSession();

@@ -1,8 +1,8 @@
-"""Sessions of the official Python client, as a plan says; what was seen is printed as one line of JSON.
+"""Sessions of the official Python client, as a plan says; the observations are printed as one line of JSON.
 
 usage: python3 session.py PLAN.json
 
-It judges nothing: the test that started it knows the right answers.
+It checks nothing: the test that started it knows the expected answers.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ HEADERS = {"Authorization": f"Bearer {PLAN.get('token')}"}
 
 @contextlib.asynccontextmanager
 async def connect(*, end_session):
-    """A client, and the session ids that it was seen to use."""
+    """A client with its observed session ids."""
     sessions = []
 
     async def note(request):
@@ -43,21 +43,21 @@ async def connect(*, end_session):
             yield client, sessions
 
 
-def told(error):
+def error_report(error):
     return {"code": error.error.code, "message": error.error.message, "data": error.error.data}
 
 
 async def refusal(client, question):
-    """The error of a call that has to fail."""
+    """The error of a call that must fail."""
     try:
         answer = await client.call_tool(question["tool"], question["arguments"])
     except MCPError as error:
-        return told(error)
+        return error_report(error)
     return {"unexpected": answer.model_dump(mode="json")}
 
 
 async def ask(client, question):
-    """Asks again for as long as the server says that its time ran out."""
+    """Retries while the server answers with a timeout."""
     for _ in range(60):
         try:
             return await client.call_tool(question["tool"], question["arguments"])
@@ -116,7 +116,7 @@ async def paging(client, report):
 
 
 async def cancelled_once(client):
-    """Cancels at the first sign of life; false if the question ran out of time before there was one."""
+    """Cancels at the first progress; false if the request timed out before."""
     silent = PLAN["silent"]
     with anyio.CancelScope() as scope:
 
@@ -129,7 +129,7 @@ async def cancelled_once(client):
 
 
 async def silence(client, report):
-    """A question that nobody answers: first to its end, then cancelled at the first sign of life."""
+    """A request that is never answered: first until its timeout, then cancelled at its first progress."""
     silent = PLAN["silent"]
     report["progress"] = []
 
@@ -140,7 +140,7 @@ async def silence(client, report):
         answer = await client.call_tool(silent["tool"], silent["arguments"], progress_callback=note)
         report["silence"] = {"unexpected": answer.model_dump(mode="json")}
     except MCPError as error:
-        report["silence"] = told(error)
+        report["silence"] = error_report(error)
     report["asked"] = 2
     while not await cancelled_once(client) and report["asked"] < 6:
         report["asked"] += 1
@@ -172,7 +172,7 @@ async def main():
         try:
             report["continued"] = await page(client, PLAN["paged"], report["begun"]["nextCursor"])
         except MCPError as error:
-            report["continued"] = told(error)
+            report["continued"] = error_report(error)
     report["newSession"] = "url" not in PLAN or (len(first) == 1 and len(second) == 1 and first != second)
     if "url" in PLAN:
         report["endedStatus"] = await late_status(second[0])

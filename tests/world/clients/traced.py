@@ -1,4 +1,4 @@
-"""The official Python client with OpenTelemetry's own SDK: one call inside a span of its own.
+"""The official Python client with the OpenTelemetry SDK: one call inside its own span.
 
 usage: python3 traced.py PLAN.json
 
@@ -22,7 +22,7 @@ with open(sys.argv[1], encoding="utf-8") as plan_file:
 
 
 async def call(client):
-    """Asks again for as long as the server says that its time ran out."""
+    """Retries while the server answers with a timeout."""
     for _ in range(60):
         try:
             return await client.call_tool(PLAN["tool"], PLAN["arguments"])
