@@ -1,6 +1,6 @@
 //! The difference between two configurations: workspaces that are added, removed or changed, and keys that need a restart.
 //!
-//! Invariant: two equal configurations give no change; a workspace appears at most once.
+//! Invariants: two equal configurations give no change; each workspace appears at most once.
 
 use crate::{Config, WorkspaceConfig};
 use codeyard_base::ids::WorkspaceName;
@@ -8,16 +8,16 @@ use codeyard_base::ids::WorkspaceName;
 /// A workspace that a reload changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkspaceChange {
-    /// It is new.
+    /// Only the new configuration has it.
     Added(WorkspaceName),
-    /// It is removed: its calls end, its language servers stop.
+    /// Only the old configuration has it: its calls end, its language servers stop.
     Removed(WorkspaceName),
-    /// It exists before and after, and differs.
-    Changed(WorkspaceName, Changed),
+    /// Both configurations have it, and it differs in these parts.
+    Changed(WorkspaceName, ChangedParts),
 }
 
 impl WorkspaceChange {
-    /// Its name.
+    /// The name of the workspace.
     pub fn name(&self) -> &WorkspaceName {
         match self {
             Self::Added(name) | Self::Removed(name) | Self::Changed(name, _) => name,
@@ -27,7 +27,7 @@ impl WorkspaceChange {
 
 /// The parts in which a workspace differs. At least one field is true.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedParts {
     /// Roots or extra roots: `rootsEpoch` rises, and language servers restart.
     pub roots: bool,
     /// Environment, settings, choice or registry entries of language servers: the affected ones restart.
@@ -36,24 +36,25 @@ pub struct Changed {
     pub policy: bool,
 }
 
-impl Changed {
+impl ChangedParts {
     fn any(self) -> bool {
         self.roots || self.servers || self.policy
     }
 }
 
-/// The difference between the running configuration and a new one: removed workspaces first, then the new order.
+/// The differences between two configurations: removed workspaces first, then the others in the order of `new`.
 pub fn diff(old: &Config, new: &Config) -> Vec<WorkspaceChange> {
-    let gone = old.workspaces.iter().filter(|before| new.workspace(before.name.as_str()).is_none());
-    let mut changes: Vec<WorkspaceChange> = gone.map(|before| WorkspaceChange::Removed(before.name.clone())).collect();
+    let removed = old.workspaces.iter().filter(|before| new.workspace(before.name.as_str()).is_none());
+    let mut changes: Vec<WorkspaceChange> =
+        removed.map(|before| WorkspaceChange::Removed(before.name.clone())).collect();
     for after in &new.workspaces {
         let Some(before) = old.workspace(after.name.as_str()) else {
             changes.push(WorkspaceChange::Added(after.name.clone()));
             continue;
         };
-        let changed = changed((old, before), (new, after));
-        if changed.any() {
-            changes.push(WorkspaceChange::Changed(after.name.clone(), changed));
+        let parts = changed_parts((old, before), (new, after));
+        if parts.any() {
+            changes.push(WorkspaceChange::Changed(after.name.clone(), parts));
         }
     }
     changes
@@ -73,8 +74,11 @@ pub fn needs_restart(old: &Config, new: &Config) -> Vec<&'static str> {
     differs.iter().filter(|(_, differs)| *differs).map(|(key, _)| *key).collect()
 }
 
-fn changed((old, before): (&Config, &WorkspaceConfig), (new, after): (&Config, &WorkspaceConfig)) -> Changed {
-    Changed {
+fn changed_parts(
+    (old, before): (&Config, &WorkspaceConfig),
+    (new, after): (&Config, &WorkspaceConfig),
+) -> ChangedParts {
+    ChangedParts {
         roots: before.roots != after.roots || before.extra_roots != after.extra_roots,
         servers: before.env != after.env
             || before.settings != after.settings
@@ -86,13 +90,13 @@ fn changed((old, before): (&Config, &WorkspaceConfig), (new, after): (&Config, &
             || old.diagnostics_of(before) != new.diagnostics_of(after)
             || old.permission_of(before) != new.permission_of(after)
             || old.supervision != new.supervision
-            || about_code(old) != about_code(new)
+            || code_settings(old) != code_settings(new)
             || before.tenant != after.tenant
             || before.prewarm != after.prewarm,
     }
 }
 
-/// The settings of the code index of every workspace.
-fn about_code(config: &Config) -> impl PartialEq + '_ {
+/// The settings that apply to the code index of every workspace.
+fn code_settings(config: &Config) -> impl PartialEq + '_ {
     (&config.index, &config.query, &config.ranking, config.explain_level())
 }

@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use codeyard_model::code::{ExplainLevel, FreshnessPolicy};
 use codeyard_model::limits::{MAX_CODE_PAYLOAD_BYTES, MAX_PARSED_FILE_BYTES, MAX_SEARCHED_FILE_BYTES};
 
-/// `[index]`: the code index. It lies in the folder `index` of the state directory.
+/// `[index]`: the code index. It is stored in the folder `index` of the state directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IndexSection {
-    /// Index a workspace at the first call of a tool of the catalog `code`. Otherwise `index_repo` or `codeyard index` does.
+    /// Index a workspace at its first call of a tool of the catalog `code`. If false, only `index_repo` and `codeyard index` start indexing.
     pub auto: bool,
-    /// Larger files, in bytes, are not indexed; `index_status` counts them.
+    /// Largest file that is indexed, in bytes. `index_status` counts the larger ones.
     pub max_file_bytes: u64,
-    /// Larger files, in bytes, are searched as text only.
+    /// Largest file that is parsed for symbols, in bytes. Larger files are searched as text only.
     pub max_parsed_file_bytes: u64,
     /// Threads of a job, and of a search. 0 means one per processor, at most 8.
     pub threads: u64,
@@ -54,7 +54,7 @@ pub enum Explain {
     Off,
     /// The factors that an agent can act on.
     Basic,
-    /// All of them.
+    /// All factors.
     Full,
 }
 
@@ -62,7 +62,8 @@ pub enum Explain {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct QuerySection {
-    /// What happens when the index is behind: `strict` refuses the call, `balanced` answers and updates the index, `best_effort` answers.
+    /// What happens when the index is behind: `strict` refuses the call, `balanced` answers and updates the index in the
+    /// background, `best_effort` only answers.
     pub freshness_policy: Freshness,
     /// How much of the ranking is explained: `off`, `basic` or `full`. Default: the value of `debug.ranking_reasons`, else `off`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +88,7 @@ impl Default for QuerySection {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DebugSection {
-    /// `true` is `query.ranking_explain_level = "full"`, `false` is `"off"`; that key wins.
+    /// `true` means `query.ranking_explain_level = "full"`, `false` means `"off"`. If both keys are set, `query.ranking_explain_level` wins.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub ranking_reasons: Option<bool>,
@@ -97,9 +98,9 @@ pub struct DebugSection {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WarmsetSection {
-    /// Read the indexes of the most recently used workspaces at the start. `--no-prewarm` turns it off for one start.
+    /// Read the indexes of the most recently used workspaces when the service starts. `--no-prewarm` turns this off for one start.
     pub enabled: bool,
-    /// Number of workspaces.
+    /// Number of workspaces, at most 64.
     pub capacity: usize,
 }
 

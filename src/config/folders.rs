@@ -10,8 +10,8 @@ use codeyard_base::ids::WorkspaceName;
 const NAME_BYTES: usize = 64;
 
 impl Config {
-    /// One workspace for each root, named after its folder. Of equal names the later ones end in `-2`, `-3`. The first is the default. The
-    /// same root twice gives one workspace. Roots should be absolute: `.` has no name.
+    /// One workspace for each root, named after its folder. Later folders of the same name get the suffix `-2`, `-3` and so on. The first
+    /// workspace is the default. Equal roots give one workspace. Roots should be absolute, because `.` has no name.
     pub fn from_roots(roots: &[PathBuf]) -> Self {
         let mut names = BTreeSet::new();
         let mut seen = BTreeSet::new();
@@ -29,7 +29,7 @@ impl Config {
     }
 }
 
-/// The folder's name, or the first free name with a number appended.
+/// The folder's name. If it is taken, the first free name with a number appended.
 fn free_name(root: &Path, taken: &BTreeSet<WorkspaceName>) -> WorkspaceName {
     let folder = root.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let own = WorkspaceName::from_folder(&folder);

@@ -17,16 +17,16 @@ mod reference;
 mod request;
 mod sections;
 mod show;
-mod strict;
+mod unknown_keys;
 mod validate;
 mod workspace;
 
 #[cfg(test)]
 mod tests;
 
-pub use change::{Changed, WorkspaceChange, diff, needs_restart};
+pub use change::{ChangedParts, WorkspaceChange, diff, needs_restart};
 pub use code::{DebugSection, Explain, Freshness, IndexSection, QuerySection, WarmsetSection};
-pub use error::{ConfigError, Place};
+pub use error::{ConfigError, TextPosition};
 pub use parse::{Source, parse, parse_source};
 pub use permission::{LSP, PermissionRule, PermissionSection, PrincipalPermission};
 pub use sections::{

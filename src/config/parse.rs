@@ -1,4 +1,4 @@
-//! Parses text into a checked [`Config`]: TOML, known keys, types, paths, then rules.
+//! Parses text into a checked [`Config`]. The steps are TOML syntax, unknown keys, types, paths, and the rules of `validate`.
 //!
 //! It reads neither files nor the environment: [`Source`] names the file and the home folder. Invariant: every error names the file, and
 //! the line and column if the text has them.
@@ -9,21 +9,21 @@ use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
 use crate::error::ConfigError;
-use crate::strict::{UnknownKey, unknown_key};
+use crate::unknown_keys::{UnknownKey, unknown_key};
 use crate::{Config, WorkspaceConfig, locate};
 
-/// The origin of a configuration's text.
+/// Where a configuration's text comes from.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
     /// The file, as errors name it.
     pub file: &'a str,
     /// The absolute folder to which relative paths are joined: the file's own.
     pub base_dir: &'a Path,
-    /// The folder of `~/`.
+    /// The folder that `~/` stands for; `None` if it is unknown.
     pub home: Option<&'a Path>,
 }
 
-/// Parses the text of a configuration file in `base_dir`. `~/` is refused.
+/// Parses the text of a configuration file in `base_dir`. A path that starts with `~/` is an error.
 pub fn parse(text: &str, base_dir: &Path) -> Result<Config, ConfigError> {
     parse_source(text, Source { file: "configuration", base_dir, home: None })
 }
@@ -35,8 +35,8 @@ pub fn parse_source(text: &str, source: Source<'_>) -> Result<Config, ConfigErro
         .map_err(|error| ConfigError { file: source.file.to_owned(), ..error })?;
     read(text, table.get_ref(), source).map_err(|error| {
         let span = locate::span_of(table.get_ref(), &error.key);
-        let place = error.place.or_else(|| span.map(|span| locate::place(text, span.start)));
-        ConfigError { file: source.file.to_owned(), place, ..error }
+        let position = error.position.or_else(|| span.map(|span| locate::position(text, span.start)));
+        ConfigError { file: source.file.to_owned(), position, ..error }
     })
 }
 
@@ -46,7 +46,7 @@ fn read(text: &str, table: &DeTable<'_>, source: Source<'_>) -> Result<Config, C
     }
     let mut config: Config = toml::from_str(text).map_err(|error| wrong_value(text, table, &error))?;
     for (index, workspace) in config.workspaces.iter_mut().enumerate() {
-        anchor_roots(workspace, index, source)?;
+        make_roots_absolute(workspace, index, source)?;
     }
     config.limits = config.limits.clamped();
     for own in config.workspaces.iter_mut().filter_map(|workspace| workspace.limits.as_mut()) {
@@ -56,10 +56,10 @@ fn read(text: &str, table: &DeTable<'_>, source: Source<'_>) -> Result<Config, C
     Ok(config)
 }
 
-fn anchor_roots(workspace: &mut WorkspaceConfig, index: usize, source: Source<'_>) -> Result<(), ConfigError> {
+fn make_roots_absolute(workspace: &mut WorkspaceConfig, index: usize, source: Source<'_>) -> Result<(), ConfigError> {
     for (key, paths) in [("roots", &mut workspace.roots), ("extra_roots", &mut workspace.extra_roots)] {
         for (at, path) in paths.iter_mut().enumerate() {
-            let joined = anchored(path, source).map_err(|(problem, remedy)| {
+            let joined = absolute_path(path, source).map_err(|(problem, remedy)| {
                 ConfigError::at(format!("workspace[{index}].{key}[{at}]"), problem, remedy)
             })?;
             *path = joined;
@@ -68,44 +68,59 @@ fn anchor_roots(workspace: &mut WorkspaceConfig, index: usize, source: Source<'_
     Ok(())
 }
 
-/// `path` as an absolute one, without `.` steps; `..` stays for the kernel to follow.
-fn anchored(path: &Path, source: Source<'_>) -> Result<PathBuf, (&'static str, &'static str)> {
+/// `path` as an absolute path without `.` steps. `..` steps stay, because the kernel resolves them after symbolic links. Errors are a
+/// problem and a remedy.
+fn absolute_path(path: &Path, source: Source<'_>) -> Result<PathBuf, (&'static str, &'static str)> {
     let text = path.to_string_lossy();
     if text.is_empty() {
-        return Err(("an empty path", "name a folder; the file's own folder is \".\""));
+        return Err(("the path is empty", "write the path of a folder; `.` is the folder of the configuration file"));
     }
     if text.contains('\0') {
-        return Err(("a path with a NUL character", "name a folder"));
+        return Err(("the path contains a NUL character, which no path can contain", "remove the character"));
     }
     let joined = match (path.strip_prefix("~"), source.home) {
-        (Ok(below), Some(home)) => home.join(below),
-        (Ok(_), None) => return Err(("`~` with no home folder known", "write the whole path")),
+        (Ok(rest), Some(home)) => home.join(rest),
+        (Ok(_), None) => {
+            return Err(("the path starts with `~`, but the home folder is unknown", "write an absolute path"));
+        }
         (Err(_), _) => source.base_dir.join(path),
     };
     Ok(joined.components().collect())
 }
 
 fn syntax(text: &str, error: &toml::de::Error) -> ConfigError {
-    let problem = format!("not TOML: {}", one_line(error.message()));
-    ConfigError { place: place_of(text, error.span()), ..ConfigError::at("", problem, "") }
+    let problem = format!("the file is not valid TOML: {}", one_line(error.message()));
+    let remedy = "correct the syntax here; `codeyard config show` prints a valid example";
+    ConfigError { position: position_of(text, error.span()), ..ConfigError::at("", problem, remedy) }
 }
 
 fn wrong_value(text: &str, table: &DeTable<'_>, error: &toml::de::Error) -> ConfigError {
     let key = error.span().map(|span| locate::path_at(table, &span)).unwrap_or_default();
-    let remedy = if error.message().starts_with("missing field") { "add it" } else { "" };
-    ConfigError { place: place_of(text, error.span()), ..ConfigError::at(key, one_line(error.message()), remedy) }
+    let remedies = [
+        ("missing field", "add the key"),
+        ("unknown field", "remove the key, or correct its name"),
+        ("unknown variant", "write one of these values"),
+    ];
+    let remedy = remedies
+        .iter()
+        .find(|(start, _)| error.message().starts_with(start))
+        .map_or("correct the value; `codeyard config show` prints every key with its default", |(_, remedy)| *remedy);
+    ConfigError { position: position_of(text, error.span()), ..ConfigError::at(key, one_line(error.message()), remedy) }
 }
 
 fn unknown_error(text: &str, unknown: UnknownKey) -> ConfigError {
     let remedy = match unknown.nearest {
         Some(nearest) => format!("did you mean `{nearest}`?"),
-        None => format!("known keys here are {}", unknown.known.join(", ")),
+        None => format!("remove it, or use a known key: {}", unknown.known.join(", ")),
     };
-    ConfigError { place: place_of(text, Some(unknown.span)), ..ConfigError::at(unknown.path, "unknown key", remedy) }
+    ConfigError {
+        position: position_of(text, Some(unknown.span)),
+        ..ConfigError::at(unknown.path, "unknown key", remedy)
+    }
 }
 
-fn place_of(text: &str, span: Option<Range<usize>>) -> Option<crate::Place> {
-    span.map(|span| locate::place(text, span.start))
+fn position_of(text: &str, span: Option<Range<usize>>) -> Option<crate::TextPosition> {
+    span.map(|span| locate::position(text, span.start))
 }
 
 fn one_line(message: &str) -> String {

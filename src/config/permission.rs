@@ -1,7 +1,7 @@
-//! Permission rules: one for all principals of a workspace, and rules for single principals, which win.
+//! Permission rules: one for all principals of a workspace, and rules for single principals.
 //!
-//! The gateway prompts and stores answers. Invariants: the first rule decides, in the order principal in the workspace, principal in the
-//! service, workspace, service, `allow`; an unknown permission is denied.
+//! The gateway, not this module, prompts a person and stores answers. Invariants: the first rule that exists applies, in this order: the
+//! principal's in the workspace, the principal's in the service, the workspace's, the service's, `allow`; an unknown permission is denied.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub enum PermissionRule {
     /// Allowed.
     #[default]
     Allow,
-    /// A person is asked through the client, unless an earlier answer was "always".
+    /// The client prompts a person, unless an earlier answer was "always".
     Ask,
     /// Denied.
     Deny,
@@ -70,18 +70,19 @@ impl PermissionSection {
         own.or(self.lsp).unwrap_or_default()
     }
 
-    /// Checks names and their number. `key` is the section's path.
+    /// Checks the names of the principals and their number. `key` is the section's path.
     pub(super) fn check(&self, key: &str) -> Result<(), ConfigError> {
         let key = locate::join(key, "principals");
         if self.principals.len() > MAX_PERMISSION_PRINCIPALS {
-            let problem = format!("{} principals", self.principals.len());
-            return Err(ConfigError::at(key, problem, format!("name at most {MAX_PERMISSION_PRINCIPALS}")));
+            let problem =
+                format!("{} principals, but at most {MAX_PERMISSION_PRINCIPALS} are allowed", self.principals.len());
+            return Err(ConfigError::at(key, problem, "remove some; the rule `lsp` applies to all others"));
         }
         match self.principals.keys().find(|name| !PrincipalId::is_well(name)) {
             Some(name) => {
-                let remedy =
-                    "write 1 to 64 printable ASCII characters without spaces; `codeyard token list` shows names";
-                Err(ConfigError::at(locate::join(&key, name), "is no principal's name", remedy))
+                let problem = "not a principal's name, which has 1 to 64 printable ASCII characters and no space";
+                let remedy = "correct the name; `codeyard token list` prints the names";
+                Err(ConfigError::at(locate::join(&key, name), problem, remedy))
             }
             None => Ok(()),
         }
@@ -99,20 +100,20 @@ mod tests {
     }
 
     #[test]
-    fn a_principals_word_wins_then_the_workspaces() {
+    fn a_principals_rule_wins_then_the_workspaces() {
         use PermissionRule::{Allow, Ask, Deny};
         let common = section(Some(Ask), &[("ci", Deny), ("bob", Allow)]);
         let own = section(Some(Deny), &[("bob", Ask)]);
-        let rule = |section: &PermissionSection, who: &str| section.rule(LSP, &PrincipalId::new(who));
+        let rule = |section: &PermissionSection, name: &str| section.rule(LSP, &PrincipalId::new(name));
         let both = own.over(&common);
-        assert_eq!(["ci", "bob", "ann"].map(|who| rule(&both, who)), [Deny, Ask, Deny]);
-        let silent = PermissionSection::default().over(&common);
-        assert_eq!(["ci", "bob", "ann"].map(|who| rule(&silent, who)), [Deny, Allow, Ask]);
+        assert_eq!(["ci", "bob", "ann"].map(|name| rule(&both, name)), [Deny, Ask, Deny]);
+        let inherited = PermissionSection::default().over(&common);
+        assert_eq!(["ci", "bob", "ann"].map(|name| rule(&inherited, name)), [Deny, Allow, Ask]);
         assert_eq!(rule(&PermissionSection::default(), "ann"), Allow);
         assert_eq!(
             PermissionSection::default().rule("other", &PrincipalId::new("ann")),
             Deny,
-            "not known, not allowed"
+            "an unknown permission is denied"
         );
     }
 }

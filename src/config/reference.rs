@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::Config;
-use crate::strict::resolve;
+use crate::unknown_keys::resolve;
 
 impl Config {
     /// A Markdown table of keys for each section: key, type, default, meaning.
@@ -22,7 +22,7 @@ impl Config {
     }
 }
 
-/// Keys of the top level that are tables with known keys, and their headers.
+/// The keys of the top level that are tables with known keys, and their TOML headers.
 fn sections(root: &Value) -> Vec<(String, String)> {
     let tables = properties(root, root).filter_map(|(key, schema)| match schema.get("items") {
         Some(_) => Some((key.clone(), format!("[[{key}]]"))),
@@ -31,17 +31,17 @@ fn sections(root: &Value) -> Vec<(String, String)> {
     tables.collect()
 }
 
-fn section(root: &Value, schema: &Value, heading: &str, about: &str, text: &mut String) {
+fn section(root: &Value, schema: &Value, heading: &str, description: &str, text: &mut String) {
     text.push_str(&format!("### {heading}\n\n"));
-    if !about.is_empty() {
-        text.push_str(&format!("{about}\n\n"));
+    if !description.is_empty() {
+        text.push_str(&format!("{description}\n\n"));
     }
     text.push_str("| key | type | default | meaning |\n|---|---|---|---|\n");
     rows(root, schema, "", text);
     text.push('\n');
 }
 
-/// A row for each key; keys of a table that has no section of its own follow it.
+/// A row for each key. The keys of a table without a section of its own follow that table's row.
 fn rows(root: &Value, schema: &Value, path: &str, text: &mut String) {
     let required = resolve(root, schema)["required"].as_array();
     for (key, inner) in properties(root, schema) {
@@ -56,7 +56,7 @@ fn rows(root: &Value, schema: &Value, path: &str, text: &mut String) {
     }
 }
 
-/// Whether the keys of this table are listed in a section of the top level.
+/// Whether this table has a section of its own at the top level.
 fn has_section(root: &Value, schema: &Value) -> bool {
     properties(root, root).any(|(_, top)| std::ptr::eq(resolve(root, top), resolve(root, schema)))
 }
@@ -106,7 +106,7 @@ fn plural(name: &str) -> String {
     }
 }
 
-/// The values of a schema that lists them.
+/// The permitted values of an enumeration; `None` for other schemas.
 fn names_of(schema: &Value) -> Option<String> {
     let quoted = |value: &Value| format!("`{value}`");
     if let Some(values) = schema["enum"].as_array() {

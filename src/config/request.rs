@@ -1,31 +1,36 @@
 //! One workspace as JSON, as the admin API reads and writes it: the same keys and rules as `[[workspace]]`.
 //!
-//! It uses the file's parser, so that the two stay equal. Invariants: the output contains no secret; the output is valid input, in which a
-//! redacted value stands for the stored one.
+//! It uses the parser of the file, so that both accept the same input. Invariants: the output contains no secret; the output is valid
+//! input, in which a redacted value stands for the stored one.
 
 use serde_json::Value;
 
-use super::show::{HIDDEN, hide_in_workspace};
+use super::show::{REDACTED, redact_workspace};
 use crate::error::ConfigError;
 use crate::{Config, Source, WorkspaceConfig};
 use codeyard_base::ids::WorkspaceName;
 
 /// The path of the workspace in the file's parser.
-const PLACE: &str = "workspace[0].";
+const KEY_PREFIX: &str = "workspace[0].";
 
 impl WorkspaceConfig {
     /// Reads the workspace `name`. `before` is the present one, for values that are redacted in the input.
     ///
     /// # Errors
-    /// As for a file, with keys relative to the workspace; also for a relative path, and for a name other than `name`.
+    /// The errors of a file, with keys relative to the workspace. A relative path and a name other than `name` are errors too.
     pub fn from_json(name: &WorkspaceName, body: Value, before: Option<&Self>) -> Result<Self, ConfigError> {
         let Value::Object(mut keys) = body else {
-            return Err(ConfigError::at("", "no JSON object", "send one such as {\"roots\": [\"/home/me/src/shop\"]}"));
+            return Err(ConfigError::at(
+                "",
+                "the body is not a JSON object",
+                "send an object such as {\"roots\": [\"/home/me/src/shop\"]}",
+            ));
         };
         keys.retain(|_, value| !value.is_null());
         match keys.insert("name".to_owned(), name.as_str().into()) {
             Some(other) if other != name.as_str() => {
-                return Err(ConfigError::at("name", format!("{other} is not the name in the path"), "leave it out"));
+                let problem = format!("{other} differs from the name in the path, \"{name}\"");
+                return Err(ConfigError::at("name", problem, "remove the key `name`"));
             }
             _ => {}
         }
@@ -34,15 +39,15 @@ impl WorkspaceConfig {
         }
         let mut value = Value::Object(keys);
         let known = before.and_then(|before| serde_json::to_value(before).ok()).unwrap_or_default();
-        reveal(&mut value, &known, "")?;
+        restore_redacted(&mut value, &known, "")?;
         parse(value)
     }
 
-    /// As JSON, without secrets; values of environments are always redacted.
+    /// The workspace as JSON without secrets. All values of `env` are redacted.
     pub fn shown(&self) -> Value {
         // A value that was parsed from TOML can be written as TOML.
         let mut table = toml::Table::try_from(self).unwrap_or_default();
-        hide_in_workspace(&mut table);
+        redact_workspace(&mut table);
         serde_json::to_value(table).unwrap_or_default()
     }
 
@@ -58,49 +63,52 @@ impl WorkspaceConfig {
 
 fn parse(value: Value) -> Result<WorkspaceConfig, ConfigError> {
     let table = toml::Value::try_from(value).map_err(|_| {
-        ConfigError::at("", "a value that the configuration has no form for", "leave out null and numbers above 2^63")
+        let problem = "the body contains a value that TOML cannot represent: null, or an integer above 2^63 - 1";
+        ConfigError::at("", problem, "remove the value")
     })?;
     let mut file = toml::Table::new();
     file.insert("workspace".to_owned(), toml::Value::Array(vec![table]));
     let source = Source { file: "", base_dir: std::path::Path::new("/"), home: None };
     let parsed = crate::parse_source(&file.to_string(), source).map_err(|error| {
         let missing = error.problem.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
-        let key = missing.unwrap_or_else(|| error.key.strip_prefix(PLACE).unwrap_or_default()).to_owned();
-        ConfigError { key, place: None, file: String::new(), ..error }
+        let key = missing.unwrap_or_else(|| error.key.strip_prefix(KEY_PREFIX).unwrap_or_default()).to_owned();
+        ConfigError { key, position: None, file: String::new(), ..error }
     })?;
     let Config { workspaces, .. } = parsed;
-    workspaces.into_iter().next().ok_or_else(|| ConfigError::at("", "no workspace", "send one"))
+    workspaces.into_iter().next().ok_or_else(|| ConfigError::at("", "the body contains no workspace", "send one"))
 }
 
 fn check_absolute(key: &str, paths: Option<&Value>) -> Result<(), ConfigError> {
     let paths = paths.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     match paths.enumerate().find(|(_, path)| !path.starts_with('/')) {
-        Some((index, _)) => Err(ConfigError::at(
+        Some((index, path)) => Err(ConfigError::at(
             format!("{key}[{index}]"),
-            "no absolute path",
-            "write the whole path: there is no file that it could count from",
+            format!("`{path}` is not an absolute path; a request has no folder that a relative path could start at"),
+            "write the path from `/`",
         )),
         None => Ok(()),
     }
 }
 
 /// Replaces redacted values by the stored ones.
-fn reveal(value: &mut Value, known: &Value, key: &str) -> Result<(), ConfigError> {
+fn restore_redacted(value: &mut Value, known: &Value, key: &str) -> Result<(), ConfigError> {
     match value {
-        Value::String(text) if text == HIDDEN => match known {
-            Value::Null => Err(ConfigError::at(key, "is redacted and has no stored value", "supply a value")),
+        Value::String(text) if text == REDACTED => match known {
+            Value::Null => {
+                Err(ConfigError::at(key, "the value is redacted, but no value is stored", "send the value itself"))
+            }
             known => {
                 *value = known.clone();
                 Ok(())
             }
         },
-        Value::Object(keys) => {
-            keys.iter_mut().try_for_each(|(name, inner)| reveal(inner, &known[name], &super::locate::join(key, name)))
-        }
+        Value::Object(keys) => keys
+            .iter_mut()
+            .try_for_each(|(name, inner)| restore_redacted(inner, &known[name], &super::locate::join(key, name))),
         Value::Array(items) => items
             .iter_mut()
             .enumerate()
-            .try_for_each(|(index, inner)| reveal(inner, &known[index], &format!("{key}[{index}]"))),
+            .try_for_each(|(index, inner)| restore_redacted(inner, &known[index], &format!("{key}[{index}]"))),
         _ => Ok(()),
     }
 }
@@ -116,18 +124,22 @@ mod tests {
     }
 
     #[test]
-    fn it_has_the_keys_and_rules_of_the_file() {
+    fn json_has_the_keys_and_rules_of_the_file() {
         let body = json!({"roots": ["/srv/shop"], "servers": {"prefer": ["ty"]}, "limits": null, "prewarm": ["ty"]});
         let shop = read(body, None).unwrap();
         assert_eq!((shop.name.as_str(), shop.roots[0].to_str()), ("shop", Some("/srv/shop")));
         for (body, key, word) in [
             (json!([]), "", "object"),
             (json!({}), "roots", "roots"),
-            (json!({"roots": []}), "roots", "no roots"),
+            (json!({"roots": []}), "roots", "at least one root"),
             (json!({"roots": ["src"]}), "roots[0]", "absolute"),
             (json!({"roots": ["/a"], "root": 1}), "root", "roots"),
-            (json!({"roots": ["/a"], "name": "other"}), "name", "not the name"),
-            (json!({"roots": ["/a"], "servers": {"prefer": ["x"], "disable": ["x"]}}), "servers.prefer", "disabled"),
+            (json!({"roots": ["/a"], "name": "other"}), "name", "differs"),
+            (
+                json!({"roots": ["/a"], "servers": {"prefer": ["x"], "disable": ["x"]}}),
+                "servers.prefer",
+                "servers.disable",
+            ),
             (json!({"roots": ["/a"], "settings": {"ty": {"a": null}}}), "", "null"),
             (json!({"roots": ["/a"], "tenant": "else"}), "tenant", "tenant"),
             (json!({"roots": ["/a"], "env": {"A": "(hidden)"}}), "env.A", "redacted"),
@@ -138,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_holds_no_secret_and_may_be_sent_back() {
+    fn redacted_json_has_no_secret_and_is_valid_input() {
         let settings = json!({"ty": {"apiKey": "s3cret", "list": [{"password": "s3cret"}], "plain": 1}});
         let shop = read(json!({"roots": ["/a"], "env": {"A": "s3cret"}, "settings": settings}), None).unwrap();
         let shown = shop.shown();

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerSection {
-    /// Address and port to listen on. Port 0 takes a free one.
+    /// Address and port to listen on. Port 0 selects a free port.
     pub listen: String,
-    /// Values of the `Host` header allowed beside the loopback names: `name`, or `name:port` for that port only.
+    /// Values of the `Host` header that are allowed in addition to the loopback names: `name`, or `name:port` for that port only.
     pub allowed_hosts: Vec<String>,
-    /// Values of the `Origin` header allowed, such as `https://ide.example.org`. A call without the header is allowed.
+    /// Values of the `Origin` header that are allowed, such as `https://ide.example.org`. A call without the header is allowed.
     pub allowed_origins: Vec<String>,
     /// Require no bearer token. Only allowed while `listen` is a loopback address.
     pub no_auth: bool,
@@ -37,8 +37,8 @@ impl ServerSection {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdminSection {
-    /// Address and port for operators, with tokens of their own (`codeyard token add --admin NAME`). Without it, only the
-    /// local socket. `allowed_hosts` and `allowed_origins` of `[server]` apply here too.
+    /// Address and port of the admin API on TCP. It needs admin tokens (`codeyard token add --admin NAME`). Without this key, only the
+    /// local socket serves the admin API. `allowed_hosts` and `allowed_origins` of `[server]` apply here too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen: Option<String>,
 }
@@ -91,25 +91,25 @@ pub struct SyntacticSection {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SupervisionSection {
-    /// A language server stops after this many seconds without a request; 0 keeps it running.
+    /// A language server stops after this many seconds without a request. 0 keeps it running.
     pub idle_stop_s: u64,
-    /// Memory budget of all language servers together, in MiB. Above it the longest idle ones stop first; 0 sets no budget.
+    /// Memory budget of all language servers together, in MiB. Above it, the servers that are idle longest stop first. 0 sets no budget.
     pub memory_budget_mib: u64,
     /// A language server must answer `initialize` within this many seconds.
     pub start_timeout_s: u64,
-    /// Wait before a restart, in milliseconds. The first restart of a server that was ready has none. Each further one doubles it.
+    /// Wait before a restart, in milliseconds. The first restart of a server that was ready has no wait. Each further restart doubles it.
     pub backoff_initial_ms: u64,
-    /// Longest wait before a restart in milliseconds.
+    /// Longest wait before a restart, in milliseconds.
     pub backoff_max_ms: u64,
     /// More restarts than this within `restart_window_s` quarantine the server.
     pub max_restarts: u32,
-    /// The period in seconds in which restarts are counted.
+    /// The period in which restarts are counted, in seconds.
     pub restart_window_s: u64,
     /// A quarantined server is started again after this many seconds.
     pub quarantine_s: u64,
     /// A server with expired requests that sends nothing for this many seconds counts as hung and is restarted.
     pub hang_s: u64,
-    /// The same for a server that reports progress.
+    /// The same as `hang_s`, for a server that reports progress.
     pub hang_with_progress_s: u64,
 }
 

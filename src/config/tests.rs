@@ -1,4 +1,4 @@
-//! Tests of the configuration as a whole: defaults, errors with their places, paths, documents that must not drift.
+//! Tests of the configuration as a whole: defaults, errors with their positions, paths, and documents that must equal the code.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::strict::resolve;
+use super::unknown_keys::resolve;
 use super::*;
 use codeyard_model::limits::{MAX_PAGE_SIZE, MAX_ROOTS};
 
@@ -22,7 +22,7 @@ fn bad(text: &str) -> ConfigError {
     parse_source(text, source()).expect_err(text)
 }
 
-/// The default file with the settings that have no default switched on.
+/// The default file, with the settings that have no default uncommented.
 fn default_toml_uncommented() -> String {
     let line = |line: &str| match line.strip_prefix('#') {
         Some(rest) if !rest.is_empty() && !rest.starts_with(' ') => rest.to_owned(),
@@ -49,7 +49,7 @@ fn the_default_file_has_every_key_with_a_comment() {
     schema_keys(&Config::json_schema(), &Config::json_schema(), "", &mut wanted);
     table_keys(&toml::Value::Table(table), "", &mut found);
     let missing: Vec<_> = wanted.difference(&found).collect();
-    // Inside a workspace these stand for the whole table, which is explained further up.
+    // The section `[limits]` explains these keys.
     let explained = |key: &&&String| key.starts_with("workspace.limits.");
     assert_eq!(missing.iter().filter(|key| !explained(key)).collect::<Vec<_>>(), Vec::<&&String>::new());
     let lines: Vec<&str> = Config::default_toml().lines().collect();
@@ -89,119 +89,160 @@ fn table_keys(value: &toml::Value, path: &str, keys: &mut BTreeSet<String>) {
 const WS: &str = "[[workspace]]\nname = \"a\"\nroots = [\"r\"]\n";
 
 #[test]
-fn errors_name_place_key_problem_and_remedy() {
+fn errors_name_position_key_problem_and_remedy() {
     let with = |more: &str| format!("{WS}{more}");
     let many_roots = with(&format!("extra_roots = [{}]", "\"x\",".repeat(MAX_ROOTS)));
     let table = [
-        ("a = = 1", "yard.toml:1:5: not TOML: "),
-        ("a = 1\na = 2", "yard.toml:2:1: not TOML: duplicate key"),
+        ("a = = 1", "yard.toml:1:5: the file is not valid TOML: "),
+        ("a = 1\na = 2", "yard.toml:2:1: the file is not valid TOML: duplicate key"),
         ("[server]\nlistne = \"x\"", "yard.toml:2:1: server.listne: unknown key; did you mean `listen`?"),
         ("[server]\nno-auth = true", "yard.toml:2:1: server.no-auth: unknown key; did you mean `no_auth`?"),
         ("workspaces = []", "yard.toml:1:1: workspaces: unknown key; did you mean `workspace`?"),
-        ("[log]\ncolour = 1", "yard.toml:2:1: log.colour: unknown key; known keys here are filter, format, level"),
+        (
+            "[log]\ncolour = 1",
+            "yard.toml:2:1: log.colour: unknown key; remove it, or use a known key: filter, format, level",
+        ),
         (
             &with("limits = { page = 1, max_page_sice = 2 }"),
             "yard.toml:4:22: workspace[0].limits.max_page_sice: unknown key; did you mean `max_page_size`?",
         ),
-        ("[server]\nlisten = 3939", "yard.toml:2:10: server.listen: invalid type: integer `3939`, expected a string"),
+        (
+            "[server]\nlisten = 3939",
+            "yard.toml:2:10: server.listen: invalid type: integer `3939`, expected a string; correct the value; ",
+        ),
         (
             "[server]\nlisten = \"localhost\"",
-            "yard.toml:2:1: server.listen: `localhost` is no address with a port; write it like 127.0.0.1:3939",
+            "yard.toml:2:1: server.listen: `localhost` is not an IP address with a port; write it as 127.0.0.1:3939",
         ),
         (
             "[server]\nlisten = \"0.0.0.0:1\"\nno_auth = true",
-            "yard.toml:3:1: server.no_auth: no token is asked for, but 0.0.0.0:1 is not a loopback address; ",
+            "yard.toml:3:1: server.no_auth: calls without a token are only allowed on a loopback address, and server.listen 0.0.0.0:1 is not one; set server.no_auth to false",
         ),
         (
             "[server]\nallowed_hosts = [\"ok:80\", \"*.x\"]",
-            "yard.toml:2:27: server.allowed_hosts[1]: `*.x` is no host name; ",
+            "yard.toml:2:27: server.allowed_hosts[1]: `*.x` is not a host name; write ",
         ),
         (
             "[server]\nallowed_origins = [\"https://a/b\"]",
-            "yard.toml:2:20: server.allowed_origins[0]: `https://a/b` is no web origin; ",
+            "yard.toml:2:20: server.allowed_origins[0]: `https://a/b` is not a web origin; write ",
         ),
         (
             "[diagnostics]\nsweep = \"some\"",
-            "yard.toml:2:9: diagnostics.sweep: unknown variant `some`, expected one of `off`, `open`, `all`",
+            "yard.toml:2:9: diagnostics.sweep: unknown variant `some`, expected one of `off`, `open`, `all`; write one of these values",
         ),
         (
             "[permission]\nlsp = \"maybe\"",
-            "yard.toml:2:7: permission.lsp: unknown variant `maybe`, expected one of `allow`, `ask`, `deny`",
+            "yard.toml:2:7: permission.lsp: unknown variant `maybe`, expected one of `allow`, `ask`, `deny`; write one of these values",
         ),
         ("[permission]\nlaunch = \"ask\"", "yard.toml:2:1: permission.launch: unknown key; "),
         (
             "[permission.principals.\"a b\"]\nlsp = \"deny\"",
-            "yard.toml:1:24: permission.principals.\"a b\": is no principal's name; ",
+            "yard.toml:1:24: permission.principals.\"a b\": not a principal's name, which has 1 to 64 printable ASCII characters and no space; ",
         ),
         (
             &with("permission = { principals = { ci = { lps = \"ask\" } } }"),
-            "yard.toml:4:38: workspace[0].permission.principals.ci.lps: unknown field `lps`, expected `lsp`",
+            "yard.toml:4:38: workspace[0].permission.principals.ci.lps: unknown field `lps`, expected `lsp`; remove the key",
         ),
-        ("[index]\nthreads = 65", "yard.toml:2:1: index.threads: is 65; give at most 64"),
-        ("[index]\nmax_file_bytes = 0", "yard.toml:2:1: index.max_file_bytes: is 0; give at least 1"),
+        ("[index]\nthreads = 65", "yard.toml:2:1: index.threads: 65 is above the maximum 64; set it to 64 or less"),
+        (
+            "[index]\nmax_file_bytes = 0",
+            "yard.toml:2:1: index.max_file_bytes: 0 is below the minimum 1; set it to 1 or more",
+        ),
         ("[index]\nfolder = 1", "yard.toml:2:1: index.folder: unknown key; "),
         (
             "[query]\nfreshness_policy = \"lax\"",
             "yard.toml:2:20: query.freshness_policy: unknown variant `lax`, expected one of `strict`, `balanced`, `best_effort`",
         ),
-        ("[query]\npayload_bytes = 10", "yard.toml:2:1: query.payload_bytes: is 10; give at least 1024"),
-        ("[ranking]\nbm25 = -1.0", "yard.toml:2:1: ranking.bm25: is no weight; give a number between 0 and 100"),
-        ("[warmset]\ncapacity = 65", "yard.toml:2:1: warmset.capacity: is 65; give at most 64"),
+        (
+            "[query]\npayload_bytes = 10",
+            "yard.toml:2:1: query.payload_bytes: 10 is below the minimum 1024; set it to 1024 or more",
+        ),
+        (
+            "[ranking]\nbm25 = -1.0",
+            "yard.toml:2:1: ranking.bm25: -1.0 is not a number from 0 to 100; set it to a number from 0 to 100",
+        ),
+        (
+            "[ranking]\nbm25_half = nan",
+            "yard.toml:2:1: ranking.bm25_half: nan is not a number from 0.001 to 1000; set it to ",
+        ),
+        (
+            "[ranking]\nexact_match = 0.0\nqualified_name = 0.0\npath_affinity = 0.0\ndefinition = 0.0\nkind_match = 0.0\nbm25 = 0.0",
+            "yard.toml:2:1: ranking.exact_match: all weights are 0, so that results would have no order; set it to ",
+        ),
+        (
+            "[warmset]\ncapacity = 65",
+            "yard.toml:2:1: warmset.capacity: 65 is above the maximum 64; set it to 64 or less",
+        ),
         (
             "[debug]\nranking_reason = true",
             "yard.toml:2:1: debug.ranking_reason: unknown key; did you mean `ranking_reasons`?",
         ),
-        ("[supervision]\nhang_s = 0", "yard.toml:2:1: supervision.hang_s: is 0; give at least 1"),
+        (
+            "[supervision]\nhang_s = 0",
+            "yard.toml:2:1: supervision.hang_s: 0 is not allowed, because a slow server would count as hung; set it to 1 or more",
+        ),
         (
             "[supervision]\nbackoff_max_ms = 7",
-            "yard.toml:2:1: supervision.backoff_max_ms: 7 is less than backoff_initial_ms, which is 500; ",
+            "yard.toml:2:1: supervision.backoff_max_ms: 7 is less than supervision.backoff_initial_ms, which is 500; set it to 500 or more",
         ),
         ("[limits]\nmax_page_size = -1", "yard.toml:2:17: limits.max_page_size: invalid value: integer `-1`"),
         (
             "default_workspace = \"b\"",
-            "yard.toml:1:1: default_workspace: there is no workspace `b`; add a [[workspace]] of this name",
+            "yard.toml:1:1: default_workspace: no workspace has the name `b`; add a [[workspace]] with this name",
         ),
         (
             &format!("default_workspace = \"b\"\n{WS}"),
-            "yard.toml:1:1: default_workspace: there is no workspace `b`; name one of a",
+            "yard.toml:1:1: default_workspace: no workspace has the name `b`; set it to the name of a workspace: a",
         ),
         (
             "[[workspace]]\nname = \"A b\"\nroots = []",
-            "yard.toml:2:8: workspace[0].name: `A b` is no workspace name: 1 to 64 of ",
+            "yard.toml:2:8: workspace[0].name: `A b` is not a workspace name, which has 1 to 64 of ",
         ),
-        ("[[workspace]]\nname = \"a\"", "yard.toml:1:1: workspace[0]: missing field `roots`; add it"),
+        ("[[workspace]]\nname = \"a\"", "yard.toml:1:1: workspace[0]: missing field `roots`; add the key"),
         (
             "[[workspace]]\nname = \"a\"\nroots = []",
-            "yard.toml:3:1: workspace[0].roots: no roots; name at least one folder",
+            "yard.toml:3:1: workspace[0].roots: the list is empty, but a workspace needs at least one root; add the path of a folder",
         ),
         (
             "[[workspace]]\nname = \"a\"\nroots = [\"é\", \"\"]",
-            "yard.toml:3:15: workspace[0].roots[1]: an empty path; ",
+            "yard.toml:3:15: workspace[0].roots[1]: the path is empty; write the path of a folder",
         ),
         (
             &format!("{WS}\n{WS}"),
-            "yard.toml:6:1: workspace[1].name: a second workspace named `a`; give each its own name",
+            "yard.toml:6:1: workspace[1].name: another workspace has the name `a` too; give each workspace its own name",
         ),
-        (&many_roots, "yard.toml:3:1: workspace[0].roots: 65 roots and extra roots; have at most 64"),
-        (&with("tenant = \"x\""), "yard.toml:4:10: workspace[0].tenant: there is no tenant `x`, only `default`"),
-        (&with("prewarm = 3"), "yard.toml:4:11: workspace[0].prewarm: expected true, false or a list of server kinds"),
+        (
+            &many_roots,
+            "yard.toml:3:1: workspace[0].roots: 65 roots and extra roots, but at most 64 are allowed together; remove some",
+        ),
+        (
+            &with("tenant = \"x\""),
+            "yard.toml:4:10: workspace[0].tenant: tenant `x` does not exist; the only tenant is `default`; correct the value; ",
+        ),
+        (
+            &with("prewarm = 3"),
+            "yard.toml:4:11: workspace[0].prewarm: expected true, false or a list of server kinds; correct the value; ",
+        ),
         (
             &with("env = { \"A=B\" = \"\" }"),
-            "yard.toml:4:9: workspace[0].env.\"A=B\": no name of an environment variable; ",
+            "yard.toml:4:9: workspace[0].env.\"A=B\": the name of an environment variable must not be empty or contain `=` or NUL; rename the variable",
         ),
         (
             &with("settings = { ty = 1 }"),
-            "yard.toml:4:14: workspace[0].settings.ty: settings of a server are a table; ",
+            "yard.toml:4:14: workspace[0].settings.ty: the value is not a table; write the settings as a table [workspace.settings.ty]",
         ),
         (
             &with("servers = { prefer = [\"ty\"], disable = [\"ty\"] }"),
-            "yard.toml:4:13: workspace[0].servers.prefer: `ty` is preferred and disabled; ",
+            "yard.toml:4:13: workspace[0].servers.prefer: `ty` is preferred, but servers.disable lists it too; remove it from ",
         ),
         (
             &with("prewarm = [\"ty\"]\nservers = { disable = [\"ty\"] }"),
-            "yard.toml:4:1: workspace[0].prewarm: `ty` is prewarmed and disabled; ",
+            "yard.toml:4:1: workspace[0].prewarm: `ty` is prewarmed, but servers.disable lists it; remove it from ",
         ),
-        ("[servers]\nty = 1", "yard.toml:2:1: servers.ty: is no table; write a table [servers.NAME]"),
+        (
+            "[servers]\nty = 1",
+            "yard.toml:2:1: servers.ty: the value is not a table; write the entry as a table [servers.ty]",
+        ),
     ];
     for (text, wanted) in table {
         let error = bad(text).to_string();
@@ -211,15 +252,15 @@ fn errors_name_place_key_problem_and_remedy() {
 }
 
 #[test]
-fn paths_count_from_the_file_and_the_home() {
+fn relative_paths_start_at_the_file_and_the_home_folder() {
     let text = "[[workspace]]\nname = \"a\"\nroots = [\".\", \"./x/../y\", \"~/s\", \"~\", \"/abs/\", \"$HOME\", \"~bob\"]\nextra_roots = [\"e\"]";
     let config = good(text);
     let wanted =
         ["/etc/yard", "/etc/yard/x/../y", "/home/ada/s", "/home/ada", "/abs", "/etc/yard/$HOME", "/etc/yard/~bob"];
     assert_eq!(config.workspaces[0].roots, wanted.map(PathBuf::from));
     assert_eq!(config.workspaces[0].extra_roots, [PathBuf::from("/etc/yard/e")]);
-    let homeless = parse(text, Path::new("/etc/yard")).expect_err("no home is known");
-    assert_eq!(homeless.key, "workspace[0].roots[2]");
+    let without_home = parse(text, Path::new("/etc/yard")).expect_err("the home folder is unknown");
+    assert_eq!(without_home.key, "workspace[0].roots[2]");
 }
 
 #[test]
@@ -238,15 +279,15 @@ fn limits_only_tighten() {
 }
 
 #[test]
-fn permissions_come_from_the_nearest_that_says_something() {
+fn the_most_specific_permission_rule_applies() {
     let text = format!(
         "[permission]\nlsp = \"ask\"\n[permission.principals.ci]\nlsp = \"deny\"\n{WS}permission = {{ principals = {{ bob = {{ lsp = \"allow\" }} }} }}\n{}permission = {{ lsp = \"deny\" }}",
         WS.replace("\"a\"", "\"b\"")
     );
     let config = good(&text);
-    let rule = |at: usize, who: &str| {
+    let rule = |at: usize, principal: &str| {
         let section = config.permission_of(&config.workspaces[at]);
-        section.rule(LSP, &codeyard_base::ids::PrincipalId::new(who))
+        section.rule(LSP, &codeyard_base::ids::PrincipalId::new(principal))
     };
     use PermissionRule::{Allow, Ask, Deny};
     assert_eq!([rule(0, "ci"), rule(0, "bob"), rule(0, "ann")], [Deny, Allow, Ask]);
@@ -256,18 +297,21 @@ fn permissions_come_from_the_nearest_that_says_something() {
         shown.contains("[workspace.permission.principals.bob]") || shown.contains("permission.principals.bob"),
         "{shown}"
     );
-    let odd = good(&text.replace("bob", "api-key").replace(".ci]", ".ci-token]"));
-    for shown in [odd.show(), odd.workspaces[0].shown().to_string()] {
-        assert!(!shown.contains("hidden") && shown.contains("api-key"), "a name is no secret: {shown}");
+    let renamed = good(&text.replace("bob", "api-key").replace(".ci]", ".ci-token]"));
+    for shown in [renamed.show(), renamed.workspaces[0].shown().to_string()] {
+        assert!(!shown.contains("hidden") && shown.contains("api-key"), "a principal's name is not a secret: {shown}");
     }
-    let again = parse_source(&shown, source()).expect("what is shown is a configuration");
+    let again = parse_source(&shown, source()).expect("the shown text is a valid configuration");
     assert_eq!(again.permission_of(&again.workspaces[0]), config.permission_of(&config.workspaces[0]));
     let mut retuned = config.clone();
     retuned.permission.lsp = Some(Allow);
     let change = |at: usize| {
-        WorkspaceChange::Changed(config.workspaces[at].name.clone(), Changed { policy: true, ..Changed::default() })
+        WorkspaceChange::Changed(
+            config.workspaces[at].name.clone(),
+            ChangedParts { policy: true, ..ChangedParts::default() },
+        )
     };
-    assert_eq!(diff(&config, &retuned), [change(0)], "the other one says it itself");
+    assert_eq!(diff(&config, &retuned), [change(0)], "the other workspace has a rule of its own");
 }
 
 #[test]
@@ -279,20 +323,21 @@ fn folders_become_workspaces() {
     assert_eq!(config.default_name().map(|name| name.as_str()), Some("my-shop"));
     assert!(config.validate().is_ok());
     let long = PathBuf::from(format!("/a/{}", "n".repeat(70)));
-    let twice = Config::from_roots(&[long.clone(), Path::new("/b").join(long.file_name().expect("it has one"))]);
+    let twice =
+        Config::from_roots(&[long.clone(), Path::new("/b").join(long.file_name().expect("the path has a file name"))]);
     assert_eq!(twice.workspaces[1].name.as_str(), format!("{}-2", "n".repeat(62)));
     assert_eq!(Config::from_roots(&[]), Config::default());
 }
 
 #[test]
-fn what_is_shown_is_whole_but_for_secrets() {
+fn the_shown_configuration_is_complete_except_for_secrets() {
     let text = format!(
         "[servers.ty]\nenv = {{ X = \"s3cret\" }}\ncommand = [\"ty\"]\n{WS}env = {{ DB_URL = \"s3cret\" }}\nsettings = {{ x = {{ licenceKey = \"s3cret\", list = [{{ api_token = \"s3cret\", on = true }}] }} }}"
     );
     let config = good(&text);
     let shown = config.show();
     assert!(!shown.contains("s3cret"), "{shown}");
-    let again = parse_source(&shown, source()).expect("what is shown is a configuration");
+    let again = parse_source(&shown, source()).expect("the shown text is a valid configuration");
     assert_eq!(again.workspaces[0].roots, config.workspaces[0].roots);
     assert_eq!(again.workspaces[0].limits, Some(config.limits.clone()));
     assert_eq!(again.workspaces[0].settings["x"]["list"][0]["on"], Value::Bool(true));
@@ -301,7 +346,7 @@ fn what_is_shown_is_whole_but_for_secrets() {
 }
 
 #[test]
-fn a_reload_reports_what_changed() {
+fn diff_lists_changed_workspaces_and_keys_that_need_a_restart() {
     let ws = |name: &str| WS.replace("\"a\"", &format!("\"{name}\""));
     let old = good(&format!("{}{}{}{}{}", ws("a"), ws("b"), ws("c"), ws("d"), ws("e")));
     let new = good(&format!(
@@ -314,7 +359,7 @@ fn a_reload_reports_what_changed() {
     ));
     let name = |text: &str| WorkspaceName::new(text).expect("a name");
     let changed =
-        |text, roots, servers, policy| WorkspaceChange::Changed(name(text), Changed { roots, servers, policy });
+        |text, roots, servers, policy| WorkspaceChange::Changed(name(text), ChangedParts { roots, servers, policy });
     let wanted = [
         WorkspaceChange::Removed(name("a")),
         WorkspaceChange::Added(name("f")),
@@ -338,7 +383,7 @@ fn a_reload_reports_what_changed() {
     }
 }
 
-/// A file of the project must equal `wanted`; with `UPDATE_DOCS=1` it is written.
+/// Checks that a file of the project equals `wanted`. With `UPDATE_DOCS=1`, writes it first.
 fn check_file(path: &str, wanted: &str) {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path);
     if std::env::var_os("UPDATE_DOCS").is_some() {
@@ -349,7 +394,7 @@ fn check_file(path: &str, wanted: &str) {
 }
 
 #[test]
-fn the_schema_file_is_that_of_the_code() {
+fn the_schema_file_matches_the_code() {
     let text = serde_json::to_string_pretty(&Config::json_schema()).expect("a schema is JSON");
     check_file("schemas/config.json", &format!("{text}\n"));
 }
@@ -372,13 +417,14 @@ fn the_schema_agrees_with_the_parser() {
 }
 
 #[test]
-fn the_documented_keys_are_those_of_the_code() {
+fn the_documented_keys_match_the_code() {
     let path = "docs/configuration.md";
     let text =
         fs::read_to_string(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)).expect("the document");
-    let (head, rest) = text.split_once("<!-- keys: begin -->").expect("a begin mark");
-    let (_, tail) = rest.split_once("<!-- keys: end -->").expect("an end mark");
+    let (head, rest) = text.split_once("<!-- keys: begin -->").expect("the text has a begin mark");
+    let (_, tail) = rest.split_once("<!-- keys: end -->").expect("the text has an end mark");
     check_file(path, &format!("{head}<!-- keys: begin -->\n{}<!-- keys: end -->{tail}", Config::reference()));
-    let example = head.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```")).expect("an example").0;
+    let example =
+        head.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```")).expect("the text has an example").0;
     assert_eq!(good(example).workspaces.len(), 2);
 }

@@ -1,6 +1,7 @@
-//! Rules that types don't express. The parser applies them, and the command line applies them again after its flags.
+//! Rules that the types don't express. The parser applies them. The command line applies them again after its flags.
 //!
-//! They don't access the disk: whether a root exists is checked when the workspace opens.
+//! Invariants: no rule accesses the disk (opening a workspace checks whether its roots exist); each error names the value, the reason and
+//! the key to change.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +9,18 @@ use crate::error::ConfigError;
 use crate::limits::{MAX_INDEX_THREADS, MAX_WORKSPACES, MIN_CODE_PAYLOAD_BYTES};
 use crate::workspace::Prewarm;
 use crate::{AdminSection, Config, ServerSection, SupervisionSection, WorkspaceConfig, locate};
+use codeyard_model::code::{BadWeight, Weights};
 use codeyard_model::limits::{MAX_PARSED_FILE_BYTES, MAX_ROOTS, MAX_SEARCHED_FILE_BYTES, MAX_WARMSET};
 
-type Checked = Result<(), ConfigError>;
+/// The result of a rule.
+type Validity = Result<(), ConfigError>;
 
 impl Config {
-    /// Applies all rules. The error has no position in a file.
-    pub fn validate(&self) -> Checked {
+    /// Applies all rules.
+    ///
+    /// # Errors
+    /// The first rule that fails. The error has no position in a file.
+    pub fn validate(&self) -> Validity {
         check_server(&self.server)?;
         check_admin(&self.admin)?;
         check_supervision(&self.supervision)?;
@@ -27,50 +33,50 @@ impl Config {
     }
 }
 
-fn check_server(server: &ServerSection) -> Checked {
+fn check_server(server: &ServerSection) -> Validity {
     let Some(address) = server.address() else {
-        let problem = format!("`{}` is no address with a port", server.listen);
-        return Err(ConfigError::at("server.listen", problem, "write it like 127.0.0.1:3939 or [::1]:3939"));
+        let problem = format!("`{}` is not an IP address with a port", server.listen);
+        return Err(ConfigError::at("server.listen", problem, "write it as 127.0.0.1:3939 or [::1]:3939"));
     };
     if server.no_auth && !address.ip().is_loopback() {
-        let problem = format!("no token is asked for, but {address} is not a loopback address");
-        return Err(ConfigError::at("server.no_auth", problem, "listen on 127.0.0.1, or set it to false"));
+        let problem = format!(
+            "calls without a token are only allowed on a loopback address, and server.listen {address} is not one"
+        );
+        let remedy = "set server.no_auth to false, or server.listen to an address such as 127.0.0.1:3939";
+        return Err(ConfigError::at("server.no_auth", problem, remedy));
     }
     for (index, host) in server.allowed_hosts.iter().enumerate() {
         if !is_host(host) {
             let key = format!("server.allowed_hosts[{index}]");
-            return Err(ConfigError::at(
-                key,
-                format!("`{host}` is no host name"),
-                "write name or name:port, no wildcard",
-            ));
+            let remedy = "write `name` or `name:port`, without scheme, path or wildcard";
+            return Err(ConfigError::at(key, format!("`{host}` is not a host name"), remedy));
         }
     }
     for (index, origin) in server.allowed_origins.iter().enumerate() {
         let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         if !host.is_some_and(is_host) {
             let key = format!("server.allowed_origins[{index}]");
-            let remedy = "write scheme://name or scheme://name:port, without a path";
-            return Err(ConfigError::at(key, format!("`{origin}` is no web origin"), remedy));
+            let remedy = "write `https://name` or `https://name:port` (or `http://`), without a path";
+            return Err(ConfigError::at(key, format!("`{origin}` is not a web origin"), remedy));
         }
     }
     Ok(())
 }
 
-fn check_admin(admin: &AdminSection) -> Checked {
+fn check_admin(admin: &AdminSection) -> Validity {
     match &admin.listen {
         Some(listen) if listen.parse::<std::net::SocketAddr>().is_err() => {
-            let problem = format!("`{listen}` is no address with a port");
-            Err(ConfigError::at("admin.listen", problem, "write it like 127.0.0.1:3940 or [::1]:3940"))
+            let problem = format!("`{listen}` is not an IP address with a port");
+            Err(ConfigError::at("admin.listen", problem, "write it as 127.0.0.1:3940 or [::1]:3940"))
         }
         _ => Ok(()),
     }
 }
 
-/// Whether `text` is a host name, an address or a bracketed address, with or without a port.
+/// Whether `text` is a host name, an IPv4 address or a bracketed IPv6 address, with or without a port.
 ///
-/// `Authority` splits off the port. It also accepts user names, empty ports and more characters than a host name has, so these are
-/// checked here.
+/// `Authority` splits off the port. It also accepts user names, empty ports and characters that no host name has. This function refuses
+/// them.
 fn is_host(text: &str) -> bool {
     let Ok(authority) = text.parse::<http::uri::Authority>() else { return false };
     let host = authority.host();
@@ -86,17 +92,18 @@ fn is_host(text: &str) -> bool {
         }
 }
 
-fn check_supervision(supervision: &SupervisionSection) -> Checked {
+fn check_supervision(supervision: &SupervisionSection) -> Validity {
     let positive = [
-        ("start_timeout_s", supervision.start_timeout_s),
-        ("backoff_initial_ms", supervision.backoff_initial_ms),
-        ("restart_window_s", supervision.restart_window_s),
-        ("quarantine_s", supervision.quarantine_s),
-        ("hang_s", supervision.hang_s),
+        ("start_timeout_s", supervision.start_timeout_s, "no server could start"),
+        ("backoff_initial_ms", supervision.backoff_initial_ms, "no restart would wait"),
+        ("restart_window_s", supervision.restart_window_s, "no restart would be counted"),
+        ("quarantine_s", supervision.quarantine_s, "a quarantine would end at once"),
+        ("hang_s", supervision.hang_s, "a slow server would count as hung"),
     ];
-    for (key, value) in positive {
+    for (key, value, effect) in positive {
         if value == 0 {
-            return Err(ConfigError::at(format!("supervision.{key}"), "is 0", "give at least 1"));
+            let problem = format!("0 is not allowed, because {effect}");
+            return Err(ConfigError::at(format!("supervision.{key}"), problem, "set it to 1 or more"));
         }
     }
     let ordered = [
@@ -105,14 +112,15 @@ fn check_supervision(supervision: &SupervisionSection) -> Checked {
     ];
     for (key, low, high, other) in ordered {
         if high < low {
-            let problem = format!("{high} is less than {other}, which is {low}");
-            return Err(ConfigError::at(format!("supervision.{key}"), problem, format!("give at least {low}")));
+            let problem = format!("{high} is less than supervision.{other}, which is {low}");
+            let remedy = format!("set it to {low} or more, or lower supervision.{other}");
+            return Err(ConfigError::at(format!("supervision.{key}"), problem, remedy));
         }
     }
     Ok(())
 }
 
-fn check_code(config: &Config) -> Checked {
+fn check_code(config: &Config) -> Validity {
     let index = &config.index;
     let bounded = [
         ("index.max_file_bytes", index.max_file_bytes, 1, MAX_SEARCHED_FILE_BYTES),
@@ -123,68 +131,80 @@ fn check_code(config: &Config) -> Checked {
     ];
     for (key, value, least, most) in bounded {
         if value < least {
-            return Err(ConfigError::at(key, format!("is {value}"), format!("give at least {least}")));
+            let problem = format!("{value} is below the minimum {least}");
+            return Err(ConfigError::at(key, problem, format!("set it to {least} or more")));
         }
         if value > most {
-            return Err(ConfigError::at(key, format!("is {value}"), format!("give at most {most}")));
+            let problem = format!("{value} is above the maximum {most}");
+            return Err(ConfigError::at(key, problem, format!("set it to {most} or less")));
         }
     }
-    config.ranking.check().map_err(|bad| {
-        let remedy = format!("give a number between {} and {}", bad.least, bad.most);
-        ConfigError::at(format!("ranking.{}", bad.name), "is no weight", remedy)
-    })
+    config.ranking.check().map_err(|bad| weight_error(&config.ranking, &bad))
 }
 
-fn check_tables(section: &str, entries: &toml::Table) -> Checked {
+fn weight_error(weights: &Weights, bad: &BadWeight) -> ConfigError {
+    let BadWeight { name, least, most } = bad;
+    let value = toml::Table::try_from(weights).ok().and_then(|table| table.get(*name).map(ToString::to_string));
+    let problem = match value {
+        // Every number from 0 is allowed here, unless no other weight is above 0 either.
+        _ if *name == "exact_match" && (0.0..=100.0).contains(&weights.exact_match) => {
+            "all weights are 0, so that results would have no order".to_owned()
+        }
+        Some(value) => format!("{value} is not a number from {least} to {most}"),
+        None => format!("the value is not a number from {least} to {most}"),
+    };
+    ConfigError::at(format!("ranking.{name}"), problem, format!("set it to a number from {least} to {most}"))
+}
+
+fn check_tables(section: &str, entries: &toml::Table) -> Validity {
     match entries.iter().find(|(_, entry)| !entry.is_table()) {
         Some((name, _)) => {
-            let remedy = format!("write a table [{section}.NAME]");
-            Err(ConfigError::at(locate::join(section, name), "is no table", remedy))
+            let key = locate::join(section, name);
+            let remedy = format!("write the entry as a table [{key}]");
+            Err(ConfigError::at(key, "the value is not a table", remedy))
         }
         None => Ok(()),
     }
 }
 
-fn check_workspaces(workspaces: &[WorkspaceConfig]) -> Checked {
+fn check_workspaces(workspaces: &[WorkspaceConfig]) -> Validity {
     if workspaces.len() > MAX_WORKSPACES {
-        let problem = format!("{} workspaces", workspaces.len());
-        return Err(ConfigError::at("workspace", problem, format!("have at most {MAX_WORKSPACES}")));
+        let problem = format!("{} workspaces, but at most {MAX_WORKSPACES} are allowed", workspaces.len());
+        return Err(ConfigError::at("workspace", problem, "remove some tables [[workspace]]"));
     }
     let mut names = BTreeSet::new();
     for (index, workspace) in workspaces.iter().enumerate() {
         let key = format!("workspace[{index}]");
         if !names.insert(&workspace.name) {
-            let problem = format!("a second workspace named `{}`", workspace.name);
-            return Err(ConfigError::at(format!("{key}.name"), problem, "give each its own name"));
+            let problem = format!("another workspace has the name `{}` too", workspace.name);
+            return Err(ConfigError::at(format!("{key}.name"), problem, "give each workspace its own name"));
         }
         check_workspace(workspace, &key)?;
     }
     Ok(())
 }
 
-fn check_workspace(workspace: &WorkspaceConfig, key: &str) -> Checked {
+fn check_workspace(workspace: &WorkspaceConfig, key: &str) -> Validity {
     if workspace.roots.is_empty() {
-        return Err(ConfigError::at(format!("{key}.roots"), "no roots", "name at least one folder"));
+        let problem = "the list is empty, but a workspace needs at least one root";
+        return Err(ConfigError::at(format!("{key}.roots"), problem, "add the path of a folder"));
     }
     let roots = workspace.roots.len() + workspace.extra_roots.len();
     if roots > MAX_ROOTS {
-        let problem = format!("{roots} roots and extra roots");
-        return Err(ConfigError::at(format!("{key}.roots"), problem, format!("have at most {MAX_ROOTS}")));
+        let problem = format!("{roots} roots and extra roots, but at most {MAX_ROOTS} are allowed together");
+        return Err(ConfigError::at(format!("{key}.roots"), problem, "remove some, or split the workspace"));
     }
     if let Some(name) = workspace.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
-        let problem = "no name of an environment variable";
-        return Err(ConfigError::at(locate::join(&format!("{key}.env"), name), problem, "leave out `=` and NUL"));
+        let problem = "the name of an environment variable must not be empty or contain `=` or NUL";
+        return Err(ConfigError::at(locate::join(&format!("{key}.env"), name), problem, "rename the variable"));
     }
     if let Some((name, _)) = workspace.env.iter().find(|(_, value)| value.contains('\0')) {
-        return Err(ConfigError::at(
-            locate::join(&format!("{key}.env"), name),
-            "holds a NUL character",
-            "leave it out",
-        ));
+        let problem = "the value contains a NUL character, which no environment variable can contain";
+        return Err(ConfigError::at(locate::join(&format!("{key}.env"), name), problem, "remove the character"));
     }
     if let Some((kind, _)) = workspace.settings.iter().find(|(_, value)| !value.is_object()) {
-        let problem = "settings of a server are a table";
-        let remedy = format!("write a table [workspace.settings.{kind}]");
+        let problem = "the value is not a table";
+        let remedy = format!("write the settings as a table [{}]", locate::join("workspace.settings", kind));
         return Err(ConfigError::at(locate::join(&format!("{key}.settings"), kind), problem, remedy));
     }
     if let Some(permission) = &workspace.permission {
@@ -193,31 +213,33 @@ fn check_workspace(workspace: &WorkspaceConfig, key: &str) -> Checked {
     check_choice(workspace, key)
 }
 
-fn check_choice(workspace: &WorkspaceConfig, key: &str) -> Checked {
-    let refused = |kind: &String| workspace.servers.disable.contains(kind);
-    let remedy = "take it out of one of the two";
-    if let Some(kind) = workspace.servers.prefer.iter().find(|kind| refused(kind)) {
-        let problem = format!("`{kind}` is preferred and disabled");
+fn check_choice(workspace: &WorkspaceConfig, key: &str) -> Validity {
+    let is_disabled = |kind: &String| workspace.servers.disable.contains(kind);
+    if let Some(kind) = workspace.servers.prefer.iter().find(|kind| is_disabled(kind)) {
+        let problem = format!("`{kind}` is preferred, but servers.disable lists it too");
+        let remedy = "remove it from servers.prefer or from servers.disable";
         return Err(ConfigError::at(format!("{key}.servers.prefer"), problem, remedy));
     }
     let Prewarm::Kinds(kinds) = &workspace.prewarm else { return Ok(()) };
-    match kinds.iter().find(|kind| refused(kind)) {
+    match kinds.iter().find(|kind| is_disabled(kind)) {
         Some(kind) => {
-            Err(ConfigError::at(format!("{key}.prewarm"), format!("`{kind}` is prewarmed and disabled"), remedy))
+            let problem = format!("`{kind}` is prewarmed, but servers.disable lists it");
+            let remedy = "remove it from prewarm or from servers.disable";
+            Err(ConfigError::at(format!("{key}.prewarm"), problem, remedy))
         }
         None => Ok(()),
     }
 }
 
-fn check_default(config: &Config) -> Checked {
+fn check_default(config: &Config) -> Validity {
     let Some(name) = &config.default_workspace else { return Ok(()) };
     if config.workspace(name.as_str()).is_some() {
         return Ok(());
     }
     let names: Vec<&str> = config.workspaces.iter().map(|workspace| workspace.name.as_str()).take(8).collect();
     let remedy = match names.is_empty() {
-        true => "add a [[workspace]] of this name".to_owned(),
-        false => format!("name one of {}", names.join(", ")),
+        true => "add a [[workspace]] with this name, or remove the key".to_owned(),
+        false => format!("set it to the name of a workspace: {}", names.join(", ")),
     };
-    Err(ConfigError::at("default_workspace", format!("there is no workspace `{name}`"), remedy))
+    Err(ConfigError::at("default_workspace", format!("no workspace has the name `{name}`"), remedy))
 }

@@ -1,6 +1,6 @@
-//! One workspace of a configuration: a name, roots, and the choice and settings of its language servers.
+//! One workspace of a configuration: its name, roots, and the choice and settings of its language servers.
 //!
-//! Invariant: a parsed name is valid, and its tenant exists.
+//! Invariants: a parsed name is valid; its tenant exists.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use codeyard_model::limits::Limits;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceConfig {
-    /// Name in the endpoint's path: 1 to 64 of `a-z`, `0-9`, `.`, `_`, `-`, of which the first is a letter or digit.
+    /// Name in the endpoint's path: 1 to 64 of `a-z`, `0-9`, `.`, `_`, `-`. The first character is a letter or digit.
     #[serde(deserialize_with = "name")]
     #[schemars(schema_with = "name_schema")]
     pub name: WorkspaceName,
@@ -26,7 +26,7 @@ pub struct WorkspaceConfig {
     #[serde(default = "TenantId::default_tenant", deserialize_with = "tenant")]
     #[schemars(with = "String")]
     pub tenant: TenantId,
-    /// Folders in which servers are started. Relative paths start at the configuration file's folder, `~/` is the home folder.
+    /// Folders in which servers are started. Relative paths start at the folder of the configuration file. `~/` is the home folder.
     pub roots: Vec<PathBuf>,
     /// Further folders that are readable and appear in results. No server is started in them.
     #[serde(default)]
@@ -50,10 +50,10 @@ pub struct WorkspaceConfig {
     /// Replaces the service's `[syntactic]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syntactic: Option<SyntacticSection>,
-    /// Wins over the service's `[permission]`.
+    /// Rules that win over the service's `[permission]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission: Option<PermissionSection>,
-    /// Tightens the service's `[limits]` further.
+    /// Limits below the service's `[limits]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
 }
@@ -114,8 +114,9 @@ impl WorkspaceConfig {
     }
 }
 
-/// The error for an invalid workspace name, for both keys that hold one.
-const NAME_FORM: &str = "is no workspace name: 1 to 64 of a-z, 0-9, '.', '_', '-', the first a letter or digit";
+/// The error for an invalid workspace name, for both keys that take one.
+const NAME_FORM: &str =
+    "is not a workspace name, which has 1 to 64 of a-z, 0-9, '.', '_', '-' and starts with a letter or digit";
 
 /// Reads a workspace name.
 fn name<'de, D: Deserializer<'de>>(from: D) -> Result<WorkspaceName, D::Error> {
@@ -139,6 +140,6 @@ fn tenant<'de, D: Deserializer<'de>>(from: D) -> Result<TenantId, D::Error> {
     if text == only.as_str() {
         Ok(only)
     } else {
-        Err(D::Error::custom(format!("there is no tenant `{text}`, only `{only}`")))
+        Err(D::Error::custom(format!("tenant `{text}` does not exist; the only tenant is `{only}`")))
     }
 }

@@ -1,28 +1,28 @@
-//! What a configuration may change about the order of ranked results: `[ranking]`.
+//! The weights of ranked results, which the section `[ranking]` of a configuration can change.
 
 use serde::{Deserialize, Serialize};
 
-/// How much each factor counts; only their ratios matter. See `docs/ranking.md` for the formula.
+/// The weights of the factors. Only their ratios matter. `docs/ranking.md` has the formula.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Weights {
-    /// Of `exact_match_boost`: the name is what was asked for, or begins with it.
+    /// Weight of `exact_match_boost`: the name equals the query, begins with it or contains its words.
     pub exact_match: f64,
-    /// Of `qualified_name_boost`: the names around it, or its path, are those that were asked for.
+    /// Weight of `qualified_name_boost`: enclosing symbols or the path match the qualifiers of the query.
     pub qualified_name: f64,
-    /// Of `path_affinity`: the path holds words of the query, and is nobody's test or copy.
+    /// Weight of `path_affinity`: the path contains words of the query, and the file is neither a test nor vendored code.
     pub path_affinity: f64,
-    /// Of `definition_boost`: it is defined here, and of a kind that is worth finding.
+    /// Weight of `definition_boost`: the symbol is a definition, and its kind is a frequent target of searches, such as a type or function.
     pub definition: f64,
-    /// Of `kind_match`: it is of the kind that the query names.
+    /// Weight of `kind_match`: the symbol has the kind that the query names.
     pub kind_match: f64,
-    /// Of the words: of `bm25_score / (bm25_score + bm25_half)`.
+    /// Weight of the words: of `bm25_score / (bm25_score + bm25_half)`.
     pub bm25: f64,
-    /// The `bm25_score` that counts half.
+    /// The `bm25_score` that gives half of the weight `bm25`.
     pub bm25_half: f64,
-    /// What is left of `path_affinity` in tests, 0 to 1.
+    /// Factor of `path_affinity` in tests, 0 to 1.
     pub test_factor: f64,
-    /// What is left of `path_affinity` in vendored code, 0 to 1.
+    /// Factor of `path_affinity` in vendored code, 0 to 1.
     pub vendored_factor: f64,
 }
 
@@ -42,15 +42,15 @@ impl Default for Weights {
     }
 }
 
-/// A weight that can't be.
+/// The error for a weight outside its bounds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`ranking.{name}` must be a number between {least} and {most}; correct it in the configuration file")]
 pub struct BadWeight {
-    /// Its name.
+    /// The name of the weight.
     pub name: &'static str,
-    /// The least it may be.
+    /// The smallest allowed value.
     pub least: &'static str,
-    /// The most it may be.
+    /// The largest allowed value.
     pub most: &'static str,
 }
 
@@ -58,7 +58,7 @@ impl Weights {
     /// Checks that every weight is a number in its bounds.
     ///
     /// # Errors
-    /// The first that isn't.
+    /// The first weight that is not.
     pub fn check(&self) -> Result<(), BadWeight> {
         let weights = [
             ("exact_match", self.exact_match),
@@ -68,7 +68,7 @@ impl Weights {
             ("kind_match", self.kind_match),
             ("bm25", self.bm25),
         ];
-        // Written so that what is no number fails too.
+        // `contains` is false for NaN, so that NaN fails too.
         if let Some((name, _)) = weights.iter().find(|(_, weight)| !(0.0..=100.0).contains(weight)) {
             return Err(BadWeight { name, least: "0", most: "100" });
         }
@@ -85,7 +85,7 @@ impl Weights {
         }
     }
 
-    /// All weights together.
+    /// The sum of the weights, without `bm25_half` and the factors.
     pub fn sum(&self) -> f64 {
         self.exact_match + self.qualified_name + self.path_affinity + self.definition + self.kind_match + self.bm25
     }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_configuration_says_is_checked_and_the_rest_is_default() {
+    fn configured_weights_are_checked_and_others_keep_their_defaults() {
         let weights: Weights = toml::from_str("bm25 = 2.5").unwrap();
         assert_eq!(weights, Weights { bm25: 2.5, ..Weights::default() });
         assert!(weights.check().is_ok());

@@ -1,7 +1,7 @@
-//! Refuses unknown keys and suggests the nearest known one.
+//! Finds unknown keys, and the most similar known key of the same table.
 //!
-//! The known keys come from the JSON schema, so that there is no second list. Free tables (settings, environment,
-//! registry entries) take any key.
+//! The known keys come from the JSON schema, so that there is no second list. Tables with free keys (settings, environment, registry
+//! entries) are not checked.
 
 use std::ops::Range;
 
@@ -13,9 +13,9 @@ use crate::locate::join;
 /// An unknown key.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnknownKey {
-    /// Its path.
+    /// The path of the key.
     pub path: String,
-    /// Its span in the text, in bytes.
+    /// The key's span in the text, in bytes.
     pub span: Range<usize>,
     /// A similar known key of the same table.
     pub nearest: Option<String>,
@@ -23,7 +23,7 @@ pub(crate) struct UnknownKey {
     pub known: Vec<String>,
 }
 
-/// The first unknown key of `table`, in the order of its keys.
+/// The first unknown key of `table`, in the order of the table.
 pub(crate) fn unknown_key(table: &DeTable<'_>, schema: &Value) -> Option<UnknownKey> {
     in_table(table, schema, schema, "")
 }
@@ -57,7 +57,7 @@ fn in_value(value: &DeValue<'_>, root: &Value, schema: &Value, path: &str) -> Op
     }
 }
 
-/// Resolves references; of an optional value returns the schema of the value.
+/// Resolves references. For an optional value it returns the schema of the value.
 pub(crate) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     if let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix("#/$defs/")) {
         return root.get("$defs").and_then(|defs| defs.get(name)).unwrap_or(schema);
@@ -75,14 +75,14 @@ fn sorted_keys(properties: &Map<String, Value>) -> Vec<String> {
     keys
 }
 
-/// The known key with the fewest edits from `name`, if they are few enough for a typing error.
+/// The known key with the fewest edits from `name`, if it is similar enough for a spelling error.
 fn nearest(name: &str, properties: &Map<String, Value>) -> Option<String> {
-    let slip = (name.chars().count() / 3).clamp(1, 4);
+    let max_edits = (name.chars().count() / 3).clamp(1, 4);
     let ranked = sorted_keys(properties).into_iter().map(|key| (distance(name, &key), key));
-    ranked.filter(|(changes, _)| *changes <= slip).min().map(|(_, key)| key)
+    ranked.filter(|(edits, _)| *edits <= max_edits).min().map(|(_, key)| key)
 }
 
-/// Levenshtein distance without regard to case; `-` and `_` count as the same. Long names are truncated, to bound the time.
+/// Levenshtein distance, ignoring case. `-` and `_` count as the same. Long names are truncated to bound the time.
 fn distance(a: &str, b: &str) -> usize {
     let fold = |text: &str| text.to_lowercase().replace('-', "_").chars().take(MAX_COMPARED_CHARS).collect::<String>();
     strsim::levenshtein(&fold(a), &fold(b))
