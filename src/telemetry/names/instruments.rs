@@ -1,7 +1,7 @@
 //! All instruments, with name, kind, unit, description and labels, and all words that a label can have.
 //!
 //! `docs/metrics.md` is generated from this table. Invariants: a label is a constant, or a name of a catalog or of the registry, never a
-//! caller's text; a word that isn't in its list counts as [`OTHER`](super::OTHER).
+//! caller's text; a word that isn't in its list counts as the last word of the list.
 
 use super::{
     CACHE, CAP, CURSOR, ERROR_TYPE, INDEX_FRESHNESS, METHOD, PERMISSION, REASON, RPC_METHOD, RPC_STATUS, RPC_SYSTEM,
@@ -85,7 +85,7 @@ instruments! {
         "Time from sending a request to a language server to its reply.";
     IN_FLIGHT = "codeyard.calls.in_flight", Kind::UpDown, "{call}", [], "Tool calls without a reply.";
     SHED = "codeyard.calls.shed", Kind::Counter, "{call}", [REASON],
-        "Tool calls and connections shed because a limit was reached, by limit.";
+        "Tool calls and connections that were shed because a limit was reached, by limit.";
     QUEUE_DEPTH = "codeyard.queue.depth", Kind::UpDown, "{call}", [],
         "Tool calls that their workspace hasn't started with yet.";
     QUEUE_WAIT = "codeyard.queue.wait", Kind::Histogram(QUEUE_BUCKETS), "s", [],
@@ -98,14 +98,14 @@ instruments! {
     PERMISSIONS = "codeyard.permissions", Kind::Counter, "{call}", [PERMISSION],
         "Tool calls that needed a permission, by outcome.";
     PATH_DENIALS = "codeyard.path.denials", Kind::Counter, "{path}", [NAMED_BY, REASON],
-        "Paths that the gate refused, of calls and of language servers' answers.";
+        "Paths of calls and of language servers' answers that the gate refused.";
     REQUESTS_REJECTED = "codeyard.requests.rejected", Kind::Counter, "{request}", [REASON],
         "Messages of clients that were rejected before they were served.";
     WORKSPACES = "codeyard.workspaces", Kind::UpDown, "{workspace}", [STATE], "Workspaces by state.";
     SERVERS = "codeyard.servers", Kind::UpDown, "{server}", [SERVER_KIND, STATE],
         "Language servers by kind and state.";
     RESTARTS = "codeyard.server.restarts", Kind::Counter, "{restart}", [SERVER_KIND, REASON],
-        "Ends of language servers that call for a restart, by reason.";
+        "Ends of language servers that require a restart, by reason.";
     READINESS = "codeyard.server.readiness.duration", Kind::Histogram(READY_BUCKETS), "s", [SERVER_KIND],
         "Time from a language server's start until it is ready.";
     FRAMES_REJECTED = "codeyard.frames.rejected", Kind::Counter, "{frame}", [REASON],
@@ -123,7 +123,7 @@ instruments! {
         "Times that file events were lost and everything was compared with the disk.";
     INDEX_FILES = "codeyard.index.files", Kind::UpDown, "{file}", [],
         "Files of working trees in the open code indexes.";
-    INDEX_SYMBOLS = "codeyard.index.symbols", Kind::UpDown, "{symbol}", [], "Symbols in those files.";
+    INDEX_SYMBOLS = "codeyard.index.symbols", Kind::UpDown, "{symbol}", [], "Symbols in the files of the open code indexes.";
     INDEX_SIZE = "codeyard.index.size", Kind::UpDown, "By", [],
         "Bytes on disk of the open code indexes, with all their branches, after the last job.";
     INDEX_JOB = "codeyard.index.job.duration", Kind::Histogram(JOB_BUCKETS), "s", [JOB_MODE, STATE],
@@ -231,7 +231,7 @@ pub const FRESHNESS_WORDS: &[&str] = &["fresh", "stale", "syncing"];
 pub const JOB_MODE_WORDS: &[&str] = &["full", "incremental"];
 /// How a job of the code index ends.
 pub const JOB_WORDS: &[&str] = &["failed", "interrupted", "published"];
-/// Why language servers are started anew.
+/// Why a language server ended and is restarted.
 pub const RESTART_WORDS: &[&str] = &[
     "broken",
     "configuration_changed",

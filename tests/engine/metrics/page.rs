@@ -75,16 +75,17 @@ fn page() -> String {
     .collect();
     format!(
         "# Metrics\n\n\
-         This page is made from `src/telemetry/names/instruments.rs`; a test compares it with what a scrape gives\n\
-         (`UPDATE_DOCS=1 cargo test --test engine metrics::page` rewrites it). The same metrics are scraped by Prometheus\n\
-         at `/metrics` and pushed by OTLP. Dashboards and alerts that use them are in\n\
-         [examples/observability](../examples/observability/README.md).\n\n\
+         This page is generated from `src/telemetry/names/instruments.rs`. A test compares it with a scrape, and\n\
+         `UPDATE_DOCS=1 cargo test --test engine metrics::page` writes it. Prometheus scrapes these metrics at `/metrics`, and\n\
+         [OTLP](observability.md#metrics) exports the same ones. [examples/observability](../examples/observability/README.md) has\n\
+         a dashboard and alerts.\n\n\
          ## Series\n\n\
-         | OpenTelemetry | Prometheus | type | unit | labels | tells |\n|---|---|---|---|---|---|\n{rows}\n\
+         | OpenTelemetry | Prometheus | type | unit | labels | meaning |\n|---|---|---|---|---|---|\n{rows}\n\
          ## Values of labels\n\n\
-         Labels hold names of ours, of a catalog or of the registry of language servers, never a caller's text: what isn't\n\
-         listed counts as the last of its row. No label names a workspace, a session or a principal. An instrument has at\n\
-         most {MAX_SERIES} series; what comes beyond them is summed up under `otel_metric_overflow`.\n\n\
+         The value of a label is a constant of codeyard, or a name of a catalog or of the registry of language servers, never a\n\
+         caller's text. A value that the table doesn't list counts as the last value of its row. No label names a workspace, a\n\
+         session or a principal. An instrument has at most {MAX_SERIES} series. Further series are summed up under\n\
+         `otel_metric_overflow`.\n\n\
          | label | values |\n|---|---|\n{lists}"
     )
 }
