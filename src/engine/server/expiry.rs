@@ -1,4 +1,5 @@
-//! Counts the requests of a language server that expired without an answer.
+//! Counts the requests of a language server that expired without an answer, and records which ones it exited on: their documents are
+//! crash suspects.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -6,24 +7,24 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use codeyard_base::clock::Deadline;
 
 /// A request is under way.
-const TRACE_OPEN: u8 = 0;
+const REQUEST_PENDING: u8 = 0;
 
 /// It was answered, or its caller went away.
-pub(super) const TRACE_OVER: u8 = 1;
+pub(super) const REQUEST_ENDED: u8 = 1;
 
 /// The server went away first.
-const TRACE_DIED: u8 = 2;
+const REQUEST_LOST: u8 = 2;
 
 /// Counts a request as expired if it is dropped unanswered after its deadline.
 pub struct ExpiryGuard {
     deadline: Deadline,
     expired: Option<Arc<AtomicU32>>,
-    trace: Arc<AtomicU8>,
+    state: Arc<AtomicU8>,
 }
 
 impl ExpiryGuard {
     pub(super) fn new(deadline: Deadline, expired: Arc<AtomicU32>) -> Self {
-        Self { deadline, expired: Some(expired), trace: Arc::new(AtomicU8::new(TRACE_OPEN)) }
+        Self { deadline, expired: Some(expired), state: Arc::new(AtomicU8::new(REQUEST_PENDING)) }
     }
 
     /// The request was answered.
@@ -31,17 +32,17 @@ impl ExpiryGuard {
         if let Some(expired) = self.expired.take() {
             expired.store(0, Ordering::Relaxed);
         }
-        self.trace.store(TRACE_OVER, Ordering::Relaxed);
+        self.state.store(REQUEST_ENDED, Ordering::Relaxed);
     }
 
-    pub(super) fn trace(&self) -> Arc<AtomicU8> {
-        self.trace.clone()
+    pub(super) fn request_state(&self) -> Arc<AtomicU8> {
+        self.state.clone()
     }
 
     /// The server went away before it answered: the document counts as a crash suspect.
     pub fn closed(mut self) {
         self.expired = None;
-        self.trace.store(TRACE_DIED, Ordering::Relaxed);
+        self.state.store(REQUEST_LOST, Ordering::Relaxed);
     }
 }
 
@@ -52,6 +53,6 @@ impl Drop for ExpiryGuard {
         {
             expired.fetch_add(1, Ordering::Relaxed);
         }
-        self.trace.compare_exchange(TRACE_OPEN, TRACE_OVER, Ordering::Relaxed, Ordering::Relaxed).ok();
+        self.state.compare_exchange(REQUEST_PENDING, REQUEST_ENDED, Ordering::Relaxed, Ordering::Relaxed).ok();
     }
 }

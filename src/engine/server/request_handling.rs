@@ -20,7 +20,7 @@ use codeyard_lsp::client::events::ServerEvent;
 use codeyard_lsp::client::pending_requests::RequestError;
 use codeyard_lsp::methods;
 
-/// Number of crashes after which a document is refused until it changes.
+/// Number of crashes after which a document is refused until it changes or the quarantine time has passed.
 const MAX_CRASHES_PER_DOCUMENT: u32 = 2;
 
 impl Handler<SendRequest> for LanguageServer {

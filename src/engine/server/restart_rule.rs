@@ -1,7 +1,7 @@
 //! Decides when a language server that exited is restarted: at once if it was ready and this is the first exit within the window, otherwise
 //! after a back-off, then a quarantine, then one try. Pure; the time is passed in.
 //!
-//! Invariant: never more than `max_restarts` starts within `window`, whatever the server does.
+//! Invariant: never more than `max_restarts` restarts within `window`, whatever the server does.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -10,7 +10,7 @@ use crate::limits;
 use crate::server::context::ServerContext;
 use crate::server::diagnostics::Diagnostics;
 use crate::server::document::DocumentInput;
-use crate::server::expiry::{ExpiryGuard, TRACE_OVER};
+use crate::server::expiry::{ExpiryGuard, REQUEST_ENDED};
 use crate::server::index_lag::PendingIndexing;
 use crate::server::messages::{PendingAnswer, ProjectReport, SendOutcome};
 use crate::server::process_guard::KillOnDrop;
@@ -238,18 +238,18 @@ impl LiveServer {
     pub(super) fn expiry(&mut self, document: Option<&DocumentInput>, deadline: Deadline) -> ExpiryGuard {
         let guard = ExpiryGuard::new(deadline, self.expired.clone());
         if let Some(document) = document {
-            self.suspects.retain(|(_, _, trace)| trace.load(Ordering::Relaxed) != TRACE_OVER);
+            self.suspects.retain(|(_, _, trace)| trace.load(Ordering::Relaxed) != REQUEST_ENDED);
             if self.suspects.len() >= MAX_SUSPECTS {
                 self.suspects.pop_front();
             }
-            self.suspects.push_back((document.source.uri.clone(), document.source.hash, guard.trace()));
+            self.suspects.push_back((document.source.uri.clone(), document.source.hash, guard.request_state()));
         }
         guard
     }
 
     /// Documents whose requests were in flight when the process ended.
     pub(super) fn suspect_documents(&self) -> Vec<(CanonicalUri, [u8; 32])> {
-        let open = self.suspects.iter().filter(|(_, _, trace)| trace.load(Ordering::Relaxed) != TRACE_OVER);
+        let open = self.suspects.iter().filter(|(_, _, trace)| trace.load(Ordering::Relaxed) != REQUEST_ENDED);
         let mut found: Vec<_> = open.map(|(uri, hash, _)| (uri.clone(), *hash)).collect();
         found.sort();
         found.dedup();
