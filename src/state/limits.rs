@@ -22,3 +22,6 @@ pub(crate) const WRITE_WAIT: Duration = Duration::from_secs(5);
 
 /// A reader waits this long. It never waits for a writer, only for the recovery of the database after a crash.
 pub(crate) const READ_WAIT: Duration = Duration::from_millis(500);
+
+/// A failed write on a disk with less free space than this means that the disk is full, in bytes. The log's index needs 32 KiB.
+pub(crate) const MIN_DISK_BYTES: u64 = 64 * 1024;

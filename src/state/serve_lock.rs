@@ -4,13 +4,21 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use codeyard_base::file_lock::FileLock;
+use parking_lot::Mutex;
+
+/// The name of the lock's file in the state directory.
+pub(crate) const SERVE_LOCK_FILE: &str = "serve.lock";
+
+/// The locks that this process holds. A process id doesn't prove it: processes of two containers can have the same one.
+static OWN_LOCKS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Held by the serving process. Dropping it releases the state directory.
 #[derive(Debug)]
 pub struct ServeLock {
+    path: PathBuf,
     _lock: FileLock,
 }
 
@@ -41,7 +49,26 @@ impl ServeLock {
         file.set_len(0)?;
         file.rewind()?;
         writeln!(file, "{}", std::process::id())?;
-        Ok(Self { _lock: lock })
+        OWN_LOCKS.lock().push(path.to_owned());
+        Ok(Self { path: path.to_owned(), _lock: lock })
+    }
+
+    /// The other process that holds the lock of the state directory `folder`, if there is one.
+    ///
+    /// # Errors
+    /// If the lock file can't be opened.
+    pub(crate) fn other_holder(folder: &Path) -> io::Result<Option<LockHolder>> {
+        let path = folder.join(SERVE_LOCK_FILE);
+        if !path.exists() || OWN_LOCKS.lock().contains(&path) || FileLock::try_acquire(&path)?.is_some() {
+            return Ok(None);
+        }
+        Ok(Some(LockHolder { pid: read_pid(&path) }))
+    }
+}
+
+impl Drop for ServeLock {
+    fn drop(&mut self) {
+        OWN_LOCKS.lock().retain(|path| *path != self.path);
     }
 }
 

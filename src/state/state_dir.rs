@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::serve_lock::{ServeLock, ServeLockError};
+use crate::serve_lock::{SERVE_LOCK_FILE, ServeLock, ServeLockError};
 use crate::sqlite::SqliteStore;
 use crate::state_store::{StateError, StoreHandle};
 use codeyard_base::ids::WorkspaceName;
@@ -91,7 +91,7 @@ impl StateDir {
     /// # Errors
     /// If another process holds the lock, or its file can't be used.
     pub fn lock(&self) -> Result<ServeLock, ServeLockError> {
-        ServeLock::take(&self.path.join("serve.lock"))
+        ServeLock::take(&self.path.join(SERVE_LOCK_FILE))
     }
 
     /// The store of tokens, permissions, epochs and the warm set. The first call opens it, creates it if it doesn't exist, and imports

@@ -123,9 +123,9 @@ pub trait StateStore: fmt::Debug + Send + Sync {
 pub enum StateError {
     /// The content is not what codeyard wrote.
     #[error(
-        "{} is damaged ({reason}); restore it from a backup, or stop codeyard, move it and the files {}-wal and {}-shm away, \
-         and run `codeyard token add NAME`: all tokens and permissions start over then",
-        file.display(), name(file), name(file)
+        "{} is damaged ({reason}); stop codeyard, then restore {files} from a backup that was made while codeyard was stopped, \
+         or move them away and run `codeyard token add NAME`: all tokens and permissions start over then",
+        file.display(), files = all_files(file)
     )]
     Damaged {
         /// Which file.
@@ -148,13 +148,21 @@ pub enum StateError {
         known: u32,
     },
     /// The file belongs to another user, or is no regular file.
-    #[error("{} is not a regular file of this user; move it away, then run the command again", file.display())]
+    #[error(
+        "{} belongs to another user, or is not a regular file; run the command as its owner, or chown it to this user \
+         (if you move it away, all its tokens and permissions are lost)",
+        file.display()
+    )]
     NotPrivate {
         /// Which file.
         file: PathBuf,
     },
     /// The file is gone.
-    #[error("{} is missing; `codeyard token add NAME` makes a new one", file.display())]
+    #[error(
+        "{} is missing; stop codeyard, then restore {files} from a backup that was made while codeyard was stopped, or run \
+         `codeyard token add NAME`, which makes a new database: all tokens and permissions start over then",
+        file.display(), files = all_files(file)
+    )]
     Missing {
         /// Which file.
         file: PathBuf,
@@ -166,10 +174,37 @@ pub enum StateError {
         file: PathBuf,
     },
     /// The disk is full, or a quota is used up.
-    #[error("{} can't be written because the disk is full; free some space, then run the command again", file.display())]
+    #[error("the disk of {} is full; free space, then run the command again", file.display())]
     Full {
         /// Which file.
         file: PathBuf,
+    },
+    /// This user can't write into the state directory.
+    #[error(
+        "state directory {} can't be written by this user; run the command as its owner, give it mode 0700, and check that its \
+         file system is not mounted read-only",
+        folder.display()
+    )]
+    NotWritable {
+        /// The state directory.
+        folder: PathBuf,
+    },
+    /// The mode of a file keeps its owner out.
+    #[error("{0} can't be read and written by this user; run `chmod 600 {0}`, then run the command again", file.display())]
+    FileMode {
+        /// Which file.
+        file: PathBuf,
+    },
+    /// A server of an earlier version runs, and needs the files that would be imported.
+    #[error(
+        "state directory {} is in use by codeyard of an earlier version{}; stop it, then run the command again",
+        folder.display(), pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
+    )]
+    InUse {
+        /// The state directory.
+        folder: PathBuf,
+        /// The process id of the server; `None` if it is not known.
+        pid: Option<u32>,
     },
     /// A file of an earlier version can't be imported.
     #[error("{} can't be imported ({reason}); repair it or move it away, then run the command again", file.display())]
@@ -224,6 +259,8 @@ impl Record {
     }
 }
 
-fn name(file: &Path) -> String {
-    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+/// The names of the files that make up the database.
+fn all_files(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    format!("all three files ({name}, {name}-wal and {name}-shm)")
 }

@@ -10,9 +10,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rustix::fs::Access as Rights;
 
-use super::schema;
-use crate::limits::{READ_WAIT, WRITE_WAIT};
+use super::{leftovers, schema};
+use crate::limits::{MIN_DISK_BYTES, READ_WAIT, WRITE_WAIT};
 use crate::state_store::StateError;
 
 /// Tells a database file from another one of the same name.
@@ -74,12 +75,22 @@ pub(super) fn open(file: &Path, access: Access) -> Result<OpenDatabase, StateErr
 }
 
 /// Makes a database with its tables, under another name first. Does nothing if another process was faster.
+///
+/// The lock of the folder is held, so that no process renames the log of a database that another one just made.
 fn create(file: &Path) -> Result<(), StateError> {
     let io_failed = |source| io_error(file, source);
     let failed = |error| error_of(file, error);
     let folder = file.parent().unwrap_or(Path::new("."));
+    let lock = fs::File::open(folder).map_err(io_failed)?;
+    lock.lock().map_err(io_failed)?;
+    if identity(file)?.is_some() {
+        return Ok(());
+    }
+    leftovers::move_stale_logs(file).map_err(io_failed)?;
+    leftovers::remove_drafts(folder);
+    let (prefix, suffix) = leftovers::DRAFT_NAME;
     // Only the path is kept: SQLite opens the file itself.
-    let draft = tempfile::Builder::new().prefix(".state-").suffix(".new").tempfile_in(folder).map_err(io_failed)?;
+    let draft = tempfile::Builder::new().prefix(prefix).suffix(suffix).tempfile_in(folder).map_err(io_failed)?;
     let draft = draft.into_temp_path();
     let mut connection = connect(&draft).map_err(failed)?;
     connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
@@ -87,7 +98,7 @@ fn create(file: &Path) -> Result<(), StateError> {
     // The last connection moves everything into the file and removes the log.
     connection.close().map_err(|(_, error)| failed(error))?;
     match draft.persist_noclobber(file) {
-        Ok(()) => fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(io_failed),
+        Ok(()) => lock.sync_all().map_err(io_failed),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(io_failed(error.error)),
     }
@@ -110,7 +121,10 @@ fn make_private(file: &Path) -> Result<(), StateError> {
     if meta.permissions().mode() & 0o077 != 0 {
         fs::set_permissions(file, Permissions::from_mode(0o600)).map_err(|source| io_error(file, source))?;
     }
-    Ok(())
+    match unwritable_file(file) {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
 }
 
 fn check_version(file: &Path, found: u32) -> Result<(), StateError> {
@@ -123,10 +137,11 @@ fn check_version(file: &Path, found: u32) -> Result<(), StateError> {
     }
 }
 
-/// Reads every page. The database is small.
+/// Reads every page and compares the index with the records. The database is small.
 fn check_pages(file: &Path, connection: &Connection) -> Result<(), StateError> {
-    let result: String =
-        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(|error| error_of(file, error))?;
+    let result: String = connection
+        .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
+        .map_err(|error| error_of(file, error))?;
     if result == "ok" { Ok(()) } else { Err(damaged(file, result)) }
 }
 
@@ -135,25 +150,57 @@ pub(super) fn damaged(file: &Path, reason: impl Into<String>) -> StateError {
     StateError::Damaged { file: file.to_owned(), reason: reason.into() }
 }
 
-fn io_error(file: &Path, source: io::Error) -> StateError {
-    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+/// A file of the database whose mode keeps this user out.
+fn unwritable_file(file: &Path) -> Option<StateError> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let files = ["", "-wal", "-shm"].map(|suffix| file.with_file_name(format!("{name}{suffix}")));
+    let is_locked = |path: &&std::path::PathBuf| {
+        matches!(rustix::fs::access(*path, Rights::READ_OK | Rights::WRITE_OK), Err(rustix::io::Errno::ACCESS))
+            && fs::symlink_metadata(path).is_ok()
+    };
+    files.iter().find(is_locked).map(|path| StateError::FileMode { file: path.clone() })
+}
+
+/// The file or its folder can't be written by this user.
+fn unwritable(file: &Path) -> StateError {
+    let folder = file.parent().unwrap_or(Path::new(".")).to_owned();
+    unwritable_file(file).unwrap_or(StateError::NotWritable { folder })
+}
+
+/// Whether the disk has too little space for the database's log.
+fn is_disk_full(file: &Path) -> bool {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    rustix::fs::statvfs(folder).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < MIN_DISK_BYTES)
+}
+
+fn is_folder_writable(file: &Path) -> bool {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    rustix::fs::access(folder, Rights::WRITE_OK | Rights::EXEC_OK).is_ok()
+}
+
+/// The system's error as one that an operator understands.
+pub(super) fn io_error(file: &Path, source: io::Error) -> StateError {
+    use io::ErrorKind::{FileTooLarge, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     match source.kind() {
         StorageFull | QuotaExceeded | FileTooLarge => StateError::Full { file: file.to_owned() },
+        PermissionDenied | ReadOnlyFilesystem => unwritable(file),
         _ => StateError::Io { file: file.to_owned(), source },
     }
 }
 
 /// SQLite's error as one that an operator understands.
-pub(super) fn error_of(file: &Path, error: rusqlite::Error) -> StateError {
-    let file = file.to_owned();
+pub(super) fn error_of(path: &Path, error: rusqlite::Error) -> StateError {
+    let file = path.to_owned();
     match error.sqlite_error_code() {
         // Without a code the value of a column has another type than expected.
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) | None => {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown) | None => {
             StateError::Damaged { file, reason: error.to_string() }
         }
         Some(ErrorCode::DiskFull) => StateError::Full { file },
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StateError::Busy { file },
-        Some(ErrorCode::Unknown) => StateError::Damaged { file, reason: error.to_string() },
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => unwritable(path),
+        Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if is_disk_full(path) => StateError::Full { file },
+        Some(ErrorCode::CannotOpen) if unwritable_file(path).is_some() || !is_folder_writable(path) => unwritable(path),
         Some(_) => StateError::Io { file, source: io::Error::other(error.to_string()) },
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! One transaction takes in all files and notes the digest of each; then the files are renamed to `NAME.imported`. A crash before
 //! the commit leaves the files as they were. A crash after it leaves files whose digest is noted: the next run only renames them.
-//! Invariants: nothing is taken in twice; a record that is in the database wins over one of a file; a counter never gets lower; no
-//! file is deleted or overwritten.
+//! Invariants: nothing is taken in twice; a record that is in the database wins over one of a file; a counter never gets lower; a
+//! token that was removed stays removed; no file is deleted or overwritten; nothing is taken from a server that runs.
 
 use std::fs;
 use std::io;
@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::connection::error_of;
+use super::connection::{error_of, io_error};
 use super::legacy::{Content, LegacyFile, Loaded};
-use super::{counter, put, raise_version, record, set_counter, snapshot};
+use super::{counter, put, raise_version, record, remove, set_counter, snapshot};
 use crate::limits::{MAX_BACKUP_NAMES, MAX_PERMISSIONS, MAX_TOKENS};
 use crate::permission_store::{self, Grant};
+use crate::serve_lock::ServeLock;
 use crate::state_store::{Namespace, StateError};
 use crate::{roots_epochs, token_store, warmset};
 use codeyard_base::file_lock::FileLock;
@@ -23,11 +24,31 @@ use codeyard_base::file_lock::FileLock;
 /// The digests of the files that were imported.
 const IMPORTS: Namespace = Namespace::new("imports");
 
+/// The hashes of the tokens that were imported, with those that were removed later.
+const IMPORTED_TOKENS: Namespace = Namespace::new("imported-tokens");
+const IMPORTED_ADMIN_TOKENS: Namespace = Namespace::new("imported-admin-tokens");
+
+/// Refuses while a server of an earlier version needs the files. A server of this version has imported them when it starts.
+pub(super) fn check_unused(file: &Path) -> Result<(), StateError> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    if present(folder).is_empty() {
+        return Ok(());
+    }
+    match ServeLock::other_holder(folder).map_err(|source| io_error(file, source))? {
+        Some(holder) => Err(StateError::InUse { folder: folder.to_owned(), pid: holder.pid }),
+        None => Ok(()),
+    }
+}
+
+fn present(folder: &Path) -> Vec<LegacyFile> {
+    let is_there = |legacy: &LegacyFile| fs::symlink_metadata(folder.join(legacy.name())).is_ok();
+    LegacyFile::ALL.into_iter().filter(is_there).collect()
+}
+
 /// Imports what lies in the folder of the database `file`.
 pub(super) fn run(connection: &mut Connection, file: &Path) -> Result<(), StateError> {
     let folder = file.parent().unwrap_or(Path::new("."));
-    let is_there = |legacy: &LegacyFile| fs::symlink_metadata(folder.join(legacy.name())).is_ok();
-    let present: Vec<LegacyFile> = LegacyFile::ALL.into_iter().filter(is_there).collect();
+    let present = present(folder);
     if present.is_empty() {
         return Ok(());
     }
@@ -92,16 +113,13 @@ fn insert(
     let failed = |error| error_of(file, error);
     match content {
         Content::Tokens(tokens) => {
-            let namespace = match legacy {
-                LegacyFile::AdminTokens => token_store::ADMIN_TOKENS,
-                _ => token_store::TOKENS,
+            let (namespace, imported) = match legacy {
+                LegacyFile::AdminTokens => (token_store::ADMIN_TOKENS, IMPORTED_ADMIN_TOKENS),
+                _ => (token_store::TOKENS, IMPORTED_TOKENS),
             };
-            // A file without tokens counts as well: its owner removed the first one.
-            raise_version(transaction, namespace).map_err(failed)?;
-            for (hash, principal) in tokens {
-                let value = token_store::encode(&principal);
-                put_new(transaction, namespace, &hash, &value).map_err(failed)?;
-            }
+            let was_renamed_back =
+                fs::symlink_metadata(path.with_file_name(format!("{}.imported", legacy.name()))).is_err();
+            insert_tokens(transaction, namespace, imported, &tokens, was_renamed_back).map_err(failed)?;
             if snapshot(transaction, namespace).map_err(failed)?.records.len() > MAX_TOKENS {
                 return Err(refused(path, "there would be more tokens than allowed"));
             }
@@ -117,6 +135,34 @@ fn insert(
         Content::Warmset(recent) => {
             let value = warmset::encode(&recent).map_err(|error| refused(path, error.to_string()))?;
             put_new(transaction, warmset::WARMSET, warmset::RECENT, &value).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds the tokens of a file, and removes those of an earlier import that the same file doesn't list any more.
+///
+/// A file that lists none of the earlier tokens is a new one, unless the imported file was renamed back.
+fn insert_tokens(
+    transaction: &Transaction<'_>,
+    namespace: Namespace,
+    imported: Namespace,
+    tokens: &[(String, String)],
+    was_renamed_back: bool,
+) -> rusqlite::Result<()> {
+    // A file without tokens counts as well: its owner removed the first one.
+    raise_version(transaction, namespace)?;
+    let earlier = snapshot(transaction, imported)?.records;
+    let is_listed = |hash: &str| tokens.iter().any(|(listed, _)| listed == hash);
+    if was_renamed_back || earlier.iter().any(|record| is_listed(&record.key)) {
+        for gone in earlier.iter().filter(|record| !is_listed(&record.key)) {
+            remove(transaction, namespace, &gone.key)?;
+        }
+    }
+    for (hash, principal) in tokens {
+        if record(transaction, imported, hash)?.is_none() {
+            put_new(transaction, namespace, hash, &token_store::encode(principal))?;
+            put(transaction, imported, hash, "{}")?;
         }
     }
     Ok(())
@@ -144,7 +190,7 @@ fn put_new(transaction: &Transaction<'_>, namespace: Namespace, key: &str, value
 fn lock(path: PathBuf) -> Result<(PathBuf, FileLock), StateError> {
     match FileLock::acquire(&path) {
         Ok(lock) => Ok((path, lock)),
-        Err(source) => Err(StateError::Io { file: path, source }),
+        Err(source) => Err(io_error(&path, source)),
     }
 }
 
@@ -161,7 +207,7 @@ fn move_beside(folder: &Path, legacy: LegacyFile, suffix: &str) -> Result<(), St
     match fs::rename(&path, free) {
         // Another process was faster.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        renamed => renamed.map_err(|source| StateError::Io { file: path, source }),
+        renamed => renamed.map_err(|source| io_error(&path, source)),
     }
 }
 

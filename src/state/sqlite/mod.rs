@@ -5,7 +5,10 @@
 //! makes a new one.
 
 mod connection;
+#[cfg(test)]
+mod fault_tests;
 mod import;
+mod leftovers;
 mod legacy;
 mod schema;
 #[cfg(test)]
@@ -82,6 +85,7 @@ impl SqliteStore {
             Some(open) if Some(open.identity) == present => open,
             slot => {
                 *slot = None;
+                import::check_unused(&self.file)?;
                 let mut open = connection::open(&self.file, Access::Write)?;
                 import::run(&mut open.connection, &self.file)?;
                 slot.insert(open)

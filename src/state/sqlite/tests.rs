@@ -11,26 +11,26 @@ use crate::roots_epochs::ROOTS_EPOCHS;
 use crate::token_store::{ADMIN_TOKENS, TOKENS};
 use crate::warmset::{RECENT, WARMSET};
 
-const NAMES: Namespace = Namespace::new("names");
+pub(super) const NAMES: Namespace = Namespace::new("names");
 
-fn open(folder: &Path) -> SqliteStore {
+pub(super) fn open(folder: &Path) -> SqliteStore {
     SqliteStore::open(folder).unwrap()
 }
 
-fn put(store: &dyn StateStore, key: &str, value: &str) {
+pub(super) fn put(store: &dyn StateStore, key: &str, value: &str) {
     let write = Write::Put { key: key.into(), value: value.into() };
     store.update(NAMES, &mut |_| vec![write.clone()]).unwrap();
 }
 
-fn keys(store: &dyn StateStore, namespace: Namespace) -> Vec<String> {
+pub(super) fn keys(store: &dyn StateStore, namespace: Namespace) -> Vec<String> {
     store.list(namespace).unwrap().records.into_iter().map(|record| record.key).collect()
 }
 
-fn hash(digit: char) -> String {
+pub(super) fn hash(digit: char) -> String {
     digit.to_string().repeat(64)
 }
 
-fn token_file(entries: &[(&str, char)]) -> String {
+pub(super) fn token_file(entries: &[(&str, char)]) -> String {
     let entry = |(principal, digit): &(&str, char)| serde_json::json!({"principal": principal, "sha256": hash(*digit)});
     serde_json::json!({"tokens": entries.iter().map(entry).collect::<Vec<_>>()}).to_string()
 }
@@ -228,7 +228,7 @@ fn files_that_the_earlier_version_wrote_again_are_added() {
     fs::create_dir(dir.path().join("epochs")).unwrap();
     fs::write(dir.path().join("epochs/shop"), "9\n").unwrap();
     let store = open(dir.path());
-    assert_eq!(keys(&store, TOKENS), [hash('a'), hash('b'), hash('c')]);
+    assert_eq!(keys(&store, TOKENS), [hash('b'), hash('c')], "the earlier version removed a token");
     assert_eq!(store.get(TOKENS, &hash('b')).unwrap().unwrap().value, "{\"principal\":\"ci\"}");
     assert_eq!(store.next(ROOTS_EPOCHS, "shop", 7).unwrap(), 42, "a counter never gets lower");
     assert!(dir.path().join("tokens.imported").exists() && dir.path().join("tokens.imported-2").exists());
