@@ -18,7 +18,7 @@ use codeyard_process::proc_tree::{self, ProcessIdentity};
 use codeyard_process::spawn::ProcessLauncher;
 use codeyard_process::tool::Tool;
 
-/// Longest wait for a process to exit after it was told to.
+/// Longest wait for a process to exit after it was asked to exit.
 const ENDS_WITHIN: Duration = Duration::from_secs(15);
 /// Longest run of a tool.
 const TOOL_LIMIT: Duration = Duration::from_secs(3_600);

@@ -14,7 +14,7 @@ use crate::server::expiry::{ExpiryGuard, REQUEST_ENDED};
 use crate::server::index_lag::PendingIndexing;
 use crate::server::messages::{PendingAnswer, ProjectReport, SendOutcome};
 use crate::server::process_guard::KillOnDrop;
-use crate::server::request::{ServerRequest, SessionView};
+use crate::server::request::{Exchange, ServerRequest, SessionView};
 use crate::server::watch_globs::WatchGlobs;
 use crate::status::server_state::ServerState;
 use codeyard_base::clock::{Deadline, Instant};
@@ -187,7 +187,11 @@ impl LiveServer {
         request: &dyn ServerRequest,
         deadline: Deadline,
     ) -> Result<SendOutcome, RequestError> {
-        let identifier = self.identifier();
+        // Only pulls of diagnostics name it, and it is looked up in what the server registered.
+        let identifier = match request.exchange() {
+            Exchange::Reply => None,
+            Exchange::DocumentDiagnostics | Exchange::ProjectDiagnostics => self.identifier(),
+        };
         let view = SessionView { encoding: self.encoding, diagnostics_identifier: identifier.as_deref() };
         Ok(match request.send(&self.client, &self.capabilities, &view)? {
             Some(reply) => SendOutcome::Reply(self.pending(reply, request.document(), deadline)),
