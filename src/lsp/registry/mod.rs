@@ -24,8 +24,8 @@ pub use loader::RegistryError;
 pub use marker_files::{CachedFiles, DiskFiles, MarkerFiles};
 pub use project_root::{ProjectRoot, RootReason, project_root};
 pub use schema::{
-    InstallSource, LanguageSpec, ManifestKind, Quirks, ReadinessRule, Registry, RootPick, RootRule, ServerRole,
-    ServerSpec,
+    InstallSource, LanguageSpec, ManifestKind, ProjectInference, Quirks, ReadinessRule, Registry, RootPick, RootRule,
+    ServerRole, ServerSpec,
 };
 pub use selection::{FallbackMode, LanguageCandidates, ServerSelection};
 pub use server_choice::{ConsideredServer, ProjectPlacement, ServerChooser, ServerVerdict, place_file};

@@ -83,8 +83,18 @@ pub struct ServerSpec {
     pub settings: Option<serde_json::Value>,
     /// The rule that says when it is ready.
     pub readiness: ReadinessRule,
+    /// How codeyard finds or infers its project before a start. Absent: it finds its project by itself.
+    pub project: Option<ProjectInference>,
     /// Behaviour that the client must take into account.
     pub quirks: Quirks,
+}
+
+/// How a server's project is found or inferred where it has no project file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProjectInference {
+    /// `compile_commands.json`: found, completed, or inferred from build files and includes.
+    CompileDatabase,
 }
 
 /// The source that a server is installed from.

@@ -1,0 +1,21 @@
+//! The project of a language server: which project file it reads, or which one codeyard infers, and which files it covers.
+//!
+//! A language server without a project file knows only the documents that are open, and its answers are silently incomplete.
+//! [`prepare`] runs before each start of a server. It finds the project file that the server reads, or infers one into the server's
+//! cache folder, and returns what to pass to the server ([`PreparedProject`]) and what the server will cover ([`ProjectInfo`]). The
+//! engine publishes the [`ProjectInfo`] of each running server; marks in answers and `doctor` are made from it.
+//!
+//! Which inference a kind of server needs is data: the field `project` of its entry in `config/languages.toml`
+//! ([`ProjectInference`]). Each inference is one module here, called from [`prepare`].
+//!
+//! It starts no process unless [`ProjectRequest::build`] allows it. Invariants: it writes only below [`ProjectRequest::cache`]; the
+//! same files give the same bytes, whatever was asked before; it never fails because of what a project contains: an unreadable project
+//! file is reported in [`ProjectInfo::problems`], and the project is inferred.
+
+mod info;
+pub mod limits;
+mod prepare;
+
+pub use codeyard_lsp::registry::ProjectInference;
+pub use info::{ProjectInfo, ProjectSource, UnresolvedNames};
+pub use prepare::{PreparedProject, ProjectRequest, RunBuild, prepare};
