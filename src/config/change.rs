@@ -67,7 +67,9 @@ pub fn needs_restart(old: &Config, new: &Config) -> Vec<&'static str> {
         ("server.allowed_hosts", old.server.allowed_hosts != new.server.allowed_hosts),
         ("server.allowed_origins", old.server.allowed_origins != new.server.allowed_origins),
         ("server.no_auth", old.server.no_auth != new.server.no_auth),
+        ("probes.networks", old.probes != new.probes),
         ("admin.listen", old.admin.listen != new.admin.listen),
+        ("supervision.niceness", old.supervision.niceness != new.supervision.niceness),
         ("log.format", old.log.format != new.log.format),
         ("log.level", old.log.level != new.log.level),
     ];

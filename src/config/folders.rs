@@ -1,7 +1,7 @@
 //! A configuration without a file: one workspace for each folder.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::{Config, WorkspaceConfig};
 use codeyard_base::ids::WorkspaceName;
@@ -19,7 +19,8 @@ impl Config {
             roots.iter().map(|root| root.components().collect::<PathBuf>()).filter(|root| seen.insert(root.clone()));
         let workspaces: Vec<WorkspaceConfig> = distinct
             .map(|root| {
-                let name = free_name(&root, &names);
+                let folder = root.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+                let name = free_name(WorkspaceName::from_folder(&folder), &names);
                 names.insert(name.clone());
                 WorkspaceConfig::new(name, vec![root])
             })
@@ -29,10 +30,8 @@ impl Config {
     }
 }
 
-/// The folder's name. If it is taken, the first free name with a number appended.
-fn free_name(root: &Path, taken: &BTreeSet<WorkspaceName>) -> WorkspaceName {
-    let folder = root.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    let own = WorkspaceName::from_folder(&folder);
+/// `own`. If it is taken, the first free name with a number appended.
+pub(crate) fn free_name(own: WorkspaceName, taken: &BTreeSet<WorkspaceName>) -> WorkspaceName {
     if !taken.contains(&own) {
         return own;
     }

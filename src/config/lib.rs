@@ -9,6 +9,7 @@ mod code;
 mod error;
 mod example;
 mod folders;
+mod group;
 pub mod limits;
 mod locate;
 mod parse;
@@ -20,6 +21,7 @@ mod show;
 mod unknown_keys;
 mod validate;
 mod workspace;
+mod workspace_template;
 
 #[cfg(test)]
 mod tests;
@@ -27,13 +29,17 @@ mod tests;
 pub use change::{ChangedParts, WorkspaceChange, diff, needs_restart};
 pub use code::{DebugSection, Explain, Freshness, IndexSection, QuerySection, WarmsetSection};
 pub use error::{ConfigError, TextPosition};
+pub use group::{GroupSection, NamePatterns};
 pub use parse::{Source, parse, parse_source};
 pub use permission::{LSP, PermissionRule, PermissionSection, PrincipalPermission};
 pub use sections::{
-    AdminSection, DiagnosticsSection, LogFormat, LogLevel, LogSection, ServerSection, SupervisionSection, Sweep,
-    SyntacticMode, SyntacticSection,
+    AdminSection, DiagnosticsSection, LogFormat, LogLevel, LogSection, ProbesSection, ServerSection,
+    SupervisionSection, Sweep, SyntacticMode, SyntacticSection,
 };
 pub use workspace::{Prewarm, ServerChoice, WorkspaceConfig};
+pub use workspace_template::{ExpandedConfig, ListFolders, WorkspaceTemplate};
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +60,8 @@ pub struct Config {
     pub server: ServerSection,
     /// The admin API on TCP, in addition to the local socket.
     pub admin: AdminSection,
+    /// Who may read the probes and the metrics.
+    pub probes: ProbesSection,
     /// Limits of answers. Only lower values take effect; larger ones are lowered to the default.
     pub limits: Limits,
     /// Diagnostics of whole workspaces.
@@ -82,9 +90,15 @@ pub struct Config {
     /// Languages: entries that add to the built-in registry, or replace keys of an entry there.
     #[schemars(with = "std::collections::BTreeMap<String, serde_json::Map<String, serde_json::Value>>")]
     pub languages: toml::Table,
+    /// Groups of workspaces, each a table `[groups.NAME]`. `/mcp/@NAME/code` searches the workspaces of a group together. The group `all`
+    /// needs no table: it has every workspace.
+    pub groups: BTreeMap<String, GroupSection>,
     /// The workspaces, each a table `[[workspace]]`.
     #[serde(rename = "workspace")]
     pub workspaces: Vec<WorkspaceConfig>,
+    /// Patterns of folders, each of which becomes a workspace. Folders that appear or go are followed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub workspaces_from: Vec<WorkspaceTemplate>,
 }
 
 impl Config {

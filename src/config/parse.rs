@@ -10,7 +10,7 @@ use toml::de::DeTable;
 
 use crate::error::ConfigError;
 use crate::unknown_keys::{UnknownKey, unknown_key};
-use crate::{Config, WorkspaceConfig, locate};
+use crate::{Config, WorkspaceConfig, WorkspaceTemplate, locate};
 
 /// Where a configuration's text comes from.
 #[derive(Debug, Clone, Copy)]
@@ -48,8 +48,12 @@ fn read(text: &str, table: &DeTable<'_>, source: Source<'_>) -> Result<Config, C
     for (index, workspace) in config.workspaces.iter_mut().enumerate() {
         make_roots_absolute(workspace, index, source)?;
     }
+    for (index, template) in config.workspaces_from.iter_mut().enumerate() {
+        make_patterns_absolute(template, index, source)?;
+    }
     config.limits = config.limits.clamped();
-    for own in config.workspaces.iter_mut().filter_map(|workspace| workspace.limits.as_mut()) {
+    let own = config.workspaces.iter_mut().map(|workspace| &mut workspace.limits);
+    for own in own.chain(config.workspaces_from.iter_mut().map(|template| &mut template.limits)).flatten() {
         *own = own.clone().clamped();
     }
     config.validate()?;
@@ -64,6 +68,24 @@ fn make_roots_absolute(workspace: &mut WorkspaceConfig, index: usize, source: So
             })?;
             *path = joined;
         }
+    }
+    Ok(())
+}
+
+fn make_patterns_absolute(
+    template: &mut WorkspaceTemplate,
+    index: usize,
+    source: Source<'_>,
+) -> Result<(), ConfigError> {
+    let error = |key: &str, at: usize, (problem, remedy): (&'static str, &'static str)| {
+        ConfigError::at(format!("workspaces_from[{index}].{key}[{at}]"), problem, remedy)
+    };
+    for (at, pattern) in template.roots.iter_mut().enumerate() {
+        let joined = absolute_path(Path::new(pattern.as_str()), source).map_err(|wrong| error("roots", at, wrong))?;
+        *pattern = joined.to_string_lossy().into_owned();
+    }
+    for (at, path) in template.extra_roots.iter_mut().enumerate() {
+        *path = absolute_path(path, source).map_err(|wrong| error("extra_roots", at, wrong))?;
     }
     Ok(())
 }

@@ -2,8 +2,9 @@
 //!
 //! `validate` checks the values. Invariant: each key's default is written once, here.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
+use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 /// `[server]`: the address of the service, and who may call it.
@@ -41,6 +42,27 @@ pub struct AdminSection {
     /// local socket serves the admin API. `allowed_hosts` and `allowed_origins` of `[server]` apply here too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen: Option<String>,
+}
+
+/// `[probes]`: who may read `/livez`, `/readyz` and `/metrics` of the main listener, in addition to programs on this machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProbesSection {
+    /// Networks whose clients need no token, such as `10.0.0.0/8`, `fd00::/8` or `192.0.2.7`. Requests through a proxy, and requests with
+    /// a host name outside `server.allowed_hosts`, need a token (`codeyard token add --probes NAME`).
+    pub networks: Vec<String>,
+}
+
+impl ProbesSection {
+    /// The networks. Entries that are none are left out, which a checked configuration excludes.
+    pub fn networks(&self) -> Vec<IpNet> {
+        self.networks.iter().filter_map(|text| network(text)).collect()
+    }
+}
+
+/// A network in CIDR notation, or one address.
+pub(crate) fn network(text: &str) -> Option<IpNet> {
+    text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
 }
 
 /// Which files are opened to get a workspace's diagnostics.
@@ -95,7 +117,13 @@ pub struct SupervisionSection {
     pub idle_stop_s: u64,
     /// Memory budget of all language servers together, in MiB. Above it, the servers that are idle longest stop first. 0 sets no budget.
     pub memory_budget_mib: u64,
-    /// A language server must answer `initialize` within this many seconds.
+    /// Language servers that start at once; further ones wait for their turn. A start includes loading the project, for at most 10 s.
+    /// 0 means one per processor.
+    pub max_starts: usize,
+    /// How much lower than codeyard's own priority that of language servers is: their niceness, from 0 to 19.
+    pub niceness: u8,
+    /// A language server that makes no progress for this many seconds before it answers `initialize` is ended. Progress is output or
+    /// work of its processes. With progress it may take `hang_with_progress_s`.
     pub start_timeout_s: u64,
     /// Wait before a restart, in milliseconds. The first restart of a server that was ready has no wait. Each further restart doubles it.
     pub backoff_initial_ms: u64,
@@ -118,6 +146,8 @@ impl Default for SupervisionSection {
         Self {
             idle_stop_s: 900,
             memory_budget_mib: 0,
+            max_starts: 0,
+            niceness: 10,
             start_timeout_s: 60,
             backoff_initial_ms: 500,
             backoff_max_ms: 60_000,

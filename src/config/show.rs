@@ -59,8 +59,8 @@ fn restore_permission(table: &mut Table, kept: Option<Value>) {
 }
 
 fn workspaces(table: &mut Table) -> impl Iterator<Item = &mut Table> {
-    let all = table.get_mut("workspace").and_then(Value::as_array_mut);
-    all.into_iter().flatten().filter_map(Value::as_table_mut)
+    let lists = table.iter_mut().filter(|(key, _)| matches!(key.as_str(), "workspace" | "workspaces_from"));
+    lists.filter_map(|(_, value)| value.as_array_mut()).flatten().filter_map(Value::as_table_mut)
 }
 
 fn redact_table(table: &mut Table) {

@@ -3,12 +3,19 @@
 //! Invariants: no rule accesses the disk (opening a workspace checks whether its roots exist); each error names the value, the reason and
 //! the key to change.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use crate::error::ConfigError;
-use crate::limits::{MAX_INDEX_THREADS, MAX_WORKSPACES, MIN_CODE_PAYLOAD_BYTES};
+use crate::group::{GROUP_NAME_FORM, GroupSection};
+use crate::limits::{MAX_GROUPS, MAX_INDEX_THREADS, MAX_NICENESS, MAX_WORKSPACES, MIN_CODE_PAYLOAD_BYTES};
+use crate::sections::network;
 use crate::workspace::Prewarm;
-use crate::{AdminSection, Config, ServerSection, SupervisionSection, WorkspaceConfig, locate};
+use crate::{
+    AdminSection, Config, ProbesSection, ServerSection, SupervisionSection, WorkspaceConfig, WorkspaceTemplate, locate,
+};
+use codeyard_base::ids::GroupName;
+use codeyard_base::ids::WorkspaceName;
 use codeyard_model::code::{BadWeight, Weights};
 use codeyard_model::limits::{MAX_PARSED_FILE_BYTES, MAX_ROOTS, MAX_SEARCHED_FILE_BYTES, MAX_WARMSET};
 
@@ -23,13 +30,19 @@ impl Config {
     pub fn validate(&self) -> Validity {
         check_server(&self.server)?;
         check_admin(&self.admin)?;
+        check_probes(&self.probes)?;
         check_supervision(&self.supervision)?;
         check_code(self)?;
         check_tables("servers", &self.servers)?;
         check_tables("languages", &self.languages)?;
         self.permission.check("permission")?;
         check_workspaces(&self.workspaces)?;
-        check_default(self)
+        check_groups(&self.groups)?;
+        for (index, template) in self.workspaces_from.iter().enumerate() {
+            check_template(template, &format!("workspaces_from[{index}]"))?;
+        }
+        // A pattern may bring the workspace.
+        if self.workspaces_from.is_empty() { self.check_default() } else { Ok(()) }
     }
 }
 
@@ -73,6 +86,17 @@ fn check_admin(admin: &AdminSection) -> Validity {
     }
 }
 
+fn check_probes(probes: &ProbesSection) -> Validity {
+    match probes.networks.iter().position(|text| network(text).is_none()) {
+        Some(index) => {
+            let problem = format!("`{}` is not a network or an IP address", probes.networks[index]);
+            let remedy = "write it as 10.0.0.0/8, fd00::/8 or 192.0.2.7";
+            Err(ConfigError::at(format!("probes.networks[{index}]"), problem, remedy))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Whether `text` is a host name, an IPv4 address or a bracketed IPv6 address, with or without a port.
 ///
 /// `Authority` splits off the port. It also accepts user names, empty ports and characters that no host name has. This function refuses
@@ -105,6 +129,10 @@ fn check_supervision(supervision: &SupervisionSection) -> Validity {
             let problem = format!("0 is not allowed, because {effect}");
             return Err(ConfigError::at(format!("supervision.{key}"), problem, "set it to 1 or more"));
         }
+    }
+    if supervision.niceness > MAX_NICENESS {
+        let problem = format!("{} is more than {MAX_NICENESS}, the lowest priority", supervision.niceness);
+        return Err(ConfigError::at("supervision.niceness", problem, format!("set it to 0 to {MAX_NICENESS}")));
     }
     let ordered = [
         ("backoff_max_ms", supervision.backoff_initial_ms, supervision.backoff_max_ms, "backoff_initial_ms"),
@@ -167,6 +195,26 @@ fn check_tables(section: &str, entries: &toml::Table) -> Validity {
     }
 }
 
+fn check_groups(groups: &BTreeMap<String, GroupSection>) -> Validity {
+    if groups.len() > MAX_GROUPS {
+        let problem = format!("{} groups, but at most {MAX_GROUPS} are allowed", groups.len());
+        return Err(ConfigError::at("groups", problem, "remove some tables [groups.NAME]"));
+    }
+    for (name, group) in groups {
+        let key = locate::join("groups", name);
+        if name == GroupName::ALL {
+            let remedy = "use another name; the group `all` has every workspace without a table";
+            return Err(ConfigError::at(key, "the name `all` is taken", remedy));
+        }
+        if GroupName::new(name).is_none() {
+            let problem = format!("`{name}` {GROUP_NAME_FORM}");
+            return Err(ConfigError::at(key, problem, "rename the table"));
+        }
+        group.check(&format!("{key}.workspaces"))?;
+    }
+    Ok(())
+}
+
 fn check_workspaces(workspaces: &[WorkspaceConfig]) -> Validity {
     if workspaces.len() > MAX_WORKSPACES {
         let problem = format!("{} workspaces, but at most {MAX_WORKSPACES} are allowed", workspaces.len());
@@ -213,6 +261,11 @@ fn check_workspace(workspace: &WorkspaceConfig, key: &str) -> Validity {
     check_choice(workspace, key)
 }
 
+fn check_template(template: &WorkspaceTemplate, key: &str) -> Validity {
+    template.check(key)?;
+    check_workspace(&template.workspace(WorkspaceName::from_folder("any"), PathBuf::from("/")), key)
+}
+
 fn check_choice(workspace: &WorkspaceConfig, key: &str) -> Validity {
     let is_disabled = |kind: &String| workspace.servers.disable.contains(kind);
     if let Some(kind) = workspace.servers.prefer.iter().find(|kind| is_disabled(kind)) {
@@ -231,15 +284,18 @@ fn check_choice(workspace: &WorkspaceConfig, key: &str) -> Validity {
     }
 }
 
-fn check_default(config: &Config) -> Validity {
-    let Some(name) = &config.default_workspace else { return Ok(()) };
-    if config.workspace(name.as_str()).is_some() {
-        return Ok(());
+impl Config {
+    /// Checks that the default workspace exists.
+    pub(crate) fn check_default(&self) -> Validity {
+        let Some(name) = &self.default_workspace else { return Ok(()) };
+        if self.workspace(name.as_str()).is_some() {
+            return Ok(());
+        }
+        let names: Vec<&str> = self.workspaces.iter().map(|workspace| workspace.name.as_str()).take(8).collect();
+        let remedy = match names.is_empty() {
+            true => "add a [[workspace]] with this name, or remove the key".to_owned(),
+            false => format!("set it to the name of a workspace: {}", names.join(", ")),
+        };
+        Err(ConfigError::at("default_workspace", format!("no workspace has the name `{name}`"), remedy))
     }
-    let names: Vec<&str> = config.workspaces.iter().map(|workspace| workspace.name.as_str()).take(8).collect();
-    let remedy = match names.is_empty() {
-        true => "add a [[workspace]] with this name, or remove the key".to_owned(),
-        false => format!("set it to the name of a workspace: {}", names.join(", ")),
-    };
-    Err(ConfigError::at("default_workspace", format!("no workspace has the name `{name}`"), remedy))
 }

@@ -134,7 +134,7 @@ pub(super) fn name_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,63}$" })
 }
 
-fn tenant<'de, D: Deserializer<'de>>(from: D) -> Result<TenantId, D::Error> {
+pub(super) fn tenant<'de, D: Deserializer<'de>>(from: D) -> Result<TenantId, D::Error> {
     let text = String::deserialize(from)?;
     let only = TenantId::default_tenant();
     if text == only.as_str() {
