@@ -11,6 +11,8 @@ mod dialect;
 mod id;
 pub mod limits;
 mod lsp_v1;
+#[cfg(test)]
+mod partial_views;
 mod policy;
 mod registry;
 mod reply;

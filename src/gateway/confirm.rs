@@ -2,10 +2,10 @@
 //! declarations of each symbol's file, all files at once.
 //!
 //! It sets `confirmed_by` and warnings and changes nothing else. Invariants: no row is lost, whatever servers do: a row without an
-//! answer at the deadline stays unconfirmed, and a warning says why; a fallback for a language server confirms nothing; dropping
-//! the future cancels its queries.
+//! answer at the deadline stays unconfirmed, and a warning says why; a fallback for a language server confirms nothing; a server that
+//! knows only a part of the files is named in a warning; dropping the future cancels its queries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,8 +18,9 @@ use crate::limits::MAX_CONFIRMED_ROWS;
 use codeyard_base::clock::Deadline;
 use codeyard_engine::query::known_files::NOT_UTF8;
 use codeyard_engine::workspace::handle::WorkspaceHandle;
-use codeyard_model::answer::{Answer, DeclaredSymbols};
+use codeyard_model::answer::{Answer, AnswerNotes, DeclaredSymbols};
 use codeyard_model::code::{ResultRow, ResultRows, ResultType};
+use codeyard_model::coverage::{AnswerCoverage, AnswerScope};
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::query::Query;
 use codeyard_telemetry::CallTrace;
@@ -60,18 +61,24 @@ impl RowConfirmation<'_> {
         self.status.write(Waiting::Each(statuses.clone()));
         let queries = files.iter().zip(&statuses).map(|(file, status)| self.declared(&file.path, status));
         let results = futures::future::join_all(queries).await;
+        let mut partial_views = BTreeSet::new();
         for (file, result) in files.iter().zip(results) {
+            if let Ok((_, notes)) = &result {
+                partial_views.extend(notes.known_files.servers.iter().filter(|view| view.is_partial()).cloned());
+            }
             for at in &file.rows {
                 let row = &mut found.rows[*at];
                 match &result {
-                    Ok(declared) if codeyard_canon::declares(&declared.symbols, row) => {
+                    Ok((declared, _)) if codeyard_canon::declares(&declared.symbols, row) => {
                         row.confirmed_by = Some(declared.by.to_string());
                     }
-                    Ok(declared) => unconfirmed.add(format!("{} lists no such symbol there", declared.by)),
+                    Ok((declared, _)) => unconfirmed.add(format!("{} lists no such symbol there", declared.by)),
                     Err(error) => unconfirmed.add(reason(row.language.unwrap_or("this file"), error)),
                 }
             }
         }
+        let views = AnswerCoverage { servers: partial_views.into_iter().collect(), scope: AnswerScope::Project };
+        found.metadata.warnings.extend(views.sentences(false));
         found.metadata.warnings.extend(unconfirmed.warnings());
         found.metadata.warnings.sort_unstable();
     }
@@ -106,12 +113,12 @@ impl RowConfirmation<'_> {
     }
 
     /// The declarations of the file at `path`, if its language server answers in time.
-    async fn declared(&self, path: &Path, status: &WaitStatus) -> Result<DeclaredSymbols, ToolError> {
+    async fn declared(&self, path: &Path, status: &WaitStatus) -> Result<(DeclaredSymbols, AnswerNotes), ToolError> {
         let (uri, stamp) = self.workspace.gate.agent_path_stamped(&path.to_string_lossy())?;
         let query = Arc::new(Query::Declarations { uri });
         let declarations = language_servers::ask(self.workspace, (query, stamp), self.deadline, status, self.call);
         match timeout_at(self.deadline.instant(), declarations).await {
-            Ok(Ok(Answer::Declarations(declared))) => Ok(declared),
+            Ok(Ok(Answer::Declarations(declared, notes))) => Ok((declared, notes)),
             Ok(Ok(_)) => Err(ToolError::internal()),
             Ok(Err(error)) => Err(error),
             // Never a reply of its own: `reason` turns it into a warning.

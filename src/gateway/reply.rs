@@ -81,7 +81,7 @@ fn count(answer: &Answer) -> Option<(usize, usize, bool)> {
     Some(match answer {
         Answer::Definition(list) => (list.items.len(), list.total, false),
         Answer::References(page) => (page.items.len(), page.total, true),
-        Answer::Hover(..) | Answer::Declarations(_) => return None,
+        Answer::Hover(..) | Answer::Declarations(..) => return None,
         Answer::DocumentSymbols(list) => (list.items.len(), list.total, false),
         Answer::WorkspaceSymbols(page) => (page.items.len(), page.total, true),
         Answer::DocumentDiagnostics(_, list) => (list.items.len(), list.total, false),

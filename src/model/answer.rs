@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::code::CodeAnswer;
+use super::coverage::AnswerCoverage;
 use super::diagnostic::{Diagnostic, FileDiagnostics};
 use super::hover::Hover;
 use super::lsp_items::{LspAnswer, OutlineEntry};
@@ -31,12 +32,21 @@ pub struct AnswerNotes {
     pub is_partial: bool,
     /// Languages whose entries were found by name, without a language server. Sorted.
     pub by_name: Vec<String>,
+    /// The servers that the answer stands on, and how many files each of them knows.
+    pub known_files: AnswerCoverage,
 }
 
 impl AnswerNotes {
-    /// Code points of [`Self::by_name_sentence`] below a list, with an empty line before it.
+    /// The sentences below a list that isn't empty: entries found by name, and servers that know only a part of the files.
+    pub fn footer(&self) -> Option<String> {
+        let sentences: Vec<String> =
+            [self.by_name_sentence(), self.known_files.sentences(false)].into_iter().flatten().collect();
+        (!sentences.is_empty()).then(|| sentences.join(" "))
+    }
+
+    /// Code points of [`Self::footer`] below a list, with an empty line before it.
     pub fn footer_chars(&self) -> usize {
-        self.by_name_sentence().map_or(0, |sentence| sentence.chars().count() + 2)
+        self.footer().map_or(0, |sentence| sentence.chars().count() + 2)
     }
 
     /// The sentence that marks entries found by name. `None` if there are none.
@@ -110,7 +120,7 @@ pub enum Answer {
     /// To `WorkspaceDiagnostics`.
     WorkspaceDiagnostics(Page<FileDiagnostics>),
     /// To `Declarations`.
-    Declarations(DeclaredSymbols),
+    Declarations(DeclaredSymbols, AnswerNotes),
     /// To a query of the tool `lsp`.
     Lsp(LspAnswer),
     /// To a query of the catalog `code`.

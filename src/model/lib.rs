@@ -6,6 +6,7 @@
 
 pub mod answer;
 pub mod code;
+pub mod coverage;
 pub mod diagnostic;
 pub mod epoch;
 pub mod error;

@@ -49,8 +49,11 @@ pub const MAX_SNAPSHOTS_TOTAL_BYTES: usize = 64 * 1024 * 1024;
 /// A snapshot is dropped this many seconds after its last use.
 pub const SNAPSHOT_TTL_S: u64 = 600;
 
-/// Providers that a summary names. The others are counted.
+/// Providers, or projects that a server knows in part, that a summary names. The others are counted.
 pub const MAX_PROVIDERS_NAMED: usize = 4;
+
+/// Longest sentence about the files that a server knows, in code points. A project's path and its reason may be long.
+pub const MAX_COVERAGE_TEXT_CHARS: usize = 400;
 
 /// Roots and extra roots of one workspace.
 pub const MAX_ROOTS: usize = 64;

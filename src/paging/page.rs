@@ -23,7 +23,7 @@ pub fn page(snapshot: &Snapshot, request: Option<(u64, usize)>, k: &str, s: &str
         CanonicalResult::References(full) => Answer::References(cut(full, offset, size, k, s)),
         CanonicalResult::WorkspaceSymbols(full) => Answer::WorkspaceSymbols(cut(full, offset, size, k, s)),
         CanonicalResult::WorkspaceDiagnostics(full) => Answer::WorkspaceDiagnostics(cut(full, offset, size, k, s)),
-        CanonicalResult::Declarations(declared, _) => Answer::Declarations(declared.clone()),
+        CanonicalResult::Declarations(declared, notes) => Answer::Declarations(declared.clone(), notes.clone()),
         CanonicalResult::Lsp(result) => Answer::Lsp(part(result, offset, size, k, s)),
     }
 }

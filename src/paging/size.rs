@@ -75,7 +75,8 @@ fn list_bytes<T: HeapSize>(items: &[T]) -> usize {
 }
 
 fn notes_bytes(notes: &AnswerNotes) -> usize {
-    notes.skipped_providers.iter().map(|text| size_of_val(text) + text.len()).sum()
+    let texts = notes.skipped_providers.iter().chain(&notes.by_name);
+    texts.map(|text| size_of_val(text) + text.len()).sum::<usize>() + notes.known_files.heap_bytes()
 }
 
 fn uri_bytes(uri: &CanonicalUri) -> usize {

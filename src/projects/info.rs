@@ -14,6 +14,8 @@ pub struct ProjectInfo {
     pub files_total: usize,
     /// How many of them the server knows once it is ready. `None`: all that it finds by itself, which isn't known before the start.
     pub files_known: Option<usize>,
+    /// Files that the server won't know, sorted: the first [`MAX_UNKNOWN_FILES`](crate::limits::MAX_UNKNOWN_FILES) of them.
+    pub unknown_files: Vec<PathBuf>,
     /// Imports and includes that can't be resolved, by cause.
     pub unresolved: Vec<UnresolvedNames>,
     /// Sentences about project files that can't be used, or only in part.

@@ -12,10 +12,14 @@
 //! same files give the same bytes, whatever was asked before; it never fails because of what a project contains: an unreadable project
 //! file is reported in [`ProjectInfo::problems`], and the project is inferred.
 
+mod compile_database;
+mod coverage;
 mod info;
 pub mod limits;
 mod prepare;
+mod tree;
 
 pub use codeyard_lsp::registry::ProjectInference;
+pub use coverage::CoverageOwner;
 pub use info::{ProjectInfo, ProjectSource, UnresolvedNames};
 pub use prepare::{PreparedProject, ProjectRequest, RunBuild, prepare};

@@ -1,1 +1,34 @@
 //! Limits of this crate: what the inference of a project reads and writes at most.
+
+/// Files of one project root that are looked at to resolve includes.
+pub const MAX_TREE_FILES: usize = 1_000_000;
+
+/// Files that are reachable through symbolic links to directories of one project root.
+pub const MAX_LINKED_FILES: usize = 50_000;
+
+/// Bytes read of a source or header that is searched for includes.
+pub const MAX_SCANNED_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Includes of one file.
+pub const MAX_INCLUDES: usize = 4_096;
+
+/// Bytes read of a build file: `CMakeLists.txt`, a make file, `meson.build`, `BUILD`, `build.ninja`, `.clangd`.
+pub const MAX_BUILD_FILE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Build files of one project root that are read.
+pub const MAX_BUILD_FILES: usize = 20_000;
+
+/// Largest compile database that is read, in bytes.
+pub const MAX_DATABASE_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Include directories of one source in an inferred compile database.
+pub const MAX_INCLUDE_DIRS: usize = 256;
+
+/// Names that are shown as examples of what can't be resolved.
+pub const MAX_EXAMPLES: usize = 5;
+
+/// The longest time, in milliseconds, of a build that the operator allowed.
+pub const BUILD_TIME_LIMIT_MS: u64 = 600_000;
+
+/// Files that a server doesn't know and that are listed by name. The others are only counted.
+pub const MAX_UNKNOWN_FILES: usize = 1_024;

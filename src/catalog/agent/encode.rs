@@ -1,7 +1,8 @@
 //! Encodes answers and errors as tool results (`docs/contract-agent.md#results`).
 //!
-//! Invariants: the text is the JSON of `metadata.result`, indented by 2, or a sentence; a list that was found by name only is followed by a
-//! sentence that says so; all other notes are in `metadata`; a reply never exceeds its cap.
+//! Invariants: the text is the JSON of `metadata.result`, indented by 2, or a sentence; a list that was found by name only, or by servers
+//! that know only a part of the files, is followed by sentences that say so; all other notes are in `metadata`; a reply never exceeds its
+//! cap.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -10,6 +11,7 @@ use crate::EncodedReply;
 use crate::dialect::error_reply;
 use codeyard_base::budget::{BudgetExceeded, to_json_bounded};
 use codeyard_model::answer::Answer;
+use codeyard_model::coverage::ServerCoverage;
 use codeyard_model::error::{ErrorCode, ToolError};
 use codeyard_model::lsp_items::{LspAnswer, LspItems};
 
@@ -70,6 +72,8 @@ struct Metadata<'a> {
     next_cursor: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    partial: Vec<PartialView<'a>>,
     #[serde(skip_serializing_if = "is_zero")]
     outside: usize,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -82,6 +86,47 @@ struct Metadata<'a> {
     error: Option<ErrorBody<'a>>,
 }
 
+/// A server and project with a partial view (`docs/contract-agent.md#partial-views`).
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PartialView<'a> {
+    server: &'a str,
+    project: &'a str,
+    project_file: &'static str,
+    files: usize,
+    /// `null`: unknown.
+    known_files: Option<usize>,
+    #[serde(skip_serializing_if = "is_zero")]
+    unresolved_imports: usize,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+impl<'a> PartialView<'a> {
+    fn of(coverage: &'a ServerCoverage) -> Self {
+        // A complete view is listed only because of its imports.
+        let (reason, remedy) = match coverage.is_partial() {
+            true => (coverage.reason.clone(), coverage.remedy.clone()),
+            false => {
+                let command = coverage.unresolved.iter().find_map(|cause| cause.command.as_ref());
+                (coverage.unresolved_reason(), command.map(|command| format!("run `{command}`")))
+            }
+        };
+        Self {
+            server: coverage.server.as_str(),
+            project: &coverage.project,
+            project_file: coverage.source.as_str(),
+            files: coverage.files,
+            known_files: coverage.known,
+            unresolved_imports: coverage.unresolved_names(),
+            reason,
+            remedy,
+        }
+    }
+}
+
 /// The error for programs: the code and the details.
 #[derive(Serialize)]
 struct ErrorBody<'a> {
@@ -92,13 +137,14 @@ struct ErrorBody<'a> {
 
 fn write(answer: &LspAnswer, cap: usize) -> Result<Vec<u8>, BudgetExceeded> {
     let notes = &answer.notes;
-    let output = match answer.found.is_empty() && answer.total == 0 {
+    let is_empty = answer.found.is_empty() && answer.total == 0;
+    let output = match is_empty {
         true => sentence::nothing_found(answer),
         // Every value here serialises.
         false => {
             let list = serde_json::to_string_pretty(&answer.found).unwrap_or_default();
-            match notes.by_name_sentence() {
-                Some(sentence) => format!("{list}\n\n{sentence}"),
+            match notes.footer() {
+                Some(sentences) => format!("{list}\n\n{sentences}"),
                 None => list,
             }
         }
@@ -108,6 +154,7 @@ fn write(answer: &LspAnswer, cap: usize) -> Result<Vec<u8>, BudgetExceeded> {
         total: (!matches!(answer.found, LspItems::Hover(_))).then_some(answer.total),
         next_cursor: answer.next_cursor.as_deref(),
         hint: sentence::hint(answer),
+        partial: notes.known_files.partial(is_empty).map(PartialView::of).collect(),
         outside: notes.outside,
         passed_over: &notes.skipped_providers,
         by_name: &notes.by_name,

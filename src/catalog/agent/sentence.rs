@@ -22,7 +22,8 @@ pub(super) fn nothing_found(answer: &LspAnswer) -> String {
     };
     let passed_over = (!notes.skipped_providers.is_empty())
         .then(|| format!("Not answered by every language server: {}.", notes.skipped_providers.join(", ")));
-    let more: Vec<String> = [outside, passed_over, notes.by_name_sentence()].into_iter().flatten().collect();
+    let partial = notes.known_files.sentences(true);
+    let more: Vec<String> = [outside, passed_over, notes.by_name_sentence(), partial].into_iter().flatten().collect();
     if !more.is_empty() {
         text.push('\n');
         text.push_str(&more.join(" "));
@@ -30,8 +31,17 @@ pub(super) fn nothing_found(answer: &LspAnswer) -> String {
     text
 }
 
-/// A hint for a page that isn't the last, or for a truncated result.
+/// A hint for a page that isn't the last, for a truncated result, and for one that stands on a part of the files.
 pub(super) fn hint(answer: &LspAnswer) -> Option<String> {
+    let is_empty = answer.found.is_empty() && answer.total == 0;
+    match (page_hint(answer), answer.notes.known_files.sentences(is_empty)) {
+        (Some(page), Some(partial)) => Some(format!("{page}. {partial}")),
+        (page, partial) => page.or(partial),
+    }
+}
+
+/// How to get the rest of a list, or less of it.
+fn page_hint(answer: &LspAnswer) -> Option<String> {
     let narrower = match answer.operation {
         Operation::FindReferences => "or ask incomingCalls for the callers alone",
         Operation::WorkspaceSymbol => "or ask for more of the name",

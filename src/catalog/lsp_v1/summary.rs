@@ -1,6 +1,6 @@
 //! The one-line summaries: a sentence with the count, then the notes in a fixed order (`docs/contract-lsp-v1.md#summaries`).
 //!
-//! Invariant: a summary depends on the answer alone, names no path, and is short.
+//! Invariant: a summary depends on the answer alone, names no path but those of projects inside the roots, and is short.
 
 use codeyard_model::answer::AnswerNotes;
 use codeyard_model::limits::MAX_PROVIDERS_NAMED;
@@ -41,7 +41,7 @@ pub(super) fn list(verb: &str, noun: Noun, shown: usize, total: usize, notes: &A
         (shown, total) if shown < total => format!("Returned the first {shown} of {}.", count(total, noun)),
         (shown, _) => format!("{verb} {}.", count(shown, noun)),
     };
-    with_notes(first, noun, notes)
+    with_notes(first, noun, total == 0, notes)
 }
 
 /// The summary of a page.
@@ -52,13 +52,13 @@ pub(super) fn page(noun: Noun, shown: usize, total: usize, more: bool, notes: &A
         (shown, total) if shown < total => format!("Returned {}{next}. {total} in total.", counted(shown, noun)),
         (shown, _) => format!("Returned {}{next}.", counted(shown, noun)),
     };
-    with_notes(first, noun, notes)
+    with_notes(first, noun, total == 0, notes)
 }
 
 /// The summary of a hover.
 pub(super) fn hover(empty: bool, notes: &AnswerNotes) -> String {
     let first = if empty { "No hover information found." } else { "Hover available." };
-    with_notes(first.into(), DEFINITION, notes)
+    with_notes(first.into(), DEFINITION, empty, notes)
 }
 
 fn nothing(noun: Noun) -> String {
@@ -76,7 +76,7 @@ fn counted(number: usize, noun: Noun) -> String {
     format!("{}{}", noun.of, count(number, noun))
 }
 
-fn with_notes(mut text: String, noun: Noun, notes: &AnswerNotes) -> String {
+fn with_notes(mut text: String, noun: Noun, is_empty: bool, notes: &AnswerNotes) -> String {
     if notes.truncated {
         text.push_str(" Truncated.");
     }
@@ -97,6 +97,10 @@ fn with_notes(mut text: String, noun: Noun, notes: &AnswerNotes) -> String {
     if let Some(coverage) = notes.coverage {
         text.push_str(&format!(" {} of {} source files covered.", coverage.covered, coverage.total));
     }
+    if let Some(sentences) = notes.known_files.sentences(is_empty) {
+        text.push(' ');
+        text.push_str(&sentences);
+    }
     text
 }
 
@@ -114,11 +118,29 @@ fn push_skipped_providers(text: &mut String, skipped: &[String]) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use codeyard_base::ids::ServerKind;
     use codeyard_model::answer::DiagnosticsCoverage;
+    use codeyard_model::coverage::{AnswerCoverage, AnswerScope, ProjectFileSource, ServerCoverage};
 
     fn plain() -> AnswerNotes {
         AnswerNotes::default()
+    }
+
+    fn partial() -> ServerCoverage {
+        ServerCoverage {
+            server: ServerKind::new("clangd"),
+            project: ".".into(),
+            languages: "C".into(),
+            source: ProjectFileSource::Missing,
+            files: 706,
+            known: Some(32),
+            reason: "no compile_commands.json".into(),
+            remedy: Some("run `bear -- make`".into()),
+            unresolved: vec![],
+        }
     }
 
     #[test]
@@ -149,10 +171,12 @@ mod tests {
             coverage: Some(DiagnosticsCoverage { covered: 3, total: 9 }),
             is_partial: false,
             by_name: vec!["go".into(), "ruby".into()],
+            known_files: AnswerCoverage { servers: vec![Arc::new(partial())], scope: AnswerScope::Project },
         };
         let expected = "No references found. Truncated. Diagnostics of 1 file truncated. 2 locations outside the allowed \
                         roots omitted. Passed over k1: crashed, k2: crashed, k3: crashed, k4: crashed and 2 more. By name \
-                        only, without a language server for go, ruby. 3 of 9 source files covered.";
+                        only, without a language server for go, ruby. 3 of 9 source files covered. 32 of 706 C files are known to \
+                        clangd: no compile_commands.json; run `bear -- make`.";
         assert_eq!(page(REFERENCE, 0, 0, false, &notes), expected);
         let one = AnswerNotes { outside: 1, skipped_providers: vec!["ty: crashed".into()], ..plain() };
         let text = page(DIAGNOSED_FILE, 1, 1, false, &one);

@@ -24,6 +24,37 @@ pub struct LanguageSpec {
     pub extensions: Vec<String>,
     /// Whole file names, such as `Dockerfile`.
     pub file_names: Vec<String>,
+    /// Its name for people. Empty: the id with a capital first letter.
+    pub name: String,
+}
+
+impl Registry {
+    /// The name of a language for people.
+    pub fn language_name(&self, id: &str) -> String {
+        match self.languages.get(id).map(|language| language.name.as_str()) {
+            Some(name) if !name.is_empty() => name.to_owned(),
+            _ => {
+                let mut rest = id.chars();
+                rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
+            }
+        }
+    }
+
+    /// The names of languages for people, each once, as a part of a sentence: "C, C++ and CUDA".
+    pub fn language_names<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> String {
+        let mut names: Vec<String> = Vec::new();
+        for id in ids {
+            let name = self.language_name(id);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        match names.split_last() {
+            None => String::new(),
+            Some((last, [])) => last.clone(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        }
+    }
 }
 
 /// The role of a server in its group.
@@ -77,6 +108,8 @@ pub struct ServerSpec {
     pub offers: Vec<String>,
     /// The rule for its project root.
     pub root: RootRule,
+    /// How many project roots one process handles.
+    pub multi_root: MultiRoot,
     /// `initializationOptions`.
     pub initialization_options: Option<serde_json::Value>,
     /// Settings: the answers to `workspace/configuration` by section, also sent with `didChangeConfiguration`.
@@ -95,6 +128,29 @@ pub struct ServerSpec {
 pub enum ProjectInference {
     /// `compile_commands.json`: found, completed, or inferred from build files and includes.
     CompileDatabase,
+}
+
+impl ProjectInference {
+    /// The project file that the server reads, for people.
+    pub fn file(self) -> &'static str {
+        match self {
+            Self::CompileDatabase => "compile_commands.json",
+        }
+    }
+}
+
+/// How many project roots of a workspace one process of a server handles.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MultiRoot {
+    /// One: each project root has a process of its own.
+    #[default]
+    No,
+    /// All: each project root is a workspace folder, in `initialize` or later by `workspace/didChangeWorkspaceFolders`. Its projects
+    /// don't see each other.
+    WorkspaceFolders,
+    /// All: the server finds the project of each file by itself. It answers across projects.
+    ByFile,
 }
 
 /// The source that a server is installed from.

@@ -1,0 +1,302 @@
+//! Coverage: how many files of a project a language server knows, why not all of them, and what mends it.
+//!
+//! The engine attaches it to every answer; the catalogs render the servers with a partial view (`docs/contract-lsp-v1.md#partial-views`). Invariants:
+//! a server whose number of known files isn't known counts as partial, never as complete; a sentence names no path outside the roots and
+//! is bounded; the same coverage gives the same sentences.
+
+use std::sync::Arc;
+
+use crate::limits::{MAX_COVERAGE_TEXT_CHARS, MAX_PROVIDERS_NAMED};
+use codeyard_base::ids::ServerKind;
+
+/// Most reasons for imports that can't be resolved in one sentence.
+const MAX_UNRESOLVED_REASONS: usize = 2;
+
+/// Where the list of a project's files comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ProjectFileSource {
+    /// A file of the project: its path relative to the workspace root.
+    Found(String),
+    /// Inferred by codeyard from the files that are there.
+    Inferred,
+    /// There is none, and the server needs none.
+    #[default]
+    NotNeeded,
+    /// There is none, although the server needs one.
+    Missing,
+}
+
+impl ProjectFileSource {
+    /// The word in answers and documents.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Found(_) => "found",
+            Self::Inferred => "inferred",
+            Self::NotNeeded => "not_needed",
+            Self::Missing => "missing",
+        }
+    }
+
+    /// The path of a file that was found.
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::Found(path) => Some(path),
+            _ => None,
+        }
+    }
+}
+
+/// Imports or includes of a project that can't be resolved for one reason.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnresolvedImports {
+    /// Number of different names.
+    pub names: usize,
+    /// What is missing, without a full stop: "`node_modules` is missing".
+    pub reason: String,
+    /// The command that mends it.
+    pub command: Option<String>,
+}
+
+/// How much of one project a language server knows.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ServerCoverage {
+    /// The server's kind.
+    pub server: ServerKind,
+    /// The project's root, relative to the workspace root; `.` is the workspace root itself.
+    pub project: String,
+    /// The languages of its files, for people: "C and C++".
+    pub languages: String,
+    /// Where the list of its files comes from.
+    pub source: ProjectFileSource,
+    /// Number of files of the server's languages in the project.
+    pub files: usize,
+    /// How many of them the server knows. `None`: that isn't known.
+    pub known: Option<usize>,
+    /// Why the server doesn't know all of them, without a full stop. Empty if it does.
+    pub reason: String,
+    /// What mends it, an imperative phrase: "run `bear -- make`".
+    pub remedy: Option<String>,
+    /// Imports or includes that can't be resolved, by reason. The files are known, but what they refer to isn't.
+    pub unresolved: Vec<UnresolvedImports>,
+}
+
+impl ServerCoverage {
+    /// Whether the server doesn't know all files of the project, or it isn't known whether it does.
+    pub fn is_partial(&self) -> bool {
+        self.files > 0 && self.known.is_none_or(|known| known < self.files)
+    }
+
+    /// The sentence for an answer that stands on this view: "32 of 706 C files are known to clangd: no compile_commands.json; run `bear -- make`."
+    pub fn sentence(&self) -> String {
+        let (server, files) = (&self.server, self.files);
+        let what = self.what();
+        let view = match self.known {
+            Some(known) if self.is_partial() => format!("{known} of {files} {what} are known to {server}"),
+            None if self.is_partial() => format!("It is unknown how many of {files} {what} {server} knows"),
+            _ => format!("All {files} {what} are known to {server}"),
+        };
+        with_reason(view, &self.reason, self.remedy.as_deref())
+    }
+
+    /// The sentence about imports that can't be resolved; `None` if there are none.
+    pub fn unresolved_sentence(&self) -> Option<String> {
+        let names = self.unresolved_names();
+        let imports = match names {
+            0 => return None,
+            1 => "1 import".to_owned(),
+            _ => format!("{names} imports"),
+        };
+        let view = format!("{imports} of {} {} can't be resolved by {}", self.files, self.what(), self.server);
+        let command = self.unresolved.iter().find_map(|cause| cause.command.as_ref());
+        let remedy = command.map(|command| format!("run `{command}`"));
+        Some(with_reason(view, &self.unresolved_reason(), remedy.as_deref()))
+    }
+
+    /// Number of different imports that can't be resolved.
+    pub fn unresolved_names(&self) -> usize {
+        self.unresolved.iter().map(|cause| cause.names).sum()
+    }
+
+    /// The first reasons for them, at most two.
+    pub fn unresolved_reason(&self) -> String {
+        let reasons = self.unresolved.iter().take(MAX_UNRESOLVED_REASONS).map(|cause| cause.reason.as_str());
+        reasons.collect::<Vec<_>>().join(", ")
+    }
+
+    /// "C files", or "C files in lib/zstd".
+    fn what(&self) -> String {
+        match self.project.as_str() {
+            "." => format!("{} files", self.languages),
+            project => format!("{} files in {project}", self.languages),
+        }
+    }
+}
+
+fn with_reason(mut text: String, reason: &str, remedy: Option<&str>) -> String {
+    if !reason.is_empty() {
+        text.push_str(": ");
+        text.push_str(reason);
+    }
+    if let Some(remedy) = remedy {
+        text.push_str("; ");
+        text.push_str(remedy);
+    }
+    if let Some((end, _)) = text.char_indices().nth(MAX_COVERAGE_TEXT_CHARS) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text.push('.');
+    text
+}
+
+/// What an answer stands on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AnswerScope {
+    /// All files that the servers know: a file that is missing may hold further entries.
+    #[default]
+    Project,
+    /// One document, and what it refers to.
+    Document {
+        /// Whether the document is one of the files that the servers know.
+        is_known: bool,
+    },
+}
+
+/// The servers that an answer stands on, with what each of them knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AnswerCoverage {
+    /// One entry for each server and project, in the order of the answer.
+    pub servers: Vec<Arc<ServerCoverage>>,
+    /// What the answer stands on.
+    pub scope: AnswerScope,
+}
+
+impl AnswerCoverage {
+    /// The entries that the answer must be marked with. An answer about one document that the server knows is marked only if it
+    /// `is_empty`.
+    pub fn partial(&self, is_empty: bool) -> impl Iterator<Item = &ServerCoverage> {
+        let is_marked = is_empty || self.scope != AnswerScope::Document { is_known: true };
+        let of_server = move |coverage: &&ServerCoverage| {
+            is_marked && coverage.is_partial() || is_empty && coverage.unresolved_sentence().is_some()
+        };
+        self.servers.iter().map(Arc::as_ref).filter(of_server)
+    }
+
+    /// The sentences of [`Self::partial`], at most [`MAX_PROVIDERS_NAMED`] of them. `None` if there are none.
+    pub fn sentences(&self, is_empty: bool) -> Option<String> {
+        let all: Vec<String> = self
+            .partial(is_empty)
+            .map(|coverage| match coverage.unresolved_sentence().filter(|_| !coverage.is_partial()) {
+                Some(unresolved) => unresolved,
+                None => coverage.sentence(),
+            })
+            .collect();
+        let mut text = all[..all.len().min(MAX_PROVIDERS_NAMED)].join(" ");
+        match all.len().saturating_sub(MAX_PROVIDERS_NAMED) {
+            0 => {}
+            1 => text.push_str(" 1 more project is known in part."),
+            more => text.push_str(&format!(" {more} more projects are known in part.")),
+        }
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// Bytes of the list, without the entries, which all answers of a server share.
+    pub fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.servers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clangd(known: Option<usize>, files: usize) -> ServerCoverage {
+        ServerCoverage {
+            server: ServerKind::new("clangd"),
+            project: ".".into(),
+            languages: "C".into(),
+            source: ProjectFileSource::Missing,
+            files,
+            known,
+            reason: "no compile_commands.json".into(),
+            remedy: Some("run `bear -- make`".into()),
+            unresolved: vec![],
+        }
+    }
+
+    fn answer(servers: Vec<ServerCoverage>, scope: AnswerScope) -> AnswerCoverage {
+        AnswerCoverage { servers: servers.into_iter().map(Arc::new).collect(), scope }
+    }
+
+    #[test]
+    fn a_partial_view_is_one_sentence() {
+        let mut coverage = clangd(Some(32), 706);
+        assert_eq!(
+            coverage.sentence(),
+            "32 of 706 C files are known to clangd: no compile_commands.json; run `bear -- make`."
+        );
+        coverage.project = "lib/zstd".into();
+        coverage.remedy = None;
+        assert_eq!(coverage.sentence(), "32 of 706 C files in lib/zstd are known to clangd: no compile_commands.json.");
+        coverage.known = None;
+        coverage.reason = String::new();
+        assert_eq!(coverage.sentence(), "It is unknown how many of 706 C files in lib/zstd clangd knows.");
+        coverage.reason = "é".repeat(MAX_COVERAGE_TEXT_CHARS);
+        assert_eq!(coverage.sentence().chars().count(), MAX_COVERAGE_TEXT_CHARS + 2);
+    }
+
+    #[test]
+    fn an_unknown_number_is_never_complete() {
+        assert!(clangd(None, 1).is_partial());
+        assert!(clangd(Some(0), 1).is_partial());
+        assert!(!clangd(Some(1), 1).is_partial());
+        assert!(!clangd(None, 0).is_partial(), "a project without files has nothing to miss");
+    }
+
+    #[test]
+    fn an_empty_answer_is_marked_whatever_it_stands_on() {
+        let known = AnswerScope::Document { is_known: true };
+        let unknown = AnswerScope::Document { is_known: false };
+        for (scope, marked) in [(AnswerScope::Project, true), (known, false), (unknown, true)] {
+            let partial = answer(vec![clangd(Some(1), 2)], scope);
+            assert_eq!(partial.sentences(false).is_some(), marked, "{scope:?}");
+            assert!(partial.sentences(true).is_some(), "{scope:?}");
+            let complete = answer(vec![clangd(Some(2), 2)], scope);
+            assert_eq!([complete.sentences(false), complete.sentences(true)], [None, None]);
+        }
+    }
+
+    #[test]
+    fn unresolved_imports_mark_only_empty_answers() {
+        let mut coverage = clangd(Some(9), 9);
+        let cause = |reason: &str, command: Option<&str>| UnresolvedImports {
+            names: 3,
+            reason: reason.into(),
+            command: command.map(str::to_owned),
+        };
+        coverage.unresolved = vec![
+            cause("`gen.h` is missing", None),
+            cause("`node_modules` is missing", Some("npm ci")),
+            cause("x", None),
+        ];
+        let answer = answer(vec![coverage], AnswerScope::Project);
+        assert_eq!(answer.sentences(false), None);
+        assert_eq!(
+            answer.sentences(true).as_deref(),
+            Some(
+                "9 imports of 9 C files can't be resolved by clangd: `gen.h` is missing, `node_modules` is missing; run `npm ci`."
+            )
+        );
+    }
+
+    #[test]
+    fn at_most_four_projects_are_named() {
+        let many = |count| answer((0..count).map(|_| clangd(Some(1), 2)).collect(), AnswerScope::Project);
+        let text = many(MAX_PROVIDERS_NAMED + 1).sentences(false).unwrap();
+        assert_eq!(text.matches("are known to clangd").count(), MAX_PROVIDERS_NAMED);
+        assert!(text.ends_with(". 1 more project is known in part."), "{text}");
+        assert!(
+            many(MAX_PROVIDERS_NAMED + 2).sentences(false).unwrap().ends_with(" 2 more projects are known in part.")
+        );
+    }
+}
