@@ -1,0 +1,241 @@
+//! Python: the folders that scripts import from.
+//!
+//! A type checker resolves absolute imports from the project root, from `src` and from the installed packages. Scripts and tests also
+//! import the file beside them, because the interpreter puts a script's folder first on its path. Such imports stay unresolved, and the
+//! calls behind them are missing from references. So the folders that the imports of the tree name are passed to the server as further
+//! search paths. Projects that configure the type checker themselves are left alone. Invariant: the same files give the same paths.
+
+mod imports;
+mod scope;
+mod standard_library;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use codeyard_lsp::registry::{DiskFiles, MarkerFiles};
+use serde_json::{Value, json};
+
+use self::imports::imports_of;
+use self::standard_library::STANDARD_LIBRARY;
+use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
+use crate::limits::{MAX_EXAMPLES, MAX_SEARCH_PATHS};
+use crate::prepare::{PreparedProject, ProjectRequest};
+
+/// Files that list the packages that a project needs.
+const REQUIREMENTS: [&str; 6] =
+    ["pyproject.toml", "requirements.txt", "setup.py", "setup.cfg", "Pipfile", "environment.yml"];
+/// Lock files and the command that installs what they lock.
+const INSTALLERS: [(&str, &str); 4] = [
+    ("uv.lock", "uv sync"),
+    ("poetry.lock", "poetry install"),
+    ("pdm.lock", "pdm install"),
+    ("Pipfile.lock", "pipenv sync"),
+];
+/// The folders of virtual environments that type checkers find.
+const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
+
+/// The folders of a tree and the modules in them.
+struct Tree<'a> {
+    root: &'a Path,
+    /// Its files, sorted.
+    files: &'a [PathBuf],
+    /// By folder, the names that can be imported from it: files, and folders that hold files of Python at any depth.
+    modules: BTreeMap<&'a Path, BTreeSet<&'a str>>,
+    /// Folders that are packages themselves.
+    packages: BTreeSet<&'a Path>,
+    /// By name, the folders that it can be imported from and that aren't packages.
+    homes: BTreeMap<&'a str, BTreeSet<&'a Path>>,
+}
+
+/// What the imports of a tree need.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct SearchPaths {
+    /// Folders besides the root, sorted.
+    folders: BTreeSet<PathBuf>,
+    /// Names that several of the folders hold.
+    ambiguous: BTreeSet<String>,
+    /// Names of packages that are neither in the tree nor in the standard library.
+    foreign: BTreeSet<String>,
+}
+
+/// Prepares the project of a type checker. Reads the files; blocks.
+pub(crate) fn prepare(request: &ProjectRequest<'_>) -> PreparedProject {
+    let tree = Tree::new(request.root, request.files);
+    let is_configured = request.server.root.workspace_markers.iter().any(|marker| has_marker(request.root, marker));
+    let paths = search_paths(&tree, request);
+    let mut info = ProjectInfo {
+        source: ProjectSource::Server,
+        files_total: request.files.len(),
+        files_known: Some(request.files.len()),
+        unresolved: not_installed(request, &paths).into_iter().collect(),
+        ..ProjectInfo::default()
+    };
+    let mut prepared = PreparedProject::default();
+    if !is_configured && !paths.folders.is_empty() {
+        let count = paths.folders.len();
+        info.source = ProjectSource::Inferred { from: format!("{count} folders that files import from") };
+        if let Some(first) = paths.ambiguous.first() {
+            let count = paths.ambiguous.len();
+            info.problems.push(format!(
+                "{count} modules are in several of these folders, `{first}` first of all: the first folder counts"
+            ));
+        }
+        prepared.settings = Some(settings(&paths.folders));
+    }
+    scope::leave_out(request, &mut info);
+    prepared.info = info;
+    prepared
+}
+
+/// The settings of all type checkers. Each reads its own section.
+fn settings(folders: &BTreeSet<PathBuf>) -> Value {
+    let analysis = json!({"analysis": {"extraPaths": folders}});
+    json!({
+        "ty": {"configuration": {"environment": {"extra-paths": folders}}},
+        "python": analysis,
+        "basedpyright": analysis,
+    })
+}
+
+fn has_marker(root: &Path, marker: &str) -> bool {
+    let (path, text) = marker.split_once(" ~ ").map_or((marker, None), |(path, text)| (path, Some(text)));
+    let at = root.join(path);
+    let has = |text: &str| DiskFiles.read_text(&at, root).lines().any(|line| line.trim_start().starts_with(text));
+    DiskFiles.exists(&at) && text.is_none_or(has)
+}
+
+fn search_paths<'a>(tree: &Tree<'a>, request: &ProjectRequest<'a>) -> SearchPaths {
+    let mut found = SearchPaths::default();
+    request.memory.with_imports(|imports| {
+        for file in request.files {
+            if !imports.contains_key(file) {
+                imports.insert(file.clone(), read_imports(file, request.top));
+            }
+            for name in imports.get(file).into_iter().flatten() {
+                match tree.home_of(name, file) {
+                    Home::Root => {}
+                    Home::Folder(folder) => drop(found.folders.insert(folder.into())),
+                    Home::Nowhere if is_standard(name) => {}
+                    Home::Nowhere => drop(found.foreign.insert(name.clone())),
+                }
+            }
+        }
+    });
+    while found.folders.len() > MAX_SEARCH_PATHS {
+        found.folders.pop_last();
+    }
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    for folder in &found.folders {
+        let names = tree.modules.get(folder.as_path()).into_iter().flatten();
+        found.ambiguous.extend(names.filter(|name| !seen.insert(name)).map(|name| (*name).to_owned()));
+    }
+    found.ambiguous.remove("__init__");
+    found
+}
+
+/// The first parts of the names that a file imports absolutely.
+pub(crate) fn read_imports(file: &Path, top: &Path) -> BTreeSet<String> {
+    imports_of(&DiskFiles.read_text(file, top))
+}
+
+fn is_standard(name: &str) -> bool {
+    STANDARD_LIBRARY.binary_search(&name).is_ok()
+}
+
+/// Where a name is imported from.
+#[derive(Debug, PartialEq, Eq)]
+enum Home<'a> {
+    /// From where every type checker searches.
+    Root,
+    /// From this folder of the tree.
+    Folder(&'a Path),
+    /// Not from the tree.
+    Nowhere,
+}
+
+impl<'a> Tree<'a> {
+    fn new(root: &'a Path, files: &'a [PathBuf]) -> Self {
+        let mut tree =
+            Self { root, files, modules: BTreeMap::new(), packages: BTreeSet::new(), homes: BTreeMap::new() };
+        for file in files {
+            let (Some(folder), Some(stem)) = (file.parent(), file.file_stem().and_then(|stem| stem.to_str())) else {
+                continue;
+            };
+            tree.modules.entry(folder).or_default().insert(stem);
+            if stem == "__init__" {
+                tree.packages.insert(folder);
+            }
+            let above = folder.ancestors().take_while(|above| *above != root && above.starts_with(root));
+            for below in above {
+                let (Some(parent), Some(name)) = (below.parent(), below.file_name().and_then(|name| name.to_str()))
+                else {
+                    break;
+                };
+                if !tree.modules.entry(parent).or_default().insert(name) {
+                    break;
+                }
+            }
+        }
+        for (folder, names) in &tree.modules {
+            if !tree.packages.contains(folder) {
+                for name in names {
+                    tree.homes.entry(name).or_default().insert(folder);
+                }
+            }
+        }
+        tree
+    }
+
+    fn holds(&self, folder: &Path, name: &str) -> bool {
+        self.modules.get(folder).is_some_and(|names| names.contains(name))
+    }
+
+    /// Whether a folder holds a file of this name, or a package. A folder without `__init__.py` may be no package at all.
+    fn holds_module(&self, folder: &Path, name: &str) -> bool {
+        let file = folder.join(format!("{name}.py"));
+        let is_file = self.files.binary_search_by(|known| known.as_os_str().cmp(file.as_os_str())).is_ok();
+        is_file || self.packages.contains(folder.join(name).as_path())
+    }
+
+    /// Where `file` imports `name` from: the root, its own folder or one above, or the only other folder that has it as a package.
+    fn home_of(&self, name: &str, file: &'a Path) -> Home<'a> {
+        if self.holds(self.root, name) || self.holds(&self.root.join("src"), name) {
+            return Home::Root;
+        }
+        let is_standard = is_standard(name);
+        let mut above = file.ancestors().skip(1).take_while(|folder| folder.starts_with(self.root));
+        if let Some(folder) = above.find(|folder| self.holds_module(folder, name)) {
+            // A search path comes before the standard library, for all files.
+            return if is_standard { Home::Nowhere } else { Home::Folder(folder) };
+        }
+        let homes = self.homes.get(name).into_iter().flatten();
+        let mut packages = homes.filter(|home| self.packages.contains(home.join(name).as_path()));
+        match (packages.next(), packages.next()) {
+            (Some(home), None) if !is_standard => Home::Folder(home),
+            _ => Home::Nowhere,
+        }
+    }
+}
+
+/// Packages that are imported though no virtual environment holds them; `None` if there is one, or nothing is needed.
+fn not_installed(request: &ProjectRequest<'_>, paths: &SearchPaths) -> Option<UnresolvedNames> {
+    let root = request.root;
+    let has = |name: &str| DiskFiles.exists(&root.join(name));
+    let is_needed = REQUIREMENTS.iter().any(|name| has(name));
+    if paths.foreign.is_empty() || !is_needed || ENVIRONMENTS.iter().any(|name| has(name)) {
+        return None;
+    }
+    let installer = INSTALLERS.iter().find(|(lock, _)| has(lock)).map(|(_, command)| (*command).to_owned());
+    let by_requirements =
+        has("requirements.txt").then(|| "python -m venv .venv && .venv/bin/pip install -r requirements.txt".to_owned());
+    let by_project = || "python -m venv .venv && .venv/bin/pip install -e .".to_owned();
+    Some(UnresolvedNames {
+        what: "`.venv` is missing".into(),
+        count: paths.foreign.len(),
+        examples: paths.foreign.iter().take(MAX_EXAMPLES).cloned().collect(),
+        remedy: Some(installer.or(by_requirements).unwrap_or_else(by_project)),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! The search paths of trees of scripts and packages.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use codeyard_lsp::registry::{ProjectInference, Registry};
+
+use crate::memory::ProjectMemory;
+use crate::prepare::{PreparedProject, ProjectRequest, RunBuild};
+
+/// Prepares the tree of these files; returns the search paths relative to the root, too.
+fn prepare(files: &[(&str, &str)]) -> (PreparedProject, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let mut sources: Vec<PathBuf> = Vec::new();
+    for (name, text) in files {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        sources.extend(name.ends_with(".py").then_some(path));
+    }
+    sources.sort();
+    let request = ProjectRequest {
+        server: &Registry::builtin().servers["ty"],
+        root: &root,
+        top: &root,
+        files: &sources,
+        cache: Path::new("/nowhere"),
+        build: RunBuild::Never,
+        memory: &ProjectMemory::default(),
+    };
+    let prepared = super::prepare(&request);
+    let settings = prepared.settings.clone().unwrap_or_default();
+    let paths = settings["ty"]["configuration"]["environment"]["extra-paths"].as_array().cloned().unwrap_or_default();
+    let relative =
+        |path: &serde_json::Value| Path::new(path.as_str().unwrap()).strip_prefix(&root).unwrap().display().to_string();
+    let paths = paths.iter().map(relative).collect();
+    (prepared, paths)
+}
+
+#[test]
+fn scripts_import_from_their_own_folder_and_those_above() {
+    let (prepared, paths) = prepare(&[
+        ("main.py", "import tools.run\n"),
+        ("tools/run.py", "import helper\nimport os, json\n"),
+        ("tools/helper.py", ""),
+        ("tools/deep/more.py", "from helper import x\n"),
+        ("alone.py", "import numpy\n"),
+    ]);
+    assert_eq!(paths, ["tools"]);
+    assert!(!prepared.info.is_partial());
+    assert_eq!(prepared.settings.unwrap()["python"]["analysis"]["extraPaths"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn packages_in_source_folders_are_found_from_anywhere() {
+    let (_, paths) = prepare(&[
+        ("src/top/__init__.py", ""),
+        ("tests/test_top.py", "import top\n"),
+        ("packages/one/src/one/__init__.py", ""),
+        ("packages/one/src/one/core.py", "from one import x\n"),
+        ("packages/two/tests/test_two.py", "from one.core import y\n"),
+    ]);
+    assert_eq!(paths, ["packages/one/src"], "the type checkers know `src`");
+}
+
+#[test]
+fn names_of_the_standard_library_are_never_replaced() {
+    let (_, paths) = prepare(&[("a/types.py", ""), ("a/b.py", "import types\n")]);
+    assert_eq!(paths, Vec::<String>::new());
+}
+
+#[test]
+fn a_configured_project_is_left_alone() {
+    let files = [("a/x.py", "import y\n"), ("a/y.py", "")];
+    assert_eq!(prepare(&files).1, ["a"]);
+    assert_eq!(prepare(&[files[0], files[1], ("ty.toml", "")]).1, Vec::<String>::new());
+    assert_eq!(prepare(&[files[0], files[1], ("pyproject.toml", "[tool.ty]\n")]).1, Vec::<String>::new());
+    assert_eq!(prepare(&[files[0], files[1], ("pyproject.toml", "[project]\n")]).1, ["a"]);
+}
+
+#[test]
+fn ambiguous_modules_and_missing_packages_are_reported() {
+    let (prepared, paths) = prepare(&[
+        ("a/x.py", "import helper\n"),
+        ("a/helper.py", ""),
+        ("b/x.py", "import helper\nimport flask\n"),
+        ("b/helper.py", ""),
+        ("uv.lock", ""),
+        ("pyproject.toml", ""),
+    ]);
+    assert_eq!(paths, ["a", "b"]);
+    assert!(prepared.info.problems[0].contains("`helper`"), "{:?}", prepared.info.problems);
+    let missing = &prepared.info.unresolved[0];
+    assert_eq!((missing.count, missing.examples[0].as_str(), missing.remedy.as_deref()), (1, "flask", Some("uv sync")));
+}
+
+#[test]
+fn only_new_imports_affect_the_project() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let file = root.join("a.py");
+    fs::write(&file, "import os\n").unwrap();
+    let memory = ProjectMemory::default();
+    let request = ProjectRequest {
+        server: &Registry::builtin().servers["ty"],
+        root: &root,
+        top: &root,
+        files: std::slice::from_ref(&file),
+        cache: Path::new("/nowhere"),
+        build: RunBuild::Never,
+        memory: &memory,
+    };
+    super::prepare(&request);
+    let affected = || memory.is_affected_by_text(ProjectInference::PythonPaths, &file, &root);
+    fs::write(&file, "import os\nx = 1\n").unwrap();
+    assert!(!affected());
+    fs::write(&file, "import os\nimport b\n").unwrap();
+    assert!(affected());
+    assert!(!affected(), "it is remembered");
+}

@@ -1,0 +1,188 @@
+//! One configuration of TypeScript or JavaScript: which files it lists, and which configurations it references.
+//!
+//! It is read as TypeScript reads it: comments and trailing commas are allowed, `extends` is followed, and lists are relative to the
+//! file that they are written in. Only files inside the workspace root are read.
+
+use std::path::{Component, Path, PathBuf};
+
+use codeyard_lsp::registry::{MarkerFiles, parse_jsonc};
+use serde_json::Value;
+
+use super::file_patterns::{FilePattern, PatternUse};
+use crate::limits::MAX_EXTENDED_CONFIGURATIONS;
+
+/// Extensions that every configuration lists.
+const TYPESCRIPT: [&str; 4] = ["ts", "tsx", "mts", "cts"];
+/// Extensions that a configuration lists with `allowJs`.
+const JAVASCRIPT: [&str; 4] = ["js", "jsx", "mjs", "cjs"];
+/// What is excluded when a configuration says nothing.
+const EXCLUDED_BY_DEFAULT: [&str; 3] = ["node_modules", "bower_components", "jspm_packages"];
+
+/// A configuration, with what it extends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Configuration {
+    /// Its file.
+    pub path: PathBuf,
+    /// Whether it lists files of JavaScript.
+    pub allows_javascript: bool,
+    /// The configurations that it references.
+    pub references: Vec<PathBuf>,
+    files: Vec<PathBuf>,
+    include: Vec<FilePattern>,
+    exclude: Vec<FilePattern>,
+}
+
+/// The settings that are inherited, with the folder that their paths are relative to.
+#[derive(Default)]
+struct Settings {
+    files: Option<(PathBuf, Vec<String>)>,
+    include: Option<(PathBuf, Vec<String>)>,
+    exclude: Option<(PathBuf, Vec<String>)>,
+    out_folders: Vec<(PathBuf, String)>,
+    allow_js: Option<bool>,
+    check_js: Option<bool>,
+}
+
+/// Reads files inside one workspace root.
+#[derive(Clone, Copy)]
+pub(super) struct ConfigurationReader<'a> {
+    /// The view of the file system.
+    pub disk: &'a dyn MarkerFiles,
+    /// The workspace root.
+    pub top: &'a Path,
+}
+
+impl ConfigurationReader<'_> {
+    /// The configuration in the file `path`; one that lists everything if the file can't be parsed, as in TypeScript.
+    pub(super) fn read(self, path: &Path) -> Configuration {
+        let folder = path.parent().unwrap_or(path);
+        let mut settings = Settings::default();
+        let mut budget = MAX_EXTENDED_CONFIGURATIONS;
+        let own = self.merge(path, &mut settings, &mut budget);
+        let references = own.get("references").and_then(Value::as_array).into_iter().flatten();
+        let references = references.filter_map(|reference| self.reference(folder, reference.get("path")?.as_str()?));
+        let references = references.collect();
+        let is_jsconfig = path.file_name().is_some_and(|name| name == "jsconfig.json");
+        let allows_javascript = settings.allow_js.or(settings.check_js).unwrap_or(is_jsconfig);
+        let absolute = |(base, texts): &(PathBuf, Vec<String>)| -> Vec<PathBuf> {
+            texts.iter().filter_map(|text| normalized(&base.join(with_folder(text, folder)))).collect()
+        };
+        let patterns = |list: &(PathBuf, Vec<String>), usage: PatternUse| -> Vec<FilePattern> {
+            list.1.iter().filter_map(|text| FilePattern::new(&list.0, &with_folder(text, folder), usage)).collect()
+        };
+        let everything = (folder.to_path_buf(), vec!["**/*".to_owned()]);
+        let include = match (&settings.include, &settings.files) {
+            (Some(include), _) => patterns(include, PatternUse::Include),
+            (None, Some(_)) => vec![],
+            (None, None) => patterns(&everything, PatternUse::Include),
+        };
+        let exclude = match &settings.exclude {
+            Some(exclude) => patterns(exclude, PatternUse::Exclude),
+            None => {
+                let names = EXCLUDED_BY_DEFAULT.map(|name| (folder.to_path_buf(), name.to_owned()));
+                let all = names.into_iter().chain(settings.out_folders);
+                all.filter_map(|(base, name)| FilePattern::new(&base, &with_folder(&name, folder), PatternUse::Exclude))
+                    .collect()
+            }
+        };
+        let files = settings.files.as_ref().map(absolute).unwrap_or_default();
+        Configuration { path: path.into(), allows_javascript, references, files, include, exclude }
+    }
+
+    /// Merges the configuration `path`, after those that it extends, into `settings`. Returns its own text as a value.
+    fn merge(self, path: &Path, settings: &mut Settings, budget: &mut usize) -> Value {
+        let text = if self.disk.exists(path) { self.disk.read_text(path, self.top) } else { String::new() };
+        let own = parse_jsonc(&text).unwrap_or_default();
+        let folder = path.parent().unwrap_or(path);
+        for base in strings(own.get("extends")) {
+            let Some(left) = budget.checked_sub(1) else { break };
+            *budget = left;
+            if let Some(base) = self.extended(folder, &base) {
+                self.merge(&base, settings, budget);
+            }
+        }
+        for (key, list) in
+            [("files", &mut settings.files), ("include", &mut settings.include), ("exclude", &mut settings.exclude)]
+        {
+            if own.get(key).is_some_and(Value::is_array) {
+                *list = Some((folder.into(), strings(own.get(key))));
+            }
+        }
+        let options = own.get("compilerOptions");
+        let flag = |name: &str| options?.get(name)?.as_bool();
+        settings.allow_js = flag("allowJs").or(settings.allow_js);
+        settings.check_js = flag("checkJs").or(settings.check_js);
+        let out = ["outDir", "declarationDir"].iter().filter_map(|name| options?.get(*name)?.as_str());
+        settings.out_folders.extend(out.map(|name| (folder.to_path_buf(), name.to_owned())));
+        own
+    }
+
+    /// The file that `extends` names: a path, or a package below `node_modules`.
+    fn extended(self, folder: &Path, name: &str) -> Option<PathBuf> {
+        let candidates = |base: PathBuf| -> Option<PathBuf> {
+            let with_extension = PathBuf::from(format!("{}.json", base.display()));
+            let inside = base.join("tsconfig.json");
+            let is_json = base.extension().is_some_and(|extension| extension == "json");
+            let all = if is_json { vec![base] } else { vec![with_extension, inside] };
+            all.into_iter().find(|path| path.starts_with(self.top) && self.disk.exists(path))
+        };
+        if name.starts_with("./") || name.starts_with("../") || name.starts_with('/') || name == "." || name == ".." {
+            return candidates(normalized(&folder.join(name))?);
+        }
+        let folders = folder.ancestors().take_while(|folder| folder.starts_with(self.top));
+        folders.into_iter().find_map(|folder| candidates(normalized(&folder.join("node_modules").join(name))?))
+    }
+
+    /// The configuration that `references` names. A folder means the `tsconfig.json` in it.
+    fn reference(self, folder: &Path, path: &str) -> Option<PathBuf> {
+        let target = normalized(&folder.join(path))?;
+        let is_file = target.extension().is_some_and(|extension| extension == "json");
+        let target = if is_file { target } else { target.join("tsconfig.json") };
+        (target.starts_with(self.top) && self.disk.exists(&target)).then_some(target)
+    }
+}
+
+impl Configuration {
+    /// Whether it lists this file.
+    pub(super) fn lists(&self, file: &Path) -> bool {
+        if self.files.iter().any(|listed| listed == file) {
+            return true;
+        }
+        let has_extension = file.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| {
+            TYPESCRIPT.contains(&extension) || self.allows_javascript && JAVASCRIPT.contains(&extension)
+        });
+        has_extension
+            && self.include.iter().any(|pattern| file.starts_with(pattern.base()) && pattern.matches(file))
+            && !self.exclude.iter().any(|pattern| pattern.matches(file))
+    }
+}
+
+fn strings(value: Option<&Value>) -> Vec<String> {
+    match value {
+        Some(Value::String(one)) => vec![one.clone()],
+        Some(Value::Array(all)) => all.iter().filter_map(|value| Some(value.as_str()?.to_owned())).collect(),
+        _ => vec![],
+    }
+}
+
+/// `${configDir}` means the folder of the configuration that is read, not of the one that it extends.
+fn with_folder(text: &str, folder: &Path) -> String {
+    match text.strip_prefix("${configDir}") {
+        Some(rest) => format!("{}{rest}", folder.display()),
+        None => text.to_owned(),
+    }
+}
+
+/// The absolute path without `.` and `..`.
+pub(super) fn normalized(path: &Path) -> Option<PathBuf> {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if !normal.pop() => return None,
+            Component::ParentDir => {}
+            other => normal.push(other),
+        }
+    }
+    Some(normal)
+}

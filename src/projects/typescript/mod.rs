@@ -1,0 +1,178 @@
+//! TypeScript and JavaScript: the files that no configuration lists become one inferred project.
+//!
+//! A server knows a file only if it is open, or if a project that has an open document lists or imports it. So every project gets one
+//! open document, and the files of no project get a configuration of their own: a document that is open at the server and exists nowhere
+//! on disk. `docs/decisions/inferred-projects.md` says why it is done this way. Invariants: nothing is written; the same files
+//! give the same documents; each file that codeyard lists is in a project, or counted as not known.
+
+mod configuration;
+mod file_patterns;
+mod packages;
+mod projects;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use codeyard_lsp::registry::{CachedFiles, MarkerFiles, ProjectInference};
+use serde_json::{Value, json};
+
+use self::projects::AssignedFiles;
+use crate::info::{ProjectInfo, ProjectSource};
+use crate::limits::{MAX_INFERRED_FILES, MAX_OPENED_PROJECTS, MAX_UNKNOWN_FILES};
+use crate::prepare::{PreparedProject, ProjectCommand, ProjectDocument, ProjectRequest};
+
+/// The name of the inferred configuration.
+const NAME: &str = "tsconfig.json";
+
+/// Prepares the project of a server of this language. Reads the configurations and `package.json` files; blocks.
+pub(crate) fn prepare(request: &ProjectRequest<'_>, inference: ProjectInference) -> PreparedProject {
+    let disk = CachedFiles::default();
+    let assigned = projects::assign(request.files, request.top, &disk);
+    let packages = packages::read(request.files, request.top, &disk);
+    let mut opened: Vec<PathBuf> =
+        assigned.by_configuration.values().filter_map(|files| representative(files)).collect();
+    opened.truncate(MAX_OPENED_PROJECTS);
+    let mut inferred = inferred_files(&assigned);
+    let mut prepared = PreparedProject::default();
+    let options = packages.add_to(compiler_options(), &disk);
+    match (inference, inferred_path(request.top, &disk)) {
+        _ if inferred.is_empty() => {}
+        (ProjectInference::TypescriptDocument, Some(path)) => {
+            let text = json!({"compilerOptions": options, "files": inferred}).to_string();
+            opened.extend(representative(&inferred));
+            prepared.documents.push(ProjectDocument { path, language: "jsonc".into(), text });
+        }
+        (ProjectInference::TypescriptExternal, _) => {
+            prepared.commands.push(external(request.top, &inferred, options));
+            opened.extend(representative(&inferred));
+        }
+        _ => inferred.clear(),
+    }
+    opened.sort();
+    prepared.open = opened;
+    prepared.info = info(request, &assigned, &inferred);
+    prepared.info.unresolved = packages.not_installed(&disk).into_iter().collect();
+    prepared
+}
+
+/// Whether a change of this file's text, not only its existence, may change what [`prepare`] returns.
+pub(crate) fn reads(file: &Path) -> bool {
+    // Configurations may extend files of any name.
+    file.extension().is_some_and(|extension| extension == "json")
+}
+
+/// The files of the inferred project: those nearest to the root first, at most [`MAX_INFERRED_FILES`], sorted by path.
+fn inferred_files<'a>(assigned: &AssignedFiles<'a>) -> Vec<&'a Path> {
+    let mut files = assigned.unassigned.clone();
+    if files.len() > MAX_INFERRED_FILES {
+        files.sort_by_key(|file| file.components().count());
+        files.truncate(MAX_INFERRED_FILES);
+        files.sort();
+    }
+    files
+}
+
+/// The file whose open document makes the server load its project: the one nearest to the root.
+fn representative(files: &[&Path]) -> Option<PathBuf> {
+    files.iter().min_by_key(|file| (file.components().count(), **file)).map(|file| file.to_path_buf())
+}
+
+/// Where the server finds the inferred configuration after all real ones: in the root, or above it if the root has a configuration.
+fn inferred_path(top: &Path, disk: &dyn MarkerFiles) -> Option<PathBuf> {
+    if !projects::has_configuration(top, disk) {
+        return Some(top.join(NAME));
+    }
+    Some(top.parent()?.join(NAME))
+}
+
+/// The options that the most code is read right with, as in the implicit projects of editors.
+fn compiler_options() -> Value {
+    json!({
+        "allowImportingTsExtensions": true,
+        "allowJs": true,
+        "allowSyntheticDefaultImports": true,
+        "disableSizeLimit": true,
+        "experimentalDecorators": true,
+        "jsx": "preserve",
+        "module": "preserve",
+        "moduleResolution": "bundler",
+        "noEmit": true,
+        "resolveJsonModule": true,
+        "skipLibCheck": true,
+        "strict": true,
+        "target": "esnext",
+    })
+}
+
+/// The request that makes the server on Node load the files as a project.
+fn external(top: &Path, files: &[&Path], options: Value) -> ProjectCommand {
+    let files: Vec<Value> = files.iter().map(|file| json!({"fileName": file})).collect();
+    let project = json!({
+        "projectFileName": top.join("codeyard-inferred-project"),
+        "rootFiles": files,
+        "options": options,
+        "typeAcquisition": {"enable": false},
+    });
+    ProjectCommand {
+        method: "workspace/executeCommand".into(),
+        params: json!({"command": "typescript.tsserverRequest", "arguments": ["openExternalProject", project]}),
+    }
+}
+
+/// What the project covers. `inferred` are the files of the inferred project.
+fn info(request: &ProjectRequest<'_>, assigned: &AssignedFiles<'_>, inferred: &[&Path]) -> ProjectInfo {
+    let unopened = assigned.by_configuration.values().skip(MAX_OPENED_PROJECTS).flatten();
+    let left_out = assigned.unassigned.iter().filter(|file| inferred.binary_search(file).is_err());
+    let mut unknown: Vec<PathBuf> = unopened.chain(left_out).map(|file| file.to_path_buf()).collect();
+    unknown.sort();
+    let known = request.files.len() - unknown.len();
+    unknown.truncate(MAX_UNKNOWN_FILES);
+    ProjectInfo {
+        source: source(assigned, request.root),
+        files_total: request.files.len(),
+        files_known: Some(known),
+        problems: problems(assigned, inferred.len()),
+        remedy: remedy(assigned),
+        unknown_files: unknown,
+        ..ProjectInfo::default()
+    }
+}
+
+fn source(assigned: &AssignedFiles<'_>, root: &Path) -> ProjectSource {
+    let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_path_buf();
+    let listed: usize = assigned.by_configuration.values().map(Vec::len).sum();
+    let unlisted = assigned.unassigned.len();
+    match assigned.by_configuration.keys().next() {
+        Some(first) if unlisted == 0 => ProjectSource::Found { path: relative(first) },
+        None if unlisted == 0 => ProjectSource::Server,
+        Some(_) => {
+            let total = listed + unlisted;
+            ProjectSource::Inferred { from: format!("{unlisted} of {total} files, which no tsconfig.json lists") }
+        }
+        None => ProjectSource::Inferred { from: format!("all {unlisted} files, without a tsconfig.json") },
+    }
+}
+
+fn problems(assigned: &AssignedFiles<'_>, inferred: usize) -> Vec<String> {
+    let mut problems = Vec::new();
+    let projects = assigned.by_configuration.len();
+    if assigned.unassigned.len() > inferred {
+        problems.push(format!("the inferred project has at most {MAX_INFERRED_FILES} files"));
+    }
+    if projects > MAX_OPENED_PROJECTS {
+        problems.push(format!("{MAX_OPENED_PROJECTS} of {projects} projects are loaded"));
+    }
+    if assigned.skipped > 0 {
+        problems.push(format!("{} configurations are not read", assigned.skipped));
+    }
+    problems
+}
+
+fn remedy(assigned: &AssignedFiles<'_>) -> Option<String> {
+    match (assigned.unassigned.is_empty(), assigned.by_configuration.is_empty()) {
+        (true, _) => None,
+        (false, false) => Some("add them to `include` of a tsconfig.json, with `allowJs` for JavaScript".into()),
+        (false, true) => Some("run `npx tsc --init`".into()),
+    }
+}

@@ -1,0 +1,117 @@
+//! Assigns the files of TypeScript and JavaScript below a workspace root to configurations, by the rules of the language server.
+//!
+//! A server looks for `tsconfig.json`, else `jsconfig.json`, in the file's folder and then in the folders above, and takes the first
+//! one that lists the file itself or references one that does. Files that none of them lists belong to no project.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+
+use codeyard_lsp::registry::MarkerFiles;
+
+use super::configuration::{Configuration, ConfigurationReader};
+use crate::limits::MAX_CONFIGURATIONS;
+
+/// The names that a server looks for, the first one wins in a folder.
+const NAMES: [&str; 2] = ["tsconfig.json", "jsconfig.json"];
+
+/// The configurations of a tree, and the files that they list.
+#[derive(Debug, Default)]
+pub(super) struct AssignedFiles<'a> {
+    /// By configuration, the files whose project it is, in the order of the input.
+    pub by_configuration: BTreeMap<PathBuf, Vec<&'a Path>>,
+    /// Files of no project, in the order of the input.
+    pub unassigned: Vec<&'a Path>,
+    /// Configurations that were not read because there are too many.
+    pub skipped: usize,
+}
+
+/// The configurations that were read, by file, and where the search from a folder leads.
+struct Configurations<'a> {
+    reader: ConfigurationReader<'a>,
+    read: BTreeMap<PathBuf, Configuration>,
+    /// By folder, its own configuration.
+    own: BTreeMap<PathBuf, Option<PathBuf>>,
+    /// By configuration, itself and those that it references, directly or not, in the order of the search.
+    reached: BTreeMap<PathBuf, Vec<PathBuf>>,
+    skipped: BTreeSet<PathBuf>,
+}
+
+/// Whether a folder has a configuration of its own.
+pub(super) fn has_configuration(folder: &Path, disk: &dyn MarkerFiles) -> bool {
+    NAMES.iter().any(|name| disk.exists(&folder.join(name)))
+}
+
+/// Assigns `files`, which lie below `top`. Reads the configurations from `disk`.
+pub(super) fn assign<'a>(files: &'a [PathBuf], top: &Path, disk: &dyn MarkerFiles) -> AssignedFiles<'a> {
+    let reader = ConfigurationReader { disk, top };
+    let mut all = Configurations {
+        reader,
+        read: BTreeMap::new(),
+        own: BTreeMap::new(),
+        reached: BTreeMap::new(),
+        skipped: BTreeSet::new(),
+    };
+    let mut assigned = AssignedFiles::default();
+    for file in files {
+        match all.of_file(file) {
+            Some(path) => assigned.by_configuration.entry(path).or_default().push(file),
+            None => assigned.unassigned.push(file),
+        }
+    }
+    assigned.skipped = all.skipped.len();
+    assigned
+}
+
+impl Configurations<'_> {
+    /// The configuration whose project a file belongs to.
+    fn of_file(&mut self, file: &Path) -> Option<PathBuf> {
+        let top = self.reader.top;
+        let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(top));
+        folders.into_iter().find_map(|folder| {
+            let own = self.own(folder)?;
+            let reached = self.reached(&own);
+            reached.into_iter().find(|path| self.configuration(path).is_some_and(|config| config.lists(file)))
+        })
+    }
+
+    /// The configuration in a folder.
+    fn own(&mut self, folder: &Path) -> Option<PathBuf> {
+        if let Some(known) = self.own.get(folder) {
+            return known.clone();
+        }
+        let found = NAMES.iter().map(|name| folder.join(name)).find(|path| self.reader.disk.exists(path));
+        self.own.insert(folder.into(), found.clone());
+        found
+    }
+
+    fn reached(&mut self, first: &Path) -> Vec<PathBuf> {
+        if let Some(known) = self.reached.get(first) {
+            return known.clone();
+        }
+        let mut order = Vec::new();
+        let mut waiting = VecDeque::from([first.to_path_buf()]);
+        while let Some(path) = waiting.pop_front() {
+            if order.contains(&path) {
+                continue;
+            }
+            if let Some(configuration) = self.configuration(&path) {
+                waiting.extend(configuration.references.iter().cloned());
+            }
+            order.push(path);
+        }
+        self.reached.insert(first.into(), order.clone());
+        order
+    }
+
+    fn configuration(&mut self, path: &Path) -> Option<&Configuration> {
+        if !self.read.contains_key(path) {
+            if self.read.len() >= MAX_CONFIGURATIONS {
+                self.skipped.insert(path.into());
+                return None;
+            }
+            let configuration = self.reader.read(path);
+            self.read.insert(path.into(), configuration);
+        }
+        self.read.get(path)
+    }
+}

@@ -1,0 +1,190 @@
+//! The files of trees with and without configurations, and what the server is sent for them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use codeyard_lsp::registry::{ProjectInference, ServerSpec};
+use serde_json::Value;
+
+use crate::info::ProjectSource;
+use crate::limits::MAX_INFERRED_FILES;
+use crate::memory::ProjectMemory;
+use crate::prepare::{PreparedProject, ProjectRequest, RunBuild};
+
+/// A tree of files with their texts.
+struct Tree {
+    folder: tempfile::TempDir,
+    files: Vec<PathBuf>,
+}
+
+impl Tree {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("r");
+        let mut sources = Vec::new();
+        for (name, text) in files {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            if !name.ends_with(".json") && !name.contains("node_modules") {
+                sources.push(path);
+            }
+        }
+        sources.sort();
+        Self { folder, files: sources }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("r")
+    }
+
+    fn prepare(&self, inference: ProjectInference) -> PreparedProject {
+        let root = self.root();
+        let request = ProjectRequest {
+            server: &ServerSpec::default(),
+            root: &root,
+            top: &root,
+            files: &self.files,
+            cache: Path::new("/nowhere"),
+            build: RunBuild::Never,
+            memory: &ProjectMemory::default(),
+        };
+        super::prepare(&request, inference)
+    }
+
+    /// The files of the inferred project and the files to open, relative to the root, and where the configuration is.
+    fn document(&self) -> (Vec<String>, Vec<String>, Option<PathBuf>) {
+        let prepared = self.prepare(ProjectInference::TypescriptDocument);
+        let opened = prepared.open.iter().map(|path| self.relative(path)).collect();
+        let Some(document) = prepared.documents.first() else { return (vec![], opened, None) };
+        (self.listed(&serde_json::from_str(&document.text).unwrap()), opened, Some(document.path.clone()))
+    }
+
+    fn listed(&self, configuration: &Value) -> Vec<String> {
+        let files = configuration["files"].as_array().unwrap();
+        files.iter().map(|file| self.relative(Path::new(file.as_str().unwrap()))).collect()
+    }
+
+    fn relative(&self, path: &Path) -> String {
+        path.strip_prefix(self.root()).unwrap().display().to_string()
+    }
+}
+
+#[test]
+fn without_a_configuration_all_files_are_one_project_in_the_root() {
+    let tree = Tree::new(&[("a.js", ""), ("lib/b.cjs", ""), ("lib/c.tsx", "")]);
+    let (files, opened, path) = tree.document();
+    assert_eq!(files, ["a.js", "lib/b.cjs", "lib/c.tsx"]);
+    assert_eq!(opened, ["a.js"]);
+    assert_eq!(path, Some(tree.root().join("tsconfig.json")));
+    assert!(!tree.root().join("tsconfig.json").exists(), "nothing is written");
+    let info = tree.prepare(ProjectInference::TypescriptDocument).info;
+    assert_eq!((info.files_total, info.files_known), (3, Some(3)));
+    assert_eq!(info.source, ProjectSource::Inferred { from: "all 3 files, without a tsconfig.json".into() });
+    assert_eq!(tree.prepare(ProjectInference::TypescriptDocument), tree.prepare(ProjectInference::TypescriptDocument));
+}
+
+#[test]
+fn files_outside_the_configuration_of_the_root_are_a_project_above_it() {
+    let tree = Tree::new(&[
+        ("tsconfig.json", r#"{"include": ["src"]}"#),
+        ("build.ts", ""),
+        ("src/a.ts", ""),
+        ("src/b.js", ""),
+        ("test/c.ts", ""),
+    ]);
+    let (files, opened, path) = tree.document();
+    assert_eq!(files, ["build.ts", "src/b.js", "test/c.ts"]);
+    assert_eq!(opened, ["build.ts", "src/a.ts"], "each project has an open document");
+    assert_eq!(path, Some(tree.root().parent().unwrap().join("tsconfig.json")));
+}
+
+#[test]
+fn whole_projects_are_left_alone() {
+    let tree = Tree::new(&[
+        ("tsconfig.json", r#"{"files": [], "references": [{"path": "a"}, {"path": "b/tsconfig.lib.json"}]}"#),
+        ("a/tsconfig.json", "{}"),
+        ("a/x.ts", ""),
+        ("b/tsconfig.lib.json", r#"{"extends": "../base.json", "include": ["**/*"]}"#),
+        ("base.json", r#"{"compilerOptions": {"allowJs": true}}"#),
+        ("b/y.js", ""),
+        ("c/jsconfig.json", "{}"),
+        ("c/z.jsx", ""),
+    ]);
+    let (files, opened, path) = tree.document();
+    assert_eq!((files.len(), path), (0, None));
+    assert_eq!(opened, ["a/x.ts", "b/y.js", "c/z.jsx"]);
+    let info = tree.prepare(ProjectInference::TypescriptDocument).info;
+    assert_eq!((info.source, info.remedy), (ProjectSource::Found { path: "a/tsconfig.json".into() }, None));
+}
+
+#[test]
+fn configurations_are_read_as_typescript_reads_them() {
+    let tree = Tree::new(&[
+        ("tsconfig.json", "// note\n{\"extends\": [\"./base\", \"pkg\"], \"exclude\": [\"${configDir}/gen\"],}"),
+        ("base.json", r#"{"compilerOptions": {"checkJs": true, "outDir": "out"}, "include": ["nowhere"]}"#),
+        ("node_modules/pkg/tsconfig.json", r#"{"include": ["../../src"]}"#),
+        ("src/a.ts", ""),
+        ("src/b.js", ""),
+        ("src/.hidden/c.ts", ""),
+        ("gen/d.ts", ""),
+        ("out/e.js", ""),
+    ]);
+    assert_eq!(tree.document().0, ["gen/d.ts", "out/e.js", "src/.hidden/c.ts"]);
+}
+
+#[test]
+fn broken_and_endless_configurations_end_the_search_nowhere() {
+    let tree = Tree::new(&[
+        ("tsconfig.json", r#"{"extends": "./tsconfig.json", "references": [{"path": "."}], "include": ["src"]}"#),
+        ("src/a.ts", ""),
+        ("b/tsconfig.json", "{ not json"),
+        ("b/b.ts", ""),
+        ("c.ts", ""),
+    ]);
+    assert_eq!(tree.document().0, ["c.ts"], "a configuration that can't be read lists everything");
+}
+
+#[test]
+fn the_server_on_node_gets_the_same_files_as_a_request() {
+    let tree = Tree::new(&[("a.js", ""), ("b.ts", "")]);
+    let prepared = tree.prepare(ProjectInference::TypescriptExternal);
+    assert!(prepared.documents.is_empty());
+    let project = &prepared.commands[0].params["arguments"][1];
+    let files: Vec<&str> =
+        project["rootFiles"].as_array().unwrap().iter().map(|file| file["fileName"].as_str().unwrap()).collect();
+    let wanted: Vec<String> = ["a.js", "b.ts"].map(|name| tree.root().join(name).display().to_string()).into();
+    assert_eq!(files, wanted);
+}
+
+#[test]
+fn packages_of_the_tree_are_found_by_name_and_missing_ones_are_counted() {
+    let manifest = r#"{"name": "@x/a", "dependencies": {"left": "1", "right": "1", "@x/b": "*"}}"#;
+    let tree = Tree::new(&[
+        ("a/package.json", manifest),
+        ("a/a.js", ""),
+        ("b/package.json", r#"{"name": "@x/b"}"#),
+        ("b/src/index.js", ""),
+        ("package-lock.json", "{}"),
+        ("node_modules/left/package.json", "{}"),
+        ("node_modules/@types/node/index.d.ts", ""),
+    ]);
+    let prepared = tree.prepare(ProjectInference::TypescriptDocument);
+    let options: Value = serde_json::from_str(&prepared.documents[0].text).unwrap();
+    let options = &options["compilerOptions"];
+    assert_eq!(options["paths"]["@x/b"][1], tree.root().join("b/src").to_str().unwrap());
+    assert_eq!(options["typeRoots"][0], tree.root().join("node_modules/@types").to_str().unwrap());
+    let missing = &prepared.info.unresolved[0];
+    assert_eq!((missing.count, missing.examples[0].as_str(), missing.remedy.as_deref()), (1, "right", Some("npm ci")));
+}
+
+#[test]
+fn too_many_files_are_counted_as_unknown() {
+    let mut tree = Tree::new(&[("a.js", "")]);
+    let root = tree.root();
+    tree.files = (0..=MAX_INFERRED_FILES).map(|number| root.join(format!("{number:08}.js"))).collect();
+    let info = tree.prepare(ProjectInference::TypescriptDocument).info;
+    assert_eq!(info.files_known, Some(MAX_INFERRED_FILES));
+    assert_eq!(info.unknown_files.len(), 1);
+    assert!(info.is_partial() && !info.problems.is_empty());
+}
