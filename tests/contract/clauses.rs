@@ -22,6 +22,28 @@ const CLAUSES: &[(&str, &str, &str, &str)] = &[
     ("summaries", "summaries: counts", "src/catalog/lsp_v1/summary.rs", "counts_in_singular_and_plural"),
     ("summaries", "summaries: notes", "src/catalog/lsp_v1/summary.rs", "notes_follow_in_a_fixed_order"),
     (
+        "partial-views",
+        "every empty list is marked",
+        "src/catalog/partial_views.rs",
+        "every_empty_list_of_a_partial_view_is_marked_in_its_summary",
+    ),
+    (
+        "partial-views",
+        "lists are marked unless they are about one document",
+        "src/catalog/partial_views.rs",
+        "lists_of_a_partial_view_are_marked_unless_they_are_about_one_known_document",
+    ),
+    ("partial-views", "no mark on complete views", "src/catalog/partial_views.rs", "complete_views_carry_no_mark"),
+    ("partial-views", "an unknown number", "src/model/coverage.rs", "an_unknown_number_is_never_complete"),
+    (
+        "partial-views",
+        "unresolved imports",
+        "src/catalog/partial_views.rs",
+        "unresolved_imports_are_named_when_nothing_was_found",
+    ),
+    ("partial-views", "pages", "src/catalog/partial_views.rs", "pages_of_a_marked_list_fit_and_each_has_the_mark"),
+    ("partial-views", "at most four projects", "src/model/coverage.rs", "at_most_four_projects_are_named"),
+    (
         "what-is-left-out",
         "two spellings are one file",
         "src/canon/locations.rs",

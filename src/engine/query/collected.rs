@@ -1,9 +1,11 @@
 //! The raw answers of all providers of one query, before they are made canonical.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::status::server_state::Unavailable;
 use codeyard_base::ids::ServerKind;
+use codeyard_model::coverage::ServerCoverage;
 use codeyard_model::error::ToolError;
 
 /// The raw answers of the providers that gave one, in the registry's order.
@@ -20,6 +22,8 @@ pub(crate) struct Collected<A> {
     pub is_cut: bool,
     /// Languages that a fallback answered, which finds symbols by name.
     pub by_name: BTreeSet<String>,
+    /// How many files of their projects the providers that answered know.
+    pub known_files: Vec<Arc<ServerCoverage>>,
     /// The error of the call if the result is empty: the providers that answered can't prove that nothing exists.
     pub error_if_empty: Option<ToolError>,
 }
@@ -27,7 +31,15 @@ pub(crate) struct Collected<A> {
 impl<A> Collected<A> {
     /// Answers that no further provider adds to.
     pub(crate) fn complete(answers: Vec<A>, skipped: Vec<Unavailable>) -> Self {
-        let by_name = BTreeSet::new();
-        Self { answers, answered_by: None, skipped, is_partial: false, is_cut: false, by_name, error_if_empty: None }
+        Self {
+            answers,
+            answered_by: None,
+            skipped,
+            is_partial: false,
+            is_cut: false,
+            by_name: BTreeSet::new(),
+            known_files: vec![],
+            error_if_empty: None,
+        }
     }
 }

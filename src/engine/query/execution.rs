@@ -19,7 +19,7 @@ use crate::query::provider::Provider;
 use crate::query::provider_call::{ProviderFailure, RequestContext};
 use crate::query::query_operation::{OperationHandler, ProviderRule, QueryOperation};
 use crate::query::watch_slot::{FirstWalk, WatchSlot};
-use crate::query::{gather, operations, position_check};
+use crate::query::{coverage, gather, operations, position_check};
 use crate::server::document::DocumentInput;
 use crate::server::registry::IndexedRegistry;
 use crate::server::request::LspRequest;
@@ -125,10 +125,11 @@ impl Execution {
         let has_target = collected.answers.iter().any(O::has_target);
         let (gate, limits) = (self.gate.clone(), self.limits.clone());
         let total = self.source_files;
+        let scope = coverage::scope(&self.query, &self.providers);
         let origin = self.origin.clone();
         let work = move || {
             let _timer = origin.canonicalise();
-            canonicalise(&operation, &gate, &limits, collected, total)
+            canonicalise(&operation, &gate, &limits, collected, (total, scope))
         };
         let canonical = if entries <= INLINE_ENTRIES {
             work()
@@ -196,13 +197,17 @@ impl Execution {
     async fn collect_first<O: QueryOperation>(&self, operation: &O) -> Result<Collected<O::Answer>, NoResult> {
         let mut skipped = self.unavailable.clone();
         let mut first: Option<(O::Answer, &Provider)> = None;
+        let mut known_files = Vec::new();
         for provider in &self.providers {
             match operation.ask(provider, self.context()).await {
-                Ok(answer) if answer.entries() > 0 => {
-                    first = Some((answer, provider));
-                    break;
+                Ok(answer) => {
+                    known_files.extend(coverage::of_provider(provider));
+                    if answer.entries() > 0 {
+                        first = Some((answer, provider));
+                        break;
+                    }
+                    first = first.or(Some((answer, provider)));
                 }
-                Ok(answer) => first = first.or(Some((answer, provider))),
                 Err(ProviderFailure::Unsupported) if provider.is_linter => {}
                 Err(ProviderFailure::Unsupported) => skipped.push(Unavailable::unsupported(provider.kind.as_str())),
                 Err(ProviderFailure::Unavailable(unavailable)) if provider.is_linter && first.is_some() => {
@@ -219,6 +224,7 @@ impl Execution {
                 Ok(Collected {
                     answered_by: Some(provider.kind.clone()),
                     by_name,
+                    known_files,
                     ..Collected::complete(vec![answer], skipped)
                 })
             }
@@ -261,9 +267,13 @@ impl Execution {
         });
         let mut answers = Vec::new();
         let mut unsupported_by = Vec::new();
+        let mut known_files = Vec::new();
         for (provider, outcome) in futures::future::join_all(requests).await {
             match outcome {
-                Ok(answer) => answers.push(answer),
+                Ok(answer) => {
+                    known_files.extend(coverage::of_provider(provider));
+                    answers.push(answer);
+                }
                 Err(ProviderFailure::Unsupported) => {
                     unsupported_by.push(Unavailable::unsupported(provider.kind.as_str()))
                 }
@@ -275,7 +285,7 @@ impl Execution {
         match (answers.is_empty(), self.unavailable.first()) {
             (_, Some(unavailable)) => Err(unavailable.to_error().into()),
             (true, None) => Err(none_available(&unsupported_by).into()),
-            (false, None) => Ok(Collected::complete(answers, vec![])),
+            (false, None) => Ok(Collected { known_files, ..Collected::complete(answers, vec![]) }),
         }
     }
 
@@ -290,6 +300,7 @@ impl Execution {
             match outcome {
                 Ok(answer) => {
                     collected.answers.push(answer);
+                    collected.known_files.extend(coverage::of_provider(provider));
                     collected.by_name.extend(provider.by_name());
                 }
                 Err(ProviderFailure::Unsupported) if provider.is_linter => {}

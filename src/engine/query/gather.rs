@@ -12,6 +12,7 @@ use futures::stream::FuturesUnordered;
 
 use crate::limits::LATE_SERVER_MS;
 use crate::query::collected::Collected;
+use crate::query::coverage;
 use crate::query::provider::Provider;
 use crate::query::provider_call::{ProviderFailure, RequestContext};
 use crate::query::query_operation::QueryOperation;
@@ -104,6 +105,7 @@ fn collected<O: QueryOperation>(
     let mut failure = None;
     let mut is_cut = false;
     let mut by_name = BTreeSet::new();
+    let mut known_files = Vec::new();
     let missing = unavailable.iter().find(|why| !why.kind.is_empty()).map(failed);
     for (provider, outcome) in providers.iter().zip(outcomes) {
         match outcome {
@@ -111,6 +113,7 @@ fn collected<O: QueryOperation>(
                 is_answered |= !provider.is_linter;
                 is_cut |= O::is_capped(provider, &answer);
                 by_name.extend(provider.by_name());
+                known_files.extend(coverage::of_provider(provider));
                 answers.push(answer);
             }
             ProviderOutcome::Failed(why) => {
@@ -143,6 +146,7 @@ fn collected<O: QueryOperation>(
         is_partial,
         is_cut,
         by_name,
+        known_files,
         error_if_empty,
     })
 }

@@ -6,6 +6,7 @@
 
 pub(crate) mod canonicalise;
 mod collected;
+mod coverage;
 pub mod execution;
 pub(crate) mod fallback;
 pub mod gather;

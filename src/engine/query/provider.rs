@@ -1,13 +1,14 @@
 //! A language server that takes part in a query, and the languages for which it is only a fallback.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actix::Addr;
 
 use crate::server::actor::LanguageServer;
 use crate::server::registry::IndexedRegistry;
+use crate::status::project_cell::ProjectCell;
 use crate::status::state_watch;
 use codeyard_base::ids::ServerKind;
 
@@ -26,6 +27,17 @@ pub struct Provider {
     pub symbols_max: usize,
     /// The languages for which it is only a fallback; `None`: it is not a fallback.
     pub fallback_for: Option<Arc<FallbackFor>>,
+    /// The projects of it that the query is about, and how many of their files it knows.
+    pub projects: ProviderProjects,
+}
+
+/// The projects of a provider that a query is about.
+#[derive(Clone, Default)]
+pub struct ProviderProjects {
+    /// All its projects.
+    pub cell: ProjectCell,
+    /// The roots of those that the query is about; `None`: all of them.
+    pub asked: Option<Arc<BTreeSet<PathBuf>>>,
 }
 
 impl Provider {

@@ -11,6 +11,7 @@ use crate::query::query_operation::QueryOperation;
 use crate::status::server_state::Unavailable;
 use codeyard_files::gate::Gate;
 use codeyard_model::answer::AnswerNotes;
+use codeyard_model::coverage::{AnswerCoverage, AnswerScope};
 use codeyard_model::error::ToolError;
 use codeyard_model::limits::Limits;
 use codeyard_model::uri::CanonicalUri;
@@ -26,7 +27,8 @@ pub(crate) struct Canonicalised {
     pub outside: usize,
 }
 
-/// Gates, normalises, sorts, deduplicates and caps the answers.
+/// Gates, normalises, sorts, deduplicates and caps the answers. `source_files` is the number of files that the providers serve, and
+/// `scope` what the answer stands on.
 ///
 /// # Errors
 /// CAP_EXCEEDED.
@@ -35,7 +37,7 @@ pub(crate) fn canonicalise<O: QueryOperation>(
     gate: &Gate,
     limits: &Limits,
     collected: Collected<O::Answer>,
-    source_files: usize,
+    (source_files, scope): (usize, AnswerScope),
 ) -> Result<Canonicalised, ToolError> {
     // A language without any server is not a failure.
     let named = collected.skipped.iter().filter(|unavailable| !unavailable.kind.is_empty());
@@ -47,6 +49,7 @@ pub(crate) fn canonicalise<O: QueryOperation>(
         is_partial: collected.is_partial,
         truncated: collected.is_cut,
         by_name: collected.by_name.into_iter().collect(),
+        known_files: AnswerCoverage { servers: collected.known_files, scope },
         ..AnswerNotes::default()
     };
     let (recorder, answered_by) = (GateRecorder::new(gate), collected.answered_by);

@@ -28,6 +28,7 @@ use codeyard_lsp::methods;
 use codeyard_lsp::text::Document;
 use codeyard_lsp::text::encoding::PositionEncoding;
 use codeyard_model::code::CodeQuery;
+use codeyard_model::coverage::AnswerScope;
 use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
 use codeyard_model::limits::Limits;
 use codeyard_model::lsp_items::LspItems;
@@ -67,7 +68,7 @@ impl Folder {
     /// The canonical result of one answer to `operation`.
     fn canonical<O: QueryOperation>(&self, operation: &O, answer: O::Answer) -> Canonicalised {
         let collected = Collected::complete(vec![answer], Vec::new());
-        canonicalise(operation, &self.gate, &Limits::default(), collected, 1).unwrap()
+        canonicalise(operation, &self.gate, &Limits::default(), collected, (1, AnswerScope::Project)).unwrap()
     }
 }
 
@@ -180,7 +181,7 @@ fn queries_without_their_document_or_subject_have_no_operation() {
         let is_dispatched = dispatch(query, None, Describe).is_some();
         assert_eq!(is_dispatched, query.uri().is_none(), "{query:?}");
     }
-    let code: GatedQuery = Query::Code(CodeQuery::Health { workspace: None });
+    let code: GatedQuery = Query::Code(CodeQuery::Health { workspace: None }.into());
     assert_eq!(dispatch(&code, Some(any_document()), Describe), None);
     let subject = QuerySubject::File(any_document().source.uri.clone());
     for operation in [Operation::WorkspaceSymbol, Operation::Hover, Operation::IncomingCalls] {

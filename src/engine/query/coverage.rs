@@ -1,0 +1,45 @@
+//! What an answer stands on: the servers that gave it, how many files each of them knows, and whether that matters for the query.
+//!
+//! `docs/contract-lsp-v1.md#partial-views` says when catalogs show it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::query::provider::Provider;
+use codeyard_model::coverage::{AnswerScope, ServerCoverage};
+use codeyard_model::operation::{LspQuery, Operation};
+use codeyard_model::query::{GatedQuery, Query};
+
+/// How many files of its projects a provider knows that gave an answer. Linters and fallbacks have none: a linter's answer concerns one document, and what a
+/// fallback finds is marked by the names of its languages.
+pub(crate) fn of_provider(provider: &Provider) -> Vec<Arc<ServerCoverage>> {
+    if provider.is_linter || provider.fallback_for.is_some() {
+        return vec![];
+    }
+    let asked = provider.projects.asked.as_ref();
+    provider.projects.cell.coverage(|root| asked.is_none_or(|asked| asked.contains(root)))
+}
+
+/// What the answer to `query` from these providers stands on.
+pub(crate) fn scope(query: &GatedQuery, providers: &[Provider]) -> AnswerScope {
+    let document = match query {
+        Query::Hover { uri, .. } | Query::DocumentSymbols { uri } | Query::DocumentDiagnostics { uri } => Some(uri),
+        Query::Declarations { uri } => Some(uri),
+        Query::Lsp(LspQuery { operation: Operation::Hover | Operation::DocumentSymbol, subject, .. }) => subject.uri(),
+        Query::Definition { .. }
+        | Query::References { .. }
+        | Query::WorkspaceSymbols { .. }
+        | Query::WorkspaceDiagnostics { .. }
+        | Query::Lsp(_)
+        | Query::Code(_) => None,
+    };
+    match document {
+        Some(uri) => AnswerScope::Document { is_known: all_know(providers, &uri.to_path()) },
+        None => AnswerScope::Project,
+    }
+}
+
+fn all_know(providers: &[Provider], path: &Path) -> bool {
+    let mut mains = providers.iter().filter(|provider| !provider.is_linter && provider.fallback_for.is_none());
+    mains.all(|provider| provider.projects.cell.knows(path))
+}
