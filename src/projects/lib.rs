@@ -16,10 +16,14 @@ mod compile_database;
 mod coverage;
 mod info;
 pub mod limits;
+mod memory;
 mod prepare;
+mod python;
 mod tree;
+mod typescript;
 
 pub use codeyard_lsp::registry::ProjectInference;
 pub use coverage::CoverageOwner;
 pub use info::{ProjectInfo, ProjectSource, UnresolvedNames};
-pub use prepare::{PreparedProject, ProjectRequest, RunBuild, prepare};
+pub use memory::ProjectMemory;
+pub use prepare::{PreparedProject, ProjectCommand, ProjectDocument, ProjectRequest, RunBuild, prepare};

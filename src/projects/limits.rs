@@ -32,3 +32,21 @@ pub const BUILD_TIME_LIMIT_MS: u64 = 600_000;
 
 /// Files that a server doesn't know and that are listed by name. The others are only counted.
 pub const MAX_UNKNOWN_FILES: usize = 1_024;
+
+/// Configurations of TypeScript and JavaScript that are read in one workspace root.
+pub const MAX_CONFIGURATIONS: usize = 1_000;
+
+/// Configurations that one configuration extends, directly or not.
+pub const MAX_EXTENDED_CONFIGURATIONS: usize = 32;
+
+/// Projects of TypeScript and JavaScript that are loaded at one server.
+pub const MAX_OPENED_PROJECTS: usize = 128;
+
+/// Files of one inferred project.
+pub const MAX_INFERRED_FILES: usize = 20_000;
+
+/// Packages of one workspace root whose names are resolved to their folders.
+pub const MAX_WORKSPACE_PACKAGES: usize = 1_000;
+
+/// Folders that files of Python import from, besides the root.
+pub const MAX_SEARCH_PATHS: usize = 64;

@@ -35,7 +35,7 @@ impl ProjectMemory {
     pub fn is_affected_by_text(&self, inference: ProjectInference, file: &Path, top: &Path) -> bool {
         match inference {
             ProjectInference::TypescriptDocument | ProjectInference::TypescriptExternal => typescript::reads(file),
-            ProjectInference::PythonPaths => self.has_new_imports(file, top),
+            ProjectInference::PythonPaths => python::reads(file) || self.has_new_imports(file, top),
             ProjectInference::CompileDatabase => {
                 self.compiled.lock().as_ref().is_some_and(|watch| watch.concerns(file) && watch.is_outdated(file))
             }

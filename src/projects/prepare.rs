@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use codeyard_lsp::registry::ServerSpec;
+use codeyard_lsp::registry::{ProjectInference, ServerSpec};
 use serde_json::Value;
 
 use crate::info::ProjectInfo;
+use crate::memory::ProjectMemory;
+use crate::{compile_database, python, typescript};
 
 /// Whose project is prepared.
 #[derive(Debug, Clone, Copy)]
@@ -14,12 +16,16 @@ pub struct ProjectRequest<'a> {
     pub server: &'a ServerSpec,
     /// The project root.
     pub root: &'a Path,
+    /// The workspace root that holds it. No file outside of it is read.
+    pub top: &'a Path,
     /// The files below the project root that the server's languages cover and no ignore file excludes, sorted by their bytes.
     pub files: &'a [PathBuf],
     /// The server's cache folder. Only here files may be written.
     pub cache: &'a Path,
     /// Whether a build may be run.
     pub build: RunBuild,
+    /// What earlier preparations of this project remember.
+    pub memory: &'a ProjectMemory,
 }
 
 /// Whether codeyard may run a project's build to find out how it compiles. A build is code of the project.
@@ -45,6 +51,32 @@ pub struct PreparedProject {
     pub settings: Option<Value>,
     /// Documents to open after the start, besides the anchors.
     pub open: Vec<PathBuf>,
+    /// Documents that exist only at the server, to open before all others.
+    pub documents: Vec<ProjectDocument>,
+    /// Requests to send after the start, before documents are opened.
+    pub commands: Vec<ProjectCommand>,
+    /// A digest of the files in the cache folder that the server reads only at its start. With another one it must be restarted.
+    pub digest: [u8; 32],
+}
+
+/// A document that exists only at the server, which reads it in place of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectDocument {
+    /// Where the server finds it.
+    pub path: PathBuf,
+    /// Its LSP language id.
+    pub language: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// A request that loads a project at the server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProjectCommand {
+    /// The LSP method.
+    pub method: &'static str,
+    /// The parameters.
+    pub params: Value,
 }
 
 /// Prepares the project of a server. Blocks: it reads the files of the project. Servers whose entry names no inference get the default.
@@ -52,6 +84,15 @@ pub struct PreparedProject {
 /// # Errors
 /// Errors of the file system, when the cache folder can't be written.
 pub fn prepare(request: &ProjectRequest<'_>) -> std::io::Result<PreparedProject> {
-    let info = ProjectInfo { files_total: request.files.len(), ..ProjectInfo::default() };
-    Ok(PreparedProject { info, ..PreparedProject::default() })
+    match request.server.project {
+        Some(ProjectInference::CompileDatabase) => compile_database::prepare(request),
+        Some(inference @ (ProjectInference::TypescriptDocument | ProjectInference::TypescriptExternal)) => {
+            Ok(typescript::prepare(request, inference))
+        }
+        Some(ProjectInference::PythonPaths) => Ok(python::prepare(request)),
+        None => {
+            let info = ProjectInfo { files_total: request.files.len(), ..ProjectInfo::default() };
+            Ok(PreparedProject { info, ..PreparedProject::default() })
+        }
+    }
 }

@@ -1,0 +1,169 @@
+//! Compile databases (`compile_commands.json`): reading one as tools write it, and writing one.
+//!
+//! Reading accepts both forms of an entry, `command` and `arguments`, relative directories and files, and entries that name files that are
+//! gone; those are left out and counted. Invariant: what is written depends only on the entries.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::shell_words;
+use crate::limits::MAX_DATABASE_BYTES;
+use codeyard_base::atomic_file::{self, Durability};
+
+/// One entry of a database.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct CompileCommand {
+    /// The working directory, absolute.
+    pub directory: PathBuf,
+    /// The source: absolute, or relative to the directory.
+    pub file: PathBuf,
+    /// The compiler and its arguments.
+    pub arguments: Vec<String>,
+}
+
+/// A database that was read.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct ReadDatabase {
+    /// Its entries, in order.
+    pub commands: Vec<CompileCommand>,
+    /// Entries that name no file that exists.
+    pub gone: usize,
+    /// Entries that lack a file or a command.
+    pub malformed: usize,
+}
+
+impl CompileCommand {
+    /// The absolute path of the source, without `.` and `..`.
+    pub(super) fn path(&self) -> PathBuf {
+        normal(&self.directory.join(&self.file))
+    }
+
+    fn to_value(&self) -> Value {
+        let mut entry = Map::new();
+        entry.insert("arguments".into(), self.arguments.clone().into());
+        entry.insert("directory".into(), self.directory.to_string_lossy().into());
+        entry.insert("file".into(), self.file.to_string_lossy().into());
+        Value::Object(entry)
+    }
+}
+
+/// A path with `.` and `..` resolved by their text.
+pub(super) fn normal(path: &Path) -> PathBuf {
+    let mut all = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(all.pop()),
+            part => all.push(part),
+        }
+    }
+    all
+}
+
+/// Reads the database at `path`.
+///
+/// # Errors
+/// A sentence that says why it can't be used.
+pub(super) fn read(path: &Path) -> Result<ReadDatabase, String> {
+    let mut bytes = Vec::new();
+    let opened = File::open(path).and_then(|file| file.take(MAX_DATABASE_BYTES + 1).read_to_end(&mut bytes));
+    opened.map_err(|error| format!("it can't be read: {}", error.kind()))?;
+    if bytes.len() as u64 > MAX_DATABASE_BYTES {
+        return Err(format!("it is larger than {} MiB", MAX_DATABASE_BYTES / 1024 / 1024));
+    }
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let entries: Vec<Value> =
+        serde_json::from_slice(text).map_err(|error| format!("it is not a JSON array of entries: {error}"))?;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut found = ReadDatabase::default();
+    for entry in entries {
+        match command_of(&entry, folder) {
+            None => found.malformed += 1,
+            Some(command) if !command.path().is_file() => found.gone += 1,
+            Some(command) => found.commands.push(command),
+        }
+    }
+    Ok(found)
+}
+
+fn command_of(entry: &Value, folder: &Path) -> Option<CompileCommand> {
+    let text = |key: &str| entry.get(key).and_then(Value::as_str);
+    let arguments: Vec<String> = match entry.get("arguments").and_then(Value::as_array) {
+        Some(arguments) => arguments.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<_>>()?,
+        None => shell_words::split(text("command")?),
+    };
+    let directory = normal(&folder.join(text("directory").unwrap_or(".")));
+    (!arguments.is_empty()).then_some(CompileCommand { directory, file: text("file")?.into(), arguments })
+}
+
+/// Writes a database, if its content differs from the file's. Returns its path.
+///
+/// # Errors
+/// If it can't be written.
+pub(super) fn write(path: &Path, commands: &[CompileCommand]) -> io::Result<()> {
+    let mut text = String::from("[\n");
+    for (at, command) in commands.iter().enumerate() {
+        text.push_str(&command.to_value().to_string());
+        text.push_str(if at + 1 < commands.len() { ",\n" } else { "\n" });
+    }
+    text.push_str("]\n");
+    if std::fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
+        return Ok(());
+    }
+    atomic_file::replace_with(path, Durability::Process, text.as_bytes())
+}
+
+/// The files that a database lists, as real paths.
+pub(super) fn listed_files(commands: &[CompileCommand]) -> BTreeSet<PathBuf> {
+    commands.iter().map(|command| command.path()).map(|path| path.canonicalize().unwrap_or(path)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn both_forms_relative_paths_and_gone_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("build")).unwrap();
+        for name in ["a b.c", "ü.c", "c.c"] {
+            fs::write(root.join(name), "").unwrap();
+        }
+        let path = root.join("build/compile_commands.json");
+        let text = format!(
+            "\u{feff}[{{\"directory\": \"..\", \"file\": \"a b.c\", \"command\": \"cc -I'x y' -c 'a b.c'\"}},
+             {{\"file\": \"../ü.c\", \"arguments\": [\"cc\", \"../ü.c\"]}},
+             {{\"directory\": \"{}\", \"file\": \"./c.c\", \"command\": \"cc c.c\"}},
+             {{\"directory\": \"..\", \"file\": \"gone.c\", \"command\": \"cc gone.c\"}}, {{\"file\": \"c.c\"}}, 7]",
+            root.display()
+        );
+        fs::write(&path, text).unwrap();
+        let found = read(&path).unwrap();
+        assert_eq!((found.commands.len(), found.gone, found.malformed), (3, 1, 2));
+        let paths: Vec<PathBuf> = found.commands.iter().map(CompileCommand::path).collect();
+        assert_eq!(paths, ["a b.c", "ü.c", "c.c"].map(|name| root.join(name)));
+        assert_eq!(found.commands[0].arguments, ["cc", "-Ix y", "-c", "a b.c"]);
+        let copy = root.join("copy.json");
+        write(&copy, &found.commands).unwrap();
+        assert_eq!(read(&copy).unwrap().commands, found.commands);
+    }
+
+    #[test]
+    fn what_is_no_database_is_refused_in_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("compile_commands.json");
+        assert_eq!(read(&path).unwrap_err(), "it can't be read: entity not found");
+        for text in ["{ not json", "{}", "[{]", ""] {
+            fs::write(&path, text).unwrap();
+            assert!(read(&path).unwrap_err().starts_with("it is not a JSON array"), "{text}");
+        }
+        fs::write(&path, "[]").unwrap();
+        assert_eq!(read(&path), Ok(ReadDatabase::default()));
+    }
+}

@@ -1,0 +1,246 @@
+//! Reads the includes of a C or C++ file, without preprocessing it.
+//!
+//! Directives in comments and in branches that are never compiled are read too: an include directory too many does no harm, one too few
+//! does. Whether an include stands in a conditional branch is recorded, because only the others must be resolvable. An include of a macro
+//! has no name and is left out. Invariants: any bytes give a result; at most [`MAX_SCANNED_BYTES`] are read and [`MAX_INCLUDES`] kept.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use memchr::memchr_iter;
+
+use crate::limits::{MAX_INCLUDES, MAX_SCANNED_BYTES};
+
+/// How an include is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum IncludeForm {
+    /// `"name"`: the directory of the including file comes first.
+    Quoted,
+    /// `<name>`.
+    Angled,
+    /// `#include_next`: the directory of the including file is skipped.
+    Next,
+}
+
+/// One include directive.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Include {
+    /// The name between the delimiters.
+    pub name: Box<str>,
+    /// How it is written.
+    pub form: IncludeForm,
+    /// It stands in a branch of `#if`, except in the include guard.
+    pub conditional: bool,
+}
+
+/// What is known about a file from its text.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct ScannedFile {
+    /// Its includes, in order, without repetition.
+    pub includes: Vec<Include>,
+    /// It has declarations that only C++ has, outside of conditional branches.
+    pub is_cpp: bool,
+}
+
+/// Scans the file at `path`.
+///
+/// # Errors
+/// If it can't be read.
+pub(super) fn scan_file(path: &Path) -> io::Result<ScannedFile> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_SCANNED_BYTES).read_to_end(&mut bytes)?;
+    Ok(scan(&bytes))
+}
+
+/// Scans a file's text.
+pub(super) fn scan(text: &[u8]) -> ScannedFile {
+    let mut found = ScannedFile::default();
+    let mut conditions = Conditions::default();
+    for at in memchr_iter(b'#', text) {
+        let Some(directive) = directive_at(text, at) else { continue };
+        let name_end = directive.iter().position(|byte| !byte.is_ascii_alphabetic() && *byte != b'_');
+        let (name, rest) = directive.split_at(name_end.unwrap_or(directive.len()));
+        match name {
+            b"include" | b"import" | b"include_next" => {
+                conditions.directives += 1;
+                let Some(include) = include(name, rest, conditions.depth() > 0) else { continue };
+                let same = |known: &Include| known.name == include.name && known.form == include.form;
+                match found.includes.iter().position(same) {
+                    Some(at) => found.includes[at].conditional &= include.conditional,
+                    None if found.includes.len() < MAX_INCLUDES => found.includes.push(include),
+                    None => {}
+                }
+            }
+            _ => conditions.on_directive(name, trimmed(rest)),
+        }
+    }
+    found.is_cpp = looks_like_cpp(text);
+    found
+}
+
+/// The nesting of conditional branches, without the include guard.
+#[derive(Default)]
+struct Conditions<'a> {
+    open: usize,
+    directives: usize,
+    /// The name that the first directive `#ifndef` tests.
+    guard: Option<&'a [u8]>,
+    has_guard: bool,
+}
+
+impl<'a> Conditions<'a> {
+    fn depth(&self) -> usize {
+        self.open - usize::from(self.has_guard && self.open > 0)
+    }
+
+    fn on_directive(&mut self, name: &[u8], rest: &'a [u8]) {
+        match name {
+            b"if" | b"ifdef" | b"ifndef" => {
+                if self.directives == 0 && name == b"ifndef" {
+                    self.guard = Some(first_word(rest));
+                }
+                self.open += 1;
+            }
+            b"define" if self.directives == 1 && self.guard == Some(first_word(rest)) => self.has_guard = true,
+            b"endif" => self.open = self.open.saturating_sub(1),
+            _ => {}
+        }
+        // A line `# 12 "file"` or `#pragma once` before the guard doesn't count.
+        if name != b"pragma" && !name.is_empty() {
+            self.directives += 1;
+        }
+    }
+}
+
+/// The directive whose `#` is at `at`: its text behind the `#`, up to the line's end. `None` if the `#` doesn't begin the line.
+fn directive_at(text: &[u8], at: usize) -> Option<&[u8]> {
+    let line_start = text[..at].iter().rposition(|byte| !matches!(byte, b' ' | b'\t'));
+    let begins_line = line_start.is_none_or(|before| {
+        matches!(text[before], b'\n' | b'\r') || text[..at].starts_with(b"\xef\xbb\xbf") && before == 2
+    });
+    if !begins_line {
+        return None;
+    }
+    let rest = &text[at + 1..];
+    let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+    Some(trimmed(&rest[..end]))
+}
+
+fn include(directive: &[u8], rest: &[u8], conditional: bool) -> Option<Include> {
+    let rest = trimmed(rest);
+    let (close, form) = match rest.first()? {
+        b'"' => (b'"', IncludeForm::Quoted),
+        b'<' => (b'>', IncludeForm::Angled),
+        _ => return None,
+    };
+    let length = memchr::memchr(close, &rest[1..])?;
+    let name = std::str::from_utf8(&rest[1..=length]).ok()?.trim();
+    let form = if directive == b"include_next" { IncludeForm::Next } else { form };
+    let is_usable = !name.is_empty() && !name.contains(['\0', '\t']);
+    is_usable.then(|| Include { name: name.replace('\\', "/").into(), form, conditional })
+}
+
+/// Whether a line begins with a word that only C++ has, outside of all conditional branches.
+fn looks_like_cpp(text: &[u8]) -> bool {
+    const WORDS: [&[u8]; 9] = [
+        b"namespace ",
+        b"template<",
+        b"template <",
+        b"class ",
+        b"using ",
+        b"constexpr ",
+        b"public:",
+        b"private:",
+        b"enum class ",
+    ];
+    let mut open = 0_usize;
+    for line in text.split(|byte| *byte == b'\n') {
+        let line = trimmed(line);
+        match line.first() {
+            Some(b'#') => {
+                let directive = trimmed(&line[1..]);
+                // The body of an include guard is one branch deep.
+                if directive.starts_with(b"if") && directive.windows(11).any(|word| word == b"__cplusplus") {
+                    open += 1;
+                } else if open > 0 && directive.starts_with(b"if") {
+                    open += 1;
+                } else if directive.starts_with(b"endif") {
+                    open = open.saturating_sub(1);
+                }
+            }
+            Some(_) if open == 0 && WORDS.iter().any(|word| line.starts_with(word)) => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+fn trimmed(text: &[u8]) -> &[u8] {
+    text.trim_ascii()
+}
+
+fn first_word(text: &[u8]) -> &[u8] {
+    let end = text.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(text.len());
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use IncludeForm::{Angled, Next, Quoted};
+
+    fn names(text: &str) -> Vec<(String, IncludeForm, bool)> {
+        let found = scan(text.as_bytes()).includes;
+        found.into_iter().map(|include| (include.name.into(), include.form, include.conditional)).collect()
+    }
+
+    #[test]
+    fn all_forms_of_includes_are_read() {
+        let text = "\u{feff}#include \"a.h\"\r\n  #  include\t<b/c.h> // x\r\n#import <d.h>\n#include_next <e.h>\n#include MACRO\n\
+                    #include \"ü ö.h\"\nint x; #include <no.h>\n#include \"open.h\n#include \"win\\dir.h\"\n#include \"a.h\"";
+        let expected = [
+            ("a.h", Quoted),
+            ("b/c.h", Angled),
+            ("d.h", Angled),
+            ("e.h", Next),
+            ("ü ö.h", Quoted),
+            ("win/dir.h", Quoted),
+        ];
+        assert_eq!(names(text), expected.map(|(name, form)| (name.to_owned(), form, false)));
+    }
+
+    #[test]
+    fn only_the_include_guard_is_no_condition() {
+        let guarded = "// c\n#pragma once\n#ifndef A_H\n#define A_H 1\n#include <a.h>\n#ifdef X\n#include <b.h>\n#else\n#include <c.h>\n#endif\n\
+                       #include <d.h>\n#endif\n";
+        let conditional =
+            |text| names(text).into_iter().map(|(name, _, conditional)| (name, conditional)).collect::<Vec<_>>();
+        let expected = [("a.h", false), ("b.h", true), ("c.h", true), ("d.h", false)];
+        assert_eq!(conditional(guarded), expected.map(|(name, conditional)| (name.to_owned(), conditional)));
+        let tested = "#ifndef A\n#include <a.h>\n#define A\n#endif\n#if 1\n#include <b.h>\n#endif\n#include <b.h>\n#endif\n#endif\n#include <c.h>";
+        let expected = [("a.h", true), ("b.h", false), ("c.h", false)];
+        assert_eq!(conditional(tested), expected.map(|(name, conditional)| (name.to_owned(), conditional)));
+    }
+
+    #[test]
+    fn the_language_of_a_header_shows_outside_of_cplusplus_branches() {
+        let is_cpp = |text: &str| scan(text.as_bytes()).is_cpp;
+        assert!(is_cpp("#ifndef A\n#define A\nnamespace a {\n}\n#endif"));
+        assert!(is_cpp("template <class T> struct A;"));
+        assert!(!is_cpp(
+            "#ifdef __cplusplus\n#if 1\nclass A;\n#endif\nnamespace a {\n#endif\nint class_of(int using);\n"
+        ));
+        assert!(!is_cpp("struct a { int b; };"));
+    }
+
+    #[test]
+    fn any_bytes_give_a_result() {
+        for bytes in [&b"#"[..], b"#include", b"#include <", b"\xff\xfe#\x00include \"\xff\"", b"#endif\n#include <a>"]
+        {
+            assert!(scan(bytes).includes.len() <= 1);
+        }
+        let many: String = (0..MAX_INCLUDES + 9).map(|n| format!("#include \"{n}.h\"\n")).collect();
+        assert_eq!(scan(many.as_bytes()).includes.len(), MAX_INCLUDES);
+    }
+}

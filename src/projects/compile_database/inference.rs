@@ -1,0 +1,255 @@
+//! Infers compile commands for the sources of a tree: every source, with the include directories that its includes need.
+//!
+//! Headers that no source includes get a command of their own, so that a server that indexes the database knows them too. Invariant: the
+//! commands depend only on the tree, the texts of its files and the build files.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::build_hints::{BuildFlags, BuildHints};
+use super::database::CompileCommand;
+use super::include_graph::{GraphInputs, IncludeGraph};
+use super::language::{FileRole, SourceLanguage, role};
+use super::scan_cache::ScanCache;
+use super::system_headers::{SystemHeaders, is_standard};
+use crate::limits::MAX_INCLUDE_DIRS;
+use crate::tree::{Tree, file_name, parent};
+
+/// C++ headers that show which standard the sources need, and the standard.
+const CPP_STANDARDS: [(&str, &str); 2] = [
+    ("gnu++23", " expected print generator mdspan flat_map flat_set stacktrace spanstream "),
+    (
+        "gnu++20",
+        " concepts ranges span format coroutine numbers source_location semaphore latch barrier stop_token syncstream ",
+    ),
+];
+
+/// The compile commands of a tree, and what they leave open.
+pub(super) struct InferredCommands {
+    /// One command for each source and for each header that no source includes, sorted by file.
+    pub commands: Vec<InferredCommand>,
+    /// Listed files that the commands reach.
+    pub known: usize,
+    /// The graph of includes.
+    pub graph: IncludeGraph,
+}
+
+/// One inferred command, before it is written with the project root as its directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct InferredCommand {
+    /// Relative to the root.
+    pub file: Box<str>,
+    /// The language it is compiled as.
+    pub language: SourceLanguage,
+    /// It is a header.
+    pub is_header: bool,
+    /// Options that name include directories, relative to the root.
+    pub include_options: Vec<String>,
+    /// Definitions, standard, forced headers.
+    pub other_options: Vec<String>,
+}
+
+/// Infers the commands of `listed`, the sorted relative paths of sources and headers.
+pub(super) fn infer(
+    root: &Path,
+    tree: &Tree,
+    hints: &BuildHints,
+    listed: &[Box<str>],
+    cache: &mut ScanCache,
+) -> InferredCommands {
+    let system = SystemHeaders::of_machine();
+    let inputs = GraphInputs { root, tree, hints, system: &system };
+    let graph = IncludeGraph::build(&inputs, listed, cache);
+    let languages = Languages::of(&graph, listed.len());
+    let mut units: Vec<(usize, SourceLanguage, bool)> = Vec::new();
+    for (at, path) in listed.iter().enumerate() {
+        if let Some(FileRole::Source(language)) = role(path)
+            && is_really(language, &graph, at)
+        {
+            units.push((at, language, false));
+        }
+    }
+    let reached = graph.reachable(units.iter().map(|(at, ..)| *at));
+    let included = graph.included();
+    for (at, path) in listed.iter().enumerate().filter(|(at, _)| !reached[*at] && !included[*at]) {
+        if let Some(FileRole::Header(language)) = role(path) {
+            units.push((at, language.unwrap_or_else(|| languages.of_header(&graph, at)), true));
+        }
+    }
+    // Headers that include each other in a circle, and nothing else includes.
+    let reached = graph.reachable(units.iter().map(|(at, ..)| *at));
+    for (at, path) in listed.iter().enumerate().filter(|(at, _)| !reached[*at]) {
+        if let Some(FileRole::Header(language)) = role(path) {
+            units.push((at, language.unwrap_or_else(|| languages.of_header(&graph, at)), true));
+        }
+    }
+    units.sort_unstable();
+    let known = graph.reachable(units.iter().map(|(at, ..)| *at));
+    let known = known[..listed.len()].iter().filter(|known| **known).count();
+    let wanted: Vec<usize> = units.iter().map(|(at, ..)| *at).collect();
+    let dirs = graph.include_dirs(&wanted, hints);
+    let mut options = OptionsByDir {
+        tree,
+        hints,
+        flags: HashMap::new(),
+        cpp_standard: languages.cpp_standard,
+        after: HashMap::new(),
+    };
+    let commands = units.iter().zip(dirs).map(|((at, language, is_header), dirs)| InferredCommand {
+        file: listed[*at].clone(),
+        language: *language,
+        is_header: *is_header,
+        include_options: options.include_options(parent(&listed[*at]), &dirs),
+        other_options: options.other_options(parent(&listed[*at]), *language),
+    });
+    InferredCommands { commands: commands.collect(), known, graph }
+}
+
+/// An `.m` file may be something else than Objective-C; then it includes nothing.
+fn is_really(language: SourceLanguage, graph: &IncludeGraph, at: usize) -> bool {
+    language != SourceLanguage::ObjectiveC || !graph.scanned[at].includes.is_empty()
+}
+
+/// What the files together say about languages.
+struct Languages {
+    has_c: bool,
+    has_cpp: bool,
+    cpp_standard: &'static str,
+}
+
+impl Languages {
+    fn of(graph: &IncludeGraph, listed: usize) -> Self {
+        let is = |wanted: bool| {
+            let sources = graph.files[..listed].iter().filter_map(|path| role(path));
+            sources.filter(|role| matches!(role, FileRole::Source(language) if language.is_cpp() == wanted)).count() > 0
+        };
+        let needs = |names: &str| {
+            let scanned = graph.scanned[..listed].iter().flat_map(|file| &file.includes);
+            let mut names_of_files =
+                scanned.filter(|include| !include.conditional).map(|include| format!(" {} ", include.name));
+            names_of_files.any(|name| names.contains(&name))
+        };
+        let (has_c, has_cpp) = (is(false), is(true));
+        let newer = CPP_STANDARDS.iter().find(|(_, names)| has_cpp && needs(names));
+        Self { has_c, has_cpp, cpp_standard: newer.map_or("gnu++17", |(standard, _)| standard) }
+    }
+
+    /// The language of a header whose extension fits both.
+    fn of_header(&self, graph: &IncludeGraph, at: usize) -> SourceLanguage {
+        let is_cpp = graph.scanned[at].is_cpp || self.has_cpp && !self.has_c;
+        if is_cpp { SourceLanguage::Cpp } else { SourceLanguage::C }
+    }
+}
+
+/// Makes options; those of one directory once.
+struct OptionsByDir<'a> {
+    tree: &'a Tree,
+    hints: &'a BuildHints,
+    flags: HashMap<String, BuildFlags>,
+    cpp_standard: &'static str,
+    /// Whether a directory holds a header with the name of a standard one.
+    after: HashMap<String, bool>,
+}
+
+impl OptionsByDir<'_> {
+    fn include_options(&mut self, from: &str, dirs: &[String]) -> Vec<String> {
+        let named = self.flags(from).include_dirs.len();
+        let mut options = Vec::new();
+        for (place, dir) in dirs.iter().take(MAX_INCLUDE_DIRS).enumerate() {
+            // A directory that nobody named must not hide the headers of the standard library.
+            let is_after = place >= named && self.hides_standard_headers(dir);
+            options.push(if is_after { "-idirafter" } else { "-I" }.to_owned());
+            options.push(if dir.is_empty() { ".".to_owned() } else { dir.clone() });
+        }
+        options
+    }
+
+    fn other_options(&mut self, from: &str, language: SourceLanguage) -> Vec<String> {
+        let default = if language.is_cpp() { self.cpp_standard } else { "gnu17" };
+        let flags = self.flags(from);
+        let standard = if language.is_cpp() { &flags.cpp_standard } else { &flags.c_standard };
+        let standard = standard.as_deref().unwrap_or(default);
+        let mut options = vec![format!("-std={standard}")];
+        options.extend(flags.flags.iter().cloned());
+        for forced in &flags.forced {
+            options.extend(["-include".to_owned(), forced.clone()]);
+        }
+        if language == SourceLanguage::Cuda {
+            options.extend(["-xcuda", "--cuda-host-only", "-nocudainc", "-nocudalib"].map(str::to_owned));
+        }
+        options
+    }
+
+    fn flags(&mut self, dir: &str) -> &BuildFlags {
+        if !self.flags.contains_key(dir) {
+            self.flags.insert(dir.to_owned(), self.hints.flags_of(dir));
+        }
+        &self.flags[dir]
+    }
+
+    fn hides_standard_headers(&mut self, dir: &str) -> bool {
+        if let Some(known) = self.after.get(dir) {
+            return *known;
+        }
+        let prefix = if dir.is_empty() { String::new() } else { format!("{dir}/") };
+        let start = self.tree.paths().partition_point(|path| **path < *prefix);
+        let below = self.tree.paths()[start..].iter().take_while(|path| path.starts_with(&prefix));
+        let mut own = below.filter(|path| parent(path) == dir);
+        let hides = own.any(|path| file_name(path).ends_with(".h") && is_standard(file_name(path)));
+        self.after.insert(dir.to_owned(), hides);
+        hides
+    }
+}
+
+impl InferredCommand {
+    /// The command for a database, with the root as its directory.
+    pub(super) fn to_command(&self, root: &Path) -> CompileCommand {
+        let mut arguments = vec![driver(self.language)];
+        arguments.extend(self.other_options.iter().cloned());
+        arguments.extend(self.include_options.iter().cloned());
+        self.finish(arguments, root, &self.file)
+    }
+
+    /// The command for a database, modelled on that of another source.
+    pub(super) fn modelled_on(&self, model: &CompileCommand, root: &Path) -> CompileCommand {
+        let mut arguments = options_of(model);
+        for pair in self.include_options.chunks(2) {
+            let dir = root.join(&pair[1]).to_string_lossy().into_owned();
+            // Behind those of the model: they only find what the model's don't.
+            arguments.extend([pair[0].clone(), dir]);
+        }
+        let file = root.join(&*self.file).to_string_lossy().into_owned();
+        self.finish(arguments, &model.directory, &file)
+    }
+
+    fn finish(&self, mut arguments: Vec<String>, directory: &Path, file: &str) -> CompileCommand {
+        if self.is_header {
+            arguments.push(format!("-x{}", self.language.header_option()));
+        }
+        let file = if file.starts_with('-') { format!("./{file}") } else { file.to_owned() };
+        arguments.extend(["-c".to_owned(), file.clone()]);
+        CompileCommand { directory: directory.to_path_buf(), file: PathBuf::from(file), arguments }
+    }
+}
+
+fn driver(language: SourceLanguage) -> String {
+    if language.is_cpp() { "clang++" } else { "clang" }.to_owned()
+}
+
+/// The arguments of a command without its source and its outputs.
+fn options_of(command: &CompileCommand) -> Vec<String> {
+    let own = command.path();
+    let mut options = Vec::new();
+    let mut words = command.arguments.iter();
+    options.extend(words.next().cloned());
+    while let Some(word) = words.next() {
+        let is_source = !word.starts_with('-') && super::database::normal(&command.directory.join(word)) == own;
+        match word.as_str() {
+            "-o" | "-MF" | "-MT" | "-MQ" => drop(words.next()),
+            "-c" | "-MD" | "-MMD" | "-MP" | "-M" | "-MM" | "--" => {}
+            _ if is_source || word.starts_with("-o") && word.ends_with(".o") => {}
+            _ => options.push(word.clone()),
+        }
+    }
+    options
+}

@@ -1,0 +1,278 @@
+//! The compile database of a C or C++ project: found, completed, or inferred.
+//!
+//! Sources of a database, in this order: a `compile_commands.json` of the project; a `build.ninja` of its build folder; a build that the
+//! operator allowed; otherwise commands inferred from `compile_flags.txt`, `.clangd`, the build files (read, not run) and the includes of the
+//! sources. A database that lists some of the sources gets inferred commands for the others, modelled on the nearest listed source. The
+//! server reads the result in its cache folder, where it also writes its index. Invariants: every source that the workspace lists has a
+//! command, unless its name isn't UTF-8; the same files give the same bytes; nothing is run unless the operator allowed it.
+
+mod bazel;
+mod build_hints;
+mod cargo_script;
+mod clang_flags;
+mod cmake;
+mod database;
+mod include_graph;
+mod includes;
+mod inference;
+mod language;
+mod locate;
+mod make_file;
+mod meson;
+mod ninja;
+mod platforms;
+mod run_build;
+mod scan_cache;
+mod shell_words;
+mod system_headers;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use self::build_hints::{BuildHints, read_text};
+use self::database::CompileCommand;
+use self::inference::{InferredCommand, InferredCommands};
+use self::language::{FileRole, role};
+use self::scan_cache::ScanCache;
+pub(crate) use self::watch::CompileWatch;
+use crate::info::{ProjectInfo, ProjectSource, UnresolvedNames};
+use crate::limits::MAX_EXAMPLES;
+use crate::prepare::{PreparedProject, ProjectRequest};
+use crate::tree::{Tree, distance};
+
+/// The name of a database.
+pub(crate) const DATABASE: &str = "compile_commands.json";
+/// The remembered includes, in the cache folder.
+const SCAN_CACHE: &str = "includes.txt";
+
+/// A database of the project, or one that was made from a build.
+struct BuiltDatabase {
+    source: ProjectSource,
+    commands: Vec<CompileCommand>,
+}
+
+/// Prepares the compile database of a server.
+///
+/// # Errors
+/// Errors of the file system, when the cache folder can't be written.
+pub(crate) fn prepare(request: &ProjectRequest<'_>) -> io::Result<PreparedProject> {
+    let mut info = ProjectInfo { files_total: request.files.len(), ..ProjectInfo::default() };
+    let listed = listed(request, &mut info);
+    let tree = Tree::read(request.root);
+    let hints = BuildHints::read(request.root, &tree);
+    let scans = request.cache.join(SCAN_CACHE);
+    let mut cache = ScanCache::load(&scans);
+    let built = built_database(request, &mut info);
+    let inferred = inference::infer(request.root, &tree, &hints, &listed, &mut cache);
+    cache.store(&scans, inferred.graph.files.iter().map(|path| &**path))?;
+    let commands = match built {
+        Some(built) => complete(built, &inferred, request, &mut info),
+        None => {
+            describe_inferred(&inferred, &hints, &tree, listed.len(), &mut info);
+            inferred.commands.iter().map(|command| command.to_command(request.root)).collect()
+        }
+    };
+    request.memory.set_compiled(CompileWatch::new(request.root, &inferred.graph));
+    if tree.skipped > 0 {
+        info.problems
+            .push(format!("{} files were left out: there are too many, or their names aren't UTF-8", tree.skipped));
+    }
+    let target = request.cache.join(DATABASE);
+    database::write(&target, &commands)?;
+    info.cache_files.push(target);
+    Ok(PreparedProject {
+        info,
+        args: vec![format!("--compile-commands-dir={}", request.cache.display())],
+        digest: watch::digest(&commands),
+        ..PreparedProject::default()
+    })
+}
+
+/// The files of the request as relative paths, sorted.
+fn listed(request: &ProjectRequest<'_>, info: &mut ProjectInfo) -> Vec<Box<str>> {
+    let below = |path: &PathBuf| path.strip_prefix(request.root).ok().and_then(Path::to_str).map(Box::from);
+    let mut listed: Vec<Box<str>> = request.files.iter().filter_map(below).collect();
+    let unusable = request.files.len() - listed.len();
+    if unusable > 0 {
+        info.problems
+            .push(format!("{unusable} files have names that aren't UTF-8, so no compile database can list them"));
+    }
+    listed.retain(|path| role(path).is_some());
+    listed.sort_unstable();
+    listed.dedup();
+    listed
+}
+
+/// A database that the project has, or that can be read from or made by its build.
+fn built_database(request: &ProjectRequest<'_>, info: &mut ProjectInfo) -> Option<BuiltDatabase> {
+    let root = request.root;
+    let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_path_buf();
+    if let Some(path) = locate::database(root) {
+        let shown = relative(&path).display().to_string();
+        match database::read(&path) {
+            Err(why) => info.problems.push(format!("{shown} can't be used, so commands are inferred: {why}")),
+            Ok(found) => {
+                if found.gone + found.malformed > 0 {
+                    let (gone, malformed) = (found.gone, found.malformed);
+                    info.problems.push(format!("{shown}: {gone} entries name files that don't exist, {malformed} entries lack a file or a command"));
+                }
+                if !found.commands.is_empty() {
+                    return Some(BuiltDatabase {
+                        source: ProjectSource::Found { path: relative(&path) },
+                        commands: found.commands,
+                    });
+                }
+            }
+        }
+    }
+    let from_ninja = locate::ninja_file(root).and_then(|path| {
+        let commands = ninja::read(&read_text(&path)?, path.parent()?);
+        let commands: Vec<CompileCommand> = commands.into_iter().filter(|command| command.path().is_file()).collect();
+        let from = relative(&path).display().to_string();
+        (!commands.is_empty()).then_some(BuiltDatabase { source: ProjectSource::Inferred { from }, commands })
+    });
+    if from_ninja.is_some() {
+        return from_ninja;
+    }
+    let (from, commands) = run_build::commands(request, info)?;
+    Some(BuiltDatabase { source: ProjectSource::Inferred { from }, commands })
+}
+
+/// The commands of a database, and inferred ones for the sources and headers that it leaves out.
+fn complete(
+    built: BuiltDatabase,
+    inferred: &InferredCommands,
+    request: &ProjectRequest<'_>,
+    info: &mut ProjectInfo,
+) -> Vec<CompileCommand> {
+    let BuiltDatabase { source, commands } = built;
+    let known = database::listed_files(&commands);
+    let mut models = Models::of(&commands, request.root);
+    let is_missing =
+        |command: &&InferredCommand| !command.is_header && !known.contains(&request.root.join(&*command.file));
+    let missing: Vec<&InferredCommand> = inferred.commands.iter().filter(is_missing).collect();
+    let listed = request.files.iter().filter(|path| known.contains(path.as_path())).count();
+    if !missing.is_empty() {
+        info.problems.push(format!(
+            "{source} lists {listed} of {} sources; the commands of the others are inferred",
+            listed + missing.len()
+        ));
+        info.remedy = Some("configure and build all targets, so that the compile database lists every source".into());
+    }
+    info.source = source;
+    info.files_known = Some(info.files_total - unusable(info, inferred));
+    let more: Vec<CompileCommand> = missing
+        .into_iter()
+        .map(|command| match models.nearest(command, &commands) {
+            Some(model) => command.modelled_on(model, request.root),
+            None => command.to_command(request.root),
+        })
+        .collect();
+    commands.into_iter().chain(more).collect()
+}
+
+/// Listed files that no command reaches.
+fn unusable(info: &ProjectInfo, inferred: &InferredCommands) -> usize {
+    info.files_total.saturating_sub(inferred.known).min(info.files_total)
+}
+
+/// Finds the listed source that is nearest to another one.
+struct Models {
+    /// By directory relative to the root, the first command of C and of C++.
+    by_dir: BTreeMap<String, [Option<usize>; 2]>,
+    found: HashMap<(String, bool), Option<usize>>,
+}
+
+impl Models {
+    fn of(commands: &[CompileCommand], root: &Path) -> Self {
+        let mut by_dir: BTreeMap<String, [Option<usize>; 2]> = BTreeMap::new();
+        for (at, command) in commands.iter().enumerate() {
+            let path = command.path();
+            let Some(path) = path.strip_prefix(root).ok().and_then(Path::to_str) else { continue };
+            let Some(FileRole::Source(language)) = role(path) else { continue };
+            let places = by_dir.entry(crate::tree::parent(path).to_owned()).or_default();
+            places[usize::from(language.is_cpp())].get_or_insert(at);
+        }
+        Self { by_dir, found: HashMap::new() }
+    }
+
+    fn nearest<'a>(&mut self, command: &InferredCommand, commands: &'a [CompileCommand]) -> Option<&'a CompileCommand> {
+        let (dir, is_cpp) = (crate::tree::parent(&command.file), command.language.is_cpp());
+        let by_dir = &self.by_dir;
+        let found = self.found.entry((dir.to_owned(), is_cpp)).or_insert_with(|| {
+            let usable = by_dir.iter().filter_map(|(other, places)| Some((other, places[usize::from(is_cpp)]?)));
+            usable.min_by_key(|(other, _)| (distance(dir, other), (*other).clone())).map(|(_, at)| at)
+        });
+        commands.get((*found)?)
+    }
+}
+
+/// Says what was inferred, what can't be resolved, and how to do better.
+fn describe_inferred(
+    inferred: &InferredCommands,
+    hints: &BuildHints,
+    tree: &Tree,
+    listed: usize,
+    info: &mut ProjectInfo,
+) {
+    if listed == 0 {
+        info.files_known = Some(info.files_total);
+        return;
+    }
+    let files: Vec<&str> = hints.used.iter().map(String::as_str).collect();
+    let includes = format!("the includes of {listed} files");
+    let from = if files.is_empty() { includes } else { format!("{} and {includes}", files.join(", ")) };
+    info.source = ProjectSource::Inferred { from };
+    info.files_known = Some(info.files_total - unusable(info, inferred));
+    let (generated, missing): (Vec<&str>, Vec<&str>) =
+        inferred.graph.unresolved.keys().map(|name| &**name).partition(|name| is_generated(name, tree));
+    let remedy = exact_commands(tree);
+    let unresolved = |what: &str, names: &[&str]| UnresolvedNames {
+        what: what.to_owned(),
+        count: names.len(),
+        examples: names.iter().take(MAX_EXAMPLES).map(|name| (*name).to_owned()).collect(),
+        remedy: Some(remedy.to_owned()),
+    };
+    let kinds = [
+        ("headers that the build generates", generated),
+        ("headers that are neither in the workspace nor installed", missing),
+    ];
+    info.unresolved
+        .extend(kinds.iter().filter(|(_, names)| !names.is_empty()).map(|(what, names)| unresolved(what, names)));
+    info.remedy = Some(remedy.to_owned());
+}
+
+/// Whether a header that doesn't exist is probably made by the build.
+fn is_generated(name: &str, tree: &Tree) -> bool {
+    let file = crate::tree::file_name(name);
+    let has_template = [".in", ".cmake", ".in.h", ".tmpl", ".template", ".y", ".l"].iter().any(|ending| {
+        let stem = file
+            .strip_suffix(".h")
+            .filter(|_| ending.starts_with(".i") && ending.len() > 3 || ending.len() == 2)
+            .unwrap_or(file);
+        tree.named(&format!("{stem}{ending}")).next().is_some()
+    });
+    has_template || name.contains("generated") || file.contains("config") || file.contains("version")
+}
+
+/// The command that makes an exact compile database.
+fn exact_commands(tree: &Tree) -> &'static str {
+    let has = |name: &str| tree.has(name);
+    if has("CMakeLists.txt") {
+        "cmake -S . -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+    } else if has("meson.build") {
+        "meson setup build"
+    } else if has("MODULE.bazel") || has("WORKSPACE") || has("WORKSPACE.bazel") {
+        "bazel run @hedron_compile_commands//:refresh_all"
+    } else if has("configure") {
+        "./configure && bear -- make"
+    } else if has("Kconfig") && has("Kbuild") {
+        "make defconfig && make compile_commands.json"
+    } else {
+        "bear -- make"
+    }
+}

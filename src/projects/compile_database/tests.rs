@@ -1,0 +1,371 @@
+//! The compile database of small trees, with the cases that are ugly in the field.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use codeyard_lsp::registry::{ProjectInference, ServerSpec};
+use serde_json::Value;
+
+use super::*;
+use crate::memory::ProjectMemory;
+use crate::prepare::RunBuild;
+
+/// A project in a temporary folder, and a cache folder beside it.
+struct Project {
+    _folder: tempfile::TempDir,
+    root: PathBuf,
+    cache: PathBuf,
+}
+
+/// What was prepared: the information, and the arguments by file.
+struct Prepared {
+    info: ProjectInfo,
+    arguments: BTreeMap<String, Vec<String>>,
+    digest: [u8; 32],
+    memory: ProjectMemory,
+}
+
+impl Project {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let project = Self { _folder: folder, root: base.join("ro ot ü"), cache: base.join("cache") };
+        fs::create_dir_all(&project.root).unwrap();
+        fs::create_dir_all(&project.cache).unwrap();
+        files.iter().for_each(|(path, text)| project.write(path, text));
+        project
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// All files that a workspace would list for clangd.
+    fn files(&self) -> Vec<PathBuf> {
+        let tree = Tree::read(&self.root);
+        let own = tree.paths().iter().filter(|path| role(path).is_some());
+        own.map(|path| self.root.join(&**path)).filter(|path| !path.is_symlink()).collect()
+    }
+
+    fn prepare(&self) -> Prepared {
+        self.prepare_with(RunBuild::Never)
+    }
+
+    fn prepare_with(&self, build: RunBuild) -> Prepared {
+        let server = ServerSpec { project: Some(ProjectInference::CompileDatabase), ..ServerSpec::default() };
+        let files = self.files();
+        let memory = ProjectMemory::default();
+        let request = ProjectRequest {
+            server: &server,
+            root: &self.root,
+            top: &self.root,
+            files: &files,
+            cache: &self.cache,
+            build,
+            memory: &memory,
+        };
+        let prepared = crate::prepare(&request).unwrap();
+        let text = fs::read_to_string(self.cache.join(DATABASE)).unwrap();
+        let entries: Vec<BTreeMap<String, Value>> = serde_json::from_str(&text).unwrap();
+        let arguments = entries.into_iter().map(|entry| {
+            let words = entry["arguments"].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned());
+            let file = Path::new(entry["directory"].as_str().unwrap()).join(entry["file"].as_str().unwrap());
+            let file = file.strip_prefix(&self.root).unwrap().to_str().unwrap().to_owned();
+            (file, words.collect())
+        });
+        Prepared { info: prepared.info, arguments: arguments.collect(), digest: prepared.digest, memory }
+    }
+}
+
+impl Prepared {
+    /// The include directories of a file, in order.
+    fn dirs(&self, file: &str) -> Vec<&str> {
+        let words = self.arguments.get(file).unwrap_or_else(|| panic!("{file} is not in {:?}", self.arguments.keys()));
+        let pairs = words.windows(2).filter(|pair| pair[0] == "-I" || pair[0] == "-idirafter");
+        pairs.map(|pair| pair[1].as_str()).collect()
+    }
+
+    fn unresolved(&self) -> Vec<(usize, Vec<String>)> {
+        self.info.unresolved.iter().map(|names| (names.count, names.examples.clone())).collect()
+    }
+}
+
+#[test]
+fn every_source_gets_the_directories_that_its_includes_need() {
+    let project = Project::new(&[
+        ("src/main.c", "#include \"util.h\"\n#include <net/socket.h>\r\n#include <stdio.h>\n"),
+        ("src/util.h", "#include <list.h>\n"),
+        ("src/a b/ö.c", "#include \"../util.h\"\n"),
+        ("include/net/socket.h", "#include \"types.h\"\n"),
+        ("include/net/types.h", ""),
+        ("deps/list/list.h", ""),
+        ("deps/list/list.c", "#include \"list.h\"\n"),
+        ("other/plain.c", "#include <stdlib.h>\n"),
+    ]);
+    let prepared = project.prepare();
+    assert_eq!(prepared.arguments.len(), 4);
+    assert_eq!(prepared.dirs("src/main.c"), ["include", "deps/list"]);
+    assert_eq!(prepared.dirs("src/a b/ö.c"), ["deps/list"]);
+    assert_eq!(prepared.dirs("deps/list/list.c"), [""; 0]);
+    assert_eq!(prepared.dirs("other/plain.c"), [""; 0]);
+    assert_eq!(prepared.arguments["src/main.c"][..2], ["clang", "-std=gnu17"]);
+    assert_eq!((prepared.info.files_total, prepared.info.files_known), (8, Some(8)));
+    assert_eq!(prepared.info.source.to_string(), "inferred from the includes of 8 files");
+    assert_eq!(prepared.unresolved(), []);
+}
+
+#[test]
+fn of_headers_with_the_same_name_the_nearest_is_chosen() {
+    let project = Project::new(&[
+        ("a/src/x.c", "#include <config.h>\n#include <only_a.h>\n"),
+        ("a/inc/config.h", ""),
+        ("a/inc/only_a.h", ""),
+        ("b/src/x.c", "#include <config.h>\n"),
+        ("b/inc/config.h", ""),
+        ("b/win32/config.h", ""),
+        ("top.c", "#include <config.h>\n"),
+        ("vendor/copy/b/inc/config.h", ""),
+    ]);
+    let prepared = project.prepare();
+    assert_eq!(prepared.dirs("a/src/x.c"), ["a/inc"]);
+    assert_eq!(prepared.dirs("b/src/x.c"), ["b/inc"]);
+    // Both are as near; only one of them also has other headers that are included.
+    assert_eq!(prepared.dirs("top.c"), ["a/inc"]);
+}
+
+#[test]
+fn a_directory_with_standard_names_does_not_hide_the_standard_library() {
+    let project = Project::new(&[
+        ("src/x.c", "#include <string.h>\n#include <compat_extra.h>\n"),
+        ("compat/string.h", ""),
+        ("compat/compat_extra.h", ""),
+    ]);
+    let prepared = project.prepare();
+    let words = &prepared.arguments["src/x.c"];
+    assert!(words.windows(2).any(|pair| pair == ["-idirafter", "compat"]), "{words:?}");
+    project.write("Makefile", "CFLAGS = -Icompat\n");
+    let words = project.prepare().arguments["src/x.c"].clone();
+    assert!(words.windows(2).any(|pair| pair == ["-I", "compat"]), "{words:?}");
+}
+
+#[test]
+fn headers_that_do_not_exist_and_macros_are_counted_or_ignored() {
+    let project = Project::new(&[
+        (
+            "x.c",
+            "#include \"config.h\"\n#include MACRO\n#include <gone/away.h>\n#ifdef W\n#include <maybe.h>\n#endif\n",
+        ),
+        ("config.h.in", ""),
+        ("Makefile.in", ""),
+    ]);
+    let prepared = project.prepare();
+    assert_eq!(prepared.unresolved(), [(1, vec!["config.h".to_owned()]), (1, vec!["gone/away.h".to_owned()])]);
+    assert_eq!(prepared.info.files_known, Some(1));
+    assert_eq!(prepared.info.remedy.as_deref(), Some("bear -- make"));
+}
+
+#[test]
+fn c_and_cpp_in_one_tree_have_their_own_standards_and_headers() {
+    let project = Project::new(&[
+        ("a.c", "#include \"shared.h\"\n"),
+        ("b.cpp", "#include \"shared.h\"\n#include <concepts>\n"),
+        ("shared.h", ""),
+        ("lonely_cpp.h", "namespace a { }\n"),
+        ("lonely_c.h", "struct a;\n"),
+        ("lonely.hpp", "#pragma once\n"),
+        ("circle1.h", "#include \"circle2.h\"\n"),
+        ("circle2.h", "#include \"circle1.h\"\n"),
+        ("matlab.m", "function x = f()\n"),
+        ("objc.m", "#import \"shared.h\"\n"),
+    ]);
+    let prepared = project.prepare();
+    assert_eq!(prepared.arguments["a.c"], ["clang", "-std=gnu17", "-c", "a.c"]);
+    assert_eq!(prepared.arguments["b.cpp"], ["clang++", "-std=gnu++20", "-c", "b.cpp"]);
+    let last = |file: &str| prepared.arguments[file][2].clone();
+    assert_eq!((last("lonely_cpp.h"), last("lonely_c.h")), ("-xc++-header".into(), "-xc-header".into()));
+    assert_eq!(last("lonely.hpp"), "-xc++-header");
+    assert!(prepared.arguments.contains_key("circle1.h") && prepared.arguments.contains_key("objc.m"));
+    assert!(!prepared.arguments.contains_key("matlab.m") && !prepared.arguments.contains_key("shared.h"));
+}
+
+#[test]
+fn headers_behind_links_to_directories_are_found() {
+    let project =
+        Project::new(&[("src/x.c", "#include <lib/y.h>\n"), ("code/y.h", "#include \"z.h\"\n"), ("code/z.h", "")]);
+    fs::create_dir(project.root.join("include")).unwrap();
+    std::os::unix::fs::symlink("../code", project.root.join("include/lib")).unwrap();
+    let prepared = project.prepare();
+    assert_eq!(prepared.dirs("src/x.c"), ["include"]);
+    assert_eq!(prepared.unresolved(), []);
+}
+
+#[test]
+fn headers_of_another_processor_are_not_used() {
+    let (own, other) = if platforms::host_architecture() == "x86" { ("x86", "arm64") } else { ("arm64", "x86") };
+    let files = [
+        ("kernel/x.c".to_owned(), "#include <asm/a.h>\n#include <asm/b.h>\n"),
+        (format!("arch/{own}/include/asm/a.h"), ""),
+        (format!("arch/{other}/include/asm/a.h"), ""),
+        (format!("arch/{other}/include/asm/b.h"), ""),
+        (format!("arch/{other}/y.c"), "#include <asm/a.h>\n"),
+    ];
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    let prepared = Project::new(&files).prepare();
+    assert_eq!(prepared.dirs("kernel/x.c"), [format!("arch/{own}/include")]);
+    assert_eq!(prepared.dirs(&format!("arch/{other}/y.c")), [format!("arch/{other}/include")]);
+    assert_eq!(prepared.unresolved(), [(1, vec!["asm/b.h".to_owned()])]);
+}
+
+#[test]
+fn flags_of_build_files_apply_below_their_directory() {
+    let project = Project::new(&[
+        ("CMakeLists.txt", "set(CMAKE_C_STANDARD 11)\ninclude_directories(inc)\nadd_definitions(-DROOT)\n"),
+        ("sub/CMakeLists.txt", "target_compile_definitions(x PRIVATE SUB=\"a b\")\n"),
+        ("sub/x.c", ""),
+        ("y.c", ""),
+        ("inc/z.h", ""),
+    ]);
+    let prepared = project.prepare();
+    assert_eq!(
+        prepared.arguments["sub/x.c"],
+        ["clang", "-std=gnu11", "-DROOT", "-DSUB=a b", "-I", "inc", "-c", "sub/x.c"]
+    );
+    assert_eq!(prepared.arguments["y.c"], ["clang", "-std=gnu11", "-DROOT", "-I", "inc", "-c", "y.c"]);
+    assert_eq!(prepared.info.source.to_string(), "inferred from CMakeLists.txt and the includes of 3 files");
+    project.write("compile_flags.txt", "-DONLY\n-Wall\n");
+    assert_eq!(project.prepare().arguments["y.c"], ["clang", "-std=gnu17", "-DONLY", "-Wall", "-c", "y.c"]);
+}
+
+#[test]
+fn a_database_that_lists_some_sources_is_completed() {
+    let project = Project::new(&[
+        ("src/a.c", ""),
+        ("src/b.c", "#include <extra.h>\n"),
+        ("lib/c.cpp", ""),
+        ("lib/d.cpp", ""),
+        ("other/e.cc", ""),
+        ("more/extra.h", ""),
+        (
+            "build/compile_commands.json",
+            r#"[{"directory": ".", "file": "../src/a.c", "command": "gcc -DA '-DQ=\"x y\"' -I../inc -o a.o -MF a.d -c ../src/a.c"},
+                {"directory": "..", "file": "lib/c.cpp", "arguments": ["g++", "-DC", "-x", "c++", "lib/c.cpp"]},
+                {"directory": "..", "file": "gone.c", "command": "cc gone.c"}]"#,
+        ),
+    ]);
+    let prepared = project.prepare();
+    let (root, build) = (project.root.display().to_string(), project.root.join("build"));
+    assert_eq!(prepared.info.source, ProjectSource::Found { path: "build/compile_commands.json".into() });
+    assert_eq!(prepared.info.files_known, Some(6));
+    assert_eq!(
+        prepared.info.problems,
+        [
+            "build/compile_commands.json: 1 entries name files that don't exist, 0 entries lack a file or a command",
+            "build/compile_commands.json lists 2 of 5 sources; the commands of the others are inferred",
+        ]
+    );
+    let text = fs::read_to_string(project.cache.join(DATABASE)).unwrap();
+    let entries: Vec<BTreeMap<String, Value>> = serde_json::from_str(&text).unwrap();
+    assert_eq!(entries.len(), 5);
+    let of = |file: &str| {
+        let path = project.root.join(file);
+        let is = |entry: &&BTreeMap<String, Value>| entry["file"].as_str().is_some_and(|file| Path::new(file) == path);
+        let entry = entries.iter().find(is).unwrap_or_else(|| panic!("{file}"));
+        let words = entry["arguments"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|word| word.as_str().unwrap().to_owned())
+            .collect::<Vec<_>>();
+        (entry["directory"].as_str().unwrap().to_owned(), words)
+    };
+    let (directory, words) = of("src/b.c");
+    assert_eq!(directory, build.to_str().unwrap());
+    let more = format!("{root}/more");
+    assert_eq!(words, ["gcc", "-DA", "-DQ=\"x y\"", "-I../inc", "-I", &more, "-c", &format!("{root}/src/b.c")]);
+    assert_eq!(of("lib/d.cpp").1, ["g++", "-DC", "-x", "c++", "-c", &format!("{root}/lib/d.cpp")]);
+    assert_eq!(of("other/e.cc").1[..2], ["g++", "-DC"]);
+}
+
+#[test]
+fn a_database_that_cannot_be_read_is_reported_and_inferred() {
+    let project = Project::new(&[("a.c", ""), ("compile_commands.json", "{ not json")]);
+    let prepared = project.prepare();
+    assert!(
+        prepared.info.problems[0]
+            .starts_with("compile_commands.json can't be used, so commands are inferred: it is not")
+    );
+    assert_eq!(prepared.arguments["a.c"], ["clang", "-std=gnu17", "-c", "a.c"]);
+    project.write("compile_commands.json", "[]");
+    assert_eq!(project.prepare().arguments.len(), 1);
+}
+
+#[test]
+fn commands_are_read_from_a_ninja_file() {
+    let project = Project::new(&[
+        ("src/a.c", ""),
+        ("src/b.c", ""),
+        ("out/build.ninja", "build a.o: cc ../src/a.c\n  FLAGS = -DA -I../include\nbuild gone.o: cc ../src/gone.c\n"),
+    ]);
+    let prepared = project.prepare();
+    assert_eq!(prepared.info.source.to_string(), "inferred from out/build.ninja");
+    assert_eq!(prepared.arguments["src/a.c"][..3], ["clang", "-DA", "-I../include"]);
+    assert_eq!(prepared.arguments["src/b.c"][..3], ["clang", "-DA", "-I../include"]);
+}
+
+#[test]
+fn make_is_run_only_where_that_is_allowed() {
+    let makefile = "all: a.o\na.o: a.c\n\tcc -DFROM_MAKE -c a.c -o a.o\nran := $(shell touch ran)\n";
+    let project = Project::new(&[("a.c", ""), ("Makefile", makefile)]);
+    assert_eq!(project.prepare().arguments["a.c"], ["clang", "-std=gnu17", "-c", "a.c"]);
+    assert!(!project.root.join("ran").exists());
+    let prepared = project.prepare_with(RunBuild::Allowed);
+    assert_eq!(prepared.info.source.to_string(), "inferred from a run of make", "{:?}", prepared.info.problems);
+    assert!(prepared.arguments["a.c"].contains(&"-DFROM_MAKE".to_owned()));
+    project.write("Makefile", "all: ; exit 3\n$(error no)\n");
+    let prepared = project.prepare_with(RunBuild::Allowed);
+    assert!(
+        prepared.info.problems[0].starts_with("the build that is allowed for this workspace failed"),
+        "{:?}",
+        prepared.info.problems
+    );
+    assert_eq!(prepared.arguments["a.c"], ["clang", "-std=gnu17", "-c", "a.c"]);
+}
+
+#[test]
+fn the_database_follows_the_files_and_nothing_else() {
+    let project = Project::new(&[("a.c", "#include <x.h>\n"), ("inc/x.h", ""), ("b/c.c", "")]);
+    let first = project.prepare();
+    assert_eq!(project.prepare().digest, first.digest);
+    project.write("a.c", "#include <x.h>\nint main(void) { return 0; }\n");
+    let is_affected = |path: &str| {
+        let path = project.root.join(path);
+        first.memory.is_affected_by_text(ProjectInference::CompileDatabase, &path, &project.root)
+    };
+    assert!(!is_affected("a.c") && !is_affected("readme.md"));
+    assert_eq!(project.prepare().digest, first.digest, "the text of a function is no part of it");
+    project.write("a.c", "#include <x.h>\n#include \"y.h\"\n");
+    project.write("new.c", "");
+    assert!(is_affected("a.c") && is_affected("new.c") && is_affected("CMakeLists.txt") && !is_affected("inc/x.h"));
+    project.write("a.c", "#include <x.h>\n");
+    let second = project.prepare();
+    assert_ne!(second.digest, first.digest);
+    assert!(second.arguments.contains_key("new.c"));
+    fs::remove_file(project.root.join("new.c")).unwrap();
+    project.write("b/c.c", "#include <x.h>\n");
+    let third = project.prepare();
+    assert_eq!(third.dirs("b/c.c"), ["inc"]);
+    assert!(!third.arguments.contains_key("new.c"));
+    assert_eq!(fs::read_dir(&project.root).unwrap().count(), 3, "nothing is written into the project");
+}
+
+#[test]
+fn an_empty_project_has_an_empty_database() {
+    let prepared = Project::new(&[("readme.md", "")]).prepare();
+    assert_eq!(
+        (prepared.arguments.len(), prepared.info.files_known, prepared.info.source),
+        (0, Some(0), ProjectSource::Server)
+    );
+}

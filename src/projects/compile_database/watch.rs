@@ -1,0 +1,63 @@
+//! Decides whether a change on disk may change the compile database that a server was started with.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+
+use codeyard_base::digest::sha256;
+
+use super::DATABASE;
+use super::build_hints::BuildHints;
+use super::database::CompileCommand;
+use super::include_graph::IncludeGraph;
+use super::includes::{ScannedFile, scan_file};
+use super::language::role;
+
+/// What the includes of each file were when the database was made, as hashes.
+#[derive(Debug, Clone)]
+pub(crate) struct CompileWatch {
+    root: PathBuf,
+    hasher: RandomState,
+    scanned: HashMap<u64, u64>,
+}
+
+impl CompileWatch {
+    pub(super) fn new(root: &Path, graph: &IncludeGraph) -> Self {
+        let hasher = RandomState::new();
+        let files = graph.files.iter().zip(&graph.scanned);
+        let scanned = files.map(|(path, scanned)| (hasher.hash_one(&**path), hasher.hash_one(scanned))).collect();
+        Self { root: root.to_path_buf(), hasher, scanned }
+    }
+
+    /// Whether the file's name is one that matters.
+    pub(crate) fn concerns(&self, path: &Path) -> bool {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
+        let is_of_build = name == DATABASE || name == "build.ninja" || BuildHints::is_read(name);
+        path.starts_with(&self.root) && (is_of_build || role(name).is_some())
+    }
+
+    /// Whether a file whose name matters, and that changed, was created or was deleted, now includes something else. Reads the file.
+    pub(crate) fn is_outdated(&self, path: &Path) -> bool {
+        let Some(below) = path.strip_prefix(&self.root).ok().and_then(Path::to_str) else { return false };
+        if role(below).is_none() {
+            return true;
+        }
+        let now: Option<ScannedFile> = scan_file(path).ok();
+        let known = self.scanned.get(&self.hasher.hash_one(below));
+        known.copied() != now.map(|scanned| self.hasher.hash_one(&scanned))
+    }
+}
+
+/// A digest of the commands.
+pub(super) fn digest(commands: &[CompileCommand]) -> [u8; 32] {
+    let mut text = String::new();
+    for command in commands {
+        text.push_str(&format!(
+            "{}\0{}\0{}\n",
+            command.directory.display(),
+            command.file.display(),
+            command.arguments.join("\0")
+        ));
+    }
+    sha256(text)
+}
