@@ -43,6 +43,8 @@ pub const DID_SAVE: &str = <notification::DidSaveTextDocument as Notification>::
 pub const DID_CLOSE: &str = <notification::DidCloseTextDocument as Notification>::METHOD;
 /// Diagnostics that the server pushes.
 pub const PUBLISH_DIAGNOSTICS: &str = <notification::PublishDiagnostics as Notification>::METHOD;
+/// Workspace folders joined or left.
+pub const DID_CHANGE_WORKSPACE_FOLDERS: &str = <notification::DidChangeWorkspaceFolders as Notification>::METHOD;
 /// Files changed on disk.
 pub const DID_CHANGE_WATCHED_FILES: &str = <notification::DidChangeWatchedFiles as Notification>::METHOD;
 

@@ -70,7 +70,7 @@ async fn the_client_works_with_another_implementation() {
     let (client, _events) = LspClient::start(read, write, options());
     let spec = InitializeSpec {
         root: "/w".into(),
-        root_name: "w".into(),
+        folders: vec!["/w".into()],
         process_id: None,
         initialization_options: None,
         encodings: vec![],

@@ -13,7 +13,7 @@ use crate::support::connect;
 fn spec() -> InitializeSpec {
     InitializeSpec {
         root: PathBuf::from("/w/a b"),
-        root_name: "main".into(),
+        folders: vec!["/w/a b".into(), "/".into()],
         process_id: Some(42),
         initialization_options: Some(json!({"fast": true})),
         encodings: vec!["utf-8".into(), "utf-16".into()],
@@ -39,7 +39,7 @@ async fn the_handshake_negotiates_capabilities() {
     assert_eq!(params["processId"], 42);
     assert_eq!(params["rootUri"], "file:///w/a%20b");
     assert_eq!(params["rootPath"], "/w/a b");
-    assert_eq!(params["workspaceFolders"], json!([{"uri": "file:///w/a%20b", "name": "main"}]));
+    assert_eq!(params["workspaceFolders"], json!([{"uri": "file:///w/a%20b", "name": "a b"}, {"uri": "file:///", "name": "root"}]));
     assert_eq!(params["initializationOptions"], json!({"fast": true}));
     for (pointer, value) in [
         ("/general/positionEncodings", json!(["utf-8", "utf-16"])),

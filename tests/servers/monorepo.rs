@@ -1,5 +1,5 @@
-//! One workspace with many projects: two project roots of a kind have two servers, each correct for its own files, and projects
-//! that one manifest joins have one server that sees all of them. The doctor reports the same servers as the ones that run.
+//! One workspace with many projects: each file is answered as its own project demands, by one process for all projects of a kind or by
+//! one for each, with the same answers. The doctor reports the same servers as the ones that run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,20 @@ use serde_json::{Value, json};
 use crate::bare::uri_of;
 use crate::e2e::{Yard, codeyard, listing};
 use crate::mcp::Mcp;
+use crate::question::{Ask, At, Counts, draw};
 
 /// Files of a repository: path and text.
 type Files = &'static [(&'static str, &'static str)];
+
+/// How many processes of a kind run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Processes {
+    One,
+    PerRoot,
+}
+
+/// Makes one process for each project root the rule.
+const SEPARATE: &str = "[servers.typescript]\nmulti_root = \"no\"\n[servers.ty]\nmulti_root = \"no\"\n";
 
 /// A served repository.
 struct Repository {
@@ -94,16 +105,18 @@ impl Repository {
         (text("kind"), text("project_root"), running["pid"].as_u64().filter(|_| running["state"] == "ready"))
     }
 
-    /// Asserts that these files are served by one ready server each, of this kind, in these project roots.
+    /// Asserts that these files are served by ready servers of this kind, in these project roots: one process for all of them, or one
+    /// for each root.
     #[track_caller]
-    fn assert_children(&self, kind: &str, wanted: &[(&str, &str)]) {
+    fn assert_children(&self, kind: &str, processes: Processes, wanted: &[(&str, &str)]) {
         let report: Vec<_> = wanted.iter().map(|(path, _)| self.doctor(path)).collect();
         let roots: Vec<(&str, &str)> = report.iter().map(|(kind, root, _)| (kind.as_str(), root.as_str())).collect();
         assert_eq!(roots, wanted.iter().map(|(_, root)| (kind, *root)).collect::<Vec<_>>());
         for (one, (path, root)) in report.iter().zip(wanted) {
             assert!(one.2.is_some(), "{kind} doesn't run for {path}");
             for (other, (_, other_root)) in report.iter().zip(wanted) {
-                assert_eq!(one.2 == other.2, root == other_root, "a child for each project root: {report:?}");
+                let is_same = processes == Processes::One || root == other_root;
+                assert_eq!(one.2 == other.2, is_same, "{processes:?}: {report:?}");
             }
         }
     }
@@ -162,9 +175,13 @@ fn typescript() {
     let across = ["all/app/app.ts:0", "all/app/app.ts:2", "all/app/app.ts:2", "all/core/core.ts:0"];
     assert_eq!(many.references("all/core/core.ts", "root", 0), across);
     assert_eq!(many.definition("all/app/app.ts", "root", 1), ["all/core/core.ts:0"]);
-    assert_eq!(many.references("all/loose/loose.ts", "alone", 0).len(), 3);
+    // A project that imports another one without naming it: one process knows both.
+    let imported = ["all/app/more.ts:0", "all/app/more.ts:1", "all/loose/loose.ts:0"];
+    let found = many.references("all/loose/loose.ts", "alone", 0);
+    assert!(found.len() == 5 && imported.iter().all(|one| found.iter().any(|found| found == one)), "{found:?}");
     many.assert_children(
         "typescript",
+        Processes::One,
         &[
             ("web/a/src/use.ts", "web/a"),
             ("web/b/src/use.ts", "web/b"),
@@ -175,7 +192,7 @@ fn typescript() {
     );
     let found = many.client.pages("vscode.lsp.workspaceSymbols", &json!({"query": "shape"}), &[50]).expect("symbols");
     let files: Vec<String> = many.spots(&found.iter().map(|item| item["location"].clone()).collect::<Vec<_>>());
-    assert_eq!(files, ["web/a/src/lib.ts:0", "web/b/src/lib.ts:2"], "both servers are queried for the workspace");
+    assert_eq!(files, ["web/a/src/lib.ts:0", "web/b/src/lib.ts:2"], "all projects are queried for the workspace");
     many.end();
 }
 
@@ -202,6 +219,7 @@ fn python() {
     assert_eq!(many.definition("tools/one/one.py", "common", 2), ["tools/lib/common.py:0"]);
     many.assert_children(
         "ty",
+        Processes::One,
         &[
             ("services/a/src/main.py", "services/a"),
             ("services/a/src/shapes.py", "services/a"),
@@ -210,6 +228,93 @@ fn python() {
         ],
     );
     many.end();
+}
+
+/// Projects with environments of their own: the same module is another one in each, and only one of them knows it at all.
+const ENVIRONMENTS: Files = &[
+    ("pyproject.toml", "[project]\nname = \"top\"\nversion = \"1\"\n"),
+    ("src/top/__init__.py", "def shape() -> int:\n    return 1\n"),
+    ("use.py", "from top import shape\n\nfirst = shape()\n"),
+    (
+        "in/a/pyproject.toml",
+        "[project]\nname = \"a\"\nversion = \"1\"\n[tool.ty.rules]\nunresolved-import = \"warn\"\n",
+    ),
+    ("in/a/main.py", "import equal\nimport missing\n\nvalue = equal.value\n"),
+    ("in/a/.venv/pyvenv.cfg", "home = /usr/bin\nversion = 3.12.0\n"),
+    ("in/a/.venv/lib/python3.12/site-packages/equal.py", "value: int = 3\n"),
+    ("in/b/pyproject.toml", "[project]\nname = \"b\"\nversion = \"1\"\n"),
+    ("in/b/main.py", "import equal\nimport missing\nfrom top import shape\n\nvalue = equal.value\nshape()\n"),
+    ("in/b/.venv/pyvenv.cfg", "home = /usr/bin\nversion = 3.12.0\n"),
+    ("in/b/.venv/lib/python3.12/site-packages/equal.py", "value: str = ''\n"),
+    ("in/c/setup.py", "import equal\n\nvalue = equal.value\n"),
+];
+
+/// Answers to drawn questions about a repository, in this order or backwards.
+fn answers(files: Files, extra: &str, endings: &[&str], backwards: bool) -> (Vec<(Ask, Value)>, usize) {
+    let mut many = Repository::serve(files, extra);
+    let counts = Counts { places: 60, references: 40, files: 12, searches: 10 };
+    let mut asks = draw(&many.root, endings, counts, 20_261_122);
+    asks.retain(|ask| ask.path().is_none_or(|path| !path.components().any(|part| part.as_os_str() == ".venv")));
+    if backwards {
+        asks.reverse();
+    }
+    let root = many.root.clone();
+    let mut found = Vec::new();
+    for ask in asks {
+        let (tool, arguments) = ask.to_call();
+        let answer = match ask.is_paged() {
+            true => json!(many.client.pages(tool, &arguments, &[100]).expect("an answer")),
+            false => many.client.ask(tool, &arguments).expect("an answer"),
+        };
+        let text = answer.to_string().replace(root.to_str().expect("a name"), "/root");
+        found.push((relative(&ask, &root), serde_json::from_str(&text).expect("JSON")));
+    }
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    found.dedup_by(|one, other| one.0 == other.0);
+    let processes = many.yard.running("ty").len() + many.yard.running("tsc").len();
+    many.end();
+    (found, processes)
+}
+
+#[test]
+fn one_process_answers_as_one_process_for_each_project() {
+    for (files, endings, roots) in
+        [(ENVIRONMENTS, &["py"], 4), (PYTHON, &["py"], 3), (TYPESCRIPT, &["ts"], 4)] as [(Files, &[&str], usize); 3]
+    {
+        let (separate, processes) = answers(files, SEPARATE, endings, false);
+        assert_eq!(processes, roots);
+        for backwards in [false, true] {
+            let (shared, processes) = answers(files, "", endings, backwards);
+            assert_eq!(processes, 1);
+            assert_eq!(shared.len(), separate.len());
+            for ((ask, ours), (_, theirs)) in shared.iter().zip(&separate) {
+                // The one project that imports another one without naming it: references to it are more complete.
+                let is_across = matches!(ask, Ask::References(at, _) if at.word == "alone");
+                let (ours, theirs) = (rows(ours), rows(theirs));
+                let is_more = is_across && ours.len() > theirs.len() && theirs.iter().all(|row| ours.contains(row));
+                assert!(ours == theirs || is_more, "{ask:?}\n{ours:?}\n{theirs:?}");
+            }
+        }
+    }
+}
+
+/// The same query with its path relative to `root`, to compare those of equal trees.
+fn relative(ask: &Ask, root: &Path) -> Ask {
+    let path = |path: &Path| path.strip_prefix(root).map_or_else(|_| path.to_path_buf(), Path::to_path_buf);
+    let place = |at: &At| At { path: path(&at.path), ..at.clone() };
+    match ask {
+        Ask::Definition(at) => Ask::Definition(place(at)),
+        Ask::Hover(at) => Ask::Hover(place(at)),
+        Ask::References(at, declaration) => Ask::References(place(at), *declaration),
+        Ask::DocumentSymbols(file) => Ask::DocumentSymbols(path(file)),
+        Ask::Diagnostics(file) => Ask::Diagnostics(path(file)),
+        Ask::WorkspaceSymbols(name) => Ask::WorkspaceSymbols(name.clone()),
+    }
+}
+
+/// The rows of an answer with pages, otherwise the whole.
+fn rows(answer: &Value) -> Vec<Value> {
+    answer.as_array().cloned().unwrap_or_else(|| vec![answer.clone()])
 }
 
 const C: Files = &[
@@ -240,17 +345,22 @@ fn c() {
     assert!(many.client.ask("vscode.lsp.hover", &used).expect("a hover").to_string().contains("from_a"));
     let used = many.place("b/main.c", "MINE", 0);
     assert!(many.client.ask("vscode.lsp.hover", &used).expect("a hover").to_string().contains("from_b"));
-    many.assert_children("clangd", &[("a/main.c", "a"), ("a/deep/header.h", "a"), ("b/main.c", "b")]);
+    many.assert_children(
+        "clangd",
+        Processes::PerRoot,
+        &[("a/main.c", "a"), ("a/deep/header.h", "a"), ("b/main.c", "b")],
+    );
     many.end();
 }
 
 #[test]
 fn a_changed_manifest_moves_a_project_to_another_server() {
-    let mut many = Repository::serve(TYPESCRIPT, "");
+    let mut many = Repository::serve(TYPESCRIPT, SEPARATE);
     let alone = ["all/loose/loose.ts:0", "all/loose/loose.ts:1", "all/loose/loose.ts:1"];
     assert_eq!(many.references("all/loose/loose.ts", "alone", 0), alone);
     assert_eq!(many.definition("all/app/app.ts", "root", 1), ["all/core/core.ts:0"]);
-    many.assert_children("typescript", &[("all/loose/loose.ts", "all/loose"), ("all/app/app.ts", "all")]);
+    let apart = [("all/loose/loose.ts", "all/loose"), ("all/app/app.ts", "all")];
+    many.assert_children("typescript", Processes::PerRoot, &apart);
     edit(
         &many.root.join("all/tsconfig.json"),
         "{ \"path\": \"app\" }",
@@ -259,7 +369,8 @@ fn a_changed_manifest_moves_a_project_to_another_server() {
     // The server at `all` has read the joined projects, the one at `all/loose` hasn't.
     let across = [["all/app/more.ts:0", "all/app/more.ts:1"].as_slice(), &alone].concat();
     assert_eq!(many.references("all/loose/loose.ts", "alone", 0), across);
-    many.assert_children("typescript", &[("all/loose/loose.ts", "all"), ("all/app/app.ts", "all")]);
+    let joined = [("all/loose/loose.ts", "all"), ("all/app/app.ts", "all")];
+    many.assert_children("typescript", Processes::PerRoot, &joined);
     many.before = listing(&many.root);
     many.end();
 }

@@ -13,7 +13,7 @@ use codeyard_files::limits::MAX_WATCHED_FILES;
 use codeyard_lsp::install::{Installer, ProgramSource, ProgramStatus, ServerProgram};
 use codeyard_lsp::registry::CachedFiles;
 use codeyard_lsp::registry::{ConsideredServer, ServerChooser, ServerVerdict};
-use codeyard_lsp::registry::{LanguageIndex, Registry, RootReason, ServerRole, ServerSelection, ServerSpec};
+use codeyard_lsp::registry::{LanguageIndex, MultiRoot, Registry, RootReason, ServerRole, ServerSelection, ServerSpec};
 use codeyard_model::roots::RootSet;
 
 /// The diagnosis of a folder.
@@ -109,6 +109,17 @@ pub(crate) fn root_for(path: &Path) -> PathBuf {
     own.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(own).to_owned()
 }
 
+/// The files below `root` that are not ignored, sorted by their bytes, and whether some were left out because there are more than the limit.
+pub(crate) fn files_below(root: &Path) -> (Vec<PathBuf>, bool) {
+    let walk = ignore::WalkBuilder::new(root).require_git(false).build();
+    let files = walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let mut files: Vec<PathBuf> = files.map(ignore::DirEntry::into_path).take(MAX_WATCHED_FILES + 1).collect();
+    let cut = files.len() > MAX_WATCHED_FILES;
+    files.truncate(MAX_WATCHED_FILES);
+    files.sort_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
+    (files, cut)
+}
+
 /// Whether the ignore files below `root` exclude `file`.
 pub(crate) fn is_ignored(root: &Path, file: &Path) -> bool {
     let target = file.to_path_buf();
@@ -130,12 +141,7 @@ impl<'a> ServerDiagnosis<'a> {
 
     /// Diagnoses all files below `root` that are not ignored.
     pub(crate) fn folder(&self, root: &Path) -> FolderDiagnosis {
-        let walk = ignore::WalkBuilder::new(root).require_git(false).build();
-        let files = walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-        let mut files: Vec<PathBuf> = files.map(ignore::DirEntry::into_path).take(MAX_WATCHED_FILES + 1).collect();
-        let cut = files.len() > MAX_WATCHED_FILES;
-        files.truncate(MAX_WATCHED_FILES);
-        files.sort();
+        let (files, cut) = files_below(root);
         self.files(root, &files, cut)
     }
 
@@ -233,6 +239,8 @@ pub(crate) struct Assessment {
     pub project_root: Option<PathBuf>,
     /// Why this folder is the project root.
     pub by: Option<RootReason>,
+    /// How many project roots one process handles.
+    pub multi_root: MultiRoot,
 }
 
 /// Explains a verdict of the chooser.
@@ -268,7 +276,7 @@ fn assess(root: &Path, one: ConsideredServer<'_, ServerProgram, MissingProgram>)
         ServerVerdict::NotChosen => (CandidateVerdict::Off, "another server was chosen".to_owned()),
     };
     let (project_root, by) = place.unzip();
-    Assessment { candidate: found, project_root, by }
+    Assessment { candidate: found, project_root, by, multi_root: server.multi_root }
 }
 
 fn later(first: &str, server: &ServerSpec) -> String {

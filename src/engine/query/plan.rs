@@ -14,8 +14,8 @@ use crate::server::registry::IndexedRegistry;
 use crate::status::server_state::Unavailable;
 use codeyard_lsp::registry::ServerSelection;
 use codeyard_lsp::registry::{
-    CachedFiles, DiskFiles, FallbackMode, MarkerFiles, ProjectPlacement, ProjectRoot, ServerChooser, ServerRole,
-    ServerSpec, ServerVerdict, place_file,
+    CachedFiles, DiskFiles, FallbackMode, MarkerFiles, MultiRoot, ProjectPlacement, ProjectRoot, ServerChooser,
+    ServerRole, ServerSpec, ServerVerdict, place_file,
 };
 use codeyard_model::roots::RootSet;
 
@@ -28,6 +28,10 @@ pub struct Choice {
     pub server: Arc<ServerSpec>,
     /// Its program.
     pub program: Program,
+    /// How many project roots its process handles.
+    pub multi_root: MultiRoot,
+    /// The project roots that the plan is about.
+    pub projects: BTreeSet<PathBuf>,
 }
 
 impl Choice {
@@ -76,6 +80,30 @@ pub struct PlanContext<'a> {
     pub roots: &'a RootSet,
     /// Finds programs.
     pub programs: &'a Programs,
+    /// Kinds that have a process for each project root at present, although one could handle all.
+    pub separated: &'a BTreeSet<String>,
+}
+
+impl PlanContext<'_> {
+    /// How many project roots a process of this kind handles at present.
+    fn multi_root(&self, kind: &str, server: &ServerSpec) -> MultiRoot {
+        if self.separated.contains(kind) { MultiRoot::No } else { server.multi_root }
+    }
+
+    /// The key of the server of this kind that handles the project at `root`.
+    fn key(&self, kind: &str, server: &ServerSpec, root: &Path) -> ChildKey {
+        ChildKey::of(kind, self.multi_root(kind, server), self.roots, root)
+    }
+
+    fn choice(&self, kind: &str, server: &Arc<ServerSpec>, program: Program, root: PathBuf) -> Choice {
+        Choice {
+            key: self.key(kind, server, &root),
+            server: server.clone(),
+            program,
+            multi_root: self.multi_root(kind, server),
+            projects: BTreeSet::from([root]),
+        }
+    }
 }
 
 /// A plan, or the program lookups that must end first.
@@ -126,13 +154,26 @@ pub fn plan_for_workspace(setup: PlanContext<'_>, files: &[PathBuf], with_linter
         setup.servers.index.language_of(file).is_some_and(|language| served.iter().any(|id| *id == language))
     };
     plan.served_files = files.iter().filter(is_served).count();
-    let mut seen = BTreeSet::new();
-    plan.choices.retain(|choice| seen.insert(choice.key.clone()));
-    plan.fallbacks.retain(|fallback| seen.insert(fallback.key.clone()));
+    plan.choices = merged(plan.choices);
+    let chosen: BTreeSet<ChildKey> = plan.choices.iter().map(|choice| choice.key.clone()).collect();
+    plan.fallbacks = merged(plan.fallbacks);
+    plan.fallbacks.retain(|fallback| !chosen.contains(&fallback.key));
     plan.choices.sort_by(|a, b| (a.is_linter(), &a.key).cmp(&(b.is_linter(), &b.key)));
     let mut named = BTreeSet::new();
     plan.unavailable.retain(|unavailable| named.insert(unavailable.kind.clone()));
     Ok(plan)
+}
+
+/// One choice for each server, with the projects of all.
+fn merged(choices: Vec<Choice>) -> Vec<Choice> {
+    let mut merged: BTreeMap<ChildKey, Choice> = BTreeMap::new();
+    for choice in choices {
+        match merged.get_mut(&choice.key) {
+            Some(known) => known.projects.extend(choice.projects),
+            None => drop(merged.insert(choice.key.clone(), choice)),
+        }
+    }
+    merged.into_values().collect()
 }
 
 /// The inputs of a plan.
@@ -166,11 +207,10 @@ fn plan_language(
         files: options.files,
     };
     let mut available = |kind: &str, _: &ServerSpec, root: &Path| {
+        let root = root.to_path_buf();
         let Some(server) = setup.servers.by_kind.get(kind) else { return Err(no_server()) };
-        match setup.programs.peek(kind, server, root) {
-            Err(lookup) => Ok(ProgramState::Pending(lookup)),
-            Ok(found) => found.map(ProgramState::Found),
-        }
+        let is_shared = setup.multi_root(kind, server) != MultiRoot::No;
+        program(setup, kind, server, if is_shared { setup.roots.roots() } else { std::slice::from_ref(&root) })
     };
     let mut missing: Option<Unavailable> = None;
     let mut is_served = false;
@@ -189,8 +229,7 @@ fn plan_language(
                 match program {
                     ProgramState::Pending(lookup) => waits.push(lookup),
                     ProgramState::Found(program) => {
-                        let key = ChildKey { kind: candidate.kind.to_owned(), root };
-                        let choice = Choice { key, server, program };
+                        let choice = setup.choice(candidate.kind, &server, program, root);
                         if choice.is_fallback() {
                             plan.by_name.insert(language.to_owned());
                         }
@@ -210,6 +249,23 @@ fn plan_language(
     }
 }
 
+/// The program of a server for all of these roots: none of them may hold it.
+fn program(
+    setup: PlanContext<'_>,
+    kind: &str,
+    server: &Arc<ServerSpec>,
+    roots: &[PathBuf],
+) -> Result<ProgramState, Unavailable> {
+    let mut first = None;
+    for root in roots {
+        match setup.programs.peek(kind, server, root) {
+            Err(lookup) => return Ok(ProgramState::Pending(lookup)),
+            Ok(found) => first = first.or(Some(found?)),
+        }
+    }
+    first.map(ProgramState::Found).ok_or_else(no_server)
+}
+
 /// Adds the fallback that may answer until the language's own server is ready, if the selection allows it.
 fn plan_fallback(options: &PlanOptions<'_>, kind: &str, path: &Path, plan: &mut Plan, waits: &mut Vec<PendingLookup>) {
     let setup = options.setup;
@@ -222,8 +278,7 @@ fn plan_fallback(options: &PlanOptions<'_>, kind: &str, path: &Path, plan: &mut 
     match setup.programs.peek(kind, server, &within) {
         Err(lookup) => waits.push(lookup),
         Ok(Ok(program)) => {
-            let key = ChildKey { kind: kind.to_owned(), root };
-            plan.fallbacks.push(Choice { key, server: server.clone(), program });
+            plan.fallbacks.push(setup.choice(kind, server, program, root));
         }
         // A missing fallback isn't reported: the language has a server of its own.
         Ok(Err(_)) => {}
@@ -232,13 +287,44 @@ fn plan_fallback(options: &PlanOptions<'_>, kind: &str, path: &Path, plan: &mut 
 
 /// Whether `path` belongs to the server `key`, and not to the server of a nested project.
 pub fn is_own(setup: PlanContext<'_>, server: &ServerSpec, key: &ChildKey, path: &Path) -> bool {
-    let placed = place_file(setup.roots, &server.root, path, &DiskFiles);
-    placed.is_some_and(|placed| matches!(placed.root, ProjectRoot::At { root, .. } if root == key.root))
+    let root = root_of(setup, server, path, &DiskFiles);
+    root.is_some_and(|root| setup.key(&key.kind, server, &root) == *key)
+}
+
+/// The project roots of all `files` that a server serves.
+pub fn project_roots(setup: PlanContext<'_>, server: &ServerSpec, files: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let cached = CachedFiles::default();
+    let mut folders: BTreeMap<&Path, &Path> = BTreeMap::new();
+    for file in files.iter().filter(|file| setup.servers.serves(server, file)) {
+        folders.entry(file.parent().unwrap_or(file)).or_insert(file);
+    }
+    folders.into_values().filter_map(|file| root_of(setup, server, file, &cached)).collect()
+}
+
+/// Whether a folder is a project root of a server.
+pub fn is_project_root(setup: PlanContext<'_>, server: &ServerSpec, folder: &Path) -> bool {
+    // The name doesn't matter: a file's folder decides.
+    root_of(setup, server, &folder.join("file"), &DiskFiles).is_some_and(|root| root == folder)
+}
+
+fn root_of(setup: PlanContext<'_>, server: &ServerSpec, path: &Path, files: &dyn MarkerFiles) -> Option<PathBuf> {
+    match place_file(setup.roots, &server.root, path, files)?.root {
+        ProjectRoot::At { root, .. } => Some(root),
+        ProjectRoot::Excluded { .. } | ProjectRoot::NoMarker => None,
+    }
 }
 
 /// Whether a change of this file's text may assign files to another server.
-pub fn may_move_roots(setup: PlanContext<'_>, path: &Path) -> bool {
-    setup.servers.by_kind.values().any(|server| server.root.reads(path))
+pub fn may_move_roots(servers: &IndexedRegistry, path: &Path) -> bool {
+    servers.by_kind.values().any(|server| server.root.reads(path))
+}
+
+/// Whether this file may mark a project of a server that handles several.
+pub fn marks_projects(servers: &IndexedRegistry, path: &Path) -> bool {
+    let mut several = servers.by_kind.values().filter(|server| server.multi_root != MultiRoot::No);
+    several.any(|server| {
+        server.root.marks(path) || server.quirks.anchor_markers.iter().any(|marker| path.ends_with(marker))
+    })
 }
 
 /// The reason that no server is known for a kind of file.

@@ -11,29 +11,34 @@ use std::time::Duration;
 use actix::Recipient;
 
 use crate::server::child_key::ChildKey;
+use crate::server::client_host::FolderSource;
 use crate::server::messages::ServerNotice;
+use crate::server::prepared_projects::ProjectContext;
 use crate::server::programs::Program;
+use crate::server::project_folders::ProjectFolders;
 use crate::server::registry::IndexedRegistry;
 use crate::server::restart_rule::RestartRule;
 use crate::server::start_locks::StartLocks;
-use crate::status::registry::LanguageServerStatus;
+use crate::server::start_queue::StartQueue;
+use crate::status::memory_gate::MemoryGate;
+use crate::status::server_status::LanguageServerStatus;
 use codeyard_base::ids::{ServerKind, WorkspaceName};
 use codeyard_files::gate::Gate;
 use codeyard_lsp::client::frame::FrameBudget;
-use codeyard_lsp::registry::ServerSpec;
+use codeyard_lsp::registry::{MultiRoot, ServerSpec};
 use codeyard_process::launch::Launcher;
 use codeyard_telemetry::Metrics;
 
 /// Time limits of a language server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerTimes {
-    /// Longest time from launch to the answer to `initialize`.
+    /// Longest time of a start without progress, until `initialize` is answered.
     pub start: Duration,
     /// With three expired requests, the server counts as hung after this time without output.
     pub silent: Duration,
-    /// The same while it reports progress.
+    /// The same while it reports progress. Also the longest time of a start that makes progress.
     pub silent_with_progress: Duration,
-    /// A server that is unused for this long is stopped.
+    /// A server that is unused for this long is stopped; zero: never.
     pub idle: Duration,
 }
 
@@ -62,12 +67,16 @@ pub struct ServerContext {
     pub environment: Arc<Vec<(OsString, OsString)>>,
     /// What the workspace adds to it.
     pub env: BTreeMap<String, String>,
-    /// The project root, a real path inside the workspace's roots.
+    /// The project root, a real path inside the workspace's roots; the workspace's first root if it handles several projects.
     pub root: PathBuf,
+    /// How many project roots its process handles.
+    pub multi_root: MultiRoot,
+    /// Its projects, each with the documents that are opened as soon as the server runs.
+    pub folders: ProjectFolders,
+    /// What its projects are prepared from.
+    pub project: ProjectContext,
     /// The workspace's settings; they override those of the registry.
     pub settings: Option<serde_json::Value>,
-    /// Documents that are opened as soon as the server runs.
-    pub anchors: Vec<PathBuf>,
     /// The registry, for the languages of files.
     pub servers: Arc<IndexedRegistry>,
     /// Reads files.
@@ -84,6 +93,8 @@ pub struct ServerContext {
     pub notices: Recipient<ServerNotice>,
     /// Its entry in the status registry.
     pub status: Arc<LanguageServerStatus>,
+    /// Admits its start within the memory budget.
+    pub memory: Arc<MemoryGate>,
     /// Counts restarts and start times.
     pub metrics: Arc<dyn Metrics>,
     /// The state directory.
@@ -94,9 +105,20 @@ pub struct ServerContext {
     pub key: ChildKey,
     /// Prevents it from running at the same time as its predecessor.
     pub start_locks: StartLocks,
+    /// Admits its start.
+    pub start_queue: StartQueue,
 }
 
 impl ServerContext {
+    /// The workspace folders of its process.
+    pub(super) fn workspace_folders(&self) -> FolderSource {
+        match self.multi_root {
+            MultiRoot::No => FolderSource::Fixed(vec![self.root.clone()]),
+            MultiRoot::WorkspaceFolders => FolderSource::Projects(self.folders.clone()),
+            MultiRoot::ByFile => FolderSource::Fixed(self.gate.root_set().roots().to_vec()),
+        }
+    }
+
     /// How long no push may have come in before pushed diagnostics count as complete.
     pub fn push_settle(&self) -> Duration {
         Duration::from_millis(self.server.quirks.push_settle_ms)

@@ -1,6 +1,6 @@
 //! Keeps the documents that are open at a language server equal to the disk.
 //!
-//! Opens the anchor documents and those that the predecessor had open, and follows changes on disk.
+//! Opens the documents that the predecessor had open, and follows changes on disk.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::server::context::ServerContext;
 use crate::server::document_loading::load;
 use crate::server::index_lag::must_be_opened;
-use crate::server::session::LiveServer;
+use crate::server::session::{LiveServer, SyncOutcome};
 use crate::server::watch_globs;
 use codeyard_files::watch::{ChangeKind, Changes};
 use codeyard_lsp::client::pending_requests::RequestError;
@@ -19,15 +19,12 @@ use codeyard_model::uri::UriAdmission;
 const MAX_REOPENED: usize = 64;
 
 impl LiveServer {
-    /// Opens the anchor documents and keeps them open.
-    pub(super) fn open_anchors(&mut self, context: &ServerContext) -> Result<(), RequestError> {
-        for path in &context.anchors {
-            if let Some((uri, language, document, hash)) = load(context, path) {
-                self.send_sync(&uri, &language, &document, hash)?;
-                self.documents.pin(uri.as_str(), true);
-            }
-        }
-        Ok(())
+    /// Opens a document and keeps it open. Returns whether it wasn't open.
+    pub(super) fn open_pinned(&mut self, context: &ServerContext, path: &Path) -> Result<bool, RequestError> {
+        let Some((uri, language, document, hash)) = load(context, path) else { return Ok(false) };
+        let outcome = self.send_sync(&uri, &language, &document, hash)?;
+        self.documents.pin(uri.as_str(), true);
+        Ok(outcome == SyncOutcome::Opened)
     }
 
     /// Opens those of these documents that still exist.
@@ -62,7 +59,7 @@ impl LiveServer {
         if changes.bulk {
             self.follow_all(context)?;
         }
-        let events = self.watch_globs.events(&self.capabilities, &context.root, changes);
+        let events = self.watch_globs.events(&self.capabilities, context, changes);
         if !events.is_empty() {
             self.client.notify(methods::DID_CHANGE_WATCHED_FILES, &watch_globs::WatchedFiles { changes: events })?;
         }

@@ -7,12 +7,12 @@ use std::io;
 
 use serde_json::Value;
 
+use crate::server::client_host::{FolderHost, ProjectSettings};
 use crate::server::context::ServerContext;
+use crate::server::prepared_projects::PreparedProjects;
 use codeyard_lsp::client::lifecycle::InitializeSpec;
-use codeyard_lsp::client::server_requests::StaticClientHost;
 use codeyard_lsp::methods;
 use codeyard_lsp::registry::{LaunchConfig, LaunchPaths, ReadinessRule};
-use codeyard_model::uri::encode_path;
 use codeyard_process::launch::LaunchSpec;
 
 /// Everything a start needs.
@@ -22,7 +22,9 @@ pub(super) struct PreparedLaunch {
     /// For the handshake.
     pub initialize: InitializeSpec,
     /// Answers the server's own requests.
-    pub host: StaticClientHost,
+    pub host: FolderHost,
+    /// The projects that it is started for.
+    pub projects: PreparedProjects,
 }
 
 /// Prepares a start.
@@ -39,30 +41,34 @@ pub(super) fn prepare(context: &ServerContext) -> io::Result<PreparedLaunch> {
     };
     let program = &context.program;
     let launch = LaunchConfig::prepare(&context.server, &program.program, &program.args, &program.env, &places)?;
+    context.project.memory.forget_all();
+    let projects = PreparedProjects::prepare(context)?;
     let settings = merged(launch.settings.clone(), context.settings.as_ref());
-    let name = context.root.file_name().map(|name| name.to_string_lossy().into_owned());
-    let name = name.unwrap_or_else(|| "root".into());
+    let folders = context.workspace_folders();
     Ok(PreparedLaunch {
-        host: StaticClientHost {
-            settings: settings.clone().unwrap_or(Value::Null),
-            folders: vec![(encode_path(&context.root), name.clone())],
-            wanted: wanted(&context.server.readiness),
-        },
         initialize: InitializeSpec {
             root: context.root.clone(),
-            root_name: name,
+            folders: folders.current(),
             process_id: Some(std::process::id()),
-            initialization_options: launch.initialization_options.clone(),
+            initialization_options: projects.initialization_options(launch.initialization_options.clone()),
             encodings: context.server.quirks.encodings.clone(),
-            settings,
+            settings: context.project.settings.over(&settings.clone().unwrap_or(Value::Null), None).or(settings.clone()),
+        },
+        host: FolderHost {
+            settings: settings.unwrap_or(Value::Null),
+            prepared: context.project.settings.clone(),
+            by_project: settings_by_project(context, places),
+            folders,
+            wanted: wanted(&context.server.readiness),
         },
         spec: LaunchSpec {
             label: format!("{}/{}", context.workspace, context.kind),
             env: environment(context, &launch),
             program: launch.program,
-            args: launch.args.into_iter().map(OsString::from).collect(),
+            args: launch.args.iter().chain(projects.args()).map(OsString::from).collect(),
             cwd: context.root.clone(),
         },
+        projects,
     })
 }
 
@@ -82,7 +88,8 @@ fn environment(context: &ServerContext, launch: &LaunchConfig) -> Vec<(OsString,
     all.into_iter().collect()
 }
 
-fn merged(base: Option<Value>, own: Option<&Value>) -> Option<Value> {
+/// `own` over `base`, member by member.
+pub(super) fn merged(base: Option<Value>, own: Option<&Value>) -> Option<Value> {
     match (base, own) {
         (Some(mut base), Some(own)) => {
             merge(&mut base, own);
@@ -101,6 +108,12 @@ fn merge(base: &mut Value, own: &Value) {
         }
         (base, own) => *base = own.clone(),
     }
+}
+
+/// What the settings of each project are made from, if they depend on the project root.
+fn settings_by_project(context: &ServerContext, paths: LaunchPaths) -> Option<ProjectSettings> {
+    let unfilled = context.server.settings.clone().filter(|settings| settings.to_string().contains("{root"))?;
+    Some(ProjectSettings { unfilled, own: context.settings.clone(), paths, projects: context.folders.clone() })
 }
 
 /// The additional methods that show the server's readiness.

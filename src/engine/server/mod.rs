@@ -1,4 +1,5 @@
-//! The language-server actor: one per workspace, server kind and project root, shared by every client.
+//! The language-server actor: one per workspace and server kind, or one per project root where the kind handles only one; shared by
+//! every client.
 //!
 //! [`actor`] holds the state; [`lifecycle`] starts, supervises and stops the process; [`session`] is the running process with its
 //! connection and open documents; [`request_handling`] sends requests. [`messages`] lists what the actor accepts.
@@ -10,23 +11,34 @@ mod admin;
 pub(crate) mod anchors;
 pub mod child_key;
 pub mod context;
+mod client_host;
 mod diagnostics;
 pub mod document;
 mod document_loading;
 mod document_sync;
 mod expiry;
 mod file_changes;
-mod health;
+mod folder_changes;
+pub(crate) mod health;
 mod index_lag;
 mod launch_spec;
 mod lifecycle;
+mod load_watch;
 pub mod messages;
+pub mod prepared_projects;
 mod process_guard;
 pub mod programs;
+pub mod project_folders;
+mod project_publication;
+mod project_updates;
 pub mod registry;
 pub mod request;
 mod request_handling;
 pub mod restart_rule;
 mod session;
 pub mod start_locks;
+pub mod start_queue;
+pub mod start_status;
+mod startup;
+mod supervision;
 mod watch_globs;

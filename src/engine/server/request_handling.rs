@@ -28,7 +28,12 @@ impl Handler<SendRequest> for LanguageServer {
 
     fn handle(&mut self, message: SendRequest, ctx: &mut Self::Context) -> Self::Result {
         self.last_used = Instant::now();
-        MessageResult(self.answer_now(message, ctx))
+        let outcome = self.answer_now(message, ctx);
+        let is_served = matches!(outcome, SendOutcome::Reply(_) | SendOutcome::Push(_) | SendOutcome::Project(_));
+        self.context.status.set_used(is_served);
+        self.publish_documents();
+        self.supervise_later(ctx);
+        MessageResult(outcome)
     }
 }
 
@@ -56,6 +61,9 @@ impl LanguageServer {
         }
         if message.request.incarnation().is_some_and(|of| of != self.incarnation) {
             return SendOutcome::Outdated;
+        }
+        if !self.update_folders(ctx) {
+            return SendOutcome::NotReady;
         }
         if let Some(document) = message.request.document().cloned() {
             if self.is_outdated(&document) {

@@ -3,6 +3,7 @@
 //! All of it belongs to one incarnation.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,6 +12,7 @@ use crate::server::context::ServerContext;
 use crate::server::diagnostics::Diagnostics;
 use crate::server::document::DocumentInput;
 use crate::server::expiry::{ExpiryGuard, REQUEST_ENDED};
+use crate::server::folder_changes::AnnouncedFolders;
 use crate::server::index_lag::PendingIndexing;
 use crate::server::messages::{PendingAnswer, ProjectReport, SendOutcome};
 use crate::server::process_guard::KillOnDrop;
@@ -49,6 +51,9 @@ pub(super) struct LiveServer {
     pub(super) pending_indexing: PendingIndexing,
     pub(super) suspects: VecDeque<(CanonicalUri, [u8; 32], Arc<std::sync::atomic::AtomicU8>)>,
     pub(super) watch_globs: WatchGlobs,
+    pub(super) announced: AnnouncedFolders,
+    /// The last version of a document that exists only at the server.
+    pub(super) project_versions: i32,
 }
 
 /// The result of bringing a document up to date.
@@ -81,6 +86,7 @@ impl LiveServer {
         client: LspClient,
         child: KillOnDrop,
         initialized: Initialized,
+        folders: Vec<PathBuf>,
         incarnation: u64,
     ) -> Self {
         let now = Instant::now();
@@ -106,6 +112,8 @@ impl LiveServer {
             pending_indexing: PendingIndexing::new(context),
             suspects: VecDeque::new(),
             watch_globs: WatchGlobs::default(),
+            announced: AnnouncedFolders::at_start(folders),
+            project_versions: 0,
         }
     }
 

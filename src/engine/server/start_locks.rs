@@ -1,8 +1,8 @@
 //! One lock for each language server of a workspace. It is taken before the process starts and held until the process has ended.
 //!
 //! A server that is being stopped, or whose workspace panicked, shares its caches with its successor.
-//! Invariant: at most one process at a time for a workspace, kind and project root. Bounded: a lock that is neither held nor waited for is
-//! removed, so there are no more locks than starts and processes.
+//! Invariant: at most one process at a time for a workspace and key: a kind and a project root, or a kind alone. Bounded: a lock that is
+//! neither held nor waited for is removed, so there are no more locks than starts and processes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};

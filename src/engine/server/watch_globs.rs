@@ -1,12 +1,13 @@
 //! Selects the file changes that a server registered for, by its globs.
 //!
-//! A glob is absolute, relative to the project root, or has a base folder of its own; all are matched against whole paths.
+//! A glob is absolute, relative to the workspace folders, or has a base folder of its own; all are matched against whole paths.
 
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Serialize;
 
+use crate::server::context::ServerContext;
 use codeyard_files::watch::{ChangeKind, Changes};
 use codeyard_lsp::client::capabilities::{Capabilities, WatchPattern};
 use codeyard_model::uri::{encode_path, percent_decode};
@@ -29,17 +30,29 @@ pub(super) struct FileEvent {
 /// The compiled patterns, compiled again when the registrations change.
 #[derive(Debug, Default)]
 pub(super) struct WatchGlobs {
-    revision: Option<u64>,
+    /// Of the registrations and of the projects.
+    revision: Option<(u64, u64)>,
     patterns: Vec<(GlobMatcher, u8)>,
 }
 
 impl WatchGlobs {
     /// The changes that the server registered for.
-    pub(super) fn events(&mut self, capabilities: &Capabilities, root: &Path, changes: &Changes) -> Vec<FileEvent> {
-        let revision = capabilities.revision();
-        if self.revision != Some(revision) {
-            self.patterns = capabilities.watch_patterns().iter().filter_map(|pattern| compile(pattern, root)).collect();
-            self.revision = Some(revision);
+    pub(super) fn events(
+        &mut self,
+        capabilities: &Capabilities,
+        context: &ServerContext,
+        changes: &Changes,
+    ) -> Vec<FileEvent> {
+        let revision = Some((capabilities.revision(), context.folders.revision()));
+        if self.revision != revision {
+            let folders = context.workspace_folders().current();
+            let compiled = |pattern: &WatchPattern| -> Vec<(GlobMatcher, u8)> {
+                // Only a pattern that is relative to a workspace folder differs between them.
+                let count = if is_relative(pattern) { folders.len() } else { 1 };
+                folders.iter().take(count).filter_map(|folder| compile(pattern, folder)).collect()
+            };
+            self.patterns = capabilities.watch_patterns().iter().flat_map(compiled).collect();
+            self.revision = revision;
         }
         let wanted = changes.files.iter().filter_map(|change| {
             let (kind, bit) = match change.kind {
@@ -59,14 +72,18 @@ fn compile(pattern: &WatchPattern, root: &Path) -> Option<(GlobMatcher, u8)> {
         Some(uri) => PathBuf::from(String::from_utf8(percent_decode(uri.strip_prefix("file://")?.as_bytes())).ok()?),
         None => root.to_path_buf(),
     };
-    let whole =
-        if Path::new(&pattern.pattern).is_absolute() || pattern.pattern.starts_with("**/") && pattern.base.is_none() {
-            pattern.pattern.clone()
-        } else {
-            format!("{}/{}", globset::escape(&base.to_string_lossy()).trim_end_matches('/'), pattern.pattern)
-        };
+    let whole = if Path::new(&pattern.pattern).is_absolute() || pattern.base.is_none() && !is_relative(pattern) {
+        pattern.pattern.clone()
+    } else {
+        format!("{}/{}", globset::escape(&base.to_string_lossy()).trim_end_matches('/'), pattern.pattern)
+    };
     let glob = GlobBuilder::new(&whole).literal_separator(true).build().ok()?;
     Some((glob.compile_matcher(), if pattern.kind == 0 { 7 } else { pattern.kind }))
+}
+
+/// Whether a pattern is relative to a workspace folder.
+fn is_relative(pattern: &WatchPattern) -> bool {
+    pattern.base.is_none() && !Path::new(&pattern.pattern).is_absolute() && !pattern.pattern.starts_with("**/")
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
-//! The state of the workspace actor, its start, and its health.
+//! The state of the workspace actor and its start.
 //!
 //! A handler never waits for a language server or for the watcher's first walk: it returns what the caller must wait for.
 //! Invariants: epochs never decrease; a snapshot is retained only under the epochs at which it was computed; every change that the watcher
 //! has seen is counted before a later query is answered.
 
-use crate::server::messages::GetHealth;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,8 +18,9 @@ use crate::query::watch_slot::WatchSlot;
 use crate::server::child_key::ChildKey;
 use crate::status::actor_exit::{ExitGuard, ExitKind};
 use crate::workspace::heap_trim;
-use crate::workspace::messages::{GetWorkspaceHealth, Retune, WorkspaceHealth};
+use crate::workspace::messages::Retune;
 use crate::workspace::setup::{Policy, WorkspaceSetup};
+use crate::workspace::shared_servers::PlacementRevision;
 use crate::workspace::state::{Child, Indexing, Sweeping, Watching};
 use codeyard_base::clock::Instant;
 use codeyard_model::epoch::Epochs;
@@ -41,7 +41,6 @@ pub struct Workspace {
     pub(super) seen: Epochs,
     /// Servers whose actors panicked, and until when they are not started.
     pub(super) paused: HashMap<ChildKey, Instant>,
-    pub(super) snapshots: SnapshotStore,
     /// Evictions and expiries of the store that were counted already.
     pub(super) counted_evictions: (u64, u64),
     pub(super) known: KnownFiles,
@@ -52,6 +51,9 @@ pub struct Workspace {
     pub(super) plans: HashMap<(PathBuf, String, bool), Arc<Plan>>,
     /// With the time until which they are valid, if a server is missing that may be installed.
     pub(super) workspace_plans: HashMap<bool, (Arc<Plan>, Option<Instant>)>,
+    /// Kinds that have a process for each project root at present, although one could handle all.
+    pub(super) separated: BTreeSet<String>,
+    pub(super) placement: PlacementRevision,
     pub(super) sweeping: Sweeping,
     pub(super) indexing: Indexing,
     pub(super) draining: bool,
@@ -62,11 +64,12 @@ impl Workspace {
     /// An actor for `setup` that puts its subscription into `slot`. `on_exit` is called when the actor ends.
     pub fn new(setup: Arc<WorkspaceSetup>, slot: WatchSlot, on_exit: impl FnOnce(ExitKind) + Send + 'static) -> Self {
         let policy = setup.policy.clone();
+        let epochs = Epochs { roots: setup.roots_epoch, ..Epochs::default() };
+        setup.status.set_epochs(epochs);
         Self {
-            epochs: Epochs { roots: setup.roots_epoch, ..Epochs::default() },
+            epochs,
             seen: Epochs::default(),
             paused: HashMap::new(),
-            snapshots: snapshot_store(&policy),
             counted_evictions: (0, 0),
             known: KnownFiles::new(setup.gate.clone()),
             watching: Watching::Idle,
@@ -75,6 +78,8 @@ impl Workspace {
             runs: HashMap::new(),
             plans: HashMap::new(),
             workspace_plans: HashMap::new(),
+            separated: BTreeSet::new(),
+            placement: PlacementRevision::default(),
             sweeping: Sweeping::default(),
             indexing: Indexing::default(),
             draining: false,
@@ -85,7 +90,8 @@ impl Workspace {
     }
 }
 
-pub(super) fn snapshot_store(policy: &Policy) -> SnapshotStore {
+/// An empty store for the results of a workspace with this policy.
+pub(crate) fn snapshot_store(policy: &Policy) -> SnapshotStore {
     let limits = &policy.limits;
     let ttl = Duration::from_secs(limits.snapshot_ttl_s);
     SnapshotStore::new(limits.max_snapshot_bytes, limits.max_snapshots_total_bytes, ttl)
@@ -97,9 +103,13 @@ impl Actor for Workspace {
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
         ctx.run_interval(EXPIRY_INTERVAL, |workspace, _| {
-            let before = workspace.snapshots.bytes();
-            workspace.snapshots.expire(Instant::now());
-            heap_trim::if_worthwhile(before - workspace.snapshots.bytes());
+            let freed = {
+                let mut snapshots = workspace.setup.snapshots.lock();
+                let before = snapshots.bytes();
+                snapshots.expire(Instant::now());
+                before - snapshots.bytes()
+            };
+            heap_trim::if_worthwhile(freed);
             workspace.publish_snapshots();
             workspace.runs.retain(|_, (run, _)| run.upgrade().is_some());
         });
@@ -115,34 +125,5 @@ impl Handler<Retune> for Workspace {
         }
         self.retune_index(&message.0);
         self.policy = message.0;
-    }
-}
-
-impl Handler<GetWorkspaceHealth> for Workspace {
-    type Result = ResponseFuture<Option<WorkspaceHealth>>;
-
-    fn handle(&mut self, _: GetWorkspaceHealth, _: &mut Self::Context) -> Self::Result {
-        let subscription = self.slot.get();
-        let health = WorkspaceHealth {
-            name: self.setup.name.to_string(),
-            roots: self.setup.gate.root_set().allowed().map(PathBuf::from).collect(),
-            epochs: [self.epochs.roots, self.epochs.text, self.epochs.fs, self.epochs.diagnostics],
-            watching: match &self.watching {
-                Watching::Idle => "idle".into(),
-                Watching::Starting(_) => "starting".into(),
-                Watching::Done | Watching::Failed(_) => self.unwatched().unwrap_or_else(|| "watching".into()),
-            },
-            source_files: subscription.map(|sub| sub.source_files().len()),
-            snapshots: (self.snapshots.len(), self.snapshots.bytes()),
-            servers: vec![],
-            indexes: vec![],
-        };
-        let indexes = self.index_health();
-        let actors: Vec<_> = self.children.values().map(|child| child.actor.clone()).collect();
-        Box::pin(async move {
-            let replies = actors.into_iter().map(|actor| actor.send(GetHealth));
-            let servers = futures::future::join_all(replies).await.into_iter().flatten().collect();
-            Some(WorkspaceHealth { servers, indexes: indexes.await, ..health })
-        })
     }
 }

@@ -78,8 +78,8 @@ impl Workspace {
         if !self.is_watched() {
             // Not counted in `seen`: it must not invalidate executions in progress.
             bump(&mut self.epochs, true, true, true);
-            self.plans.clear();
-            self.workspace_plans.clear();
+            self.setup.status.set_epochs(self.epochs);
+            self.forget_plans();
         }
     }
 
@@ -109,10 +109,9 @@ impl Workspace {
         if changes.bulk {
             self.known.forget_all();
         }
-        let moves_roots = |change: &FileChange| plan::may_move_roots(self.setup.plan_context(), &change.path);
+        let moves_roots = |change: &FileChange| plan::may_move_roots(&self.setup.servers, &change.path);
         if fs || changes.files.iter().any(moves_roots) {
-            self.plans.clear();
-            self.workspace_plans.clear();
+            self.placement_changed(&changes);
         }
         self.move_epochs(text, fs, true);
         self.notify_children(changes);
@@ -146,6 +145,7 @@ impl Workspace {
     pub(super) fn move_epochs(&mut self, text: bool, fs: bool, diagnostics: bool) {
         bump(&mut self.epochs, text, fs, diagnostics);
         bump(&mut self.seen, text, fs, diagnostics);
+        self.setup.status.set_epochs(self.epochs);
     }
 
     fn notify_children(&self, changes: Changes) {
@@ -199,6 +199,7 @@ impl Handler<ServerNotice> for Workspace {
                 self.continue_sweep(ctx);
             }
             NoticeKind::Idle => self.stop_child(&message.from, ctx),
+            NoticeKind::Quarantined => self.separate(&message.from, ctx),
         }
     }
 }

@@ -8,17 +8,20 @@ use futures::future::BoxFuture;
 
 use crate::query::plan::Choice;
 use crate::server::actor::LanguageServer;
-use crate::server::anchors;
 use crate::server::child_key::ChildKey;
 use crate::server::context::ServerContext;
+use crate::server::health;
 use crate::server::messages::StopServer;
+use crate::server::prepared_projects::ProjectContext;
+use crate::server::project_folders::ProjectFolders;
 use crate::status::actor_exit::ExitKind;
 use crate::workspace::actor::Workspace;
 use crate::workspace::admin;
-use crate::workspace::messages::{Drain, StopChild, StoppedServer, Warm};
+use crate::workspace::messages::{Drain, StoppedServer, Warm};
 use crate::workspace::state::Child;
 use codeyard_base::clock::Instant;
 use codeyard_base::ids::ServerKind;
+use codeyard_lsp::client::lifecycle::StopPace;
 
 /// How long a server whose actor panicked is not started: the cause of the panic would probably repeat at once.
 const PANIC_PAUSE: Duration = Duration::from_secs(5);
@@ -35,7 +38,9 @@ impl Workspace {
     /// The server of this choice; starts it if necessary.
     pub(super) fn child(&mut self, choice: &Choice, ctx: &mut Context<Self>) -> &Child {
         let alive = self.children.get(&choice.key).is_some_and(|child| child.actor.connected());
-        if !alive {
+        if alive {
+            self.update_projects(choice);
+        } else {
             let child = self.start_child(choice, ctx);
             self.children.insert(choice.key.clone(), child);
         }
@@ -45,17 +50,17 @@ impl Workspace {
     fn start_child(&self, choice: &Choice, ctx: &mut Context<Self>) -> Child {
         let context = Arc::new(self.child_context(choice, ctx));
         let (key, workspace) = (choice.key.clone(), ctx.address());
+        let folders = context.folders.clone();
         let on_exit = move |kind| drop(workspace.try_send(ChildEnded { key, kind }));
+        let status = context.status.clone();
         let (server, state) = LanguageServer::new(context, on_exit);
-        Child { actor: server.start_roomy(), state }
+        Child { actor: server.start_roomy(), status, state, folders, placed: self.placement }
     }
 
     fn child_context(&self, choice: &Choice, ctx: &Context<Self>) -> ServerContext {
         let setup = &self.setup;
         let key = &choice.key;
         let cache = setup.cache.join(&key.kind).join(cache_name(choice));
-        let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
-        let servers = setup.servers.clone();
         ServerContext {
             workspace: setup.name.clone(),
             kind: ServerKind::new(&key.kind),
@@ -64,20 +69,24 @@ impl Workspace {
             env: setup.env.clone(),
             root: key.root.clone(),
             settings: setup.settings.get(&key.kind).cloned(),
-            anchors: anchors::choose(&choice.server, &key.root, &files, &servers),
-            servers,
+            multi_root: choice.multi_root,
+            folders: ProjectFolders::new(self.projects_of(choice)),
+            project: ProjectContext { watched: self.slot.clone(), ..ProjectContext::default() },
+            servers: setup.servers.clone(),
             gate: setup.gate.clone(),
             launcher: setup.shared.launcher.clone(),
             frames: setup.shared.frames.clone(),
             restart: self.policy.restart,
             times: self.policy.times,
             notices: ctx.address().recipient(),
-            status: setup.status.server(ServerKind::new(&key.kind)),
+            status: setup.status.server(health::identity(&setup.name, key, &choice.program, setup.gate.root_set())),
+            memory: setup.memory.clone(),
             metrics: setup.shared.metrics.clone(),
             state: setup.state.clone(),
             cache,
             key: key.clone(),
             start_locks: setup.start_locks.clone(),
+            start_queue: setup.start_queue.clone(),
             server: choice.server.clone(),
         }
     }
@@ -87,7 +96,7 @@ impl Workspace {
         if let Some(child) = self.children.remove(key) {
             ctx.spawn(
                 async move {
-                    child.actor.send(StopServer).await.ok();
+                    child.actor.send(StopServer(StopPace::Patient)).await.ok();
                 }
                 .into_actor(self),
             );
@@ -111,14 +120,6 @@ impl Handler<ChildEnded> for Workspace {
         self.paused.retain(|_, until| *until > now);
         self.paused.insert(ended.key, now + PANIC_PAUSE);
         self.move_epochs(true, false, true);
-    }
-}
-
-impl Handler<StopChild> for Workspace {
-    type Result = ();
-
-    fn handle(&mut self, message: StopChild, ctx: &mut Self::Context) {
-        self.stop_child(&message.0, ctx);
     }
 }
 
@@ -154,11 +155,11 @@ impl Handler<Warm> for Workspace {
 impl Handler<Drain> for Workspace {
     type Result = ResponseActFuture<Self, Vec<StoppedServer>>;
 
-    fn handle(&mut self, _: Drain, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, drain: Drain, _: &mut Self::Context) -> Self::Result {
         self.draining = true;
         self.slot.set(None);
         let stops = std::mem::take(&mut self.children).into_iter().map(|(key, child)| async move {
-            let report = child.actor.send(StopServer).await.ok().flatten();
+            let report = child.actor.send(StopServer(drain.0)).await.ok().flatten();
             admin::stopped(&key, report.as_ref())
         });
         let index = self.stop_index();

@@ -4,6 +4,7 @@
 //! [`actor`] holds the state, [`messages`] lists what the actor accepts, [`handle`] is how a call reaches it, and [`setup`] is what it is
 //! made from. A query passes through it in two short steps, `begin` and `finish`; between them an execution runs on its own.
 
+mod activity;
 pub mod actor;
 mod admin;
 mod begin;
@@ -18,5 +19,6 @@ mod plans;
 mod provider_selection;
 mod publish_status;
 pub mod setup;
+mod shared_servers;
 mod state;
 mod sweep;

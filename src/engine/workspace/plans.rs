@@ -55,7 +55,7 @@ impl Workspace {
         if let Some(plan) = self.plans.get(&key) {
             return Ok(plan.clone());
         }
-        let plan = Arc::new(plan::plan_for_file(self.setup.plan_context(), &path, linters)?);
+        let plan = Arc::new(plan::plan_for_file(self.setup.plan_context(&self.separated), &path, linters)?);
         if plan.unavailable.is_empty() && self.plans.len() < MAX_REMEMBERED_PLANS {
             self.plans.insert(key, plan.clone());
         }
@@ -71,7 +71,7 @@ impl Workspace {
             return Ok(plan.clone());
         }
         let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
-        let plan = Arc::new(plan::plan_for_workspace(self.setup.plan_context(), &files, linters)?);
+        let plan = Arc::new(plan::plan_for_workspace(self.setup.plan_context(&self.separated), &files, linters)?);
         let until = (!plan.unavailable.is_empty()).then(|| now + INCOMPLETE_PLAN_LIFE);
         self.workspace_plans.insert(linters, (plan.clone(), until));
         Ok(plan)

@@ -1,10 +1,12 @@
 //! The configuration of one workspace actor. A change of roots or servers makes another actor.
 
 use crate::query::plan::PlanContext;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::indexer::indexes::Indexes;
 use crate::indexer::policy::IndexPolicy;
@@ -13,6 +15,8 @@ use crate::server::programs::Programs;
 use crate::server::registry::IndexedRegistry;
 use crate::server::restart_rule::RestartRule;
 use crate::server::start_locks::StartLocks;
+use crate::server::start_queue::StartQueue;
+use crate::status::memory_gate::MemoryGate;
 use crate::status::registry::WorkspaceStatus;
 use codeyard_base::ids::{TenantId, WorkspaceName};
 use codeyard_config::{Prewarm, Sweep};
@@ -21,6 +25,7 @@ use codeyard_files::watch::Watcher;
 use codeyard_lsp::client::frame::FrameBudget;
 use codeyard_lsp::registry::ServerSelection;
 use codeyard_model::limits::Limits;
+use codeyard_paging::SnapshotStore;
 use codeyard_process::launch::Launcher;
 use codeyard_telemetry::Metrics;
 
@@ -86,6 +91,12 @@ pub struct WorkspaceSetup {
     pub status: Arc<WorkspaceStatus>,
     /// Prevents a server from running at the same time as its predecessor.
     pub start_locks: StartLocks,
+    /// Admits starts of servers.
+    pub start_queue: StartQueue,
+    /// Admits starts of servers within the memory budget.
+    pub memory: Arc<MemoryGate>,
+    /// The retained results. Operators read their number and size; the actor alone adds and removes them.
+    pub snapshots: Arc<Mutex<SnapshotStore>>,
     /// The resources that the code indexes share.
     pub indexes: Arc<Indexes>,
     /// The resources that all workspaces share.
@@ -93,13 +104,14 @@ pub struct WorkspaceSetup {
 }
 
 impl WorkspaceSetup {
-    /// The inputs of the plans of this workspace.
-    pub(super) fn plan_context(&self) -> PlanContext<'_> {
+    /// The inputs of the plans of this workspace. `separated` are the kinds that have a process for each project root at present.
+    pub(super) fn plan_context<'a>(&'a self, separated: &'a BTreeSet<String>) -> PlanContext<'a> {
         PlanContext {
             servers: &self.servers,
             selection: &self.selection,
             roots: self.gate.root_set(),
             programs: &self.shared.programs,
+            separated,
         }
     }
 }

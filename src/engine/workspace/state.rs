@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use actix::prelude::*;
 
@@ -10,12 +11,20 @@ use crate::query::watch_slot::FirstWalk;
 use crate::server::actor::LanguageServer;
 use crate::server::child_key::ChildKey;
 use crate::server::messages::WorkspaceGone;
+use crate::server::project_folders::ProjectFolders;
+use crate::status::server_status::LanguageServerStatus;
 use crate::status::state_watch;
+use crate::workspace::shared_servers::PlacementRevision;
 
 /// One language server of the workspace.
 pub(super) struct Child {
     pub(super) actor: Addr<LanguageServer>,
+    pub(super) status: Arc<LanguageServerStatus>,
     pub(super) state: state_watch::Receiver,
+    /// Its projects.
+    pub(super) folders: ProjectFolders,
+    /// The revision at which they were determined.
+    pub(super) placed: PlacementRevision,
 }
 
 impl Drop for Child {
@@ -24,6 +33,7 @@ impl Drop for Child {
         reason = "the sender is gone and cannot retry; each server gets at most one of these"
     )]
     fn drop(&mut self) {
+        self.status.retire();
         // A stopped actor ignores it; the others have lost their workspace.
         self.actor.do_send(WorkspaceGone);
     }

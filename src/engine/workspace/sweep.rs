@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 
 use crate::query::operations::document_diagnostics::DocumentDiagnosticsRequest;
 use crate::query::plan::Plan;
-use crate::query::provider::Provider;
+use crate::query::provider::{Provider, ProviderProjects};
 use crate::query::provider_call::RequestContext;
 use crate::query::{plan, provider_call};
 use crate::server::child_key::ChildKey;
@@ -58,11 +58,11 @@ impl Workspace {
     pub(super) fn sweep_child(&mut self, key: &ChildKey) {
         let Some(server) = self.setup.servers.by_kind.get(&key.kind).filter(|_| self.sweeping.begun) else { return };
         let files = self.slot.get().map(|subscription| subscription.source_files()).unwrap_or_default();
-        let setup = &self.setup;
+        let (setup, separated) = (&self.setup, &self.separated);
         let mut folders: BTreeMap<&Path, bool> = BTreeMap::new();
         let own = files.iter().filter(|path| {
             let Some(folder) = path.parent().filter(|_| setup.servers.serves(server, path)) else { return false };
-            *folders.entry(folder).or_insert_with(|| plan::is_own(setup.plan_context(), server, key, path))
+            *folders.entry(folder).or_insert_with(|| plan::is_own(setup.plan_context(separated), server, key, path))
         });
         self.sweeping.pending.extend(own.map(|path| (key.clone(), path.clone())));
     }
@@ -79,7 +79,7 @@ impl Workspace {
         for key in self.children.keys() {
             let server = self.setup.servers.by_kind.get(&key.kind);
             let server = server.filter(|server| self.setup.servers.serves(server, path));
-            if server.is_some_and(|server| plan::is_own(self.setup.plan_context(), server, key, path)) {
+            if server.is_some_and(|server| plan::is_own(self.setup.plan_context(&self.separated), server, key, path)) {
                 self.sweeping.pending.insert((key.clone(), path.to_path_buf()));
             }
         }
@@ -109,6 +109,7 @@ impl Workspace {
                 is_linter: false,
                 symbols_max: 0,
                 fallback_for: None,
+                projects: ProviderProjects::default(),
             };
             self.sweeping.running += 1;
             let work = sweep_one(self.setup.clone(), provider, path, self.children_in_sync(ctx));

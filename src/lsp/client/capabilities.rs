@@ -182,6 +182,20 @@ impl Capabilities {
         self.supports("workspace/diagnostic")
     }
 
+    /// Whether the server accepts `workspace/didChangeWorkspaceFolders`.
+    pub fn accepts_folder_changes(&self) -> bool {
+        let state = self.0.read();
+        let folders = value_at(&state.static_capabilities, "workspace.workspaceFolders");
+        let is_supported = folders.and_then(|value| value.get("supported")).is_some_and(is_on);
+        // Instead of `true` it may be the id of a registration.
+        let are_changes_wanted = match folders.and_then(|value| value.get("changeNotifications")) {
+            Some(Value::String(id)) => !id.is_empty(),
+            value => value.is_some_and(is_on),
+        };
+        let mut registered = state.registrations_of("workspace/didChangeWorkspaceFolders");
+        is_supported && are_changes_wanted || registered.next().is_some()
+    }
+
     /// All globs of files whose changes the server wants to know, at most `MAX_WATCH_PATTERNS`.
     pub fn watch_patterns(&self) -> Vec<WatchPattern> {
         let state = self.0.read();

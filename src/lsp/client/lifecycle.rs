@@ -5,7 +5,7 @@
 //! `initialize` is in the client's capabilities before `initialized` is sent; the stop sequence ends within the sum
 //! of its time limits, and sends SIGKILL to every process of the group that is still there.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -23,10 +23,10 @@ use codeyard_process::launch::{Process, ProcessExit};
 /// The parameters of the handshake.
 #[derive(Debug, Clone)]
 pub struct InitializeSpec {
-    /// The project root, an absolute path.
+    /// The process's own root, an absolute path.
     pub root: PathBuf,
-    /// The name of its workspace folder.
-    pub root_name: String,
+    /// The workspace folders, absolute paths.
+    pub folders: Vec<PathBuf>,
     /// Our process id; `None` sends `null`. Some servers watch the id and exit when that process is gone.
     pub process_id: Option<u32>,
     /// `initializationOptions` of the server's registry entry.
@@ -85,6 +85,27 @@ pub enum StopStage {
     Kill,
 }
 
+/// How much time a server gets to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopPace {
+    /// It may finish what it is doing.
+    Patient,
+    /// Codeyard ends: all servers are stopped at once, and together they get little time.
+    Prompt,
+}
+
+impl StopPace {
+    /// The times of the four steps in milliseconds.
+    fn times(self) -> [u64; 4] {
+        match self {
+            Self::Patient => {
+                [limits::STOP_SHUTDOWN_MS, limits::STOP_EXIT_MS, limits::STOP_TERM_MS, limits::STOP_KILL_MS]
+            }
+            Self::Prompt => limits::PROMPT_STOP_MS,
+        }
+    }
+}
+
 /// How a server was stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StopReport {
@@ -129,37 +150,38 @@ pub async fn initialize(client: &LspClient, spec: &InitializeSpec) -> Result<Ini
 
 /// The stop sequence: `shutdown`, `exit`, SIGTERM, SIGKILL, each with its time limit. It ends as soon as no process
 /// is left.
-pub async fn stop(client: &LspClient, process: &dyn Process) -> StopReport {
+pub async fn stop(client: &LspClient, process: &dyn Process, pace: StopPace) -> StopReport {
     let began = Instant::now();
+    let [shutdown_ms, exit_ms, term_ms, kill_ms] = pace.times();
     let mut answered_shutdown = false;
     let mut stage = StopStage::Gone;
     let mut exit = within(0, process).await;
     if exit.is_none() && !client.is_closed() {
         stage = StopStage::Exit;
-        answered_shutdown = shutdown(client, process).await;
+        answered_shutdown = shutdown(client, process, shutdown_ms).await;
         // `exit` is sent also to a server that didn't answer: it costs nothing and may still help.
         let _ = client.notify("exit", &Value::Null);
-        exit = within(limits::STOP_EXIT_MS, process).await;
+        exit = within(exit_ms, process).await;
     }
     client.close();
     if exit.is_none() || !process.group_is_empty() {
         stage = StopStage::Term;
         process.terminate();
-        exit = within(limits::STOP_TERM_MS, process).await.or(exit);
+        exit = within(term_ms, process).await.or(exit);
     }
     if exit.is_none() || !process.group_is_empty() {
         stage = StopStage::Kill;
         process.kill();
-        exit = within(limits::STOP_KILL_MS, process).await.or(exit);
+        exit = within(kill_ms, process).await.or(exit);
     }
-    let group_empty = until_empty(process).await;
+    let group_empty = until_empty(process, kill_ms).await;
     StopReport { stage, exit, group_empty, answered_shutdown, took: began.elapsed() }
 }
 
 /// Sends `shutdown`; returns whether it was answered. Stops waiting when the server exits.
-async fn shutdown(client: &LspClient, process: &dyn Process) -> bool {
+async fn shutdown(client: &LspClient, process: &dyn Process, ms: u64) -> bool {
     let Ok(reply) = client.request("shutdown", &Value::Null) else { return false };
-    let limit = Duration::from_millis(limits::STOP_SHUTDOWN_MS);
+    let limit = Duration::from_millis(ms);
     tokio::select! {
         biased;
         answered = timeout(limit, reply) => matches!(answered, Ok(Ok(_) | Err(RequestError::Server { .. }))),
@@ -171,10 +193,10 @@ async fn within(ms: u64, process: &dyn Process) -> Option<ProcessExit> {
     timeout(Duration::from_millis(ms), process.exited()).await.ok()
 }
 
-/// Polls until the group is empty, for `STOP_KILL_MS` at most.
-async fn until_empty(process: &dyn Process) -> bool {
+/// Polls until the group is empty, for `ms` at most.
+async fn until_empty(process: &dyn Process, ms: u64) -> bool {
     const STEP_MS: u64 = 10;
-    for _ in 0..limits::STOP_KILL_MS / STEP_MS {
+    for _ in 0..ms / STEP_MS {
         if process.group_is_empty() {
             return true;
         }
@@ -191,7 +213,7 @@ fn initialize_params(spec: &InitializeSpec) -> Value {
         "locale": "en",
         "rootPath": spec.root.to_string_lossy(),
         "rootUri": uri,
-        "workspaceFolders": [{"uri": uri, "name": spec.root_name}],
+        "workspaceFolders": spec.folders.iter().map(|folder| workspace_folder(folder)).collect::<Vec<_>>(),
         "capabilities": client_capabilities(&spec.encodings),
         "trace": "off",
     });
@@ -199,6 +221,16 @@ fn initialize_params(spec: &InitializeSpec) -> Value {
         object.insert("initializationOptions".to_owned(), options.clone());
     }
     params
+}
+
+/// A workspace folder as the protocol has it.
+pub fn workspace_folder(folder: &Path) -> Value {
+    json!({"uri": encode_path(folder), "name": workspace_folder_name(folder)})
+}
+
+/// The name of a workspace folder: the last part of its path.
+pub fn workspace_folder_name(folder: &Path) -> String {
+    folder.file_name().map_or_else(|| "root".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// The capabilities of this client. Each entry is there because some server behaves better with it. What would only

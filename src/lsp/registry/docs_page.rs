@@ -2,7 +2,7 @@
 //!
 //! The text is in `docs_page.md`; only its lists and tables are generated.
 
-use super::schema::{InstallSource, ManifestKind, Registry, RootPick, RootRule, ServerRole, ServerSpec};
+use super::schema::{InstallSource, ManifestKind, MultiRoot, Registry, RootPick, RootRule, ServerRole, ServerSpec};
 
 const TEMPLATE: &str = include_str!("docs_page.md");
 
@@ -11,7 +11,9 @@ pub fn document(registry: &Registry) -> String {
     let parts = [
         ("{servers}\n", server_rows(registry)),
         ("{descriptions}\n", descriptions(registry)),
+        ("{without_configuration}\n", without_configuration(registry)),
         ("{project_roots}\n", root_rows(registry)),
+        ("{multi_root}\n", multi_root_rows(registry)),
         ("{languages}\n", language_rows(registry)),
     ];
     parts.iter().fold(TEMPLATE.to_owned(), |page, (placeholder, rows)| page.replacen(placeholder, rows, 1))
@@ -42,10 +44,29 @@ fn descriptions(registry: &Registry) -> String {
     lines.chain(["\n".to_owned()]).collect()
 }
 
+/// The rows of what servers know without a configuration. An empty line follows.
+fn without_configuration(registry: &Registry) -> String {
+    let rows = registry.servers.iter().map(|(kind, server)| row(&[kind, &server.without_configuration]));
+    rows.chain(["\n".to_owned()]).collect()
+}
+
 /// The rows of the project root rules, except those of kinds that always run at the workspace's root. An empty line follows.
 fn root_rows(registry: &Registry) -> String {
     let with_rule = registry.servers.iter().filter(|(_, server)| server.root.pick != RootPick::Workspace);
     let rows = with_rule.map(|(kind, server)| format!("| {kind} | {} |\n", root_cells(&server.root).join(" | ")));
+    rows.chain(["\n".to_owned()]).collect()
+}
+
+/// The rows of the kinds whose processes handle several project roots. An empty line follows.
+fn multi_root_rows(registry: &Registry) -> String {
+    let rows = registry.servers.iter().filter_map(|(kind, server)| {
+        let how = match server.multi_root {
+            MultiRoot::No => return None,
+            MultiRoot::WorkspaceFolders => "as workspace folders",
+            MultiRoot::ByFile => "by file",
+        };
+        Some(row(&[kind, how]))
+    });
     rows.chain(["\n".to_owned()]).collect()
 }
 
@@ -96,6 +117,13 @@ fn origin(server: &ServerSpec) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_page_says_of_each_kind_what_it_knows_without_a_configuration() {
+        let registry = Registry::builtin();
+        let silent = registry.servers.iter().filter(|(_, server)| server.without_configuration.is_empty());
+        assert_eq!(silent.map(|(kind, _)| kind).collect::<Vec<_>>(), Vec::<&String>::new());
+    }
 
     #[test]
     fn the_page_in_docs_is_up_to_date() {

@@ -135,6 +135,16 @@ mod tests {
             ("[servers.ty]\ngroup = \"\"\n", "servers.ty.group: "),
             ("[servers.ty]\ngroup = \"other\"\n", "servers.ty.group: "),
             ("[servers.ty]\npriority = 1\n[servers.pyright]\npriority = 1\n", ".priority: "),
+            ("[servers.ty]\nmulti_root = \"yes\"\n", "multi_root"),
+            ("[servers.clangd]\nmulti_root = \"by-file\"\n", "servers.clangd.multi_root: `quirks.copy_to_cache`"),
+            (
+                "[servers.json]\nmulti_root = \"by-file\"\ncommand = [\"x\", \"{root}/x\"]\n",
+                "servers.json.multi_root: `{root}/x` holds the path",
+            ),
+            (
+                "[servers.json]\nmulti_root = \"workspace-folders\"\ninitialization_options = { at = \"{rooturi}\" }\n",
+                "servers.json.multi_root: ",
+            ),
             ("[servers.ty.install]\npackages = [\"ty\"]\n", "servers.ty.install.packages: `ty` is not pinned"),
             ("[servers.ty.install]\nfrom = \"npm\"\npackages = [\"@a/b\"]\n", "`@a/b` is not pinned"),
             ("[servers.ty.install]\nfrom = \"npm\"\npackages = [\"b@^1.2\"]\n", "`b@^1.2` is not pinned"),

@@ -21,11 +21,12 @@ mod validation;
 pub use language_index::LanguageIndex;
 pub use launch::{LaunchConfig, LaunchPaths, refresh_copies};
 pub use loader::RegistryError;
+pub use manifests::parse_jsonc;
 pub use marker_files::{CachedFiles, DiskFiles, MarkerFiles};
 pub use project_root::{ProjectRoot, RootReason, project_root};
 pub use schema::{
-    InstallSource, LanguageSpec, ManifestKind, ProjectInference, Quirks, ReadinessRule, Registry, RootPick, RootRule,
-    ServerRole, ServerSpec,
+    ConfiguredScope, InstallSource, LanguageSpec, ManifestKind, MultiRoot, ProjectInference, Quirks, ReadinessRule,
+    Registry, RootPick, RootRule, ServerRole, ServerSpec,
 };
 pub use selection::{FallbackMode, LanguageCandidates, ServerSelection};
 pub use server_choice::{ConsideredServer, ProjectPlacement, ServerChooser, ServerVerdict, place_file};

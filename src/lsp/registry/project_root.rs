@@ -76,6 +76,18 @@ pub fn project_root(file: &Path, workspace_root: &Path, rule: &RootRule, files: 
 }
 
 impl RootRule {
+    /// Whether the existence of this file may decide where a project root is.
+    pub fn marks(&self, file: &Path) -> bool {
+        let name = file.file_name().unwrap_or_default();
+        let all = self.markers.iter().chain(&self.workspace_markers).chain(&self.excluded_by);
+        let mut paths = all.map(|marker| marker.split_once(" ~ ").map_or(marker.as_str(), |(path, _)| path));
+        paths.any(|path| {
+            let last = Path::new(path).file_name().and_then(|last| last.to_str()).unwrap_or_default();
+            let matches = || Glob::new(last).is_ok_and(|glob| glob.compile_matcher().is_match(name));
+            file.ends_with(path) || is_glob(path) && matches()
+        })
+    }
+
     /// Whether the content of this file, not only its existence, may decide where a project root is.
     pub fn reads(&self, file: &Path) -> bool {
         let Some(name) = file.file_name().and_then(|name| name.to_str()) else { return false };
@@ -123,8 +135,7 @@ impl MarkerSearch<'_> {
         markers.iter().find_map(|marker| {
             let (path, text) =
                 marker.split_once(" ~ ").map_or((marker.as_str(), None), |(path, text)| (path, Some(text)));
-            let is_glob = path.contains(['*', '?', '[', '{']);
-            let at = if is_glob { first_match(folder, path, self.files)? } else { folder.join(path) };
+            let at = if is_glob(path) { first_match(folder, path, self.files)? } else { folder.join(path) };
             let exists = match text {
                 None => self.files.exists(&at),
                 Some(text) => {
@@ -135,6 +146,11 @@ impl MarkerSearch<'_> {
             exists.then_some(at)
         })
     }
+}
+
+/// Whether a marker's path has a glob in its last part.
+fn is_glob(path: &str) -> bool {
+    path.contains(['*', '?', '[', '{'])
 }
 
 /// The first name by order that a glob in the last part of a path matches.

@@ -77,6 +77,8 @@ pub enum ServerRole {
 pub struct ServerSpec {
     /// A one-line description for people.
     pub description: String,
+    /// What it knows of a project without any configuration, and how that was found out. For people.
+    pub without_configuration: String,
     /// Ids of the languages that it serves.
     pub languages: Vec<String>,
     /// Servers of one group are alternatives (`python`, `typescript`). Linters have their own group.
@@ -118,8 +120,20 @@ pub struct ServerSpec {
     pub readiness: ReadinessRule,
     /// How codeyard finds or infers its project before a start. Absent: it finds its project by itself.
     pub project: Option<ProjectInference>,
+    /// The configuration of the server that leaves files out of its answers. Absent: none is known.
+    pub scope: Option<ConfiguredScope>,
     /// Behaviour that the client must take into account.
     pub quirks: Quirks,
+}
+
+/// A configuration that leaves files out of a server's answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConfiguredScope {
+    /// `src.include` and `src.exclude` in `ty.toml` or `pyproject.toml`.
+    Ty,
+    /// `include` and `exclude` in `pyrightconfig.json` or `pyproject.toml`.
+    Pyright,
 }
 
 /// How a server's project is found or inferred where it has no project file.
@@ -128,6 +142,12 @@ pub struct ServerSpec {
 pub enum ProjectInference {
     /// `compile_commands.json`: found, completed, or inferred from build files and includes.
     CompileDatabase,
+    /// `tsconfig.json` for the files that no configuration lists, as a document that is open at the server.
+    TypescriptDocument,
+    /// The same as a request of `tsserver`.
+    TypescriptExternal,
+    /// The folders that files of Python import from, as settings.
+    PythonPaths,
 }
 
 impl ProjectInference {
@@ -135,6 +155,8 @@ impl ProjectInference {
     pub fn file(self) -> &'static str {
         match self {
             Self::CompileDatabase => "compile_commands.json",
+            Self::TypescriptDocument | Self::TypescriptExternal => "tsconfig.json",
+            Self::PythonPaths => "pyproject.toml",
         }
     }
 }

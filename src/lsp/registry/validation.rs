@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use globset::Glob;
 
 use super::loader::RegistryError;
-use super::schema::{InstallSource, LanguageSpec, Registry, ServerRole, ServerSpec};
+use super::schema::{InstallSource, LanguageSpec, MultiRoot, Registry, ServerRole, ServerSpec};
 
 const PLACEHOLDERS: [&str; 6] = ["{state}", "{root}", "{rooturi}", "{cache}", "{bin}", "{install}"];
 const ENCODINGS: [&str; 3] = ["utf-8", "utf-16", "utf-32"];
@@ -26,6 +26,7 @@ pub(super) fn validate(registry: &Registry) -> Result<(), RegistryError> {
         packages(server).map_err(|why| invalid(&key("install.packages"), why))?;
         root(server).map_err(|(field, why)| invalid(&key(&format!("root.{field}")), why))?;
         quirks(server).map_err(|(field, why)| invalid(&key(&format!("quirks.{field}")), why))?;
+        multi_root(server).map_err(|why| invalid(&key("multi_root"), why))?;
     }
     groups(registry)
 }
@@ -170,6 +171,22 @@ fn quirks(server: &ServerSpec) -> Result<(), (&'static str, String)> {
     }
     match quirks.encodings.iter().find(|name| !ENCODINGS.contains(&name.as_str())) {
         Some(bad) => Err(("encodings", format!("`{bad}` is not one of utf-8, utf-16, utf-32"))),
+        None => Ok(()),
+    }
+}
+
+/// A process for several project roots can't be started with the path of one of them. Settings may hold it: they are requested by project.
+fn multi_root(server: &ServerSpec) -> Result<(), String> {
+    if server.multi_root == MultiRoot::No {
+        return Ok(());
+    }
+    if !server.quirks.copy_to_cache.is_empty() {
+        return Err("`quirks.copy_to_cache` copies the files of one project root; use \"no\"".into());
+    }
+    let options = server.initialization_options.as_ref().map(ToString::to_string);
+    let words = server.command.iter().chain(server.env.values()).chain(&options);
+    match words.into_iter().find(|word| ["{root}", "{rooturi}"].iter().any(|name| word.contains(name))) {
+        Some(word) => Err(format!("`{word}` holds the path of one project root; use \"no\"")),
         None => Ok(()),
     }
 }

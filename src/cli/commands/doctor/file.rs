@@ -13,7 +13,8 @@ use crate::args::DoctorArgs;
 use crate::shared::server_diagnosis::{self, Assessment, CandidateVerdict, ServerCandidate, ServerDiagnosis};
 use crate::shared::server_installation::InstallContext;
 use codeyard_engine::server::child_key::ChildKey;
-use codeyard_lsp::registry::RootReason;
+use codeyard_lsp::registry::{MultiRoot, RootReason};
+use codeyard_model::roots::RootSet;
 use codeyard_server::admin::documents::ServerDocument;
 
 /// The report about one file; the JSON output has these keys.
@@ -101,17 +102,19 @@ pub(super) fn report(
             let of_workspace = |server: &&ServerDocument| Some(&server.workspace) == workspace.as_ref();
             let running: Vec<&ServerDocument> =
                 status.iter().flat_map(|status| &status.servers).filter(of_workspace).collect();
-            servers = assessments.into_iter().map(|assessments| row(&root, assessments, &running)).collect();
+            servers = assessments.into_iter().map(|assessments| row(roots, &root, assessments, &running)).collect();
         }
         workspaces.push(WorkspaceReport { workspace, defined_in, root, in_extra_root, ignored, note, servers });
     }
     Ok(FileReport { path: path.to_path_buf(), language, workspaces })
 }
 
-fn row(root: &Path, assessments: Assessment, running: &[&ServerDocument]) -> CandidateRow {
-    let Assessment { candidate, project_root, by } = assessments;
-    let id = project_root.clone().map(|root| ChildKey { kind: candidate.kind.clone(), root }.id());
-    let now = running.iter().find(|server| Some(&server.id) == id.as_ref());
+fn row(roots: &RootSet, root: &Path, assessments: Assessment, running: &[&ServerDocument]) -> CandidateRow {
+    let Assessment { candidate, project_root, by, multi_root } = assessments;
+    // A kind that usually has one process for all project roots may have one for each for a while.
+    let id = |multi_root| project_root.as_deref().map(|at| ChildKey::of(&candidate.kind, multi_root, roots, at).id());
+    let is_running = |id: &Option<String>| running.iter().find(|server| Some(&server.id) == id.as_ref());
+    let now = is_running(&id(multi_root)).or_else(|| is_running(&id(MultiRoot::No)));
     let (root_by, marked_by) = match by {
         Some(RootReason::Manifest(at)) => (Some("manifest"), Some(server_diagnosis::relative(root, &at))),
         Some(RootReason::Marker(at)) => (Some("marker"), Some(server_diagnosis::relative(root, &at))),

@@ -20,7 +20,7 @@ const OPTIONS: ParseOptions = ParseOptions {
 };
 
 /// The object in the text; `None` if the text isn't an object.
-pub(super) fn parse_object(text: &str) -> Option<Value> {
+pub fn parse_object(text: &str) -> Option<Value> {
     let text = text.trim_start_matches('\u{feff}');
     parse_to_serde_value::<Value>(text, &OPTIONS).ok().filter(Value::is_object)
 }

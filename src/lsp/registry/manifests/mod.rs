@@ -14,6 +14,7 @@ mod node;
 mod tsconfig;
 
 pub(super) use context::{ManifestContext, Membership};
+pub use jsonc::parse_object as parse_jsonc;
 
 use super::schema::ManifestKind;
 

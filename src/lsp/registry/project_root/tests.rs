@@ -488,3 +488,15 @@ fn files_whose_content_decides() {
     assert!(reads("typescript", "/w/tsconfig.base.json") && reads("typescript", "/w/pnpm-workspace.yaml"));
     assert!(reads("ty", "/w/pyproject.toml") && !reads("ty", "/w/ty.toml") && !reads("bash", "/w/package.json"));
 }
+
+#[test]
+fn markers_are_recognised_by_their_names() {
+    let registry = Registry::builtin();
+    let marks = |kind: &str, path: &str| registry.servers[kind].root.marks(&Path::new("/w").join(path));
+    for path in ["a/pyproject.toml", "ty.toml", "requirements.txt"] {
+        assert!(marks("ty", path), "{path}");
+    }
+    assert!(marks("clangd", "a/build/compile_commands.json") && marks("typescript", "a/deno.json"));
+    assert!(marks("eslint", "a/.eslintrc.yml") && marks("eslint", "eslint.config.mjs"), "globs");
+    assert!(!marks("ty", "a.py") && !marks("ty", "my-pyproject.toml") && !marks("eslint", "a.eslintrc"));
+}
