@@ -15,6 +15,8 @@ use crate::info::{ProjectInfo, ProjectSource};
 use crate::limits::MAX_UNKNOWN_FILES;
 use crate::prepare::ProjectRequest;
 
+/// The files that hold such configurations.
+pub(super) const CONFIGURATIONS: [&str; 3] = ["ty.toml", "pyrightconfig.json", "pyproject.toml"];
 /// Names of folders that ty excludes at any depth, unless a pattern with `!` includes them.
 const TY_EXCLUDED: [&str; 20] = [
     ".bzr",

@@ -4,9 +4,11 @@
 mod candidate_workspaces;
 mod file;
 mod machine_limits;
+mod projects;
 mod running;
+mod scratch_folder;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -15,7 +17,7 @@ use crate::Failure;
 use crate::args::DoctorArgs;
 use crate::shared::server_diagnosis::{CandidateVerdict, FolderDiagnosis, ServerCandidate, ServerDiagnosis};
 use crate::shared::server_installation::InstallContext;
-use crate::shared::{assemble, output};
+use crate::shared::{assemble, output, server_diagnosis};
 use codeyard_lsp::registry::ServerSelection;
 use codeyard_protocol::names::SERVER_VERSION;
 use codeyard_server::admin::client::{AdminClient, AdminClientError};
@@ -68,11 +70,15 @@ pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
             lines.join("\n") + "\n"
         });
     }
-    let folder_diagnosis = diagnose_folder(&args, &context, &path);
+    let (files, cut) = server_diagnosis::files_below(&path);
+    let folder_diagnosis = diagnose_folder(&args, &context, &path, (&files, cut));
+    let projects = projects::examine(&context.registry, &path, &files, &folder_diagnosis, state.path())?;
     document["files"] = json!(folder_diagnosis);
+    document["projects"] = json!(projects);
     output::print_json_or(args.json, &document, || {
         let mut lines = vec![format!("codeyard {SERVER_VERSION}, state in {}", state.path().display())];
         diagnosis_lines(&folder_diagnosis, &mut lines);
+        projects.lines(&mut lines);
         lines.push("\nthis machine".to_owned());
         lines.extend(limits.iter().map(machine_limits::MachineLimit::line));
         lines.push(String::new());
@@ -84,9 +90,14 @@ pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
     })
 }
 
-fn diagnose_folder(args: &DoctorArgs, context: &InstallContext, folder: &Path) -> FolderDiagnosis {
+fn diagnose_folder(
+    args: &DoctorArgs,
+    context: &InstallContext,
+    folder: &Path,
+    (files, cut): (&[PathBuf], bool),
+) -> FolderDiagnosis {
     let selection = ServerSelection { chosen: args.server.clone(), ..ServerSelection::default() };
-    ServerDiagnosis::of_folder(&context.registry, &context.installer, &selection, folder).folder(folder)
+    ServerDiagnosis::of_folder(&context.registry, &context.installer, &selection, folder).files(folder, files, cut)
 }
 
 /// One line about the running server.

@@ -55,9 +55,14 @@ pub(super) fn lines(status: &Value, lines: &mut Vec<String>) {
             Some(watching) => watching.to_owned(),
             None => shown(&workspace["state"]).replace('_', " "),
         };
+        let busy = workspace["busy"]["waits_for"].as_str().map(|waits_for| {
+            let since = workspace["busy"]["since_s"].as_u64().map(|seconds| format!(" for {seconds} s"));
+            format!("; busy{}: waits for {waits_for}", since.unwrap_or_default())
+        });
+        let busy = busy.unwrap_or_default();
         let problem = workspace["problem"].as_str().map(|problem| format!(" ({problem})")).unwrap_or_default();
         lines.push(format!(
-            "  workspace {}{default}: {}; {watching}{problem}{files}",
+            "  workspace {}{default}: {}; {watching}{problem}{files}{busy}",
             shown(&workspace["name"]),
             roots.join(", ")
         ));
@@ -91,15 +96,45 @@ fn server_lines(server: &Value, lines: &mut Vec<String>) {
     let mut parts = vec![format!("{} for {} s", shown(&server["state"]), shown(&server["since_s"]))];
     parts.extend(server["progress"].as_str().map(str::to_owned));
     parts.extend(server["message"].as_str().map(|why| format!("{} ({why})", shown(&server["reason"]))));
+    parts.extend(server["failure"]["summary"].as_str().map(|how| {
+        let at = server["failure"]["at"].as_str().map(|at| format!(" at {at}")).unwrap_or_default();
+        format!("its process {how}{at}")
+    }));
     parts.extend(server["pid"].as_u64().map(|pid| format!("process {pid}")));
     parts.extend(server["memory_bytes"].as_u64().map(|bytes| format!("{} MiB", bytes / (1024 * 1024))));
     parts.push(format!("{} restarts", shown(&server["restarts"])));
     parts.push(format!("{} documents open", shown(&server["open_documents"])));
     lines.push(format!("    {}{version} in {}: {}", shown(&server["kind"]), shown(&server["root"]), parts.join(", ")));
+    for project in server["projects"].as_array().into_iter().flatten() {
+        lines.push(format!("      {}", project_line(project)));
+    }
     let stderr = server["stderr"].as_str().unwrap_or_default();
     let all: Vec<&str> = stderr.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = all.len().saturating_sub(STDERR_LINES);
     lines.extend(all[last..].iter().map(|line| format!("      stderr: {line}")));
+}
+
+/// How many files of a project a server knows.
+fn project_line(project: &Value) -> String {
+    let known =
+        project["known_files"].as_u64().map_or_else(|| "an unknown number".to_owned(), |known| known.to_string());
+    let (files, languages) = (shown(&project["files"]), shown(&project["languages"]));
+    let source = match (project["path"].as_str(), project["inferred_from"].as_str()) {
+        (Some(path), _) => format!(", project file {path}"),
+        (None, Some(from)) => format!(", inferred from {from}"),
+        (None, None) if project["project_file"] == "missing" => ", no project file".to_owned(),
+        (None, None) => String::new(),
+    };
+    let mut line = format!("{known} of {files} {languages} files known in {}{source}", shown(&project["root"]));
+    for text in [&project["reason"], &project["remedy"]].into_iter().filter_map(|text| text.as_str()) {
+        line.push_str("; ");
+        line.push_str(text);
+    }
+    for cause in project["unresolved"].as_array().into_iter().flatten() {
+        line.push_str(&format!("; {} imports unresolved: {}", shown(&cause["names"]), shown(&cause["reason"])));
+        line.extend(cause["command"].as_str().map(|command| format!(" (next: {command})")));
+    }
+    line
 }
 
 /// A JSON value as text; strings without quotes.
@@ -113,13 +148,19 @@ mod tests {
 
     #[test]
     fn a_server_is_shown_with_its_last_lines_of_standard_error() {
+        let projects = json!([
+                    {"root": ".", "languages": "Python", "project_file": "found", "path": "ty.toml", "files": 9, "known_files": 7,
+                     "reason": "ty.toml leaves the others out", "remedy": "add them to `src.include`", "unresolved": []},
+                    {"root": "lib", "languages": "C", "project_file": "missing", "files": 3, "known_files": null, "unresolved": [
+                        {"reason": "`config.h` is missing", "names": 2, "examples": [], "command": "./configure"}]}]);
         let status = json!({
             "pid": 7, "version": "1", "uptime_s": 3, "listen": "http://x/mcp", "default_workspace": "a",
             "workspaces": [{"name": "a", "roots": ["/r"], "watching": "idle", "source_files": 2, "indexes": [{"root": "/r",
                 "status": "ready", "freshness": "syncing", "files": 3, "symbols": 9, "last_indexed_at": "2026-01-01T00:00:00Z",
                 "job": "incremental reading", "problem": null}], "servers": [{
                 "kind": "ty", "version": "0.1", "root": ".", "state": "down", "reason": "crashed", "message": "it ended",
-                "since_s": 5, "pid": null, "memory_bytes": 2_097_152, "restarts": 1, "open_documents": 0,
+                "failure": {"summary": "exited with code 1 after 0.3 s", "at": "2026-01-01T00:00:00Z"}, "since_s": 5, "pid": null, "memory_bytes": 2_097_152, "restarts": 1, "open_documents": 0,
+                "projects": projects,
                 "stderr": "1\n2\n3\n\n4\n"}]}],
             "counts": {"calls": [{"tool": "t", "outcome": "ok", "count": 4}]},
         });
@@ -131,7 +172,10 @@ mod tests {
                 "running server: process 7, version 1, up 3 s, listening http://x/mcp",
                 "  workspace a (default): /r; idle, 2 files",
                 "    code index of /r: ready, syncing; 3 files, 9 symbols; indexed 2026-01-01T00:00:00Z; job: incremental reading",
-                "    ty 0.1 in .: down for 5 s, crashed (it ended), 2 MiB, 1 restarts, 0 documents open",
+                "    ty 0.1 in .: down for 5 s, crashed (it ended), its process exited with code 1 after 0.3 s at 2026-01-01T00:00:00Z, 2 MiB, 1 restarts, 0 documents open",
+                "      7 of 9 Python files known in ., project file ty.toml; ty.toml leaves the others out; add them to `src.include`",
+                "      an unknown number of 3 C files known in lib, no project file; 2 imports unresolved: `config.h` is missing \
+                 (next: ./configure)",
                 "      stderr: 2",
                 "      stderr: 3",
                 "      stderr: 4",

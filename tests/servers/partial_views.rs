@@ -1,0 +1,223 @@
+//! Answers that stand on a part of a project are marked, complete ones aren't, and the mark goes away when the project is mended while
+//! the service runs. Checks also that the marked files are really unknown to the server: without that the mark would be wrong.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::agent;
+use crate::bare::uri_of;
+use crate::e2e::{Yard, codeyard};
+use crate::mcp::{Mcp, until};
+
+/// Longest wait for the effect of a mended project, in milliseconds.
+const MENDED_MS: u64 = 60_000;
+/// Projects of TypeScript that one server loads; see `limits` of `codeyard-projects`.
+const LOADED_PROJECTS: usize = codeyard_projects::limits::MAX_OPENED_PROJECTS;
+
+/// A served folder with a client of both catalogs.
+struct Served {
+    root: PathBuf,
+    client: Mcp,
+    yard: Yard,
+    _folder: tempfile::TempDir,
+}
+
+impl Served {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path").join("code");
+        for (path, text) in files {
+            write(&root.join(path), text);
+        }
+        let yard = Yard::serve(&format!("[[workspace]]\nname = \"w\"\nroots = [{root:?}]\n"));
+        let client = agent::client(&yard, "w");
+        Self { root, client, yard, _folder: folder }
+    }
+
+    fn at(&self, path: &str, word: &str) -> (u64, u64) {
+        let text = fs::read_to_string(self.root.join(path)).expect("a text");
+        let (line, text) = text.lines().enumerate().find(|(_, text)| text.contains(word)).expect("the word");
+        (line as u64, text.find(word).expect("the word") as u64)
+    }
+
+    /// Files of the references of `word` in `path`, and the summary.
+    fn references(&mut self, path: &str, word: &str) -> (Vec<String>, String) {
+        let (line, character) = self.at(path, word);
+        let arguments = json!({
+            "uri": uri_of(&self.root.join(path)), "position": {"line": line, "character": character}, "pageSize": 200
+        });
+        let answer = self.client.ask("vscode.lsp.references", &arguments).expect("an answer");
+        let root = uri_of(&self.root);
+        let file = |item: &Value| {
+            item["uri"].as_str().unwrap().strip_prefix(&root).unwrap().trim_start_matches('/').to_owned()
+        };
+        let mut files: Vec<String> = answer["items"].as_array().unwrap().iter().map(file).collect();
+        files.dedup();
+        (files, answer["summary"].as_str().unwrap().to_owned())
+    }
+
+    /// The answer of an operation of the tool `lsp` at `word` of `path`.
+    fn lsp(&mut self, operation: &str, path: &str, word: &str) -> agent::Answer {
+        let (line, character) = self.at(path, word);
+        let arguments = json!({"operation": operation, "filePath": path, "line": line + 1, "character": character + 1, "query": word});
+        agent::ask(&mut self.client, &arguments).unwrap_or_else(|refusal| panic!("{operation}: {refusal:?}"))
+    }
+
+    /// What the doctor says about the projects: those that a start would find, and those of the running servers.
+    fn doctor(&self) -> (Value, Value) {
+        let output =
+            codeyard("doctor", self.yard.state.path()).arg(&self.root).arg("--json").stdin(Stdio::null()).output();
+        let output = output.expect("it runs");
+        assert!(output.status.success(), "{output:?}");
+        let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let servers = document["server"]["workspaces"][0]["servers"].clone();
+        (document["projects"]["list"].clone(), servers)
+    }
+
+    /// Asserts that every operation marks its answer with `mark`: an empty one always, others unless they are about a known document.
+    /// `used` is a name with uses in the known file `path`, `unused` one without.
+    fn assert_marked(&mut self, path: &str, used: &str, unused: &str, mark: &str) {
+        let (_, summary) = self.references(path, used);
+        assert!(summary.ends_with(mark), "{summary}");
+        for operation in
+            ["goToDefinition", "findReferences", "workspaceSymbol", "prepareCallHierarchy", "incomingCalls"]
+        {
+            let answer = self.lsp(operation, path, used);
+            assert!(!answer.result().as_array().unwrap().is_empty(), "{operation} finds {used}: {answer:?}");
+            assert!(answer.output.ends_with(&format!("\n\n{mark}")), "{operation}: {answer:?}");
+            assert_eq!(answer.metadata["hint"], *mark, "{operation}");
+            assert_eq!(answer.metadata["partial"].as_array().map(Vec::len), Some(1), "{operation}");
+        }
+        for operation in ["hover", "documentSymbol"] {
+            let answer = self.lsp(operation, path, used);
+            assert!(answer.metadata.get("partial").is_none(), "{operation} is about a known document: {answer:?}");
+        }
+        let answer = self.lsp("incomingCalls", path, unused);
+        assert_eq!(answer.output, format!("No results found for incomingCalls\n{mark}"));
+        assert_eq!(answer.metadata["partial"][0]["knownFiles"].is_u64(), true, "{answer:?}");
+        // The same from the retained results.
+        assert_eq!(self.lsp("incomingCalls", path, unused).output, answer.output);
+    }
+
+    /// Waits until references of `word` come from all of `files`, without a mark.
+    fn assert_mended(&mut self, path: &str, word: &str, files: usize, unused: &str) {
+        let mut last = (vec![], String::new());
+        let mended = until(MENDED_MS, || {
+            last = self.references(path, word);
+            last.0.len() == files && !last.1.contains("known to")
+        });
+        assert!(mended, "{last:?}");
+        let answer = self.lsp("incomingCalls", path, unused);
+        assert_eq!(answer.output, "No results found for incomingCalls", "a complete view carries no mark");
+        assert!(answer.metadata.get("partial").is_none() && answer.metadata.get("hint").is_none(), "{answer:?}");
+    }
+}
+
+fn write(path: &std::path::Path, text: impl AsRef<[u8]>) {
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    fs::write(path, text).expect("a file");
+}
+
+const USE: &str = "from pkg.a import target\ntarget()\n";
+
+#[test]
+fn python_that_its_configuration_leaves_out() {
+    let mut served = Served::new(&[
+        ("pyproject.toml", "[project]\nname = \"x\"\nversion = \"1\"\n\n[tool.ty.src]\nexclude = [\"scripts\"]\n"),
+        ("pkg/__init__.py", ""),
+        ("pkg/a.py", "def target():\n    return 1\n\n\ndef unused():\n    return target()\n"),
+        ("pkg/b.py", USE),
+        ("scripts/c.py", USE),
+        ("scripts/d.py", USE),
+    ]);
+    let mark = "3 of 5 Python files are known to ty: `src.exclude` in pyproject.toml leaves the others out; change `src.exclude` in pyproject.toml.";
+    let (files, _) = served.references("pkg/a.py", "target");
+    assert_eq!(files, ["pkg/a.py", "pkg/b.py"], "the server doesn't search the excluded files");
+    served.assert_marked("pkg/a.py", "target", "unused", mark);
+    let of_unknown = served.lsp("documentSymbol", "scripts/c.py", "target");
+    assert!(of_unknown.output.contains(mark), "a document that isn't a part of the project: {of_unknown:?}");
+    let (projects, servers) = served.doctor();
+    assert_eq!((&projects[0]["known_files"], &projects[0]["files"]), (&json!(3), &json!(5)), "{projects}");
+    assert_eq!(projects[0]["unknown_files"], json!(["scripts/c.py", "scripts/d.py"]), "{projects}");
+    assert_eq!(servers[0]["projects"][0]["known_files"], 3, "{servers}");
+    write(&served.root.join("pyproject.toml"), "[project]\nname = \"x\"\nversion = \"1\"\n");
+    served.assert_mended("pkg/a.py", "target", 4, "unused");
+    assert_eq!(served.doctor().1[0]["projects"][0]["known_files"], 5);
+    served.yard.stop();
+}
+
+#[test]
+fn sources_of_c_that_no_database_can_list() {
+    let mut served = Served::new(&[
+        ("a.c", "int target(void) { return 1; }\nint unused(void) { return target(); }\n"),
+        ("b.c", "int target(void);\nint b(void) { return target(); }\n"),
+    ]);
+    let odd = served.root.join(OsStr::from_bytes(b"c\xff.c"));
+    write(&odd, "int target(void);\nint c(void) { return target(); }\n");
+    let mut seen = (vec![], String::new());
+    let marked = until(MENDED_MS, || {
+        seen = served.references("a.c", "target");
+        seen.1.contains("known to clangd")
+    });
+    assert!(marked, "{seen:?}");
+    let mark = seen.1[seen.1.find("2 of 3 C files").unwrap_or_default()..].to_owned();
+    assert!(mark.contains("names that aren't UTF-8"), "{mark}");
+    served.assert_marked("a.c", "target", "unused", &mark);
+    assert_eq!(served.doctor().0[0]["known_files"], 2);
+    fs::rename(&odd, served.root.join("c.c")).expect("it can be renamed");
+    served.assert_mended("a.c", "target", 3, "unused");
+    served.yard.stop();
+}
+
+#[test]
+fn projects_of_typescript_beyond_those_that_are_loaded() {
+    let extra = 2;
+    let mut files = vec![
+        ("lib/tsconfig.json".to_owned(), "{\"compilerOptions\": {\"composite\": true}}".to_owned()),
+        ("lib/a.ts".to_owned(), "export function target() {}\nexport function unused() { target(); }\n".to_owned()),
+    ];
+    for at in 1..LOADED_PROJECTS + extra {
+        files.push((format!("p{at:03}/tsconfig.json"), "{}".to_owned()));
+        files.push((format!("p{at:03}/x.ts"), "import { target } from \"../lib/a\";\ntarget();\n".to_owned()));
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let mut served = Served::new(&files);
+    let (found, summary) = served.references("lib/a.ts", "target");
+    let known = LOADED_PROJECTS;
+    let mark = format!("{known} of {} TypeScript files are known to typescript: ", known + extra);
+    assert!(summary.contains(&mark), "{summary}");
+    assert_eq!(found.len(), known, "the others are really missing");
+    let mark = summary[summary.find(&mark).unwrap()..].to_owned();
+    served.assert_marked("lib/a.ts", "target", "unused", &mark);
+    for at in [1, 2] {
+        fs::remove_file(served.root.join(format!("p{at:03}/tsconfig.json"))).expect("a file");
+    }
+    served.assert_mended("lib/a.ts", "target", known + extra, "unused");
+    served.yard.stop();
+}
+
+#[test]
+fn complete_projects_without_any_configuration_are_not_marked() {
+    for (files, path) in [
+        (vec![("a.py", "def target():\n    return 1\n\n\ndef unused():\n    return target()\n")], "a.py"),
+        (vec![("a.ts", "export function target() {}\nexport function unused() { target(); }\n")], "a.ts"),
+        (vec![("a.js", "export function target() {}\nexport function unused() { target(); }\n")], "a.js"),
+        (vec![("a.c", "int target(void) { return 1; }\nint unused(void) { return target(); }\n")], "a.c"),
+    ] {
+        let mut served = Served::new(&files);
+        let (found, summary) = served.references(path, "target");
+        assert_eq!((found, summary.contains("known to")), (vec![path.to_owned()], false), "{summary}");
+        let empty = served.lsp("incomingCalls", path, "unused");
+        assert_eq!(empty.output, "No results found for incomingCalls");
+        let (projects, servers) = served.doctor();
+        assert_eq!((&projects[0]["known_files"], &projects[0]["files"]), (&json!(1), &json!(1)), "{projects}");
+        let running = servers.as_array().unwrap().iter().find(|server| server["projects"][0]["known_files"] == 1);
+        assert!(running.is_some(), "{servers}");
+        served.yard.stop();
+    }
+}
