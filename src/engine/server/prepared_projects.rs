@@ -1,0 +1,326 @@
+//! The projects of a language server as they were prepared last: what its process starts with, what it is sent, and what must be sent
+//! again when files change.
+//!
+//! `codeyard-projects` decides what a project is. Invariants: a process that answers has the projects of the files as they were when
+//! its last change was applied; what can't be changed in a running process restarts it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use serde_json::{Value, json};
+
+use crate::query::watch_slot::WatchSlot;
+use crate::server::context::ServerContext;
+use crate::server::launch_spec::merged;
+use crate::server::project_publication::{self, PreparedCoverage};
+use crate::server::session::LiveServer;
+use codeyard_files::watch::{ChangeKind, Changes, FileChange};
+use codeyard_lsp::client::pending_requests::{PendingReply, RequestError};
+use codeyard_lsp::registry::{CachedFiles, MultiRoot, ProjectPlacement, ProjectRoot, place_file};
+use codeyard_model::uri::{encode_path, percent_decode};
+use codeyard_projects::{PreparedProject, ProjectDocument, ProjectMemory, ProjectRequest, RunBuild, prepare};
+
+/// What the preparation of a server's projects needs besides its registry entry.
+#[derive(Default)]
+pub struct ProjectContext {
+    /// Lists the workspace's files.
+    pub watched: WatchSlot,
+    /// Whether a build may be run.
+    pub build: RunBuild,
+    /// What the last preparation remembers.
+    pub memory: ProjectMemory,
+    /// The settings of the projects, read when the server asks for its configuration.
+    pub settings: PreparedSettings,
+}
+
+/// The settings that the preparation found, by project root; `None` for a project that needs none. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct PreparedSettings(Arc<RwLock<BTreeMap<PathBuf, Option<Value>>>>);
+
+/// The projects of one process, by project root.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct PreparedProjects(BTreeMap<PathBuf, PreparedProject>);
+
+/// What a process with other projects than those of its start needs.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum ProjectUpdate {
+    /// Nothing.
+    None,
+    /// Notifications and requests.
+    Send,
+    /// A restart.
+    Restart,
+}
+
+impl PreparedSettings {
+    /// `base` with the settings of the project that holds the document or folder `scope`, a URI. Without a scope, those of the only
+    /// project, if there is only one.
+    pub(super) fn over(&self, base: &Value, scope: Option<&str>) -> Option<Value> {
+        let settings = self.0.read();
+        let scoped = scope.and_then(|scope| scope.strip_prefix("file://")).map(|path| percent_decode(path.as_bytes()));
+        let own = match &scoped {
+            Some(path) => Path::new(OsStr::from_bytes(path)).ancestors().find_map(|folder| settings.get(folder)),
+            None if settings.len() == 1 => settings.values().next(),
+            None => None,
+        };
+        // A project without settings has none, also inside one that has some.
+        merged(Some(base.clone()), Some(own?.as_ref()?))
+    }
+
+    fn replace(&self, projects: &PreparedProjects) {
+        let settings = projects.0.iter().map(|(root, project)| (root.clone(), project.settings.clone()));
+        *self.0.write() = settings.collect();
+    }
+}
+
+impl PreparedProjects {
+    /// Prepares each project of the server. Blocks.
+    ///
+    /// # Errors
+    /// Errors of the file system, when the cache folder can't be written.
+    pub(super) fn prepare(context: &ServerContext) -> io::Result<Self> {
+        let mut projects = BTreeMap::new();
+        let mut coverage = Vec::new();
+        for (root, files) in files_by_root(context) {
+            let top = context.gate.root_set().root_of(&root).unwrap_or(&root);
+            let request = ProjectRequest {
+                server: &context.server,
+                root: &root,
+                top,
+                files: &files,
+                cache: &context.cache,
+                build: context.project.build,
+                memory: &context.project.memory,
+            };
+            let prepared = prepare(&request)?;
+            coverage.push(PreparedCoverage { root: root.clone(), files, info: prepared.info.clone() });
+            projects.insert(root, prepared);
+        }
+        // No request is sent before the process has these projects.
+        project_publication::publish(context, coverage);
+        let projects = Self(projects);
+        // The server may ask for its settings as soon as it is notified of a project.
+        context.project.settings.replace(&projects);
+        Ok(projects)
+    }
+
+    /// Whether they are the projects at these roots, which are sorted.
+    pub(super) fn are_at(&self, roots: &[PathBuf]) -> bool {
+        self.0.keys().eq(roots)
+    }
+
+    /// The arguments to add to the server's command.
+    pub(super) fn args(&self) -> impl Iterator<Item = &String> {
+        self.0.values().flat_map(|project| &project.args)
+    }
+
+    /// `base` with the members of all projects.
+    pub(super) fn initialization_options(&self, base: Option<Value>) -> Option<Value> {
+        let all = self.0.values().filter_map(|project| project.initialization_options.as_ref());
+        all.fold(base, |base, own| merged(base, Some(own)))
+    }
+
+    /// What a process with these projects needs to have those of `now`.
+    pub(super) fn update_to(&self, now: &Self) -> ProjectUpdate {
+        let mut update = ProjectUpdate::None;
+        for (root, project) in &now.0 {
+            // A project that joined is announced on its own; its settings are asked for then.
+            let Some(before) = self.0.get(root) else {
+                update = ProjectUpdate::Send;
+                continue;
+            };
+            let is_started_alike = before.args == project.args
+                && before.initialization_options == project.initialization_options
+                && before.settings == project.settings
+                && before.digest == project.digest;
+            if !is_started_alike {
+                return ProjectUpdate::Restart;
+            }
+            if before != project {
+                update = ProjectUpdate::Send;
+            }
+        }
+        if self.0.len() == now.0.len() { update } else { ProjectUpdate::Send }
+    }
+
+    /// The documents that exist only at the server, by path.
+    fn documents(&self) -> BTreeMap<&Path, &ProjectDocument> {
+        let all = self.0.values().flat_map(|project| &project.documents);
+        all.map(|document| (document.path.as_path(), document)).collect()
+    }
+
+    /// The files to keep open.
+    fn open(&self) -> BTreeSet<&Path> {
+        self.0.values().flat_map(|project| &project.open).map(PathBuf::as_path).collect()
+    }
+}
+
+/// The files that the server serves, by the root of their project. Each list is sorted.
+fn files_by_root(context: &ServerContext) -> BTreeMap<PathBuf, Vec<PathBuf>> {
+    let roots = context.gate.root_set();
+    let mut by_root: BTreeMap<PathBuf, Vec<PathBuf>> = match context.multi_root {
+        MultiRoot::No => vec![context.root.clone()],
+        MultiRoot::WorkspaceFolders => context.folders.roots(),
+        MultiRoot::ByFile => roots.roots().to_vec(),
+    }
+    .into_iter()
+    .map(|root| (root, vec![]))
+    .collect();
+    let Some(watched) = context.project.watched.get() else { return by_root };
+    let disk = CachedFiles::default();
+    let mut placed: BTreeMap<PathBuf, Option<PathBuf>> = BTreeMap::new();
+    for file in watched.source_files().iter().filter(|file| context.servers.serves(&context.server, file)) {
+        let Some(folder) = file.parent() else { continue };
+        if !placed.contains_key(folder) {
+            let project = match place_file(roots, &context.server.root, file, &disk) {
+                Some(ProjectPlacement { root: ProjectRoot::At { root, .. }, within }) => {
+                    Some(if context.multi_root == MultiRoot::ByFile { within } else { root })
+                }
+                _ => None,
+            };
+            placed.insert(folder.to_path_buf(), project);
+        }
+        let project = placed.get(folder).and_then(Option::as_ref);
+        if let Some(files) = project.and_then(|root| by_root.get_mut(root)) {
+            files.push(file.clone());
+        }
+    }
+    by_root
+}
+
+/// Whether these changes may change a project of the server. Updates what the memory of the projects knows of the files.
+pub(super) fn may_change(context: &ServerContext, changes: &Changes) -> bool {
+    let Some(inference) = context.server.project else { return false };
+    let memory = &context.project.memory;
+    if changes.bulk {
+        memory.forget_all();
+        return true;
+    }
+    let roots = context.gate.root_set();
+    let is_affected = |change: &FileChange| {
+        let path = &change.path;
+        let serves = context.servers.serves(&context.server, path);
+        if change.kind != ChangeKind::Changed && serves {
+            memory.forget(path);
+            return true;
+        }
+        roots.root_of(path).is_some_and(|top| memory.is_affected_by_text(inference, path, top))
+    };
+    changes.files.iter().filter(|change| is_affected(change)).count() > 0
+}
+
+impl LiveServer {
+    /// Sends the projects of its start. The replies must be kept until they arrive: dropping one cancels its request.
+    pub(super) fn open_projects(
+        &mut self,
+        context: &ServerContext,
+        projects: &PreparedProjects,
+    ) -> Result<Vec<PendingReply>, RequestError> {
+        self.change_projects(context, &PreparedProjects::default(), projects)
+    }
+
+    /// Sends what differs between two preparations.
+    pub(super) fn change_projects(
+        &mut self,
+        context: &ServerContext,
+        before: &PreparedProjects,
+        now: &PreparedProjects,
+    ) -> Result<Vec<PendingReply>, RequestError> {
+        let (old, new) = (before.documents(), now.documents());
+        for path in old.keys().filter(|path| !new.contains_key(*path)) {
+            let params = json!({"textDocument": {"uri": encode_path(path)}});
+            self.client.notify("textDocument/didClose", &params)?;
+        }
+        for (path, document) in &new {
+            let version = self.next_project_version();
+            match old.get(path) {
+                Some(before) if before.text == document.text => {}
+                Some(_) => {
+                    let params = json!({
+                        "textDocument": {"uri": encode_path(path), "version": version},
+                        "contentChanges": [{"text": document.text}],
+                    });
+                    self.client.notify("textDocument/didChange", &params)?;
+                }
+                None => {
+                    let item = json!({
+                        "uri": encode_path(path),
+                        "languageId": document.language,
+                        "version": version,
+                        "text": document.text,
+                    });
+                    self.client.notify("textDocument/didOpen", &json!({"textDocument": item}))?;
+                }
+            }
+        }
+        let mut replies = Vec::new();
+        for (root, project) in &now.0 {
+            if before.0.get(root).is_none_or(|before| before.commands != project.commands) {
+                for command in &project.commands {
+                    replies.push(self.client.request(command.method, &command.params)?);
+                }
+            }
+        }
+        let (old, new) = (before.open(), now.open());
+        for path in old.difference(&new) {
+            self.documents.pin(&encode_path(path), false);
+        }
+        for path in &new {
+            self.open_pinned(context, path)?;
+        }
+        Ok(replies)
+    }
+
+    /// A version that no document of a project has had at this process.
+    fn next_project_version(&mut self) -> i32 {
+        self.project_versions = self.project_versions.saturating_add(1);
+        self.project_versions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn projects(change: impl FnOnce(&mut PreparedProject)) -> PreparedProjects {
+        let mut project = PreparedProject::default();
+        change(&mut project);
+        PreparedProjects(BTreeMap::from([("/w".into(), project)]))
+    }
+
+    #[test]
+    fn what_a_process_read_at_its_start_restarts_it() {
+        let before = projects(|_| {});
+        assert_eq!(before.update_to(&projects(|_| {})), ProjectUpdate::None);
+        assert_eq!(before.update_to(&projects(|project| project.open = vec!["/w/a".into()])), ProjectUpdate::Send);
+        assert_eq!(before.update_to(&projects(|project| project.info.files_total = 1)), ProjectUpdate::Send);
+        assert_eq!(before.update_to(&projects(|project| project.settings = Some(json!({})))), ProjectUpdate::Restart);
+        assert_eq!(before.update_to(&projects(|project| project.args = vec!["-x".into()])), ProjectUpdate::Restart);
+        assert_eq!(before.update_to(&projects(|project| project.digest = [1; 32])), ProjectUpdate::Restart);
+        assert_eq!(before.update_to(&PreparedProjects::default()), ProjectUpdate::Send, "a project left");
+        assert_eq!(PreparedProjects::default().update_to(&before), ProjectUpdate::Send, "a project joined");
+    }
+
+    #[test]
+    fn settings_are_those_of_the_innermost_project() {
+        let settings = PreparedSettings::default();
+        assert_eq!(settings.over(&json!({"a": 1}), None), None);
+        let mut two = projects(|project| project.settings = Some(json!({"b": {"c": 2}})));
+        settings.replace(&two);
+        assert_eq!(settings.over(&json!({"a": 1}), None), Some(json!({"a": 1, "b": {"c": 2}})));
+        two.0.insert("/w/x".into(), PreparedProject { settings: Some(json!({"b": 3})), ..PreparedProject::default() });
+        settings.replace(&two);
+        assert_eq!(settings.over(&json!({}), None), None, "several projects: only with a scope");
+        assert_eq!(settings.over(&json!({}), Some("file:///w/x/y.py")), Some(json!({"b": 3})));
+        assert_eq!(settings.over(&json!({}), Some("file:///w/z.py")), Some(json!({"b": {"c": 2}})));
+        assert_eq!(settings.over(&json!({}), Some("file:///other")), None);
+        two.0.insert("/w/plain".into(), PreparedProject::default());
+        settings.replace(&two);
+        assert_eq!(settings.over(&json!({}), Some("file:///w/plain/x.py")), None, "not those of the project around it");
+    }
+}
