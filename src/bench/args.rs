@@ -18,7 +18,7 @@ pub struct BenchArgs {
     /// Measure all scenarios on django, rxjs and zstd, as in docs/benchmarks.md.
     #[arg(long)]
     pub all: bool,
-    /// Scenario to measure; can be repeated [default: all except `leak`].
+    /// Scenario to measure; can be repeated [default: all except `leak` and `fleet`].
     #[arg(long, value_enum, value_delimiter = ',')]
     pub scenario: Vec<Scenario>,
     /// Kind of language server, if several can serve the repository: ty, typescript or clangd.
@@ -36,6 +36,9 @@ pub struct BenchArgs {
     /// Seed of the random positions; the same seed gives the same questions.
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
+    /// Repositories of the scenario `fleet`, at most 60; with fewer repositories there are fewer agents.
+    #[arg(long, default_value_t = 60, value_name = "N")]
+    pub fleet: usize,
     /// Write the figures as JSON into this file.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -95,6 +98,8 @@ pub enum Scenario {
     Leak,
     /// Cost of exporting telemetry.
     Telemetry,
+    /// 60 repositories of packages and 100 agents at once: right answers, deadlines, idle cost, memory, stop. Needs no repository.
+    Fleet,
     /// Code index: time, size and memory of a build, and the first answer of a new process.
     Index,
     /// Code index: twenty text and regex searches compared with ripgrep, line by line.
@@ -120,6 +125,7 @@ impl Scenario {
 
     /// The scenarios that run without `--scenario`.
     pub fn usual() -> Vec<Self> {
-        Self::value_variants().iter().copied().filter(|scenario| *scenario != Self::Leak).collect()
+        let is_usual = |scenario: &Self| !matches!(scenario, Self::Leak | Self::Fleet);
+        Self::value_variants().iter().copied().filter(is_usual).collect()
     }
 }

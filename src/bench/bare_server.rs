@@ -31,7 +31,7 @@ use codeyard_process::launch::Process;
 use codeyard_process::proc_tree;
 
 /// The server counts as ready after this time without progress.
-const QUIET: Duration = Duration::from_millis(1_500);
+pub(crate) const QUIET: Duration = Duration::from_millis(1_500);
 /// Longest wait for readiness, and for an answer.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// LSP error codes of answers that are outdated or cancelled; the request is sent again.

@@ -3,7 +3,7 @@
 //! Each client has one keep-alive connection and one request at a time. Answers stay bytes until the clock has stopped.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,6 +36,7 @@ const READ_BYTES: usize = 64 * 1024;
 pub(crate) struct CodeyardServer {
     process: Arc<dyn Process>,
     address: String,
+    state: PathBuf,
     _stdio: Box<dyn std::any::Any>,
 }
 
@@ -66,7 +67,7 @@ impl CodeyardServer {
         let state = folder.join("s");
         let words = ["serve", "--listen", "127.0.0.1:0", "--no-auth", "--config"];
         let mut args: Vec<OsString> = words.iter().map(OsString::from).collect();
-        args.extend([config.into(), "--state-dir".into(), state.into()]);
+        args.extend([config.into(), "--state-dir".into(), state.clone().into()]);
         let inherited = std::env::vars_os().filter(|(name, _)| !name.to_string_lossy().starts_with("OTEL_"));
         let mut all: Vec<(OsString, OsString)> = inherited.collect();
         all.retain(|(name, _)| name != SERVERS_DIR_VARIABLE);
@@ -77,7 +78,7 @@ impl CodeyardServer {
         let started = process::start("codeyard", &own, args, folder, all).await?;
         let address = address(&started.process).await?;
         let stdio = Box::new((started.reader, started.writer));
-        Ok(Self { process: started.process, address, _stdio: stdio })
+        Ok(Self { process: started.process, address, state, _stdio: stdio })
     }
 
     /// Connects a client to a workspace with the catalog `lsp-v1`.
@@ -115,6 +116,11 @@ impl CodeyardServer {
     pub(crate) fn tree(&self) -> Result<CodeyardProcesses, Failure> {
         let tree = self.process.id().and_then(CodeyardProcesses::below);
         tree.ok_or_else(|| Failure::new("codeyard exited; its processes no longer exist"))
+    }
+
+    /// The socket of the admin API.
+    pub(crate) fn admin_socket(&self) -> PathBuf {
+        self.state.join("run").join("admin.sock")
     }
 
     /// Stops the server and its language servers.
@@ -213,6 +219,24 @@ impl McpHttpClient {
             }
             refusal_failure += 1;
             tokio::time::sleep(Duration::from_millis(hint.min(RETRY_AFTER_MS))).await;
+        }
+    }
+
+    /// Searches until the index has answered.
+    pub(crate) async fn until_indexed(&mut self) -> Result<(), String> {
+        let began = Instant::now();
+        loop {
+            let body = self.call("search_code", r#"{"query":"import"}"#).await?;
+            let answer: Value = serde_json::from_slice(&body).map_err(|error| error.to_string())?;
+            let content = &answer["result"]["structuredContent"];
+            if content["results"].is_array() {
+                return Ok(());
+            }
+            let Some(wait) = content["error"]["data"]["retryAfterMs"].as_u64().filter(|_| began.elapsed() < TIMEOUT)
+            else {
+                return Err(content["error"]["message"].to_string());
+            };
+            tokio::time::sleep(Duration::from_millis(wait)).await;
         }
     }
 

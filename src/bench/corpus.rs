@@ -263,7 +263,8 @@ fn user_name(number: usize) -> String {
     format!("use_{number:03}")
 }
 
-fn compile_database(root: &Path) -> String {
+/// A compile database that lists every C file and every folder as an include folder.
+pub(crate) fn compile_database(root: &Path) -> String {
     let all = files_below(root);
     let file = |path: &PathBuf| path.strip_prefix(root).map(|path| path.to_string_lossy().into_owned()).ok();
     let folders: std::collections::BTreeSet<&Path> = all.iter().filter_map(|path| path.parent()).collect();
@@ -305,7 +306,8 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn copy_tree(from: &Path, to: &Path) -> Result<(), Failure> {
+/// Copies the files below a folder, without folders that contain no sources of the repository itself.
+pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<(), Failure> {
     for path in files_below(from) {
         copy_file(&path, from, to)?;
     }

@@ -20,7 +20,7 @@ mod scenarios;
 mod stats;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ use self::corpus::Corpus;
 use self::pair::ServerPair;
 use self::process::Scratch;
 use self::report::{Figure, Report, Target};
-use self::scenarios::{freshness, latency, leak, mix, operations, references, sharing, start_times, telemetry};
+use self::scenarios::{fleet, freshness, latency, leak, mix, operations, references, sharing, start_times, telemetry};
 use codeyard_base::clock::Instant;
 use codeyard_cli::Failure;
 use codeyard_cli::shared::{assemble, output};
@@ -115,6 +115,9 @@ async fn measure(bench: &Bench) -> Result<(), Failure> {
     let profile = profile::of_this_executable();
     let mut report = Report { profile, seed: bench.args.seed, processors, ..Report::default() };
     eprintln!("profile {}, seed {}", report.profile, bench.args.seed);
+    if bench.args.scenario.contains(&Scenario::Fleet) {
+        fleet::fleet(bench, &mut report).await?;
+    }
     let mut ranked = Vec::new();
     for corpus in bench.corpora().await? {
         let (of_index, of_servers): (Vec<Scenario>, Vec<Scenario>) =
@@ -132,7 +135,15 @@ async fn measure(bench: &Bench) -> Result<(), Failure> {
 }
 
 impl Bench {
+    /// The folder of fetched repositories.
+    fn corpora_dir(&self) -> &Path {
+        &self.corpora_dir
+    }
+
     async fn corpora(&self) -> Result<Vec<Corpus>, Failure> {
+        if self.args.scenario == [Scenario::Fleet] {
+            return Ok(Vec::new());
+        }
         let names = match (self.args.all, self.args.corpus.as_slice()) {
             (true, []) => vec![CorpusName::Django, CorpusName::Rxjs, CorpusName::Zstd],
             (_, names) => names.to_vec(),

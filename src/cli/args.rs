@@ -10,9 +10,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub use admin::{
-    PermissionsCommand, PutWorkspaceArgs, ServerSelectorArgs, TokenCommand, TopArgs, WorkspacesArgs, WorkspacesCommand,
+    HealthArgs, PermissionsCommand, PutWorkspaceArgs, ServerSelectorArgs, TokenCommand, TopArgs, WorkspacesArgs,
+    WorkspacesCommand,
 };
-pub use code_index::{IndexArgs, IndexCommand, IndexLocationArgs, OutlineArgs, SearchArgs};
+pub use code_index::{IndexArgs, IndexCommand, IndexLocationArgs, OutlineArgs, SearchArgs, SearchScope};
 
 /// One server that supervises language servers for many repositories and serves exact, bounded, reproducible code
 /// intelligence to agents over MCP.
@@ -75,9 +76,11 @@ pub enum Command {
     Index(IndexArgs),
     /// Search code by name, words, text or regular expression.
     ///
-    /// Builds or updates the index first. Symbols are printed as `path:line: kind name`, lines as `path:line:text`.
+    /// Builds or updates the index first. Symbols are printed as `path:line: kind name`, lines as `path:line:text`; on a terminal
+    /// grouped by file and coloured. --all searches all workspaces of the running server, or all indexed repositories. The exit code is
+    /// 0 if something was found, 1 if nothing was, 2 on errors.
     #[command(
-        after_help = "Examples:\n  codeyard search parse_config\n  codeyard search 'split a path into segments'\n  codeyard search --mode regex 'fn \\w+_init\\(' --glob 'src/**' --context 2\n  codeyard search --mode text 'TODO' --word --json"
+        after_help = "Examples:\n  codeyard search parse_config\n  codeyard search 'split a path into segments'\n  codeyard search --mode regex 'fn \\w+_init\\(' --glob 'src/**' --context 2\n  codeyard search --mode text 'TODO' --word --json\n  codeyard search --all parse_config\n  codeyard search --workspace 'svc-*' -m text 'connection refused' -C 2"
     )]
     Search(SearchArgs),
     /// Show the declarations of a file as a tree.
@@ -143,6 +146,14 @@ pub enum Command {
     /// configuration). An editor can start it like any other language server.
     #[command(after_help = "Example:\n  codeyard syntactic --index-dir ~/.local/state/codeyard/index")]
     Syntactic(SyntacticArgs),
+    /// Check the running server; exit code 0 if it is ready.
+    ///
+    /// For health checks of containers and process supervisors. It asks the server of the state directory over its local socket, so it
+    /// needs no token and no address. It prints `ready`, or each failing check.
+    #[command(
+        after_help = "Examples:\n  codeyard health\n  codeyard health --live\n\nExit codes: 0 ready; 1 a check fails, or the server does not answer; 3 not running."
+    )]
+    Health(HealthArgs),
     /// Print shell completions.
     #[command(
         after_help = "Example:\n  codeyard completions bash > ~/.local/share/bash-completion/completions/codeyard"

@@ -1,7 +1,8 @@
 //! The command line of codeyard: flags, commands, exit codes. This file only parses and dispatches; each command is one file or folder
 //! of [`commands`], and what several commands share is in [`shared`].
 //!
-//! Exit codes: 0 success; 1 failure, the message says what to do; 2 wrong usage; 3 not found or not running. `top` that a signal ends
+//! Exit codes: 0 success; 1 failure, the message says what to do; 2 wrong usage; 3 not found or not running. `search` has those of
+//! ripgrep: 1 nothing found, 2 failure. `top` that a signal ends
 //! exits with 128 plus the number of the signal, as shells expect.
 
 pub mod args;
@@ -16,8 +17,8 @@ use clap::Parser;
 
 use args::{Cli, Command};
 use commands::{
-    bench, call, code_index, completions, config, doctor, permissions, quickstart, serve, servers, stdio, syntactic,
-    token, top, workspaces,
+    bench, call, code_index, completions, config, doctor, health, permissions, quickstart, serve, servers, stdio,
+    syntactic, token, top, workspaces,
 };
 use shared::output;
 
@@ -65,6 +66,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Workspaces(args) => workspaces::run(args),
         Command::Top(args) => top::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Health(args) => health::run(&args),
         Command::Config(command) => config::run(command),
         Command::Bench { args } => bench::run(&args),
         Command::Permissions(command) => permissions::run(command),
@@ -88,7 +90,10 @@ pub fn exit_code(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            output::eprint_line(format_args!("codeyard: {}", failure.message));
+            // `search` has an exit code of its own for a result without rows.
+            if !failure.message.is_empty() {
+                output::eprint_line(format_args!("codeyard: {}", failure.message));
+            }
             ExitCode::from(failure.code)
         }
     }

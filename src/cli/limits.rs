@@ -5,3 +5,9 @@ pub const MAX_WORKSPACE_THREADS: usize = 32;
 
 /// Longest time that the MCP client of `call` and `quickstart` waits for one answer, in milliseconds.
 pub const CLIENT_TIMEOUT_MS: u64 = 15_000;
+
+/// Most matches that `codeyard search` reads to list or count files.
+pub const MAX_LISTED_MATCHES: usize = 1_000_000;
+
+/// Time between two looks at the folders of `[[workspaces_from]]`, in milliseconds.
+pub const FOLDER_SCAN_INTERVAL_MS: u64 = 3_000;

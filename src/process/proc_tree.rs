@@ -1,4 +1,4 @@
-//! Reads `/proc`: the descendants of a process, its start time, and the memory of a process tree.
+//! Reads `/proc`: the descendants of a process, its start time, and the memory of one process.
 //!
 //! It changes nothing. On systems other than Linux nothing is known, and the results are `None` or empty. Invariants: a
 //! result lists at most `MAX_PROCESS_TREE` processes of a tree; a process is identified by its id *and* its start time,
@@ -7,8 +7,11 @@
 //! The `procfs` crate isn't used: it opens a directory handle for each process and parses each file as a whole into owned
 //! maps, where four numbers of two files are needed, and the guard must stay small.
 
+use std::collections::HashMap;
 use std::fs;
+use std::io::Read;
 use std::sync::Arc;
+use std::time::Duration;
 
 use codeyard_base::clock::Instant;
 use parking_lot::Mutex;
@@ -31,6 +34,10 @@ struct Stat {
     parent: u32,
     group: u32,
     start: u64,
+    /// Resident pages.
+    resident: u64,
+    /// Processor time of the process and of its children that were reaped, in clock ticks.
+    ticks: u64,
     zombie: bool,
 }
 
@@ -38,6 +45,11 @@ struct Stat {
 pub fn identity(pid: u32) -> Option<ProcessIdentity> {
     let stat = stat(pid).filter(|stat| !stat.zombie)?;
     Some(ProcessIdentity { pid, start: stat.start })
+}
+
+/// Processor time that the process `pid` and its children that were reaped have used. `None` if there is no such process.
+pub fn processor_time(pid: u32) -> Option<Duration> {
+    Some(Duration::from_millis(stat(pid)?.ticks.saturating_mul(1_000) / ticks_per_second()))
 }
 
 /// Whether exactly this process is running.
@@ -48,7 +60,7 @@ pub fn is_alive(process: ProcessIdentity) -> bool {
 /// Whether the process group has a member that hasn't ended. Without `/proc`: whether it may have one.
 pub fn group_has_members(group: u32) -> bool {
     match ProcessTable::read() {
-        Some(table) => table.0.iter().any(|(_, stat)| stat.group == group && !stat.zombie),
+        Some(table) => table.processes.values().any(|stat| stat.group == group && !stat.zombie),
         None => crate::signal::group_exists(group),
     }
 }
@@ -69,22 +81,37 @@ pub fn memory_of_trees(roots: &[u32]) -> Vec<Option<u64>> {
     roots.iter().map(|root| table.as_ref()?.memory_bytes(*root)).collect()
 }
 
+/// The first child of a process, read from one small file. `None` if it has none, or the kernel doesn't list children.
+pub(crate) fn first_child(pid: u32) -> Option<u32> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+    children.split_ascii_whitespace().next()?.parse().ok()
+}
+
 /// The running processes at one moment: the result of one pass over `/proc`.
-#[derive(Debug)]
-pub(crate) struct ProcessTable(Vec<(u32, Stat)>);
+#[derive(Debug, Default)]
+pub(crate) struct ProcessTable {
+    processes: HashMap<u32, Stat>,
+    /// The children of each process, in ascending order.
+    children: HashMap<u32, Vec<u32>>,
+}
 
 /// The last shared pass, and when it began.
 type SharedPass = Option<(Instant, Option<Arc<ProcessTable>>)>;
 
 impl ProcessTable {
     /// One pass over `/proc`. `None` if there is no `/proc`.
-    fn read() -> Option<Self> {
+    pub(crate) fn read() -> Option<Self> {
         let entries = if cfg!(target_os = "linux") { fs::read_dir("/proc").ok()? } else { return None };
-        let processes = entries.flatten().filter_map(|entry| {
-            let pid = entry.file_name().to_str()?.parse().ok()?;
-            Some((pid, stat(pid)?))
-        });
-        Some(Self(processes.collect()))
+        let mut buffer = Vec::with_capacity(STAT_BYTES);
+        let mut table = Self::default();
+        for entry in entries.flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            let Some(stat) = read_stat(pid, &mut buffer) else { continue };
+            table.children.entry(stat.parent).or_default().push(pid);
+            table.processes.insert(pid, stat);
+        }
+        table.children.values_mut().for_each(|children| children.sort_unstable());
+        Some(table)
     }
 
     /// A pass that began after this call. Callers that wait at the same time share it: any number of concurrent calls makes
@@ -102,21 +129,50 @@ impl ProcessTable {
         table
     }
 
+    /// The process with this id, unless it has ended.
+    pub(crate) fn identity(&self, pid: u32) -> Option<ProcessIdentity> {
+        let stat = self.processes.get(&pid).filter(|stat| !stat.zombie)?;
+        Some(ProcessIdentity { pid, start: stat.start })
+    }
+
+    /// Resident memory of a process in bytes. Pages that it shares with other processes count as a whole.
+    pub(crate) fn resident_bytes(&self, pid: u32) -> Option<u64> {
+        Some(self.processes.get(&pid)?.resident.saturating_mul(page_bytes()))
+    }
+
+    /// A table of processes: id, parent, resident bytes.
+    #[cfg(test)]
+    pub(crate) fn of(processes: &[(u32, u32, u64)]) -> Self {
+        let started: Vec<_> = processes.iter().map(|(pid, parent, bytes)| (*pid, *parent, *bytes, 1)).collect();
+        Self::of_started(&started)
+    }
+
+    /// The same with start times.
+    #[cfg(test)]
+    pub(crate) fn of_started(processes: &[(u32, u32, u64, u64)]) -> Self {
+        let mut table = Self::default();
+        for (pid, parent, bytes, start) in processes.iter().copied() {
+            let stat = Stat { parent, group: pid, start, resident: bytes / page_bytes(), ticks: 0, zombie: false };
+            table.children.entry(parent).or_default().push(pid);
+            table.processes.insert(pid, stat);
+        }
+        table
+    }
+
     /// All running descendants of `root`, without `root` itself, parents before children.
     pub(crate) fn descendants(&self, root: u32) -> Vec<ProcessIdentity> {
-        let mut found: Vec<(u32, Stat)> = Vec::new();
+        let mut found = Vec::new();
         let mut parents = vec![root];
         while let Some(parent) = parents.pop() {
-            for (pid, stat) in self.0.iter().filter(|(_, stat)| stat.parent == parent) {
+            for pid in self.children.get(&parent).into_iter().flatten() {
                 if found.len() >= limits::MAX_PROCESS_TREE {
                     break;
                 }
-                found.push((*pid, *stat));
+                found.push(*pid);
                 parents.push(*pid);
             }
         }
-        let running = found.iter().filter(|(_, stat)| !stat.zombie);
-        running.map(|(pid, stat)| ProcessIdentity { pid: *pid, start: stat.start }).collect()
+        found.into_iter().filter_map(|pid| self.identity(pid)).collect()
     }
 
     /// Memory of `root` and all its descendants in bytes. `None` if the process is gone.
@@ -126,12 +182,40 @@ impl ProcessTable {
     }
 }
 
+impl ProcessTable {
+    /// Processor time that `root` and its running descendants have used. `None` if the process is gone.
+    pub(crate) fn cpu_time(&self, root: u32) -> Option<Duration> {
+        let own = self.processes.get(&root)?.ticks;
+        let descendants = self.descendants(root);
+        let others = descendants.iter().filter_map(|process| Some(self.processes.get(&process.pid)?.ticks));
+        Some(Duration::from_millis((own + others.sum::<u64>()).saturating_mul(1_000) / ticks_per_second()))
+    }
+}
+
+/// Size of a page of memory in bytes.
+fn page_bytes() -> u64 {
+    // SAFETY: it takes a number and returns a number.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).unwrap_or(4096)
+}
+
 /// Memory of one process in bytes: its proportional set size, or its resident set size if that can't be read.
 fn process_memory(pid: u32) -> Option<u64> {
-    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok();
-    let share = rollup.as_deref().and_then(|text| kilobytes(text, "Pss:"));
-    let kib = share.or_else(|| kilobytes(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?, "VmRSS:"))?;
-    Some(kib * 1024)
+    let resident = || Some(kilobytes(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?, "VmRSS:")? * 1024);
+    proportional_bytes(pid).or_else(resident)
+}
+
+/// The proportional set size of a process in bytes: a page that several processes share counts for each with its part.
+/// The kernel walks all pages of the process for it, which takes about a millisecond per 100 MB. `None` if it can't be read.
+pub(crate) fn proportional_bytes(pid: u32) -> Option<u64> {
+    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    Some(kilobytes(&rollup, "Pss:")? * 1024)
+}
+
+fn ticks_per_second() -> u64 {
+    // SAFETY: the call takes a number and accesses no memory of this process.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    u64::try_from(ticks).ok().filter(|ticks| *ticks > 0).unwrap_or(100)
 }
 
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
@@ -139,8 +223,19 @@ fn kilobytes(text: &str, name: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
+/// Bytes that hold a line of `/proc/<pid>/stat`.
+const STAT_BYTES: usize = 1024;
+
 fn stat(pid: u32) -> Option<Stat> {
-    parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+    read_stat(pid, &mut Vec::with_capacity(STAT_BYTES))
+}
+
+fn read_stat(pid: u32, buffer: &mut Vec<u8>) -> Option<Stat> {
+    buffer.clear();
+    // One read of a large buffer: the length of a file in `/proc` is unknown.
+    buffer.resize(STAT_BYTES, 0);
+    let length = fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(buffer).ok()?;
+    parse_stat(buffer.get(..length)?)
 }
 
 /// The program's name is in brackets and may contain brackets and spaces. The last bracket ends it.
@@ -151,8 +246,13 @@ fn parse_stat(text: &[u8]) -> Option<Stat> {
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    let start = fields.nth(16)?.parse().ok()?;
-    Some(Stat { parent, group, start, zombie: matches!(state, "Z" | "X") })
+    let first: i64 = fields.nth(8)?.parse().ok()?;
+    // User and system time, the same of the children. The kernel prints those of the children as signed numbers.
+    let times = fields.by_ref().take(3).map(|field| field.parse::<i64>().unwrap_or(0));
+    let ticks = u64::try_from(first + times.sum::<i64>()).unwrap_or(0);
+    let start = fields.nth(4)?.parse().ok()?;
+    let resident = fields.nth(1)?.parse().unwrap_or(0);
+    Some(Stat { parent, group, start, resident, ticks, zombie: matches!(state, "Z" | "X") })
 }
 
 #[cfg(test)]
@@ -161,9 +261,12 @@ mod tests {
 
     #[test]
     fn a_program_name_with_brackets_does_not_shift_the_fields() {
-        let line = b"42 (a) R 1 (b) S 7 9 9 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2";
+        let line = b"42 (a) R 1 (b) S 7 9 9 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2 18";
         let stat = parse_stat(line).unwrap();
-        assert_eq!(stat, Stat { parent: 7, group: 9, start: 987_654, zombie: false });
+        assert_eq!(
+            stat,
+            Stat { parent: 7, group: 9, start: 987_654, resident: 2, ticks: 5 + 6 + 7 + 8, zombie: false }
+        );
         assert_eq!(parse_stat(b"42 (a"), None);
         assert_eq!(parse_stat(b""), None);
     }
@@ -181,7 +284,9 @@ mod tests {
         assert!(memory_bytes(own).unwrap() > 100_000);
         let trees = memory_of_trees(&[own, u32::MAX]);
         assert!(trees[0].unwrap() > 100_000 && trees[1].is_none());
-        assert!(ProcessTable::shared().unwrap().memory_bytes(own).unwrap() > 100_000);
+        let table = ProcessTable::shared().unwrap();
+        assert!(table.memory_bytes(own).unwrap() > 100_000);
+        assert!(table.cpu_time(own).is_some() && table.cpu_time(u32::MAX).is_none());
         assert!(descendants(1).iter().any(|process| process.pid == own) || own == 1);
     }
 }

@@ -21,6 +21,9 @@ pub(crate) const TOKENS: Namespace = Namespace::new("tokens");
 /// Tokens of operators, in the same form.
 pub(crate) const ADMIN_TOKENS: Namespace = Namespace::new("admin-tokens");
 
+/// Tokens of programs that read probes and metrics, in the same form.
+pub(crate) const PROBE_TOKENS: Namespace = Namespace::new("probe-tokens");
+
 /// What the tokens give access to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenAudience {
@@ -28,6 +31,8 @@ pub enum TokenAudience {
     Mcp,
     /// `/admin/v1`: operators.
     Admin,
+    /// `/livez`, `/readyz` and `/metrics`: process supervisors and scrapers.
+    Probes,
 }
 
 impl TokenAudience {
@@ -35,6 +40,7 @@ impl TokenAudience {
         match self {
             Self::Mcp => TOKENS,
             Self::Admin => ADMIN_TOKENS,
+            Self::Probes => PROBE_TOKENS,
         }
     }
 }

@@ -1,9 +1,10 @@
-//! `/livez`, `/readyz` and `/metrics` on the main listener answer only programs on this machine.
+//! `/livez`, `/readyz` and `/metrics` on the main listener: programs on this machine, named networks, tokens; `codeyard health`.
 
 use rustix::process::Signal;
 use serde_json::json;
 
 use crate::harness::Sandbox;
+use crate::mcp::until;
 use crate::wire::Way;
 
 #[test]
@@ -38,5 +39,66 @@ fn probes_answer_local_programs_only() {
             assert_eq!(way.get(&format!("{path}{near}")).status, 404);
         }
     }
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}
+
+/// The same client as one of a network, because it names the server by an address that isn't a loopback one.
+const ADDRESS: &str = "Host: 192.0.2.1";
+
+#[test]
+fn clients_of_named_networks_need_no_token() {
+    let sandbox = Sandbox::new();
+    let file = sandbox
+        .configure("[probes]\nnetworks = [\"127.0.0.0/8\"]\n[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n");
+    let serving = sandbox.serve(&["--config", &file]);
+    let way = Way::Tcp(serving.address.clone());
+    for path in ["/livez", "/readyz", "/metrics"] {
+        assert_eq!(way.send("GET", path, &[ADDRESS], "").status, 200, "{path}");
+        assert_eq!(way.send("GET", path, &["Host: evil.example"], "").status, 404, "a name, as a web page sends it");
+        for header in ["X-Forwarded-For: 127.0.0.1", "Origin: http://evil.example"] {
+            assert_eq!(way.send("GET", path, &[ADDRESS, header], "").status, 404, "{path} {header}");
+        }
+    }
+    assert_eq!(serving.stop(Signal::TERM), 0);
+    let serving = sandbox.serve(&["--config", &sandbox.configured()]);
+    let status = Way::Tcp(serving.address.clone()).send("GET", "/livez", &[ADDRESS], "").status;
+    assert_eq!(status, 404, "no network is named");
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}
+
+#[test]
+fn a_token_of_the_probes_opens_them_and_nothing_else() {
+    let sandbox = Sandbox::new();
+    let serving = sandbox.serve(&["--config", &sandbox.configured()]);
+    let way = Way::Tcp(serving.address.clone());
+    let added = sandbox.run(&["token", "add", "--probes", "scraper"]).code(0);
+    let bearer = format!("Authorization: Bearer {}", added.stdout.trim());
+    let remote = ["Host: metrics.example", "X-Forwarded-For: 192.0.2.9", bearer.as_str()];
+    assert!(until(10_000, || way.send("GET", "/metrics", &remote, "").status == 200), "the token is not accepted");
+    let wrong = ["Host: metrics.example", "Authorization: Bearer wrong"];
+    assert_eq!(way.send("GET", "/metrics", &wrong, "").status, 404);
+    let callers = format!("Authorization: Bearer {}", serving.token);
+    assert_eq!(way.send("GET", "/metrics", &["Host: metrics.example", &callers], "").status, 404, "a caller's token");
+    assert_eq!(serving.status("/mcp", added.stdout.trim()), 401, "no token of a caller");
+    sandbox.run(&["token", "remove", "--probes", "scraper"]).code(0);
+    assert!(until(10_000, || way.send("GET", "/metrics", &remote, "").status == 404), "the token is still accepted");
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}
+
+#[test]
+fn health_reports_the_running_server() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["health"]).code(3).says(&["codeyard serve"]);
+    let both =
+        "[[workspace]]\nname = \"repo\"\nroots = [\"repo\"]\n[[workspace]]\nname = \"gone\"\nroots = [\"gone\"]\n";
+    let serving = sandbox.serve(&["--config", &sandbox.configure(both)]);
+    sandbox.run(&["health"]).code(1).says(&["workspace_not_open", "gone", "SIGHUP"]);
+    assert_eq!(sandbox.run(&["health", "--live"]).code(0).stdout, "live\n");
+    let json = sandbox.run(&["health", "--json"]).code(1);
+    let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json, json!({"ready": false, "failing": [{"check": "workspace_not_open", "workspace": "gone"}]}));
+    assert_eq!(serving.stop(Signal::TERM), 0);
+    let serving = sandbox.serve(&["--config", &sandbox.configured()]);
+    assert_eq!(sandbox.run(&["health"]).code(0).stdout, "ready\n");
     assert_eq!(serving.stop(Signal::TERM), 0);
 }

@@ -108,3 +108,25 @@ fn without_a_file_there_is_nothing_to_reload() {
     assert!(has_workspace(&serving, "repo"));
     assert_eq!(serving.stop(Signal::TERM), 0);
 }
+
+#[test]
+fn folders_that_match_a_pattern_are_followed() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.path("repos/one")).unwrap();
+    let file = sandbox.configure("[[workspaces_from]]\nroots = [\"repos/*\"]\nexclude = [\"*.bak\"]\n");
+    let checked = sandbox.run(&["config", "check", &file]).code(0);
+    assert!(checked.stdout.contains("workspace one"), "{checked:?}");
+    let serving = sandbox.serve(&["--config", &file]);
+    assert!(has_workspace(&serving, "one") && !has_workspace(&serving, "two"));
+    fs::create_dir(sandbox.path("repos/two.bak")).unwrap();
+    fs::create_dir(sandbox.path("repos/two")).unwrap();
+    assert!(until(30_000, || has_workspace(&serving, "two")), "{}", serving.log());
+    assert!(!has_workspace(&serving, "two.bak"));
+    fs::remove_dir(sandbox.path("repos/one")).unwrap();
+    assert!(until(30_000, || !has_workspace(&serving, "one")), "{}", serving.log());
+    assert!(has_workspace(&serving, "two"));
+    // A reload keeps the folders.
+    reload(&sandbox, &serving, "[[workspaces_from]]\nroots = [\"repos/*\"]\n");
+    assert!(has_workspace(&serving, "two") && has_workspace(&serving, "two.bak"));
+    assert_eq!(serving.stop(Signal::TERM), 0);
+}

@@ -100,6 +100,20 @@ pub struct TopArgs {
     pub state: StateArgs,
 }
 
+/// Flags of `health`.
+#[derive(Debug, Clone, Args)]
+pub struct HealthArgs {
+    /// Only check that the server answers; ignore workspaces and language servers.
+    #[arg(long)]
+    pub live: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// The state directory.
+    #[command(flatten)]
+    pub state: StateArgs,
+}
+
 /// The subcommands of `token`.
 #[derive(Debug, Subcommand)]
 pub enum TokenCommand {
@@ -111,6 +125,9 @@ pub enum TokenCommand {
         /// Create a token for the admin API (`[admin] listen`) instead of /mcp.
         #[arg(long)]
         admin: bool,
+        /// Create a token for /livez, /readyz and /metrics instead of /mcp.
+        #[arg(long, conflicts_with = "admin")]
+        probes: bool,
         /// The state directory.
         #[command(flatten)]
         state: StateArgs,
@@ -120,6 +137,9 @@ pub enum TokenCommand {
         /// Use the tokens of the admin API.
         #[arg(long)]
         admin: bool,
+        /// Use the tokens of the probes.
+        #[arg(long, conflicts_with = "admin")]
+        probes: bool,
         /// The state directory.
         #[command(flatten)]
         state: StateArgs,
@@ -134,6 +154,9 @@ pub enum TokenCommand {
         /// Use the tokens of the admin API.
         #[arg(long)]
         admin: bool,
+        /// Use the tokens of the probes.
+        #[arg(long, conflicts_with = "admin")]
+        probes: bool,
         /// The state directory.
         #[command(flatten)]
         state: StateArgs,

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::StateArgs;
+use crate::shared::terminal_style::When;
+use codeyard_base::ids::GroupName;
+use codeyard_catalog::limits::MAX_CODE_CONTEXT_LINES;
 
 /// The location of an index, and the output format.
 #[derive(Debug, Clone, Args)]
@@ -63,8 +66,11 @@ pub struct SearchArgs {
     /// How to interpret the query.
     #[arg(long, short = 'm', value_name = "MODE", default_value = "auto", value_parser = ["auto", "text", "regex", "symbol"])]
     pub mode: String,
+    /// Which workspaces to search.
+    #[command(flatten)]
+    pub scope: SearchScope,
     /// Search only files of this language.
-    #[arg(long, short = 'l', value_name = "LANGUAGE")]
+    #[arg(long, short = 't', visible_alias = "type", value_name = "LANGUAGE")]
     pub language: Option<String>,
     /// Search only paths that match this glob; a leading `!` excludes them. Can be repeated.
     #[arg(long = "glob", short = 'g', value_name = "GLOB")]
@@ -72,12 +78,42 @@ pub struct SearchArgs {
     /// Whether upper and lower case are the same: smart, sensitive or insensitive.
     #[arg(long, value_name = "RULE", default_value = "smart", value_parser = ["smart", "sensitive", "insensitive"])]
     pub case: String,
+    /// Ignore case; the same as `--case insensitive`.
+    #[arg(long, short = 'i', conflicts_with = "case_sensitive")]
+    pub ignore_case: bool,
+    /// Heed case; the same as `--case sensitive`.
+    #[arg(long, short = 's')]
+    pub case_sensitive: bool,
     /// Match only whole words; for the modes text and regex.
     #[arg(long, short = 'w')]
     pub word: bool,
     /// Lines of context before and after each matching line, at most 10; for the modes text and regex.
     #[arg(long, short = 'C', value_name = "LINES", default_value_t = 0)]
     pub context: usize,
+    /// Lines of context after each matching line, at most 10; for the modes text and regex.
+    #[arg(long, short = 'A', value_name = "LINES")]
+    pub after_context: Option<usize>,
+    /// Lines of context before each matching line, at most 10; for the modes text and regex.
+    #[arg(long, short = 'B', value_name = "LINES")]
+    pub before_context: Option<usize>,
+    /// Print only the paths of the files with a match.
+    #[arg(long, short = 'l', conflicts_with = "count")]
+    pub files_with_matches: bool,
+    /// Print only the number of matching lines or symbols of each file.
+    #[arg(long, short = 'c')]
+    pub count: bool,
+    /// Whether the output has colours; `auto` heeds NO_COLOR and TERM.
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t)]
+    pub color: When,
+    /// Whether paths are links that the terminal opens.
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t)]
+    pub hyperlink: When,
+    /// Group the rows below the path of their file [default: on a terminal].
+    #[arg(long, conflicts_with = "no_heading")]
+    pub heading: bool,
+    /// Print the path on each line [default: if the output is no terminal].
+    #[arg(long)]
+    pub no_heading: bool,
     /// Most rows to print, 1 to 200.
     #[arg(long, short = 'n', value_name = "ROWS", default_value_t = 20)]
     pub limit: usize,
@@ -96,9 +132,53 @@ pub struct SearchArgs {
     /// Query the index without updating it first.
     #[arg(long)]
     pub no_sync: bool,
+    /// Seconds to wait for workspaces of a running server that are being indexed.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub wait: u64,
     /// The location of the index.
     #[command(flatten)]
     pub location: IndexLocationArgs,
+}
+
+impl SearchArgs {
+    /// The lines of context before and after each matching line.
+    pub fn context_lines(&self) -> (usize, usize) {
+        let most = MAX_CODE_CONTEXT_LINES;
+        let (before, after) = (self.before_context, self.after_context);
+        (before.unwrap_or(self.context).min(most), after.unwrap_or(self.context).min(most))
+    }
+
+    /// Whether only files are printed, so that all matches are needed.
+    pub fn lists_files(&self) -> bool {
+        self.files_with_matches || self.count
+    }
+}
+
+/// The workspaces that `search` covers. Without a flag, the repository of the current folder.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SearchScope {
+    /// Search all workspaces: those of the running server, of --config, or all repositories that have an index.
+    #[arg(long, conflicts_with_all = ["root", "group"])]
+    pub all: bool,
+    /// Search the workspaces of this group of the configuration.
+    #[arg(long, value_name = "NAME", conflicts_with = "root")]
+    pub group: Option<String>,
+    /// Search the workspace of this name, or those that match a pattern with `*` and `?`.
+    #[arg(long, value_name = "NAME", conflicts_with = "root")]
+    pub workspace: Option<String>,
+}
+
+impl SearchScope {
+    /// Whether workspaces are selected by name.
+    pub fn is_group(&self) -> bool {
+        self.all || self.group.is_some() || self.workspace.is_some()
+    }
+
+    /// The group to search: that of `--group`, else all workspaces. A name that no group can have means a group that isn't there.
+    pub fn group_name(&self) -> GroupName {
+        let named = self.group.as_deref().map(|name| name.strip_prefix('@').unwrap_or(name));
+        named.and_then(GroupName::new).unwrap_or_else(GroupName::all)
+    }
 }
 
 /// Flags of `outline`.

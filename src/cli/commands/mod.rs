@@ -6,6 +6,7 @@ pub(crate) mod code_index;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod health;
 pub(crate) mod permissions;
 pub(crate) mod quickstart;
 pub(crate) mod serve;

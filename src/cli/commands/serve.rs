@@ -10,21 +10,32 @@ use crate::shared::admin_listener::AdminTcpListener;
 use crate::shared::assemble::{self, AssembledService};
 use crate::shared::listeners::{self, Listeners};
 use crate::shared::signals::{ControlSignal, ControlSignals, ignore_file_size_signal};
+use crate::shared::workspace_folders::FolderFollower;
 use crate::shared::{logging, output};
 use codeyard_config::Config;
 
 /// Serves until SIGTERM, SIGINT, or an error.
 pub(crate) fn run(args: ServeArgs) -> Result<(), Failure> {
-    let mut config = assemble::load_config(&args.source)?;
-    config.warmset.enabled &= !args.no_prewarm;
+    let config = configuration(&args)?;
     let _flush = logging::install(&config.log);
     ignore_file_size_signal()?;
     crate::runtime()?.block_on(serve(args, config))
 }
 
-async fn serve(args: ServeArgs, config: Config) -> Result<(), Failure> {
+/// The configuration of the flags. Its patterns of workspaces are not expanded.
+fn configuration(args: &ServeArgs) -> Result<Config, Failure> {
+    let mut config = match &args.source.config {
+        Some(file) => assemble::read_config_file(file)?,
+        None => assemble::load_config(&args.source)?,
+    };
+    config.warmset.enabled &= !args.no_prewarm;
+    Ok(config)
+}
+
+async fn serve(args: ServeArgs, file: Config) -> Result<(), Failure> {
     // From here on signals are queued, so that a signal during startup is not lost.
     let mut signals = ControlSignals::new()?;
+    let (mut folders, config) = FolderFollower::start(file);
     let state = assemble::open_state(args.source.state_dir.as_deref())?;
     let _lock = listeners::lock(&state)?;
     let listen = args.listen.clone().unwrap_or_else(|| config.server.listen.clone());
@@ -41,30 +52,45 @@ async fn serve(args: ServeArgs, config: Config) -> Result<(), Failure> {
     let listeners = Listeners::start(&service, listener, options, admin)?;
     output::eprint_line(format_args!("listening {}", listeners.url));
     let mut active = service.config.clone();
-    while signals.next(&listeners).await == ControlSignal::Reload {
-        reload(&service, &args, &mut active).await;
+    loop {
+        tokio::select! {
+            signal = signals.next(&listeners) => match signal {
+                ControlSignal::Stop => break,
+                ControlSignal::Reload => reload(&service, &args, &mut folders, &mut active).await,
+            },
+            config = folders.changed() => {
+                apply(&service, config, &mut active, "workspace folders changed").await;
+            }
+        }
     }
     listeners.shut_down(service).await;
     Ok(())
 }
 
 /// Applies the configuration file as it is now. A file that cannot be read or applied changes nothing.
-async fn reload(service: &AssembledService, args: &ServeArgs, active: &mut Config) {
-    let Some(file) = args.source.config.as_deref() else {
+async fn reload(service: &AssembledService, args: &ServeArgs, folders: &mut FolderFollower, active: &mut Config) {
+    if args.source.config.is_none() {
         tracing::warn!("nothing to reload: the service was started without a configuration file");
         return;
-    };
-    let mut config = match assemble::read_config(file) {
-        Ok(config) => config,
+    }
+    let file = match configuration(args) {
+        Ok(file) => file,
         Err(failure) => {
             tracing::error!(error = %failure.message, "configuration not reloaded; the old one stays active");
             return;
         }
     };
-    config.warmset.enabled &= !args.no_prewarm;
-    for key in codeyard_config::needs_restart(active, &config) {
+    for key in codeyard_config::needs_restart(active, &file) {
         tracing::warn!(key, "this change takes effect after a restart of codeyard");
     }
+    let (next, config) = folders.replace(file);
+    if apply(service, config, active, "configuration reloaded").await {
+        *folders = next;
+    }
+}
+
+/// Applies a configuration and logs what it changed. Returns whether it is in effect.
+async fn apply(service: &AssembledService, config: Config, active: &mut Config, event: &'static str) -> bool {
     match service.engine.configure(config.clone()).await {
         Ok(done) => {
             *active = config;
@@ -73,9 +99,13 @@ async fn reload(service: &AssembledService, args: &ServeArgs, active: &mut Confi
                 removed = done.removed.len(),
                 retuned = done.retuned.len(),
                 failed = done.failed.len(),
-                "configuration reloaded"
+                "{event}"
             );
+            true
         }
-        Err(error) => tracing::error!(error = %error, "configuration not reloaded; the old one stays active"),
+        Err(error) => {
+            tracing::error!(error = %error, "configuration not reloaded; the old one stays active");
+            false
+        }
     }
 }

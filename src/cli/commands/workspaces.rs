@@ -14,7 +14,7 @@ use codeyard_base::ids::WorkspaceName;
 use codeyard_model::limits::MAX_REQUEST_BYTES;
 use codeyard_server::admin::client::AdminClient;
 use codeyard_server::admin::documents::{
-    Change, PutDocument, RemovalDocument, WorkspaceDocument, WorkspaceList, WorkspaceState,
+    BusyDocument, Change, PutDocument, RemovalDocument, WorkspaceDocument, WorkspaceList, WorkspaceState,
 };
 
 /// Runs the subcommand; lists without one.
@@ -49,7 +49,7 @@ async fn list(client: &AdminClient, json: bool) -> Result<(), Failure> {
         if list.workspaces.is_empty() {
             return "no workspaces; `codeyard workspaces put NAME --root PATH` creates one\n".to_owned();
         }
-        let head = ["NAME", "STATE", "SERVERS", "CALLS", "ROOTS"].map(str::to_owned).to_vec();
+        let head = ["NAME", "STATE", "SERVERS", "MIB", "CALLS", "ROOTS"].map(str::to_owned).to_vec();
         output::columns(&std::iter::once(head).chain(list.workspaces.iter().map(row)).collect::<Vec<_>>())
     })
 }
@@ -59,11 +59,25 @@ fn row(workspace: &WorkspaceDocument) -> Vec<String> {
     let problem = workspace.problem.as_deref().map(|problem| format!(" ({problem})")).unwrap_or_default();
     vec![
         format!("{}{default}", workspace.name),
-        state_text(workspace.state).to_owned(),
+        state_column(workspace),
         workspace.servers.map(|count| count.to_string()).unwrap_or_default(),
+        workspace.memory_bytes.map(|bytes| (bytes >> 20).to_string()).unwrap_or_default(),
         workspace.calls_in_flight.to_string(),
         workspace.roots.join(", ") + &problem,
     ]
+}
+
+/// The state of a workspace, with what it is busy with.
+fn state_column(workspace: &WorkspaceDocument) -> String {
+    match &workspace.busy {
+        Some(busy) => format!("busy{}: {}", duration_text(busy), busy.waits_for),
+        None => state_text(workspace.state).to_owned(),
+    }
+}
+
+/// For how long a workspace has been busy, with a blank in front; empty if this isn't known.
+pub(crate) fn duration_text(busy: &BusyDocument) -> String {
+    busy.since_s.map(|seconds| format!(" for {seconds} s")).unwrap_or_default()
 }
 
 /// The state of a workspace as it is printed.

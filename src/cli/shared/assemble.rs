@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::Failure;
 use crate::args::SourceArgs;
 use crate::limits;
-use crate::shared::{logging, output};
+use crate::shared::{logging, output, workspace_folders};
 use codeyard_config::{Config, Source};
 use codeyard_engine::server::programs::Program;
 use codeyard_engine::server::programs::{Locate, Programs};
@@ -26,6 +26,7 @@ use codeyard_lsp::registry::{Registry, ServerSpec};
 use codeyard_process::environment::allowed_environment;
 use codeyard_process::ledger::{self, Ledger};
 use codeyard_process::spawn::ProcessLauncher;
+use codeyard_process::temp_dirs::TempDirs;
 use codeyard_protocol::names::SERVER_VERSION;
 use codeyard_state::{PermissionStore, StateDir, StoreHandle};
 use codeyard_telemetry::settings::Settings;
@@ -87,8 +88,15 @@ pub fn load_config(source: &SourceArgs) -> Result<Config, Failure> {
     }
 }
 
-/// Reads and checks a configuration file.
+/// Reads and checks a configuration file. The workspaces of its patterns are in it.
 pub fn read_config(file: &Path) -> Result<Config, Failure> {
+    let expanded = workspace_folders::expand(&read_config_file(file)?, &[]);
+    expanded.problems.iter().for_each(|problem| tracing::warn!("{problem}"));
+    Ok(expanded.config)
+}
+
+/// Reads and checks a configuration file. Its patterns of workspaces are not expanded.
+pub fn read_config_file(file: &Path) -> Result<Config, Failure> {
     let shown = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
         Failure::new(format!("cannot read the configuration {shown}: {error}; check the path given to --config"))
@@ -156,8 +164,13 @@ pub async fn assemble(state: StateDir, config: Config, chosen: Vec<String>) -> R
     let own = Ledger::open(state.path()).map_err(|error| {
         Failure::new(format!("cannot write to the state directory {}: {error}", state.path().display()))
     })?;
+    let temp_dirs = TempDirs::open(state.path()).map_err(|error| {
+        Failure::new(format!("cannot write to the state directory {}: {error}", state.path().display()))
+    })?;
     let launcher = ProcessLauncher::new(Some(Arc::new(own)))
-        .map_err(|error| Failure::new(format!("cannot find the path of this executable: {error}")))?;
+        .map_err(|error| Failure::new(format!("cannot find the path of this executable: {error}")))?
+        .with_temp_dirs(Arc::new(temp_dirs))
+        .with_niceness(config.supervision.niceness);
     state.make(&state.run()).map_err(|error| Failure::new(error_chain(&error)))?;
     let watcher = match Watcher::new(&state.run()) {
         Ok(watcher) => Some(watcher),

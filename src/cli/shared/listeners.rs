@@ -18,6 +18,7 @@ use codeyard_config::Config;
 use codeyard_engine::supervisor::directory::Directory;
 use codeyard_gateway::service::{Endpoint, Principal, Service as _};
 use codeyard_server::transport::attach::{self, Hello, ResolveEndpoint};
+use codeyard_server::transport::http::probes::{ProbeAccess, Probes};
 use codeyard_server::transport::http::{self, HttpOptions};
 use codeyard_state::{ServeLock, ServeLockError, StateDir, TokenAudience, TokenError, TokenStore};
 
@@ -60,7 +61,7 @@ impl Listeners {
             })
         };
         let (attach_socket, admin_socket) = (bind(service.state.attach_socket())?, bind(service.state.admin_socket())?);
-        options.probes = Some(service_probes(service));
+        options.probes = Some(Probes { access: probe_access(service, &options)?, ..service_probes(service) });
         let resolve = endpoint_resolver(service);
         let limits = service.config.limits.clone().clamped();
         let attached = attach::serve_attach(attach_socket, gateway.clone(), resolve, limits, shutdown.clone());
@@ -96,6 +97,17 @@ impl Listeners {
             drop(std::fs::remove_file(socket));
         }
     }
+}
+
+/// Who may read the probes besides programs on this machine: the networks of the configuration, and holders of a token.
+fn probe_access(service: &AssembledService, options: &HttpOptions) -> Result<ProbeAccess, Failure> {
+    let tokens = TokenStore::open(assemble::open_store(&service.state)?, TokenAudience::Probes);
+    let tokens = tokens.map_err(|error| Failure::new(error.to_string()))?;
+    Ok(ProbeAccess {
+        networks: service.config.probes.networks(),
+        hosts: options.allowed_hosts.clone(),
+        tokens: Some(Arc::new(tokens)),
+    })
 }
 
 /// The HTTP options for `config`. Creates the first token if there is none, and prints it once.

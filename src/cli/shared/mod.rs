@@ -11,3 +11,5 @@ pub(crate) mod render;
 pub(crate) mod server_diagnosis;
 pub mod server_installation;
 pub(crate) mod signals;
+pub mod terminal_style;
+pub(crate) mod workspace_folders;

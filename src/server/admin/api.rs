@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::transport::http::probes::{Exposition, FailingCheck, ProbeCheck, Probes, ReadinessChecks};
+use crate::transport::http::probes::{Exposition, FailingCheck, ProbeAccess, ProbeCheck, Probes, ReadinessChecks};
 use codeyard_base::clock::Instant;
 use codeyard_engine::supervisor::control::{Control, ServiceProblem as Found};
 use codeyard_engine::workspace::messages::WorkspaceProblem;
@@ -50,7 +50,7 @@ pub fn probes(control: &Control, exposition: Exposition) -> Probes {
             }
         })
     });
-    Probes { checks, exposition }
+    Probes { checks, exposition, access: ProbeAccess::default() }
 }
 
 fn failing(found: Found) -> FailingCheck {

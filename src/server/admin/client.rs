@@ -18,6 +18,7 @@ use tokio::time::timeout;
 use super::problem::ProblemDocument;
 use crate::limits::{ADMIN_GET_TIMEOUT_MS, ADMIN_REQUEST_TIMEOUT_MS, MAX_ADMIN_ANSWER_BYTES};
 use crate::transport::attach::is_ours;
+use crate::transport::http::probes::Readiness;
 
 /// Why a request to the admin socket failed.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +63,15 @@ impl AdminClient {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    /// The readiness checks that fail now.
+    ///
+    /// # Errors
+    /// [`AdminClientError`].
+    pub async fn readiness(&self) -> Result<Readiness, AdminClientError> {
+        let (status, bytes) = self.exchange_bytes(Method::GET, "/readyz", None).await?;
+        serde_json::from_slice(&bytes).map_err(|_| rejected(status, &bytes))
+    }
+
     /// Sends a request and returns its JSON document.
     ///
     /// # Errors
@@ -78,6 +88,17 @@ impl AdminClient {
     }
 
     async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<(StatusCode, Vec<u8>), AdminClientError> {
+        let (status, bytes) = self.exchange_bytes(method, path, body).await?;
+        if status.is_success() { Ok((status, bytes)) } else { Err(rejected(status, &bytes)) }
+    }
+
+    /// The status and the body of the answer, whatever the status.
+    async fn exchange_bytes(
         &self,
         method: Method,
         path: &str,
@@ -116,13 +137,7 @@ impl AdminClient {
         let collected = Limited::new(response.into_body(), MAX_ADMIN_ANSWER_BYTES).collect().await;
         driving.abort();
         let bytes = collected.map_err(|error| AdminClientError::Broken(error.to_string()))?.to_bytes().to_vec();
-        if status.is_success() {
-            return Ok((status, bytes));
-        }
-        match serde_json::from_slice::<ProblemDocument>(&bytes) {
-            Ok(problem) => Err(AdminClientError::Rejected(Box::new(problem))),
-            Err(_) => Err(AdminClientError::Broken(format!("it answers {status}"))),
-        }
+        Ok((status, bytes))
     }
 
     async fn connect(&self) -> Result<UnixStream, AdminClientError> {
@@ -138,5 +153,13 @@ impl AdminClient {
             Ok(false) => Err(AdminClientError::Broken("the socket belongs to another user".to_owned())),
             Err(error) => Err(AdminClientError::Broken(error.to_string())),
         }
+    }
+}
+
+/// The error for an answer with a status that isn't success.
+fn rejected(status: StatusCode, bytes: &[u8]) -> AdminClientError {
+    match serde_json::from_slice::<ProblemDocument>(bytes) {
+        Ok(problem) => AdminClientError::Rejected(Box::new(problem)),
+        Err(_) => AdminClientError::Broken(format!("it answers {status}")),
     }
 }

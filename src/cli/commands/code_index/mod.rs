@@ -3,9 +3,12 @@
 //! They open the index themselves; several processes can share it. Before a query they update the index, which costs one `stat` of
 //! each file.
 
+mod group_search;
 mod index;
 mod progress;
 mod search;
+mod search_printer;
+mod search_rows;
 
 use std::path::{Path, PathBuf};
 

@@ -1,15 +1,31 @@
 //! `codeyard search` and `codeyard outline`: query the code index and print the result.
+//!
+//! Exit codes of `search` are those of ripgrep: 0 if something was found, 1 if nothing was, 2 on errors.
 
+use std::io::IsTerminal;
+
+use serde_json::Value;
+
+use super::group_search;
+use super::search_printer::SearchPrinter;
+use super::search_rows::{PrintedRow, PrintedRows, RowContent, one_root};
 use super::{as_json, open, refusal_failure, sync};
 use crate::Failure;
 use crate::args::{OutlineArgs, SearchArgs};
+use crate::limits::MAX_LISTED_MATCHES;
 use crate::shared::output;
-use codeyard_index::Project;
+use crate::shared::terminal_style::TerminalStyle;
+use codeyard_index::{LinePattern, Project};
 use codeyard_model::code::{
-    CaseRule, CodeAnswer, Completeness, DetailLevel, ExplainLevel, FreshnessPolicy, OutlineDepth, OutlineQuery,
-    OutlineSymbol, ResultRow, ResultRows, RowOptions, SearchMode, SearchQuery,
+    CaseRule, CodeAnswer, DetailLevel, ExplainLevel, FreshnessPolicy, OutlineDepth, OutlineQuery, OutlineSymbol,
+    RowOptions, SearchMode, SearchQuery,
 };
 use codeyard_model::limits::MAX_PAGE_SIZE;
+
+/// The exit code of a search that found nothing.
+const NOTHING_FOUND: u8 = 1;
+/// The exit code of a search that failed.
+const SEARCH_FAILED: u8 = 2;
 
 /// Updates the index, unless the query is about a ref or `--no-sync` is set. A missing index is always built.
 fn prepare(project: &Project, reference: Option<&str>, no_sync: bool) -> Result<(), Failure> {
@@ -21,95 +37,127 @@ fn prepare(project: &Project, reference: Option<&str>, no_sync: bool) -> Result<
 
 /// Runs `codeyard search`.
 pub(crate) fn search(args: SearchArgs) -> Result<(), Failure> {
+    let found = find(&args).map_err(|failure| Failure { code: SEARCH_FAILED, ..failure })?;
+    match found {
+        true => Ok(()),
+        // The exit code says it; the hint has been printed.
+        false => Err(Failure { message: String::new(), code: NOTHING_FOUND }),
+    }
+}
+
+/// The answer of a search: the rows to print, and the JSON of the tool, made only if it is printed.
+pub(super) struct SearchAnswer {
+    pub(super) rows: PrintedRows,
+    pub(super) json: Option<Value>,
+}
+
+/// Searches and prints. Whether something was found.
+fn find(args: &SearchArgs) -> Result<bool, Failure> {
     if args.limit == 0 || args.limit > MAX_PAGE_SIZE {
         return Err(Failure::usage(format!("--limit {}: must be from 1 to {MAX_PAGE_SIZE}", args.limit)));
     }
     if args.query.is_empty() {
         return Err(Failure::usage("the query is empty; pass a name, words, a text, or a regular expression"));
     }
-    let project = open(&args.location, None)?;
-    prepare(&project, args.reference.as_deref(), args.no_sync)?;
-    let query = SearchQuery {
-        text: args.query,
+    let query = query_of(args);
+    let answer = match args.scope.is_group() {
+        true => group_search::search(args, &query)?,
+        false => search_here(args, &query)?,
+    };
+    let found = !answer.rows.rows.is_empty();
+    match answer.json {
+        Some(json) => output::print_json(&json)?,
+        None => print(args, &query, &answer.rows)?,
+    }
+    Ok(found)
+}
+
+/// The query of the flags.
+fn query_of(args: &SearchArgs) -> SearchQuery {
+    let case = match (args.ignore_case, args.case_sensitive) {
+        (true, _) => CaseRule::Insensitive,
+        (_, true) => CaseRule::Sensitive,
+        _ => CaseRule::parse(&args.case).unwrap_or_default(),
+    };
+    let (before, after) = args.context_lines();
+    SearchQuery {
+        text: args.query.clone(),
         mode: SearchMode::parse(&args.mode).unwrap_or_default(),
-        case: CaseRule::parse(&args.case).unwrap_or_default(),
+        case,
         word: args.word,
-        globs: args.globs,
-        context_lines: args.context.min(10),
+        globs: args.globs.clone(),
+        context_lines: before.max(after),
         offset: args.offset,
         shape: RowOptions {
-            reference: args.reference,
-            language: args.language,
-            limit: args.limit,
+            reference: args.reference.clone(),
+            language: args.language.clone(),
+            limit: if args.lists_files() { MAX_LISTED_MATCHES } else { args.limit },
             detail: DetailLevel::parse(&args.detail).unwrap_or_default(),
             freshness: Some(FreshnessPolicy::BestEffort),
             explain: ExplainLevel::parse(&args.explain),
             ..RowOptions::default()
         },
-    };
-    let found = project.search(&query, &|| false).map_err(|refusal| refusal_failure(&refusal))?;
-    if args.location.json {
-        return output::print_json(&as_json(CodeAnswer::Rows(found))?);
     }
-    output::print(text_of(&found))
 }
 
-fn text_of(found: &ResultRows) -> String {
-    let mut text = String::new();
-    for (at, row) in found.rows.iter().enumerate() {
-        row_text(row, &mut text);
-        if let Some((_, reasons)) = &found.metadata.reasons
-            && let Some(reasons) = reasons.get(at)
-        {
-            text.push_str(&format!(
-                "    score {:.4}: name {:.2}, qualified {:.2}, path {:.2}, definition {:.2}, kind {:.2}, words {:.2}\n",
-                reasons.final_score,
-                reasons.exact_match_boost,
-                reasons.qualified_name_boost,
-                reasons.path_affinity,
-                reasons.definition_boost,
-                reasons.kind_match,
-                reasons.bm25_score
-            ));
-        }
+/// Searches the index of one root.
+fn search_here(args: &SearchArgs, query: &SearchQuery) -> Result<SearchAnswer, Failure> {
+    let project = open(&args.location, None)?;
+    prepare(&project, args.reference.as_deref(), args.no_sync)?;
+    let found = project.search(query, &|| false).map_err(|refusal| refusal_failure(&refusal))?;
+    let rows = PrintedRows::of_answer(&found, one_root(project.root()));
+    let json = args.location.json.then(|| as_json(CodeAnswer::Rows(found))).transpose()?;
+    Ok(SearchAnswer { rows, json })
+}
+
+/// Prints rows, and on standard error what there is to know about them.
+fn print(args: &SearchArgs, query: &SearchQuery, found: &PrintedRows) -> Result<(), Failure> {
+    let is_terminal = std::io::stdout().is_terminal();
+    let style = TerminalStyle::choose(args.color, args.hyperlink, is_terminal, |name| std::env::var_os(name));
+    let printer = SearchPrinter {
+        style,
+        has_headings: args.heading || is_terminal && !args.no_heading,
+        context: args.context_lines(),
+        highlights: highlights(query, &found.rows),
+    };
+    let text = match (args.files_with_matches, args.count) {
+        (true, _) => printer.paths(&found.rows),
+        (_, true) => printer.counts(&found.rows),
+        _ => printer.print(&found.rows),
+    };
+    output::print(text)?;
+    for note in notes(args, found) {
+        output::eprint_line(note);
     }
+    Ok(())
+}
+
+/// What there is to know about the rows.
+fn notes(args: &SearchArgs, found: &PrintedRows) -> Vec<String> {
+    let mut notes = Vec::new();
     match (found.rows.len(), found.total) {
-        (0, _) => text.push_str("no match; try --mode text or --mode regex, or fewer globs\n"),
-        (shown, total) if total > shown => {
-            text.push_str(&format!("{shown} of {total}; use --limit for more, with text and regex also --offset\n"));
+        (0, 0) => notes.push("no match; try --mode text or --mode regex, or fewer globs".to_owned()),
+        (shown, total) if total > shown.saturating_add(args.offset) => {
+            notes.push(format!("{shown} of {total}; use --limit for more, with text and regex also --offset"));
         }
         _ => {}
     }
-    if found.metadata.completeness == Completeness::Partial {
-        text.push_str("the index is incomplete; `codeyard index` completes it\n");
+    if found.is_partial {
+        notes.push("the result is incomplete; `codeyard index` completes an index".to_owned());
     }
-    for warning in &found.metadata.warnings {
-        text.push_str(&format!("note: {warning}\n"));
-    }
-    text
+    notes.extend(found.notes.iter().map(|note| format!("note: {note}")));
+    notes
 }
 
-fn row_text(row: &ResultRow, text: &mut String) {
-    if let Some(line) = &row.text {
-        let first = row.line_start as usize - row.before.len().min(row.line_start as usize - 1);
-        for (at, before) in row.before.iter().enumerate() {
-            text.push_str(&format!("{}-{}-{before}\n", row.path, first + at));
-        }
-        text.push_str(&format!("{}:{}:{line}\n", row.path, row.line_start));
-        for (at, after) in row.after.iter().enumerate() {
-            text.push_str(&format!("{}-{}-{after}\n", row.path, row.line_start as usize + 1 + at));
-        }
-        return;
+/// What is highlighted: in lines the query, in names its words.
+fn highlights(query: &SearchQuery, rows: &[PrintedRow]) -> Vec<LinePattern> {
+    let are_lines = rows.first().is_some_and(|row| matches!(row.content, RowContent::Line { .. }));
+    let is_regex = query.mode == SearchMode::Regex;
+    if are_lines || is_regex || query.mode == SearchMode::Text {
+        return LinePattern::new(&query.text, is_regex, query.case, query.word).into_iter().collect();
     }
-    let kind = row.kind.map_or("", |kind| kind.as_str());
-    let name = row.qualified_name.as_deref().unwrap_or(&row.name);
-    text.push_str(&format!("{}:{}: {kind} {name}\n", row.path, row.line_start));
-    for line in row.signature.iter().filter(|_| row.body_preview.is_none()) {
-        text.push_str(&format!("    {line}\n"));
-    }
-    for line in row.body_preview.iter().flat_map(|preview| preview.lines()) {
-        text.push_str(&format!("    {line}\n"));
-    }
+    let words = query.text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    words.filter_map(|word| LinePattern::new(word, false, CaseRule::Insensitive, false).ok()).collect()
 }
 
 /// Runs `codeyard outline`.

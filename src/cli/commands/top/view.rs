@@ -7,7 +7,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Row, Table, TableState};
 
 use super::model::{SortKey, TopModel};
-use crate::commands::workspaces::state_text;
+use crate::commands::workspaces::{duration_text, state_text};
 use codeyard_server::admin::documents::{ServerDocument, WorkspaceDocument, WorkspaceState};
 
 /// Most rows of the workspace list in a terminal.
@@ -121,13 +121,21 @@ fn workspace_row(workspace: &WorkspaceDocument) -> Row<'static> {
     };
     let row = Row::new([
         format!("{}{default}", workspace.name),
-        state_text(workspace.state).to_owned(),
+        match &workspace.busy {
+            Some(busy) => format!("busy{}", duration_text(busy)),
+            None => state_text(workspace.state).to_owned(),
+        },
         workspace.calls_in_flight.to_string(),
         workspace.servers.map_or("-".to_owned(), |count| count.to_string()),
         retained,
-        workspace.problem.clone().unwrap_or_else(|| workspace.roots.join(", ")),
+        match (&workspace.problem, &workspace.busy) {
+            (Some(problem), _) => problem.clone(),
+            (None, Some(busy)) => format!("waits for {}; {}", busy.waits_for, workspace.roots.join(", ")),
+            (None, None) => workspace.roots.join(", "),
+        },
     ]);
     match workspace.state {
+        WorkspaceState::Open if workspace.busy.is_some() => row.style(Style::new().fg(Color::Yellow)),
         WorkspaceState::Open => row,
         WorkspaceState::Draining => row.style(Style::new().fg(Color::Yellow)),
         WorkspaceState::Failed | WorkspaceState::NotAnswering => row.style(Style::new().fg(Color::Red)),

@@ -1,6 +1,6 @@
 //! Handles one HTTP request: the checks in the order of `docs/protocol.md#refusals-over-http`, then the message.
 //!
-//! Only a local probe comes before the checks, at a path that is no endpoint path. Invariants: nothing is looked up before
+//! Only a permitted probe comes before the checks, at a path that is no endpoint path. Invariants: nothing is looked up before
 //! authentication; an unknown method is answered before version and session are checked; dropping the handler's future drops the call.
 
 use std::convert::Infallible;
@@ -128,7 +128,9 @@ impl McpEndpoint {
     /// connection's buffer is reused.
     async fn handle(&self, parts: Parts, body: Incoming, peer: SocketAddr) -> Result<HandledRequest, HttpRefusal> {
         let parts = &parts;
-        if let (Some(probes), Some(probe)) = (&self.probes, Probe::of(parts, peer)) {
+        if let Some(probes) = &self.probes
+            && let Some(probe) = Probe::of(parts, peer, &probes.access)
+        {
             return Ok(HandledRequest::Answered(probes.answer(probe).await));
         }
         let path = EndpointPath::parse(parts.uri.path()).ok_or(RefusalReason::Path)?;
@@ -139,7 +141,10 @@ impl McpEndpoint {
         self.hosts.check(parts)?;
         self.origins.check(&parts.headers)?;
         let principal = self.principal(&parts.headers)?;
-        let endpoint = self.service.endpoint(&principal, path.workspace, path.catalogs.as_deref());
+        if path.is_group_without_code() {
+            return Err(RefusalReason::GroupCatalog.into());
+        }
+        let endpoint = self.service.endpoint(&principal, path.workspace.as_deref(), path.catalogs.as_deref());
         let endpoint = endpoint.ok_or(RefusalReason::Endpoint)?;
         let authorized = AuthorizedRequest { principal, endpoint, headers: &parts.headers };
         if is_delete {

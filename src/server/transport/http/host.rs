@@ -131,6 +131,12 @@ impl HostPort {
     }
 }
 
+/// Whether the `Host` header is an address and not a name. A web page behind DNS rebinding sends a name.
+pub(super) fn is_address(headers: &HeaderMap) -> bool {
+    let host = only(headers, header::HOST).and_then(HostPort::parse);
+    host.is_some_and(|host| matches!(host.host, Host::V4(_) | Host::V6(_)))
+}
+
 /// The value of a header that must occur once; `None` if it is missing, given twice, or not visible ASCII.
 pub(super) fn only(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();

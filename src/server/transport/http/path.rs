@@ -1,11 +1,12 @@
-//! Endpoint paths: `/mcp`, `/mcp/{workspace}`, `/mcp/{workspace}/{catalogs}`.
+//! Endpoint paths: `/mcp`, `/mcp/{workspace}`, `/mcp/{workspace}/{catalogs}`, `/mcp/@{group}/{catalogs}`.
 //!
-//! Only the form is checked here; the workspace is looked up after authentication. Invariant: a parsed name needs no decoding before
-//! it is compared with other names.
+//! Only the form is checked here; workspaces and groups are looked up after authentication. Invariant: a parsed name needs no decoding
+//! before it is compared with other names.
 
 use std::borrow::Cow;
 
 use codeyard_base::ids::WorkspaceName;
+use codeyard_gateway::service::GROUP_CATALOG;
 
 /// Longest list of catalogs in a path, in bytes.
 const MAX_CATALOGS: usize = 256;
@@ -13,8 +14,8 @@ const MAX_CATALOGS: usize = 256;
 /// The names in a path.
 #[derive(Debug, PartialEq, Eq)]
 pub struct EndpointPath<'a> {
-    /// The workspace; `None` is the default one.
-    pub workspace: Option<&'a str>,
+    /// The workspace, or `@` and a group; `None` is the default workspace.
+    pub workspace: Option<Cow<'a, str>>,
     /// The catalogs, joined with `+`; `None` is `lsp-v1`.
     pub catalogs: Option<Cow<'a, str>>,
 }
@@ -31,8 +32,18 @@ impl<'a> EndpointPath<'a> {
             Some((workspace, catalogs)) => (workspace, Some(catalogs_of(catalogs)?)),
             None => (rest, None),
         };
-        WorkspaceName::is_well(workspace).then_some(())?;
+        let workspace = match workspace.strip_prefix("%40") {
+            Some(group) => Cow::Owned(format!("@{group}")),
+            None => Cow::Borrowed(workspace),
+        };
+        WorkspaceName::is_well(workspace.strip_prefix('@').unwrap_or(&workspace)).then_some(())?;
         Some(Self { workspace: Some(workspace), catalogs })
+    }
+
+    /// Whether it names a group and other catalogs than `code`. No group is served so, whichever groups there are.
+    pub fn is_group_without_code(&self) -> bool {
+        let names_group = self.workspace.as_ref().is_some_and(|name| name.starts_with('@'));
+        names_group && self.catalogs.as_deref() != Some(GROUP_CATALOG)
     }
 }
 
@@ -51,11 +62,15 @@ mod tests {
 
     #[test]
     fn endpoint_paths_are_parsed_and_others_rejected() {
-        let parsed = |path| EndpointPath::parse(path).map(|path| (path.workspace, path.catalogs.map(Cow::into_owned)));
+        let text = |name: Option<Cow<'_, str>>| name.map(Cow::into_owned);
+        let parsed = |path| EndpointPath::parse(path).map(|path| (text(path.workspace), text(path.catalogs)));
         assert_eq!(parsed("/mcp"), Some((None, None)));
-        assert_eq!(parsed("/mcp/linux"), Some((Some("linux"), None)));
+        assert_eq!(parsed("/mcp/linux"), Some((Some("linux".into()), None)));
+        for path in ["/mcp/@all/code", "/mcp/%40all/code"] {
+            assert_eq!(parsed(path), Some((Some("@all".into()), Some("code".into()))), "{path}");
+        }
         for path in ["/mcp/linux/agent+code", "/mcp/linux/agent%2Bcode", "/mcp/linux/agent%2bcode"] {
-            assert_eq!(parsed(path), Some((Some("linux"), Some("agent+code".into()))), "{path}");
+            assert_eq!(parsed(path), Some((Some("linux".into()), Some("agent+code".into()))), "{path}");
         }
         for bad in [
             "",
@@ -75,11 +90,27 @@ mod tests {
             "/mcp/a/b+",
             "/mcp/a/b%20c",
             "/mcp/%61",
+            "/mcp/@",
+            "/mcp/@@all",
+            "/mcp/@All",
+            "/mcp/@%40all",
+            "/mcp/a@all",
             "/mcp/..",
             "/mcp/a/..",
             "/livez",
         ] {
             assert_eq!(EndpointPath::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn groups_are_served_with_the_catalog_code_only() {
+        let is_wrong = |path| EndpointPath::parse(path).unwrap().is_group_without_code();
+        for path in ["/mcp/@all", "/mcp/@all/lsp-v1", "/mcp/@none/agent", "/mcp/%40all/agent+code"] {
+            assert!(is_wrong(path), "{path}");
+        }
+        for path in ["/mcp/@all/code", "/mcp/linux", "/mcp", "/mcp/linux/agent"] {
+            assert!(!is_wrong(path), "{path}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The probes `/livez`, `/readyz` and `/metrics` for process supervisors and scrapers, without a token, on loopback only.
+//! The probes `/livez`, `/readyz` and `/metrics` for process supervisors and scrapers.
 //!
-//! On the main listener they answer programs on this machine that connect directly. For all others they look like an unknown path.
-//! Invariants: an answer holds names of workspaces and servers, but no file path, argument or secret; a probe changes nothing.
+//! On the main listener they answer programs on this machine that connect directly, clients of the networks of `[probes]`, and requests
+//! with a token of the probes. For all others they look like an unknown path. Invariants: an answer holds names of workspaces and servers, but no file path, argument or secret; a probe changes nothing.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,9 +11,12 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use futures::future::BoxFuture;
+use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-use super::host::{AllowedHosts, AllowedOrigins};
+use super::handler::bearer;
+use super::host::{AllowedHosts, AllowedOrigins, is_address, only};
+use codeyard_state::TokenStore;
 
 /// Runs the readiness checks and returns those that fail.
 pub type ReadinessChecks = Arc<dyn Fn() -> BoxFuture<'static, Vec<FailingCheck>> + Send + Sync>;
@@ -27,6 +30,19 @@ pub struct Probes {
     pub checks: ReadinessChecks,
     /// For `/metrics`.
     pub exposition: Exposition,
+    /// Who may read them in addition to programs on this machine.
+    pub access: ProbeAccess,
+}
+
+/// Who may read the probes of the main listener in addition to programs on this machine.
+#[derive(Clone, Default)]
+pub struct ProbeAccess {
+    /// Networks whose clients need no token.
+    pub networks: Vec<IpNet>,
+    /// Host names that clients of these networks may use, in addition to addresses.
+    pub hosts: AllowedHosts,
+    /// Tokens that give access from anywhere.
+    pub tokens: Option<Arc<TokenStore>>,
 }
 
 /// One of the three paths.
@@ -100,11 +116,11 @@ impl Probe {
         }
     }
 
-    /// The probe that a request from `peer` to the main listener names, if `peer` may use it.
-    pub(super) fn of(parts: &Parts, peer: SocketAddr) -> Option<Self> {
+    /// The probe that a request from `peer` to the main listener names, if `access` lets it be read.
+    pub(super) fn of(parts: &Parts, peer: SocketAddr, access: &ProbeAccess) -> Option<Self> {
         let probe = Self::at(parts.uri.path())?;
         let reads = matches!(parts.method, Method::GET | Method::HEAD);
-        (reads && is_local(parts, peer)).then_some(probe)
+        (reads && (is_local(parts, peer) || access.covers(parts, peer))).then_some(probe)
     }
 }
 
@@ -125,6 +141,21 @@ impl Probes {
                 typed(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text.into_bytes())
             }
         }
+    }
+}
+
+impl ProbeAccess {
+    /// Whether the request has a token of the probes, or comes directly from one of the networks and not from a web page.
+    fn covers(&self, parts: &Parts, peer: SocketAddr) -> bool {
+        let token = || only(&parts.headers, header::AUTHORIZATION);
+        if self.tokens.as_ref().is_some_and(|tokens| token().and_then(|value| bearer(tokens, value)).is_some()) {
+            return true;
+        }
+        let address = peer.ip().to_canonical();
+        self.networks.iter().any(|network| network.contains(&address))
+            && (is_address(&parts.headers) || self.hosts.check(parts).is_ok())
+            && AllowedOrigins::none().check(&parts.headers).is_ok()
+            && !is_forwarded(&parts.headers)
     }
 }
 

@@ -25,7 +25,9 @@ pub enum RefusalReason {
     Origin,
     /// There is no valid bearer token.
     Bearer,
-    /// The workspace or catalog doesn't exist, or this principal may not see it.
+    /// A group is named, and not the one catalog that groups have.
+    GroupCatalog,
+    /// The workspace, group or catalog doesn't exist, or this principal may not see it.
     Endpoint,
     /// The body isn't declared as JSON.
     ContentType,
@@ -59,12 +61,13 @@ pub struct HttpRefusal {
 
 impl RefusalReason {
     /// Every reason, in the order of the checks.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Path,
         Self::Method,
         Self::Host,
         Self::Origin,
         Self::Bearer,
+        Self::GroupCatalog,
         Self::Endpoint,
         Self::ContentType,
         Self::Accept,
@@ -81,7 +84,7 @@ impl RefusalReason {
     /// The HTTP status.
     pub fn status(self) -> StatusCode {
         match self {
-            Self::Path | Self::Endpoint | Self::UnknownSession => StatusCode::NOT_FOUND,
+            Self::Path | Self::GroupCatalog | Self::Endpoint | Self::UnknownSession => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::Host | Self::Origin => StatusCode::FORBIDDEN,
             Self::Bearer => StatusCode::UNAUTHORIZED,
@@ -101,6 +104,7 @@ impl RefusalReason {
             Self::Host => "host_not_allowed",
             Self::Origin => "origin_not_allowed",
             Self::Bearer => "bearer_required",
+            Self::GroupCatalog => "group_serves_code_only",
             Self::Endpoint => "unknown_endpoint",
             Self::ContentType => "unsupported_content_type",
             Self::Accept => "not_acceptable",
@@ -118,13 +122,14 @@ impl RefusalReason {
     fn message(self) -> &'static str {
         match self {
             Self::Path => {
-                "nothing is served here; endpoints are /mcp, /mcp/{workspace} and /mcp/{workspace}/{catalogs}"
+                "nothing is served here; endpoints are /mcp, /mcp/{workspace}, /mcp/{workspace}/{catalogs} and /mcp/@{group}/code"
             }
             Self::Method => "an endpoint takes POST and DELETE",
             Self::Host => "the Host header is not in the list of allowed hosts",
             Self::Origin => "the Origin header is not in the list of allowed origins",
             Self::Bearer => "a valid bearer token is required",
-            Self::Endpoint => "there is no such workspace or catalog for this principal",
+            Self::GroupCatalog => "a group serves the catalog code only; use /mcp/@{group}/code",
+            Self::Endpoint => "there is no such workspace, group or catalog for this principal",
             Self::ContentType => "the Content-Type must be application/json",
             Self::Accept => "the Accept header must allow application/json and text/event-stream",
             Self::BodySize => "the body is larger than the limit",

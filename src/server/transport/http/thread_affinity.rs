@@ -65,7 +65,7 @@ fn workspace_thread(endpoint: &McpEndpoint, head: &[u8]) -> Option<WorkspaceThre
             bearer(tokens, value.trim_matches([' ', '\t']))?
         }
     };
-    let workspace = endpoint.service.endpoint(&principal, path.workspace, path.catalogs.as_deref())?;
+    let workspace = endpoint.service.endpoint(&principal, path.workspace.as_deref(), path.catalogs.as_deref())?;
     endpoint.service.workspace_thread(&workspace)
 }
 

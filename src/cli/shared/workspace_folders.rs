@@ -1,0 +1,148 @@
+//! Lists the folders of `[[workspaces_from]]`, and follows them while a service runs.
+//!
+//! It lists the folders at a fixed interval, because that works on every file system and costs a few system calls. Invariants: a folder
+//! that is missing in one scan only removes no workspace; the configuration file is not read again.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::limits::FOLDER_SCAN_INTERVAL_MS;
+use codeyard_config::{Config, ExpandedConfig, WorkspaceConfig};
+
+/// The configuration with the workspaces of its patterns. `before` are the workspaces that run now.
+pub(crate) fn expand(config: &Config, before: &[WorkspaceConfig]) -> ExpandedConfig {
+    config.expanded(&list_folders, before)
+}
+
+/// The names of the folders in `folder`, and of links to folders. Names that are not UTF-8 are left out.
+fn list_folders(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() || (kind.is_symlink() && entry.path().is_dir()) {
+            names.extend(entry.file_name().into_string().ok());
+        }
+    }
+    Ok(names)
+}
+
+/// Follows the folders of a configuration's patterns.
+pub(crate) struct FolderFollower {
+    /// The configuration as the file has it.
+    file: Config,
+    /// The workspaces that run.
+    active: Vec<WorkspaceConfig>,
+    /// The workspaces of the last scan, if workspaces were missing in it.
+    unconfirmed: Option<Vec<WorkspaceConfig>>,
+    /// The problems that were logged last.
+    logged: Vec<String>,
+}
+
+impl FolderFollower {
+    /// Follows the patterns of `file`. Gives the configuration with their present workspaces.
+    pub(crate) fn start(file: Config) -> (Self, Config) {
+        let mut follower = Self { file, active: Vec::new(), unconfirmed: None, logged: Vec::new() };
+        let config = follower.scan();
+        follower.active.clone_from(&config.workspaces);
+        (follower, config)
+    }
+
+    /// Replaces the configuration of the file. Gives the new one with its present workspaces.
+    pub(crate) fn replace(&self, file: Config) -> (Self, Config) {
+        let mut follower = Self { file, active: self.active.clone(), unconfirmed: None, logged: Vec::new() };
+        let config = follower.scan();
+        follower.active.clone_from(&config.workspaces);
+        (follower, config)
+    }
+
+    /// Waits until folders have appeared or gone. Gives the configuration with the present workspaces. Waits for ever without patterns.
+    pub(crate) async fn changed(&mut self) -> Config {
+        if self.file.workspaces_from.is_empty() {
+            std::future::pending::<()>().await;
+        }
+        loop {
+            tokio::time::sleep(Duration::from_millis(FOLDER_SCAN_INTERVAL_MS)).await;
+            let (file, active) = (self.file.clone(), self.active.clone());
+            // A listing may hang on a network file system, so it doesn't run on this thread.
+            let Ok(expanded) = tokio::task::spawn_blocking(move || expand(&file, &active)).await else { continue };
+            self.log(&expanded.problems);
+            if self.is_confirmed(&expanded.config.workspaces) {
+                self.active.clone_from(&expanded.config.workspaces);
+                return expanded.config;
+            }
+        }
+    }
+
+    /// Whether `found` differs from the active workspaces and may replace them.
+    fn is_confirmed(&mut self, found: &[WorkspaceConfig]) -> bool {
+        if found == self.active {
+            self.unconfirmed = None;
+            return false;
+        }
+        let is_found = |active: &WorkspaceConfig| found.iter().any(|workspace| workspace.name == active.name);
+        let confirmed = self.active.iter().all(is_found) || self.unconfirmed.as_deref() == Some(found);
+        self.unconfirmed = (!confirmed).then(|| found.to_vec());
+        confirmed
+    }
+
+    fn scan(&mut self) -> Config {
+        let expanded = expand(&self.file, &self.active);
+        self.log(&expanded.problems);
+        expanded.config
+    }
+
+    fn log(&mut self, problems: &[String]) {
+        if self.logged != problems {
+            problems.iter().for_each(|problem| tracing::warn!("{problem}"));
+            self.logged = problems.to_vec();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(folder: &Path) -> Config {
+        let text = "[[workspaces_from]]\nroots = [\"*\"]\n";
+        codeyard_config::parse(text, folder).expect("the configuration is valid")
+    }
+
+    fn names(config: &Config) -> Vec<&str> {
+        config.workspaces.iter().map(|workspace| workspace.name.as_str()).collect()
+    }
+
+    fn add(folder: &Path, name: &str) {
+        std::fs::create_dir(folder.join(name)).expect("the folder is new");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn folders_and_links_to_folders_are_followed() {
+        let outside = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a folder");
+        add(folder.path(), "b");
+        std::fs::write(folder.path().join("file"), "").expect("a file");
+        let (mut follower, first) = FolderFollower::start(config(folder.path()));
+        assert_eq!(names(&first), ["b"]);
+        add(folder.path(), "a");
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("link")).expect("a link");
+        assert_eq!(names(&follower.changed().await), ["a", "b", "link"]);
+        std::fs::remove_dir(folder.path().join("a")).expect("the folder is empty");
+        assert_eq!(names(&follower.changed().await), ["b", "link"]);
+    }
+
+    #[test]
+    fn a_folder_that_is_missing_once_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        add(folder.path(), "a");
+        add(folder.path(), "b");
+        let (mut follower, both) = FolderFollower::start(config(folder.path()));
+        let one = &both.workspaces[..1];
+        assert!(!follower.is_confirmed(one), "missing once");
+        assert!(!follower.is_confirmed(&both.workspaces), "there again");
+        assert!(!follower.is_confirmed(one), "missing once, after it was there again");
+        assert!(follower.is_confirmed(one), "missing twice");
+    }
+}
