@@ -1,7 +1,8 @@
 //! The environment variables that a language server inherits.
 //!
 //! An allow-list of names. Other variables aren't inherited, so tokens and codeyard's own settings (`CODEYARD_*`) never
-//! reach a language server. The registry and the configuration may add variables for a server.
+//! reach a language server. The registry and the configuration may add variables for a server. The folder for temporary files
+//! isn't inherited: each server has its own.
 
 use std::ffi::{OsStr, OsString};
 
@@ -17,9 +18,6 @@ const ALLOWED: &[&str] = &[
     "LANG",
     "LANGUAGE",
     "TZ",
-    "TMPDIR",
-    "TMP",
-    "TEMP",
     // The network, for servers that fetch dependencies.
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",

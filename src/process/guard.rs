@@ -3,7 +3,8 @@
 //! It starts the server with its own standard streams (so nothing is copied), waits, and ends every process that the server
 //! started when the server or codeyard ends. It has one thread, knows no protocol and allocates almost nothing.
 //! Invariants: it exits only when it has no descendant, or its time (`GUARD_TERM_MS` + `GUARD_KILL_MS`) is over; it exits
-//! with the server's exit code or signal; it acts when the death pipe is closed, so also when codeyard is killed.
+//! with the server's exit code or signal; it acts when the death pipe is closed, so also when codeyard is killed. The server
+//! runs at a lower [priority](super::priority) than codeyard, and the guard at a higher one than the server.
 //!
 //! It leads the session and the process group. On Linux it is the subreaper: a descendant that leaves the group still
 //! becomes its child. The parent-death signal is bound to the *thread* that forked, so it only triggers a check of the
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 use libc::c_int;
 
+use super::priority::{self, SessionPriority};
 use super::{proc_tree, signal};
 use crate::limits;
 use codeyard_base::clock::Instant;
@@ -37,6 +39,9 @@ const NOT_STARTED: u8 = 127;
 const NOT_KILLED: u8 = 125;
 /// Pause between two checks while processes are ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// Pause between two attempts to lower the priority of the session, and their number.
+const PRIORITY_INTERVAL: Duration = Duration::from_millis(110);
+const PRIORITY_ATTEMPTS: u32 = 100;
 
 static END_REQUESTED: AtomicU32 = AtomicU32::new(0);
 static KILL_REQUESTED: AtomicU32 = AtomicU32::new(0);
@@ -47,16 +52,18 @@ pub fn from_command_line(args: impl IntoIterator<Item = OsString>) -> Option<Exi
     (args.next()? == SUBCOMMAND).then(|| guard_main(args))
 }
 
-/// The guard itself. Arguments: the number of the death pipe's descriptor, the parent's process id, the program, its arguments.
+/// The guard itself. Arguments: the number of the death pipe's descriptor, the parent's process id, the server's niceness, the program,
+/// its arguments.
 pub fn guard_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args = args.into_iter();
     let mut number = || args.next().and_then(|text| text.to_str()?.parse::<u32>().ok());
-    let (Some(pipe), Some(parent), Some(program)) =
-        (number().and_then(|fd| RawFd::try_from(fd).ok()), number(), args.next())
+    let signed = |number: u32| i32::try_from(number).ok();
+    let (Some(pipe), Some(parent), Some(niceness), Some(program)) =
+        (number().and_then(signed), number(), number().and_then(signed), args.next())
     else {
         return ExitCode::from(NOT_STARTED);
     };
-    let guard = Guard { pipe, parent, server: 0, status: None };
+    let guard = Guard { pipe, parent, niceness, server: 0, status: None };
     match guard.run(&program, args) {
         Ok(status) => exit_like(status),
         Err(error) => {
@@ -69,6 +76,8 @@ pub fn guard_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 struct Guard {
     pipe: RawFd,
     parent: u32,
+    /// The niceness of the server and its session.
+    niceness: i32,
     server: u32,
     /// The server's status from `waitpid`.
     status: Option<c_int>,
@@ -82,10 +91,17 @@ impl Guard {
         if self.is_orphaned() {
             return Ok(None);
         }
-        self.server = start(program, args)?;
+        let mut priority = priority::lower_session(self.niceness);
+        self.server = start(program, args, self.niceness)?;
         replace_standard_streams();
+        let mut attempts = PRIORITY_ATTEMPTS;
         loop {
-            let hung_up = wait(Some(self.pipe), None);
+            let tries = priority == SessionPriority::TryLater && attempts > 0;
+            let hung_up = wait(Some(self.pipe), tries.then_some(PRIORITY_INTERVAL));
+            if tries {
+                attempts -= 1;
+                priority = priority::lower_session(self.niceness);
+            }
             self.reap();
             if self.status.is_some() {
                 self.end_all(limits::GUARD_LINGER_MS);
@@ -228,7 +244,7 @@ fn close_foreign_descriptors(pipe: RawFd) {
     }
 }
 
-fn start(program: &OsString, args: impl Iterator<Item = OsString>) -> io::Result<u32> {
+fn start(program: &OsString, args: impl Iterator<Item = OsString>, niceness: i32) -> io::Result<u32> {
     #[expect(clippy::disallowed_methods, reason = "the guard starts the language server")]
     let mut command = Command::new(program);
     command.args(args);
@@ -242,6 +258,7 @@ fn start(program: &OsString, args: impl Iterator<Item = OsString>) -> io::Result
         unsafe {
             command.pre_exec(move || {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                priority::lower_process(0, niceness);
                 if std::os::unix::process::parent_id() != guard {
                     libc::_exit(NOT_STARTED.into());
                 }
@@ -250,7 +267,11 @@ fn start(program: &OsString, args: impl Iterator<Item = OsString>) -> io::Result
         }
     }
     // Dropping the handle doesn't affect the process. It is reaped by its id.
-    Ok(command.spawn()?.id())
+    let server = command.spawn()?.id();
+    if !cfg!(target_os = "linux") {
+        priority::lower_process(server, niceness);
+    }
+    Ok(server)
 }
 
 /// Replaces the guard's standard streams, so that only the server holds the ends of its pipes.

@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -61,6 +62,11 @@ pub trait Process: Send + Sync {
     /// Memory of the whole process tree in bytes. `None` if it is unknown. Reads `/proc`, which takes some ms; concurrent
     /// calls share one pass.
     fn memory_bytes(&self) -> Option<u64>;
+    /// Processor time that the whole process tree has used. `None` if it is unknown. Reads `/proc` as [`memory_bytes`](Self::memory_bytes)
+    /// does.
+    fn cpu_time(&self) -> Option<Duration> {
+        None
+    }
     /// The process id of the language server itself, a child of the group's leader. Reads `/proc`.
     fn server_id(&self) -> Option<u32> {
         self.id()
@@ -87,8 +93,36 @@ impl From<std::io::Error> for LaunchError {
     }
 }
 
+/// The figures of one server's process tree. What is unknown is `None`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProcessFigures {
+    /// Memory of the whole process tree in bytes.
+    pub memory_bytes: Option<u64>,
+    /// The process id of the language server itself.
+    pub server_id: Option<u32>,
+}
+
+/// The figures of several servers at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FleetFigures {
+    /// Those of each server, in the order of the request.
+    pub servers: Vec<ProcessFigures>,
+    /// Memory of all child processes together in bytes, where the kernel counts it: codeyard has a control group of its own.
+    pub group_bytes: Option<u64>,
+}
+
 /// Starts servers.
 pub trait Launcher: Send + Sync {
     /// Starts a server. Dropping the future leaves no process running.
     fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<LaunchedServer, LaunchError>>;
+
+    /// Measures servers that it started. Blocks for some milliseconds. An implementation that can measure all of them in one pass
+    /// overrides this.
+    fn measure(&self, processes: &[Arc<dyn Process>]) -> FleetFigures {
+        let of = |process: &Arc<dyn Process>| ProcessFigures {
+            memory_bytes: process.memory_bytes(),
+            server_id: process.server_id(),
+        };
+        FleetFigures { servers: processes.iter().map(of).collect(), group_bytes: None }
+    }
 }

@@ -76,13 +76,19 @@ impl Ledger {
         }
     }
 
-    /// Replaces the descendants of a child.
-    pub fn set_members(&self, guard: u32, members: Vec<ProcessIdentity>) {
+    /// Replaces the descendants of children, each given by its guard. Writes the file at most once.
+    pub fn set_members(&self, of: impl IntoIterator<Item = (u32, Vec<ProcessIdentity>)>) {
         let mut children = self.children.lock();
-        if let Some(child) = children.get_mut(&guard)
-            && child.members != members
-        {
-            child.members = members;
+        let mut is_changed = false;
+        for (guard, members) in of {
+            if let Some(child) = children.get_mut(&guard)
+                && child.members != members
+            {
+                child.members = members;
+                is_changed = true;
+            }
+        }
+        if is_changed {
             self.write(&children);
         }
     }
@@ -253,7 +259,7 @@ mod tests {
         ledger.add(own, "me");
         let file = load(&ledger.path).unwrap();
         assert_eq!((file.children.len(), file.owner.pid), (1, own));
-        ledger.set_members(own, vec![DEAD]);
+        ledger.set_members([(own, vec![DEAD])]);
         assert_eq!(load(&ledger.path).unwrap().children[0].members, [DEAD]);
         ledger.remove(own);
         assert!(!ledger.path.exists());

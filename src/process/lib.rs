@@ -5,14 +5,18 @@
 //! process group; a language server has an allow-listed environment; when codeyard ends in any way, no language server and
 //! no process that a language server started stays alive.
 
+mod cgroup;
 pub mod environment;
 pub mod git;
 pub mod guard;
 pub mod launch;
 pub mod ledger;
 pub mod limits;
+mod memory;
+mod priority;
 pub mod proc_tree;
 pub mod sibling;
 mod signal;
 pub mod spawn;
+pub mod temp_dirs;
 pub mod tool;

@@ -12,6 +12,16 @@ pub const GUARD_LINGER_MS: u64 = 200;
 /// Processes of one process tree that are listed.
 pub const MAX_PROCESS_TREE: usize = 4_096;
 
+/// Processes whose proportional memory is read in one pass over all language servers because they are new or have grown.
+/// One reading takes about a millisecond per 100 MB; the other processes are estimated from their last reading.
+pub const MAX_NEW_SHARES_PER_PASS: usize = 32;
+
+/// Processes whose proportional memory is read again in one pass, although nothing suggests that it has changed.
+pub const MAX_REPEATED_SHARES_PER_PASS: usize = 4;
+
+/// Change of a process's resident memory after which its proportional memory is read again, in bytes.
+pub const SHARE_DRIFT_BYTES: u64 = 32 * 1024 * 1024;
+
 /// Children in one ledger file.
 pub const MAX_LEDGER_ENTRIES: usize = 4_096;
 

@@ -14,9 +14,10 @@ pub(super) fn to_group(group: u32, signal: c_int) -> bool {
     target(group).is_some_and(|group| send(-group, signal))
 }
 
-/// Whether the group has any process, including ended ones that aren't reaped.
+/// Whether the group has any process, including ended ones that aren't reaped and those of other users. One system call.
 pub(super) fn group_exists(group: u32) -> bool {
-    to_group(group, 0)
+    let Some(group) = target(group) else { return false };
+    send(-group, 0) || std::io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH)
 }
 
 fn target(id: u32) -> Option<pid_t> {

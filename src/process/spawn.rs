@@ -2,9 +2,10 @@
 //!
 //! Invariants: a server gets exactly the environment of its [`LaunchSpec`], its own process group and its own pipes; when
 //! the last [`Process`] handle is dropped, or this process ends in any way, the guard ends the server and all processes
-//! that it started; standard error is always read, and its last 64 KiB are kept.
+//! that it started; standard error is always read, and its last 64 KiB are kept; a server has a temporary folder of its own,
+//! which is removed when it has ended.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::OsStr;
 use std::io::PipeWriter;
 use std::os::fd::AsRawFd;
@@ -21,20 +22,31 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
-use super::launch::{LaunchError, LaunchSpec, LaunchedServer, Launcher, Process, ProcessExit};
+use super::launch::{
+    FleetFigures, LaunchError, LaunchSpec, LaunchedServer, Launcher, Process, ProcessExit, ProcessFigures,
+};
 use super::ledger::Ledger;
+use super::memory::MemoryMeter;
 use super::proc_tree::{self, ProcessIdentity, ProcessTable};
-use super::{guard, signal};
+use super::temp_dirs::{TempDir, TempDirs};
+use super::{cgroup, guard, signal};
 use crate::limits;
+use codeyard_base::blocking;
 
 /// A guard that hasn't ended its processes this long after [`guard::KILL_NOW`] is killed together with them.
 const GUARD_KILL_TIMEOUT: Duration = Duration::from_millis(400);
+
+/// The variables that name a process's folder for temporary files.
+const TEMP_VARIABLES: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
 
 /// Starts real processes.
 #[derive(Debug, Clone)]
 pub struct ProcessLauncher {
     guard: PathBuf,
     ledger: Option<Arc<Ledger>>,
+    temp_dirs: Option<Arc<TempDirs>>,
+    niceness: u8,
+    meter: Arc<Mutex<MemoryMeter>>,
 }
 
 impl ProcessLauncher {
@@ -42,12 +54,26 @@ impl ProcessLauncher {
     pub fn new(ledger: Option<Arc<Ledger>>) -> std::io::Result<Self> {
         let own = Path::new("/proc/self/exe");
         let guard = if own.exists() { own.to_path_buf() } else { std::env::current_exe()? };
-        Ok(Self { guard, ledger })
+        Ok(Self::with_guard(guard, ledger))
     }
 
     /// A launcher whose guard is `program`, which must support the hidden subcommand.
     pub fn with_guard(program: PathBuf, ledger: Option<Arc<Ledger>>) -> Self {
-        Self { guard: program, ledger }
+        Self { guard: program, ledger, temp_dirs: None, niceness: 0, meter: Arc::default() }
+    }
+
+    /// Gives each server a temporary folder of its own, unless its environment names one.
+    #[must_use]
+    pub fn with_temp_dirs(mut self, temp_dirs: Arc<TempDirs>) -> Self {
+        self.temp_dirs = Some(temp_dirs);
+        self
+    }
+
+    /// Starts servers with this niceness, from 0 to 19: the higher, the lower their priority.
+    #[must_use]
+    pub fn with_niceness(mut self, niceness: u8) -> Self {
+        self.niceness = niceness;
+        self
     }
 
     fn start(&self, spec: &LaunchSpec) -> Result<LaunchedServer, LaunchError> {
@@ -58,15 +84,25 @@ impl ProcessLauncher {
         let (death_read, death_write) = std::io::pipe()?;
         // Any child may inherit the reading end. No other process may hold the writing end.
         rustix::io::fcntl_setfd(&death_read, rustix::io::FdFlags::empty()).map_err(std::io::Error::from)?;
-        let mut child = self.command(spec, &program, death_read.as_raw_fd()).spawn()?;
+        let temp_dir = self.temp_dir(spec)?;
+        let mut command = self.command(spec, &program, death_read.as_raw_fd());
+        if let Some(temp_dir) = &temp_dir {
+            command.envs(TEMP_VARIABLES.map(|name| (name, temp_dir.path())));
+        }
+        let mut child = command.spawn()?;
         drop(death_read);
         let lost = || std::io::Error::other("the child process has no pipe");
         let reader = child.stdout.take().ok_or_else(lost)?;
         let writer = child.stdin.take().ok_or_else(lost)?;
         let stderr = child.stderr.take().ok_or_else(lost)?;
-        let process = Arc::new(RealProcess::watch(child, death_write, self.ledger.clone(), &spec.label)?);
+        let process = Arc::new(RealProcess::watch(child, death_write, self.ledger.clone(), &spec.label, temp_dir)?);
         tokio::spawn(drain(stderr, process.tail.clone()));
         Ok(LaunchedServer { reader: Box::new(reader), writer: Box::new(writer), process })
+    }
+
+    fn temp_dir(&self, spec: &LaunchSpec) -> std::io::Result<Option<TempDir>> {
+        let is_named = TEMP_VARIABLES.iter().any(|name| spec.env.iter().any(|(given, _)| given == OsStr::new(name)));
+        self.temp_dirs.as_ref().filter(|_| !is_named).map(|dirs| dirs.create()).transpose()
     }
 
     fn command(&self, spec: &LaunchSpec, program: &Path, death_pipe: i32) -> Command {
@@ -77,6 +113,7 @@ impl ProcessLauncher {
             .arg(guard::SUBCOMMAND)
             .arg(death_pipe.to_string())
             .arg(std::process::id().to_string())
+            .arg(self.niceness.to_string())
             .arg(program)
             .args(&spec.args)
             .env_clear()
@@ -92,7 +129,38 @@ impl ProcessLauncher {
 impl Launcher for ProcessLauncher {
     fn launch(&self, spec: &LaunchSpec) -> BoxFuture<'static, Result<LaunchedServer, LaunchError>> {
         let (launcher, spec) = (self.clone(), spec.clone());
-        async move { launcher.start(&spec) }.boxed()
+        async move {
+            let runtime = tokio::runtime::Handle::current();
+            // A start waits until the child has loaded its program, which takes long on a busy machine.
+            let started = blocking::spawn(move || {
+                let _runtime = runtime.enter();
+                launcher.start(&spec)
+            });
+            started.await.unwrap_or_else(|error| Err(std::io::Error::other(error).into()))
+        }
+        .boxed()
+    }
+
+    fn measure(&self, processes: &[Arc<dyn Process>]) -> FleetFigures {
+        let Some(table) = ProcessTable::read() else {
+            return FleetFigures { servers: vec![ProcessFigures::default(); processes.len()], group_bytes: None };
+        };
+        let roots: Vec<u32> = processes.iter().filter_map(|process| process.id()).collect();
+        let trees = self.meter.lock().measure(&table, &roots);
+        let mut measured: HashMap<u32, _> = roots.into_iter().zip(trees).collect();
+        let mut members = Vec::new();
+        let mut figures = |process: &Arc<dyn Process>| {
+            let guard = process.id()?;
+            let tree = measured.remove(&guard)??;
+            let server_id = tree.members.first().map(|process| process.pid);
+            members.push((guard, tree.members));
+            Some(ProcessFigures { memory_bytes: Some(tree.bytes), server_id })
+        };
+        let servers = processes.iter().map(|process| figures(process).unwrap_or_default()).collect();
+        if let Some(ledger) = &self.ledger {
+            ledger.set_members(members);
+        }
+        FleetFigures { servers, group_bytes: cgroup::children_bytes(&table) }
     }
 }
 
@@ -143,7 +211,13 @@ struct RealProcess {
 }
 
 impl RealProcess {
-    fn watch(mut child: Child, death: PipeWriter, ledger: Option<Arc<Ledger>>, label: &str) -> std::io::Result<Self> {
+    fn watch(
+        mut child: Child,
+        death: PipeWriter,
+        ledger: Option<Arc<Ledger>>,
+        label: &str,
+        temp_dir: Option<TempDir>,
+    ) -> std::io::Result<Self> {
         let pid = child.id().ok_or_else(|| std::io::Error::other("the child process has no id"))?;
         let guard = proc_tree::identity(pid).unwrap_or(ProcessIdentity { pid, start: 0 });
         if let Some(ledger) = &ledger {
@@ -156,9 +230,11 @@ impl RealProcess {
                 Ok(status) => ProcessExit { code: status.code(), signal: status.signal() },
                 Err(_) => ProcessExit::default(),
             };
+            // Both write files. Dropping the handle of the second doesn't end its work.
             if let Some(ledger) = exit_ledger {
-                ledger.remove(pid);
+                drop(blocking::spawn(move || ledger.remove(pid)).await);
             }
+            drop(blocking::spawn(move || drop(temp_dir)));
             // All receivers are gone if the last handle was dropped.
             let _ = sender.send(Some(exit));
         });
@@ -209,19 +285,31 @@ impl Process for RealProcess {
         }
         let table = ProcessTable::shared()?;
         if let Some(ledger) = &self.ledger {
-            ledger.set_members(self.guard.pid, table.descendants(self.guard.pid));
+            ledger.set_members([(self.guard.pid, table.descendants(self.guard.pid))]);
         }
         table.memory_bytes(self.guard.pid)
     }
 
+    fn cpu_time(&self) -> Option<Duration> {
+        ProcessTable::shared()?.cpu_time(self.guard.pid)
+    }
+
     fn server_id(&self) -> Option<u32> {
-        ProcessTable::shared()?.descendants(self.guard.pid).first().map(|process| process.pid)
+        if self.has_exited() {
+            return None;
+        }
+        let from_table = || ProcessTable::shared()?.descendants(self.guard.pid).first().map(|process| process.pid);
+        proc_tree::first_child(self.guard.pid).or_else(from_table)
     }
 }
 
 /// Whether the group of an ended guard still has members. If another process has the guard's id by now, the kernel has
 /// reused the id, which it does only for an empty group.
 fn owns_group(guard: ProcessIdentity) -> bool {
+    // Usually the group is empty, and one system call shows it. The other checks read all of `/proc`.
+    if !signal::group_exists(guard.pid) {
+        return false;
+    }
     let reused = proc_tree::identity(guard.pid).is_some_and(|found| found != guard);
     !reused && proc_tree::group_has_members(guard.pid)
 }

@@ -2,7 +2,8 @@
 //!
 //! A tool is a program that codeyard or an operator waits for: a package manager, a version probe, `git`. It has no input,
 //! runs in its own process group, and the group is killed when the tool has ended or its time is over. It isn't guarded as
-//! a language server is: when codeyard is killed, a running tool continues to its own end.
+//! a language server is: when codeyard is killed, a running tool continues to its own end. It runs at a lower priority than
+//! codeyard's own threads.
 
 use std::ffi::OsStr;
 use std::io::{self, PipeReader, Read};
@@ -18,6 +19,7 @@ use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::limits::TOOL_OUTPUT_TAIL_BYTES;
+use crate::priority;
 use codeyard_base::clock::Instant;
 
 /// How often `tick` is called.
@@ -25,6 +27,8 @@ const TICK: Duration = Duration::from_secs(1);
 /// Attempts to start a program whose file is busy, and the pause between two attempts.
 const BUSY_TRIES: u32 = 100;
 const BUSY_WAIT: Duration = Duration::from_millis(10);
+/// The niceness of tools, which is that of codeyard's background threads.
+const NICENESS: i32 = 5;
 /// How long output is awaited after the program's end: a grandchild may keep the pipe open.
 const DRAIN: Duration = Duration::from_millis(200);
 
@@ -113,6 +117,7 @@ impl Tool {
         let stderr = errors_writer.map_or_else(|| writer.try_clone(), Ok)?;
         self.command.stdin(Stdio::null()).stdout(writer).stderr(stderr).process_group(0);
         let mut child = start(&mut self.command)?;
+        priority::lower_group(child.id(), NICENESS);
         // The command holds the writing ends too. While they are open, the readers see no end.
         drop(self.command);
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);

@@ -1,0 +1,92 @@
+//! Reads how much memory the kernel counts for the child processes of codeyard: that of its control group (version 2) without its own.
+//!
+//! It creates and changes no group. Invariant: a group counts only if it has no member but this process and its descendants, and no group
+//! below it; otherwise the figure would include processes that codeyard can't stop.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::proc_tree::ProcessTable;
+
+/// Where control groups of version 2 are mounted.
+const MOUNT: &str = "/sys/fs/cgroup";
+
+/// Memory of the child processes in bytes that can't be dropped: anonymous and shared memory. Pages of files don't count, because the
+/// kernel drops them when memory is needed. `None`: this process has no group of its own, or the system has no such groups.
+pub(crate) fn children_bytes(table: &ProcessTable) -> Option<u64> {
+    let group = own_group(&fs::read_to_string("/proc/self/cgroup").ok()?)?;
+    let is_exclusive = |members: &[u32]| {
+        let own = std::process::id();
+        let descendants = table.descendants(own);
+        members.iter().all(|pid| *pid == own || descendants.iter().any(|process| process.pid == *pid))
+    };
+    let own = unreclaimable_of_status(&fs::read_to_string("/proc/self/status").ok()?)?;
+    Some(group_bytes(&group, is_exclusive)?.saturating_sub(own))
+}
+
+/// The folder of the group in the text of `/proc/self/cgroup`.
+fn own_group(text: &str) -> Option<PathBuf> {
+    let path = text.lines().find_map(|line| line.strip_prefix("0::"))?;
+    Some(Path::new(MOUNT).join(path.trim().trim_start_matches('/')))
+}
+
+/// Anonymous and shared memory of a group whose members satisfy `is_exclusive`.
+fn group_bytes(group: &Path, is_exclusive: impl Fn(&[u32]) -> bool) -> Option<u64> {
+    let stat = fs::read_to_string(group.join("memory.stat")).ok()?;
+    let below = fs::read_to_string(group.join("cgroup.stat")).ok()?;
+    if field(&below, "nr_descendants")? != 0 {
+        return None;
+    }
+    let members = fs::read_to_string(group.join("cgroup.procs")).ok()?;
+    let members: Vec<u32> = members.lines().filter_map(|line| line.parse().ok()).collect();
+    // A member outside this process namespace has the number 0.
+    if members.contains(&0) || !is_exclusive(&members) {
+        return None;
+    }
+    Some(field(&stat, "anon")? + field(&stat, "shmem")?)
+}
+
+fn field(text: &str, name: &str) -> Option<u64> {
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+    value.trim().parse().ok()
+}
+
+/// Anonymous and shared memory in the text of `/proc/<pid>/status`.
+fn unreclaimable_of_status(text: &str) -> Option<u64> {
+    let kib = |name: &str| -> Option<u64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse().ok()
+    };
+    Some((kib("RssAnon:")? + kib("RssShmem:")?) * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_group_without_foreign_members_counts() {
+        let group = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(group.path().join(name), text).unwrap();
+        write("memory.stat", "anon 1000\nfile 900000\nkernel 5\nshmem 24\nanon_thp 7\n");
+        write("cgroup.stat", "nr_descendants 0\nnr_dying_descendants 3\n");
+        write("cgroup.procs", "10\n11\n");
+        assert_eq!(group_bytes(group.path(), |members| members == [10, 11]), Some(1024));
+        assert_eq!(group_bytes(group.path(), |_| false), None);
+        write("cgroup.procs", "10\n0\n");
+        assert_eq!(group_bytes(group.path(), |_| true), None, "a member of another namespace");
+        write("cgroup.procs", "10\n");
+        write("cgroup.stat", "nr_descendants 1\n");
+        assert_eq!(group_bytes(group.path(), |_| true), None, "a group below it");
+        assert_eq!(group_bytes(&group.path().join("nowhere"), |_| true), None);
+    }
+
+    #[test]
+    fn the_group_is_the_one_of_version_2() {
+        let text = "5:devices:/x\n0::/system.slice/codeyard.service\n";
+        assert_eq!(own_group(text), Some(PathBuf::from("/sys/fs/cgroup/system.slice/codeyard.service")));
+        assert_eq!(own_group("0::/\n"), Some(PathBuf::from("/sys/fs/cgroup/")));
+        assert_eq!(own_group("5:devices:/x\n"), None, "version 1 alone");
+        assert_eq!(unreclaimable_of_status("VmRSS: 90 kB\nRssAnon:\t 3 kB\nRssShmem: 1 kB\n"), Some(4096));
+    }
+}

@@ -1,0 +1,162 @@
+//! Temporary folders of language servers, one for each process, below the state directory.
+//!
+//! A server that is killed leaves its temporary files. In a folder of its own they are removed with it. The folders of one codeyard are in
+//! `<state>/tmp/<process>`, and a lock beside that folder shows that this codeyard is alive. Invariants: a folder is removed when its
+//! server has ended; folders of a dead codeyard are removed at the next start; those of a running one never are.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use tracing::warn;
+
+use super::proc_tree;
+use codeyard_base::file_lock::FileLock;
+
+/// The extension of the locks.
+const LOCK: &str = "lock";
+/// The lock that is held while folders of codeyards are created or swept.
+const SWEEP_LOCK: &str = "sweep";
+
+/// The temporary folders of the servers of this process.
+#[derive(Debug)]
+pub struct TempDirs {
+    own: PathBuf,
+    lock_path: PathBuf,
+    next: AtomicU64,
+    _lock: FileLock,
+}
+
+/// The temporary folder of one server. It is removed when this is dropped.
+#[derive(Debug)]
+pub(super) struct TempDir(PathBuf);
+
+impl TempDirs {
+    /// Removes the folders that dead codeyards left in this state directory, and creates the one of this process.
+    ///
+    /// # Errors
+    /// If the folder can't be created or locked.
+    pub fn open(state: &Path) -> io::Result<Self> {
+        let all = state.join("tmp");
+        create(&all)?;
+        let _sweeping = FileLock::acquire(&all.join(SWEEP_LOCK))?;
+        sweep(&all);
+        let pid = std::process::id();
+        let start = proc_tree::identity(pid).map_or(0, |own| own.start);
+        // One process may open the same state directory several times.
+        for attempt in 0_u32.. {
+            let name = format!("{pid}-{start}-{attempt}");
+            let lock_path = all.join(&name).with_extension(LOCK);
+            let Some(lock) = FileLock::try_acquire(&lock_path)? else { continue };
+            let own = all.join(name);
+            create(&own)?;
+            return Ok(Self { own, lock_path, next: AtomicU64::new(0), _lock: lock });
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// A new, empty folder.
+    pub(super) fn create(&self) -> io::Result<TempDir> {
+        let path = self.own.join(self.next.fetch_add(1, Relaxed).to_string());
+        create(&path)?;
+        Ok(TempDir(path))
+    }
+}
+
+impl Drop for TempDirs {
+    fn drop(&mut self) {
+        remove(&self.own);
+        // A lock that stays is removed by the next sweep.
+        let _ = fs::remove_file(&self.lock_path);
+    }
+}
+
+impl TempDir {
+    /// Its path.
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for TempDir {
+    fn drop(&mut self) {
+        remove(&self.0);
+    }
+}
+
+fn create(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+fn remove(path: &Path) {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            warn!(%error, "cannot remove the temporary folder of a language server; the next start tries again");
+        }
+        _ => {}
+    }
+}
+
+/// Removes the folders whose locks no process holds, and folders without a lock.
+fn sweep(all: &Path) {
+    for entry in fs::read_dir(all).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let lock = path.with_extension(LOCK);
+            match FileLock::try_acquire(&lock) {
+                Ok(Some(_lock)) => {
+                    remove(&path);
+                    let _ = fs::remove_file(&lock);
+                }
+                Ok(None) => {}
+                Err(error) => warn!(%error, "cannot check a temporary folder of language servers"),
+            }
+        } else if path.extension().is_some_and(|extension| extension == LOCK)
+            && !path.with_extension("").is_dir()
+            && let Ok(Some(_lock)) = FileLock::try_acquire(&path)
+        {
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(state: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(state.join("tmp"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn folders_are_removed_with_their_owner_and_swept_after_its_death() {
+        let state = tempfile::tempdir().unwrap();
+        let dead = state.path().join("tmp/7-7-0/3");
+        fs::create_dir_all(&dead).unwrap();
+        fs::write(dead.join("preamble-x.pch"), "left").unwrap();
+        fs::write(state.path().join("tmp/7-7-0.lock"), "").unwrap();
+        fs::create_dir_all(state.path().join("tmp/without-a-lock")).unwrap();
+        fs::write(state.path().join("tmp/8-8-0.lock"), "").unwrap();
+
+        let first = TempDirs::open(state.path()).unwrap();
+        let [one, two] = [first.create().unwrap(), first.create().unwrap()];
+        fs::write(one.path().join("file"), "x").unwrap();
+        assert_ne!(one.path(), two.path());
+        assert_eq!(names(state.path()).len(), 3, "one folder, its lock and that of sweeps: {:?}", names(state.path()));
+
+        let second = TempDirs::open(state.path()).unwrap();
+        assert!(one.path().join("file").exists(), "another codeyard is alive");
+        let (kept, removed) = (two.path().to_path_buf(), one.path().to_path_buf());
+        drop(one);
+        assert!(!removed.exists() && kept.exists());
+        drop((second, two, first));
+        assert_eq!(names(state.path()), [SWEEP_LOCK]);
+    }
+}
