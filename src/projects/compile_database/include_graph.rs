@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::rc::Rc;
 
+use super::bit_rows::{BitRows, Numbered, columns, number};
 use super::build_hints::BuildHints;
 use super::includes::{Include, IncludeForm, ScannedFile};
 use super::platforms;
@@ -41,12 +42,31 @@ pub(super) struct IncludeGraph {
     needs: Vec<Vec<u32>>,
     /// All directories that are needed by some file.
     dirs: Vec<String>,
+    /// The choices among several directories that each file's own includes made, as positions in `choices`.
+    picks: Vec<Vec<u32>>,
+    /// All such choices.
+    choices: Vec<DirChoice>,
     /// By directory, how many includes only it resolves.
     votes: HashMap<String, usize>,
     /// Unconditional includes without a candidate, and how many files have them.
     pub unresolved: BTreeMap<Box<str>, usize>,
     /// The listed files with such an include.
     pub files_with_unresolved: usize,
+}
+
+/// A name that several directories have, and the directory that was chosen. It must be searched before the others.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct DirChoice {
+    chosen: String,
+    others: Rc<[String]>,
+}
+
+/// What one file's includes resolve to.
+#[derive(Default)]
+struct ResolvedNode {
+    targets: Vec<String>,
+    needs: Vec<String>,
+    choices: Vec<DirChoice>,
 }
 
 /// How one include is resolved.
@@ -77,6 +97,8 @@ impl IncludeGraph {
             targets: Vec::new(),
             needs: Vec::new(),
             dirs: Vec::new(),
+            picks: Vec::new(),
+            choices: Vec::new(),
             votes: HashMap::new(),
             unresolved: BTreeMap::new(),
             files_with_unresolved: 0,
@@ -87,56 +109,52 @@ impl IncludeGraph {
             resolver.vote(path, scanned);
         }
         let mut positions: HashMap<Box<str>, u32> =
-            graph.files.iter().zip(0_u32..).map(|(path, at)| (path.clone(), at)).collect();
-        let mut dir_positions: HashMap<String, u32> = HashMap::new();
+            graph.files.iter().enumerate().map(|(at, path)| (path.clone(), number(at))).collect();
+        let (mut dirs, mut choices) = (Numbered::default(), Numbered::default());
         let mut at = 0;
         while at < graph.files.len() {
-            let mut fresh: BTreeSet<Box<str>> = BTreeSet::new();
             let end = graph.files.len();
-            let mut resolved: Vec<(usize, Vec<String>)> = Vec::new();
-            for node in at..end {
-                let (targets, needs) = graph.resolve_node(&mut resolver, node, listed.len());
-                fresh.extend(
-                    targets
-                        .iter()
-                        .filter(|path| !positions.contains_key(path.as_str()))
-                        .map(|path| Box::from(path.as_str())),
-                );
-                let needs = needs.into_iter().map(|dir| {
-                    let next = u32::try_from(dir_positions.len()).unwrap_or(u32::MAX);
-                    *dir_positions.entry(dir).or_insert(next)
-                });
-                graph.needs.push(needs.collect());
-                resolved.push((node, targets));
-            }
+            let nodes: Vec<ResolvedNode> =
+                (at..end).map(|node| graph.resolve_node(&mut resolver, node, listed.len())).collect();
+            let targets = nodes.iter().flat_map(|node| &node.targets);
+            let fresh: BTreeSet<Box<str>> = targets
+                .filter(|path| !positions.contains_key(path.as_str()))
+                .map(|path| path.as_str().into())
+                .collect();
             let fresh: Vec<Box<str>> = fresh.into_iter().collect();
             graph.scanned.extend(cache.scan(inputs.root, &fresh));
             for path in fresh {
-                positions.insert(path.clone(), u32::try_from(graph.files.len()).unwrap_or(u32::MAX));
+                positions.insert(path.clone(), number(graph.files.len()));
                 graph.files.push(path);
             }
-            for (_, targets) in resolved {
-                graph.targets.push(targets.iter().filter_map(|path| positions.get(path.as_str()).copied()).collect());
+            for node in nodes {
+                let known = node.targets.iter().filter_map(|path| positions.get(path.as_str()).copied());
+                graph.targets.push(known.collect());
+                graph.needs.push(node.needs.into_iter().map(|dir| dirs.of(dir)).collect());
+                graph.picks.push(node.choices.into_iter().map(|choice| choices.of(choice)).collect());
             }
             at = end;
         }
-        let mut dirs: Vec<(u32, String)> = dir_positions.into_iter().map(|(dir, at)| (at, dir)).collect();
-        dirs.sort_unstable();
-        graph.dirs = dirs.into_iter().map(|(_, dir)| dir).collect();
+        graph.dirs = dirs.into_values();
+        graph.choices = choices.into_values();
         graph.votes = resolver.votes;
         graph
     }
 
-    /// The files and directories that one file needs. Counts what can't be resolved.
-    fn resolve_node(&mut self, resolver: &mut Resolver<'_>, node: usize, listed: usize) -> (Vec<String>, Vec<String>) {
-        let (mut targets, mut needs, mut is_complete) = (Vec::new(), Vec::new(), true);
+    /// What one file needs. Counts what can't be resolved.
+    fn resolve_node(&mut self, resolver: &mut Resolver<'_>, node: usize, listed: usize) -> ResolvedNode {
+        let (mut found, mut is_complete) = (ResolvedNode::default(), true);
         let path = &self.files[node];
         for include in &self.scanned[node].includes {
             match resolver.resolve(path, include) {
-                Resolution::Local(target) => targets.push(target),
-                Resolution::Below(dir) => {
-                    targets.extend(join(&dir, &include.name));
-                    needs.push(dir);
+                Resolution::Local(target) => found.targets.push(target),
+                Resolution::Below(chosen) => {
+                    found.targets.extend(join(&chosen, &include.name));
+                    let others = resolver.candidates(&include.name);
+                    if others.len() > 1 {
+                        found.choices.push(DirChoice { chosen: chosen.clone(), others });
+                    }
+                    found.needs.push(chosen);
                 }
                 Resolution::System => {}
                 Resolution::Unresolved if include.conditional => {}
@@ -147,14 +165,14 @@ impl IncludeGraph {
             }
         }
         self.files_with_unresolved += usize::from(node < listed && !is_complete);
-        (targets, needs)
+        found
     }
 
-    /// For each file, the directories that it and everything it includes need: rows of bits.
-    fn reached_dirs(&self) -> BitRows {
-        let mut rows = BitRows::new(self.files.len(), self.dirs.len());
-        for (node, needs) in self.needs.iter().enumerate() {
-            needs.iter().for_each(|dir| rows.set(node, *dir as usize));
+    /// For each file, what it and everything it includes have: rows of bits.
+    fn reached(&self, own: &[Vec<u32>], columns: usize) -> BitRows {
+        let mut rows = BitRows::new(self.files.len(), columns);
+        for (node, own) in own.iter().enumerate() {
+            own.iter().for_each(|column| rows.set(node, *column as usize));
         }
         // Files that were found later are mostly included by earlier ones, so this order needs few rounds.
         let mut changed = true;
@@ -171,23 +189,24 @@ impl IncludeGraph {
 
     /// The include directories of the files at these positions, each list in the order in which a compiler should search.
     pub(super) fn include_dirs(&self, wanted: &[usize], hints: &BuildHints) -> Vec<Vec<String>> {
-        let rows = self.reached_dirs();
-        let mut ordered: HashMap<(String, Vec<u64>), Vec<String>> = HashMap::new();
+        let rows = self.reached(&self.needs, self.dirs.len());
+        let picks = self.reached(&self.picks, self.choices.len());
+        let mut known: HashMap<(&str, &[u64], &[u64]), Vec<String>> = HashMap::new();
         let lists = wanted.iter().map(|node| {
             let dir = parent(&self.files[*node]);
-            let key = (dir.to_owned(), rows.row(*node).to_vec());
-            ordered.entry(key).or_insert_with(|| self.ordered_dirs(dir, &rows, *node, hints)).clone()
+            let (needed, picked) = (rows.row(*node), picks.row(*node));
+            known.entry((dir, needed, picked)).or_insert_with(|| self.ordered_dirs(dir, needed, picked, hints)).clone()
         });
         lists.collect()
     }
 
-    fn ordered_dirs(&self, from: &str, rows: &BitRows, node: usize, hints: &BuildHints) -> Vec<String> {
+    fn ordered_dirs(&self, from: &str, needed: &[u64], picked: &[u64], hints: &BuildHints) -> Vec<String> {
         let named = hints.include_dirs(from);
-        let mut dirs: Vec<&String> =
-            self.dirs.iter().enumerate().filter(|(at, _)| rows.has(node, *at)).map(|(_, dir)| dir).collect();
+        let mut dirs: Vec<&String> = columns(needed).map(|at| &self.dirs[at]).collect();
         dirs.retain(|dir| !named.contains(dir));
         dirs.sort_by_cached_key(|dir| rank(from, dir, &[], &self.votes));
-        named.iter().chain(dirs).cloned().collect()
+        let choices = columns(picked).map(|at| &self.choices[at]);
+        named.iter().chain(in_order_of_choices(dirs, choices)).cloned().collect()
     }
 
     /// Which files are reachable from the files at these positions.
@@ -210,6 +229,29 @@ impl IncludeGraph {
         }
         included
     }
+}
+
+/// Moves directories as little as possible, so that each chosen one comes before the others that have the same name. Where choices
+/// contradict each other, the more frequent one wins.
+fn in_order_of_choices<'a>(dirs: Vec<&'a String>, choices: impl Iterator<Item = &'a DirChoice>) -> Vec<&'a String> {
+    let places: HashMap<&str, usize> = dirs.iter().enumerate().map(|(at, dir)| (dir.as_str(), at)).collect();
+    let count = dirs.len();
+    let mut before = vec![0_u32; count * count];
+    for choice in choices {
+        let Some(chosen) = places.get(choice.chosen.as_str()) else { continue };
+        for other in choice.others.iter().filter_map(|other| places.get(other.as_str())) {
+            before[chosen * count + other] += u32::from(chosen != other);
+        }
+    }
+    let must_precede = |one: usize, other: usize| before[one * count + other] > before[other * count + one];
+    let mut waiting: Vec<usize> = (0..count).collect();
+    let mut ordered = Vec::with_capacity(count);
+    while !waiting.is_empty() {
+        let is_free = |at: &usize| !waiting.iter().any(|other| must_precede(*other, *at));
+        let next = waiting.iter().position(is_free).unwrap_or_default();
+        ordered.push(dirs[waiting.remove(next)]);
+    }
+    ordered
 }
 
 /// The order among several candidates.
@@ -293,42 +335,5 @@ impl Resolver<'_> {
         let mut bases = bases;
         let found = bases.find(|base| join(base, &include.name).is_some_and(|path| self.inputs.tree.has(&path)));
         found.map_or(Resolution::Unresolved, Resolution::Below)
-    }
-}
-
-/// A matrix of bits.
-struct BitRows {
-    words: usize,
-    bits: Vec<u64>,
-}
-
-impl BitRows {
-    fn new(rows: usize, columns: usize) -> Self {
-        let words = columns.div_ceil(64);
-        Self { words, bits: vec![0; rows * words] }
-    }
-
-    fn row(&self, row: usize) -> &[u64] {
-        &self.bits[row * self.words..(row + 1) * self.words]
-    }
-
-    fn has(&self, row: usize, column: usize) -> bool {
-        self.row(row)[column / 64] & (1 << (column % 64)) != 0
-    }
-
-    fn set(&mut self, row: usize, column: usize) {
-        self.bits[row * self.words + column / 64] |= 1 << (column % 64);
-    }
-
-    /// Adds the bits of `other` to `row`. Returns whether that changed it.
-    fn add(&mut self, row: usize, other: usize) -> bool {
-        let mut changed = false;
-        for word in 0..self.words {
-            let more = self.bits[other * self.words + word];
-            let own = &mut self.bits[row * self.words + word];
-            changed |= more & !*own != 0;
-            *own |= more;
-        }
-        changed
     }
 }

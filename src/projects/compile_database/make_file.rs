@@ -1,9 +1,10 @@
 //! Reads include directories and definitions from a make file, also one of automake, autoconf or kbuild.
 //!
-//! It understands assignments to variables whose name says that they hold flags, plain variables in them, and `ifeq` on other systems; not
-//! functions, rules and included files. A definition inside of any conditional is left out, because the alternatives contradict each other.
+//! It understands assignments to variables whose name says that they hold flags, plain variables in them, and conditions on these; not
+//! functions, rules and included files. A definition in a branch that depends on what isn't known is left out, because the alternatives
+//! contradict each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::build_hints::{Collector, names_other_system};
 use super::platforms::host_architecture;
@@ -16,38 +17,72 @@ const MAX_VALUE_BYTES: usize = 64 * 1024;
 /// Parts of names of variables that hold flags of the compiler.
 const FLAG_NAMES: [&str; 8] = ["CFLAGS", "CXXFLAGS", "CPPFLAGS", "CCFLAGS", "INCLUDE", "INCS", "DEFS", "DEFINES"];
 
+/// The variables of a make file.
+#[derive(Debug, Default)]
+struct Variables {
+    values: BTreeMap<String, String>,
+    /// Names that name directories or the processor; the make file doesn't change them.
+    fixed: BTreeSet<String>,
+    /// Names that were assigned in a branch that may not be read.
+    uncertain: BTreeSet<String>,
+}
+
+impl Variables {
+    fn of(collector: &Collector<'_>) -> Self {
+        let own = format!("{}/{}", collector.root(), collector.dir);
+        let own = own.trim_end_matches('/').to_owned();
+        let (root, arch) = (collector.root(), host_architecture().to_owned());
+        let own_names = ["srcdir", "CURDIR", "builddir", "src", "obj", "PWD", "abs_srcdir"];
+        let root_names = [
+            "top_srcdir",
+            "top_builddir",
+            "srctree",
+            "objtree",
+            "abs_srctree",
+            "abs_objtree",
+            "abs_top_srcdir",
+            "TOP",
+            "TOPDIR",
+            "ROOT",
+            "ROOTDIR",
+        ];
+        let mut values: BTreeMap<String, String> = BTreeMap::new();
+        values.extend(own_names.map(|name| (name.to_owned(), own.clone())));
+        values.extend(root_names.map(|name| (name.to_owned(), root.clone())));
+        values.extend(["SRCARCH", "ARCH", "SUBARCH"].map(|name| (name.to_owned(), arch.clone())));
+        values.insert("MAKE_VERSION".into(), "4.4".into());
+        Self { fixed: values.keys().cloned().collect(), values, uncertain: BTreeSet::new() }
+    }
+
+    fn get(&self, name: &str) -> Option<&String> {
+        self.values.get(name)
+    }
+}
+
 /// Reads a make file.
 pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
-    let own = format!("{}/{}", collector.root(), collector.dir);
-    let own = own.trim_end_matches('/').to_owned();
-    let mut variables: BTreeMap<String, String> = BTreeMap::new();
-    for name in ["srcdir", "CURDIR", "builddir", "src", "obj", "PWD", "top_builddir", "abs_srcdir"] {
-        variables.insert(name.into(), own.clone());
-    }
-    for name in ["top_srcdir", "srctree", "objtree", "abs_top_srcdir", "TOP", "TOPDIR", "ROOT", "ROOTDIR"] {
-        variables.insert(name.into(), collector.root());
-    }
-    for name in ["SRCARCH", "ARCH"] {
-        variables.insert(name.into(), host_architecture().into());
-    }
-    // One entry for each open conditional: whether its present branch is for another system.
-    let mut branches: Vec<bool> = Vec::new();
+    let mut variables = Variables::of(collector);
+    let mut branches: Vec<Branch> = Vec::new();
     let mut words: Vec<(Vec<String>, bool)> = Vec::new();
     for line in logical_lines(text) {
         let line = line.trim();
         let (first, rest) = line.split_once(|c: char| c.is_whitespace() || c == '(').unwrap_or((line, ""));
         match first {
-            "ifeq" | "if" => branches.push(names_other_system(rest)),
-            "ifneq" | "ifdef" | "ifndef" => branches.push(false),
-            "else" => branches.last_mut().into_iter().for_each(|branch| *branch = names_other_system(rest)),
+            "if" | "ifeq" | "ifneq" | "ifdef" | "ifndef" => branches.push(Branch::of(line, &variables)),
+            "else" => {
+                if let Some(branch) = branches.last_mut() {
+                    *branch = branch.other(rest, &variables);
+                }
+            }
             "endif" => drop(branches.pop()),
-            _ if branches.contains(&true) => {}
+            _ if branches.iter().any(|branch| matches!(branch, Branch::Skipped | Branch::Done)) => {}
             _ => {
-                if let Some((name, value)) = assignment(line, &mut variables, branches.is_empty())
+                let is_certain = branches.iter().all(|branch| *branch == Branch::Taken);
+                if let Some((name, value)) = assignment(line, &mut variables, is_certain)
                     && FLAG_NAMES.iter().any(|part| name.to_ascii_uppercase().contains(part))
                     && !name.contains("HOST")
                 {
-                    words.push((shell_words::split(&expand(&value, &variables)), branches.is_empty()));
+                    words.push((shell_words::split(&expand(&value, &variables)), is_certain));
                 }
             }
         }
@@ -57,6 +92,111 @@ pub(super) fn read(text: &str, collector: &mut Collector<'_>) {
         let words: Vec<String> = words.into_iter().filter(|word| is_certain || !is_definition(word)).collect();
         collector.arguments(&words);
     }
+}
+
+/// What is known about the present branch of a conditional.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Branch {
+    /// make reads it.
+    Taken,
+    /// make skips it, or it is for another system.
+    Skipped,
+    /// make skips it and all that follow, because it took an earlier one.
+    Done,
+    /// That depends on what isn't known here.
+    Unknown,
+}
+
+impl Branch {
+    /// The first branch of a conditional that begins with this line.
+    fn of(line: &str, variables: &Variables) -> Self {
+        match condition(line, variables) {
+            Some(true) => Self::Taken,
+            Some(false) => Self::Skipped,
+            None if names_other_system(line) && !line.starts_with("ifneq") => Self::Skipped,
+            None => Self::Unknown,
+        }
+    }
+
+    /// The branch behind `else`, with or without a condition of its own.
+    fn other(self, rest: &str, variables: &Variables) -> Self {
+        let next = || if rest.trim().is_empty() { Self::Taken } else { Self::of(rest.trim(), variables) };
+        match self {
+            Self::Taken | Self::Done => Self::Done,
+            Self::Skipped => next(),
+            Self::Unknown if next() == Self::Skipped => Self::Skipped,
+            Self::Unknown => Self::Unknown,
+        }
+    }
+}
+
+/// Whether a condition holds in a build without arguments; `None` if that can't be known.
+fn condition(line: &str, variables: &Variables) -> Option<bool> {
+    let (kind, rest) = line.split_once(|c: char| c.is_whitespace() || c == '(')?;
+    match kind {
+        "ifdef" | "ifndef" => {
+            let is_defined = variables.get(rest.trim()).is_some_and(|value| !value.is_empty());
+            (!variables.uncertain.contains(rest.trim())).then_some(is_defined == (kind == "ifdef"))
+        }
+        "ifeq" | "ifneq" => {
+            let (left, right) = operands(rest)?;
+            let value = |text: &str| {
+                let text = expand_known(text, variables)?;
+                (!text.contains('$')).then(|| text.trim().to_owned())
+            };
+            Some((value(left)? == value(right)?) == (kind == "ifeq"))
+        }
+        _ => None,
+    }
+}
+
+/// The two sides of `ifeq (a,b)` or `ifeq "a" "b"`, without the opening parenthesis.
+fn operands(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    if let Some(inner) = text.trim_start_matches('(').strip_suffix(')') {
+        let mut depth = 0_i32;
+        let comma = inner.char_indices().find(|(_, c)| {
+            depth += i32::from(*c == '(') - i32::from(*c == ')');
+            *c == ',' && depth == 0
+        })?;
+        return Some((&inner[..comma.0], &inner[comma.0 + 1..]));
+    }
+    let quote = text.chars().next().filter(|c| ['"', '\''].contains(c))?;
+    let mut parts = text.split(quote);
+    Some((parts.nth(1)?, parts.nth(1)?))
+}
+
+/// The text with its variables replaced, unknown ones by nothing, as make does. `None` if it calls a function.
+fn expand_known(text: &str, variables: &Variables) -> Option<String> {
+    let mut text = text.to_owned();
+    for _ in 0..MAX_EXPANSIONS {
+        let Some((start, end, name)) = reference(&text) else { break };
+        if text.len() > MAX_VALUE_BYTES || variables.uncertain.contains(name) {
+            return None;
+        }
+        let value = match name.split_once(' ') {
+            Some(("filter", call)) => filter(call)?,
+            Some(("origin", _)) => "undefined".to_owned(),
+            Some(_) => return None,
+            None => variables.get(name).cloned().unwrap_or_default(),
+        };
+        text.replace_range(start..end, &value);
+    }
+    Some(text)
+}
+
+/// The words of a text that match one of the patterns: `PATTERNS,TEXT`.
+fn filter(call: &str) -> Option<String> {
+    let (patterns, text) = call.split_once(',')?;
+    let matches = |word: &str| {
+        patterns.split_whitespace().any(|pattern| match pattern.split_once('%') {
+            Some((start, end)) => {
+                word.len() >= start.len() + end.len() && word.starts_with(start) && word.ends_with(end)
+            }
+            None => word == pattern,
+        })
+    };
+    Some(text.split_whitespace().filter(|word| matches(word)).collect::<Vec<_>>().join(" "))
 }
 
 /// The lines of a make file: continued lines joined, comments and recipes removed.
@@ -92,8 +232,9 @@ fn is_assignment(line: &str) -> bool {
     is_name && words.next().is_some_and(|operator| ["=", ":=", "+=", "?="].contains(&operator))
 }
 
-/// The name of an assigned variable and the value of this assignment; remembers it. Definitions in a conditional aren't remembered.
-fn assignment(line: &str, variables: &mut BTreeMap<String, String>, is_certain: bool) -> Option<(String, String)> {
+/// The name of an assigned variable and the value of this assignment; remembers it. In a branch that
+/// may not be read, definitions aren't remembered and known values are kept.
+fn assignment(line: &str, variables: &mut Variables, is_certain: bool) -> Option<(String, String)> {
     let at = line.find('=')?;
     let (left, value) = (&line[..at], line[at + 1..].trim());
     let certain: String = value.split_inclusive(' ').filter(|word| is_certain || !word.starts_with("-D")).collect();
@@ -104,22 +245,28 @@ fn assignment(line: &str, variables: &mut BTreeMap<String, String>, is_certain: 
     if !is_name {
         return None;
     }
+    if variables.fixed.contains(name) {
+        return Some((name.to_owned(), value.to_owned()));
+    }
     let known = variables.get(name).cloned();
     let is_append = left.trim_end().ends_with('+');
-    let keeps = left.trim_end().ends_with('?') && known.is_some();
+    let keeps = known.is_some() && (left.trim_end().ends_with('?') || !is_certain);
     let whole = match known {
         Some(known) if is_append => format!("{known} {value}"),
         Some(known) if keeps => known,
         _ => value.to_owned(),
     };
+    if !is_certain {
+        variables.uncertain.insert(name.to_owned());
+    }
     if whole.len() < MAX_VALUE_BYTES {
-        variables.insert(name.to_owned(), whole);
+        variables.values.insert(name.to_owned(), whole);
     }
     Some((name.to_owned(), value.to_owned()))
 }
 
 /// Replaces `$(NAME)`, `${NAME}` and `@NAME@`. What is unknown becomes `$?`, so that its word is left out later.
-fn expand(text: &str, variables: &BTreeMap<String, String>) -> String {
+fn expand(text: &str, variables: &Variables) -> String {
     let mut text = text.to_owned();
     for _ in 0..MAX_EXPANSIONS {
         let Some((start, end, name)) = reference(&text) else { break };
@@ -130,7 +277,7 @@ fn expand(text: &str, variables: &BTreeMap<String, String>) -> String {
     text
 }
 
-/// The first reference to a variable: where it is, and the name.
+/// The first reference that holds no other one: where it is, and the name or call.
 fn reference(text: &str) -> Option<(usize, usize, &str)> {
     for (start, _) in text.match_indices(['$', '@']) {
         let rest = &text[start..];
@@ -143,7 +290,7 @@ fn reference(text: &str) -> Option<(usize, usize, &str)> {
         let Some(length) = rest[open..].find(close) else { continue };
         let name = &rest[open..open + length];
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
-        if is_name || open == 2 {
+        if is_name || open == 2 && !name.contains('$') {
             return Some((start, start + open + length + 1, name));
         }
     }
@@ -162,12 +309,22 @@ mod tests {
     fn flags_are_read_from_variables() {
         let text = "# CFLAGS=-DNO\nDEP = ../deps\nCFLAGS+= -I$(DEP)/hi \\\n  -I${DEP}/lua/src -DA -DVERSION=\\\"1\\\" # -DNO\n\
                     FINAL_CFLAGS=$(CFLAGS) -I$(shell pwd)/x -DB=$(UNKNOWN)\nAM_CPPFLAGS = -I$(top_srcdir)/include -I@srcdir@/inc @DEFS@\n\
-                    ifeq ($(OS),Windows_NT)\nCFLAGS+=-Ipath -DNO\nelse\nCFLAGS += -DMAYBE -include $(srctree)/k/kconfig.h -std=gnu11\nendif\n\
-                    ifdef X\nOTHER = -DNO\nendif\nHOSTCFLAGS = -DNO\nall:\n\tcc -DNO CFLAGS=-DNO\nexport CXXFLAGS ?= -DC\n";
+                    ifeq ($(shell x),Windows_NT)\nCFLAGS+=-Ipath -DNO\nelse ifeq ($(shell y),z)\nCFLAGS += -DMAYBE -include $(srctree)/k/kconfig.h -std=gnu11\nendif\n\
+                    ifdef X\nMY_CFLAGS = -DNO\nendif\nifeq (\"$(X)\",\"\")\n\tMY_CFLAGS += -DYES\nelse\nMY_CFLAGS = -DNO\nendif\nHOSTCFLAGS = -DNO\nall:\n\tcc -DNO CFLAGS=-DNO\nexport CXXFLAGS ?= -DC\n";
         let flags = collected(read, "src", text, &FILES);
         assert_eq!(flags.include_dirs, ["deps/hi", "deps/lua/src", "include", "src/inc"]);
-        assert_eq!(flags.flags, ["-DA", "-DVERSION=\"1\"", "-DC"]);
+        assert_eq!(flags.flags, ["-DA", "-DVERSION=\"1\"", "-DYES", "-DC"]);
         assert_eq!((flags.forced, flags.c_standard), (vec!["k/kconfig.h".to_owned()], Some("gnu11".to_owned())));
+    }
+
+    #[test]
+    fn conditions_are_evaluated_as_in_a_build_without_arguments() {
+        let text = "ifneq ($(done),1)\nifneq ($(abs_srctree),$(abs_objtree))\nagain := 1\nendif\nifneq ($(filter 3.%,$(MAKE_VERSION)),)\n\
+                    again := 1\nendif\nendif\nifeq ($(again),)\nabs_srctree := $(realpath x)\nCFLAGS := -DA -I$(abs_srctree)/include\n\
+                    ifeq ($(shell x),1)\nmaybe := 1\nCFLAGS += -DNO\nelse\nCFLAGS += -DNO\nendif\nifdef maybe\nCFLAGS += -DNO\nendif\n\
+                    else\nCFLAGS += -DNO\nendif\n";
+        let flags = collected(read, "", text, &FILES);
+        assert_eq!((flags.include_dirs, flags.flags), (vec!["include".to_owned()], vec!["-DA".to_owned()]));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! command, unless its name isn't UTF-8; the same files give the same bytes; nothing is run unless the operator allowed it.
 
 mod bazel;
+mod bit_rows;
 mod build_hints;
 mod cargo_script;
 mod clang_flags;

@@ -137,6 +137,23 @@ fn of_headers_with_the_same_name_the_nearest_is_chosen() {
 }
 
 #[test]
+fn a_chosen_directory_comes_before_others_that_have_the_same_name() {
+    let project = Project::new(&[
+        ("kernel/x.c", "#include <asm/bug.h>\n#include <far/deep/y.h>\n#include <tools.h>\n"),
+        ("far/include/far/deep/y.h", "#include <asm/bug.h>\n"),
+        ("far/include/asm/bug.h", ""),
+        ("tools/asm/bug.h", ""),
+        ("tools/tools.h", ""),
+        ("Makefile", "CFLAGS = -DX\n"),
+    ]);
+    // For `kernel` the header in `tools` is nearer, and `far` is searched for another one only.
+    assert_eq!(project.prepare().dirs("kernel/x.c"), ["tools", "far/include"]);
+    project.write("kernel/x.c", "#include <far/deep/y.h>\n#include <tools.h>\n");
+    // Only the header in `far` includes it now, and means its own.
+    assert_eq!(project.prepare().dirs("kernel/x.c"), ["far/include", "tools"]);
+}
+
+#[test]
 fn a_directory_with_standard_names_does_not_hide_the_standard_library() {
     let project = Project::new(&[
         ("src/x.c", "#include <string.h>\n#include <compat_extra.h>\n"),
