@@ -83,7 +83,7 @@ pub struct ServerCoverage {
 impl ServerCoverage {
     /// Whether the server doesn't know all files of the project, or it isn't known whether it does.
     pub fn is_partial(&self) -> bool {
-        self.files > 0 && self.known.is_none_or(|known| known < self.files)
+        self.known.is_none_or(|known| known < self.files)
     }
 
     /// The sentence for an answer that stands on this view: "32 of 706 C files are known to clangd: no compile_commands.json; run `bear -- make`."
@@ -92,8 +92,9 @@ impl ServerCoverage {
         let what = self.what();
         let view = match self.known {
             Some(known) if self.is_partial() => format!("{known} of {files} {what} are known to {server}"),
-            None if self.is_partial() => format!("It is unknown how many of {files} {what} {server} knows"),
-            _ => format!("All {files} {what} are known to {server}"),
+            None if files == 0 => format!("It is unknown how many files {server} knows"),
+            None => format!("It is unknown how many of {files} {what} {server} knows"),
+            Some(_) => format!("All {files} {what} are known to {server}"),
         };
         with_reason(view, &self.reason, self.remedy.as_deref())
     }
@@ -250,7 +251,9 @@ mod tests {
         assert!(clangd(None, 1).is_partial());
         assert!(clangd(Some(0), 1).is_partial());
         assert!(!clangd(Some(1), 1).is_partial());
-        assert!(!clangd(None, 0).is_partial(), "a project without files has nothing to miss");
+        assert!(!clangd(Some(0), 0).is_partial(), "a project without files has nothing to miss");
+        let unlisted = clangd(None, 0).sentence();
+        assert!(unlisted.starts_with("It is unknown how many files clangd knows: "), "{unlisted}");
     }
 
     #[test]

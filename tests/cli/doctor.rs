@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use serde_json::{Value, json};
 
 use crate::harness::Sandbox;
+use crate::mcp::until;
 
 /// Kinds for the endings `tiny` and `two`: the real one of the tests, and others that can't or mustn't run.
 const KINDS: &str = r#"
@@ -238,4 +239,72 @@ fn a_failed_workspace_is_reported() {
     assert_eq!(report["workspaces"][0]["workspace"], "bad");
     let note = report["workspaces"][0]["note"].as_str().unwrap_or_default();
     assert!(note.contains("could not be opened") && note.contains("`codeyard workspaces`"), "{report}");
+}
+
+/// Kinds of the registry with a program that is always there; the doctor doesn't start it.
+const ALWAYS_THERE: &str = "[servers.ty]\ncommand = [\"python3\"]\n[servers.typescript]\ncommand = [\"python3\"]\n";
+
+#[test]
+fn projects_are_shown_with_their_files_and_what_mends_them() {
+    let sandbox = Sandbox::new();
+    for (path, text) in [
+        ("repo/py/pyproject.toml", "[project]\nname = \"x\"\n\n[tool.ty.src]\nexclude = [\"scripts\"]\n"),
+        ("repo/py/requirements.txt", "numpy\n"),
+        ("repo/py/a.py", "import os\nimport numpy\n"),
+        ("repo/py/scripts/b.py", "import a\n"),
+        ("repo/web/package.json", "{\"dependencies\": {\"left-pad\": \"1.0.0\"}}"),
+        ("repo/web/package-lock.json", "{}"),
+        ("repo/web/a.ts", "import pad from \"left-pad\";\npad();\n"),
+    ] {
+        fs::create_dir_all(sandbox.path(path).parent().unwrap()).unwrap();
+        fs::write(sandbox.path(path), text).unwrap();
+    }
+    let config = sandbox.configure(ALWAYS_THERE);
+    let document = sandbox.run(&["doctor", ".", "--config", &config, "--json"]).code(0).json();
+    let list = document["projects"]["list"].as_array().unwrap();
+    let of = |kind: &str| list.iter().find(|project| project["server"] == kind).unwrap_or_else(|| panic!("{list:?}"));
+    let ty = of("ty");
+    assert_eq!((&ty["root"], &ty["files"], &ty["known_files"]), (&json!("py"), &json!(2), &json!(1)));
+    assert_eq!((&ty["project_file"], &ty["path"]), (&json!("found"), &json!("py/pyproject.toml")));
+    assert_eq!((&ty["unknown_files"], &ty["languages"]), (&json!(["py/scripts/b.py"]), &json!("Python")));
+    let missing = &ty["unresolved"][0];
+    assert_eq!((&missing["names"], &missing["examples"]), (&json!(1), &json!(["numpy"])), "{ty}");
+    assert!(missing["command"].as_str().unwrap().contains("pip install -r requirements.txt"), "{ty}");
+    let typescript = of("typescript");
+    assert_eq!((&typescript["files"], &typescript["known_files"]), (&json!(1), &json!(1)), "{typescript}");
+    assert_eq!(typescript["project_file"], "inferred", "{typescript}");
+    assert_eq!(typescript["unresolved"][0]["command"], "npm ci", "{typescript}");
+    let text = sandbox.run(&["doctor", ".", "--config", &config]).code(0).stdout;
+    for line in [
+        "  ty in py: 1 of 2 Python files known; project file py/pyproject.toml\n",
+        "    not all: `src.exclude` in pyproject.toml leaves the others out\n",
+        "    not known: py/scripts/b.py\n",
+        "    next: change `src.exclude` in pyproject.toml\n",
+        "    1 import unresolved: `.venv` is missing (such as numpy)\n",
+        "    1 import unresolved: `node_modules` is missing (such as left-pad)\n      next: npm ci\n",
+    ] {
+        assert!(text.contains(line), "{line:?} in {text}");
+    }
+    let left = fs::read_dir(sandbox.path("state")).unwrap().flatten().map(|entry| entry.file_name());
+    let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("doctor-")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_running_server_shows_how_many_files_it_knows() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("repo/b.tiny"), "def b\n").unwrap();
+    let config = sandbox.configured();
+    let serving = sandbox.serve(&["--config", &config]);
+    let uri = format!("file://{}", sandbox.path("repo/a.tiny").display());
+    serving.client("repo").ask("vscode.lsp.documentSymbols", &json!({"uri": uri})).unwrap();
+    let mut project = Value::Null;
+    let known = until(10_000, || {
+        let running: Value = sandbox.run(&["servers", "running", "--json"]).code(0).json();
+        project = running["servers"][0]["projects"][0].clone();
+        project["known_files"] == 2
+    });
+    assert!(known && project["files"] == 2 && project["root"] == ".", "{project}");
+    let text = sandbox.run(&["doctor", "."]).code(0).stdout;
+    assert!(text.contains("      2 of 2 Tiny files known in .\n"), "{text}");
 }

@@ -35,4 +35,5 @@ mod reader;
 mod rust;
 mod several;
 mod trees;
+mod unconfigured;
 mod starts;

@@ -68,15 +68,16 @@ impl Served {
         agent::ask(&mut self.client, &arguments).unwrap_or_else(|refusal| panic!("{operation}: {refusal:?}"))
     }
 
-    /// What the doctor says about the projects: those that a start would find, and those of the running servers.
+    /// What the doctor says about the first project: as a start would find it, and as the running server knows it.
     fn doctor(&self) -> (Value, Value) {
-        let output =
-            codeyard("doctor", self.yard.state.path()).arg(&self.root).arg("--json").stdin(Stdio::null()).output();
-        let output = output.expect("it runs");
+        let mut command = codeyard("doctor", self.yard.state.path());
+        let output = command.arg(&self.root).arg("--json").stdin(Stdio::null()).output().expect("it runs");
         assert!(output.status.success(), "{output:?}");
         let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        let servers = document["server"]["workspaces"][0]["servers"].clone();
-        (document["projects"]["list"].clone(), servers)
+        let servers = document["server"]["workspaces"][0]["servers"].as_array().expect("servers");
+        let mut projects = servers.iter().flat_map(|server| server["projects"].as_array().expect("projects"));
+        let running = projects.next().unwrap_or_else(|| panic!("{servers:?}"));
+        (document["projects"]["list"][0].clone(), running.clone())
     }
 
     /// Asserts that every operation marks its answer with `mark`: an empty one always, others unless they are about a known document.
@@ -90,7 +91,7 @@ impl Served {
             let answer = self.lsp(operation, path, used);
             assert!(!answer.result().as_array().unwrap().is_empty(), "{operation} finds {used}: {answer:?}");
             assert!(answer.output.ends_with(&format!("\n\n{mark}")), "{operation}: {answer:?}");
-            assert_eq!(answer.metadata["hint"], *mark, "{operation}");
+            assert!(answer.metadata["hint"].as_str().unwrap_or_default().ends_with(mark), "{operation}: {answer:?}");
             assert_eq!(answer.metadata["partial"].as_array().map(Vec::len), Some(1), "{operation}");
         }
         for operation in ["hover", "documentSymbol"] {
@@ -141,13 +142,13 @@ fn python_that_its_configuration_leaves_out() {
     served.assert_marked("pkg/a.py", "target", "unused", mark);
     let of_unknown = served.lsp("documentSymbol", "scripts/c.py", "target");
     assert!(of_unknown.output.contains(mark), "a document that isn't a part of the project: {of_unknown:?}");
-    let (projects, servers) = served.doctor();
-    assert_eq!((&projects[0]["known_files"], &projects[0]["files"]), (&json!(3), &json!(5)), "{projects}");
-    assert_eq!(projects[0]["unknown_files"], json!(["scripts/c.py", "scripts/d.py"]), "{projects}");
-    assert_eq!(servers[0]["projects"][0]["known_files"], 3, "{servers}");
+    let (found, running) = served.doctor();
+    assert_eq!((&found["known_files"], &found["files"]), (&json!(3), &json!(5)), "{found}");
+    assert_eq!(found["unknown_files"], json!(["scripts/c.py", "scripts/d.py"]), "{found}");
+    assert_eq!(running["known_files"], 3, "{running}");
     write(&served.root.join("pyproject.toml"), "[project]\nname = \"x\"\nversion = \"1\"\n");
     served.assert_mended("pkg/a.py", "target", 4, "unused");
-    assert_eq!(served.doctor().1[0]["projects"][0]["known_files"], 5);
+    assert_eq!(served.doctor().1["known_files"], 5);
     served.yard.stop();
 }
 
@@ -168,7 +169,7 @@ fn sources_of_c_that_no_database_can_list() {
     let mark = seen.1[seen.1.find("2 of 3 C files").unwrap_or_default()..].to_owned();
     assert!(mark.contains("names that aren't UTF-8"), "{mark}");
     served.assert_marked("a.c", "target", "unused", &mark);
-    assert_eq!(served.doctor().0[0]["known_files"], 2);
+    assert_eq!(served.doctor().0["known_files"], 2);
     fs::rename(&odd, served.root.join("c.c")).expect("it can be renamed");
     served.assert_mended("a.c", "target", 3, "unused");
     served.yard.stop();
@@ -214,10 +215,10 @@ fn complete_projects_without_any_configuration_are_not_marked() {
         assert_eq!((found, summary.contains("known to")), (vec![path.to_owned()], false), "{summary}");
         let empty = served.lsp("incomingCalls", path, "unused");
         assert_eq!(empty.output, "No results found for incomingCalls");
-        let (projects, servers) = served.doctor();
-        assert_eq!((&projects[0]["known_files"], &projects[0]["files"]), (&json!(1), &json!(1)), "{projects}");
-        let running = servers.as_array().unwrap().iter().find(|server| server["projects"][0]["known_files"] == 1);
-        assert!(running.is_some(), "{servers}");
+        let (found, running) = served.doctor();
+        for project in [&found, &running] {
+            assert_eq!((&project["known_files"], &project["files"]), (&json!(1), &json!(1)), "{project}");
+        }
         served.yard.stop();
     }
 }

@@ -56,8 +56,8 @@ fn encoded(answer: CodeAnswer, cap: usize) -> (String, bool) {
         CodeAnswer::Rows(_) | CodeAnswer::Refused(_) => "search_code",
         CodeAnswer::Outline(_) => "get_file_outline",
         CodeAnswer::Health(_) => "health_check",
-        CodeAnswer::Job(_) => "index_repo",
-        CodeAnswer::Status(_) => "index_status",
+        CodeAnswer::Job(_) | CodeAnswer::Jobs(_) => "index_repo",
+        CodeAnswer::Status(_) | CodeAnswer::Statuses(_) => "index_status",
     };
     let reply = catalog().encode(Ok(&Answer::Code(answer)), cap);
     let bytes = match &reply {
@@ -175,13 +175,14 @@ fn outline_symbol(name: &str, line: u32, children: Vec<OutlineSymbol>) -> Outlin
 
 fn outline(symbols: Vec<OutlineSymbol>, depth: OutlineDepth) -> Outline {
     let (path, asked, metadata) = ("src/vault.rs".into(), CallArguments::default(), ready());
-    Outline { path, root: None, language: Some("rust"), depth, symbols, asked, metadata }
+    Outline { path, root: None, workspace: None, language: Some("rust"), depth, symbols, asked, metadata }
 }
 
 fn project() -> ProjectHealth {
     ProjectHealth {
         project_id: "0123456789abcdef".into(),
         repo_root: "/w/vault".into(),
+        workspace: None,
         index_status: IndexingStatus::Ready,
         schema_status: SchemaStatus::Compatible,
         current_schema_version: Some(1),
@@ -208,6 +209,7 @@ fn health() -> HealthReport {
         prewarm: PrewarmStatus::Complete,
         startup: check(SchemaStatus::Compatible),
         projects: vec![project()],
+        incomplete: vec![],
     }
 }
 

@@ -1,18 +1,30 @@
 //! Publishes the prepared projects of a server: how many of their files it will know, for answers and operators.
 //!
-//! Invariant: paths are relative to the workspace's roots, so that no answer names a path outside.
+//! Invariants: paths are relative to the workspace's roots, so that no answer names a path outside; where the files aren't listed, a server
+//! that needs to be told of them isn't published as complete.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use actix::prelude::*;
+
+use crate::server::actor::LanguageServer;
 use crate::server::context::ServerContext;
+use crate::server::prepared_projects::PreparedProjects;
 use crate::server::registry::IndexedRegistry;
 use crate::status::project_cell::PublishedProject;
+use codeyard_base::blocking;
 use codeyard_base::ids::ServerKind;
 use codeyard_lsp::registry::{ServerRole, ServerSpec};
+use codeyard_model::coverage::ServerCoverage;
 use codeyard_model::roots::RootSet;
 use codeyard_projects::{CoverageOwner, ProjectInfo, ProjectSource};
+
+/// The workspace's files are listed now; before that, a server that finds its project by itself may have been started.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct FilesListed;
 
 /// One prepared project.
 pub(super) struct PreparedCoverage {
@@ -27,8 +39,12 @@ pub(super) struct PreparedCoverage {
 /// Publishes the projects that the server's process knows or will know.
 pub(super) fn publish(context: &ServerContext, projects: Vec<PreparedCoverage>) {
     let roots = context.gate.root_set();
+    let is_listed = context.project.watched.get().is_some();
     let published = projects.into_iter().map(|project| {
-        let published = published(&context.kind, &context.server, &context.servers, roots, &project);
+        let mut published = published(&context.kind, &context.server, &context.servers, roots, &project);
+        if !is_listed {
+            published.coverage = published.coverage.filter(|_| context.server.project.is_some()).map(unlisted);
+        }
         (project.root, published)
     });
     let published: BTreeMap<PathBuf, PublishedProject> = published.collect();
@@ -54,6 +70,28 @@ fn published(
     let coverage = (server.role == ServerRole::Primary).then(|| Arc::new(info.coverage(owner)));
     let is_open_only = info.source == ProjectSource::Missing && info.files_known.is_none();
     PublishedProject { info: info.clone(), coverage, is_open_only }
+}
+
+/// The coverage where the workspace's files can't be listed.
+fn unlisted(coverage: Arc<ServerCoverage>) -> Arc<ServerCoverage> {
+    Arc::new(ServerCoverage {
+        known: None,
+        reason: "the files of the workspace can't be listed".into(),
+        remedy: Some("run `codeyard doctor`".into()),
+        ..ServerCoverage::clone(&coverage)
+    })
+}
+
+impl Handler<FilesListed> for LanguageServer {
+    type Result = ();
+
+    fn handle(&mut self, _: FilesListed, _: &mut Self::Context) {
+        if self.context.server.project.is_none() {
+            let context = self.context.clone();
+            // Only the published numbers are needed: such a server is started without a prepared project.
+            drop(blocking::spawn(move || PreparedProjects::prepare(&context).is_ok()));
+        }
+    }
 }
 
 /// The path of a project root below its workspace root; `.` for that root itself.

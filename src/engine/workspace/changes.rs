@@ -8,6 +8,7 @@ use futures::FutureExt;
 
 use crate::query::plan;
 use crate::query::watch_slot::FirstWalk;
+use crate::server::project_publication::FilesListed;
 use crate::server::messages::{FilesChanged, KillServer, NoticeKind, ServerNotice};
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::Wake;
@@ -172,6 +173,10 @@ impl Handler<Subscribed> for Workspace {
         self.take_seen_changes();
         self.watch_index();
         self.publish_state();
+        for child in self.children.values() {
+            // A server that misses it publishes no number of files.
+            child.actor.try_send(FilesListed).ok();
+        }
     }
 }
 

@@ -85,6 +85,24 @@ pub struct WorkspaceDocument {
     /// The code indexes, one per root; empty before the first call of a tool of the catalog `code`.
     #[serde(default)]
     pub indexes: Vec<IndexDocument>,
+    /// What the workspace is busy with. Absent if it would begin with a call at once.
+    #[serde(default)]
+    pub busy: Option<BusyDocument>,
+    /// Memory of its language servers in bytes. Absent if none was measured yet.
+    #[serde(default)]
+    pub memory_bytes: Option<u64>,
+    /// The age of this state in milliseconds: up to a second, or longer if the thread of the workspace is blocked.
+    #[serde(default)]
+    pub status_age_ms: Option<u64>,
+}
+
+/// What a workspace is busy with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BusyDocument {
+    /// What a call would wait for.
+    pub waits_for: String,
+    /// Since how many seconds; unknown for calls and index jobs.
+    pub since_s: Option<u64>,
 }
 
 /// The code index of a root.
@@ -116,7 +134,7 @@ pub enum WorkspaceState {
     Open,
     /// The workspace could not be opened; `problem` says why.
     Failed,
-    /// The workspace doesn't answer.
+    /// The workspace doesn't answer. No longer sent: see `busy`.
     NotAnswering,
     /// The workspace was removed or replaced. Calls in flight will finish, then its language servers stop.
     Draining,
@@ -203,7 +221,7 @@ pub struct StoppedDocument {
 pub struct ServerList {
     /// Running, starting and failed language servers, ordered by workspace.
     pub servers: Vec<ServerDocument>,
-    /// Workspaces that don't answer. Their language servers are missing here.
+    /// Always empty: the servers of busy workspaces are listed as well.
     pub not_answering: Vec<String>,
 }
 
@@ -228,13 +246,16 @@ pub struct ServerDocument {
     pub reason: Option<String>,
     /// The same as a sentence.
     pub message: Option<String>,
+    /// How the server's process failed, if that is why it is down or restarting.
+    #[serde(default)]
+    pub failure: Option<FailureDocument>,
     /// The progress that the server reports.
     pub progress: Option<String>,
     /// Whether the server counts as ready because it reported no work for some time, not because it said so.
     pub assumed_ready: bool,
     /// The process id.
     pub pid: Option<u32>,
-    /// Memory of the process tree in bytes.
+    /// Memory of the process tree in bytes. Absent if it was not measured yet.
     pub memory_bytes: Option<u64>,
     /// Restarts since the first start.
     pub restarts: u64,
@@ -246,6 +267,64 @@ pub struct ServerDocument {
     pub unused_s: u64,
     /// The end of its standard error; the list of all servers only has the last lines.
     pub stderr: String,
+    /// Its projects, and how many of their files it knows; empty before the first start.
+    #[serde(default)]
+    pub projects: Vec<ProjectDocument>,
+}
+
+/// A project of a language server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProjectDocument {
+    /// The project's root, relative to the workspace's root.
+    pub root: String,
+    /// The languages of its files, for people.
+    pub languages: String,
+    /// `found`, `inferred`, `not_needed`, or `missing`: the server knows only open documents.
+    pub project_file: String,
+    /// The path of the project file that was found, relative to the workspace's root.
+    pub path: Option<String>,
+    /// What an inferred project was inferred from.
+    pub inferred_from: Option<String>,
+    /// Files of the server's languages in the project.
+    pub files: usize,
+    /// How many of them the server knows. Unknown: `null`.
+    pub known_files: Option<usize>,
+    /// Why the server doesn't know all of them.
+    pub reason: Option<String>,
+    /// What mends it.
+    pub remedy: Option<String>,
+    /// Imports and includes that can't be resolved.
+    pub unresolved: Vec<UnresolvedDocument>,
+}
+
+/// Imports and includes that can't be resolved for one reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnresolvedDocument {
+    /// What is missing.
+    pub reason: String,
+    /// The number of different names.
+    pub names: usize,
+    /// A few of them.
+    pub examples: Vec<String>,
+    /// The command that mends it.
+    pub command: Option<String>,
+}
+
+/// How the process of a language server failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailureDocument {
+    /// The failure in words: `exited with code 1 after 0.3 s`.
+    pub summary: String,
+    /// The exit code, if the process exited.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it. Without both, it was still running, or its end is unknown.
+    pub signal: Option<i32>,
+    /// How long it ran, in milliseconds; 0 if it could not be started.
+    pub ran_ms: u64,
+    /// When it failed.
+    pub at: String,
+    /// The last lines of its standard error, without paths outside the roots.
+    pub lines: Vec<String>,
 }
 
 /// A language server that restarts.
@@ -264,7 +343,7 @@ pub struct RestartDocument {
 pub struct SnapshotList {
     /// The open workspaces. A workspace that isn't open retains nothing.
     pub workspaces: Vec<SnapshotDocument>,
-    /// Workspaces that don't answer.
+    /// Always empty: the results of busy workspaces are listed as well.
     pub not_answering: Vec<String>,
 }
 

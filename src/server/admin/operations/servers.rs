@@ -7,27 +7,28 @@ use axum::response::Response;
 
 use super::{json, workspace_name};
 use crate::admin::api::Api;
-use crate::admin::documents::{RestartDocument, ServerDocument, ServerList, StoppedDocument};
+use crate::admin::documents::{
+    FailureDocument, ProjectDocument, RestartDocument, ServerDocument, ServerList, StoppedDocument, UnresolvedDocument,
+};
 use crate::admin::problem::{Kind, Problem};
 use crate::admin::route::RouteRequest;
 use crate::limits::MAX_LISTED_STDERR_BYTES;
 use codeyard_base::ids::WorkspaceName;
-use codeyard_engine::server::messages::ServerHealth;
+use codeyard_engine::status::project_cell::PublishedProject;
+use codeyard_engine::status::server_failure::ServerFailure;
 use codeyard_engine::status::server_state::ServerState;
+use codeyard_engine::status::server_status::ServerHealth;
 
 pub(crate) async fn list(api: Arc<Api>, _: RouteRequest) -> Result<Response, Problem> {
     let overview = api.control.overview(None).await?;
     let mut list = ServerList::default();
     for (entry, health) in overview.list.entries.iter().zip(overview.healths) {
-        match health {
-            Some(health) => list.servers.extend(health.servers.into_iter().map(|server| {
-                let mut document = document(&entry.config.name, server);
-                document.stderr = tail(&document.stderr, MAX_LISTED_STDERR_BYTES);
-                document
-            })),
-            None if entry.handle.is_some() => list.not_answering.push(entry.config.name.to_string()),
-            None => {}
-        }
+        let servers = health.into_iter().flat_map(|health| health.servers);
+        list.servers.extend(servers.map(|server| {
+            let mut document = document(&entry.config.name, server);
+            document.stderr = tail(&document.stderr, MAX_LISTED_STDERR_BYTES);
+            document
+        }));
     }
     Ok(json(StatusCode::OK, &list))
 }
@@ -57,19 +58,12 @@ async fn find(api: &Api, request: &RouteRequest) -> Result<ServerDocument, Probl
     let name = workspace_name(request)?;
     let overview = api.control.overview(Some(&name)).await?;
     let entry = overview.list.entries.first().ok_or_else(Problem::no_workspace)?;
-    let health = match overview.healths.into_iter().next().flatten() {
-        Some(health) => health,
-        None if entry.handle.is_some() => {
-            let remedy = "retry; if it persists, DELETE and PUT the workspace";
-            return Err(Problem::new(Kind::Unavailable, "the workspace does not answer", remedy));
-        }
-        None => {
-            let remedy = "GET the workspace for the reason, fix it, and PUT the workspace again";
-            return Err(Problem::new(Kind::Conflict, "the workspace could not be opened", remedy));
-        }
+    let Some(health) = overview.healths.into_iter().next().flatten().filter(|_| entry.handle.is_some()) else {
+        let remedy = "GET the workspace for the reason, fix it, and PUT the workspace again";
+        return Err(Problem::new(Kind::Conflict, "the workspace could not be opened", remedy));
     };
     let id = request.captures.get(1).map(String::as_str).unwrap_or_default();
-    let server = health.servers.into_iter().find(|server| server.key.id() == id);
+    let server = health.servers.into_iter().find(|server| server.id == id);
     server.map(|server| document(&name, server)).ok_or_else(Problem::no_server)
 }
 
@@ -83,11 +77,12 @@ fn document(workspace: &WorkspaceName, server: ServerHealth) -> ServerDocument {
     };
     ServerDocument {
         workspace: workspace.to_string(),
-        id: server.key.id(),
+        id: server.id,
         state: state.to_owned(),
         since_s: server.since_s,
         reason: down.map(|down| down.reason.to_owned()),
         message: down.map(|down| down.message.clone()),
+        failure: down.and_then(|down| down.failure.as_deref()).map(failure),
         progress: server.state.progress(),
         kind: server.kind,
         version: server.version,
@@ -100,6 +95,42 @@ fn document(workspace: &WorkspaceName, server: ServerHealth) -> ServerDocument {
         pending: server.pending,
         unused_s: server.unused_s,
         stderr: server.stderr,
+        projects: server.projects.into_iter().filter_map(project).collect(),
+    }
+}
+
+/// A project whose files count; answers about one document at a time have none.
+fn project(project: PublishedProject) -> Option<ProjectDocument> {
+    let coverage = project.coverage.clone()?;
+    let inferred_from = project.inferred_from().map(str::to_owned);
+    let unresolved = project.info.unresolved.into_iter().map(|cause| UnresolvedDocument {
+        reason: cause.what,
+        names: cause.count,
+        examples: cause.examples,
+        command: cause.remedy,
+    });
+    Some(ProjectDocument {
+        root: coverage.project.clone(),
+        languages: coverage.languages.clone(),
+        project_file: coverage.source.as_str().to_owned(),
+        path: coverage.source.path().map(str::to_owned),
+        inferred_from,
+        files: coverage.files,
+        known_files: coverage.known,
+        reason: Some(coverage.reason.clone()).filter(|reason| !reason.is_empty()),
+        remedy: coverage.remedy.clone(),
+        unresolved: unresolved.collect(),
+    })
+}
+
+fn failure(failure: &ServerFailure) -> FailureDocument {
+    FailureDocument {
+        summary: failure.summary(),
+        exit_code: failure.exit_code,
+        signal: failure.signal,
+        ran_ms: failure.ran_ms,
+        at: codeyard_base::clock::utc(failure.at_s),
+        lines: failure.lines.clone(),
     }
 }
 
