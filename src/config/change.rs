@@ -84,6 +84,7 @@ fn changed_parts(
         roots: before.roots != after.roots || before.extra_roots != after.extra_roots,
         servers: before.env != after.env
             || before.settings != after.settings
+            || before.run_build != after.run_build
             || before.servers != after.servers
             || old.syntactic_of(before) != new.syntactic_of(after)
             || old.servers != new.servers

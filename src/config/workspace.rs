@@ -37,6 +37,11 @@ pub struct WorkspaceConfig {
     /// Environment added for the workspace's language servers.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// Run the project's build to find out how its C and C++ sources are compiled, where it has no compile database: `cmake` into the
+    /// cache folder, otherwise `bear -- make` or `make -n` in the project. A build is code of the project, so allow it only where you
+    /// trust the project. By default build files are only read.
+    #[serde(default)]
+    pub run_build: bool,
     /// The choice of servers of this workspace.
     #[serde(default)]
     pub servers: ServerChoice,
@@ -104,6 +109,7 @@ impl WorkspaceConfig {
             extra_roots: Vec::new(),
             prewarm: Prewarm::default(),
             env: BTreeMap::new(),
+            run_build: false,
             servers: ServerChoice::default(),
             settings: BTreeMap::new(),
             diagnostics: None,

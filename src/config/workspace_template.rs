@@ -50,6 +50,10 @@ pub struct WorkspaceTemplate {
     /// Environment added for the workspaces' language servers.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// Run the builds of C and C++ projects without a compile database: `cmake`, `bear -- make` or `make -n`. A build is code of the
+    /// project, so allow it only where you trust all of them.
+    #[serde(default)]
+    pub run_build: bool,
     /// The choice of servers of these workspaces.
     #[serde(default)]
     pub servers: ServerChoice,
@@ -97,6 +101,7 @@ impl WorkspaceTemplate {
             extra_roots: self.extra_roots.clone(),
             prewarm: self.prewarm.clone(),
             env: self.env.clone(),
+            run_build: self.run_build,
             servers: self.servers.clone(),
             settings: self.settings.clone(),
             diagnostics: self.diagnostics.clone(),

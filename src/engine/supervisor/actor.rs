@@ -21,22 +21,23 @@ use crate::server::registry::IndexedRegistry;
 use crate::server::restart_rule::RestartRule;
 use crate::server::start_locks::StartLocks;
 use crate::status::actor_exit::ExitKind;
+use crate::status::heartbeat::Heartbeat;
 use crate::supervisor::directory::Directory;
 use crate::supervisor::drain_state::Draining;
+use crate::supervisor::memory::MemoryWatch;
 use crate::supervisor::messages::{Configure, ConfigureError, ConfigureReport};
 use crate::supervisor::server_selection_check;
-use crate::workspace::actor::Workspace;
+use crate::workspace::actor::{Workspace, snapshot_store};
 use crate::workspace::handle::WorkspaceHandle;
 use crate::workspace::messages::{Retune, Warm, WarmIndex};
 use crate::workspace::setup::{EngineShared, Policy, WorkspaceSetup};
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::{Config, ConfigError, WorkspaceChange, WorkspaceConfig, limits};
 use codeyard_files::gate::Gate;
+use codeyard_lsp::client::lifecycle::StopPace;
 use codeyard_lsp::registry::Registry;
+use codeyard_projects::RunBuild;
 use codeyard_state::{RootsEpochs, StoreHandle};
-
-/// How often memory is compared with the budget.
-const MEMORY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The inputs of a supervisor.
 pub struct SupervisorParts {
@@ -85,6 +86,9 @@ pub struct Supervisor {
     pub(super) draining: Vec<Draining>,
     pub(super) start_locks: StartLocks,
     pub(super) indexes: Arc<Indexes>,
+    /// One for each thread for workspaces, in the same order.
+    pub(super) heartbeats: Vec<Arc<Heartbeat>>,
+    pub(super) memory_watch: MemoryWatch,
     pub(super) stopping: bool,
     pub(super) generation: u64,
 }
@@ -94,6 +98,8 @@ impl Supervisor {
     pub fn new(parts: SupervisorParts) -> Self {
         Self {
             indexes: Arc::new(Indexes::in_state(&parts.state, parts.store.clone())),
+            heartbeats: parts.arbiters.iter().map(Heartbeat::of).collect(),
+            memory_watch: MemoryWatch::default(),
             parts,
             config: Config::default(),
             servers: None,
@@ -143,6 +149,7 @@ impl Supervisor {
             }
         }
         self.config = new;
+        self.parts.directory.start_queue().set_max(self.config.supervision.max_starts);
         let warmset = &self.config.warmset;
         self.indexes.warmset.configure(warmset.enabled, warmset.capacity);
         let mut done = ConfigureReport::default();
@@ -150,7 +157,9 @@ impl Supervisor {
             self.apply_change(change, &mut done, ctx);
         }
         self.parts.directory.set_default(self.config.default_name().cloned());
+        self.parts.directory.set_groups(&self.config.groups);
         self.parts.directory.status_registry().set_memory_budget(self.memory_budget());
+        self.parts.directory.memory().check_again();
         done
     }
 
@@ -197,7 +206,9 @@ impl Supervisor {
         let generation = self.generation;
         let policy = self.policy(config);
         let permission = Arc::new(self.config.permission_of(config));
-        let status = self.parts.directory.status_registry().workspace();
+        let (arbiter, heartbeat) = self.thread(generation);
+        let status = self.parts.directory.status_registry().workspace(heartbeat);
+        let snapshots = Arc::new(parking_lot::Mutex::new(snapshot_store(&policy)));
         let setup = Arc::new(WorkspaceSetup {
             name: name.clone(),
             tenant: config.tenant.clone(),
@@ -206,11 +217,15 @@ impl Supervisor {
             selection: server_selection_check::selection(config, &self.config.syntactic_of(config), &self.parts.chosen),
             settings: config.settings.clone(),
             env: config.env.clone(),
+            build: if config.run_build { RunBuild::Allowed } else { RunBuild::Never },
             servers,
             state: self.parts.state.clone(),
             cache: self.parts.cache.join(name.as_str()),
             status: status.clone(),
             start_locks: self.start_locks.clone(),
+            start_queue: self.parts.directory.start_queue().clone(),
+            memory: self.parts.directory.memory().clone(),
+            snapshots: snapshots.clone(),
             indexes: self.indexes.clone(),
             shared: self.parts.shared.clone(),
             policy: policy.clone(),
@@ -222,7 +237,6 @@ impl Supervisor {
                 drop(supervisor.try_send(WorkspaceEnded { name: ended, generation }));
             }
         };
-        let arbiter = self.arbiter(generation);
         let actor = Workspace::start_in_arbiter(&arbiter, move |_| Workspace::new(setup, slot, on_exit));
         let warms = !matches!(&policy.prewarm, codeyard_config::Prewarm::All(false));
         if warms {
@@ -244,6 +258,7 @@ impl Supervisor {
             places: WorkspaceHandle::new_places(),
             watch,
             status,
+            snapshots,
         };
         self.parts.directory.put(handle.clone());
         self.failed.remove(name);
@@ -252,10 +267,18 @@ impl Supervisor {
         Ok(())
     }
 
-    fn arbiter(&self, generation: u64) -> ArbiterHandle {
+    /// The thread of a workspace, and its heartbeat.
+    fn thread(&self, generation: u64) -> (ArbiterHandle, Arc<Heartbeat>) {
         let count = self.parts.arbiters.len().max(1);
         let index = usize::try_from(generation).unwrap_or(0) % count;
-        self.parts.arbiters.get(index).cloned().unwrap_or_else(actix_rt::Arbiter::current)
+        match (self.parts.arbiters.get(index), self.heartbeats.get(index)) {
+            (Some(arbiter), Some(heartbeat)) => (arbiter.clone(), heartbeat.clone()),
+            _ => {
+                let arbiter = actix_rt::Arbiter::current();
+                let heartbeat = Heartbeat::of(&arbiter);
+                (arbiter, heartbeat)
+            }
+        }
     }
 
     fn retune(&mut self, name: &WorkspaceName) {
@@ -274,7 +297,7 @@ impl Supervisor {
         self.failed.remove(name);
         self.parts.directory.status_registry().set_failed(self.failed.len());
         if let Some(running) = self.running.remove(name) {
-            self.start_drain(running, ctx);
+            self.start_drain(running, StopPace::Patient, ctx);
         }
     }
 
@@ -308,7 +331,7 @@ impl Actor for Supervisor {
     fn started(&mut self, ctx: &mut Self::Context) {
         // Room for one message of every workspace at once: none may be lost.
         ctx.set_mailbox_capacity(limits::MAX_WORKSPACES);
-        ctx.run_interval(MEMORY_INTERVAL, |supervisor, ctx| supervisor.keep_memory_budget(ctx));
+        self.watch_memory(ctx);
     }
 }
 
@@ -316,7 +339,9 @@ impl Handler<Configure> for Supervisor {
     type Result = Result<ConfigureReport, ConfigureError>;
 
     fn handle(&mut self, message: Configure, ctx: &mut Self::Context) -> Self::Result {
-        self.configure(*message.0, ctx)
+        let done = self.configure(*message.0, ctx);
+        self.publish_listing();
+        done
     }
 }
 
@@ -334,5 +359,6 @@ impl Handler<WorkspaceEnded> for Supervisor {
             self.parts.directory.remove(&ended.name);
             tracing::error!(workspace = %ended.name, error = %why, "workspace can't be opened again");
         }
+        self.publish_listing();
     }
 }

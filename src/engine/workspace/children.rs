@@ -71,7 +71,7 @@ impl Workspace {
             settings: setup.settings.get(&key.kind).cloned(),
             multi_root: choice.multi_root,
             folders: ProjectFolders::new(self.projects_of(choice)),
-            project: ProjectContext { watched: self.slot.clone(), ..ProjectContext::default() },
+            project: ProjectContext { watched: self.slot.clone(), build: setup.build, ..ProjectContext::default() },
             servers: setup.servers.clone(),
             gate: setup.gate.clone(),
             launcher: setup.shared.launcher.clone(),

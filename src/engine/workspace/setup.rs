@@ -27,6 +27,7 @@ use codeyard_lsp::registry::ServerSelection;
 use codeyard_model::limits::Limits;
 use codeyard_paging::SnapshotStore;
 use codeyard_process::launch::Launcher;
+use codeyard_projects::RunBuild;
 use codeyard_telemetry::Metrics;
 
 /// The resources that all workspaces of a process share.
@@ -81,6 +82,8 @@ pub struct WorkspaceSetup {
     pub settings: BTreeMap<String, serde_json::Value>,
     /// Additional environment of its language servers.
     pub env: BTreeMap<String, String>,
+    /// Whether the builds of its projects may be run.
+    pub build: RunBuild,
     /// The registry.
     pub servers: Arc<IndexedRegistry>,
     /// The state directory.

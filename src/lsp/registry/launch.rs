@@ -224,7 +224,10 @@ mod tests {
     fn a_compile_database_is_copied_and_kept_up_to_date() {
         let base = tempfile::tempdir().unwrap();
         let paths = paths(base.path());
-        let server = &Registry::builtin().servers["clangd"];
+        let mut server = ServerSpec::default();
+        server.quirks.copy_to_cache = vec!["compile_commands.json".into(), "build/compile_commands.json".into()];
+        server.quirks.copy_args = vec!["--compile-commands-dir={cache}".into()];
+        let server = &server;
         let start = || {
             let args = ["--background-index".to_string()];
             LaunchConfig::prepare(server, Path::new("/p/clangd"), &args, &BTreeMap::new(), &paths).unwrap()

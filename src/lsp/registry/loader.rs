@@ -136,7 +136,7 @@ mod tests {
             ("[servers.ty]\ngroup = \"other\"\n", "servers.ty.group: "),
             ("[servers.ty]\npriority = 1\n[servers.pyright]\npriority = 1\n", ".priority: "),
             ("[servers.ty]\nmulti_root = \"yes\"\n", "multi_root"),
-            ("[servers.clangd]\nmulti_root = \"by-file\"\n", "servers.clangd.multi_root: `quirks.copy_to_cache`"),
+            ("[servers.clangd]\nmulti_root = \"by-file\"\n", "servers.clangd.multi_root: `project = "),
             (
                 "[servers.json]\nmulti_root = \"by-file\"\ncommand = [\"x\", \"{root}/x\"]\n",
                 "servers.json.multi_root: `{root}/x` holds the path",

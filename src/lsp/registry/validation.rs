@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use globset::Glob;
 
 use super::loader::RegistryError;
-use super::schema::{InstallSource, LanguageSpec, MultiRoot, Registry, ServerRole, ServerSpec};
+use super::schema::{InstallSource, LanguageSpec, MultiRoot, ProjectInference, Registry, ServerRole, ServerSpec};
 
 const PLACEHOLDERS: [&str; 6] = ["{state}", "{root}", "{rooturi}", "{cache}", "{bin}", "{install}"];
 const ENCODINGS: [&str; 3] = ["utf-8", "utf-16", "utf-32"];
@@ -182,6 +182,9 @@ fn multi_root(server: &ServerSpec) -> Result<(), String> {
     }
     if !server.quirks.copy_to_cache.is_empty() {
         return Err("`quirks.copy_to_cache` copies the files of one project root; use \"no\"".into());
+    }
+    if server.project == Some(ProjectInference::CompileDatabase) {
+        return Err("`project = \"compile-database\"` prepares one project root; use \"no\"".into());
     }
     let options = server.initialization_options.as_ref().map(ToString::to_string);
     let words = server.command.iter().chain(server.env.values()).chain(&options);
