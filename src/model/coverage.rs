@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_answer_is_marked_whatever_it_stands_on() {
+    fn an_empty_answer_is_marked_in_every_scope() {
         let known = AnswerScope::Document { is_known: true };
         let unknown = AnswerScope::Document { is_known: false };
         for (scope, marked) in [(AnswerScope::Project, true), (known, false), (unknown, true)] {

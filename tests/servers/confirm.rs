@@ -22,16 +22,16 @@ const NAMES: usize = 60;
 /// Number of symbols that one answer confirms.
 const MOST: usize = codeyard_gateway::limits::MAX_CONFIRMED_ROWS;
 
-fn client(yard: &Yard, workspace: &str) -> Mcp {
+pub(crate) fn client(yard: &Yard, workspace: &str) -> Mcp {
     Mcp::connect(&yard.address, &format!("/mcp/{workspace}/code"), Some(&yard.token))
 }
 
-fn warnings(answer: &Value) -> Vec<String> {
+pub(crate) fn warnings(answer: &Value) -> Vec<String> {
     list(&answer["metadata"]["warnings"]).iter().map(|warning| warning.as_str().expect("a text").to_owned()).collect()
 }
 
 /// Locates a symbol with confirmation once index and servers are ready.
-fn located(client: &mut Mcp, arguments: Value) -> Value {
+pub(crate) fn located(client: &mut Mcp, arguments: Value) -> Value {
     let mut arguments = arguments;
     arguments["detail_level"] = json!("context");
     arguments["confirm"] = json!(true);

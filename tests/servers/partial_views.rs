@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::agent;
 use crate::bare::uri_of;
+use crate::confirm;
 use crate::e2e::{Yard, codeyard};
 use crate::mcp::{Mcp, until};
 
@@ -142,6 +143,9 @@ fn python_that_its_configuration_leaves_out() {
     served.assert_marked("pkg/a.py", "target", "unused", mark);
     let of_unknown = served.lsp("documentSymbol", "scripts/c.py", "target");
     assert!(of_unknown.output.contains(mark), "a document that isn't a part of the project: {of_unknown:?}");
+    let rows = confirm::located(&mut confirm::client(&served.yard, "w"), json!({"name": "unused"}));
+    assert_eq!(rows["results"][0]["confirmed_by"], "ty", "{rows}");
+    assert!(confirm::warnings(&rows).iter().any(|warning| warning == mark), "{rows}");
     let (found, running) = served.doctor();
     assert_eq!((&found["known_files"], &found["files"]), (&json!(3), &json!(5)), "{found}");
     assert_eq!(found["unknown_files"], json!(["scripts/c.py", "scripts/d.py"]), "{found}");

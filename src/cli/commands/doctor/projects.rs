@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn complete_and_missing_projects_are_told_apart() {
+    fn complete_and_missing_projects_are_shown_differently() {
         let complete = ProjectInfo {
             source: ProjectSource::Inferred { from: "make files".into() },
             files_total: 3,
