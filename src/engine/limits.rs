@@ -15,23 +15,92 @@ pub const INLINE_DECODE_BYTES: usize = 64 * 1024;
 /// Documents kept open at one language server.
 pub const MAX_OPEN_DOCUMENTS: usize = 256;
 
+/// Documents that one language server keeps open as anchors, whatever the number of its projects.
+pub const MAX_SERVER_ANCHORS: usize = 128;
+
 /// Files with diagnostics kept for one language server.
 pub const MAX_DIAGNOSTIC_FILES: usize = 20_000;
 
 /// Diagnostics kept for one file.
 pub const MAX_DIAGNOSTICS_PER_FILE: usize = 10_000;
 
+/// Longest time that a language server which loads its project keeps other starts waiting, in milliseconds.
+pub const MAX_LOAD_MS: u64 = 10_000;
+
+/// Longest time after which a call is asked to come back, in milliseconds.
+pub const MAX_RETRY_AFTER_MS: u64 = 60_000;
+
+/// Lines of a failed language server's standard error that errors and the log show.
+pub const FAILURE_LINES: usize = 3;
+
+/// Characters of each of them.
+pub const FAILURE_LINE_CHARS: usize = 240;
+
+/// How long the exit of a language server is awaited after its connection has closed, in milliseconds.
+pub const EXIT_WAIT_MS: u64 = 250;
+
 /// Calls in flight in one workspace.
 pub const MAX_CALLS_PER_WORKSPACE: usize = 256;
 
-/// How long a request of an operator waits for an actor, in milliseconds; then the actor is reported as not answering.
+/// How long a request of an operator waits for the supervisor, in milliseconds.
 pub const OPERATOR_PATIENCE_MS: u64 = 1_000;
+
+/// How long an operator's request waits for a measurement of new language servers, in milliseconds.
+pub const MEASUREMENT_WAIT_MS: u64 = 500;
+
+/// How often a thread of the engine shows that it runs, in milliseconds.
+pub const HEARTBEAT_MS: u64 = 1_000;
+
+/// A thread of the engine that has not run for this long, in milliseconds, is reported as busy.
+pub const STALLED_AFTER_MS: u64 = 3_000;
+
+/// A thread of the engine that has not run for this long, in milliseconds, fails the readiness probe.
+pub const HUNG_AFTER_MS: u64 = 10_000;
+
+/// Age at which the published health of a code index is read again, in milliseconds.
+pub const INDEX_STATUS_AGE_MS: u64 = 10_000;
+
+/// Time between two measurements of the memory of all language servers, in milliseconds.
+pub const MEMORY_PASS_MS: u64 = 10_000;
+
+/// The same while there is a memory budget and a language server is starting or working, in milliseconds.
+pub const ACTIVE_MEMORY_PASS_MS: u64 = 1_000;
+
+/// The same while a start waits for room in the memory budget, in milliseconds.
+pub const WAITING_MEMORY_PASS_MS: u64 = 500;
+
+/// Memory that a language server is expected to need if none of its kind was measured yet, in bytes.
+pub const EXPECTED_SERVER_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Time after which a language server that was just used may be stopped to make room for another one, in milliseconds.
+pub const EVICTABLE_AFTER_USE_MS: u64 = 3_000;
+
+/// Time for which a language server that a query waits for is not stopped to make room for another one, in milliseconds.
+pub const EVICTABLE_UNSERVED_MS: u64 = 60_000;
+
+/// How far the memory budget may be exceeded before language servers with requests in flight are stopped, in percent.
+pub const BUDGET_TOLERANCE_PERCENT: u64 = 5;
+
+/// Language servers whose memory is remembered after they have ended.
+pub const MAX_REMEMBERED_SERVER_SIZES: usize = 4_096;
 
 /// Most workspaces that drain at once; while there are as many, operators can't change workspaces.
 pub const MAX_WORKSPACES_DRAINING: usize = 256;
 
 /// Queries of the code index that run at once in the process; further ones wait.
 pub const MAX_CODE_QUERIES: usize = 16;
+
+/// Jobs that read all files of a root at the same time, over all workspaces; each uses several threads. Further ones take turns.
+pub const MAX_FULL_INDEX_JOBS: usize = 2;
+
+/// Longest wait of such a job for its turn, in milliseconds.
+pub const MAX_INDEX_TURN_WAIT_MS: u64 = 60_000;
+
+/// Workspaces of a group that an answer lists because it doesn't cover them; a warning counts the others.
+pub const MAX_LISTED_WORKSPACES: usize = 32;
+
+/// Workspaces that one sentence of an answer names; it counts the others.
+pub const MAX_WORKSPACES_IN_SENTENCE: usize = 8;
 
 /// Time after the last edit until the index is updated, in milliseconds.
 pub const EDIT_QUIET_MS: u64 = 60;

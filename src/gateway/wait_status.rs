@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use codeyard_engine::limits::MAX_RETRY_AFTER_MS;
 use codeyard_engine::status::server_state::{Down, ServerState, Unavailable};
 use codeyard_engine::status::state_watch;
 use codeyard_model::error::{CallPhase, ErrorCode, ToolError};
@@ -51,8 +52,12 @@ impl WaitStatus {
                 unready.unwrap_or((CallPhase::Answering, None))
             }
             Waiting::Servers(states) => {
-                let pending = states.iter().map(|state| state.borrow().clone()).find(ServerState::is_pending);
-                pending.map_or((CallPhase::Answering, None), |state| (state.phase(), state.progress()))
+                let Some(pending) = states.iter().find(|state| state.borrow().is_pending()) else {
+                    return (CallPhase::Answering, None);
+                };
+                let state = pending.borrow().clone();
+                let queued = pending.start().ahead().filter(|ahead| *ahead > 0 && state == ServerState::Starting);
+                (state.phase(), state.progress().or_else(|| queued.map(starts_before)))
             }
         }
     }
@@ -70,9 +75,31 @@ impl WaitStatus {
     /// timeout with this `code`.
     pub(crate) fn timeout(&self, code: ErrorCode) -> ToolError {
         if let Some(down) = self.failing() {
-            return Unavailable::new("", down.reason, down.message, "codeyard doctor").to_error();
+            return Unavailable::down("", &down).to_error().with("retryAfterMs", self.retry_after_ms());
         }
         let (phase, progress) = self.read();
-        ToolError { code, ..ToolError::timeout(phase, progress, limits::RETRY_AFTER_MS) }
+        ToolError { code, ..ToolError::timeout(phase, progress, self.retry_after_ms()) }
+    }
+
+    /// When the servers that the call waits for are expected to be ready, in milliseconds from now.
+    fn retry_after_ms(&self) -> u64 {
+        let ms = match &*self.0.lock() {
+            Waiting::Servers(states) => {
+                let pending = states.iter().filter(|state| state.borrow().is_pending());
+                let expected = pending.filter_map(|state| state.start().expected_ready()).max().unwrap_or_default();
+                u64::try_from(expected.as_millis()).unwrap_or(u64::MAX)
+            }
+            Waiting::Each(statuses) => statuses.iter().map(Self::retry_after_ms).max().unwrap_or_default(),
+            _ => 0,
+        };
+        ms.clamp(limits::RETRY_AFTER_MS, MAX_RETRY_AFTER_MS)
+    }
+}
+
+/// The progress of a start that waits for others.
+fn starts_before(count: usize) -> String {
+    match count {
+        1 => "1 other language server starts first".to_owned(),
+        _ => format!("{count} other language servers start first"),
     }
 }

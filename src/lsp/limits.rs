@@ -66,6 +66,9 @@ pub const STOP_TERM_MS: u64 = 2_000;
 /// Stopping a language server: the time for its processes to be gone after SIGKILL, in milliseconds.
 pub const STOP_KILL_MS: u64 = 1_000;
 
+/// The times of the same four steps when codeyard itself ends, in milliseconds: `shutdown`, `exit`, SIGTERM, SIGKILL.
+pub const PROMPT_STOP_MS: [u64; 4] = [1_000, 500, 500, 500];
+
 /// Largest document sent to a language server, in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
 

@@ -78,6 +78,7 @@ pub(super) fn write(record: &CallRecord, at: SystemTime, format: LineFormat, int
         Outcome::Failed(code) => ("error", Some(code.as_str())),
         Outcome::Cancelled => ("cancelled", None),
     };
+    let workspace = record.workspace_name();
     let line = CallLine {
         timestamp: &timestamp,
         level: if is_warning(record) { "WARN" } else { "INFO" },
@@ -86,7 +87,7 @@ pub(super) fn write(record: &CallRecord, at: SystemTime, format: LineFormat, int
         trace_id: record.trace_id.map(|id| id.to_string()),
         span_id: record.span_id.map(|id| id.to_string()),
         principal: record.principal.to_string(),
-        workspace: record.workspace.as_ref().map(|name| name.as_str()),
+        workspace: workspace.as_deref(),
         tool: &record.tool,
         operation: record.operation,
         outcome,

@@ -120,8 +120,8 @@ pub(super) enum WorkKind {
     Canonicalise,
     /// Waiting for the first index.
     IndexWait,
-    /// A query to the code index.
-    Index,
+    /// A query to the code index; of a group, to that of one workspace.
+    Index(Option<WorkspaceName>),
 }
 
 impl OpenCall {
@@ -134,6 +134,7 @@ impl OpenCall {
             tool: start.tool.unwrap_or_else(|| Arc::from(names::UNKNOWN_TOOL)),
             catalog: start.catalog,
             workspace: start.workspace,
+            group: None,
             principal: PrincipalHash::of(start.principal),
             transport: start.transport,
             request_id: truncated_id(start.request_id),
@@ -269,7 +270,13 @@ impl CallTrace {
 
     /// Begins a query to the code index.
     pub fn time_index_query(&self) -> WorkTimer {
-        self.timed(WorkKind::Index)
+        self.timed(WorkKind::Index(None))
+    }
+
+    /// Records the part of a query to the code indexes of a group that one workspace took.
+    pub fn record_index_query_of(&self, workspace: &WorkspaceName, from: Instant, to: Instant) {
+        let mut state = self.0.state.lock();
+        self.add_child(&mut state, ChildSpan { work: WorkKind::Index(Some(workspace.clone())), from, to });
     }
 
     /// Begins to wait for another call's execution.

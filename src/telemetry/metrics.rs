@@ -37,6 +37,10 @@ pub trait Metrics: Send + Sync {
     fn restart(&self, kind: &str, reason: &'static str);
     /// A language server of this kind became ready, this long after its start.
     fn ready(&self, _kind: &str, _after: Duration) {}
+    /// A language server of this kind was stopped to keep the memory budget.
+    fn server_evicted(&self, _kind: &str) {}
+    /// The start of a language server was admitted, after this time in the queue.
+    fn start_admitted(&self, _after: Duration) {}
     /// A job of the code index ended, this long after it began. Mode and status are words of `names::instruments`.
     fn index_job(&self, _mode: &'static str, _status: &'static str, _took: Duration) {}
     /// A retained result answered.

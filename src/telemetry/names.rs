@@ -46,7 +46,7 @@ pub const JSON_RPC: &str = "jsonrpc";
 /// The LSP method.
 pub const RPC_METHOD: &str = "rpc.method";
 
-/// The workspace's name.
+/// The workspace's name, or `@` and the name of a group.
 pub const WORKSPACE: &str = "codeyard.workspace";
 /// The catalog's name.
 pub const CATALOG: &str = "codeyard.catalog";

@@ -3,6 +3,7 @@
 //! Invariants: no field is an argument, a path, a token or source text; every text is a constant name, or a name of the configuration or
 //! of the registry, except the ids of request and session, which are bounded.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use opentelemetry::trace::{SpanId, TraceId};
 
 use codeyard_base::digest;
-use codeyard_base::ids::{LanguageId, PrincipalId, ServerKind, WorkspaceName};
+use codeyard_base::ids::{GroupName, LanguageId, PrincipalId, ServerKind, WorkspaceName};
 use codeyard_model::epoch::Epochs;
 use codeyard_model::error::{CallPhase, ErrorCode};
 
@@ -98,8 +99,10 @@ pub struct CallRecord {
     pub tool: Arc<str>,
     /// The catalog that holds the tool; empty if none does.
     pub catalog: &'static str,
-    /// The workspace; `None` where none is configured.
+    /// The workspace; `None` where none is configured, and for calls to a group.
     pub workspace: Option<WorkspaceName>,
+    /// The group of workspaces that the call is for.
+    pub group: Option<GroupName>,
     /// The calling principal.
     pub principal: PrincipalHash,
     /// The transport of the request.
@@ -317,6 +320,12 @@ impl fmt::Display for PrincipalHash {
 }
 
 impl CallRecord {
+    /// The workspace's name, or `@` and the group's name.
+    pub fn workspace_name(&self) -> Option<Cow<'_, str>> {
+        let group = self.group.as_ref().map(|group| Cow::Owned(group.at()));
+        group.or_else(|| self.workspace.as_ref().map(|name| Cow::Borrowed(name.as_str())))
+    }
+
     /// The readiness of the language servers: `ready`, or the state that the call waited for.
     pub fn readiness(&self) -> &'static str {
         self.waited_for.map_or("ready", CallPhase::as_str)

@@ -86,7 +86,11 @@ impl SpanBuilder {
             WorkKind::Person => span.name = names::SPAN_PERSON.into(),
             WorkKind::Canonicalise => span.name = names::SPAN_CANONICALISE.into(),
             WorkKind::IndexWait => span.name = names::SPAN_INDEX_WAIT.into(),
-            WorkKind::Index => span.name = names::SPAN_INDEX.into(),
+            WorkKind::Index(workspace) => {
+                span.name = names::SPAN_INDEX.into();
+                let named = workspace.iter().map(|name| KeyValue::new(names::WORKSPACE, name.as_str().to_owned()));
+                span.attributes.extend(named);
+            }
             WorkKind::Wait(phase) => {
                 span.name = names::SPAN_WAIT.into();
                 span.attributes.push(KeyValue::new(names::READINESS, phase.as_str()));
@@ -138,7 +142,7 @@ fn attributes(record: &CallRecord) -> Vec<KeyValue> {
     put(names::PROTOCOL_VERSION, word(record.protocol_version));
     put(names::SESSION, record.session.as_deref().and_then(text));
     put(names::TRANSPORT, word(record.transport.as_str()));
-    put(names::WORKSPACE, record.workspace.as_ref().and_then(|name| text(name.as_str())));
+    put(names::WORKSPACE, record.workspace_name().and_then(|name| text(&name)));
     put(names::PRINCIPAL, Some(Value::from(record.principal.to_string())));
     put(names::LSP_OPERATION, record.operation.and_then(word));
     put(names::LANGUAGE, record.language.as_ref().and_then(|language| text(language.as_str())));

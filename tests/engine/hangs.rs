@@ -237,9 +237,9 @@ fn the_stop_sequence_ends_a_server_that_ignores_everything() {
     // (script, milliseconds until all processes have ended)
     let cases = [
         (capable(), 0),
-        (capable().never("exit"), 1_000),
-        (capable().never("shutdown").never("exit").ignores_closed_input(), 3_000),
-        (capable().never("shutdown").never("exit").ignores_closed_input().ignores_terminate(), 5_000),
+        (capable().never("exit"), 500),
+        (capable().never("shutdown").never("exit").ignores_closed_input(), 1_500),
+        (capable().never("shutdown").never("exit").ignores_closed_input().ignores_terminate(), 2_000),
     ];
     for (script, ms) in cases {
         paused(|| async move {

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use codeyard_base::ids::WorkspaceName;
+use codeyard_base::ids::{GroupName, WorkspaceName};
 use codeyard_config::{Config, WorkspaceConfig};
 use codeyard_engine::server::programs::Program;
 use codeyard_engine::server::programs::{Locate, Programs};
 use codeyard_engine::status::server_state::Unavailable;
 use codeyard_engine::supervisor::engine::{Engine, EngineParts};
 use codeyard_engine::supervisor::metrics;
-use codeyard_engine::workspace::messages::{Warm, WorkspaceHealth};
+use codeyard_engine::workspace::messages::{RestartChild, Warm, WorkspaceHealth};
 use codeyard_engine::workspace::setup::EngineShared;
 use codeyard_files::watch::Watcher;
 use codeyard_gateway::router::Gateway;
@@ -436,7 +436,13 @@ impl Yard {
         self.engine.take().unwrap().drain().await;
     }
 
+    /// What the workspaces have published, after they have handled all messages so far.
     pub(crate) async fn health(&self) -> Vec<WorkspaceHealth> {
+        for workspace in self.engine().directory().all() {
+            // Its handler does nothing else here.
+            workspace.actor.send(RestartChild(String::new())).await.ok();
+        }
+        settle().await;
         self.engine().health().await
     }
 
@@ -458,7 +464,11 @@ impl Yard {
     /// A call as the transport creates it, for tests that change it before it runs.
     pub(crate) fn tool_call(&self, workspace: &str, tool: &str, arguments: Value) -> ToolCall {
         ToolCall {
-            endpoint: Endpoint { workspace: WorkspaceName::new(workspace), catalogs: Arc::from(["lsp-v1".to_owned()]) },
+            endpoint: Endpoint {
+                workspace: WorkspaceName::new(workspace),
+                group: GroupName::of_endpoint(workspace),
+                catalogs: Arc::from(["lsp-v1".to_owned()]),
+            },
             principal: Principal::local(),
             tool: tool.to_owned(),
             arguments: Some(RawValue::from_string(arguments.to_string()).unwrap()),

@@ -11,6 +11,7 @@ mod harness;
 mod caps;
 mod code;
 mod code_groups;
+mod code_language;
 mod codes;
 mod confirm;
 mod crashes;

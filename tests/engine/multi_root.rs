@@ -186,6 +186,25 @@ fn a_server_that_finds_projects_by_itself_has_the_anchors_of_all_whatever_was_as
 }
 
 #[test]
+fn a_server_isnt_ready_before_it_has_read_a_project_that_joined() {
+    paused(|| async {
+        let site = site();
+        let read = || notify("window/logMessage", json!({"type": 3, "message": "Found 1 source file"}));
+        let fake = capable(&site).on("initialized", [read()]).launcher();
+        let entry = format!("{WITH_FOLDERS}\nreadiness = {{ log_message = \"source file\", limit_ms = 60000 }}");
+        let yard = open(site, &fake, &entry).await;
+        define(&yard, "a/x.fake").await;
+        let second = yard.spawn(DEFINITION, yard.site().at("b/x.fake", 0, 0));
+        fake.wait_for(FOLDERS, 1).await;
+        pass(500).await;
+        assert_eq!(fake.record().count(DEFINE), 1, "it waits for the second project");
+        fake.push([read()]);
+        second.await.expect("no panic").ok();
+        assert_eq!((fake.record().count(DEFINE), fake.launches()), (2, 1));
+    });
+}
+
+#[test]
 fn settings_are_requested_by_project() {
     paused(|| async {
         let site = site();

@@ -34,7 +34,7 @@ async fn put(control: &Control, config: WorkspaceConfig) -> PutChange {
 async fn only_server(yard: &Yard) -> String {
     let servers = &yard.health().await[0].servers;
     assert_eq!(servers.len(), 1);
-    servers[0].key.id()
+    servers[0].id.clone()
 }
 
 #[test]

@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 
 use crate::indexer::handle::IndexHandle;
+use crate::indexer::health::PublishedProjects;
 use crate::indexer::indexes::{Indexes, Opened};
 use crate::indexer::messages::{BeginJob, CatchUp, Edited, FirstIndex, JobBegun, RetuneIndex, StopIndexing, WarmUp};
 use crate::indexer::policy::IndexPolicy;
@@ -61,6 +62,8 @@ pub struct Indexer {
     pub(super) reporting: IndexReporting,
     /// Number of threads that work for it.
     pub(super) working: usize,
+    /// Whether it was told to stop, for jobs that wait for their turn.
+    pub(super) stopped: watch::Sender<bool>,
     /// Callers that wait for its end.
     pub(super) stopping: Option<Vec<oneshot::Sender<()>>>,
 }
@@ -85,6 +88,8 @@ impl Indexer {
         for (at, size) in opened.sizes.into_iter().enumerate() {
             reporting.status.set_index(at, size);
         }
+        let projects: Arc<[Arc<Project>]> = opened.projects.into();
+        reporting.status.index_board.open(Arc::new(PublishedProjects(projects.clone())), opened.healths);
         let now = Instant::now();
         let unit = |project: &Arc<Project>| IndexedRoot {
             project: project.clone(),
@@ -93,10 +98,12 @@ impl Indexer {
             rests_until: now,
             edit: None,
         };
-        let units = opened.projects.iter().map(unit).collect();
+        let units = projects.iter().map(unit).collect();
         let (working, stopping, roots) = (0, None, roots.to_vec());
-        let indexer = Self { units, policy, indexes, roots, state: state.clone(), reporting, working, stopping };
-        IndexHandle { projects: opened.projects.into(), indexer: indexer.start(), state }
+        let stopped = watch::Sender::new(false);
+        let indexer =
+            Self { units, policy, indexes, roots, state: state.clone(), reporting, working, stopped, stopping };
+        IndexHandle { projects, indexer: indexer.start(), state }
     }
 }
 
@@ -185,6 +192,7 @@ impl Handler<StopIndexing> for Indexer {
 
     fn handle(&mut self, _: StopIndexing, ctx: &mut Self::Context) -> Self::Result {
         self.units.iter().for_each(|unit| unit.project.stop());
+        self.stopped.send_replace(true);
         let (sender, receiver) = oneshot::channel();
         self.stopping.get_or_insert_default().push(sender);
         self.end_if_idle(ctx);

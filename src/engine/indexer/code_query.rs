@@ -3,7 +3,6 @@
 //! Invariants: a root that can't answer is named in a warning if another root answers; if only one of several roots has results, the
 //! answer is the one that this root alone would give.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::indexer::merge;
@@ -67,15 +66,10 @@ impl Projects<'_> {
 
     /// Roots whose index is behind, where the policy requires an update.
     fn behind(self, policy: Option<FreshnessPolicy>, metadata: &[(usize, AnswerMetadata)]) -> Vec<usize> {
-        let catches_up = |at: usize| {
-            let policy = policy.or_else(|| self.all.get(at).map(|project| project.settings().freshness));
-            policy.unwrap_or_default() == FreshnessPolicy::Balanced
+        let policy_at = |at: usize| {
+            policy.or_else(|| self.all.get(at).map(|project| project.settings().freshness)).unwrap_or_default()
         };
-        let is_behind = |of: &AnswerMetadata| {
-            of.freshness == Freshness::Stale
-                && !matches!(of.indexing, IndexingStatus::NotIndexed | IndexingStatus::Failed)
-        };
-        let behind = metadata.iter().filter(|(at, of)| is_behind(of) && catches_up(*at));
+        let behind = metadata.iter().filter(|(at, of)| is_behind(of, policy_at(*at)));
         behind.map(|(at, _)| *at).collect()
     }
 
@@ -108,7 +102,7 @@ impl Projects<'_> {
         for (at, project) in self.all.iter().enumerate() {
             match ask(project) {
                 Err(refusal) if self.all.len() == 1 => return Err(refusal),
-                result => parts.push(RootRows { at, root: shown(project.root()), result }),
+                result => parts.push(RootRows { at, label: format!("The root {}", project.root().display()), result }),
             }
         }
         if parts.is_empty() { Err(Box::new(no_root())) } else { Ok(parts) }
@@ -116,13 +110,21 @@ impl Projects<'_> {
 
     /// The outline from the first root that has the file.
     fn outline(self, query: &OutlineQuery) -> Result<AnswerWithMetadata, Box<CodeRefusal>> {
+        let (at, outline) = self.outline_at(query)?;
+        let metadata = vec![(at, outline.metadata.clone())];
+        Ok((CodeAnswer::Outline(outline), metadata))
+    }
+
+    /// The outline from the first root that has the file.
+    pub(super) fn first_outline(self, query: &OutlineQuery) -> Result<Outline, Box<CodeRefusal>> {
+        self.outline_at(query).map(|(_, outline)| outline)
+    }
+
+    fn outline_at(self, query: &OutlineQuery) -> Result<(usize, Outline), Box<CodeRefusal>> {
         let mut refused: Option<Box<CodeRefusal>> = None;
         for (at, project) in self.all.iter().enumerate() {
             match project.outline(query) {
-                Ok(outline) => {
-                    let metadata = vec![(at, outline.metadata.clone())];
-                    return Ok((CodeAnswer::Outline(outline), metadata));
-                }
+                Ok(outline) => return Ok((at, outline)),
                 // Any other refusal is more informative than a missing file.
                 Err(refusal) => match &refused {
                     Some(first) if first.code != CodeError::FileNotFound => {}
@@ -144,8 +146,11 @@ impl Projects<'_> {
 /// An answer, with the metadata of the roots that gave it.
 type AnswerWithMetadata = (CodeAnswer, Vec<(usize, AnswerMetadata)>);
 
-fn shown(root: &Path) -> String {
-    root.to_string_lossy().into_owned()
+/// Whether an index is behind, and the policy requires an update.
+pub(super) fn is_behind(metadata: &AnswerMetadata, policy: FreshnessPolicy) -> bool {
+    policy == FreshnessPolicy::Balanced
+        && metadata.freshness == Freshness::Stale
+        && !matches!(metadata.indexing, IndexingStatus::NotIndexed | IndexingStatus::Failed)
 }
 
 /// The metadata of an answer.
@@ -157,6 +162,8 @@ pub fn metadata_of(answer: &CodeAnswer) -> Option<&AnswerMetadata> {
             metadata
         }
         CodeAnswer::Job(job) => &job.metadata,
+        CodeAnswer::Jobs(jobs) => &jobs.metadata,
+        CodeAnswer::Statuses(statuses) => &statuses.metadata,
         CodeAnswer::Refused(refusal) => &refusal.metadata,
         CodeAnswer::Health(_) => return None,
     })

@@ -1,40 +1,18 @@
-//! The health of the indexes of a workspace: for `health_check` and for operators. It blocks.
+//! The health of the indexes of a workspace: for `health_check`, and as it is published for operators. Reading it blocks.
 
 use std::sync::Arc;
-
-use serde::Serialize;
 
 use crate::indexer::handle::IndexHandle;
 use crate::indexer::indexes::Indexes;
 use crate::limits::LARGE_SYNC_FILES;
+use crate::status::index_status::{IndexHealth, IndexStatusSource};
 use codeyard_index::Project;
 use codeyard_index::project::grammars;
 use codeyard_model::code::{
-    ActiveJob, HealthReport, HealthStatus, IndexingStatus, JobMode, PrewarmStatus, ProjectHealth, SchemaStatus,
-    WarmsetStatus,
+    ActiveJob, Freshness, HealthReport, HealthStatus, IndexingStatus, JobMode, PrewarmStatus, ProjectHealth,
+    SchemaStatus, WarmsetStatus,
 };
 use codeyard_protocol::names::SERVER_VERSION;
-
-/// The index of one root, as operators see it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct IndexHealth {
-    /// The root.
-    pub root: String,
-    /// `not_indexed`, `indexing`, `ready` or `failed`.
-    pub status: &'static str,
-    /// `fresh`, `stale` or `syncing`.
-    pub freshness: &'static str,
-    /// Files in it.
-    pub files: u64,
-    /// Symbols in them.
-    pub symbols: u64,
-    /// When the last job was published: UTC, RFC 3339.
-    pub last_indexed_at: Option<String>,
-    /// Mode and phase of the running job.
-    pub job: Option<String>,
-    /// Why the last job failed.
-    pub problem: Option<String>,
-}
 
 /// The answer of `health_check`, for all projects or for the one at `only`.
 pub fn health(indexed: &IndexHandle, indexes: &Indexes, only: Option<usize>) -> Option<HealthReport> {
@@ -68,6 +46,7 @@ pub fn health(indexed: &IndexHandle, indexes: &Indexes, only: Option<usize>) -> 
         prewarm,
         startup,
         projects,
+        incomplete: Vec::new(),
     })
 }
 
@@ -90,33 +69,63 @@ fn status(projects: &[ProjectHealth], job: Option<&ActiveJob>, prewarm: PrewarmS
     }
 }
 
-/// The same for operators.
-pub fn overview(projects: &[Arc<Project>]) -> Vec<IndexHealth> {
-    let one = |project: &Arc<Project>| {
-        let health = project.health(None);
-        IndexHealth {
-            root: health.repo_root,
-            status: health.index_status.as_str(),
-            freshness: health.freshness.as_str(),
-            files: health.file_count,
-            symbols: health.symbol_count,
-            last_indexed_at: health.last_indexed_at,
-            job: project.active_job().map(|job| format!("{} {}", job.mode.as_str(), job.phase)),
-            problem: project.failure().map(|error| error.to_string()).or_else(|| project.startup().message),
+/// The indexes of a workspace as the source of their published health.
+pub(super) struct PublishedProjects(pub Arc<[Arc<Project>]>);
+
+impl IndexStatusSource for PublishedProjects {
+    fn read(&self) -> Vec<IndexHealth> {
+        self.0.iter().map(|project| for_operators(project)).collect()
+    }
+
+    fn update(&self, published: &mut [IndexHealth]) {
+        for (project, health) in self.0.iter().zip(published) {
+            let job = project.running_job();
+            health.freshness = match (health.status == IndexingStatus::Ready.as_str() && !project.is_stale(), &job) {
+                (true, _) => Freshness::Fresh.as_str(),
+                (false, Some(_)) => Freshness::Syncing.as_str(),
+                (false, None) => Freshness::Stale.as_str(),
+            };
+            if job.is_some() && health.status != IndexingStatus::Ready.as_str() {
+                health.status = IndexingStatus::Indexing.as_str();
+            }
+            if let Some(job) = job {
+                health.job = Some(job_text(&job));
+            }
         }
-    };
-    projects.iter().map(one).collect()
+    }
+}
+
+/// The health of one index, for operators, without what is read from memory when they ask. Blocks.
+pub(super) fn for_operators(project: &Project) -> IndexHealth {
+    let overview = project.overview();
+    // A job of this process is read from memory.
+    let job = if project.running_job().is_some() { None } else { project.active_job() };
+    IndexHealth {
+        root: project.root().to_string_lossy().into_owned(),
+        status: overview.status.as_str(),
+        freshness: Freshness::Stale.as_str(),
+        files: overview.files,
+        symbols: overview.symbols,
+        last_indexed_at: overview.last_indexed_at,
+        job: job.map(|job| job_text(&job)),
+        problem: project.failure().map(|error| error.to_string()).or_else(|| project.startup().message),
+    }
+}
+
+fn job_text(job: &ActiveJob) -> String {
+    format!("{} {}", job.mode.as_str(), job.phase)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use codeyard_model::code::{Freshness, JobStatus};
+    use codeyard_model::code::JobStatus;
 
     fn project(index_status: IndexingStatus, schema_status: SchemaStatus) -> ProjectHealth {
         ProjectHealth {
             project_id: String::new(),
             repo_root: String::new(),
+            workspace: None,
             index_status,
             schema_status,
             current_schema_version: None,

@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::Semaphore;
 
+use crate::indexer::health;
 use crate::indexer::policy::IndexPolicy;
 use crate::limits;
+use crate::status::index_status::IndexHealth;
 use crate::status::registry::IndexSize;
 use codeyard_base::clock::Instant;
 use codeyard_index::Project;
@@ -21,6 +23,8 @@ pub struct Indexes {
     pub warmset: Warmset,
     /// Bounds the queries that run at the same time.
     pub places: Arc<Semaphore>,
+    /// Bounds the jobs that read all files of a root at the same time.
+    pub(super) full_jobs: Arc<Semaphore>,
     /// Number of queries that wait for a permit.
     waiting: AtomicUsize,
     began: Instant,
@@ -42,6 +46,7 @@ impl Indexes {
             folder: state.join(INDEX_FOLDER),
             warmset: Warmset::open(store),
             places: Arc::new(Semaphore::new(limits::MAX_CODE_QUERIES)),
+            full_jobs: Arc::new(Semaphore::new(limits::MAX_FULL_INDEX_JOBS)),
             waiting: AtomicUsize::new(0),
             began: Instant::now(),
         }
@@ -75,14 +80,16 @@ impl Indexes {
     /// # Errors
     /// The folder can't be made.
     pub fn open(&self, roots: &[PathBuf], policy: &IndexPolicy) -> io::Result<Opened> {
-        let mut opened = Opened { projects: Vec::new(), indexed: Vec::new(), sizes: Vec::new() };
+        let mut opened = Opened { projects: Vec::new(), indexed: Vec::new(), sizes: Vec::new(), healths: Vec::new() };
         for root in roots {
             let project = Project::new(&self.folder, root, roots.len() > 1, policy.settings.clone())?;
             if let Err(error) = project.reconcile() {
                 tracing::warn!(%error, project = project.id(), "interrupted jobs of the code index can't be saved");
             }
-            opened.indexed.push(project.health(None).last_indexed_at.is_some());
-            opened.sizes.push(size(&project));
+            let health = health::for_operators(&project);
+            opened.indexed.push(health.last_indexed_at.is_some());
+            opened.sizes.push(size(&project, &health));
+            opened.healths.push(health);
             opened.projects.push(Arc::new(project));
         }
         Ok(opened)
@@ -95,11 +102,11 @@ pub struct Opened {
     /// Whether the working tree of each was ever indexed.
     pub(super) indexed: Vec<bool>,
     pub(super) sizes: Vec<IndexSize>,
+    pub(super) healths: Vec<IndexHealth>,
 }
 
-/// The size of the index of a project.
-pub fn size(project: &Project) -> IndexSize {
-    let health = project.health(None);
+/// The size of the index of a project in this health. Blocks.
+pub(super) fn size(project: &Project, health: &IndexHealth) -> IndexSize {
     let (folder, bytes) = project.disk_usage();
-    IndexSize { files: health.file_count, symbols: health.symbol_count, folder, bytes }
+    IndexSize { files: health.files, symbols: health.symbols, folder, bytes }
 }

@@ -4,12 +4,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix::prelude::*;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::indexer::actor::{Indexer, PendingEdit, ms};
+use crate::indexer::{health, heap_trim};
 use crate::indexer::indexes::size;
 use crate::indexer::messages::{BeginJob, JobBegun};
 use crate::limits;
+use crate::status::index_status::IndexHealth;
 use crate::status::registry::IndexSize;
 use codeyard_base::clock::Instant;
 use codeyard_base::{blocking, priority};
@@ -26,8 +28,8 @@ struct JobEnd {
     took: Duration,
     mode: JobMode,
     status: JobStatus,
-    /// The size of the index afterwards.
-    size: Option<IndexSize>,
+    /// The size and the health of the index afterwards.
+    index: Option<(IndexSize, IndexHealth)>,
 }
 
 impl Indexer {
@@ -144,17 +146,28 @@ impl Indexer {
     fn run(&mut self, at: usize, ticket: JobTicket, is_live: bool, ctx: &mut Context<Self>) {
         let project = self.units[at].project.clone();
         let (began, mode) = (Instant::now(), ticket.mode);
-        let run = run_low_priority("codeyard-index", move || {
+        let turn = self.turn(mode);
+        let work = run_low_priority("codeyard-index", move || {
             let done = project.run(&ticket);
-            let size = size(&project);
+            let health = health::for_operators(&project);
+            let size = size(&project, &health);
             // Load it, so that the first query is fast.
             if done.is_ok() && is_live && project.prewarm().is_err() {
                 tracing::debug!(project = project.id(), "the published index can't be loaded into memory");
             }
-            (done, size)
+            drop(ticket);
+            if mode == JobMode::Full {
+                // It used much memory for a short time, which the allocator keeps.
+                heap_trim::now();
+            }
+            (done, (size, health))
         });
+        let run = async move {
+            let _turn = turn.await;
+            work.await
+        };
         ctx.spawn(run.into_actor(self).map(move |done, indexer, ctx| {
-            let (done, size) = done.map_or((None, None), |(done, size)| (Some(done), Some(size)));
+            let (done, index) = done.map_or((None, None), |(done, index)| (Some(done), Some(index)));
             let status = match &done {
                 Some(Ok(_)) => JobStatus::Published,
                 Some(Err(JobError::Stopped)) => JobStatus::Interrupted,
@@ -166,8 +179,25 @@ impl Indexer {
                 None => Some(JobError::Index("the job ended by a fault of ours".to_owned())),
             };
             let is_indexed = is_live && failure.is_none() && indexer.stopping.is_none();
-            indexer.ended(at, Some(JobEnd { is_indexed, failure, took: began.elapsed(), mode, status, size }), ctx);
+            indexer.ended(at, Some(JobEnd { is_indexed, failure, took: began.elapsed(), mode, status, index }), ctx);
         }));
+    }
+
+    /// Waits for the turn of a job. Jobs that read all files take turns, over all workspaces and in the order in which they were
+    /// requested. The wait ends with the indexer, and after [`limits::MAX_INDEX_TURN_WAIT_MS`], so that hung jobs of others don't
+    /// prevent this one.
+    fn turn(&self, mode: JobMode) -> impl Future<Output = Option<OwnedSemaphorePermit>> + 'static {
+        let (turns, mut stopped) = (self.indexes.full_jobs.clone(), self.stopped.subscribe());
+        async move {
+            if mode != JobMode::Full {
+                return None;
+            }
+            let wait = tokio::time::timeout(ms(limits::MAX_INDEX_TURN_WAIT_MS), turns.acquire_owned());
+            tokio::select! {
+                turn = wait => turn.ok()?.ok(),
+                _ = stopped.wait_for(|stopped| *stopped) => None,
+            }
+        }
     }
 
     /// Handles the end of a job; `None`: it did not start.
@@ -177,8 +207,9 @@ impl Indexer {
         unit.running -= 1;
         if let Some(ended) = ended {
             self.reporting.metrics.index_job(ended.mode.as_str(), ended.status.as_str(), ended.took);
-            if let Some(size) = ended.size {
+            if let Some((size, health)) = ended.index {
                 self.reporting.status.set_index(at, size);
+                self.reporting.status.index_board.publish(at, health);
             }
             let rest = match &ended.failure {
                 None => ended.took.saturating_sub(ms(limits::EDIT_DELAY_MS)).min(ms(limits::MAX_INDEX_REST_MS)),

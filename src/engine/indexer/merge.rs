@@ -13,14 +13,14 @@ use codeyard_model::code::{
 pub(super) struct RootRows {
     /// The position of the root.
     pub at: usize,
-    /// Its path.
-    pub root: String,
+    /// What messages call it: `The root /a`, `The workspace a`.
+    pub label: String,
     /// Its rows.
     pub result: Result<ResultRows, Box<CodeRefusal>>,
 }
 
 /// Rows, with the metadata of the roots that gave them.
-type Merged = Result<(ResultRows, Vec<(usize, AnswerMetadata)>), Box<CodeRefusal>>;
+pub(super) type Merged = Result<(ResultRows, Vec<(usize, AnswerMetadata)>), Box<CodeRefusal>>;
 
 /// The merged result of `search_code`.
 pub(super) fn search(parts: Vec<RootRows>, query: &SearchQuery) -> Merged {
@@ -60,13 +60,13 @@ pub(super) fn ranked(parts: Vec<RootRows>, limit: usize) -> Merged {
 fn merged(parts: Vec<RootRows>, limit: usize, are_lines: bool, query: Option<&SearchQuery>) -> Merged {
     let is_alone = parts.len() == 1;
     let (mut reports, mut refused, mut answers) = (Vec::new(), Vec::new(), Vec::new());
-    for RootRows { at, root, result } in parts {
+    for RootRows { at, label, result } in parts {
         match result {
             Ok(rows) => {
                 reports.push((at, rows.metadata.clone()));
                 answers.push((at, rows));
             }
-            Err(refusal) => refused.push((root, refusal)),
+            Err(refusal) => refused.push((label, refusal)),
         }
     }
     if answers.is_empty() {
@@ -78,8 +78,8 @@ fn merged(parts: Vec<RootRows>, limit: usize, are_lines: bool, query: Option<&Se
         return Ok((rows, reports));
     }
     let mut metadata = together(answers.iter().map(|(_, rows)| &rows.metadata));
-    for (root, refusal) in refused {
-        metadata.warnings.push(format!("The root {root} is left out: {}", refusal.message));
+    for (label, refusal) in refused {
+        metadata.warnings.push(format!("{label} is left out: {}", refusal.message));
         metadata.completeness = Completeness::Partial;
     }
     let mut total: usize = answers.iter().map(|(_, rows)| rows.total).sum();
@@ -187,7 +187,7 @@ fn stale(word: Freshness) -> u8 {
     }
 }
 
-fn unready(word: IndexingStatus) -> u8 {
+pub(super) fn unready(word: IndexingStatus) -> u8 {
     match word {
         IndexingStatus::Ready => 0,
         IndexingStatus::Indexing => 1,
@@ -252,7 +252,7 @@ mod tests {
             asked: Default::default(),
             metadata,
         };
-        RootRows { at, root: format!("/r{at}"), result: Ok(rows) }
+        RootRows { at, label: format!("The root /r{at}"), result: Ok(rows) }
     }
 
     fn paths(rows: &ResultRows) -> Vec<&str> {
@@ -291,7 +291,7 @@ mod tests {
     fn one_root_that_refuses_is_named_and_all_refuse_together() {
         let no = |at: usize| RootRows {
             at,
-            root: format!("/r{at}"),
+            label: format!("The root /r{at}"),
             result: Err(Box::new(CodeRefusal::new(CodeError::RefNotIndexed, format!("no {at}.")))),
         };
         let (rows, _) = ranked(vec![no(0), part(1, vec![row("a", 1, 0.4)], 1)], 9).unwrap();

@@ -5,16 +5,19 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix::prelude::*;
 
 use crate::server::context::ServerContext;
 use crate::server::messages::{NoticeKind, ServerNotice};
+use crate::server::load_watch::Loading;
+use crate::server::prepared_projects::PreparedProjects;
+use crate::server::project_updates::RunningPreparation;
 use crate::server::restart_rule::RestartHistory;
 use crate::server::session::LiveServer;
+use crate::server::supervision::SupervisionTimer;
 use crate::status::actor_exit::{ExitGuard, ExitKind};
-use crate::status::registry::ServerPhase;
+use crate::status::server_failure::ServerFailure;
 use crate::status::server_state::{Down, ServerState};
 use crate::status::state_watch;
 use codeyard_base::clock::Instant;
@@ -23,8 +26,6 @@ use codeyard_model::uri::CanonicalUri;
 
 /// Capacity of the mailbox. When it is full, senders wait.
 const MAILBOX: usize = 4_096;
-/// Interval of `supervise_tick`.
-const SUPERVISE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A document with an open request when the server process ended.
 pub(super) struct CrashSuspect {
@@ -39,10 +40,14 @@ pub struct LanguageServer {
     pub(super) state: state_watch::Sender,
     pub(super) since: Instant,
     pub(super) session: Option<LiveServer>,
+    /// The projects as the current process knows them.
+    pub(super) projects: PreparedProjects,
+    /// The preparation of other projects for the current process.
+    pub(super) preparation: Option<RunningPreparation>,
     pub(super) incarnation: u64,
     pub(super) history: RestartHistory,
     pub(super) restarts: u64,
-    /// When the current process was started; `None` once it is ready.
+    /// When the start of the current process was admitted; `None` once it is ready.
     pub(super) launched: Option<Instant>,
     pub(super) crash_suspects: HashMap<CanonicalUri, CrashSuspect>,
     pub(super) reopen: Vec<PathBuf>,
@@ -52,9 +57,12 @@ pub struct LanguageServer {
     pub(super) timer: Option<SpawnHandle>,
     /// The start in progress.
     pub(super) start_task: Option<SpawnHandle>,
+    /// The place in the queue of starts, held while the server loads.
+    pub(super) loading: Option<Loading>,
     /// The start that is scheduled after a back-off or a quarantine.
     pub(super) retry: Option<SpawnHandle>,
-    pub(super) ticks: u32,
+    /// The next check of the running process.
+    pub(super) supervision: SupervisionTimer,
     /// Changes on disk since the current process was launched, kept while it may still register for them.
     pub(super) early_changes: Changes,
     pub(super) _exit: ExitGuard,
@@ -74,6 +82,8 @@ impl LanguageServer {
             state,
             since: now,
             session: None,
+            projects: PreparedProjects::default(),
+            preparation: None,
             incarnation: 0,
             history,
             restarts: 0,
@@ -84,8 +94,9 @@ impl LanguageServer {
             stopping: false,
             timer: None,
             start_task: None,
+            loading: None,
             retry: None,
-            ticks: 0,
+            supervision: SupervisionTimer::default(),
             early_changes: Changes::default(),
             _exit: ExitGuard::new(on_exit),
         };
@@ -111,8 +122,8 @@ impl LanguageServer {
                     ready = matches!(next, ServerState::Ready), "language server changed state"
                 );
             }
-            self.context.status.set_phase(ServerPhase::from(&next));
             self.state.send_replace(next);
+            self.publish();
         }
     }
 
@@ -127,8 +138,14 @@ impl LanguageServer {
         );
     }
 
-    pub(super) fn down(&mut self, reason: &'static str, message: String, stderr: String) {
-        self.set_state(ServerState::Down(Down { reason, message, stderr }));
+    pub(super) fn down(
+        &mut self,
+        reason: &'static str,
+        message: String,
+        stderr: String,
+        failure: Option<Arc<ServerFailure>>,
+    ) {
+        self.set_state(ServerState::Down(Down { reason, message, stderr, failure }));
     }
 }
 
@@ -137,6 +154,5 @@ impl Actor for LanguageServer {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         self.launch(ctx);
-        ctx.run_interval(SUPERVISE_INTERVAL, |server, ctx| server.supervise_tick(ctx));
     }
 }

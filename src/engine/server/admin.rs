@@ -26,6 +26,7 @@ impl Handler<RestartServer> for LanguageServer {
         tracing::info!(workspace = %self.context.workspace, server = %self.context.kind, "language server is restarted by an operator");
         self.notify_workspace(NoticeKind::AnswersMayDiffer, ctx);
         self.set_state(ServerState::Starting);
+        self.publish();
         self.launch(ctx);
     }
 }

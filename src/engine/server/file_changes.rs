@@ -16,7 +16,7 @@ use crate::server::messages::{FilesChanged, NoticeKind};
 use codeyard_files::watch::Changes;
 
 /// How long after its start a server's registrations count as part of the start.
-const SETTLES_WITHIN: Duration = Duration::from_secs(10);
+pub(super) const SETTLES_WITHIN: Duration = Duration::from_secs(10);
 
 impl LanguageServer {
     /// Whether the server can't be updated by notifications: a file changed of which it reads a copy (a compile database), or the list
@@ -46,8 +46,11 @@ impl LanguageServer {
         if self.must_restart(changes) {
             return self.restart(ctx);
         }
+        self.on_project_changes(changes, ctx);
         let Some(session) = &mut self.session else { return };
-        match session.files_changed(&self.context, changes) {
+        let sent = session.files_changed(&self.context, changes);
+        self.publish_documents();
+        match sent {
             Ok(()) => self.refresh_state(ctx),
             Err(error) => self.on_send_error(&error, ctx),
         }

@@ -14,6 +14,7 @@ use crate::server::actor::LanguageServer;
 use crate::server::context::ServerContext;
 use crate::server::messages::NoticeKind;
 use crate::server::session::LiveServer;
+use codeyard_base::clock::Instant;
 use codeyard_lsp::client::lifecycle::workspace_folder;
 use codeyard_lsp::client::pending_requests::RequestError;
 use codeyard_lsp::methods;
@@ -88,6 +89,7 @@ impl LiveServer {
                 let change = folder_change(&self.announced.folders, &current);
                 self.close_moving(context, &current)?;
                 self.client.notify(methods::DID_CHANGE_WORKSPACE_FOLDERS, &change)?;
+                self.readiness.on_more_projects(current.difference(&self.announced.folders).count(), Instant::now());
                 self.announced.folders = current;
                 self.diagnostics.surroundings_changed();
                 update = FolderUpdate::Sent;

@@ -2,49 +2,45 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use actix::prelude::*;
 use futures::{FutureExt, StreamExt};
 use tokio::time::timeout;
 
+use crate::limits;
 use crate::server::actor::{CrashSuspect, LanguageServer};
-use crate::server::context::ServerContext;
-use crate::server::launch_spec;
+use crate::server::load_watch::Loading;
 use crate::server::messages::{KillServer, NoticeKind, StopServer, WorkspaceGone};
-use crate::server::process_guard::KillOnDrop;
 use crate::server::restart_rule::RestartDecision;
 use crate::server::session::LiveServer;
+use crate::server::startup::{self, StartFailure, StartedServer};
+use crate::status::server_failure::ServerFailure;
 use crate::status::server_state::{Down, QUARANTINED, STOPPED, ServerState};
-use codeyard_base::blocking;
 use codeyard_base::clock::Instant;
 use codeyard_base::digest::sha256;
 use codeyard_files::watch::Changes;
-use codeyard_lsp::client::events::{ServerEvent, ServerEvents};
-use codeyard_lsp::client::lifecycle::{Initialized, StopReport};
+use codeyard_lsp::client::events::{CloseReason, ServerEvent};
+use codeyard_lsp::client::lifecycle::{self, StopReport};
 use codeyard_lsp::client::pending_requests::RequestError;
-use codeyard_lsp::client::{ClientOptions, LspClient, lifecycle};
+use codeyard_lsp::registry::MultiRoot;
+use codeyard_process::launch::ProcessExit;
 
 /// Largest number of crash suspects.
 const MAX_CRASH_SUSPECTS: usize = 256;
 /// The signal that kills a process from outside.
 const SIGKILL: i32 = 9;
-/// Number of expired requests after which a silent server counts as hung.
-const HUNG_AFTER_EXPIRED: u32 = 3;
-/// Number of ticks between two readings of the process tree's memory.
-const LEDGER_EVERY: u32 = 15;
 
-struct StartedServer {
-    client: LspClient,
-    events: ServerEvents,
-    child: KillOnDrop,
-    initialized: Initialized,
-}
-
-/// Why a start failed, with the last lines of standard error.
-struct StartFailure {
+/// How a server process ended or failed.
+struct ServerEnd {
+    /// The reason in metrics and the log.
+    reason: &'static str,
+    /// One sentence for people, without paths.
     message: String,
     stderr: String,
+    /// `None` if it was still running, or if its end is unknown.
+    exit: Option<ProcessExit>,
+    ran: Duration,
 }
 
 /// An event of the server, with the incarnation it belongs to.
@@ -61,13 +57,15 @@ impl LanguageServer {
             return;
         }
         self.incarnation += 1;
+        self.preparation = None;
         let incarnation = self.incarnation;
         self.early_changes = Changes::default();
-        self.launched = Some(Instant::now());
+        self.launched = None;
+        self.loading = None;
         if !matches!(*self.state.borrow(), ServerState::Restarting(_)) {
             self.set_state(ServerState::Starting);
         }
-        let start_task = launch_server(self.context.clone()).into_actor(self);
+        let start_task = startup::start(self.context.clone(), self.state.start().clone()).into_actor(self);
         self.start_task =
             Some(ctx.spawn(start_task.map(move |result, server, ctx| server.on_started(incarnation, result, ctx))));
     }
@@ -78,23 +76,35 @@ impl LanguageServer {
         }
         self.start_task = None;
         match result {
-            Err(failure) => self.after_exit("start_failed", failure.message, failure.stderr, ctx),
+            Err(failed) => {
+                let StartFailure { message, stderr, exit, ran } = failed;
+                self.after_exit(ServerEnd { reason: "start_failed", message, stderr, exit, ran }, ctx);
+            }
             Ok(started) => {
                 let events = futures::stream::unfold(started.events, |mut events| async move {
                     events.recv().await.map(|event| (event, events))
                 });
                 ctx.add_stream(events.map(move |event| Tagged { incarnation, event }));
-                let mut session =
-                    LiveServer::new(&self.context, started.client, started.child, started.initialized, incarnation);
+                let StartedServer { client, child, initialized, folders, projects, ticket, admitted, .. } = started;
+                let mut session = LiveServer::new(&self.context, client, child, initialized, folders, incarnation);
+                let loaded = session.open_projects(&self.context, &projects);
+                self.projects = projects;
                 let opened =
-                    session.open_anchors(&self.context).and_then(|()| session.open_all(&self.context, &self.reopen));
+                    session.open_anchors(&self.context).and_then(|_| session.open_all(&self.context, &self.reopen));
                 if incarnation > 1 {
                     self.notify_workspace(NoticeKind::Replaced, ctx);
                 }
+                self.context.status.set_process(session.child.process(), session.client.pending_counter());
                 self.session = Some(session);
+                self.publish_documents();
+                self.supervise_later(ctx);
+                self.launched = Some(admitted);
+                self.loading = Some(Loading::new(ticket));
+                self.watch_load(ctx);
                 if let Err(error) = opened {
                     return self.on_send_error(&error, ctx);
                 }
+                self.keep_replies(loaded, ctx);
                 self.refresh_state(ctx);
                 self.replay_early_changes(ctx);
             }
@@ -113,6 +123,7 @@ impl LanguageServer {
         if is_ready && !was_ready {
             if let Some(launched) = self.launched.take() {
                 self.context.metrics.ready(self.context.kind.as_str(), now.saturating_duration_since(launched));
+                self.state.start().ready();
             }
             self.notify_workspace(NoticeKind::AnswersMayDiffer, ctx);
         }
@@ -138,29 +149,38 @@ impl LanguageServer {
     /// Kills the current process because it misbehaved; the restart rule decides what follows.
     pub(super) fn kill(&mut self, reason: &'static str, ctx: &mut Context<Self>) {
         let Some(session) = self.session.take() else { return };
-        let stderr = session.child.process().stderr_tail();
+        let (stderr, ran) = (session.child.process().stderr_tail(), session.started_at.elapsed());
         drop(session);
-        self.after_exit(reason, "the language server was ended because it misbehaved".into(), stderr, ctx);
+        let message = "the language server was ended because it misbehaved".into();
+        self.after_exit(ServerEnd { reason, message, stderr, exit: None, ran }, ctx);
     }
 
-    fn after_exit(&mut self, reason: &'static str, message: String, stderr: String, ctx: &mut Context<Self>) {
+    fn after_exit(&mut self, end: ServerEnd, ctx: &mut Context<Self>) {
+        let ServerEnd { reason, message, stderr, exit, ran } = end;
+        self.loading = None;
         if let Some(timer) = self.timer.take() {
             ctx.cancel_future(timer);
         }
         let was_ready = matches!(*self.state.borrow(), ServerState::Ready);
+        self.context.status.reserve(0);
         self.notify_workspace(NoticeKind::AnswersMayDiffer, ctx);
         if self.stopping {
-            return self.down(STOPPED, message, stderr);
+            return self.down(STOPPED, message, stderr, None);
         }
         self.context.metrics.restart(self.context.kind.as_str(), reason);
+        let roots = self.context.gate.root_set();
+        let failure = Arc::new(ServerFailure::now(exit, ran, &stderr, roots, &self.context.env));
         tracing::warn!(
-            workspace = %self.context.workspace, server = %self.context.kind, reason,
+            workspace = %self.context.workspace, server = %self.context.kind, reason, exit_code = failure.exit_code,
+            signal = failure.signal, ran_ms = failure.ran_ms, stderr = failure.lines.join(" | "),
             "language server ended; `codeyard doctor` shows its last output"
         );
+        let failure = Some(failure);
         match self.history.on_exit(Instant::now(), was_ready, self.jitter()) {
             RestartDecision::Restart(wait) => {
-                self.set_state(ServerState::Restarting(Down { reason: "crashed", message, stderr }));
+                self.set_state(ServerState::Restarting(Down { reason: "crashed", message, stderr, failure }));
                 self.restarts += 1;
+                self.publish();
                 self.retry = Some(ctx.run_later(wait, |server, ctx| server.launch(ctx)));
             }
             RestartDecision::Quarantine(wait) => {
@@ -171,11 +191,15 @@ impl LanguageServer {
                         wait.as_secs()
                     ),
                     stderr,
+                    failure,
                 );
                 self.retry = Some(ctx.run_later(wait, |server, ctx| {
                     server.restarts += 1;
                     server.launch(ctx);
                 }));
+                if self.context.multi_root != MultiRoot::No && self.context.folders.count() > 1 {
+                    self.notify_workspace(NoticeKind::Quarantined, ctx);
+                }
             }
         }
     }
@@ -190,17 +214,33 @@ impl LanguageServer {
         f64::from(u16::from_be_bytes([digest[0], digest[1]])) / 65_536.0
     }
 
-    fn on_closed(&mut self, ctx: &mut Context<Self>) {
+    fn on_closed(&mut self, reason: CloseReason, ctx: &mut Context<Self>) {
         let Some(session) = self.session.take() else { return };
         self.remember_open(&session);
-        self.record_crash_suspects(&session);
-        let stderr = session.child.process().stderr_tail();
-        self.after_exit("crashed", "the language server ended by itself".into(), stderr, ctx);
+        let exit = session.child.process().exited().now_or_never();
+        if exit.is_some() || reason != CloseReason::EndOfOutput {
+            return self.on_exited(&session, exit, ctx);
+        }
+        // The process has closed its output and is about to end.
+        let exited = timeout(Duration::from_millis(limits::EXIT_WAIT_MS), session.child.process().exited());
+        let waited = async move { (exited.await.ok(), session) };
+        let incarnation = self.incarnation;
+        ctx.spawn(waited.into_actor(self).map(move |(exit, session), server, ctx| {
+            if incarnation == server.incarnation {
+                server.on_exited(&session, exit, ctx);
+            }
+        }));
+    }
+
+    fn on_exited(&mut self, session: &LiveServer, exit: Option<ProcessExit>, ctx: &mut Context<Self>) {
+        self.record_crash_suspects(session, exit);
+        let (stderr, ran) = (session.child.process().stderr_tail(), session.started_at.elapsed());
+        let message = "the language server ended by itself".into();
+        self.after_exit(ServerEnd { reason: "crashed", message, stderr, exit, ran }, ctx);
     }
 
     /// Records which documents may have crashed the server; none if it was killed from outside.
-    fn record_crash_suspects(&mut self, session: &LiveServer) {
-        let exit = session.child.process().exited().now_or_never();
+    fn record_crash_suspects(&mut self, session: &LiveServer, exit: Option<ProcessExit>) {
         if exit.is_some_and(|exit| exit.signal == Some(SIGKILL) || exit.code == Some(128 + SIGKILL)) {
             return;
         }
@@ -222,35 +262,6 @@ impl LanguageServer {
             self.reopen = session.open_paths(&self.context);
         }
     }
-
-    /// Runs once a second: checks for a hang, for stability and for idleness.
-    pub(super) fn supervise_tick(&mut self, ctx: &mut Context<Self>) {
-        let now = Instant::now();
-        let Some(session) = &self.session else { return };
-        let silent = now.saturating_duration_since(session.client.last_byte_at());
-        let indexing = matches!(*self.state.borrow(), ServerState::Indexing { .. });
-        let limit = if indexing { self.context.times.silent_with_progress } else { self.context.times.silent };
-        if session.expired.load(Ordering::Relaxed) >= HUNG_AFTER_EXPIRED && silent >= limit {
-            return self.kill("hung", ctx);
-        }
-        if self.ticks.is_multiple_of(LEDGER_EVERY) {
-            // Reading the memory also records the descendants in the process ledger, in case codeyard itself is killed.
-            let (process, status) = (session.child.process().clone(), self.context.status.clone());
-            blocking::spawn(move || status.set_memory(process.memory_bytes().unwrap_or(0)));
-        }
-        self.ticks = self.ticks.wrapping_add(1);
-        if !self.is_settling() {
-            self.early_changes = Changes::default();
-        }
-        if now.saturating_duration_since(session.started_at) >= self.history.rule().window {
-            self.history.on_stable();
-        }
-        let unused = now.saturating_duration_since(self.last_used);
-        if unused >= self.context.times.idle && session.client.pending() == 0 && !self.stopping {
-            tracing::info!(workspace = %self.context.workspace, server = %self.context.kind, "language server is idle, stopping it");
-            self.notify_workspace(NoticeKind::Idle, ctx);
-        }
-    }
 }
 
 impl StreamHandler<Tagged> for LanguageServer {
@@ -259,7 +270,7 @@ impl StreamHandler<Tagged> for LanguageServer {
             return;
         }
         match tagged.event {
-            ServerEvent::Closed(_) => self.on_closed(ctx),
+            ServerEvent::Closed(reason) => self.on_closed(reason, ctx),
             event => self.on_event(event, ctx),
         }
     }
@@ -288,13 +299,14 @@ impl Handler<WorkspaceGone> for LanguageServer {
 impl Handler<StopServer> for LanguageServer {
     type Result = ResponseActFuture<Self, Option<StopReport>>;
 
-    fn handle(&mut self, _: StopServer, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, stop: StopServer, _: &mut Self::Context) -> Self::Result {
         self.stopping = true;
-        self.down(STOPPED, "the language server has been stopped".into(), String::new());
+        self.down(STOPPED, "the language server has been stopped".into(), String::new(), None);
+        self.loading = None;
         let session = self.session.take();
         let stopped = async move {
             let (client, child) = session?.into_parts();
-            let report = lifecycle::stop(&client, child.process().as_ref()).await;
+            let report = lifecycle::stop(&client, child.process().as_ref(), stop.0).await;
             tracing::info!(report = ?report, "language server stopped");
             child.disarm();
             Some(report)
@@ -304,36 +316,5 @@ impl Handler<StopServer> for LanguageServer {
             ctx.stop();
             report
         }))
-    }
-}
-
-async fn launch_server(context: Arc<ServerContext>) -> Result<StartedServer, StartFailure> {
-    let failed = |message: String, stderr: String| StartFailure { message, stderr };
-    let start_lock = context.start_locks.take(&context.workspace, &context.key).await;
-    let own = context.clone();
-    let prepared = match blocking::spawn(move || launch_spec::prepare(&own)).await {
-        Ok(Ok(prepared)) => prepared,
-        Ok(Err(error)) => {
-            return Err(failed(format!("the cache folder can't be used: {}", error.kind()), String::new()));
-        }
-        Err(_) => return Err(failed("preparing the start failed".into(), String::new())),
-    };
-    let spec = prepared.spec;
-    let launched = context.launcher.launch(&spec).await;
-    let connection = launched.map_err(|error| failed(error.to_string(), String::new()))?;
-    let child = KillOnDrop::new(connection.process, start_lock);
-    let options = ClientOptions {
-        label: spec.label,
-        no_cancel: context.server.quirks.no_cancel.clone(),
-        omit_null_params: context.server.quirks.omit_null_params,
-        restart_on_error: context.server.quirks.restart_on_error.clone(),
-        host: Arc::new(prepared.host),
-        frames: context.frames.clone(),
-    };
-    let (client, events) = LspClient::start(connection.reader, connection.writer, options);
-    match timeout(context.times.start, lifecycle::initialize(&client, &prepared.initialize)).await {
-        Ok(Ok(initialized)) => Ok(StartedServer { client, events, child, initialized }),
-        Ok(Err(error)) => Err(failed(error.to_string(), child.process().stderr_tail())),
-        Err(_) => Err(failed("the language server did not start in time".into(), child.process().stderr_tail())),
     }
 }

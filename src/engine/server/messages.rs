@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
-use serde::Serialize;
 
 use crate::server::child_key::ChildKey;
 use crate::server::expiry::ExpiryGuard;
 use crate::server::request::ServerRequest;
-use crate::status::server_state::{ServerState, Unavailable};
+use crate::status::server_state::Unavailable;
 use codeyard_base::clock::Deadline;
 use codeyard_files::watch::Changes;
+use codeyard_lsp::client::lifecycle::StopPace;
 use codeyard_lsp::client::pending_requests::PendingReply;
 use codeyard_lsp::text::encoding::PositionEncoding;
 use codeyard_model::diagnostic::{RawDiagnostic, RawFileDiagnostics};
@@ -106,7 +106,7 @@ pub struct KillServer {
 /// Stops the process in four steps: `shutdown`, `exit`, TERM, KILL. `None`: it was not running.
 #[derive(Message)]
 #[rtype(result = "Option<codeyard_lsp::client::lifecycle::StopReport>")]
-pub struct StopServer;
+pub struct StopServer(pub StopPace);
 
 /// The workspace actor is gone: stops the actor and kills its process. The new workspace actor has servers of its own.
 #[derive(Message)]
@@ -136,46 +136,8 @@ pub enum NoticeKind {
     Replaced,
     /// It was unused for the idle time.
     Idle,
-}
-
-/// Asks for the server's health.
-#[derive(Message)]
-#[rtype(result = "ServerHealth")]
-pub struct GetHealth;
-
-/// The health of one language server, as doctor and admin show it.
-#[derive(Debug, Clone, Serialize, MessageResponse)]
-pub struct ServerHealth {
-    /// Its key within the workspace.
-    #[serde(skip)]
-    pub key: ChildKey,
-    /// Its kind.
-    pub kind: String,
-    /// Its version, where known.
-    pub version: Option<String>,
-    /// Its project root, relative to the workspace's root.
-    pub root: String,
-    /// Its state.
-    #[serde(flatten)]
-    pub state: ServerState,
-    /// It never reported that it is ready; it counts as ready because it showed no activity for long enough.
-    pub assumed_ready: bool,
-    /// Seconds since the last change of state.
-    pub since_s: u64,
-    /// Its process id.
-    pub pid: Option<u32>,
-    /// Memory of its process tree in bytes.
-    pub memory_bytes: Option<u64>,
-    /// Restarts since codeyard started.
-    pub restarts: u64,
-    /// Documents open at it.
-    pub open_documents: usize,
-    /// Requests in flight.
-    pub pending: usize,
-    /// Seconds since the last request.
-    pub unused_s: u64,
-    /// The last lines of its standard error.
-    pub stderr: String,
+    /// It handles several projects and is quarantined: each may need a process of its own.
+    Quarantined,
 }
 
 /// Restarts the server because an operator asked for it. It doesn't count as a failure; it ends a quarantine, a back-off and a start in

@@ -29,7 +29,7 @@ pub mod prepared_projects;
 mod process_guard;
 pub mod programs;
 pub mod project_folders;
-mod project_publication;
+pub mod project_publication;
 mod project_updates;
 pub mod registry;
 pub mod request;

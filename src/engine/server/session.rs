@@ -28,6 +28,7 @@ use codeyard_lsp::client::pending_requests::RequestError;
 use codeyard_lsp::documents::sync_options::SyncOptions;
 use codeyard_lsp::documents::{DocumentNotification, OpenDocuments};
 use codeyard_lsp::readiness::{ReadinessState, ReadinessTracker};
+use codeyard_lsp::registry::MultiRoot;
 use codeyard_lsp::text::Document;
 use codeyard_lsp::text::encoding::PositionEncoding;
 use codeyard_lsp::{convert, methods, readiness};
@@ -93,6 +94,9 @@ impl LiveServer {
         let encoding = PositionEncoding::from_name(&initialized.encoding).unwrap_or(PositionEncoding::Utf16);
         let mut readiness = ReadinessTracker::new(&context.server.readiness, now);
         readiness.on_initialized(now);
+        if context.multi_root == MultiRoot::WorkspaceFolders {
+            readiness.on_more_projects(folders.len().saturating_sub(1), now);
+        }
         let mut documents = OpenDocuments::new(limits::MAX_OPEN_DOCUMENTS);
         documents.set_options(sync_options(&initialized.capabilities, encoding));
         for method in &context.server.quirks.unsupported {

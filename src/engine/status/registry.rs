@@ -1,7 +1,7 @@
 //! Figures of all running workspaces and language servers: each actor writes its own entry, and any thread reads them.
 //!
 //! It gives no access to the actors and makes no decision. Invariants: a reader never waits for an actor; an entry disappears with its
-//! actor, so nothing is counted twice and nothing that has ended is counted.
+//! actor, so nothing is counted twice and nothing that has ended is counted; unknown memory is left out, never counted as zero.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,8 +10,13 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
+use crate::status::heartbeat::Heartbeat;
+use crate::status::index_status::IndexStatusBoard;
 use crate::status::server_state::ServerState;
+use crate::status::server_status::{LanguageServerStatus, ServerIdentity};
+use codeyard_base::clock::Instant;
 use codeyard_base::ids::ServerKind;
+use codeyard_model::epoch::Epochs;
 
 /// The state of a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,11 +61,27 @@ pub struct StatusRegistry {
 /// The entry of one workspace.
 #[derive(Debug)]
 pub struct WorkspaceStatus {
-    state: Mutex<WorkspaceState>,
+    report: Mutex<WorkspaceReport>,
     snapshots: AtomicUsize,
     snapshot_bytes: AtomicUsize,
     servers: Mutex<Vec<Weak<LanguageServerStatus>>>,
     indexes: Mutex<BTreeMap<usize, IndexSize>>,
+    heartbeat: Arc<Heartbeat>,
+    /// The health of its code indexes.
+    pub index_board: IndexStatusBoard,
+}
+
+/// What the actor of a workspace publishes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceReport {
+    /// Its state.
+    pub state: WorkspaceState,
+    /// When the state began.
+    pub since: Instant,
+    /// Its epochs.
+    pub epochs: Epochs,
+    /// Why its files can't be watched at all.
+    pub unwatched: Option<String>,
 }
 
 /// The size of the code index of one root.
@@ -74,14 +95,6 @@ pub struct IndexSize {
     pub folder: String,
     /// Bytes on disk of that folder.
     pub bytes: u64,
-}
-
-/// The entry of one language server.
-#[derive(Debug)]
-pub struct LanguageServerStatus {
-    kind: ServerKind,
-    phase: Mutex<ServerPhase>,
-    memory: AtomicU64,
 }
 
 impl WorkspaceState {
@@ -130,14 +143,17 @@ impl From<&ServerState> for ServerPhase {
 }
 
 impl StatusRegistry {
-    /// Adds an entry for a new workspace.
-    pub fn workspace(&self) -> Arc<WorkspaceStatus> {
+    /// Adds an entry for a new workspace, whose actor runs on the thread of `heartbeat`.
+    pub fn workspace(&self, heartbeat: Arc<Heartbeat>) -> Arc<WorkspaceStatus> {
+        let (state, since) = (WorkspaceState::Idle, Instant::now());
         let status = Arc::new(WorkspaceStatus {
-            state: Mutex::new(WorkspaceState::Idle),
+            report: Mutex::new(WorkspaceReport { state, since, epochs: Epochs::default(), unwatched: None }),
             snapshots: AtomicUsize::new(0),
             snapshot_bytes: AtomicUsize::new(0),
             servers: Mutex::default(),
             indexes: Mutex::default(),
+            heartbeat,
+            index_board: IndexStatusBoard::default(),
         });
         insert(&self.workspaces, &status);
         status
@@ -160,7 +176,7 @@ impl StatusRegistry {
 
     /// The number of workspaces in each state, and of those that couldn't be opened.
     pub fn workspaces(&self) -> Vec<(&'static str, u64)> {
-        let states: Vec<WorkspaceState> = alive(&self.workspaces).iter().map(|status| *status.state.lock()).collect();
+        let states: Vec<WorkspaceState> = alive(&self.workspaces).iter().map(|status| status.state()).collect();
         let count = |state| states.iter().filter(|found| **found == state).count() as u64;
         let known = WorkspaceState::ALL.into_iter().map(|state| (state.as_str(), count(state)));
         known.chain([("failed", self.failed.load(Relaxed) as u64)]).collect()
@@ -177,20 +193,31 @@ impl StatusRegistry {
     /// The number of language servers by kind and state. For each kind all states are listed.
     pub fn servers(&self) -> BTreeMap<(ServerKind, &'static str), u64> {
         let mut counts = BTreeMap::new();
-        self.each_server(|status| {
+        for status in self.all_servers() {
+            let kind = &status.identity().kind;
             for phase in ServerPhase::ALL {
-                counts.entry((status.kind.clone(), phase.as_str())).or_default();
+                counts.entry((kind.clone(), phase.as_str())).or_default();
             }
-            *counts.entry((status.kind.clone(), status.phase.lock().as_str())).or_default() += 1;
-        });
+            *counts.entry((kind.clone(), status.phase().as_str())).or_default() += 1;
+        }
         counts
     }
 
-    /// The memory of language servers by kind in bytes, with their process trees, as last measured.
+    /// The memory of language servers by kind in bytes, with their process trees, as last measured. A kind of which no server was
+    /// measured is missing.
     pub fn memory(&self) -> BTreeMap<ServerKind, u64> {
         let mut sums = BTreeMap::new();
-        self.each_server(|status| *sums.entry(status.kind.clone()).or_default() += status.memory.load(Relaxed));
+        for status in self.all_servers() {
+            if let Some(bytes) = status.memory().measured {
+                *sums.entry(status.identity().kind.clone()).or_default() += bytes;
+            }
+        }
         sums
+    }
+
+    /// The language servers of all workspaces, also those that are being stopped.
+    pub fn all_servers(&self) -> Vec<Arc<LanguageServerStatus>> {
+        alive(&self.workspaces).iter().flat_map(|workspace| alive(&workspace.servers)).collect()
     }
 
     /// Files, symbols and bytes of the code indexes that are open.
@@ -205,29 +232,58 @@ impl StatusRegistry {
         }
         (files, symbols, folders.values().sum())
     }
-
-    fn each_server(&self, mut f: impl FnMut(&LanguageServerStatus)) {
-        for workspace in alive(&self.workspaces) {
-            alive(&workspace.servers).iter().for_each(|status| f(status));
-        }
-    }
 }
 
 impl WorkspaceStatus {
     /// Adds an entry for a new language server.
-    pub fn server(&self, kind: ServerKind) -> Arc<LanguageServerStatus> {
-        let status = LanguageServerStatus { kind, phase: Mutex::new(ServerPhase::Starting), memory: AtomicU64::new(0) };
-        let status = Arc::new(status);
+    pub fn server(&self, identity: ServerIdentity) -> Arc<LanguageServerStatus> {
+        let status = Arc::new(LanguageServerStatus::new(identity));
         insert(&self.servers, &status);
         status
     }
 
+    /// Its language servers without those that it has given up, ordered by kind and project root.
+    pub fn servers(&self) -> Vec<Arc<LanguageServerStatus>> {
+        let mut servers = alive(&self.servers);
+        servers.retain(|status| !status.is_retired());
+        servers.sort_by(|one, other| {
+            let [one, other] = [one.identity(), other.identity()];
+            (one.kind.as_str(), &one.root).cmp(&(other.kind.as_str(), &other.root))
+        });
+        servers
+    }
+
     /// Sets the state. A draining workspace stays draining.
     pub fn set_state(&self, next: WorkspaceState) {
-        let mut state = self.state.lock();
-        if *state != WorkspaceState::Draining {
-            *state = next;
+        let mut report = self.report.lock();
+        if report.state != WorkspaceState::Draining && report.state != next {
+            (report.state, report.since) = (next, Instant::now());
         }
+    }
+
+    /// The state.
+    pub fn state(&self) -> WorkspaceState {
+        self.report.lock().state
+    }
+
+    /// Sets the epochs.
+    pub fn set_epochs(&self, epochs: Epochs) {
+        self.report.lock().epochs = epochs;
+    }
+
+    /// Sets why its files can't be watched at all.
+    pub fn set_unwatched(&self, why: Option<String>) {
+        self.report.lock().unwatched = why;
+    }
+
+    /// What its actor published last.
+    pub fn report(&self) -> WorkspaceReport {
+        self.report.lock().clone()
+    }
+
+    /// The heartbeat of the thread of its actors.
+    pub fn heartbeat(&self) -> &Heartbeat {
+        &self.heartbeat
     }
 
     /// Sets the size of the code index of the root at this position.
@@ -238,6 +294,7 @@ impl WorkspaceStatus {
     /// Removes the sizes of its code indexes.
     pub fn close_index(&self) {
         self.indexes.lock().clear();
+        self.index_board.close();
     }
 
     /// Sets the number of retained results and their bytes.
@@ -245,24 +302,10 @@ impl WorkspaceStatus {
         self.snapshots.store(count, Relaxed);
         self.snapshot_bytes.store(bytes, Relaxed);
     }
-}
 
-impl LanguageServerStatus {
-    /// Sets the phase.
-    pub fn set_phase(&self, phase: ServerPhase) {
-        let mut held = self.phase.lock();
-        *held = phase;
-        if !matches!(phase, ServerPhase::Indexing | ServerPhase::Ready) {
-            self.memory.store(0, Relaxed);
-        }
-    }
-
-    /// Sets the memory of its process tree in bytes. Ignored unless the server is running.
-    pub fn set_memory(&self, bytes: u64) {
-        let phase = self.phase.lock();
-        if matches!(*phase, ServerPhase::Indexing | ServerPhase::Ready) {
-            self.memory.store(bytes, Relaxed);
-        }
+    /// The number of retained results and their bytes.
+    pub fn snapshots(&self) -> (usize, usize) {
+        (self.snapshots.load(Relaxed), self.snapshot_bytes.load(Relaxed))
     }
 }
 
@@ -279,40 +322,107 @@ fn alive<T>(statuses: &Mutex<Vec<Weak<T>>>) -> Vec<Arc<T>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use codeyard_base::ids::WorkspaceName;
+    use codeyard_lsp::client::PendingCounter;
+    use codeyard_process::launch::{Process, ProcessExit, ProcessFigures};
+    use futures::FutureExt;
+    use futures::future::BoxFuture;
+
+    struct Running;
+
+    impl Process for Running {
+        fn id(&self) -> Option<u32> {
+            None
+        }
+        fn exited(&self) -> BoxFuture<'static, ProcessExit> {
+            std::future::pending().boxed()
+        }
+        fn terminate(&self) {}
+        fn kill(&self) {}
+        fn group_is_empty(&self) -> bool {
+            false
+        }
+        fn stderr_tail(&self) -> String {
+            "a line".into()
+        }
+        fn memory_bytes(&self) -> Option<u64> {
+            None
+        }
+    }
+
+    fn identity(kind: &str, root: &str) -> ServerIdentity {
+        let workspace = WorkspaceName::new("w").unwrap();
+        ServerIdentity {
+            workspace,
+            id: format!("{kind}-{root}"),
+            kind: ServerKind::new(kind),
+            version: None,
+            root: root.into(),
+        }
+    }
+
+    fn ready(status: &LanguageServerStatus) {
+        status.publish(crate::status::server_status::ServerReport { state: ServerState::Ready, ..status.report() });
+    }
+
+    fn states(registry: &StatusRegistry) -> Vec<(&'static str, u64)> {
+        registry.workspaces().into_iter().filter(|(_, count)| *count > 0).collect()
+    }
 
     #[test]
-    fn cells_are_counted_while_they_are_held() {
+    fn entries_are_counted_while_they_are_held() {
         let registry = StatusRegistry::default();
-        let (one, two) = (registry.workspace(), registry.workspace());
+        let (one, two) = (registry.workspace(Arc::default()), registry.workspace(Arc::default()));
         one.set_state(WorkspaceState::Watching);
         one.set_snapshots(2, 300);
         two.set_snapshots(1, 40);
-        let (kind, other) = (ServerKind::new("a"), ServerKind::new("b"));
-        let servers = [one.server(kind.clone()), two.server(kind.clone()), two.server(other.clone())];
-        servers[0].set_phase(ServerPhase::Ready);
-        servers[0].set_memory(10);
-        servers[1].set_phase(ServerPhase::Indexing);
-        servers[1].set_memory(5);
-        let states = |registry: &StatusRegistry| {
-            registry.workspaces().into_iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>()
-        };
+        let servers =
+            [one.server(identity("a", "./x")), two.server(identity("a", "./")), two.server(identity("b", "./"))];
+        ready(&servers[0]);
         assert_eq!(states(&registry), [("idle", 1), ("watching", 1)]);
         assert_eq!(registry.snapshots(), (3, 340));
-        assert_eq!(registry.memory(), BTreeMap::from([(kind.clone(), 15), (other.clone(), 0)]));
-        assert_eq!(registry.servers()[&(kind.clone(), "ready")], 1);
-        assert_eq!(registry.servers()[&(other, "ready")], 0, "a state that none is in is named");
-        servers[0].set_phase(ServerPhase::Down);
-        assert_eq!(registry.memory()[&kind], 5, "one that doesn't run takes no memory");
+        let (a, b) = (ServerKind::new("a"), ServerKind::new("b"));
+        assert_eq!(registry.servers()[&(a, "ready")], 1);
+        assert_eq!(registry.servers()[&(b, "ready")], 0, "a state that none is in is named");
         drop(two);
-        two_is_gone(&registry);
+        assert_eq!(registry.snapshots(), (2, 300));
+        assert_eq!(registry.servers().values().sum::<u64>(), 1);
         registry.set_failed(3);
         one.set_state(WorkspaceState::Draining);
         one.set_state(WorkspaceState::Watching);
         assert_eq!(states(&registry), [("draining", 1), ("failed", 3)]);
     }
 
-    fn two_is_gone(registry: &StatusRegistry) {
-        assert_eq!(registry.snapshots(), (2, 300));
-        assert_eq!(registry.servers().values().sum::<u64>(), 1);
+    #[test]
+    fn unknown_memory_is_left_out_and_ends_with_the_process() {
+        let registry = StatusRegistry::default();
+        let workspace = registry.workspace(Arc::default());
+        let status = workspace.server(identity("a", "./"));
+        let process: Arc<dyn Process> = Arc::new(Running);
+        status.set_process(&process, PendingCounter::default());
+        ready(&status);
+        assert_eq!(registry.memory(), BTreeMap::new(), "not measured yet");
+        assert_eq!((status.health().memory_bytes, status.health().stderr.as_str()), (None, "a line"));
+        status.set_figures(&process, ProcessFigures { memory_bytes: Some(7), server_id: Some(4) });
+        assert_eq!(registry.memory(), BTreeMap::from([(ServerKind::new("a"), 7)]));
+        assert_eq!((status.health().memory_bytes, status.health().pid), (Some(7), Some(4)));
+        let other: Arc<dyn Process> = Arc::new(Running);
+        status.set_figures(&other, ProcessFigures { memory_bytes: Some(9), server_id: None });
+        assert_eq!(status.memory().measured, Some(7), "a figure of another process is ignored");
+        drop(process);
+        assert_eq!((status.memory().measured, registry.memory().len()), (None, 0));
+    }
+
+    #[test]
+    fn servers_are_ordered_and_those_that_were_given_up_are_not_listed() {
+        let registry = StatusRegistry::default();
+        let workspace = registry.workspace(Arc::default());
+        let servers = ["./b", "./a", "./c"].map(|root| workspace.server(identity("ty", root)));
+        let other = workspace.server(identity("clangd", "./z"));
+        servers[2].retire();
+        let listed: Vec<String> = workspace.servers().iter().map(|status| status.identity().id.clone()).collect();
+        assert_eq!(listed, ["clangd-./z", "ty-./a", "ty-./b"]);
+        assert_eq!(registry.all_servers().len(), 4, "its memory still counts");
+        drop(other);
     }
 }

@@ -2,8 +2,11 @@
 //!
 //! The state is published by [`state_watch`](super::state_watch), so that a request can wait for a change without an actor.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
+use crate::status::server_failure::ServerFailure;
 use codeyard_model::error::{CallPhase, ToolError};
 
 /// The reason of a server that was stopped on purpose.
@@ -42,6 +45,9 @@ pub struct Down {
     /// The last lines of its standard error. Shown by the doctor only, never part of an answer.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stderr: String,
+    /// How its process failed; `None` if it was stopped on purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Arc<ServerFailure>>,
 }
 
 impl ServerState {
@@ -79,12 +85,15 @@ pub struct Unavailable {
     pub message: String,
     /// The command that helps.
     pub command: String,
+    /// How its process failed, where that is the cause.
+    pub failure: Option<Arc<ServerFailure>>,
 }
 
 impl Unavailable {
     /// For a server that is down.
     pub fn down(kind: &str, down: &Down) -> Self {
-        Self::new(kind, down.reason, down.message.clone(), "codeyard doctor")
+        let why = Self::new(kind, down.reason, down.message.clone(), "codeyard doctor");
+        Self { failure: down.failure.clone(), ..why }
     }
 
     /// A server that doesn't support the request.
@@ -95,13 +104,17 @@ impl Unavailable {
 
     /// With all fields given.
     pub fn new(kind: &str, reason: &'static str, message: impl Into<String>, command: impl Into<String>) -> Self {
-        Self { kind: kind.into(), reason, message: message.into(), command: command.into() }
+        Self { kind: kind.into(), reason, message: message.into(), command: command.into(), failure: None }
     }
 
     /// The call's error.
     pub fn to_error(&self) -> ToolError {
         let error = ToolError::provider_unavailable(self.reason, self.message.clone(), self.command.clone());
-        if self.kind.is_empty() { error } else { error.with("server", self.kind.clone()) }
+        let error = if self.kind.is_empty() { error } else { error.with("server", self.kind.clone()) };
+        match &self.failure {
+            Some(failure) => failure.describe(error),
+            None => error,
+        }
     }
 
     /// The line of a summary.

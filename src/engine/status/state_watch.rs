@@ -1,7 +1,8 @@
 //! A watch channel for the state of a language server.
 //!
 //! It differs from tokio's watch channel in one point: waiters are woken in the order in which they began to wait, so that the first
-//! request is served first and a simulation is repeatable. Only the newest value is kept.
+//! request is served first and a simulation is repeatable. Only the newest value is kept. It also carries the [`StartStatus`], by which
+//! calls show that they need the server and learn when to ask again.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -11,12 +12,14 @@ use std::sync::atomic::Ordering::SeqCst;
 use parking_lot::RwLock;
 use tokio::sync::Notify;
 
+use crate::server::start_status::StartStatus;
 use crate::status::server_state::ServerState;
 
 struct Shared {
     value: RwLock<(ServerState, u64)>,
     changed: Notify,
     closed: AtomicBool,
+    start: StartStatus,
 }
 
 /// The sending half. Dropping it ends all waits.
@@ -35,8 +38,12 @@ pub struct Gone;
 
 /// Both halves, with an initial state that counts as seen.
 pub fn channel(first: ServerState) -> (Sender, Receiver) {
-    let shared =
-        Arc::new(Shared { value: RwLock::new((first, 0)), changed: Notify::new(), closed: AtomicBool::new(false) });
+    let shared = Arc::new(Shared {
+        value: RwLock::new((first, 0)),
+        changed: Notify::new(),
+        closed: AtomicBool::new(false),
+        start: StartStatus::default(),
+    });
     (Sender(shared.clone()), Receiver { shared, seen: 0 })
 }
 
@@ -44,6 +51,11 @@ impl Sender {
     /// The current state. Must not be held while a state is sent.
     pub fn borrow(&self) -> impl Deref<Target = ServerState> {
         parking_lot::RwLockReadGuard::map(self.0.value.read(), |(state, _)| state)
+    }
+
+    /// The status of the server's start.
+    pub fn start(&self) -> &StartStatus {
+        &self.0.start
     }
 
     /// Replaces the state and wakes the waiters.
@@ -67,6 +79,11 @@ impl Receiver {
     /// The current state. Must not be held across an await.
     pub fn borrow(&self) -> impl Deref<Target = ServerState> {
         parking_lot::RwLockReadGuard::map(self.shared.value.read(), |(state, _)| state)
+    }
+
+    /// The status of the server's start.
+    pub fn start(&self) -> &StartStatus {
+        &self.shared.start
     }
 
     /// The current state, which counts as seen from now on.

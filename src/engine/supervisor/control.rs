@@ -1,29 +1,28 @@
 //! The operations of operators on the running engine: list, add, change and remove workspaces, restart and stop language servers.
 //!
-//! The handle may be cloned and kept; it doesn't keep the engine alive. Invariant: every request has a bounded wait; a workspace that
-//! hangs is reported as not answering and delays no other.
+//! The handle may be cloned and kept; it doesn't keep the engine alive. Invariants: what operators read was published before, so reading
+//! it waits for no actor; every request that changes something has a bounded wait.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::dev::ToEnvelope;
-use actix::{Addr, Handler, Message};
+use actix::{Actor, Addr, Handler, Message};
 use tokio::time::timeout;
 
-use crate::limits::OPERATOR_PATIENCE_MS;
+use crate::limits::{HUNG_AFTER_MS, MEASUREMENT_WAIT_MS, OPERATOR_PATIENCE_MS};
 use crate::supervisor::actor::Supervisor;
 use crate::supervisor::directory::Directory;
 use crate::supervisor::drain_state::PendingDrain;
 use crate::supervisor::messages::{
-    Condition, ListWorkspaces, PutDone, PutError, PutWorkspace, RemoveError, RemoveWorkspace, WorkspaceListing,
+    Condition, PutDone, PutError, PutWorkspace, RemoveError, RemoveWorkspace, WorkspaceListing,
 };
-use crate::workspace::handle::WorkspaceHandle;
-use crate::workspace::messages::{
-    GetProblems, GetSnapshots, HaltChild, RestartChild, StoppedServer, WorkspaceHealth, WorkspaceProblem,
-};
+use crate::workspace::messages::{HaltChild, RestartChild, StoppedServer, WorkspaceHealth, WorkspaceProblem};
+use codeyard_base::blocking;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::WorkspaceConfig;
 use codeyard_paging::SnapshotStats;
+use codeyard_process::launch::Launcher;
 
 /// The supervisor doesn't answer in time, or is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +33,7 @@ pub struct NoReply;
 #[derive(Clone)]
 pub struct Control {
     directory: Arc<Directory>,
+    launcher: Arc<dyn Launcher>,
     supervisor: Addr<Supervisor>,
 }
 
@@ -41,7 +41,7 @@ pub struct Control {
 pub struct Overview {
     /// The workspaces.
     pub list: WorkspaceListing,
-    /// The health of each of `list.entries`, in that order; `None` if it isn't open or doesn't answer in time.
+    /// The health of each of `list.entries`, in that order; `None` if it isn't open.
     pub healths: Vec<Option<WorkspaceHealth>>,
 }
 
@@ -52,51 +52,66 @@ pub enum ServiceProblem {
     Stopping,
     /// A workspace couldn't be opened.
     NotOpen(WorkspaceName),
-    /// A workspace doesn't answer.
+    /// The thread of a workspace has not run for long.
     NotAnswering(WorkspaceName),
     /// Something is wrong in a workspace.
     InWorkspace(WorkspaceName, WorkspaceProblem),
 }
 
 impl Control {
-    pub(super) fn new(directory: Arc<Directory>, supervisor: Addr<Supervisor>) -> Self {
-        Self { directory, supervisor }
+    pub(super) fn new(directory: Arc<Directory>, launcher: Arc<dyn Launcher>, supervisor: Addr<Supervisor>) -> Self {
+        Self { directory, launcher, supervisor }
     }
 
     /// The configured workspaces: all, or the one of a name.
     pub async fn list(&self, only: Option<&WorkspaceName>) -> Result<WorkspaceListing, NoReply> {
-        self.ask(ListWorkspaces(only.cloned())).await
+        if !self.supervisor.connected() {
+            return Err(NoReply);
+        }
+        let mut listing = WorkspaceListing::clone(&self.directory.listing());
+        listing.entries.retain(|entry| only.is_none_or(|only| *only == entry.config.name));
+        listing.draining.retain(|draining| only.is_none_or(|only| *only == draining.name) && draining.is_pending());
+        Ok(listing)
     }
 
-    /// The health of all workspaces, or of the one of a name.
+    /// The health of all workspaces, or of the one of a name, as published. Language servers that were started since the last
+    /// measurement are measured first, within a bounded time.
     pub async fn overview(&self, only: Option<&WorkspaceName>) -> Result<Overview, NoReply> {
         let list = self.list(only).await?;
-        let healths = self.of_each(&list, |handle| async move { handle.health().await }).await;
-        Ok(Overview { healths, list })
+        let memory = self.directory.memory().clone();
+        if memory.has_unmeasured() {
+            let launcher = self.launcher.clone();
+            let measured = blocking::spawn(move || memory.measure(&*launcher));
+            // Without it, their memory is unknown.
+            drop(timeout(Duration::from_millis(MEASUREMENT_WAIT_MS), measured).await);
+        }
+        let healths = list.entries.iter().map(|entry| entry.handle.as_ref().map(|handle| handle.health()));
+        Ok(Overview { healths: healths.collect(), list })
     }
 
-    /// The retained results of each workspace, in the order of the listing; `None` for those that aren't open or don't answer in time.
+    /// The retained results of each workspace, in the order of the listing; `None` for those that aren't open.
     pub async fn snapshots(&self) -> Result<(WorkspaceListing, Vec<Option<SnapshotStats>>), NoReply> {
         let list = self.list(None).await?;
-        let stats = self.of_each(&list, |handle| async move { handle.ask(GetSnapshots).await }).await;
+        let stats = list.entries.iter().map(|entry| entry.handle.as_ref().map(|handle| handle.snapshot_stats()));
+        let stats = stats.collect();
         Ok((list, stats))
     }
 
     /// The current problems of the service.
     pub async fn failing(&self) -> Result<Vec<ServiceProblem>, NoReply> {
         let list = self.list(None).await?;
-        let all = self.of_each(&list, |handle| async move { Some(handle.ask(GetProblems).await) }).await;
         let mut failing: Vec<ServiceProblem> = list.stopping.then_some(ServiceProblem::Stopping).into_iter().collect();
-        for (entry, troubles) in list.entries.into_iter().zip(all) {
+        for entry in list.entries {
             let name = entry.config.name;
-            match troubles {
-                None => failing.push(ServiceProblem::NotOpen(name)),
-                Some(None) => failing.push(ServiceProblem::NotAnswering(name)),
-                Some(Some(troubles)) => {
-                    failing
-                        .extend(troubles.into_iter().map(|trouble| ServiceProblem::InWorkspace(name.clone(), trouble)));
-                }
+            let Some(handle) = entry.handle else {
+                failing.push(ServiceProblem::NotOpen(name));
+                continue;
+            };
+            if handle.status.heartbeat().age() >= Duration::from_millis(HUNG_AFTER_MS) {
+                failing.push(ServiceProblem::NotAnswering(name.clone()));
             }
+            let problems = handle.problems().into_iter();
+            failing.extend(problems.map(|problem| ServiceProblem::InWorkspace(name.clone(), problem)));
         }
         Ok(failing)
     }
@@ -107,7 +122,7 @@ impl Control {
         config: WorkspaceConfig,
         condition: Condition,
     ) -> Result<Result<PutDone, PutError>, NoReply> {
-        self.ask(PutWorkspace { config: Box::new(config), condition }).await
+        ask(&self.supervisor, PutWorkspace { config: Box::new(config), condition }).await
     }
 
     /// Removes a workspace; the result resolves to the report of its drain.
@@ -116,13 +131,13 @@ impl Control {
         name: WorkspaceName,
         condition: Condition,
     ) -> Result<Result<PendingDrain, RemoveError>, NoReply> {
-        self.ask(RemoveWorkspace { name, condition }).await
+        ask(&self.supervisor, RemoveWorkspace { name, condition }).await
     }
 
     /// Restarts a language server; `false` if there is none with this id.
     pub async fn restart(&self, workspace: &WorkspaceName, id: &str) -> Result<bool, NoReply> {
         let Some(handle) = self.directory.get(workspace) else { return Ok(false) };
-        handle.ask(RestartChild(id.to_owned())).await.ok_or(NoReply)
+        ask(&handle.actor, RestartChild(id.to_owned())).await
     }
 
     /// Stops a language server and waits until its process has ended; the time of the stop is bounded. `None` if there is none with this id.
@@ -130,26 +145,16 @@ impl Control {
         let Some(handle) = self.directory.get(workspace) else { return Ok(None) };
         handle.actor.send(HaltChild(id.to_owned())).await.map_err(|_| NoReply)
     }
+}
 
-    async fn of_each<T, F>(&self, list: &WorkspaceListing, ask: impl Fn(WorkspaceHandle) -> F) -> Vec<Option<T>>
-    where
-        F: Future<Output = Option<T>>,
-    {
-        let replies = list.entries.iter().map(|entry| {
-            let reply = entry.handle.clone().map(&ask);
-            async move { reply?.await }
-        });
-        futures::future::join_all(replies).await
-    }
-
-    async fn ask<M>(&self, message: M) -> Result<M::Result, NoReply>
-    where
-        M: Message + Send + 'static,
-        M::Result: Send,
-        Supervisor: Handler<M>,
-        <Supervisor as actix::Actor>::Context: ToEnvelope<Supervisor, M>,
-    {
-        let limit = Duration::from_millis(OPERATOR_PATIENCE_MS);
-        timeout(limit, self.supervisor.send(message)).await.map_err(|_| NoReply)?.map_err(|_| NoReply)
-    }
+/// Sends an operator's message and waits for the answer.
+async fn ask<A, M>(actor: &Addr<A>, message: M) -> Result<M::Result, NoReply>
+where
+    A: Actor + Handler<M>,
+    A::Context: ToEnvelope<A, M>,
+    M: Message + Send + 'static,
+    M::Result: Send,
+{
+    let limit = Duration::from_millis(OPERATOR_PATIENCE_MS);
+    timeout(limit, actor.send(message)).await.map_err(|_| NoReply)?.map_err(|_| NoReply)
 }

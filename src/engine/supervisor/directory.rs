@@ -1,25 +1,43 @@
-//! The table of running workspaces: every transport thread reads it, and only the supervisor writes it.
+//! The tables of running workspaces and of their groups: every transport thread reads them, and only the supervisor writes them.
+//!
+//! Invariant: a group names only workspaces of the asking tenant, in the order of their names; the group `all` has all of these.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 
+use crate::server::start_queue::StartQueue;
+use crate::status::memory_gate::MemoryGate;
 use crate::status::registry::StatusRegistry;
+use crate::supervisor::messages::WorkspaceListing;
 use crate::workspace::handle::WorkspaceHandle;
-use codeyard_base::ids::WorkspaceName;
+use codeyard_base::ids::{GroupName, TenantId, WorkspaceName};
+use codeyard_config::{GroupSection, NamePatterns};
 
 /// The table of running workspaces.
-#[derive(Default)]
 pub struct Directory {
     table: RwLock<Table>,
-    status_registry: StatusRegistry,
+    status_registry: Arc<StatusRegistry>,
+    memory: Arc<MemoryGate>,
+    start_queue: StartQueue,
+    listing: RwLock<Arc<WorkspaceListing>>,
+}
+
+impl Default for Directory {
+    fn default() -> Self {
+        let status_registry = Arc::<StatusRegistry>::default();
+        let memory = Arc::new(MemoryGate::new(status_registry.clone()));
+        let (table, start_queue, listing) = Default::default();
+        Self { table, status_registry, memory, start_queue, listing }
+    }
 }
 
 #[derive(Default)]
 struct Table {
     workspaces: BTreeMap<WorkspaceName, Arc<WorkspaceHandle>>,
     default: Option<WorkspaceName>,
+    groups: BTreeMap<GroupName, NamePatterns>,
 }
 
 impl Directory {
@@ -43,6 +61,40 @@ impl Directory {
         self.table.read().workspaces.values().cloned().collect()
     }
 
+    /// The workspaces of the group `name` that `tenant` may see. `None` if there is no such group, or if it has no such workspace:
+    /// callers can't tell these cases apart.
+    pub fn group(&self, name: &GroupName, tenant: &TenantId) -> Option<Vec<Arc<WorkspaceHandle>>> {
+        let table = self.table.read();
+        let patterns = match name.as_str() {
+            GroupName::ALL => None,
+            _ => Some(table.groups.get(name)?),
+        };
+        let is_member = |handle: &&Arc<WorkspaceHandle>| {
+            handle.tenant == *tenant && patterns.is_none_or(|patterns| patterns.matches(handle.name.as_str()))
+        };
+        let members: Vec<_> = table.workspaces.values().filter(is_member).cloned().collect();
+        (!members.is_empty()).then_some(members)
+    }
+
+    /// The queue of all starts of language servers.
+    pub fn start_queue(&self) -> &StartQueue {
+        &self.start_queue
+    }
+
+    /// Admits starts of language servers within the memory budget.
+    pub fn memory(&self) -> &Arc<MemoryGate> {
+        &self.memory
+    }
+
+    /// The configured and the draining workspaces, as the supervisor published them last.
+    pub fn listing(&self) -> Arc<WorkspaceListing> {
+        self.listing.read().clone()
+    }
+
+    pub(super) fn publish_listing(&self, listing: WorkspaceListing) {
+        *self.listing.write() = Arc::new(listing);
+    }
+
     /// The figures of all workspaces.
     pub fn status_registry(&self) -> &StatusRegistry {
         &self.status_registry
@@ -58,5 +110,11 @@ impl Directory {
 
     pub(super) fn set_default(&self, name: Option<WorkspaceName>) {
         self.table.write().default = name;
+    }
+
+    /// Replaces the groups. A group whose patterns don't compile, which a checked configuration excludes, is left out.
+    pub(super) fn set_groups(&self, groups: &BTreeMap<String, GroupSection>) {
+        let compiled = groups.iter().filter_map(|(name, group)| Some((GroupName::new(name)?, group.patterns().ok()?)));
+        self.table.write().groups = compiled.collect();
     }
 }

@@ -16,21 +16,23 @@ use crate::supervisor::messages::DrainAll;
 use crate::workspace::handle::WorkspaceHandle;
 use crate::workspace::messages::Drain;
 use codeyard_base::clock::Instant;
+use codeyard_lsp::client::lifecycle::StopPace;
 
 /// Longest time for calls in flight when their workspace drains.
 const DRAIN_CALLS: Duration = Duration::from_millis(codeyard_model::limits::REQUEST_TIMEOUT_MS + 500);
 
 impl Supervisor {
     /// Drains a workspace that is no longer in the directory.
-    pub(super) fn start_drain(&mut self, running: Running, ctx: &mut Context<Self>) {
+    pub(super) fn start_drain(&mut self, running: Running, pace: StopPace, ctx: &mut Context<Self>) {
         let Running { handle, generation } = running;
         let name = handle.name.clone();
         let places = CallSlots { all: handle.places.clone(), taken: Arc::default() };
-        let report = drain_workspace(handle, places.clone()).boxed().shared();
+        let report = drain_workspace(handle, places.clone(), pace).boxed().shared();
         let (since, removed) = (Instant::now(), false);
         self.draining.push(Draining { name, since, report: report.clone(), removed, generation, places });
         let gone = report.clone().into_actor(self).map(move |_, supervisor, _| {
             supervisor.draining.retain(|draining| draining.generation != generation);
+            supervisor.publish_listing();
         });
         ctx.spawn(gone);
     }
@@ -43,8 +45,9 @@ impl Handler<DrainAll> for Supervisor {
         self.stopping = true;
         for (name, running) in std::mem::take(&mut self.running) {
             self.parts.directory.remove(&name);
-            self.start_drain(running, ctx);
+            self.start_drain(running, StopPace::Prompt, ctx);
         }
+        self.publish_listing();
         // Includes workspaces that were draining already: their language servers are stopped as well.
         let all: Vec<PendingDrain> = self.draining.iter().map(|draining| draining.report.clone()).collect();
         Box::pin(futures::future::join_all(all).into_actor(self).map(|_, _, ctx| ctx.stop()))
@@ -52,14 +55,14 @@ impl Handler<DrainAll> for Supervisor {
 }
 
 /// Waits for the calls in flight, then stops the language servers and the actor.
-async fn drain_workspace(handle: WorkspaceHandle, places: CallSlots) -> Arc<DrainReport> {
+async fn drain_workspace(handle: WorkspaceHandle, places: CallSlots, pace: StopPace) -> Arc<DrainReport> {
     handle.status.set_state(WorkspaceState::Draining);
     let began = Instant::now();
     let calls = places.in_flight();
     let ended = tokio::time::timeout(DRAIN_CALLS, places.take()).await.is_ok();
     let calls_cut = if ended { 0 } else { places.in_flight() };
     handle.places.close();
-    let servers = handle.actor.send(Drain).await.unwrap_or_else(|_| {
+    let servers = handle.actor.send(Drain(pace)).await.unwrap_or_else(|_| {
         tracing::warn!(workspace = %handle.name, "workspace was gone before it could drain");
         Vec::new()
     });

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use actix::prelude::*;
 use actix_rt::{Arbiter, System};
 
+use crate::indexer::heap_trim;
 use crate::supervisor::actor::{Supervisor, SupervisorParts};
 use crate::supervisor::control::Control;
 use crate::supervisor::directory::Directory;
@@ -15,6 +16,7 @@ use crate::supervisor::messages::{Configure, ConfigureError, ConfigureReport, Dr
 use crate::workspace::messages::WorkspaceHealth;
 use crate::workspace::setup::EngineShared;
 use codeyard_config::Config;
+use codeyard_process::launch::Launcher;
 use codeyard_state::{RootsEpochs, StoreHandle};
 
 /// The inputs of an engine.
@@ -34,6 +36,7 @@ pub struct EngineParts {
 /// The running actors.
 pub struct Engine {
     directory: Arc<Directory>,
+    launcher: Arc<dyn Launcher>,
     supervisor: Addr<Supervisor>,
     threads: Option<(System, JoinHandle<()>)>,
 }
@@ -52,6 +55,7 @@ pub enum EngineError {
 impl Engine {
     /// Starts the workspaces on `threads` threads, and the supervisor on one of its own, which no workspace can block.
     pub fn start(parts: EngineParts, threads: usize) -> io::Result<Self> {
+        heap_trim::bound_retained_memory();
         let (ready, started) = std::sync::mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name("codeyard-engine".into()).spawn(move || {
             let system = System::new();
@@ -75,6 +79,7 @@ impl Engine {
 
     fn start_on(parts: EngineParts, arbiters: Vec<actix_rt::ArbiterHandle>) -> Self {
         let directory = Arc::new(Directory::default());
+        let launcher = parts.shared.launcher.clone();
         let parts = SupervisorParts {
             shared: parts.shared,
             directory: directory.clone(),
@@ -85,7 +90,7 @@ impl Engine {
             cache: parts.cache,
             chosen: parts.chosen,
         };
-        Self { directory, supervisor: Supervisor::new(parts).start(), threads: None }
+        Self { directory, launcher, supervisor: Supervisor::new(parts).start(), threads: None }
     }
 
     /// Where calls find workspaces.
@@ -101,10 +106,10 @@ impl Engine {
 
     /// The operators' handle.
     pub fn control(&self) -> Control {
-        Control::new(self.directory.clone(), self.supervisor.clone())
+        Control::new(self.directory.clone(), self.launcher.clone(), self.supervisor.clone())
     }
 
-    /// The health of all workspaces that answer.
+    /// The health of all workspaces.
     pub async fn health(&self) -> Vec<WorkspaceHealth> {
         let overview = self.control().overview(None).await;
         overview.map(|overview| overview.healths.into_iter().flatten().collect()).unwrap_or_default()

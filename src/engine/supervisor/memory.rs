@@ -1,59 +1,125 @@
-//! Enforces the memory budget of all language servers together: above it, the servers that were unused longest are stopped.
+//! Measures the memory of all language servers, one pass for all of them, and keeps the memory budget: stops the servers that were unused
+//! longest when the budget is exceeded, or when a start waits for room.
+//!
+//! What is chosen is decided in [`MemoryGate`](crate::status::memory_gate::MemoryGate). Invariants: one pass at a time; while nothing runs,
+//! nothing is measured; every server that is stopped here is logged and counted, and doesn't count as a failure of that server.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use actix::prelude::*;
 
-use crate::server::child_key::ChildKey;
+use crate::limits::{ACTIVE_MEMORY_PASS_MS, BUDGET_TOLERANCE_PERCENT, MEMORY_PASS_MS, WAITING_MEMORY_PASS_MS};
+use crate::status::memory_gate::MemoryGate;
+use crate::status::registry::ServerPhase;
+use crate::status::server_status::LanguageServerStatus;
 use crate::supervisor::actor::Supervisor;
-use crate::workspace::handle::WorkspaceHandle;
-use crate::workspace::messages::{StopChild, WorkspaceHealth};
+use crate::supervisor::messages::MeasureMemory;
+use crate::workspace::messages::StopChild;
+use codeyard_base::blocking;
+
+const MIB: u64 = 1024 * 1024;
+
+/// The state of the measurements.
+#[derive(Default)]
+pub(super) struct MemoryWatch {
+    timer: Option<SpawnHandle>,
+    is_measuring: bool,
+    /// Whether it was logged that the budget can't be kept.
+    is_exceeded: bool,
+}
 
 impl Supervisor {
     /// The memory budget in bytes; 0 means none.
     pub(super) fn memory_budget(&self) -> u64 {
-        self.config.supervision.memory_budget_mib.saturating_mul(1024 * 1024)
+        self.config.supervision.memory_budget_mib.saturating_mul(MIB)
     }
 
-    /// Above the memory budget, stops the idle server that was unused longest.
-    pub(super) fn keep_memory_budget(&mut self, ctx: &mut Context<Self>) {
-        let budget = self.memory_budget();
-        if budget == 0 {
+    /// Begins to measure.
+    pub(super) fn watch_memory(&mut self, ctx: &mut Context<Self>) {
+        let supervisor = ctx.address();
+        // A message that doesn't fit into the mailbox is replaced by the timer.
+        self.parts.directory.memory().on_shortage(move || drop(supervisor.try_send(MeasureMemory)));
+        self.measure_later(ctx);
+    }
+
+    fn measure_later(&mut self, ctx: &mut Context<Self>) {
+        let pause = pause(self.parts.directory.memory(), self.memory_budget());
+        self.memory_watch.timer = Some(ctx.run_later(pause, |supervisor, ctx| supervisor.measure(ctx)));
+    }
+
+    fn measure(&mut self, ctx: &mut Context<Self>) {
+        if std::mem::replace(&mut self.memory_watch.is_measuring, true) {
             return;
         }
-        let handles: Vec<WorkspaceHandle> = self.running.values().map(|running| running.handle.clone()).collect();
-        ctx.spawn(
-            async move {
-                let healths = futures::future::join_all(handles.iter().map(WorkspaceHandle::health)).await;
-                evict_longest_idle(&handles, healths.into_iter(), budget);
-            }
-            .into_actor(self),
+        if let Some(timer) = self.memory_watch.timer.take() {
+            ctx.cancel_future(timer);
+        }
+        let (gate, launcher) = (self.parts.directory.memory().clone(), self.parts.shared.launcher.clone());
+        let measured = blocking::spawn(move || gate.measure(&*launcher));
+        ctx.spawn(measured.into_actor(self).map(|_, supervisor, ctx| {
+            supervisor.memory_watch.is_measuring = false;
+            supervisor.keep_memory_budget(ctx);
+            supervisor.measure_later(ctx);
+        }));
+    }
+
+    fn keep_memory_budget(&mut self, ctx: &mut Context<Self>) {
+        let budget = self.memory_budget();
+        let gate = self.parts.directory.memory().clone();
+        let chosen = gate.evictions();
+        let used = gate.used();
+        let exceeds = budget > 0 && used > budget + budget / 100 * BUDGET_TOLERANCE_PERCENT && chosen.is_empty();
+        if exceeds && !std::mem::replace(&mut self.memory_watch.is_exceeded, exceeds) {
+            tracing::warn!(
+                used_mib = used / MIB,
+                budget_mib = budget / MIB,
+                "over the memory budget, and no other language server can be stopped; raise supervision.memory_budget_mib"
+            );
+        }
+        self.memory_watch.is_exceeded &= exceeds || used > budget;
+        for status in chosen {
+            self.evict(&status, used, ctx);
+        }
+    }
+
+    /// Stops a server to free its memory.
+    fn evict(&self, status: &Arc<LanguageServerStatus>, used: u64, ctx: &mut Context<Self>) {
+        let identity = status.identity();
+        let Some(running) = self.running.get(&identity.workspace) else { return };
+        let (unused_s, memory) = (status.usage().last_request.elapsed().as_secs(), status.memory());
+        tracing::warn!(
+            workspace = %identity.workspace, server = %identity.kind, id = %identity.id, unused_s,
+            memory_mib = memory.measured.map(|bytes| bytes / MIB), used_mib = used / MIB,
+            budget_mib = self.memory_budget() / MIB, waiting_starts = self.parts.directory.memory().waiting(),
+            "language server is stopped to keep the memory budget; the next query starts it again"
         );
+        self.parts.shared.metrics.server_evicted(identity.kind.as_str());
+        status.retire();
+        let stop = running.handle.actor.send(StopChild(status.clone()));
+        // A workspace that ended has stopped its servers.
+        ctx.spawn(async move { stop.await.unwrap_or_default() }.into_actor(self));
     }
 }
 
-fn evict_longest_idle(
-    handles: &[WorkspaceHandle],
-    healths: impl Iterator<Item = Option<WorkspaceHealth>>,
-    budget: u64,
-) {
-    let mut children: Vec<(u64, u64, usize, ChildKey)> = Vec::new();
-    let mut total: u64 = 0;
-    for (index, health) in healths.enumerate() {
-        for server in health.into_iter().flat_map(|health| health.servers) {
-            let bytes = server.memory_bytes.unwrap_or(0);
-            total += bytes;
-            // A server with pending requests isn't idle, and stopping one without known memory frees nothing.
-            if server.pending == 0 && bytes > 0 {
-                children.push((server.unused_s, bytes, index, server.key));
-            }
-        }
+impl Handler<MeasureMemory> for Supervisor {
+    type Result = ();
+
+    fn handle(&mut self, _: MeasureMemory, ctx: &mut Self::Context) {
+        self.measure(ctx);
     }
-    children.sort_by_key(|child| std::cmp::Reverse(child.0));
-    for (_, bytes, index, key) in children {
-        if total <= budget {
-            break;
-        }
-        tracing::warn!(workspace = %handles[index].name, server = %key.kind, "over the memory budget, stopping an idle language server");
-        drop(handles[index].actor.try_send(StopChild(key)));
-        total = total.saturating_sub(bytes);
-    }
+}
+
+/// Time until the next pass.
+fn pause(gate: &MemoryGate, budget: u64) -> Duration {
+    let is_active = |status: &Arc<LanguageServerStatus>| {
+        let is_loading = matches!(status.phase(), ServerPhase::Starting | ServerPhase::Indexing);
+        is_loading || status.pending() > 0
+    };
+    Duration::from_millis(match () {
+        () if gate.is_waited_for() => WAITING_MEMORY_PASS_MS,
+        () if budget > 0 && gate.used() > budget => ACTIVE_MEMORY_PASS_MS,
+        () if budget > 0 && gate.processes().iter().any(|(status, _)| is_active(status)) => ACTIVE_MEMORY_PASS_MS,
+        () => MEMORY_PASS_MS,
+    })
 }

@@ -147,13 +147,13 @@ pub enum RemoveError {
     Stopping,
 }
 
-/// Lists the configured workspaces: all, or the one of a name.
+/// Measures the memory of all language servers now, and makes room if a start waits for it.
 #[derive(Message)]
-#[rtype(result = "WorkspaceListing")]
-pub struct ListWorkspaces(pub Option<WorkspaceName>);
+#[rtype(result = "()")]
+pub struct MeasureMemory;
 
 /// The configured and the draining workspaces.
-#[derive(Clone, MessageResponse)]
+#[derive(Clone, Default)]
 pub struct WorkspaceListing {
     /// The workspaces of the current configuration, in its order.
     pub entries: Vec<WorkspaceEntry>,

@@ -25,6 +25,12 @@ pub fn observe(
         servers.iter().for_each(|((kind, state), count)| sink.record(*count, &[kind.as_str(), state]));
     });
     let source = directory.clone();
+    observers.observe(&known::STARTS, move |sink| {
+        let (waiting, running) = source.start_queue().counts();
+        sink.record(waiting as u64, &["queued"]);
+        sink.record(running as u64, &["running"]);
+    });
+    let source = directory.clone();
     observers.observe(&known::MEMORY, move |sink| {
         sink.record(Meters::own_memory_bytes().unwrap_or(0), &["codeyard"]);
         source.status_registry().memory().iter().for_each(|(kind, bytes)| sink.record(*bytes, &[kind.as_str()]));

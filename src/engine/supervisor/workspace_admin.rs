@@ -12,7 +12,7 @@ use crate::limits::MAX_WORKSPACES_DRAINING;
 use crate::supervisor::actor::Supervisor;
 use crate::supervisor::drain_state::{DrainReport, Draining, PendingDrain};
 use crate::supervisor::messages::{
-    Condition, ListWorkspaces, PutChange, PutDone, PutError, PutWorkspace, RemoveError, RemoveWorkspace,
+    Condition, PutChange, PutDone, PutError, PutWorkspace, RemoveError, RemoveWorkspace,
     WorkspaceEntry, WorkspaceListing,
 };
 use crate::supervisor::server_selection_check;
@@ -124,9 +124,9 @@ impl Supervisor {
         Ok(())
     }
 
-    fn list(&self, only: Option<&WorkspaceName>) -> WorkspaceListing {
-        let wanted = |name: &WorkspaceName| only.is_none_or(|only| only == name);
-        let entries = self.config.workspaces.iter().filter(|workspace| wanted(&workspace.name)).map(|workspace| {
+    /// Publishes the workspaces for operators. Called after every change.
+    pub(super) fn publish_listing(&self) {
+        let entries = self.config.workspaces.iter().map(|workspace| {
             let name = &workspace.name;
             WorkspaceEntry {
                 config: workspace.clone(),
@@ -136,17 +136,12 @@ impl Supervisor {
                 problem: self.failed.get(name).cloned(),
             }
         });
-        WorkspaceListing {
+        self.parts.directory.publish_listing(WorkspaceListing {
             entries: entries.collect(),
-            draining: self
-                .draining
-                .iter()
-                .filter(|draining| wanted(&draining.name) && draining.is_pending())
-                .cloned()
-                .collect(),
+            draining: self.draining.clone(),
             default: self.config.default_name().cloned(),
             stopping: self.stopping,
-        }
+        });
     }
 }
 
@@ -183,7 +178,9 @@ impl Handler<PutWorkspace> for Supervisor {
     type Result = Result<PutDone, PutError>;
 
     fn handle(&mut self, put: PutWorkspace, ctx: &mut Self::Context) -> Self::Result {
-        self.put(put, ctx)
+        let done = self.put(put, ctx);
+        self.publish_listing();
+        done
     }
 }
 
@@ -191,15 +188,9 @@ impl Handler<RemoveWorkspace> for Supervisor {
     type Result = Result<PendingDrain, RemoveError>;
 
     fn handle(&mut self, remove: RemoveWorkspace, ctx: &mut Self::Context) -> Self::Result {
-        self.remove_workspace(&remove.name, &remove.condition, ctx)
-    }
-}
-
-impl Handler<ListWorkspaces> for Supervisor {
-    type Result = WorkspaceListing;
-
-    fn handle(&mut self, message: ListWorkspaces, _: &mut Self::Context) -> Self::Result {
-        self.list(message.0.as_ref())
+        let removed = self.remove_workspace(&remove.name, &remove.condition, ctx);
+        self.publish_listing();
+        removed
     }
 }
 

@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use actix::prelude::*;
 
+use crate::indexer::heap_trim;
 use crate::query::known_files::KnownFiles;
 use crate::query::messages::WeakExecution;
 use crate::query::plan::Plan;
 use crate::query::watch_slot::WatchSlot;
 use crate::server::child_key::ChildKey;
 use crate::status::actor_exit::{ExitGuard, ExitKind};
-use crate::workspace::heap_trim;
 use crate::workspace::messages::Retune;
 use crate::workspace::setup::{Policy, WorkspaceSetup};
 use crate::workspace::shared_servers::PlacementRevision;

@@ -1,28 +1,19 @@
-//! Handles operators' messages: restart or stop one language server, list retained results, report problems.
+//! Handles messages of operators and of the supervisor about one language server: restart it, or stop it.
+
+use std::sync::Arc;
 
 use actix::prelude::*;
 
 use crate::server::child_key::ChildKey;
 use crate::server::messages::{RestartServer, StopServer};
-use crate::status::server_state::{QUARANTINED, ServerState};
 use crate::workspace::actor::Workspace;
-use crate::workspace::messages::{GetProblems, GetSnapshots, HaltChild, RestartChild, StoppedServer, WorkspaceProblem};
-use crate::workspace::state::{Child, Watching};
-use codeyard_base::clock::Instant;
-use codeyard_lsp::client::lifecycle::{StopReport, StopStage};
+use crate::workspace::messages::{HaltChild, RestartChild, StopChild, StoppedServer};
+use crate::workspace::state::Child;
+use codeyard_lsp::client::lifecycle::{StopPace, StopReport, StopStage};
 
 impl Workspace {
     fn key_of(&self, id: &str) -> Option<ChildKey> {
         self.children.keys().find(|key| key.id() == id).cloned()
-    }
-
-    /// Why files aren't watched, although they should be.
-    pub(super) fn unwatched(&self) -> Option<String> {
-        match &self.watching {
-            Watching::Idle | Watching::Starting(_) => None,
-            Watching::Done => self.slot.get().and_then(|subscription| subscription.degraded()),
-            Watching::Failed(why) => Some(why.clone()),
-        }
     }
 }
 
@@ -56,7 +47,7 @@ impl Handler<HaltChild> for Workspace {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         ctx.spawn(
             async move {
-                let report = child.actor.send(StopServer).await.ok().flatten();
+                let report = child.actor.send(StopServer(StopPace::Patient)).await.ok().flatten();
                 drop(sender.send(stopped(&key, report.as_ref())));
             }
             .into_actor(self),
@@ -65,22 +56,13 @@ impl Handler<HaltChild> for Workspace {
     }
 }
 
-impl Handler<GetSnapshots> for Workspace {
-    type Result = MessageResult<GetSnapshots>;
+impl Handler<StopChild> for Workspace {
+    type Result = ();
 
-    fn handle(&mut self, _: GetSnapshots, _: &mut Self::Context) -> Self::Result {
-        MessageResult(self.snapshots.stats(Instant::now()))
-    }
-}
-
-impl Handler<GetProblems> for Workspace {
-    type Result = Vec<WorkspaceProblem>;
-
-    fn handle(&mut self, _: GetProblems, _: &mut Self::Context) -> Self::Result {
-        let quarantined =
-            |child: &Child| matches!(&*child.state.borrow(), ServerState::Down(down) if down.reason == QUARANTINED);
-        let servers = self.children.iter().filter(|(_, child)| quarantined(child));
-        let servers = servers.map(|(key, _)| WorkspaceProblem::Quarantined(key.kind.clone()));
-        self.unwatched().map(|_| WorkspaceProblem::Unwatched).into_iter().chain(servers).collect()
+    fn handle(&mut self, message: StopChild, ctx: &mut Self::Context) {
+        let is_it = |(_, child): &(&ChildKey, &Child)| Arc::ptr_eq(&child.status, &message.0);
+        if let Some(key) = self.children.iter().find(is_it).map(|(key, _)| key.clone()) {
+            self.stop_child(&key, ctx);
+        }
     }
 }

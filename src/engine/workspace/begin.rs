@@ -80,7 +80,8 @@ impl Workspace {
             return self.later_page(&query, &call, request_key, snapshot_key, cursor);
         }
         let swept = !(self.is_sweeping() && matches!(*query, Query::WorkspaceDiagnostics { .. }));
-        if let Some(snapshot) = self.snapshots.get(&snapshot_key, Instant::now()).filter(|_| swept) {
+        let retained = self.setup.snapshots.lock().get(&snapshot_key, Instant::now());
+        if let Some(snapshot) = retained.filter(|_| swept) {
             if self.page_is_current(&snapshot, &query, document_check, 0)
                 && self.fallback_still_applies(&snapshot, &query)
             {
@@ -121,7 +122,8 @@ impl Workspace {
         if cursor.snapshot != snapshot_key {
             return Err(self.stale(query));
         }
-        let Some(snapshot) = self.snapshots.get(&snapshot_key, Instant::now()) else {
+        let retained = self.setup.snapshots.lock().get(&snapshot_key, Instant::now());
+        let Some(snapshot) = retained else {
             return Err(ToolError::new(
                 ErrorCode::CursorExpired,
                 "the result this cursor belongs to is no longer retained; start again without a cursor",
@@ -221,7 +223,8 @@ impl Workspace {
             let why = plan.unavailable.first().map(Unavailable::to_error);
             return Err(why.unwrap_or_else(no_files));
         }
-        let has_anchors = |choice: &Choice| anchors::are_chosen_for(&choice.server);
+        let has_anchors =
+            |choice: &Choice| anchors::are_chosen_for(&choice.server) || choice.server.project.is_some();
         if let Some(first_walk) = first_walk.clone().filter(|_| plan.choices.iter().any(has_anchors)) {
             // The anchors of such a server are known only after the walk.
             return Ok(Begun::Wait(Wait::Preparing(first_walk)));

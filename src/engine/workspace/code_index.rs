@@ -3,7 +3,6 @@
 //! Before a query of the code index starts, the changes that the watcher has seen are passed to the projects. Invariant: no project is
 //! marked as watched before the watcher's first walk has ended.
 
-use crate::indexer::health;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -12,7 +11,6 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use crate::indexer::actor::{IndexReporting, Indexer};
-use crate::indexer::health::IndexHealth;
 use crate::indexer::indexes::Opened;
 use crate::indexer::messages::{RetuneIndex, StopIndexing, WarmUp};
 use crate::query::watch_slot::FirstWalk;
@@ -115,14 +113,6 @@ impl Workspace {
         {
             drop(indexed.indexer.try_send(RetuneIndex(policy.index.clone())));
         }
-    }
-
-    /// The health of its indexes.
-    pub(super) fn index_health(&self) -> BoxFuture<'static, Vec<IndexHealth>> {
-        let Indexing::Open(indexed) = &self.indexing else { return Box::pin(async { vec![] }) };
-        let projects = indexed.projects.clone();
-        let asked = blocking::spawn(move || health::overview(&projects));
-        Box::pin(async move { asked.await.unwrap_or_default() })
     }
 
     /// Stops the index; the future resolves when none of its threads runs.

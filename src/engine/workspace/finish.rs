@@ -44,7 +44,7 @@ impl Workspace {
                 key: format!("{key}-partial"),
             };
         }
-        let kept = self.snapshots.insert(key.clone(), finish.result, Instant::now());
+        let kept = self.setup.snapshots.lock().insert(key.clone(), finish.result, Instant::now());
         self.publish_snapshots();
         match kept {
             Ok(snapshot) => ExecutionOutcome::Done { snapshot, key },

@@ -1,23 +1,28 @@
-//! How a call reaches its workspace without asking the supervisor.
+//! How a call reaches its workspace without asking the supervisor, and what is known of it without asking any actor.
 
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use actix::dev::ToEnvelope;
-use actix::{Addr, Handler, Message};
+use actix::Addr;
 use actix_rt::ArbiterHandle;
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::indexer::indexes::Indexes;
 use crate::limits;
 use crate::query::watch_slot::WatchSlot;
-use crate::status::registry::WorkspaceStatus;
+use crate::status::registry::{ServerPhase, WorkspaceReport, WorkspaceState, WorkspaceStatus};
+use crate::status::server_status::ServerHealth;
+use crate::workspace::activity;
 use crate::workspace::actor::Workspace;
-use crate::workspace::messages::{GetWorkspaceHealth, WorkspaceHealth};
+use crate::workspace::messages::{WorkspaceHealth, WorkspaceProblem};
+use codeyard_base::clock::Instant;
 use codeyard_base::ids::{TenantId, WorkspaceName};
 use codeyard_config::PermissionSection;
 use codeyard_files::gate::Gate;
+use codeyard_model::epoch::Epochs;
 use codeyard_model::limits::Limits;
+use codeyard_paging::{SnapshotStats, SnapshotStore};
 
 /// How a call reaches its workspace.
 #[derive(Clone)]
@@ -42,6 +47,8 @@ pub struct WorkspaceHandle {
     pub watch: WatchSlot,
     /// Its entry in the status registry.
     pub status: Arc<WorkspaceStatus>,
+    /// Its retained results.
+    pub snapshots: Arc<Mutex<SnapshotStore>>,
     /// The resources that the code indexes share.
     pub indexes: Arc<Indexes>,
     /// The largest payload of an answer from its code index, in bytes.
@@ -59,20 +66,56 @@ impl WorkspaceHandle {
         limits::MAX_CALLS_PER_WORKSPACE.saturating_sub(self.places.available_permits())
     }
 
-    /// Sends an operator's message; `None` if the workspace doesn't answer in time or is gone.
-    pub async fn ask<M>(&self, message: M) -> Option<M::Result>
-    where
-        M: Message + Send + 'static,
-        M::Result: Send,
-        Workspace: Handler<M>,
-        <Workspace as actix::Actor>::Context: ToEnvelope<Workspace, M>,
-    {
-        let limit = Duration::from_millis(limits::OPERATOR_PATIENCE_MS);
-        tokio::time::timeout(limit, self.actor.send(message)).await.ok()?.ok()
+    /// Its health, as its actors published it last. Asks no actor, so it is right also while they are busy. Must be called inside a
+    /// tokio runtime.
+    pub fn health(&self) -> WorkspaceHealth {
+        let report = self.status.report();
+        let Epochs { roots, text, fs, diagnostics } = report.epochs;
+        let (servers, indexes) = (self.servers(), self.status.index_board.read());
+        WorkspaceHealth {
+            name: self.name.to_string(),
+            roots: self.gate.root_set().allowed().map(PathBuf::from).collect(),
+            epochs: [roots, text, fs, diagnostics],
+            watching: self.watching(&report),
+            source_files: self.watch.get().map(|subscription| subscription.source_files().len()),
+            snapshots: self.status.snapshots(),
+            activity: activity::of(self, &report, &servers, &indexes),
+            age: self.status.heartbeat().age(),
+            servers,
+            indexes,
+        }
     }
 
-    /// Its health; `None` if the workspace doesn't answer in time or is gone.
-    pub async fn health(&self) -> Option<WorkspaceHealth> {
-        self.ask(GetWorkspaceHealth).await.flatten()
+    /// The health of its language servers.
+    pub fn servers(&self) -> Vec<ServerHealth> {
+        self.status.servers().iter().map(|status| status.health()).collect()
+    }
+
+    /// The figures of its retained results.
+    pub fn snapshot_stats(&self) -> SnapshotStats {
+        self.snapshots.lock().stats(Instant::now())
+    }
+
+    /// Its current problems.
+    pub fn problems(&self) -> Vec<WorkspaceProblem> {
+        let unwatched = self.unwatched(&self.status.report()).map(|_| WorkspaceProblem::Unwatched);
+        let quarantined = self.status.servers().into_iter().filter(|status| status.phase() == ServerPhase::Quarantined);
+        let quarantined = quarantined.map(|status| WorkspaceProblem::Quarantined(status.identity().kind.to_string()));
+        unwatched.into_iter().chain(quarantined).collect()
+    }
+
+    fn watching(&self, report: &WorkspaceReport) -> String {
+        match report.state {
+            WorkspaceState::Idle => "idle".to_owned(),
+            WorkspaceState::Starting => "starting".to_owned(),
+            _ => self.unwatched(report).unwrap_or_else(|| "watching".to_owned()),
+        }
+    }
+
+    /// Why files aren't watched, although they should be.
+    fn unwatched(&self, report: &WorkspaceReport) -> Option<String> {
+        let is_begun = !matches!(report.state, WorkspaceState::Idle | WorkspaceState::Starting);
+        let degraded = || self.watch.get().and_then(|subscription| subscription.degraded());
+        report.unwatched.clone().or_else(degraded).filter(|_| is_begun)
     }
 }

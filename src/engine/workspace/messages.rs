@@ -2,24 +2,25 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::prelude::*;
 use futures::future::{BoxFuture, Shared};
 use serde::Serialize;
 
 use crate::indexer::handle::IndexHandle;
-use crate::indexer::health::IndexHealth;
 use crate::query::messages::SharedExecution;
 use crate::query::watch_slot::FirstWalk;
-use crate::server::child_key::ChildKey;
-use crate::server::messages::ServerHealth;
+use crate::status::index_status::IndexHealth;
+use crate::status::server_status::{LanguageServerStatus, ServerHealth};
 use crate::status::state_watch;
 use crate::workspace::setup::Policy;
 use codeyard_base::clock::Deadline;
 use codeyard_files::gate::FileStamp;
+use codeyard_lsp::client::lifecycle::StopPace;
 use codeyard_model::error::ToolError;
 use codeyard_model::query::GatedQuery;
-use codeyard_paging::{Snapshot, SnapshotStats};
+use codeyard_paging::Snapshot;
 use codeyard_telemetry::CallTrace;
 
 /// A query begins (row 7 of `docs/architecture.md#the-path-of-a-request`).
@@ -91,17 +92,12 @@ pub struct Wake;
 /// Stops all language servers, then the actor; returns how each server ended.
 #[derive(Message)]
 #[rtype(result = "Vec<StoppedServer>")]
-pub struct Drain;
+pub struct Drain(pub StopPace);
 
-/// Stops this server to free memory.
+/// Stops the language server with this status to free memory; the next query starts it again.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub struct StopChild(pub ChildKey);
-
-/// Returns the workspace's health.
-#[derive(Message)]
-#[rtype(result = "Option<WorkspaceHealth>")]
-pub struct GetWorkspaceHealth;
+pub struct StopChild(pub Arc<LanguageServerStatus>);
 
 /// The health of a workspace, as doctor and admin show it.
 #[derive(Debug, Clone, Serialize)]
@@ -122,6 +118,19 @@ pub struct WorkspaceHealth {
     pub servers: Vec<ServerHealth>,
     /// Its code indexes, one per root; empty before the first query that needs them.
     pub indexes: Vec<IndexHealth>,
+    /// What it is busy with; `None`: it would begin with a query at once.
+    pub activity: Option<WorkspaceActivity>,
+    /// The age of this state: the time since the thread of the workspace last ran.
+    pub age: Duration,
+}
+
+/// What a workspace is busy with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WorkspaceActivity {
+    /// What a query would wait for.
+    pub waits_for: String,
+    /// Since how many seconds; `None`: this isn't known.
+    pub since_s: Option<u64>,
 }
 
 /// Restarts the language server with this id. `false`: there is none.
@@ -133,16 +142,6 @@ pub struct RestartChild(pub String);
 #[derive(Message)]
 #[rtype(result = "Option<StoppedServer>")]
 pub struct HaltChild(pub String);
-
-/// Returns the figures of the retained results.
-#[derive(Message)]
-#[rtype(result = "SnapshotStats")]
-pub struct GetSnapshots;
-
-/// Returns the problems of the workspace. It sends no message to a server, so it is cheap.
-#[derive(Message)]
-#[rtype(result = "Vec<WorkspaceProblem>")]
-pub struct GetProblems;
 
 /// The report of a stopped language server.
 #[derive(Debug, Clone, PartialEq, Eq)]

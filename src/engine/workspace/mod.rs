@@ -13,7 +13,6 @@ mod children;
 mod code_index;
 mod finish;
 pub mod handle;
-mod heap_trim;
 pub mod messages;
 mod plans;
 mod provider_selection;

@@ -7,13 +7,14 @@ use actix::prelude::*;
 
 use crate::query::gather::is_symbol_search;
 use crate::query::plan::{Choice, Plan};
-use crate::query::provider::{FallbackFor, Provider};
+use crate::query::provider::{FallbackFor, Provider, ProviderProjects};
 use crate::query::{fallback, gather};
 use crate::status::server_state::{ServerState, Unavailable};
 use crate::workspace::actor::Workspace;
 use crate::workspace::messages::Wait;
 use codeyard_base::clock::{Deadline, Instant};
 use codeyard_base::ids::ServerKind;
+use codeyard_lsp::registry::MultiRoot;
 use codeyard_model::query::GatedQuery;
 use codeyard_paging::Snapshot;
 
@@ -84,6 +85,8 @@ impl Workspace {
         let servers = self.setup.servers.clone();
         let is_linter = choice.is_linter();
         let child = self.child(choice, ctx);
+        child.state.start().need();
+        child.status.set_wanted();
         Provider {
             kind: ServerKind::new(&choice.key.kind),
             server: child.actor.clone(),
@@ -91,6 +94,11 @@ impl Workspace {
             is_linter,
             symbols_max: choice.server.quirks.symbols_max,
             fallback_for: fallback_for.map(|languages| Arc::new(FallbackFor { languages, servers })),
+            projects: ProviderProjects {
+                cell: child.status.projects().clone(),
+                // Such a server answers across its projects.
+                asked: (choice.multi_root != MultiRoot::ByFile).then(|| Arc::new(choice.projects.clone())),
+            },
         }
     }
 }

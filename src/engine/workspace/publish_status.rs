@@ -8,6 +8,10 @@ use crate::workspace::state::Watching;
 impl Workspace {
     /// Publishes the state of the workspace, which follows from that of the watcher.
     pub(super) fn publish_state(&self) {
+        self.setup.status.set_unwatched(match &self.watching {
+            Watching::Failed(why) => Some(why.clone()),
+            _ => None,
+        });
         self.setup.status.set_state(match &self.watching {
             Watching::Idle => WorkspaceState::Idle,
             Watching::Starting(_) => WorkspaceState::Starting,
@@ -20,8 +24,11 @@ impl Workspace {
 
     /// Publishes the retained results, and counts the evictions since the last call.
     pub(super) fn publish_snapshots(&mut self) {
-        self.setup.status.set_snapshots(self.snapshots.len(), self.snapshots.bytes());
-        let now = (self.snapshots.evictions(), self.snapshots.expiries());
+        let now = {
+            let snapshots = self.setup.snapshots.lock();
+            self.setup.status.set_snapshots(snapshots.len(), snapshots.bytes());
+            (snapshots.evictions(), snapshots.expiries())
+        };
         let before = std::mem::replace(&mut self.counted_evictions, now);
         for (reason, count) in [("room", now.0 - before.0), ("expired", now.1 - before.1)] {
             if count > 0 {
@@ -33,11 +40,11 @@ impl Workspace {
     /// Replaces the store by an empty one with other limits.
     pub(super) fn replace_snapshots(&mut self, policy: &Policy) {
         self.publish_snapshots();
-        let dropped = self.snapshots.len() as u64;
+        let dropped = self.setup.snapshots.lock().len() as u64;
         if dropped > 0 {
             self.setup.shared.metrics.evicted("reconfigured", dropped);
         }
-        self.snapshots = snapshot_store(policy);
+        *self.setup.snapshots.lock() = snapshot_store(policy);
         self.counted_evictions = (0, 0);
         self.publish_snapshots();
     }

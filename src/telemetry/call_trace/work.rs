@@ -108,7 +108,7 @@ impl Drop for WorkTimer {
                     state.record.wait += to - self.from;
                     state.record.waited_for.get_or_insert(CallPhase::Indexing);
                 }
-                WorkKind::Index => state.record.index += to - self.from,
+                WorkKind::Index(_) => state.record.index += to - self.from,
                 WorkKind::Canonicalise => state.record.canonicalise += to - self.from,
                 WorkKind::Queue | WorkKind::Person | WorkKind::Lsp { .. } => {}
             }

@@ -21,6 +21,7 @@ type TallyOf = fn(&Counts) -> &Tally;
 pub struct Counts {
     calls: Mutex<BTreeMap<(Arc<str>, Outcome), u64>>,
     restarts: Mutex<BTreeMap<(String, &'static str), u64>>,
+    server_evictions: Mutex<BTreeMap<String, u64>>,
     retained_hits: AtomicU64,
     cancels: AtomicU64,
     outside: AtomicU64,
@@ -40,6 +41,7 @@ impl Default for Counts {
         Self {
             calls: Mutex::default(),
             restarts: Mutex::default(),
+            server_evictions: Mutex::default(),
             retained_hits: AtomicU64::new(0),
             cancels: AtomicU64::new(0),
             outside: AtomicU64::new(0),
@@ -101,6 +103,12 @@ impl Metrics for Counts {
         *restarts.entry(key).or_default() += 1;
     }
 
+    fn server_evicted(&self, kind: &str) {
+        let mut evictions = self.server_evictions.lock();
+        let has_room = evictions.len() + 1 < limits::MAX_SERIES || evictions.contains_key(kind);
+        *evictions.entry(if has_room { kind } else { names::OTHER }.to_owned()).or_default() += 1;
+    }
+
     fn retained_hit(&self) {
         self.retained_hits.fetch_add(1, Relaxed);
     }
@@ -114,7 +122,9 @@ impl Metrics for Counts {
 fn denial(record: &CallRecord) -> Option<&'static str> {
     match record.outcome {
         Outcome::Failed(_) if record.permission.is_some_and(|permission| !permission.is_granted()) => None,
-        Outcome::Failed(ErrorCode::WorkspaceDenied) if record.workspace.is_none() => Some("no_workspace"),
+        Outcome::Failed(ErrorCode::WorkspaceDenied) if record.workspace.is_none() && record.group.is_none() => {
+            Some("no_workspace")
+        }
         Outcome::Failed(ErrorCode::WorkspaceDenied) => Some("outside"),
         Outcome::Failed(ErrorCode::UriInvalid) => record.reason.or(Some(names::OTHER)),
         _ => None,
@@ -134,6 +144,11 @@ impl Counts {
             *sums.entry(*reason).or_default() += count;
         }
         sums
+    }
+
+    /// Language servers that were stopped to keep the memory budget so far.
+    pub fn server_evictions(&self) -> u64 {
+        self.server_evictions.lock().values().sum()
     }
 
     /// Answers from retained results so far.
@@ -173,6 +188,11 @@ impl Counts {
         observers.observe(&known::RESTARTS, move |sink| {
             let restarts = counts.restarts.lock().clone();
             restarts.iter().for_each(|((kind, reason), count)| sink.record(*count, &[kind, reason]));
+        });
+        let counts = self.clone();
+        observers.observe(&known::SERVER_EVICTIONS, move |sink| {
+            let evictions = counts.server_evictions.lock().clone();
+            evictions.iter().for_each(|(kind, count)| sink.record(*count, &[kind]));
         });
     }
 }

@@ -25,6 +25,7 @@ pub struct Meters {
     rpc: Histogram<f64>,
     queue: Histogram<f64>,
     readiness: Histogram<f64>,
+    start_wait: Histogram<f64>,
     index_job: Histogram<f64>,
 }
 
@@ -49,6 +50,7 @@ impl Meters {
             rpc: histogram(&known::RPC_CALL),
             queue: histogram(&known::QUEUE_WAIT),
             readiness: histogram(&known::READINESS),
+            start_wait: histogram(&known::START_WAIT),
             index_job: histogram(&known::INDEX_JOB),
         }
     }
@@ -132,6 +134,14 @@ impl Metrics for Meters {
 
     fn ready(&self, kind: &str, after: Duration) {
         self.readiness.record(after.as_secs_f64(), &[KeyValue::new(SERVER_KIND, kind.to_owned())]);
+    }
+
+    fn server_evicted(&self, kind: &str) {
+        self.counts.server_evicted(kind);
+    }
+
+    fn start_admitted(&self, after: Duration) {
+        self.start_wait.record(after.as_secs_f64(), &[]);
     }
 
     fn index_job(&self, mode: &'static str, status: &'static str, took: Duration) {

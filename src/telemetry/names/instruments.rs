@@ -106,12 +106,18 @@ instruments! {
         "Language servers by kind and state.";
     RESTARTS = "codeyard.server.restarts", Kind::Counter, "{restart}", [SERVER_KIND, REASON],
         "Ends of language servers that require a restart, by reason.";
+    SERVER_EVICTIONS = "codeyard.server.evictions", Kind::Counter, "{eviction}", [SERVER_KIND],
+        "Language servers that were stopped to keep the memory budget. The next query starts them again.";
     READINESS = "codeyard.server.readiness.duration", Kind::Histogram(READY_BUCKETS), "s", [SERVER_KIND],
         "Time from a language server's start until it is ready.";
+    STARTS = "codeyard.server.starts", Kind::UpDown, "{start}", [STATE],
+        "Starts of language servers: queued until it is their turn, and running, which includes loading the project.";
+    START_WAIT = "codeyard.server.start.wait", Kind::Histogram(READY_BUCKETS), "s", [],
+        "Time that starts of language servers were queued.";
     FRAMES_REJECTED = "codeyard.frames.rejected", Kind::Counter, "{frame}", [REASON],
         "Frames of language servers that were rejected.";
     MEMORY = "codeyard.memory.usage", Kind::UpDown, "By", [COMPONENT],
-        "Memory of codeyard itself, and of the process trees of language servers by kind.";
+        "Memory of codeyard itself, and of the process trees of language servers by kind. A kind that was not measured yet is missing.";
     MEMORY_BUDGET = "codeyard.memory.budget", Kind::Gauge, "By", [],
         "Memory budget of all language servers together; 0 means none.";
     SNAPSHOTS = "codeyard.snapshots", Kind::UpDown, "{snapshot}", [], "Retained results.";
@@ -206,6 +212,7 @@ pub const REJECTION_WORDS: &[&str] = &[
     "body_too_large",
     "body_too_slow",
     "foreign_cursor",
+    "group_serves_code_only",
     "host_not_allowed",
     "long_id",
     "method_not_allowed",

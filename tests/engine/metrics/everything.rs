@@ -4,16 +4,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codeyard_base::ids::{PrincipalId, ServerKind, WorkspaceName};
-use codeyard_engine::status::registry::{LanguageServerStatus, ServerPhase, WorkspaceStatus};
+use codeyard_engine::status::registry::WorkspaceStatus;
+use codeyard_engine::status::server_state::ServerState;
+use codeyard_engine::status::server_status::{LanguageServerStatus, ServerIdentity, ServerReport};
 use codeyard_engine::supervisor::directory::Directory;
 use codeyard_engine::supervisor::metrics;
+use codeyard_lsp::client::PendingCounter;
 use codeyard_lsp::client::frame::FrameBudget;
 use codeyard_model::error::ErrorCode;
+use codeyard_process::launch::{Process, ProcessExit, ProcessFigures};
 use codeyard_telemetry::settings::Settings;
 use codeyard_telemetry::{
     CacheUse, CallRecord, Counts, CursorOutcome, Meters, Metrics, Observers, Outcome, PermissionOutcome, Pipeline,
     PrincipalHash, Prometheus, RequestRecord, RpcOutcome, RpcRecord, Telemetry, TransportKind,
 };
+use futures::FutureExt;
+use futures::future::BoxFuture;
 
 use super::exposition::Exposition;
 
@@ -23,8 +29,38 @@ pub(super) struct Everything {
     pub directory: Arc<Directory>,
     pub cells: Vec<Arc<WorkspaceStatus>>,
     pub servers: Vec<Arc<LanguageServerStatus>>,
+    pub processes: Vec<Arc<dyn Process>>,
     prometheus: Prometheus,
     _pipeline: Pipeline,
+}
+
+/// A process that runs.
+struct Running;
+
+impl Process for Running {
+    fn id(&self) -> Option<u32> {
+        None
+    }
+
+    fn exited(&self) -> BoxFuture<'static, ProcessExit> {
+        std::future::pending().boxed()
+    }
+
+    fn terminate(&self) {}
+
+    fn kill(&self) {}
+
+    fn group_is_empty(&self) -> bool {
+        false
+    }
+
+    fn stderr_tail(&self) -> String {
+        String::new()
+    }
+
+    fn memory_bytes(&self) -> Option<u64> {
+        Some(1_000)
+    }
 }
 
 impl Everything {
@@ -38,17 +74,30 @@ impl Everything {
         Telemetry::new(meters.clone()).register_with(&observers);
         metrics::observe(&observers, &directory, &Arc::new(FrameBudget::default()), None);
         pipeline.losses().register_with(&observers, None);
-        let mut all = Self { meters, directory, cells: vec![], servers: vec![], prometheus, _pipeline: pipeline };
+        let mut all = Self {
+            meters,
+            directory,
+            cells: vec![],
+            servers: vec![],
+            processes: vec![],
+            prometheus,
+            _pipeline: pipeline,
+        };
         all.runs("pyright");
         all
     }
 
     /// Another workspace with a server.
     pub(super) fn runs(&mut self, kind: &str) {
-        let cell = self.directory.status_registry().workspace();
-        let server = cell.server(ServerKind::new(kind));
-        server.set_phase(ServerPhase::Ready);
-        server.set_memory(1_000);
+        let cell = self.directory.status_registry().workspace(Arc::default());
+        let workspace = WorkspaceName::new("w").unwrap();
+        let (id, root, kind) = (format!("{kind}-1"), "./".to_owned(), ServerKind::new(kind));
+        let server = cell.server(ServerIdentity { workspace, id, kind, version: None, root });
+        server.publish(ServerReport { state: ServerState::Ready, ..server.report() });
+        let process: Arc<dyn Process> = Arc::new(Running);
+        server.set_process(&process, PendingCounter::default());
+        server.set_figures(&process, ProcessFigures { memory_bytes: Some(1_000), server_id: None });
+        self.processes.push(process);
         self.cells.push(cell);
         self.servers.push(server);
     }
@@ -65,8 +114,10 @@ impl Everything {
         meters.rpc(&rpc(RpcOutcome::Error(-32_801)));
         meters.session(TransportKind::Tcp, MOMENT);
         meters.ready("pyright", MOMENT);
+        meters.start_admitted(MOMENT);
         meters.index_job("full", "published", MOMENT);
         meters.restart("pyright", "crashed");
+        meters.server_evicted("pyright");
     }
 
     pub(super) fn read(&self) -> Exposition {
@@ -81,6 +132,7 @@ pub(super) fn record(tool: &str, outcome: Outcome) -> CallRecord {
         tool: tool.into(),
         catalog: "lsp-v1",
         workspace: WorkspaceName::new("w"),
+        group: None,
         principal: PrincipalHash::of(&PrincipalId::local()),
         transport: TransportKind::Pipe,
         request_id: "1".into(),

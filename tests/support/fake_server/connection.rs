@@ -37,6 +37,7 @@ pub(super) struct Running {
     stopped: CancellationToken,
     orphan: AtomicBool,
     memory: Arc<AtomicU64>,
+    launched: tokio::time::Instant,
 }
 
 /// A message whose steps are running.
@@ -72,6 +73,7 @@ pub(super) fn start(
         end: watch::channel(None).0,
         stopped: CancellationToken::new(),
         memory,
+        launched: tokio::time::Instant::now(),
     });
     let stopped = running.stopped.clone();
     // Both halves live in one task: a pipe is closed only when both are gone, as with a process.
@@ -336,6 +338,10 @@ impl Process for FakeProcess {
 
     fn stderr_tail(&self) -> String {
         self.0.script.stderr.clone()
+    }
+
+    fn cpu_time(&self) -> Option<std::time::Duration> {
+        self.0.script.works.then(|| self.0.launched.elapsed())
     }
 
     fn memory_bytes(&self) -> Option<u64> {

@@ -56,6 +56,7 @@ pub(crate) struct FakeServer {
     orphan: bool,
     pipe_bytes: usize,
     memory: Option<u64>,
+    works: bool,
     stderr: String,
 }
 
@@ -71,6 +72,7 @@ impl FakeServer {
             orphan: false,
             pipe_bytes: 64 * 1024,
             memory: None,
+            works: false,
             stderr: String::new(),
         }
     }
@@ -135,6 +137,12 @@ impl FakeServer {
     /// Value that `memory_bytes` returns.
     pub(crate) fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
+        self
+    }
+
+    /// The server uses a whole processor from its launch on.
+    pub(crate) fn works(mut self) -> Self {
+        self.works = true;
         self
     }
 

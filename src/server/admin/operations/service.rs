@@ -36,11 +36,7 @@ pub(crate) async fn snapshots(api: Arc<Api>, _: RouteRequest) -> Result<Response
     let (listing, stats) = api.control.snapshots().await?;
     let mut list = SnapshotList::default();
     for (entry, stats) in listing.entries.iter().zip(stats) {
-        match stats {
-            Some(stats) => list.workspaces.push(snapshot(entry, stats)),
-            None if entry.handle.is_some() => list.not_answering.push(entry.config.name.to_string()),
-            None => {}
-        }
+        list.workspaces.extend(stats.map(|stats| snapshot(entry, stats)));
     }
     Ok(json(StatusCode::OK, &list))
 }

@@ -9,7 +9,7 @@ use axum::response::Response;
 use super::{json, workspace_name};
 use crate::admin::api::Api;
 use crate::admin::documents::{
-    Change, EpochsDocument, IndexDocument, Origin, PutDocument, RemovalDocument, StoppedDocument, WorkspaceDocument,
+    BusyDocument, Change, EpochsDocument, IndexDocument, Origin, PutDocument, RemovalDocument, StoppedDocument, WorkspaceDocument,
     WorkspaceList, WorkspaceState,
 };
 use crate::admin::problem::{Kind, Problem};
@@ -18,7 +18,7 @@ use crate::admin::strict_json;
 use crate::limits::ADMIN_REMOVAL_WAIT_MS;
 use codeyard_base::ids::WorkspaceName;
 use codeyard_config::WorkspaceConfig;
-use codeyard_engine::indexer::health::IndexHealth;
+use codeyard_engine::status::index_status::IndexHealth;
 use codeyard_engine::supervisor::control::Overview;
 use codeyard_engine::supervisor::drain_state::{DrainReport, Draining};
 use codeyard_engine::supervisor::messages::{Condition, PutChange, PutError, RemoveError, WorkspaceEntry};
@@ -101,11 +101,7 @@ fn documents(overview: Overview) -> Vec<WorkspaceDocument> {
 fn document(entry: &WorkspaceEntry, health: Option<WorkspaceHealth>, default: bool) -> WorkspaceDocument {
     let config = &entry.config;
     let shown = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();
-    let state = match (&entry.handle, &health) {
-        (None, _) => WorkspaceState::Failed,
-        (Some(_), None) => WorkspaceState::NotAnswering,
-        (Some(_), Some(_)) => WorkspaceState::Open,
-    };
+    let state = if entry.handle.is_some() { WorkspaceState::Open } else { WorkspaceState::Failed };
     let roots = match &health {
         Some(health) => health.roots.iter().map(shown).collect(),
         None => config.roots.iter().chain(&config.extra_roots).map(shown).collect(),
@@ -131,6 +127,12 @@ fn document(entry: &WorkspaceEntry, health: Option<WorkspaceHealth>, default: bo
         snapshots: health.map(|health| health.snapshots.0),
         snapshot_bytes: health.map(|health| health.snapshots.1),
         indexes: health.into_iter().flat_map(|health| &health.indexes).map(index).collect(),
+        busy: health.and_then(|health| health.activity.as_ref()).map(|activity| BusyDocument {
+            waits_for: activity.waits_for.clone(),
+            since_s: activity.since_s,
+        }),
+        memory_bytes: health.and_then(memory),
+        status_age_ms: health.and_then(|health| u64::try_from(health.age.as_millis()).ok()),
     }
 }
 
@@ -152,7 +154,15 @@ fn draining(draining: &Draining) -> WorkspaceDocument {
         snapshots: None,
         snapshot_bytes: None,
         indexes: Vec::new(),
+        busy: None,
+        memory_bytes: None,
+        status_age_ms: None,
     }
+}
+
+/// Memory of the language servers of a workspace; `None`: none was measured.
+fn memory(health: &WorkspaceHealth) -> Option<u64> {
+    health.servers.iter().filter_map(|server| server.memory_bytes).reduce(|sum, bytes| sum + bytes)
 }
 
 fn index(index: &IndexHealth) -> IndexDocument {

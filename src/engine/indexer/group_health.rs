@@ -1,0 +1,114 @@
+//! `health_check` and `index_status` of a group: the entries of its workspaces, on a few threads. It blocks.
+//!
+//! Invariant: a workspace that isn't reached in time has an error in its place.
+
+use std::sync::Arc;
+
+use crate::indexer::code_query::StopCheck;
+use crate::indexer::fan_out::{Done, fan_out};
+use crate::indexer::group_query::MemberProjects;
+use crate::indexer::group_report::{self, UnitProblem};
+use crate::indexer::handle::IndexHandle;
+use crate::indexer::health::health;
+use crate::indexer::indexes::Indexes;
+use crate::indexer::refusals::no_root;
+use codeyard_base::ids::WorkspaceName;
+use codeyard_model::code::{
+    AnswerMetadata, CodeRefusal, GroupStatus, HealthReport, HealthStatus, IncompleteWorkspace, IndexStatus,
+    PrewarmStatus, SchemaStatus, WorkspaceError,
+};
+
+/// The health of these workspaces together: of each word the worst, and the projects of all. `None` if none of them has a root.
+pub fn group_health(
+    members: &[(WorkspaceName, IndexHandle)],
+    indexes: &Indexes,
+    threads: usize,
+    ends: StopCheck<'_>,
+) -> Option<HealthReport> {
+    let order: Vec<usize> = (0..members.len()).collect();
+    let done = fan_out(order.len(), &order, threads, ends, |at| health(&members[at].1, indexes, None));
+    let (mut reports, mut incomplete) = (Vec::new(), Vec::new());
+    for ((name, _), done) in members.iter().zip(done) {
+        match done {
+            Done::Result(Some(mut report)) => {
+                report.projects.iter_mut().for_each(|project| project.workspace = Some(name.clone()));
+                reports.push(report);
+            }
+            Done::Result(None) => incomplete.push(group_report::refused(name.clone(), &no_root())),
+            Done::NotReached => incomplete.push(group_report::late(name.clone())),
+            Done::Panicked => incomplete.push(group_report::refused(name.clone(), &UnitProblem::Panicked.refusal())),
+        }
+    }
+    together(reports, incomplete)
+}
+
+fn together(reports: Vec<HealthReport>, incomplete: Vec<IncompleteWorkspace>) -> Option<HealthReport> {
+    let mut all = reports.into_iter();
+    let mut sum = all.next()?;
+    sum.incomplete = incomplete;
+    let severity = |status: HealthStatus| HealthStatus::ALL.iter().position(|known| *known == status);
+    for mut one in all {
+        if severity(one.status) > severity(sum.status) {
+            sum.status = one.status;
+        }
+        sum.tantivy_ok &= one.tantivy_ok;
+        sum.sqlite_ok &= one.sqlite_ok;
+        if prewarm_rank(one.prewarm) > prewarm_rank(sum.prewarm) {
+            sum.prewarm = one.prewarm;
+        }
+        if sum.startup.status == SchemaStatus::Compatible && one.startup.status != SchemaStatus::Compatible {
+            sum.startup = one.startup;
+        }
+        sum.active_job = sum.active_job.or(one.active_job);
+        sum.interrupted.append(&mut one.interrupted);
+        sum.warmset.members.append(&mut one.warmset.members);
+        sum.projects.append(&mut one.projects);
+    }
+    Some(sum)
+}
+
+fn prewarm_rank(status: PrewarmStatus) -> u8 {
+    match status {
+        PrewarmStatus::Skipped => 0,
+        PrewarmStatus::Complete => 1,
+        PrewarmStatus::Pending => 2,
+        PrewarmStatus::Warming => 3,
+        PrewarmStatus::Failed => 4,
+    }
+}
+
+/// The status of the first root of each workspace.
+pub fn group_status(
+    members: &[MemberProjects],
+    reference: Option<&str>,
+    threads: usize,
+    ends: StopCheck<'_>,
+) -> GroupStatus {
+    let order: Vec<usize> = (0..members.len()).collect();
+    let done = fan_out(order.len(), &order, threads, ends, |at| match members[at].projects.first() {
+        Some(project) => project.status(reference),
+        None => Err(Box::new(no_root())),
+    });
+    let entry = |done: Done<Result<IndexStatus, Box<CodeRefusal>>>| match done {
+        Done::Result(Ok(status)) => Ok(Box::new(status)),
+        Done::Result(Err(refusal)) => Err(error_of(*refusal)),
+        Done::NotReached => Err(error_of(UnitProblem::Late.refusal())),
+        Done::Panicked => Err(error_of(UnitProblem::Panicked.refusal())),
+    };
+    let workspaces = members.iter().zip(done).map(|(member, done)| (member.name.clone(), entry(done))).collect();
+    GroupStatus { workspaces, metadata: AnswerMetadata::default() }
+}
+
+/// The error of one workspace in an answer about several.
+pub fn error_of(refusal: CodeRefusal) -> WorkspaceError {
+    WorkspaceError { code: refusal.code, message: refusal.message }
+}
+
+/// The projects of these workspaces.
+pub fn projects_of(members: &[(WorkspaceName, IndexHandle)]) -> Vec<MemberProjects> {
+    let projects = |(name, indexed): &(WorkspaceName, IndexHandle)| MemberProjects {
+        name: name.clone(),
+        projects: Arc::clone(&indexed.projects),
+    };
+    members.iter().map(projects).collect()
+}

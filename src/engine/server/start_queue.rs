@@ -1,0 +1,397 @@
+//! Admits the starts of language servers: at most a fixed number at once, so that each start has a processor.
+//!
+//! Starts that a call needs come before those that none needs. Among equals, the workspaces take turns, and the starts of one workspace
+//! keep the order in which calls needed them. A start counts until its ticket is dropped: the actor holds the ticket while its server loads. The queue also
+//! measures how long starts of each kind take, and estimates from that when a waiting one is through. It starts nothing itself.
+//! Invariants: no more than `max` tickets are admitted at once; a dropped ticket leaves the queue; the queue is as long as there are
+//! waiting tickets.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use codeyard_base::clock::Instant;
+use codeyard_base::ids::{ServerKind, WorkspaceName};
+
+/// Expected time of a start while none has been measured.
+const UNMEASURED: Duration = Duration::from_secs(2);
+/// The weight of the newest measurement is one part of this many.
+const SMOOTHING: u32 = 4;
+
+/// The queue of all starts of a service. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct StartQueue(Arc<Mutex<QueueState>>);
+
+/// A start in the queue, then an admitted one. Dropping it frees its place for the next start.
+#[derive(Debug)]
+pub struct StartTicket {
+    place: StartPlace,
+    granted: Option<oneshot::Receiver<()>>,
+}
+
+/// The place of a start, for estimates. It doesn't hold the place.
+#[derive(Debug, Clone)]
+pub(crate) struct StartPlace {
+    queue: StartQueue,
+    id: u64,
+    kind: ServerKind,
+}
+
+#[derive(Debug)]
+struct QueueState {
+    max: usize,
+    next_id: u64,
+    waiting: Vec<WaitingStart>,
+    running: Vec<RunningStart>,
+    /// The number of the last grant to each workspace; cleared when nothing waits or runs.
+    turns: BTreeMap<WorkspaceName, u64>,
+    grants: u64,
+    measured: BTreeMap<ServerKind, KindTimes>,
+}
+
+#[derive(Debug)]
+struct WaitingStart {
+    id: u64,
+    workspace: WorkspaceName,
+    kind: ServerKind,
+    /// When a call needed it first: a number of the same sequence as the ids.
+    needed: Option<u64>,
+    grant: oneshot::Sender<()>,
+}
+
+#[derive(Debug)]
+struct RunningStart {
+    id: u64,
+    kind: ServerKind,
+    since: Instant,
+}
+
+/// Measured times of a kind, averaged with more weight on recent ones.
+#[derive(Debug, Clone, Copy, Default)]
+struct KindTimes {
+    /// From the admission until the place is free again.
+    held: Option<Duration>,
+    /// From the admission until the server is ready.
+    ready: Option<Duration>,
+}
+
+impl Default for StartQueue {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl StartQueue {
+    /// A queue that admits `max` starts at once; 0 means as many as there are processors.
+    pub fn new(max: usize) -> Self {
+        Self(Arc::new(Mutex::new(QueueState {
+            max: at_least_one(max),
+            next_id: 0,
+            waiting: Vec::new(),
+            running: Vec::new(),
+            turns: BTreeMap::new(),
+            grants: 0,
+            measured: BTreeMap::new(),
+        })))
+    }
+
+    /// Changes the number of starts at once; 0 means as many as there are processors.
+    pub fn set_max(&self, max: usize) {
+        let mut state = self.0.lock();
+        state.max = at_least_one(max);
+        state.grant();
+    }
+
+    /// The number of starts that wait, and of those that are admitted.
+    pub fn counts(&self) -> (usize, usize) {
+        let state = self.0.lock();
+        (state.waiting.len(), state.running.len())
+    }
+
+    /// Adds a start at the end of the queue. `is_needed`: a call needs the server.
+    pub(crate) fn join(&self, workspace: &WorkspaceName, kind: &ServerKind, is_needed: bool) -> StartTicket {
+        let (grant, granted) = oneshot::channel();
+        let mut state = self.0.lock();
+        state.next_id += 1;
+        let id = state.next_id;
+        let (workspace, kind) = (workspace.clone(), kind.clone());
+        let needed = is_needed.then_some(id);
+        state.waiting.push(WaitingStart { id, workspace, kind: kind.clone(), needed, grant });
+        state.grant();
+        StartTicket { place: StartPlace { queue: self.clone(), id, kind }, granted: Some(granted) }
+    }
+}
+
+impl StartTicket {
+    /// Resolves when the start may run.
+    pub(crate) async fn admitted(&mut self) {
+        if let Some(granted) = self.granted.take() {
+            // The sender is dropped only together with this ticket.
+            granted.await.ok();
+        }
+    }
+
+    /// Its place, for estimates.
+    pub(crate) fn place(&self) -> StartPlace {
+        self.place.clone()
+    }
+
+    /// Records how long the place was held, and frees it. Dropping a ticket records nothing.
+    pub(crate) fn release(self) {
+        let mut state = self.place.queue.0.lock();
+        let start = state.running.iter().find(|start| start.id == self.place.id);
+        let held = start.map(|start| start.since.elapsed());
+        if let Some(held) = held {
+            average(&mut state.measured.entry(self.place.kind.clone()).or_default().held, held);
+        }
+        // Dropping the ticket takes the lock.
+        drop(state);
+    }
+}
+
+impl Drop for StartTicket {
+    fn drop(&mut self) {
+        let mut state = self.place.queue.0.lock();
+        let id = self.place.id;
+        state.waiting.retain(|start| start.id != id);
+        state.running.retain(|start| start.id != id);
+        state.grant();
+    }
+}
+
+impl StartPlace {
+    /// Lets the start overtake those that no call needs.
+    pub(crate) fn need(&self) {
+        let mut state = self.queue.0.lock();
+        let number = state.next_id + 1;
+        let start = state.waiting.iter_mut().find(|start| start.id == self.id);
+        if let Some(start) = start.filter(|start| start.needed.is_none()) {
+            start.needed = Some(number);
+            state.next_id = number;
+        }
+    }
+
+    /// The number of starts before this one; `None` if it doesn't wait.
+    pub(crate) fn ahead(&self) -> Option<usize> {
+        let state = self.queue.0.lock();
+        state.waiting.iter().find(|start| start.id == self.id)?;
+        state.order().iter().position(|start| start.id == self.id)
+    }
+
+    /// How long a start of its kind takes from its admission until the server is ready.
+    pub(crate) fn expected_ready(&self) -> Duration {
+        self.queue.0.lock().expected(&self.kind).1
+    }
+
+    /// The time until it is admitted, estimated from the starts before it; `None` if it doesn't wait.
+    pub(crate) fn expected_wait(&self, now: Instant) -> Option<Duration> {
+        let state = self.queue.0.lock();
+        state.waiting.iter().find(|start| start.id == self.id)?;
+        // When each place is free again.
+        let mut free: Vec<Duration> = state.running.iter().map(|start| state.left(start, now)).collect();
+        free.resize(free.len().max(state.max), Duration::ZERO);
+        for start in state.order() {
+            free.sort_unstable();
+            let at = free.len().saturating_sub(state.max);
+            if start.id == self.id {
+                return free.get(at).copied();
+            }
+            if let Some(place) = free.get_mut(at) {
+                *place += state.expected(&start.kind).0;
+            }
+        }
+        None
+    }
+
+    /// Records how long it took from the admission until the server was ready.
+    pub(crate) fn record_ready(&self, took: Duration) {
+        let mut state = self.queue.0.lock();
+        average(&mut state.measured.entry(self.kind.clone()).or_default().ready, took);
+    }
+}
+
+impl QueueState {
+    /// Admits starts while there are free places.
+    fn grant(&mut self) {
+        while self.running.len() < self.max
+            && let Some(next) = next_of(&self.waiting, &self.turns)
+        {
+            let start = self.waiting.remove(next);
+            self.grants += 1;
+            self.turns.insert(start.workspace, self.grants);
+            self.running.push(RunningStart { id: start.id, kind: start.kind, since: Instant::now() });
+            // A ticket that was dropped meanwhile leaves at once.
+            start.grant.send(()).ok();
+        }
+        if self.waiting.is_empty() && self.running.is_empty() {
+            self.turns.clear();
+        }
+    }
+
+    /// The waiting starts in the order in which they will be admitted.
+    fn order(&self) -> Vec<&WaitingStart> {
+        let (mut left, mut turns): (Vec<&WaitingStart>, _) = (self.waiting.iter().collect(), self.turns.clone());
+        let mut order = Vec::with_capacity(left.len());
+        let mut grants = self.grants;
+        while let Some(next) = next_of(&left, &turns) {
+            let start = left.remove(next);
+            grants += 1;
+            turns.insert(start.workspace.clone(), grants);
+            order.push(start);
+        }
+        order
+    }
+
+    /// The expected times of a kind: until its place is free, and until the server is ready. A kind without a measurement gets the
+    /// average of the others.
+    fn expected(&self, kind: &ServerKind) -> (Duration, Duration) {
+        let own = self.measured.get(kind).copied().unwrap_or_default();
+        let average = |of: fn(&KindTimes) -> Option<Duration>| {
+            let known: Vec<Duration> = self.measured.values().filter_map(of).collect();
+            let count = u32::try_from(known.len()).unwrap_or(u32::MAX).max(1);
+            if known.is_empty() { UNMEASURED } else { known.iter().sum::<Duration>() / count }
+        };
+        let held = own.held.unwrap_or_else(|| average(|times| times.held));
+        (held, own.ready.unwrap_or_else(|| average(|times| times.ready)))
+    }
+
+    /// How long an admitted start will still hold its place. One that takes longer than usual is expected to end soon.
+    fn left(&self, start: &RunningStart, now: Instant) -> Duration {
+        let elapsed = now.saturating_duration_since(start.since);
+        self.expected(&start.kind).0.checked_sub(elapsed).unwrap_or(elapsed / SMOOTHING)
+    }
+}
+
+/// The waiting start whose turn it is.
+fn next_of<S: std::borrow::Borrow<WaitingStart>>(waiting: &[S], turns: &BTreeMap<WorkspaceName, u64>) -> Option<usize> {
+    let rank = |start: &WaitingStart| {
+        (start.needed.is_none(), turns.get(&start.workspace).copied().unwrap_or_default(), start.needed, start.id)
+    };
+    (0..waiting.len()).min_by_key(|at| rank(waiting[*at].borrow()))
+}
+
+fn average(mean: &mut Option<Duration>, newest: Duration) {
+    *mean = Some(mean.map_or(newest, |mean| (mean * (SMOOTHING - 1) + newest) / SMOOTHING));
+}
+
+fn at_least_one(max: usize) -> usize {
+    if max > 0 { max } else { std::thread::available_parallelism().map_or(1, usize::from) }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    fn paused(test: impl Future<Output = ()>) {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_time().start_paused(true).build().unwrap().block_on(test);
+    }
+
+    struct Starts {
+        queue: StartQueue,
+        tickets: BTreeMap<&'static str, StartTicket>,
+    }
+
+    impl Starts {
+        fn new(max: usize) -> Self {
+            Self { queue: StartQueue::new(max), tickets: BTreeMap::new() }
+        }
+
+        /// A start whose name begins with its workspace's letter.
+        fn join(&mut self, name: &'static str, is_needed: bool) {
+            let (workspace, kind) = (WorkspaceName::new(&name[..1]).unwrap(), ServerKind::new("ty"));
+            self.tickets.insert(name, self.queue.join(&workspace, &kind, is_needed));
+        }
+
+        /// The names of the starts that were admitted since the last call.
+        fn admitted(&mut self) -> Vec<&'static str> {
+            let mut admitted = Vec::new();
+            for (name, ticket) in &mut self.tickets {
+                if ticket.granted.as_mut().is_some_and(|granted| granted.now_or_never().is_some()) {
+                    ticket.granted = None;
+                    admitted.push(*name);
+                }
+            }
+            admitted
+        }
+
+        /// Frees admitted places one after the other, and returns the order of admission.
+        fn run_all(&mut self) -> Vec<&'static str> {
+            let mut order = Vec::new();
+            loop {
+                let admitted = self.admitted();
+                if admitted.is_empty() {
+                    return order;
+                }
+                for name in admitted {
+                    self.tickets.remove(name);
+                    order.push(name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn needed_starts_come_first_and_workspaces_take_turns() {
+        paused(async {
+            let mut starts = Starts::new(1);
+            for (name, is_needed) in
+                [("a0", false), ("a1", false), ("a2", true), ("a3", true), ("a4", true), ("b1", true), ("c1", false)]
+            {
+                starts.join(name, is_needed);
+            }
+            starts.tickets["c1"].place().need();
+            assert_eq!(starts.queue.counts(), (6, 1));
+            assert_eq!(starts.run_all(), ["a0", "b1", "c1", "a2", "a3", "a4", "a1"]);
+            assert_eq!(starts.queue.counts(), (0, 0));
+        });
+    }
+
+    #[test]
+    fn no_more_than_the_maximum_run_and_dropped_tickets_free_their_place() {
+        paused(async {
+            let mut starts = Starts::new(2);
+            for name in ["a", "b", "c", "d", "e"] {
+                starts.join(name, true);
+            }
+            assert_eq!(starts.admitted(), ["a", "b"]);
+            drop(starts.tickets.remove("d"));
+            drop(starts.tickets.remove("a"));
+            assert_eq!((starts.admitted(), starts.queue.counts()), (vec!["c"], (1, 2)));
+            starts.queue.set_max(3);
+            assert_eq!(starts.admitted(), ["e"]);
+        });
+    }
+
+    #[test]
+    fn waits_are_estimated_from_the_place_and_measured_times() {
+        paused(async {
+            let mut starts = Starts::new(2);
+            for name in ["a", "b", "c", "d", "e", "f"] {
+                starts.join(name, true);
+            }
+            let wait = |starts: &Starts, name: &str| starts.tickets[name].place().expected_wait(Instant::now());
+            assert_eq!(wait(&starts, "a"), None, "it doesn't wait");
+            assert_eq!([wait(&starts, "c"), wait(&starts, "e")], [Some(UNMEASURED), Some(UNMEASURED * 2)]);
+            tokio::time::sleep(Duration::from_secs(6)).await;
+            let first = starts.tickets.remove("a").unwrap();
+            first.place().record_ready(Duration::from_secs(7));
+            first.release();
+            assert_eq!(starts.admitted(), ["b", "c"]);
+            let place = starts.tickets["d"].place();
+            assert_eq!(place.expected_ready(), Duration::from_secs(7));
+            assert_eq!(place.ahead(), Some(0));
+            assert_eq!(wait(&starts, "d"), Some(Duration::ZERO), "`b` has taken as long as the first one");
+            assert_eq!(wait(&starts, "e"), Some(Duration::from_secs(6)));
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            assert_eq!(wait(&starts, "d"), Some(Duration::from_secs(2)), "`b` is late, and is expected to end soon");
+            assert_eq!(wait(&starts, "f"), Some(Duration::from_secs(8)));
+            assert_eq!(starts.tickets["f"].place().ahead(), Some(2));
+        });
+    }
+}

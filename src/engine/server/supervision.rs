@@ -1,0 +1,96 @@
+//! Supervises a running server process: detects a hang, and notices stability and idleness.
+//!
+//! One timer is set for the next thing that can be due, so a server that nobody uses costs nothing until it is idle for long enough.
+//! Invariant: while a session runs and something can become due, the timer is set; only while requests are in flight does it fire every
+//! second.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::prelude::*;
+
+use crate::server::actor::LanguageServer;
+use crate::server::file_changes::SETTLES_WITHIN;
+use crate::server::messages::NoticeKind;
+use crate::server::session::LiveServer;
+use crate::status::server_state::ServerState;
+use codeyard_base::clock::Instant;
+use codeyard_files::watch::Changes;
+
+/// Number of expired requests after which a silent server counts as hung.
+const HUNG_AFTER_EXPIRED: u32 = 3;
+/// Time between two checks while requests are in flight.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The timer of the next check.
+#[derive(Default)]
+pub(super) struct SupervisionTimer(Option<(Instant, SpawnHandle)>);
+
+impl LanguageServer {
+    /// Sets the timer for the next check, unless it is set for an earlier one.
+    pub(super) fn supervise_later(&mut self, ctx: &mut Context<Self>) {
+        let now = Instant::now();
+        let Some(due) = self.session.as_ref().and_then(|session| self.next_check(session, now)) else { return };
+        if let Some((at, timer)) = self.supervision.0.take() {
+            if at <= due {
+                self.supervision.0 = Some((at, timer));
+                return;
+            }
+            ctx.cancel_future(timer);
+        }
+        let timer = ctx.run_later(due.saturating_duration_since(now), |server, ctx| {
+            server.supervision.0 = None;
+            server.supervise(ctx);
+            server.supervise_later(ctx);
+        });
+        self.supervision.0 = Some((due, timer));
+    }
+
+    /// When something can be due that no event announces.
+    fn next_check(&self, session: &LiveServer, now: Instant) -> Option<Instant> {
+        let idle = self.context.times.idle;
+        let is_busy = session.client.pending() > 0;
+        let soon = now + CHECK_INTERVAL;
+        let later = |at: Instant| Some(at).filter(|at| *at > now);
+        let checks = [
+            is_busy.then_some(soon),
+            (session.expired.load(Ordering::Relaxed) >= HUNG_AFTER_EXPIRED)
+                .then(|| (session.client.last_byte_at() + self.silence_limit()).max(soon)),
+            later(session.started_at + SETTLES_WITHIN),
+            later(session.started_at + self.history.rule().window),
+            (!idle.is_zero()).then(|| (self.last_used + idle).max(soon)),
+        ];
+        checks.into_iter().flatten().min()
+    }
+
+    /// Silence after which a server with expired requests counts as hung.
+    fn silence_limit(&self) -> Duration {
+        match &*self.state.borrow() {
+            ServerState::Indexing { .. } => self.context.times.silent_with_progress,
+            _ => self.context.times.silent,
+        }
+    }
+
+    /// Checks for a hang, for stability and for idleness.
+    fn supervise(&mut self, ctx: &mut Context<Self>) {
+        let now = Instant::now();
+        let Some(session) = &self.session else { return };
+        let silent = now.saturating_duration_since(session.client.last_byte_at());
+        if session.expired.load(Ordering::Relaxed) >= HUNG_AFTER_EXPIRED && silent >= self.silence_limit() {
+            return self.kill("hung", ctx);
+        }
+        let runs_for = now.saturating_duration_since(session.started_at);
+        let is_idle = session.client.pending() == 0;
+        if !self.is_settling() {
+            self.early_changes = Changes::default();
+        }
+        if runs_for >= self.history.rule().window {
+            self.history.on_stable();
+        }
+        let (unused, idle) = (now.saturating_duration_since(self.last_used), self.context.times.idle);
+        if !idle.is_zero() && unused >= idle && is_idle && !self.stopping {
+            tracing::info!(workspace = %self.context.workspace, server = %self.context.kind, "language server is idle, stopping it");
+            self.notify_workspace(NoticeKind::Idle, ctx);
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! The published status of one language server: its actor writes it, and any thread reads it without asking the actor.
+//!
+//! It gives no access to the actor and makes no decision. Invariants: a reader never waits for an actor; what isn't known is `None`, never
+//! zero; the process of the server is held weakly, so that a reader never keeps it running.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use crate::status::project_cell::{ProjectCell, PublishedProject};
+use crate::status::registry::ServerPhase;
+use crate::status::server_state::ServerState;
+use codeyard_base::clock::Instant;
+use codeyard_base::ids::{ServerKind, WorkspaceName};
+use codeyard_lsp::client::PendingCounter;
+use codeyard_process::launch::{Process, ProcessFigures};
+
+/// What doesn't change while the actor of a server lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerIdentity {
+    /// Its workspace.
+    pub workspace: WorkspaceName,
+    /// Its id within the workspace.
+    pub id: String,
+    /// Its kind.
+    pub kind: ServerKind,
+    /// Its version, where known.
+    pub version: Option<String>,
+    /// Its project root, relative to the workspace's root.
+    pub root: String,
+}
+
+/// What the actor of a server publishes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerReport {
+    /// Its state.
+    pub state: ServerState,
+    /// When the state began.
+    pub since: Instant,
+    /// It counts as ready only because it showed no activity for long enough.
+    pub assumed_ready: bool,
+    /// Restarts since codeyard started.
+    pub restarts: u64,
+}
+
+/// The use of one server by callers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerUse {
+    /// The last request that was sent to its actor; its start before the first one.
+    pub last_request: Instant,
+    /// The last query that needs it. `None`: no query has needed it yet.
+    pub last_wanted: Option<Instant>,
+    /// Whether it has been given a request since it was last wanted.
+    pub is_served: bool,
+}
+
+/// The memory of one server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ServerMemory {
+    /// Bytes of its process tree in the last pass. `None`: it doesn't run, or no pass has measured it yet.
+    pub measured: Option<u64>,
+    /// Bytes that its start was admitted with.
+    pub reserved: u64,
+}
+
+/// The process of a running server.
+struct ServerProcess {
+    process: Weak<dyn Process>,
+    pending: PendingCounter,
+    figures: ProcessFigures,
+}
+
+/// The published status of one language server.
+pub struct LanguageServerStatus {
+    identity: ServerIdentity,
+    report: Mutex<ServerReport>,
+    usage: Mutex<ServerUse>,
+    process: Mutex<Option<ServerProcess>>,
+    reserved: Mutex<u64>,
+    open_documents: AtomicUsize,
+    projects: ProjectCell,
+    is_retired: AtomicBool,
+}
+
+impl std::fmt::Debug for LanguageServerStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LanguageServerStatus").field("identity", &self.identity).finish_non_exhaustive()
+    }
+}
+
+/// The health of one language server, as doctor and admin show it.
+#[derive(Debug, Clone, Serialize)]
+pub struct ServerHealth {
+    /// Its id within the workspace.
+    #[serde(skip)]
+    pub id: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its version, where known.
+    pub version: Option<String>,
+    /// Its project root, relative to the workspace's root.
+    pub root: String,
+    /// Its state.
+    #[serde(flatten)]
+    pub state: ServerState,
+    /// It never reported that it is ready; it counts as ready because it showed no activity for long enough.
+    pub assumed_ready: bool,
+    /// Seconds since the last change of state.
+    pub since_s: u64,
+    /// Its process id.
+    pub pid: Option<u32>,
+    /// Memory of its process tree in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Restarts since codeyard started.
+    pub restarts: u64,
+    /// Documents open at it.
+    pub open_documents: usize,
+    /// Requests in flight.
+    pub pending: usize,
+    /// Seconds since the last request.
+    pub unused_s: u64,
+    /// The last lines of its standard error.
+    pub stderr: String,
+    /// Its projects, in the order of their roots; empty before the first start.
+    #[serde(skip)]
+    pub projects: Vec<PublishedProject>,
+}
+
+impl LanguageServerStatus {
+    /// The status of a server that is starting.
+    pub fn new(identity: ServerIdentity) -> Self {
+        let now = Instant::now();
+        Self {
+            identity,
+            report: Mutex::new(ServerReport {
+                state: ServerState::Starting,
+                since: now,
+                assumed_ready: false,
+                restarts: 0,
+            }),
+            usage: Mutex::new(ServerUse { last_request: now, last_wanted: None, is_served: true }),
+            process: Mutex::new(None),
+            reserved: Mutex::new(0),
+            open_documents: AtomicUsize::new(0),
+            projects: ProjectCell::default(),
+            is_retired: AtomicBool::new(false),
+        }
+    }
+
+    /// What doesn't change.
+    pub fn identity(&self) -> &ServerIdentity {
+        &self.identity
+    }
+
+    /// Replaces what the actor publishes.
+    pub fn publish(&self, report: ServerReport) {
+        *self.report.lock() = report;
+    }
+
+    /// What the actor published last.
+    pub fn report(&self) -> ServerReport {
+        self.report.lock().clone()
+    }
+
+    /// The phase of the server.
+    pub fn phase(&self) -> ServerPhase {
+        ServerPhase::from(&self.report.lock().state)
+    }
+
+    /// Sets the number of documents that are open at the server.
+    pub fn set_open_documents(&self, count: usize) {
+        self.open_documents.store(count, Relaxed);
+        self.projects.set_open_documents(count);
+    }
+
+    /// Its projects, and how many of their files it knows.
+    pub fn projects(&self) -> &ProjectCell {
+        &self.projects
+    }
+
+    /// The process of the server was started, and its connection counts its requests in `pending`.
+    pub fn set_process(&self, process: &Arc<dyn Process>, pending: PendingCounter) {
+        let process = Arc::downgrade(process);
+        *self.process.lock() = Some(ServerProcess { process, pending, figures: ProcessFigures::default() });
+    }
+
+    /// The running process. `None`: there is none.
+    pub fn process(&self) -> Option<Arc<dyn Process>> {
+        self.process.lock().as_ref()?.process.upgrade()
+    }
+
+    /// Records what a pass measured of `process`. Ignored if another process runs by now.
+    pub fn set_figures(&self, process: &Arc<dyn Process>, figures: ProcessFigures) {
+        let mut running = self.process.lock();
+        let measured = Arc::downgrade(process);
+        if let Some(running) = running.as_mut().filter(|running| Weak::ptr_eq(&running.process, &measured)) {
+            running.figures = figures;
+        }
+    }
+
+    /// The number of requests in flight at the server.
+    pub fn pending(&self) -> usize {
+        self.process.lock().as_ref().map_or(0, |running| running.pending.get())
+    }
+
+    /// Its memory.
+    pub fn memory(&self) -> ServerMemory {
+        let running = self.process.lock();
+        let alive = running.as_ref().filter(|running| running.process.strong_count() > 0);
+        ServerMemory {
+            measured: alive.and_then(|running| running.figures.memory_bytes),
+            reserved: *self.reserved.lock(),
+        }
+    }
+
+    /// Sets the bytes that its start was admitted with; 0: it isn't admitted, or it has ended.
+    pub fn reserve(&self, bytes: u64) {
+        *self.reserved.lock() = bytes;
+    }
+
+    /// A query needs the server.
+    pub fn set_wanted(&self) {
+        let mut usage = self.usage.lock();
+        usage.last_wanted = Some(Instant::now());
+        usage.is_served = false;
+    }
+
+    /// A request was sent to the actor. `is_served`: the actor passed it on to the server.
+    pub fn set_used(&self, is_served: bool) {
+        let mut usage = self.usage.lock();
+        usage.last_request = Instant::now();
+        usage.is_served |= is_served;
+    }
+
+    /// Its use by callers.
+    pub fn usage(&self) -> ServerUse {
+        *self.usage.lock()
+    }
+
+    /// The workspace has given the server up: it is being stopped, and a successor may be starting.
+    pub fn retire(&self) {
+        self.is_retired.store(true, Relaxed);
+    }
+
+    /// Whether the workspace has given the server up.
+    pub fn is_retired(&self) -> bool {
+        self.is_retired.load(Relaxed)
+    }
+
+    /// The status as operators see it.
+    pub fn health(&self) -> ServerHealth {
+        let report = self.report();
+        let process = self.process();
+        let figures = self.process.lock().as_ref().filter(|_| process.is_some()).map(|running| running.figures);
+        let figures = figures.unwrap_or_default();
+        let stderr = match &report.state {
+            ServerState::Down(down) => down.stderr.clone(),
+            _ => process.as_ref().map(|process| process.stderr_tail()).unwrap_or_default(),
+        };
+        let identity = &self.identity;
+        ServerHealth {
+            id: identity.id.clone(),
+            kind: identity.kind.to_string(),
+            version: identity.version.clone(),
+            root: identity.root.clone(),
+            assumed_ready: report.assumed_ready,
+            since_s: report.since.elapsed().as_secs(),
+            pid: figures.server_id.or_else(|| process.as_ref()?.server_id()),
+            memory_bytes: figures.memory_bytes,
+            restarts: report.restarts,
+            open_documents: if process.is_some() { self.open_documents.load(Relaxed) } else { 0 },
+            pending: self.pending(),
+            unused_s: self.usage().last_request.elapsed().as_secs(),
+            stderr,
+            projects: self.projects.current(),
+            state: report.state,
+        }
+    }
+}
