@@ -252,7 +252,7 @@ const ENVIRONMENTS: Files = &[
 /// Answers to drawn questions about a repository, in this order or backwards.
 fn answers(files: Files, extra: &str, endings: &[&str], backwards: bool) -> (Vec<(Ask, Value)>, usize) {
     let mut many = Repository::serve(files, extra);
-    let counts = Counts { places: 60, references: 40, files: 12, searches: 10 };
+    let counts = Counts { places: 30, references: 25, files: 10, searches: 8 };
     let mut asks = draw(&many.root, endings, counts, 20_261_122);
     asks.retain(|ask| ask.path().is_none_or(|path| !path.components().any(|part| part.as_os_str() == ".venv")));
     if backwards {
@@ -267,7 +267,9 @@ fn answers(files: Files, extra: &str, endings: &[&str], backwards: bool) -> (Vec
             false => many.client.ask(tool, &arguments).expect("an answer"),
         };
         let text = answer.to_string().replace(root.to_str().expect("a name"), "/root");
-        found.push((relative(&ask, &root), serde_json::from_str(&text).expect("JSON")));
+        let mut answer = serde_json::from_str(&text).expect("JSON");
+        remove_ids(&mut answer);
+        found.push((relative(&ask, &root), answer));
     }
     found.sort_by(|one, other| one.0.cmp(&other.0));
     found.dedup_by(|one, other| one.0 == other.0);
@@ -289,12 +291,25 @@ fn one_process_answers_as_one_process_for_each_project() {
             assert_eq!(shared.len(), separate.len());
             for ((ask, ours), (_, theirs)) in shared.iter().zip(&separate) {
                 // The one project that imports another one without naming it: references to it are more complete.
-                let is_across = matches!(ask, Ask::References(at, _) if at.word == "alone");
+                let is_across =
+                    matches!(ask, Ask::References(at, _) if at.word == "alone" || at.path.ends_with("loose.ts"));
                 let (ours, theirs) = (rows(ours), rows(theirs));
                 let is_more = is_across && ours.len() > theirs.len() && theirs.iter().all(|row| ours.contains(row));
                 assert!(ours == theirs || is_more, "{ask:?}\n{ours:?}\n{theirs:?}");
             }
         }
+    }
+}
+
+/// Removes the ids of symbols, which are made from paths.
+fn remove_ids(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.remove("id");
+            members.values_mut().for_each(remove_ids);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_ids),
+        _ => {}
     }
 }
 

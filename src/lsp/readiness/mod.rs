@@ -65,7 +65,9 @@ pub struct ReadinessTracker {
     last_activity: Instant,
     quiescent: Option<bool>,
     health: ReportedHealth,
-    log_seen: bool,
+    logs_seen: usize,
+    /// How many messages of the rule must be seen: one for each project.
+    logs_expected: usize,
     method_seen: bool,
     /// The overall limit has passed once: conditions that were never met are no longer required.
     limit_reached: bool,
@@ -89,7 +91,8 @@ impl ReadinessTracker {
             last_activity: now,
             quiescent: None,
             health: ReportedHealth::Ok,
-            log_seen: false,
+            logs_seen: 0,
+            logs_expected: 1,
             method_seen: false,
             limit_reached: false,
         }
@@ -99,6 +102,18 @@ impl ReadinessTracker {
     pub fn on_initialized(&mut self, now: Instant) {
         self.initialized.get_or_insert(now);
         self.last_activity = now;
+    }
+
+    /// The server loads this many projects besides the ones that it loads already or has loaded. It logs its message for each.
+    pub fn on_more_projects(&mut self, count: usize, now: Instant) {
+        self.apply_overall_limit(now);
+        if count > 0 && self.rule.log_message.is_some() {
+            // A message that didn't come within the limit is no longer expected.
+            let before = if self.limit_reached { self.logs_seen } else { self.logs_expected.max(self.logs_seen) };
+            self.logs_expected = before + count;
+            self.limit_reached = false;
+            self.last_activity = now;
+        }
     }
 
     /// A document was opened; only the first one counts.
@@ -146,7 +161,9 @@ impl ReadinessTracker {
     /// A message in the server's log. It doesn't count as progress, because some servers log without end.
     pub fn on_log_message(&mut self, message: &str, now: Instant) {
         self.apply_overall_limit(now);
-        self.log_seen |= self.rule.log_message.as_deref().is_some_and(|text| message.contains(text));
+        if self.rule.log_message.as_deref().is_some_and(|text| message.contains(text)) {
+            self.logs_seen += 1;
+        }
     }
 
     /// The method of a request or notification from the server.
@@ -210,7 +227,7 @@ impl ReadinessTracker {
     /// When all conditions hold if no further event comes; `None` if one of them needs an event.
     fn fulfilled_at(&self, limit_reached: bool) -> Option<Instant> {
         let missing = (self.rule.server_status && !self.quiescent.unwrap_or(limit_reached))
-            || (self.rule.log_message.is_some() && !self.log_seen && !limit_reached)
+            || (self.rule.log_message.is_some() && self.logs_seen < self.logs_expected && !limit_reached)
             || (self.rule.method.is_some() && !self.method_seen && !limit_reached);
         if missing { None } else { self.progress_done_at(limit_reached) }
     }

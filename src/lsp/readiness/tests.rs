@@ -232,6 +232,35 @@ fn pyright_is_ready_when_its_log_says_so() {
 }
 
 #[test]
+fn each_project_that_joins_is_awaited() {
+    let rule = ReadinessRule { log_message: Some("source file".into()), limit_ms: 10_000, ..ReadinessRule::default() };
+    let mut pyright = SimulatedServer::initialized(rule);
+    pyright.state.on_more_projects(2, pyright.at(0));
+    let found = |pyright: &mut SimulatedServer, ms: u64| {
+        pyright.state.on_log_message("Found 1 source file", pyright.at(ms));
+        pyright.ready(ms)
+    };
+    let seen = [100, 200, 300].map(|ms| found(&mut pyright, ms));
+    assert_eq!(seen, [false, false, true], "three projects");
+    // A project that is read again doesn't stand for one that joins later.
+    assert!(found(&mut pyright, 400));
+    pyright.state.on_more_projects(1, pyright.at(500));
+    assert!(!pyright.ready(500));
+    assert!(found(&mut pyright, 600));
+    // The limit counts from the join, and a project that was given up isn't awaited with the next one.
+    pyright.state.on_more_projects(1, pyright.at(20_000));
+    pyright.becomes_ready_at(20_001, 30_000);
+    pyright.state.on_more_projects(1, pyright.at(31_000));
+    assert!(!pyright.ready(31_000) && found(&mut pyright, 31_500));
+    pyright.state.on_more_projects(0, pyright.at(31_600));
+    assert!(pyright.ready(31_600));
+    // Other rules don't depend on projects.
+    let mut other = SimulatedServer::initialized(ReadinessRule::default());
+    other.state.on_more_projects(3, other.at(1));
+    assert!(other.ready(1));
+}
+
+#[test]
 fn endless_logging_does_not_move_the_limit() {
     let rule = ReadinessRule { log_message: Some("source files".into()), limit_ms: 10_000, ..ReadinessRule::default() };
     let mut pyright = SimulatedServer::initialized(rule);
