@@ -13,8 +13,8 @@
   name: (_) @name
   body: (_) @local) @method
 (func_literal body: (_) @local)
-(type_spec name: (_) @name type: (struct_type) @body) @struct
-(type_spec name: (_) @name type: (interface_type) @body) @interface
+(type_spec name: (_) @name type: (struct_type (field_declaration_list) @body)) @struct
+(type_spec name: (_) @name type: (interface_type "{" @body)) @interface
 (type_spec name: (_) @name) @alias
 (type_alias name: (_) @name) @alias
 (method_elem name: (_) @name) @method.declared

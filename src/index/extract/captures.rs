@@ -116,6 +116,7 @@ impl Captures {
         }
         let whole = span(node);
         let body = body.or_else(|| node.child_by_field_id(compiled.body?.get())).map(|body| span(body).start);
+        let body = compiled.initializer_start(node).or(body);
         let (first, last) = (node.start_position(), node.end_position());
         // A node that ends with a line break ends on the row before.
         let last = if last.column == 0 && last.row > first.row { last.row - 1 } else { last.row };

@@ -57,6 +57,8 @@ pub(super) struct CompiledGrammar {
     pub(super) rest: Vec<bool>,
     /// Indexed by the number of a node's kind: its role in a C declarator. A table, because comparing names is too slow here.
     pub(super) declarator_nodes: Vec<DeclaratorNode>,
+    /// The numbers of the kinds of nodes between the declaration of a constructor and its body.
+    pub(super) initializers: Vec<u16>,
     /// The number of the field `body`.
     pub(super) body: Option<NonZeroU16>,
     /// The number of the field `declarator`.
@@ -101,7 +103,20 @@ impl DeclaratorNode {
     }
 }
 
+/// The kinds of nodes that initialise fields or call another constructor, in front of the body.
+const INITIALIZERS: [&str; 2] = ["field_initializer_list", "constructor_initializer"];
+
 impl CompiledGrammar {
+    /// Where the initializers of a constructor begin.
+    pub(super) fn initializer_start(&self, node: Node<'_>) -> Option<u32> {
+        if self.initializers.is_empty() {
+            return None;
+        }
+        let found = (0..node.child_count()).filter_map(|at| node.child(u32::try_from(at).ok()?));
+        let start = found.into_iter().find(|child| self.initializers.contains(&child.kind_id()))?.start_byte();
+        u32::try_from(start).ok()
+    }
+
     /// The role of this node in a C declarator.
     pub(super) fn declarator_node(&self, node: Node<'_>) -> DeclaratorNode {
         // The kind of an error node isn't in the table.
@@ -160,7 +175,9 @@ pub(super) fn compile(language: Language) -> Result<CompiledGrammar, String> {
         kinds.map(|kind| DeclaratorNode::of(kind.and_then(|kind| grammar.node_kind_for_id(kind)).unwrap_or_default()));
     let (declarator_nodes, body) = (declarator_nodes.collect(), grammar.field_id_for_name("body"));
     let declarator = grammar.field_id_for_name("declarator");
-    Ok(CompiledGrammar { grammar, query, capture_kinds, flat, rest, declarator_nodes, body, declarator })
+    let initializers = INITIALIZERS.map(|kind| grammar.id_for_node_kind(kind, true)).into_iter().filter(|id| *id != 0);
+    let initializers = initializers.collect();
+    Ok(CompiledGrammar { grammar, query, capture_kinds, flat, rest, declarator_nodes, initializers, body, declarator })
 }
 
 static ALL: [OnceLock<Option<CompiledGrammar>>; Language::ALL.len()] = [const { OnceLock::new() }; Language::ALL.len()];

@@ -2,7 +2,7 @@
 //!
 //! A grammar turns the source into a tree. The language's query (a data file in `config/queries`) says which nodes are symbols,
 //! names, references and so on; `grammar` lists the captures. The rest is the same for all languages: `symbol_tree` nests
-//! symbols and drops local ones, `source_text` makes signatures, comments and markers, `visibility` applies each language's
+//! symbols and drops local ones, `signatures` and `source_text` make signatures, comments and markers, `visibility` applies each language's
 //! rules. For C and C++, `c_macros` first blanks preprocessor constructs that the parser cannot read.
 //!
 //! It isn't a compiler: names are spelt as in the source, and nothing is resolved.
@@ -15,6 +15,7 @@ mod captures;
 mod depth;
 mod grammar;
 mod names;
+mod signatures;
 mod source_text;
 mod symbol_tree;
 mod visibility;
@@ -35,7 +36,7 @@ use captures::Captures;
 use grammar::CompiledGrammar;
 
 /// The version of the extraction rules. Facts of another version are extracted again.
-pub const EXTRACTOR_VERSION: u32 = 1;
+pub const EXTRACTOR_VERSION: u32 = 2;
 
 /// Matches of a query that may be in progress at a time.
 const MAX_OPEN_MATCHES: u32 = 4_096;

@@ -1,12 +1,11 @@
-//! Texts taken from the source: signatures, markers, comments, and UTF-16 columns.
+//! Texts taken from the source: markers, comments, and UTF-16 columns.
 //!
 //! Pure functions. For any input, they cut at character boundaries and read a bounded part of it.
 
 use crate::facts::{MAX_DOC, MAX_SIGNATURE};
-use codeyard_model::code::SymbolKind;
 
 /// Bytes of the source that are read for one signature. [`MAX_SIGNATURE`] applies after blanks are joined.
-const SIGNATURE_SOURCE_BYTES: usize = 4 * MAX_SIGNATURE;
+pub(super) const SIGNATURE_SOURCE_BYTES: usize = 4 * MAX_SIGNATURE;
 
 /// The last character boundary up to `bytes`.
 pub(super) fn boundary(text: &str, bytes: usize) -> usize {
@@ -32,37 +31,6 @@ pub(super) fn one_line(text: &str, bytes: usize) -> String {
             line.truncate(end);
             break;
         }
-    }
-    line
-}
-
-/// The signature of the definition that `text` begins with. Its body begins at `body`.
-pub(super) fn signature(text: &str, body: Option<usize>, kind: SymbolKind) -> String {
-    let (head, is_whole) = match body {
-        Some(body) => (text.get(..body).unwrap_or(text), true),
-        None => (text, false),
-    };
-    let head = cut(head, SIGNATURE_SOURCE_BYTES);
-    // In TOML, `[name]` is a table and not an attribute.
-    let head = if kind == SymbolKind::Module { head } else { without_attributes(head) };
-    use SymbolKind::{Const, Field, Macro, Module, Static, Variable};
-    let is_line = matches!(kind, Const | Field | Macro | Module | Static | Variable);
-    let head = if is_line && !is_whole { head.lines().next().unwrap_or(head) } else { head };
-    let mut line = one_line(head, MAX_SIGNATURE);
-    let kept = without_body_separator(&line).len();
-    line.truncate(kept);
-    line
-}
-
-/// `line` without the punctuation that separates a signature from its body.
-fn without_body_separator(line: &str) -> &str {
-    let mut line = line.trim_end();
-    // Names such as `operator=` end with punctuation.
-    if line.contains("operator") && !line.ends_with(['{', ';']) {
-        return line;
-    }
-    while let Some(shorter) = ["=>", "{", "=", ";", ":", ",", "\\"].iter().find_map(|sign| line.strip_suffix(sign)) {
-        line = shorter.trim_end();
     }
     line
 }
@@ -225,16 +193,6 @@ impl<'a> Utf16Columns<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn signatures_are_one_line_without_the_body() {
-        let of = |text: &str, body: Option<&str>, kind| signature(text, body.and_then(|body| text.find(body)), kind);
-        assert_eq!(of("pub fn a(\n    b: u8,\n) -> u8 {\n}", Some("{"), SymbolKind::Fn), "pub fn a( b: u8, ) -> u8");
-        assert_eq!(of("@dec(1)\n@other\ndef f(x):\n  pass", Some("pass"), SymbolKind::Fn), "def f(x)");
-        assert_eq!(of("const X: &str = \"\n\";", None, SymbolKind::Const), "const X: &str = \"");
-        assert_eq!(of("bool operator==(const A&) const = default;", None, SymbolKind::Method).len(), 41);
-        assert_eq!(of(&"é".repeat(900), None, SymbolKind::Type).len(), MAX_SIGNATURE);
-    }
 
     #[test]
     fn markers_are_the_leading_words() {

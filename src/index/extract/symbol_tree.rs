@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use super::captures::{ByteSpan, Captures, ReferenceCapture, SymbolCapture};
 use super::names::{MAX_NAME, slice, symbol_name};
+use super::signatures;
 use super::source_text::{self, Utf16Columns};
 use super::visibility::{self, EnclosingSymbol};
 use crate::facts::{Facts, Reference, Symbol};
@@ -282,7 +283,7 @@ impl TreeBuilder<'_> {
         let visibility = visibility::visibility_of(self.language, kind, &name, &marker, self.enclosing(parent));
         let skipped = name_at - found.name.start;
         let column = self.columns.of(name_at, (found.position.0, found.position.1 + skipped));
-        let signature = source_text::signature(source, found.body.map(|body| (body - start) as usize), kind);
+        let signature = signatures::of_symbol(source, &found, (start, kind), &self.captures.comments);
         if found.is_rest {
             // Only Scala allows several package clauses; each is nested in the one before it.
             self.package = Some(match &self.package {

@@ -246,6 +246,182 @@ fn c_functions_survive_macros_and_conditionals() {
     assert_eq!((names.join(" ").as_str(), facts.has_errors), ("a b c d", false));
 }
 
+/// Sources with comments, attributes, defaults and generics in awkward places: language, source, name, signature.
+const UGLY: &[(&str, &str, &str, &str)] = &[
+    (
+        "python",
+        "@deco(\n  a={'x': 1},  # why\n)\nasync def f(\n    a: int,  # first\n    b: dict = {'k': [1]},\n    *args, **kw\n) -> 'X':  # done\n    pass\n",
+        "f",
+        "async def f( a: int, b: dict = {'k': [1]}, *args, **kw ) -> 'X'",
+    ),
+    ("python", "class A(B, metaclass=M):  # a comment\n    x = 1  # one\n", "A", "class A(B, metaclass=M)"),
+    ("python", "class A:\n    x: int = 1  # one\n", "x", "x: int = 1"),
+    ("python", "TABLE = {\n    'a': 1,  # {\n    'b': [2],\n}\n", "TABLE", "TABLE = { … }"),
+    ("python", "def f(x=')'): return x  # x\n", "f", "def f(x=')')"),
+    (
+        "rust",
+        "#[inline] // fast\n#[must_use = \"it's {\"]\npub(crate) unsafe fn f<'a, T: Into<Vec<u8>>>(\n    a: &'a [u8], // the bytes\n    b: impl Fn(u8) -> [u8; { 1 + 2 }],\n) -> Result<(), ()>\nwhere\n    T: Send, /* must */\n{\n}\n",
+        "f",
+        "pub(crate) unsafe fn f<'a, T: Into<Vec<u8>>>( a: &'a [u8], b: impl Fn(u8) -> [u8; { 1 + 2 }], ) -> Result<(), ()> where T: Send",
+    ),
+    (
+        "rust",
+        "/// Doc.\n#[derive(Debug)]\npub struct S<const N: usize = { 1 }> /* x */ {\n    a: u8, // one\n}\n",
+        "S",
+        "pub struct S<const N: usize = { 1 }>",
+    ),
+    ("rust", "struct S {\n    #[serde(default)]\n    pub a: Option<u8>, // one {\n}\n", "a", "pub a: Option<u8>"),
+    (
+        "rust",
+        "pub const X: &[(&str, u8)] = &[\n    (\"a]\", 1), // one\n    (\"b\", 2),\n];\n",
+        "X",
+        "pub const X: &[(&str, u8)] = &[ … ]",
+    ),
+    (
+        "rust",
+        "impl<T> fmt::Debug for S<T>\nwhere\n    T: Send, // so\n{\n}\n",
+        "S",
+        "impl<T> fmt::Debug for S<T> where T: Send",
+    ),
+    (
+        "typescript",
+        "export const f = async <T extends {}>(\n  a: T, // the value\n  { b = {} }: { b?: object } = {},\n): Promise<T> => { return a; };\n",
+        "f",
+        "export const f = async <T extends {}>( a: T, { b = {} }: { b?: object } = {}, ): Promise<T>",
+    ),
+    (
+        "typescript",
+        "@Injectable({ a: '}' })\nexport class A<T = {}> // why\n  extends B<T> /* base */ {\n}\n",
+        "A",
+        "export class A<T = {}> extends B<T>",
+    ),
+    (
+        "typescript",
+        "class A { @Input() readonly x: { a: number } = { a: 1 }; // x\n}\n",
+        "x",
+        "readonly x: { a: number } = { a: 1 }",
+    ),
+    (
+        "typescript",
+        "export type T<A> =\n  | { kind: 'a'; // {\n      value: A }\n  | B<A>;\n",
+        "T",
+        "export type T<A> = | { … } | B<A>",
+    ),
+    (
+        "typescript",
+        "export interface I<T> extends J<T> { // the members\n  a: T;\n}\n",
+        "I",
+        "export interface I<T> extends J<T>",
+    ),
+    (
+        "javascript",
+        "export default function f(a = { b: 1 }, /* c */ ...rest) { // body\n}\n",
+        "f",
+        "export default function f(a = { b: 1 }, ...rest)",
+    ),
+    ("javascript", "const o = {\n  a: 1,\n};\n", "o", "const o = { … }"),
+    (
+        "c",
+        "/* Adds. */\nstatic inline int /* the sum */\nadd(int a, // one\n    int b /* two */)\n{ return a + b; }\n",
+        "add",
+        "static inline int add(int a, int b )",
+    ),
+    (
+        "c",
+        "typedef struct node { // a node\n  struct node *next; /* the next */\n} node_t;\n",
+        "node_t",
+        "typedef struct node { … } node_t",
+    ),
+    ("c", "struct point { // a point\n  int x; // the x\n};\n", "point", "struct point"),
+    ("c", "struct point { // a point\n  int x; // the x\n};\n", "x", "int x"),
+    ("c", "typedef union {\n  int a;\n} value_t; // a value\n", "value_t", "typedef union value_t"),
+    ("c", "#define MAX(a, b) \\\n  ((a) > (b) ? (a) : (b)) /* the larger */\n", "MAX", "#define MAX(a, b)"),
+    ("c", "#define LIMIT 10 // ten\n", "LIMIT", "#define LIMIT 10"),
+    ("c", "API(int) EXPORT f(void) ATTR(x) /* y */ { return 0; }\n", "f", "EXPORT f(void)"),
+    (
+        "c",
+        "static const char *const names[] = { // all\n  \"a{\",\n};\n",
+        "names",
+        "static const char *const names[] = { … }",
+    ),
+    (
+        "cpp",
+        "template <typename T = int> // t\nclass A : public B<T> /* b */ {\n};\n",
+        "A",
+        "template <typename T = int> class A : public B<T>",
+    ),
+    ("cpp", "struct A { explicit A(int a = f({1})) noexcept : x{a}, y(2) { } int x, y; };\n", "A", "struct A"),
+    ("cpp", "A::A(int a) noexcept // c\n  : x{a} // x\n{\n}\n", "A", "A::A(int a) noexcept"),
+    (
+        "java",
+        "@Entity(name = \"}\") // e\npublic class A<T extends Comparable<T>> /* x */ extends B { // body\n}\n",
+        "A",
+        "public class A<T extends Comparable<T>> extends B",
+    ),
+    (
+        "java",
+        "class A { @Override public <T> void f(final int a, // one\n String... b) throws X { } }\n",
+        "f",
+        "public <T> void f(final int a, String... b) throws X",
+    ),
+    ("csharp", "class A { public A(int a, string b = \"{\") // c\n : base(a) { } }\n", "A", "class A"),
+    (
+        "csharp",
+        "class C { [Obsolete(\"x\")] public async Task<int> F<T>(T a = default, /* b */ params int[] b) where T : class => await G(); }\n",
+        "F",
+        "public async Task<int> F<T>(T a = default, params int[] b) where T : class",
+    ),
+    (
+        "go",
+        "// F does.\nfunc (s *S[T]) F(a int, // one\n\tb func(int) error) (int, error) { // body\n\treturn 0, nil\n}\n",
+        "F",
+        "func (s *S[T]) F(a int, b func(int) error) (int, error)",
+    ),
+    ("go", "type S struct { // the s\n\tA int `json:\"a\"` // a\n}\n", "S", "type S struct"),
+    ("ruby", "class A < B # base\n  def f(a, b = {}, *c) # args\n    1\n  end\nend\n", "f", "def f(a, b = {}, *c)"),
+    ("ruby", "class A < B # base\nend\n", "A", "class A < B"),
+    ("ruby", "module M; end\n", "M", "module M"),
+    ("go", "type I interface { // the i\n\tF() error // f\n}\n", "I", "type I interface"),
+    (
+        "php",
+        "<?php\nfinal class A extends B implements C { // body\n public function f(?int $a = null, /* b */ string ...$b): ?array { return []; }\n}\n",
+        "f",
+        "public function f(?int $a = null, string ...$b): ?array",
+    ),
+    (
+        "kotlin",
+        "@Deprecated(\"x\") // y\ninline fun <reified T : Any> f(a: T, /* b */ b: () -> Unit = {}): T where T : X { return a }\n",
+        "f",
+        "inline fun <reified T : Any> f(a: T, b: () -> Unit = {}): T where T : X",
+    ),
+    (
+        "swift",
+        "@available(iOS 13, *) // x\npublic func f<T>(_ a: T, /* b */ b: Int = 1) throws -> T where T: Equatable { return a }\n",
+        "f",
+        "public func f<T>(_ a: T, b: Int = 1) throws -> T where T: Equatable",
+    ),
+    (
+        "scala",
+        "@deprecated // x\ndef f[T](a: T)(implicit b: B /* c */): T = { a }\n",
+        "f",
+        "def f[T](a: T)(implicit b: B ): T",
+    ),
+    ("bash", "# Runs.\nrun() { # body\n  echo a\n}\n", "run", "run()"),
+];
+
+#[test]
+fn signatures_end_where_the_declaration_ends() {
+    let mut different = Vec::new();
+    for (language, source, name, expected) in UGLY {
+        let facts = extract(Language::by_name(language).unwrap(), source);
+        let found = facts.symbols.iter().find(|symbol| symbol.name == *name).map(|symbol| symbol.signature.as_str());
+        if found != Some(expected) {
+            different.push(format!("{language} {name}:\n  {found:?}\n  {expected}"));
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
+}
+
 #[test]
 fn unnamed_nodes_are_not_symbols() {
     let facts = extract(Language::MARKDOWN, "# One\n\n###\n\n## Two\n");
