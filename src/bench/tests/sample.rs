@@ -65,6 +65,28 @@ fn a_sample_is_measured_and_no_process_remains() {
     assert!(!is_named_by_a_process(&folder.join("tmp")), "a process is left");
 }
 
+/// Sixty packages of three registries and a hundred agents: every answer is right, no start fails, and nothing remains.
+#[test]
+#[ignore = "slow: it fetches 60 packages and runs 180 language servers"]
+fn a_fleet_answers_right_and_no_process_remains() {
+    let folder = tempfile::Builder::new().prefix("cy").tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let json = folder.join("figures.json");
+    let args = ["--scenario", "fleet", "--json", &json.display().to_string()].map(str::to_owned);
+    let mut command = bench(&folder, &args);
+    command.env("CODEYARD_SERVERS_DIR", real_servers::servers_dir()).env("TMPDIR", folder.join("tmp"));
+    std::fs::create_dir(folder.join("tmp")).unwrap();
+    checked_stdout(&command.output().unwrap(), 0, &["60 repositories"]);
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    assert_eq!(report["wrong"], 0, "{report:#}");
+    for figure in report["figures"].as_array().unwrap() {
+        let what = figure["what"].as_str().unwrap();
+        let is_about_answers = ["right answers", "failed start", "not answering"].iter().any(|part| what.contains(part));
+        assert!(!is_about_answers || figure["met"] == true, "{figure:#}");
+    }
+    assert!(!is_named_by_a_process(&folder.join("tmp")), "a process is left");
+}
+
 #[test]
 fn an_unmeasurable_path_is_an_error() {
     let folder = tempfile::Builder::new().prefix("cy").tempdir().unwrap();

@@ -18,6 +18,7 @@ use crate::questions::{BenchQuestion, QuestionPool, identifiers};
 use crate::stats::CallTimes;
 use codeyard_base::clock::Instant;
 use codeyard_cli::Failure;
+use codeyard_model::limits::RETRY_AFTER_MS;
 
 /// What one agent asks of one repository.
 pub(super) struct AgentPlan {
@@ -223,7 +224,7 @@ impl AgentRun {
             if is_search {
                 self.outcome.searches.add(took);
             }
-            // Only errors are short, and only they are parsed while other agents wait.
+            // Only errors and empty lists are short, and only they are parsed while other agents wait.
             let error = (body.len() < 4_096).then(|| error_of(&body)).flatten();
             let Some(error) = error else { return Ok(body) };
             self.outcome.failed_starts += u64::from(error["reason"] == "start_failed");
@@ -238,9 +239,14 @@ impl AgentRun {
     }
 }
 
-/// The details of an error of any of the catalogs.
+/// The details of an error of any of the catalogs. A search that found nothing in a part of the files is asked again, too.
 fn error_of(body: &[u8]) -> Option<Value> {
     let answer: Value = serde_json::from_slice(body).ok()?;
+    let content = &answer["result"]["structuredContent"];
+    let is_empty = content["results"].as_array().is_some_and(Vec::is_empty);
+    if is_empty && content["metadata"]["result_completeness"] == "partial" {
+        return Some(json!({ "retryAfterMs": RETRY_AFTER_MS }));
+    }
     let data = &answer["error"]["data"];
     let code = &answer["result"]["structuredContent"]["error"]["data"];
     [&data["details"], data, code].into_iter().find(|details| details.is_object()).cloned()
